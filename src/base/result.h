@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/advice.h"
+
 namespace spate {
 
 // What went wrong, as far as a caller may want to react to it. Kept short on purpose: an exit
@@ -27,14 +29,16 @@ enum class ErrorKind {
 struct Error {
   ErrorKind kind = ErrorKind::kIo;
   std::string message;  // one or more full lines for a person, without a trailing newline
+  Remedy remedy = {};   // what to do about it, behind the message (present/advice.h)
 };
 
 template <typename T>
 using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
-[[nodiscard]] inline std::unexpected<Error> Fail(ErrorKind kind, std::string message) {
-  return std::unexpected(Error{kind, std::move(message)});
+[[nodiscard]] inline std::unexpected<Error> Fail(ErrorKind kind, std::string message,
+                                                 Remedy remedy = {}) {
+  return std::unexpected(Error{kind, std::move(message), std::move(remedy)});
 }
 
 // The same error with "context: " in front of its message.
@@ -45,3 +49,22 @@ using Status = std::expected<void, Error>;
 }
 
 }  // namespace spate
+
+// The value of the Result that the expression gives, moved out of it; of a Status, nothing. An
+// error is returned from the enclosing function, which returns a Result or a Status:
+//
+//   auto text = TRY(os::ReadFile(path, kMost));
+//   TRY(store.Sync());
+//
+// A statement expression of g++ and clang. A value without a name ends with the statement: give one
+// to a lock or a process that is to last.
+#define TRY(...) SPATE_TRY_NAMED(SPATE_TRY_JOIN(try_, __COUNTER__), __VA_ARGS__)
+#define SPATE_TRY_JOIN(a, b) SPATE_TRY_JOINED(a, b)
+#define SPATE_TRY_JOINED(a, b) a##b
+#define SPATE_TRY_NAMED(name, ...)                     \
+  __extension__({                                      \
+    auto&& name = (__VA_ARGS__);                       \
+    if (!name) [[unlikely]]                            \
+      return std::unexpected(std::move(name).error()); \
+    *std::move(name);                                  \
+  })

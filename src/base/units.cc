@@ -102,7 +102,19 @@ size_t Utf8Length(std::string_view text) {
 Result<Duration> ParseDuration(std::string_view text) {
   std::string_view rest = text;
   std::optional<double> seconds;
-  if (text.find(':') != std::string_view::npos) {
+  if (size_t dash = text.find('-'); dash != std::string_view::npos && dash > 0) {
+    // DAYS-HH[:MM[:SS]], as Slurm has it.
+    std::string_view days = text.substr(0, dash);
+    std::string hours(text.substr(dash + 1));
+    if (std::ranges::count(hours, ':') == 0) hours += ":00";
+    if (std::ranges::count(hours, ':') == 1) hours += ":00";
+    auto count = TakeNumber(days);
+    auto rest_of_day = ClockSeconds(hours);
+    bool whole = days.empty() && text.substr(0, dash).find('.') == std::string_view::npos;
+    if (count && rest_of_day && whole && *rest_of_day < 86400) {
+      seconds = *count * 86400 + *rest_of_day;
+    }
+  } else if (text.find(':') != std::string_view::npos) {
     seconds = ClockSeconds(text);
   } else if (auto plain = TakeNumber(rest); plain && rest.empty()) {
     seconds = plain;
@@ -112,7 +124,7 @@ Result<Duration> ParseDuration(std::string_view text) {
   if (!seconds || *seconds * 1e9 > kCountMax) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("'{}' is not a duration; write for example 90, 1.5s, 200ms, 10m, "
-                            "1h30m or HH:MM:SS",
+                            "1h30m, HH:MM:SS or DAYS-HH:MM:SS",
                             EscapeForScreen(text)));
   }
   return Duration{static_cast<int64_t>(std::llround(*seconds * 1e9))};

@@ -13,13 +13,14 @@ TEST(Units, Durations) {
   for (auto [text, seconds] :
        {Case{"90", 90}, Case{"1.5s", 1.5}, Case{"200ms", 0.2}, Case{"10m", 600},
         Case{"1h30m", 5400}, Case{"1h 30m", 5400}, Case{"2d", 172800}, Case{"01:02:03", 3723},
-        Case{"2:30", 150}, Case{"0", 0}, Case{"1_000", 1000}}) {
+        Case{"2:30", 150}, Case{"0", 0}, Case{"1_000", 1000}, Case{"1-12", 129600},
+        Case{"1-12:30", 131400}, Case{"1-12:00:00", 129600}, Case{"0-00:00:30", 30}}) {
     auto parsed = ParseDuration(text);
     ASSERT_TRUE(parsed) << text;
     EXPECT_DOUBLE_EQ(parsed->seconds(), seconds) << text;
   }
-  for (const char* bad :
-       {"", "x", "-1", "1y", "1:2:3:4", "1h30", "..", "1e9999", "99999999999999d"}) {
+  for (const char* bad : {"", "x", "-1", "1y", "1:2:3:4", "1h30", "..", "1e9999", "99999999999999d",
+                          "1-", "1-24", "1.5-12", "1-2-3", "1-x", "1-1:2:3:4"}) {
     EXPECT_FALSE(ParseDuration(bad)) << bad;
   }
 }

@@ -161,7 +161,7 @@ void Agent::State::On(StopArrived& event) {
   GiveUp(meant, /*kill=*/false);
 }
 
-// What it reports of them is late news for the hub, and frees what the shell keeps for them.
+// Later reports about these tasks are old news for the hub, but free what the shell keeps for them.
 void Agent::State::On(DropArrived& event) {
   const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
   auto meant = [&](const AttemptRef& ref) {

@@ -201,7 +201,7 @@ class Agent {
   uint32_t waiting() const;
   // Jobs that are open, or of which something is here.
   size_t jobs() const;
-  // What runs now, by slot.
+  // Attempts that run now, by slot.
   std::vector<Run> Runs() const;
   // The tasks of all leases that it has neither reported nor returned.
   std::vector<HeldTasks> Holds() const;

@@ -42,8 +42,8 @@ class CpuPacker {
   // `count` units (from 1) for one task alone; nullopt only when fewer are free: then the task
   // floats, or waits. Under kNone always a grant without cpus.
   std::optional<Grant> Take(uint32_t count);
-  // What an earlier process had given to a task. Returns what has to be given back: without cpus
-  // that are not there any more or are taken.
+  // Takes cpus that an earlier process had given to a task. Returns those to be given back later,
+  // without cpus that no longer exist or are taken.
   std::vector<int> TakeThese(std::span<const int> cpus);
   // All cpus of a grant.
   void Give(std::span<const int> cpus);

@@ -42,8 +42,8 @@ Topology Hybrid() {
   return made;
 }
 
-// What a batch system left of TwoSockets: of the first package a core and two halves, of the second
-// three cores.
+// The rest of TwoSockets that a batch system left: a core and two halves of the first package,
+// three cores of the second.
 Topology WithHoles() {
   Topology all = TwoSockets(), made;
   for (int cpu : {0, 1, 2, 5, 6, 7, 8, 13, 14, 15}) {

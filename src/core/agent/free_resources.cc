@@ -24,7 +24,7 @@ bool FreeResources::CanTake(const Needs& needs) const {
 
 namespace {
 
-// What is left is enough for the first, or no less than it was.
+// The rest is enough for the first, or is no less than before.
 bool Leaves(int64_t free, int64_t needed, int64_t first) {
   return needed == 0 || first == 0 || free - needed >= first;
 }

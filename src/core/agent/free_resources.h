@@ -1,4 +1,4 @@
-// What a node has left to give. Allocations are taken and put back whole.
+// Free resources of a node. Allocations are taken and put back whole.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class FreeResources {
   bool CanTakeBefore(const Needs& needs, const Needs& first) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
   std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
-  // What an earlier process had given away. Resources that are not offered any more count as debt.
+  // Takes resources that an earlier process gave away. Those no longer offered count as debt.
   void TakeThese(const Needs& needs, const std::vector<NamedOffer>& given);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);
 

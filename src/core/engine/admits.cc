@@ -145,7 +145,11 @@ class Admission {
         r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kLeased; });
   }
   bool operator()(const TasksReopened& r) const {
-    return All(r, [](const JobState& job, TaskIndex i) { return job.MayReopen(i); });
+    const JobState* reopened = durable_.FindJob(r.job);
+    const bool waits = std::ranges::any_of(r.after, [&](const After& each) {
+      return each.job == r.job || reopened == nullptr || reopened->WaitsFor(each);
+    });
+    return !waits && All(r, [](const JobState& job, TaskIndex i) { return job.MayReopen(i); });
   }
   bool operator()(const Leased& r) const {
     const JobState* job = durable_.FindJob(r.job);

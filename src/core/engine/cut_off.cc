@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "core/engine/engine_state.h"
+#include "core/model/ranges.h"
 
 namespace spate::engine {
 namespace {
@@ -23,16 +24,12 @@ Duration TimeAfter(Duration had) {
   return time >= wanted ? time : time + time / 2;
 }
 
-// What nodes to come have for a task of these needs, at most; nullopt: none will come.
+// Most time that nodes to come have for a task of these needs; nullopt: none will come.
 std::optional<Duration> LongestToCome(const Live& live, const std::string& user,
                                       const Needs& needs) {
   std::optional<Duration> longest;
   for (const NodesToCome::Kind& kind : live.to_come) {
-    bool takes = (kind.user.empty() || kind.user == user) &&
-                 std::ranges::all_of(needs.labels, [&](const std::string& label) {
-                   return std::ranges::binary_search(kind.labels, label);
-                 });
-    if (takes) longest = std::max(longest.value_or(Duration{}), kind.longest);
+    if (kind.Takes(user, needs)) longest = std::max(longest.value_or(Duration{}), kind.longest);
   }
   return longest;
 }
@@ -41,7 +38,7 @@ std::optional<Duration> LongestToCome(const Live& live, const std::string& user,
 // moment.
 Duration NearlyAll(Duration life) { return life / 10 * 9; }
 
-// What becomes of a task by one more cut-off.
+// The consequences for a task of one more cut-off.
 struct Next {
   Duration ask;              // for so much time; zero: as before
   bool is_too_long = false;  // no node will ever have so much
@@ -87,16 +84,7 @@ class Asking {
   }
 
   NeedsChanged Take() {
-    for (auto [index, request] : tasks_) {
-      std::vector<RequestRun>& runs = changed_.runs;
-      bool next = !runs.empty() && runs.back().request == request &&
-                  runs.back().first + runs.back().count == index;
-      if (next) {
-        ++runs.back().count;
-      } else {
-        runs.push_back({index, 1, request});
-      }
-    }
+    for (auto [index, request] : tasks_) AppendRequest(changed_.runs, index, request);
     return std::move(changed_);
   }
 
@@ -152,6 +140,14 @@ std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job
       "it was cut off {} times as its nodes ended, after {} at most, and no pool gives a task more "
       "than {}",
       next.cut.count, FormatDuration(next.cut.longest), FormatDuration(next.longest));
+}
+
+bool NodesToCome::Kind::Takes(const std::string& of_user, const Needs& needs) const {
+  return (user.empty() || user == of_user) &&
+         std::ranges::all_of(needs.labels, [&](const std::string& label) {
+           // Their programs' features are known only when they have come.
+           return label.starts_with(kFeatureMark) || std::ranges::binary_search(labels, label);
+         });
 }
 
 void On(StepContext& step, const NodesToCome& event) { step.live.to_come = event.kinds; }

@@ -90,7 +90,7 @@ bool Holds(const NodeRecord& node, JobId job, const std::set<uint32_t>& requests
   return false;
 }
 
-// What nodes have of these classes and have not started comes back, and is cancelled then.
+// Recalls the tasks of these classes that nodes have not started; they are cancelled on return.
 void RecallLate(StepContext& step, const JobState& job, const std::set<uint32_t>& requests) {
   for (const auto& [id, node] : step.durable.nodes()) {
     if (!step.board.nodes.at(id).present || !Holds(node, job.id(), requests)) continue;
@@ -98,7 +98,7 @@ void RecallLate(StepContext& step, const JobState& job, const std::set<uint32_t>
   }
 }
 
-// What nodes have of these classes is stopped.
+// Stops the tasks of these classes that nodes have.
 void StopOverdue(StepContext& step, const JobState& job, const std::set<uint32_t>& requests) {
   std::vector<TaskRange> tasks;
   for (const auto& [id, node] : step.durable.nodes()) {
@@ -159,18 +159,13 @@ void MeetDeadlines(StepContext& step) {
   step.out.wake_at = std::min(step.out.wake_at, deadlines.Next());
 }
 
-std::string WhyTooLate(const TaskClass& of_tasks, Instant start) {
+Why WhyTooLate(const TaskClass& of_tasks, Instant start) {
   bool in_time =
       !of_tasks.deadline || (start < *of_tasks.deadline && start <= LatestStart(of_tasks));
-  if (in_time) return "";
+  if (in_time) return {};
   const Duration left = *of_tasks.deadline - start;
-  if (left.ns <= 0) {
-    return fmt::format("the deadline (--deadline) passed {} ago",
-                       FormatDuration(Duration{} - left));
-  }
-  return fmt::format(
-      "the deadline (--deadline) is in {}, and a task is planned to take {} (--time)",
-      FormatDuration(left), FormatDuration(of_tasks.needs.time));
+  if (left.ns <= 0) return {{ReasonKind::kDeadlinePassed, {}, {Duration{} - left}}};
+  return {{ReasonKind::kDeadlineTooSoon, {}, {left, of_tasks.needs.time}}};
 }
 
 std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,

@@ -255,6 +255,7 @@ void DemandFeed::Tell(const ClassKey& key, std::vector<ClassDemand>& told) {
   known.told_takes = demand.takes;
   demand.user = job.user();
   demand.needs = job.request(key.request);
+  demand.gang = job.requests()[key.request].gang;
   told.push_back(std::move(demand));
 }
 

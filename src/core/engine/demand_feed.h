@@ -6,10 +6,10 @@
 // classes, a user with a bound the distinct needs of his waiting tasks, and a user's new bound
 // both.
 //
-// What a user may still run is told once for each distinct needs of his: classes in order of their
-// keys, until they have as many tasks. To whoever asks for nodes, classes of one user that need the
-// same are alike; and tasks that need what no node will have take nothing from others. So the sum
-// of a user's demand may be above his bound, once for each kind of node that he needs.
+// The rest of a user's bound is reported once for each distinct needs of that user: for classes in
+// order of their keys, until they have as many tasks. The provisioner need not distinguish classes
+// of one user with the same needs; tasks whose needs no node will meet take nothing from others.
+// So the sum of a user's demand may exceed the user's bound, once for each kind of node needed.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@
 
 namespace spate::engine {
 
-// What is left of a bound is given to classes in order of their keys. The first are told whole, at
-// most one in part, and the others none.
+// Divides the rest of a bound among classes in order of their keys. The first get their whole want,
+// at most one a part, and the others nothing.
 class Allotment {
  public:
   using Changed = std::vector<ClassKey>;
@@ -74,7 +74,7 @@ class DemandFeed {
     Duration told_takes;
     Instant due = Instant::Never();  // in dues_
   };
-  // What bounds all classes of a job.
+  // Bounds for all classes of a job.
   struct Gate {
     uint32_t room = 0;  // tasks of the job that may start; 0 where none may
     bool counts_delayed = true;

@@ -1,4 +1,4 @@
-// What each record changes. The only place that changes what is durable.
+// Changes of durable state by each record. The only place that changes what is durable.
 #include "core/engine/durable.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Durable::Applier {
     for (const After& after : record.plan.after) {
       durable_.dependents_[after.job].insert(record.job);
     }
-    BlockTasks(job, 0, stirred);
+    BlockTasks(job, 0, job.task_count(), stirred);
   }
   void operator()(const JobGrown& record) {
     JobState& job = JobOf(record.job);
@@ -36,7 +36,7 @@ class Durable::Applier {
     TaskIndex first = job.task_count();
     Stirred& stirred = Touch(record.job);
     job.Grow(record, stirred);
-    BlockTasks(job, first, stirred);
+    BlockTasks(job, first, job.task_count(), stirred);
   }
   void operator()(const TasksLinked& record) {
     JobOf(record.job).Link(record.edges, Touch(record.job));
@@ -52,7 +52,14 @@ class Durable::Applier {
   void operator()(const TasksReopened& record) {
     JobState& job = JobOf(record.job);
     changes_.went_on = job.finished();
-    job.Reopen(record.tasks, Touch(record.job));
+    Stirred& stirred = Touch(record.job);
+    job.Reopen(record.tasks, stirred);
+    if (record.after.empty()) return;
+    job.WaitAgain(record.after);
+    for (const After& after : record.after) durable_.dependents_[after.job].insert(record.job);
+    for (const TaskRange& range : record.tasks) {
+      BlockTasks(job, range.first, range.first + range.count, stirred);
+    }
   }
   void operator()(const NeedsChanged& record) {
     JobOf(record.job).ChangeNeeds(record, Touch(record.job));
@@ -172,8 +179,13 @@ class Durable::Applier {
       NodeId id = (node++)->first;
       if (record.job != JobId() || (record.node != NodeId() && record.node != id)) continue;
       durable_.nodes_[id].sick.clear();
+      durable_.nodes_[id].blames.clear();
       DropEmpty(id);
     }
+  }
+  void operator()(const NodeBlamed& record) {
+    durable_.nodes_[record.node].blames = record.blames;
+    DropEmpty(record.node);
   }
 
  private:
@@ -236,12 +248,14 @@ class Durable::Applier {
     if (it->second.empty()) durable_.dependents_.erase(it);
   }
   // Task i of a job that waits for each task of another one waits for task i of that.
-  void BlockTasks(JobState& job, TaskIndex first, Stirred& stirred) {
+  void BlockTasks(JobState& job, TaskIndex first, TaskIndex end, Stirred& stirred) {
     bool each = std::any_of(job.after().begin(), job.after().end(),
                             [&](const After& after) { return after.kind == AfterKind::kEach; });
     if (!each) return;
-    for (TaskIndex i = first; i < job.task_count(); ++i) job.Block(i, stirred);
-    for (TaskIndex i = first; i < job.task_count(); ++i) Unblock(job, i, stirred);
+    for (TaskIndex i = first; i < end; ++i) {
+      if (job.StateOf(i) == TaskState::kQueued) job.Block(i, stirred);
+    }
+    for (TaskIndex i = first; i < end; ++i) Unblock(job, i, stirred);
   }
   void Unblock(JobState& job, TaskIndex index, Stirred& stirred) {
     if (index >= job.task_count() || !job.Blocked(index)) return;
@@ -284,6 +298,10 @@ const NodeRecord& Durable::NodeOf(NodeId id) const {
   static const NodeRecord kNone;
   auto it = nodes_.find(id);
   return it == nodes_.end() ? kNone : it->second;
+}
+
+bool NodeRecord::IsBlamedBy(JobId job) const {
+  return std::ranges::any_of(blames, [job](const Blame& blame) { return blame.by == job; });
 }
 
 Leases::const_iterator FindLease(const NodeRecord& node, const AttemptRef& ref) {
@@ -360,9 +378,10 @@ uint64_t Durable::Digest() const {
     mix(text(name) + weight * 3 + max_running * 5 + max_queued * 7 + max_output * 11);
   }
   for (const auto& [id, node] : nodes_) {
-    const auto& [leases, drained, sick] = node;
+    const auto& [leases, drained, sick, blames] = node;
     mix(id.value * 2 + drained);
     mix(text(sick));
+    for (const auto& [by, user] : blames) mix(text(user) + by.value);
     // In the order in which they were given: how many there were before does not matter.
     std::vector<std::pair<uint64_t, LeaseKey>> order;
     for (const auto& [key, range] : leases) order.emplace_back(range.sequence, key);
@@ -389,7 +408,9 @@ uint64_t Durable::Digest() const {
 uint64_t Durable::StateBytes() const {
   uint64_t bytes = sizeof(*this);
   for (const auto& [id, job] : jobs_) bytes += job.StateBytes();
-  for (const auto& [id, node] : nodes_) bytes += 128 + node.leases.size() * 96;
+  for (const auto& [id, node] : nodes_) {
+    bytes += 128 + node.leases.size() * 96 + node.blames.size() * sizeof(Blame);
+  }
   return bytes;
 }
 

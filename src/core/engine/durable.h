@@ -1,6 +1,6 @@
-// What the engine must have again after a restart: jobs, leases, what people said of nodes and
+// Engine state that must survive a restart: jobs, leases, and people's settings for nodes and
 // users. It is changed by records alone (durable.cc) and knows nothing else, above all no news of
-// nodes and no time: those are in live.h. So a replay gives the same, which Digest tells.
+// nodes and no time: those are in live.h. So a replay gives the same state, and Digest proves it.
 #pragma once
 
 #include <compare>
@@ -37,13 +37,15 @@ struct LeaseKey {
 };
 using Leases = std::map<LeaseKey, LeasedRange>;
 
-// What there is to remember of a node.
+// Durable state of a node.
 struct NodeRecord {
   Leases leases;
   bool drained = false;
-  std::string sick;  // why no job is given to it
+  std::string sick;           // why no job is given to it
+  std::vector<Blame> blames;  // by jobs that have ended; NodeBlamed
 
-  bool empty() const { return leases.empty() && !drained && sick.empty(); }
+  bool IsBlamedBy(JobId job) const;
+  bool empty() const { return leases.empty() && !drained && sick.empty() && blames.empty(); }
 };
 
 // The gang that is the first of those that wait, until it starts.
@@ -54,7 +56,7 @@ struct HeadGang {
   friend bool operator==(const HeadGang&, const HeadGang&) = default;
 };
 
-// What a record changed, for those who keep accounts of it.
+// Changes made by a record, for the parts that keep accounts of them.
 struct Changes {
   // Tasks that are leased to a node now, or no longer.
   struct Use {

@@ -151,17 +151,9 @@ bool Engine::Unload(JobId id) {
 }
 
 bool Engine::ForgetNode(NodeId id) {
-  Live& live = state_->live;
-  auto at = live.board.nodes.find(id);
-  if (at == live.board.nodes.end()) return true;
-  if (at->second.present || at->second.lost_at != Instant::Never()) return false;
-  if (!state_->durable().NodeOf(id).empty()) return false;
-  bool of_open_job = std::ranges::any_of(at->second.set_aside, [&](const auto& each) {
-    const JobState* job = state_->durable().FindJob(each.first);
-    return job != nullptr && !job->finished();
-  });
-  if (of_open_job) return false;
-  live.board.DropNode(id);
+  const Durable& durable = state_->durable();
+  if (!MayForget(durable, state_->live.board, id) || !durable.NodeOf(id).empty()) return false;
+  state_->live.board.DropNode(id);
   return true;
 }
 

@@ -70,14 +70,15 @@ struct WithdrawTasks {
   // none of them any more.
   bool left_list = false;
 };
-// What was cancelled and waits for them, straight or through others, is reopened with them. Tasks
-// that had left their list are in it again, and one of them that succeeded is done.
+// Cancelled tasks that wait for them, directly or through others, are reopened with them. Tasks
+// that had left their list are in it again, and one of them that succeeded is done. A job that had
+// ended waits again for those jobs of JobPlan::after that have not.
 struct ReopenTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
   NeedsChange change = {};       // of what these tasks ask for
 };
-// What queued tasks ask for; others stay as they are.
+// Changes the needs of queued tasks; other tasks keep theirs.
 struct ChangeNeeds {
   JobId job;
   std::vector<TaskClass> requests;
@@ -114,6 +115,11 @@ struct UndrainNode {
 };
 // Forgets a node; what it still had is lost.
 struct RemoveNode {
+  NodeId node;
+};
+// Forgets what jobs that have ended said of a node, and with it the node, unless it matters still
+// (Engine::ForgetNode).
+struct ForgetNode {
   NodeId node;
 };
 // Trusts nodes again that were set aside.
@@ -165,18 +171,22 @@ struct RoomTaken {
   NodeId node;
   AttemptRef ref;
 };
-// Who goes first among gangs, from now on.
+// Sets the order of gangs, from now on.
 struct ChangeGangPolicy {
   GangPolicy policy = GangPolicy::kFair;
 };
-// What nodes will have that come when they are wanted, and only then (pools). Takes the place of
-// what was said before; not remembered beyond the process. A task that was cut off again and again,
-// and needs longer than any node lives, fails. Where nothing is said it waits.
+// Nodes that pools will add when they are needed, and only then. Replaces the earlier list, and is
+// not remembered beyond the process. A task that was cut off repeatedly, and needs longer than any
+// node lives, fails; without this list it waits. A task that ran out of memory requests no more
+// memory than some node has.
 struct NodesToCome {
   struct Kind {
     std::string user;                 // whose tasks they take; empty: everybody's
     std::vector<std::string> labels;  // sorted
     Duration longest;                 // that a task may be planned to take there; Max(): any
+    uint64_t memory = 0;              // bytes that one offers; 0: not known
+    // They are for such tasks of this user, by their labels.
+    bool Takes(const std::string& of_user, const Needs& needs) const;
     friend bool operator==(const Kind&, const Kind&) = default;
   };
   std::vector<Kind> kinds;
@@ -185,7 +195,7 @@ struct NodesToCome {
 using Event =
     std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
                  HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
-                 RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost,
+                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost,
                  AttemptsEnded, TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
@@ -237,7 +247,7 @@ struct NoticeAccepted {
 // A job was not taken (UserRule::max_queued, or it can never run). Nothing is remembered of it.
 struct NoticeRefused {
   JobId job;
-  std::string text;
+  Why why;
   bool may_later = false;  // when others of its user's tasks have ended
 };
 // An attempt's end is durable. `end` is what the journal has.
@@ -277,7 +287,7 @@ struct Output {
   void Clear();
 };
 
-// What became of the nodes of the last life.
+// Fate of the nodes of the previous life.
 enum class LastNodes : uint8_t {
   kEnded,      // they ended with it (`spate run`): what was leased is queued again, its attempts
                // ended as kStopped (with `once`, such tasks are unknown)
@@ -356,13 +366,15 @@ class Engine {
   // not finished.
   bool Unload(JobId job);
   // Frees the memory of a node that is away. No change of state either: false when it is there, may
-  // still come back to its tasks, or was drained or set aside.
+  // still come back to its tasks, was drained or set aside, or is blamed by jobs that have ended.
   bool ForgetNode(NodeId node);
+  // Jobs that have ended had set the node aside: it takes the event ForgetNode to forget it.
+  bool IsBlamed(NodeId node) const;
   // Takes an unloaded job up again from an engine that was given all its records and no others, on
   // any thread. Cost: none of the job's size. False when it has not finished there.
   bool Reload(JobId job, Engine& past);
 
-  // Who goes first among gangs.
+  // The order of gangs.
   GangPolicy gang_policy() const;
 
   // Keeps from now on what TakeDemand tells; before, nothing of it is kept. Measured times are
@@ -375,7 +387,7 @@ class Engine {
   // touched since, with what demand_feed.h adds to that.
   std::vector<ClassDemand> TakeDemand();
 
-  // What people may ask. Values, never references into the state.
+  // Queries. They return values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;
   // The node has this attempt, and it has not ended: what any other one says of it is not true.
   bool Holds(NodeId node, const AttemptRef& ref) const;
@@ -393,7 +405,9 @@ class Engine {
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<TaskClass> Requests(JobId job) const;
   std::optional<TaskClass> NewestRequest(JobId job) const;
-  // What its tasks wait for; those of a parent are neighbours. Cost: its tasks and edges.
+  // What a task requests now; its retries may request more than the job did.
+  std::optional<TaskClass> ClassOf(JobId job, TaskIndex index) const;
+  // Edges between its tasks; those of a parent are neighbours. Cost: its tasks and edges.
   std::vector<Edge> Edges(JobId job) const;
   bool Finished(JobId job) const;
   // Tasks that have not ended. Cost: the job's tasks.
@@ -402,22 +416,24 @@ class Engine {
   // Attempts of the job that failed in a row, on any nodes.
   uint32_t FailuresInRow(JobId job) const;
   std::optional<JobInfo> Info(JobId job) const;
+  // Jobs that it was submitted to start after, whatever became of them. Empty: none, or not known.
+  std::vector<After> PlannedAfter(JobId job) const;
   std::vector<JobInfo> Jobs() const;
   std::vector<NodeInfo> Nodes() const;
   std::vector<UserInfo> Users() const;
-  // Why a task does not run now, in words; empty when it runs or has ended.
-  std::string Explain(JobId job, TaskIndex index, Instant now) const;
+  // Why a task does not run now; empty when it runs or has ended.
+  Why Explain(JobId job, TaskIndex index, Instant now) const;
   // The same of the next of a job's queued tasks; empty when none is queued.
-  std::string WhyWaits(JobId job, Instant now) const;
-  // What keeps a job that is not held from going on until somebody does something: tasks that fit
-  // no node, or another job that is held. Empty: nothing does. Cost: the nodes, for each of the
+  Why WhyWaits(JobId job, Instant now) const;
+  // The reason why a job that is not held cannot continue until somebody acts: tasks that fit no
+  // node, or another job that is held. Empty: there is none. Cost: the nodes, for each of the
   // job's first requests.
-  std::string WhyStalled(JobId job, Instant now) const;
+  Why WhyStalled(JobId job, Instant now) const;
 
   // Why a task of the class can never run, as far as is known: its deadline comes too soon, or no
   // set of nodes holds the gang, and none are to come. Empty: it may run. Cost: the nodes, for a
   // gang.
-  std::string WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const;
+  Why WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const;
 
   // Aborts when the state contradicts itself. Cost: all of the state; for tests and simulation.
   void CheckInvariants() const;

@@ -21,8 +21,9 @@
 //   sent j1.1 [attempt=1]                  the leases of the gang's parts have left
 //   room n1 j1.1 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
-//   restart [nodes-may-return] [without=j1]  a new engine replays all records, but those of job 1,
-//                                          which has finished, and resumes
+//   restart [nodes-may-return] [without=j1] [of-hub]   a new engine replays all records, but those
+//                                          of job 1, which has finished, or of all that have, and
+//                                          resumes
 //   watch                                  demand from now on, which is told by
 //   demand                                 and by the following, after the step:
 //   counts j1   explain j1.3   nodes   users    questions
@@ -33,11 +34,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "base/check.h"
 #include "base/units.h"
 #include "core/engine/engine.h"
 #include "core/testing/script.h"
+#include "present/why.h"
 
 namespace spate::engine {
 namespace {
@@ -46,7 +49,7 @@ using script::Describe;
 using script::Line;
 using script::Name;
 
-// What the records, sends and notices of one Output look like in a script.
+// Script form of the records, sends and notices of one Output.
 class Writer {
  public:
   Writer(Instant now, script::Lines& lines) : now_(now), lines_(lines) {}
@@ -83,7 +86,9 @@ class Writer {
     lines_.Add("record cancelled " + Name(record.job, record.tasks) + Quoted(record.reason));
   }
   void operator()(const TasksReopened& record) {
-    lines_.Add("record reopened " + Name(record.job, record.tasks));
+    std::string after;
+    for (const After& each : record.after) after += " after " + Name(each.job);
+    lines_.Add("record reopened " + Name(record.job, record.tasks) + after);
   }
   void operator()(const NeedsChanged& record) {
     std::string text = "record needs " + Name(record.job);
@@ -156,6 +161,11 @@ class Writer {
                            record.node == NodeId() ? "all" : Name(record.node),
                            AnyName(record.job)));
   }
+  void operator()(const NodeBlamed& record) {
+    std::string by;
+    for (const Blame& blame : record.blames) by += " " + Name(blame.by);
+    lines_.Add(fmt::format("record blamed {} by{}", Name(record.node), by.empty() ? " none" : by));
+  }
   void operator()(const SendLease& send) {
     lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", Name(send.node),
                            Name(send.job, send.tasks), send.attempt.value, send.request,
@@ -185,7 +195,8 @@ class Writer {
   // As many as records of accepted jobs; the property test compares them.
   void operator()(const NoticeAccepted&) {}
   void operator()(const NoticeRefused& notice) {
-    lines_.Add(fmt::format("notice refused {}{}", Name(notice.job), Quoted(notice.text)));
+    lines_.Add(
+        fmt::format("notice refused {}{}", Name(notice.job), Quoted(present::TextOf(notice.why))));
   }
   void operator()(const NoticeNodeSick& notice) {
     lines_.Add(fmt::format("notice sick {} {}", Name(notice.node), AnyName(notice.job)));
@@ -498,12 +509,13 @@ class EngineSubject : public script::Subject {
                   .max_queued = static_cast<uint32_t>(line.Number("max-queued", 0))};
     events_.push_back(SetUser{line.Word("a user"), rule});
   }
-  // "to-come longest=1h labels=pool:short user=ann": one more kind; alone: none.
+  // "to-come longest=1h labels=pool:short user=ann memory=16": one more kind; alone: none.
   void ToCome(Line& line) {
     if (!line.Has("longest")) {
       to_come_.clear();
     } else {
-      to_come_.push_back({line.Option("user"), line.List("labels"), line.Time("longest")});
+      to_come_.push_back({line.Option("user"), line.List("labels"), line.Time("longest"),
+                          line.Number("memory", 0)});
     }
     events_.push_back(NodesToCome{to_come_});
   }
@@ -555,6 +567,8 @@ class EngineSubject : public script::Subject {
     NodeId node = line.Node();
     questions_.push_back([this, node] {
       bool done = engine_->ForgetNode(node);
+      // As the hub does, which tries again later.
+      if (!done && engine_->IsBlamed(node)) events_.push_back(spate::engine::ForgetNode{node});
       return fmt::format("forget {}: {}", Name(node), done ? "done" : "it matters still");
     });
   }
@@ -678,6 +692,7 @@ class EngineSubject : public script::Subject {
   void Restart(Line& line) {
     auto nodes = line.Flag("nodes-may-return") ? LastNodes::kMayReturn : LastNodes::kEnded;
     std::string without = line.Option("without");
+    if (line.Flag("of-hub")) LeaveOutFinished();
     engine_ = std::make_unique<Engine>();
     if (watches_) engine_->WatchDemand();
     for (const Record& record : records_) {
@@ -688,6 +703,15 @@ class EngineSubject : public script::Subject {
     engine_->Resume(nodes, now_, out);
     Handle(out);
     restarted_ = true;
+  }
+  // A hub that starts reads nothing of jobs that have finished.
+  void LeaveOutFinished() {
+    std::set<JobId> finished;
+    for (const JobInfo& job : replica_->Jobs()) {
+      if (job.finished) finished.insert(job.job);
+    }
+    for (JobId job : finished) replica_->Unload(job);
+    std::erase_if(records_, [&](const Record& each) { return finished.contains(JobOf(each)); });
   }
   void Counts(Line& line) {
     JobId job = line.Job();
@@ -700,7 +724,7 @@ class EngineSubject : public script::Subject {
     AttemptRef ref = line.Ref();
     questions_.push_back([this, ref] {
       return fmt::format("explain {}: {}", Name(ref.job, {{ref.index, 1}}),
-                         engine_->Explain(ref.job, ref.index, now_));
+                         present::TextOf(engine_->Explain(ref.job, ref.index, now_)));
     });
   }
 
@@ -714,6 +738,9 @@ class EngineSubject : public script::Subject {
       for (const ClassDemand& each : engine_->TakeDemand()) {
         text += fmt::format(" {}/{}{} ready={} running={}", Name(each.key.job), each.key.request,
                             each.user.empty() ? "" : " of " + each.user, each.ready, each.running);
+        if (!each.gang.empty()) {
+          text += fmt::format(" procs={} nodes={}", each.gang.procs, each.gang.nodes);
+        }
         if (each.takes.ns > 0) text += " takes=" + FormatDuration(each.takes);
         text += ";";
       }
@@ -723,13 +750,14 @@ class EngineSubject : public script::Subject {
   void Waits(Line& line) {
     JobId job = line.Job();
     questions_.push_back([this, job] {
-      return fmt::format("waits {}: {}", Name(job), engine_->WhyWaits(job, now_));
+      return fmt::format("waits {}: {}", Name(job), present::TextOf(engine_->WhyWaits(job, now_)));
     });
   }
   void Stalled(Line& line) {
     JobId job = line.Job();
     questions_.push_back([this, job] {
-      return fmt::format("stalled {}: {}", Name(job), engine_->WhyStalled(job, now_));
+      return fmt::format("stalled {}: {}", Name(job),
+                         present::TextOf(engine_->WhyStalled(job, now_)));
     });
   }
 

@@ -20,7 +20,7 @@ class EngineState {
   explicit EngineState(const Limits& given) : live(given) {}
 
   const Durable& durable() const { return durable_; }
-  // What the last record changed.
+  // Changes made by the last record.
   const Changes& changes() const { return changes_; }
   // The only way to change what is durable, but for what a finished job leaves behind.
   void Apply(const Record& record);
@@ -79,6 +79,7 @@ void On(StepContext& step, const SetUser& event);
 void On(StepContext& step, const DrainNode& event);
 void On(StepContext& step, const UndrainNode& event);
 void On(StepContext& step, const RemoveNode& event);
+void On(StepContext& step, const ForgetNode& event);
 void On(StepContext& step, const ClearSick& event);
 void On(StepContext& step, const NodeJoined& event);
 void On(StepContext& step, const OfferChanged& event);
@@ -92,7 +93,7 @@ void On(StepContext& step, const ChangeGangPolicy& event);
 void On(StepContext& step, const NodesToCome& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
-// takes.
+// takes. Where they are cut off, `like.start` is when the node was heard last.
 void EndLeasesOf(StepContext& step, NodeId node, const AttemptEnd& like,
                  const std::function<bool(const AttemptRef&)>& keep = nullptr);
 // Before these ends of the node are recorded: tasks that are cut off once too often ask for more
@@ -107,24 +108,23 @@ void LoseSilentNodes(StepContext& step);
 // Ends what cannot end by its deadline any more, and wakes up for the next of them (deadline.cc).
 void MeetDeadlines(StepContext& step);
 // Why a task of the class that starts then cannot end by its deadline; empty: it can.
-std::string WhyTooLate(const TaskClass& of_tasks, Instant start);
-// Why no set of the nodes that are known could run a gang of the class, were they idle: "is a gang
-// of 8 processes ..."; empty: one could, or no node has joined (gang_fit.cc).
-std::string WhyGangNowhere(const place::Board& board, const std::string& user,
-                           const TaskClass& of_tasks, Instant now);
+Why WhyTooLate(const TaskClass& of_tasks, Instant start);
+// Why no set of the nodes that are known could run a gang of the class, were they idle; empty: one
+// could, or no node has joined (gang_fit.cc).
+Why WhyGangNowhere(const place::Board& board, const std::string& user, const TaskClass& of_tasks,
+                   Instant now);
 // The nodes that `without` leaves in would hold a gang of the class, were they idle.
 bool SomeHoldGang(const place::Board& board, const std::string& user, const TaskClass& of_gang,
                   Instant now, const std::function<bool(NodeId)>& without);
 // See Engine::WhyNeverRuns.
-std::string WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks,
-                         Instant now);
+Why WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks, Instant now);
 // Why a task whose attempt ends so is not to be tried again; empty: there is time enough.
 std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,
                             bool counts);
 // The existing tasks of `tasks` that are wanted, in the same order.
 std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
                               const std::function<bool(TaskIndex)>& wanted);
-// What the node has under this attempt number, normalized; costs what its leases hold of it.
+// Tasks that the node has under this attempt number, normalized; costs its leases of that attempt.
 std::vector<TaskRange> HeldNow(const NodeRecord& node, const JobState& job, Attempt attempt);
 // The part of `tasks` that is in there, in the same order.
 std::vector<TaskRange> SelectHeld(const NodeRecord& node, const JobState& job, Attempt attempt,
@@ -169,6 +169,14 @@ struct Ended {
 // Sets nodes aside that fail the job's tasks, and trusts those again that are found not to be to
 // blame (sick.cc).
 void CheckNodes(StepContext& step, const JobState& job, const Ended& ended);
+// Before the job's end is recorded: which nodes it had set aside is remembered after it.
+void RememberBlames(StepContext& step, const JobState& job);
+// Jobs that have ended are no reason any more to avoid the node. Without one no record is made.
+void ForgetBlames(StepContext& step, NodeId node);
+// Before the ended job goes on, or somebody trusts the nodes that it had set aside. Node 0: each.
+void ForgetBlamesBy(StepContext& step, JobId job, NodeId node = {});
+// The node has left for good, and nothing that goes on hangs on it; perhaps it is still blamed.
+bool MayForget(const Durable& durable, const place::Board& board, NodeId node);
 // The node could run tasks of this request now, were it idle. 0: not; else so many at once.
 inline uint32_t FitNow(const place::Node& node, const JobState& job, uint32_t request, Instant now,
                        bool even_sick = false) {

@@ -93,10 +93,15 @@ std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) 
   return "";
 }
 
-// What has happened to the room that the gang was to have.
+// The reason why the gang does not get its promised room in time.
 std::string WhyLater(const StepContext& step, const place::GangPromise& before) {
   for (const place::GangPlace& place : before.places) {
     if (std::string why = WhyNodeGone(step, place); !why.empty()) return why;
+  }
+  const place::Job* waiting = step.board.FindJob(before.job);
+  for (const place::GangPlace& place : before.places) {
+    if (waiting == nullptr || !waiting->Avoids(place.node)) continue;
+    return fmt::format("a gang of its job failed on node {}", NameOf(step, place.node));
   }
   for (const place::GangPlace& place : before.places) {
     auto node = step.board.nodes.find(place.node);
@@ -152,7 +157,7 @@ bool WasHeadBefore(const StepContext& step, const place::GangPromise& promise) {
          });
 }
 
-// What others must know of the head: which it is, and when it starts.
+// Records news of the head for others: its identity and its start.
 void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) {
   if (step.live.gangs.head() == nullptr) return;
   const place::GangPromise& promise = *step.live.gangs.head();

@@ -20,13 +20,14 @@
 
 #include "base/prng.h"
 #include "core/engine/engine.h"
+#include "present/why.h"
 
 namespace spate::engine {
 namespace {
 
 constexpr uint32_t kNodes = 5;
 
-// What an attempt does on a node.
+// An attempt on a node.
 struct Held {
   Attempt attempt;
   std::shared_ptr<const GangPart> part;  // null: a single task
@@ -290,7 +291,7 @@ class GangWorld {
     engine_ = std::make_unique<Engine>();
     for (const Record& record : records_) engine_->Apply(record);
     ASSERT_EQ(replica_->Digest(), engine_->Digest());
-    // What nodes said and the engine had not heard is lost; what people said, they say again.
+    // Node reports that the engine had not heard are lost; people repeat their requests.
     std::erase_if(events_,
                   [](const Event& event) { return !std::holds_alternative<SubmitJob>(event); });
     SetPolicy();
@@ -321,7 +322,7 @@ class GangWorld {
     for (uint32_t id = 1; id <= jobs_; ++id) {
       for (const TaskRange& range : engine_->Unended(JobId(id))) {
         text += fmt::format("\n{}.{}: {}", id, range.first + 1,
-                            engine_->Explain(JobId(id), range.first, now_));
+                            present::TextOf(engine_->Explain(JobId(id), range.first, now_)));
         for (const auto& [node, fake] : nodes_) {
           auto held = fake.held.find({JobId(id), range.first});
           if (held != fake.held.end()) text += fmt::format(" (n{})", node.value);

@@ -7,7 +7,7 @@
 namespace spate::engine {
 namespace {
 
-// What should be counted of what there is.
+// Expected counts of the existing state.
 struct Counted {
   std::map<NodeId, uint32_t> lossy;
   std::map<std::pair<NodeId, JobId>, place::Amounts> held;
@@ -41,6 +41,22 @@ bool Same(const place::Amounts& a, const place::Amounts& b, const Offer& offer) 
   return true;
 }
 
+bool SetsAside(const JobState* job, NodeId node) {
+  if (job == nullptr || job->finished()) return false;
+  auto trouble = job->troubles().find(node);
+  return trouble != job->troubles().end() && trouble->second.set_aside;
+}
+
+// Jobs that go on by their own records, those that have ended by the node's.
+void CheckSetAside(const Durable& durable, NodeId id, const place::Node& node) {
+  for (const auto& [job, user] : node.set_aside) {
+    CHECK(SetsAside(durable.FindJob(job), id) || durable.NodeOf(id).IsBlamedBy(job));
+  }
+  for (const Blame& blame : durable.NodeOf(id).blames) {
+    CHECK(node.set_aside.at(blame.by) == blame.user);
+  }
+}
+
 void CheckNodes(const Durable& durable, const place::Board& board) {
   Counted counted = CountLeases(durable, board);
   uint32_t crowded = 0;
@@ -69,6 +85,7 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
     CHECK(!node.roomy || std::ranges::count(board.roomy, id) > 0);
     CHECK(node.drained == durable.NodeOf(id).drained);
     CHECK(node.sick == durable.NodeOf(id).sick);
+    CheckSetAside(durable, id, node);
   }
   CHECK(crowded == board.crowded);
 }
@@ -108,7 +125,11 @@ void Engine::CheckInvariants() const {
     for (const auto& [key, part] : node.parts) used[key.job] += part.charge;
   }
   std::map<std::string, place::User> users;
+  for (const auto& [id, node] : durable.nodes()) CHECK(board.nodes.contains(id));
   for (const auto& [id, job] : durable.jobs()) {
+    for (const auto& [node, trouble] : job.troubles()) {
+      CHECK(!SetsAside(&job, node) || board.nodes.at(node).set_aside.contains(id));
+    }
     const place::Job& known = *board.FindJob(id);
     CheckJob(job, known, state_->live.clock);
     CHECK(board.asking_for_gangs.contains(id) == known.asks_for_gang());

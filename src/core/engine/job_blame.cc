@@ -1,6 +1,6 @@
-// What a job knows of the nodes that it runs on: where its tasks succeed, and where they fail one
-// after the other. All of it follows from the ends of its attempts; sick.cc decides what comes of
-// it, and why so is in docs/design/023-bad-nodes.md.
+// A job's knowledge of the nodes that it runs on: where its tasks succeed, and where they fail one
+// after the other. All of it follows from the ends of its attempts; sick.cc decides on the
+// consequences, and docs/design/023-bad-nodes.md explains them.
 #include <algorithm>
 
 #include "core/engine/job_state.h"

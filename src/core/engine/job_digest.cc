@@ -1,4 +1,4 @@
-// What a job's state is told by: its digest, that a replay is compared with, and its size.
+// Summary of a job's state: its digest, which replays are compared by, and its size.
 #include <functional>
 #include <map>
 #include <string>
@@ -87,9 +87,9 @@ uint64_t DigestOf(const TaskClass& of_tasks) {
 // The bindings name every member, so that one more does not compile before it is here.
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
-               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest,
-               runs, order, graph, tasks, traces, cut_offs, gangs, queues, waiting, gangs_waiting,
-               requeued, readied] = *this;
+               planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
+               requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, queues,
+               waiting, gangs_waiting, requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -118,8 +118,8 @@ uint64_t JobState::Digest() const {
   }
   hash = Mix(hash, traced);
   for (const auto& [index, gang] : *gangs) hash = Mix(Mix(hash, index), DigestOf(gang));
-  // What was queued again, in that order, and what was readied. How much was before (`requeued`)
-  // does not matter: where a replay does not know the job that another one waited for, it was less.
+  // Tasks that were queued again, in that order, and that were readied. The number of earlier ones
+  // (`requeued`) does not matter: it is less in a replay without the job that another waited for.
   std::map<uint64_t, TaskIndex> listed[2];
   for (const Queue& queue : queues) {
     for (const Rare<Requeued>* part : {&queue.requeued, &queue.readied}) {
@@ -136,6 +136,7 @@ uint64_t JobState::Digest() const {
   for (const auto& all : listed) {
     for (const auto& [place, index] : all) hash = Mix(hash, index);
   }
+  static_cast<void>(planned_after);  // as its acceptance has it
   static_cast<void>(requeued);
   static_cast<void>(readied);
   return Mix(Mix(hash, waiting), gangs_waiting);

@@ -51,6 +51,7 @@ JobState::JobState(JobId id, const JobPlan& plan, Stirred& stirred)
       open_(plan.open),
       user_(plan.user),
       priority_(plan.priority),
+      planned_after_(plan.after),
       after_(plan.after),
       requests_(plan.requests),
       order_(plan.order),
@@ -192,11 +193,7 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
   } else if (attempt.value > 1 && (Lossy(index) || Lossy(head.tasks.back().first))) {
     return false;
   }
-  if (!head.tasks.empty() && head.tasks.back().first + head.tasks.back().count == index) {
-    ++head.tasks.back().count;
-  } else {
-    head.tasks.push_back({index, 1});
-  }
+  AppendIndex(head.tasks, index);
   ++head.count;
   return true;
 }
@@ -364,6 +361,10 @@ void JobState::Block(TaskIndex index, Stirred& stirred) {
   tasks_[index] |= kBlocked;
   Seek(queues_[request]);
   stirred.Add(id_, request);
+}
+
+void JobState::WaitAgain(const std::vector<After>& after) {
+  after_.insert(after_.end(), after.begin(), after.end());
 }
 
 void JobState::Unblock(TaskIndex index, Stirred& stirred) {

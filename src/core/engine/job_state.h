@@ -47,7 +47,7 @@ inline constexpr Attempt kLastAttempt{UINT16_MAX - 1};
 // A job remembers so many nodes on which it has succeeded: more than can be there at once.
 inline constexpr size_t kGoodNodes = 16'384;
 
-// What a task that is beyond its first attempt has behind it.
+// History of a task that is beyond its first attempt.
 struct Trace {
   Attempt attempt;         // the newest number given
   uint16_t tries = 0;      // attempts that counted since it was queued or reopened
@@ -110,8 +110,8 @@ struct Trouble {
   Instant trial_at = {};
 };
 
-// What a change stirred: the requests of jobs in whose queues something changed, some perhaps more
-// than once, and tasks that ended without success while others wait for them.
+// Queues touched by a change: the requests of jobs in whose queues something changed, some perhaps
+// more than once, and tasks that ended without success while others wait for them.
 class Stirred {
  public:
   struct Each {
@@ -169,8 +169,11 @@ class JobState {
   bool Cancelled(TaskIndex index) const;
   // It has ended, or was withdrawn, and its list no longer has it: the counts leave it out.
   bool LeftList(TaskIndex index) const;
-  // What it still waits for.
+  // Dependencies that it still waits for.
   const std::vector<After>& after() const { return after_; }
+  bool WaitsFor(const After& after) const { return std::ranges::count(after_, after) > 0; }
+  // Dependencies that it had when it was accepted.
+  const std::vector<After>& planned_after() const { return planned_after_; }
   // Its queued tasks may be given out, but those that wait for a task of another job.
   bool Runnable() const;
   // It waits for task i of `other` before its own task i (AfterKind::kEach).
@@ -183,7 +186,7 @@ class JobState {
   const std::vector<TaskClass>& requests() const { return requests_; }
   const Needs& request(uint32_t number) const { return requests_[number].needs; }
   uint32_t request_count() const { return static_cast<uint32_t>(requests_.size()); }
-  // What the job had counted when it was last released; --halt looks at what came since.
+  // The job's counts when it was last released; --halt looks at later changes.
   const JobCounts& counts_at_release() const { return counts_at_release_; }
   uint32_t RequestOf(TaskIndex index) const;
   // How often it may be tried again.
@@ -200,7 +203,7 @@ class JobState {
   }
   // It was present at a loss: it may be what takes its nodes down.
   bool Lossy(TaskIndex index) const;
-  // What the request's queue has to give out at `now`, and behind that when the next task is due.
+  // Tasks that the request's queue can give out at `now`, and the time when the next task is due.
   place::Ready::Queued QueuedOf(uint32_t request, Instant now) const;
   // At most `max` equal tasks of the request that may be leased at `now`, and whose turn comes
   // before `until`; count 0 when there is none. Left out are tasks beyond their first attempt that
@@ -268,6 +271,7 @@ class JobState {
   void Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred);  // all queued
   void Leave(const std::vector<TaskRange>& tasks, Stirred& stirred);     // their list; none leased
   void Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred);    // all may be reopened
+  void WaitAgain(const std::vector<After>& after);  // for jobs that it does not wait for
   // Likewise, or leased or queued.
   void ChangeNeeds(const NeedsChanged& changed, Stirred& stirred);
   // The tasks make the same request.
@@ -343,7 +347,7 @@ class JobState {
   void JoinQueues(const std::vector<RequestRun>& runs, Stirred& stirred);
   // The runs, with what `over` says of some tasks.
   std::vector<Run> Overlaid(const std::vector<RequestRun>& over) const;
-  // What the queues know of runs, anew.
+  // Sorts the runs by queue again.
   void SortRuns();
   // Adds `index` to `head` if it is equal to what is there; false when it is not.
   bool Join(Head& head, TaskIndex index, uint32_t request) const;
@@ -363,6 +367,7 @@ class JobState {
   bool cancelled_ = false;
   std::string user_;
   int32_t priority_ = 0;
+  std::vector<After> planned_after_;
   std::vector<After> after_;  // not fulfilled
 
   Rare<std::map<NodeId, Trouble>> troubles_;  // only of nodes with any

@@ -11,18 +11,6 @@
 namespace spate::engine {
 namespace {
 
-// A user may have had any number of jobs; a few that have finished tell what many would.
-void DropOldest(std::map<JobId, std::string>& set_aside, const std::string& user,
-                const Durable& durable) {
-  constexpr int kMost = 16;
-  auto is_past = [&](const auto& each) {
-    const JobState* job = durable.FindJob(each.first);
-    return each.second == user && (job == nullptr || job->finished());
-  };
-  if (std::ranges::count_if(set_aside, is_past) <= kMost) return;
-  set_aside.erase(std::ranges::find_if(set_aside, is_past));
-}
-
 place::JobFacts FactsOf(const JobState& job) {
   place::JobFacts facts{
       .runnable = job.Runnable(),
@@ -127,9 +115,7 @@ class Live::Follower {
       node.sick = record.text;
       return;
     }
-    const std::string& user = durable_.FindJob(record.job)->user();
-    node.set_aside[record.job] = user;
-    DropOldest(node.set_aside, user, durable_);
+    node.set_aside[record.job] = durable_.FindJob(record.job)->user();
   }
   void operator()(const NodeCleared& record) {
     for (auto& [id, node] : board_.nodes) {
@@ -137,11 +123,20 @@ class Live::Follower {
       if (record.job == JobId()) {
         node.sick.clear();
         node.set_aside.clear();
-      } else {
+      } else if (!durable_.NodeOf(id).IsBlamedBy(record.job)) {
         node.set_aside.erase(record.job);
       }
     }
     board_.look_at_all = true;
+  }
+  void operator()(const NodeBlamed& record) {
+    place::Node& node = board_.nodes[record.node];
+    const size_t forgotten = std::erase_if(node.set_aside, [&](const auto& each) {
+      const JobState* job = durable_.FindJob(each.first);
+      return job == nullptr || job->finished();
+    });
+    for (const auto& [by, user] : record.blames) node.set_aside[by] = user;
+    board_.look_at_all |= forgotten > record.blames.size();
   }
 
  private:
@@ -156,9 +151,10 @@ class Live::Follower {
   void GoesOn(JobId id) {
     Changed(id);
     if (!changes_.went_on) return;
+    // A journal of before version 9 does not say that nodes are trusted again.
     for (auto& [node_id, node] : board_.nodes) node.set_aside.erase(id);
   }
-  // What was promised to those that wait may not be had any more.
+  // Promises to waiting gangs may no longer hold.
   void LookAtGangs() { board_.look_at_gangs |= !board_.asking_for_gangs.empty(); }
   // A node that is alone is held ahead more or less, as jobs come and go.
   void LookAtOne() { board_.look_at_all |= board_.nodes.size() < 2; }
@@ -294,14 +290,6 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     }
     Touch(*durable.FindJob(key.job));
   }
-}
-
-void Live::ForgetPast(const Durable& durable, place::Node& node) {
-  if (node.set_aside.empty()) return;
-  std::erase_if(node.set_aside, [&](const auto& each) {
-    const JobState* job = durable.FindJob(each.first);
-    return job == nullptr || job->finished();
-  });
 }
 
 void Live::SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until) {

@@ -1,5 +1,5 @@
-// What the engine makes of news, of time, and of what is durable: who is there, who wants what, and
-// whose turn it is. Gone with the process; a replay builds as much of it as there is to know.
+// State that the engine derives from news, time, and durable state: which nodes are connected, who
+// wants what, and whose turn it is. Lost with the process; a replay rebuilds what can be known.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace spate::engine {
 
-// What is known of a gang that is leased, beside its record.
+// Live state of a leased gang, next to its record.
 struct GangWatch {
   Attempt attempt;
   std::set<NodeId> ready;  // nodes that have said so
@@ -46,8 +46,6 @@ struct Live {
   void SetOffer(const Durable& durable, NodeId node, const Offer& offer);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
-  // What the node did to jobs that have finished is forgotten: something has succeeded on it.
-  void ForgetPast(const Durable& durable, place::Node& node);
   // By then its nodes have said that they have room.
   void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 

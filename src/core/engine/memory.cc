@@ -7,13 +7,13 @@
 namespace spate::engine {
 namespace {
 
-// Where no node holds what a task would ask for, and none is to come, it asks for all that one has;
-// a gang that would fit nowhere asks for no more.
+// Where no node holds what a task would ask for, and none that is to come, it asks for all that one
+// has; a gang that would fit nowhere asks for no more, unless nodes are to come.
 uint64_t WithinNodes(const StepContext& step, const JobState& job, TaskClass of_task,
                      uint64_t wanted) {
-  if (!step.live.to_come.empty()) return wanted;
   const uint64_t before = of_task.needs.memory;
   if (!of_task.gang.empty()) {
+    if (!step.live.to_come.empty()) return wanted;
     of_task.needs.memory = wanted;
     const bool fits = SomeHoldGang(step.board, job.user(), of_task, step.now,
                                    [&](NodeId id) { return job.Avoids(id); });
@@ -26,6 +26,11 @@ uint64_t WithinNodes(const StepContext& step, const JobState& job, TaskClass of_
     if (FitCount(offer, of_task.needs) == 0) continue;
     if (offer.memory == 0) return wanted;  // it counts none
     most = std::max(most, offer.memory);
+  }
+  for (const NodesToCome::Kind& kind : step.live.to_come) {
+    if (!kind.Takes(job.user(), of_task.needs)) continue;
+    if (kind.memory == 0) return wanted;  // nobody knows yet
+    most = std::max(most, kind.memory);
   }
   return std::min(wanted, most);
 }

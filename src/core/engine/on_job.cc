@@ -1,4 +1,4 @@
-// What happens to jobs: submitted, grown, held, released, finished.
+// Events of jobs: submitted, grown, held, released, finished.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/engine/engine_state.h"
+#include "core/model/ranges.h"
 
 namespace spate::engine {
 namespace {
@@ -23,37 +24,38 @@ void Link(StepContext& step, JobId job, std::span<const Edge> edges) {
 }
 
 // A few classes tell it of gangs, as all of a submission have one shape.
-std::string WhyNever(const StepContext& step, const JobPlan& plan) {
+Why WhyNever(const StepContext& step, const JobPlan& plan) {
   constexpr size_t kGangs = 16;
   size_t gangs = 0;
   for (const TaskClass& each : plan.requests) {
     if (!each.gang.empty() && ++gangs > kGangs) continue;
-    std::string why = WhyNeverRuns(step.live, plan.user, each, step.now);
+    Why why = WhyNeverRuns(step.live, plan.user, each, step.now);
     if (!why.empty()) return why;
   }
-  return "";
+  return {};
 }
 
-std::string WhyRefused(StepContext& step, const JobPlan& plan) {
+Why WhyRefused(StepContext& step, const JobPlan& plan) {
   auto user = step.board.users.find(plan.user);
-  if (user == step.board.users.end() || user->second.rule.max_queued == 0) return "";
+  if (user == step.board.users.end() || user->second.rule.max_queued == 0) return {};
   step.live.Settle();
   uint64_t queued = user->second.unended + plan.task_count;
-  if (queued <= user->second.rule.max_queued) return "";
-  return fmt::format(
-      "user {} may have {} tasks that have not ended, and this would make it {}: wait for some of "
-      "them to end, or cancel a job",
-      plan.user, FormatCount(user->second.rule.max_queued), FormatCount(queued));
+  const uint64_t most = user->second.rule.max_queued;
+  if (queued <= most) return {};
+  return {{ReasonKind::kQueueIsFull,
+           {static_cast<int64_t>(most), static_cast<int64_t>(queued)},
+           {},
+           {plan.user}}};
 }
 
 }  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
-  if (std::string why = WhyNever(step, event.plan); !why.empty()) {
+  if (Why why = WhyNever(step, event.plan); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
     return;
   }
-  if (std::string why = WhyRefused(step, event.plan); !why.empty()) {
+  if (Why why = WhyRefused(step, event.plan); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why), /*may_later=*/true});
     return;
   }
@@ -129,6 +131,7 @@ void On(StepContext& step, const GrowJob& event) {
     if (edge.parent >= event.known_tasks) edge.parent += shift;
     edge.child += shift;
   }
+  if (goes_on) ForgetBlamesBy(step, event.job);
   step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs)});
   Link(step, event.job, edges);
   if (!edges.empty()) CheckJob(step, *job);  // none of them may be left
@@ -251,14 +254,7 @@ class OtherRequests {
   // By index, ascending.
   void Add(TaskIndex index, uint32_t request) {
     if (request == job_.RequestOf(index)) return;
-    std::vector<RequestRun>& runs = changed_.runs;
-    bool joins = !runs.empty() && runs.back().first + runs.back().count == index &&
-                 runs.back().request == request;
-    if (joins) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({index, 1, request});
-    }
+    AppendRequest(changed_.runs, index, request);
   }
   NeedsChanged Take() { return std::move(changed_); }
 
@@ -292,6 +288,25 @@ NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
 
 }  // namespace
 
+namespace {
+
+// The jobs that it was submitted to start after, and that go on. Of a job that is under way only
+// the tasks that are reopened can wait, for their counterparts.
+std::vector<After> WaitsAgain(const StepContext& step, const JobState& job) {
+  std::vector<After> again;
+  for (const After& after : job.planned_after()) {
+    const JobState* other = step.durable.FindJob(after.job);
+    const bool goes_on = other != nullptr && other != &job && !other->finished();
+    const bool each = after.kind == AfterKind::kEach;
+    // A job that has grown since has no pairs any more.
+    const bool may = each ? goes_on && other->task_count() == job.task_count() : job.finished();
+    if (goes_on && may && !job.WaitsFor(after)) again.push_back(after);
+  }
+  return again;
+}
+
+}  // namespace
+
 void On(StepContext& step, const ReopenTasks& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
@@ -304,8 +319,9 @@ void On(StepContext& step, const ReopenTasks& event) {
     NeedsChanged changed = WithChange(*job, std::move(again), event.change);
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
-  step.Record(TasksReopened{event.job, std::move(tasks)});
-  // What waits for a task that was not reopened will not run now either.
+  if (job->finished()) ForgetBlamesBy(step, event.job);
+  step.Record(TasksReopened{event.job, std::move(tasks), WaitsAgain(step, *job)});
+  // Tasks that wait for a task that was not reopened will not run now either.
   WithdrawAllDescendants(step, *job);
   if (!job->graph().empty() || job->AllEnded()) CheckJob(step, *job);
 }
@@ -432,6 +448,7 @@ bool AllFail(const StepContext& step, const JobState& job) {
 void CheckJob(StepContext& step, const JobState& job) {
   if (job.finished()) return;
   if (job.AllEnded()) {
+    RememberBlames(step, job);
     step.Record(JobFinished{job.id(), job.counts()});
     step.out.notices.push_back(NoticeFinished{job.id(), job.counts()});
     step.finished.push_back(job.id());

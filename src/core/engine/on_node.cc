@@ -1,4 +1,5 @@
-// What happens to nodes: joined, silent, lost, removed.
+// Events of nodes: joined, silent, lost, removed.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -9,21 +10,27 @@ namespace spate::engine {
 
 namespace {
 
-AttemptEnd CutOff(const std::string& note) {
-  return {.ref = {}, .cause = Cause::kStopped, .status = kCutOff, .note = note};
+// `heard`: when the node was heard last.
+AttemptEnd CutOff(Instant heard, const std::string& note) {
+  return {.ref = {}, .cause = Cause::kStopped, .status = kCutOff, .start = heard, .note = note};
 }
 
 // A node that goes when its time is over takes tasks with it that are not to blame for that, also
 // where nobody heard it go.
 void Lose(StepContext& step, NodeId id, const std::string& note) {
   AttemptEnd end{.ref = {}, .cause = Cause::kNode, .note = note};
-  if (step.board.nodes[id].offer.end_of_life <= step.now) end = CutOff("its node's time was over");
+  const place::Node& node = step.board.nodes[id];
+  if (node.offer.end_of_life <= step.now) {
+    const bool silent = node.lost_at != Instant::Never();
+    const Instant heard = silent ? node.lost_at - step.board.limits.node_patience : step.now;
+    end = CutOff(heard, "its node's time was over");
+  }
   step.live.SetAway(id, Instant::Never());
   EndLeasesOf(step, id, end);
   step.board.Forget(step.board.nodes[id]);
 }
 
-// What each attempt number of a job is held of, normalized.
+// Tasks held under each attempt number of a job, normalized.
 using HeldByAttempt = std::map<std::pair<JobId, Attempt>, std::vector<TaskRange>>;
 
 HeldByAttempt Gathered(const std::vector<HeldTasks>& holds) {
@@ -121,7 +128,7 @@ void On(StepContext& step, const NodeLost& event) {
   if (!step.board.nodes.contains(event.node)) return;
   if (!event.left) return Lose(step, event.node, "its node was lost");
   step.live.SetAway(event.node, Instant::Never());
-  EndLeasesOf(step, event.node, CutOff("its node ended"));
+  EndLeasesOf(step, event.node, CutOff(step.now, "its node ended"));
   step.board.Forget(step.board.nodes[event.node]);
 }
 
@@ -129,6 +136,23 @@ void On(StepContext& step, const RemoveNode& event) {
   if (!step.board.nodes.contains(event.node)) return;
   Lose(step, event.node, "its node was removed");
   step.Record(NodeRemoved{event.node});
+}
+
+bool MayForget(const Durable& durable, const place::Board& board, NodeId id) {
+  auto known = board.nodes.find(id);
+  if (known == board.nodes.end()) return true;
+  if (known->second.present || known->second.lost_at != Instant::Never()) return false;
+  const NodeRecord& node = durable.NodeOf(id);
+  if (!node.leases.empty() || node.drained || !node.sick.empty()) return false;
+  return std::ranges::none_of(known->second.set_aside, [&](const auto& each) {
+    const JobState* job = durable.FindJob(each.first);
+    return job != nullptr && !job->finished();
+  });
+}
+
+void On(StepContext& step, const ForgetNode& event) {
+  if (!MayForget(step.durable, step.board, event.node)) return;
+  if (!step.durable.NodeOf(event.node).empty()) step.Record(NodeRemoved{event.node});
 }
 
 void LoseSilentNodes(StepContext& step) {

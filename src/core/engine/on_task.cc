@@ -1,4 +1,4 @@
-// What happens to attempts: ended, lost, given back. Here a task's fate is decided.
+// Events of attempts: ended, lost, returned. Here a task's fate is decided.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState&
   node.ended += stopped ? 0 : 1;
   node.failed += success || stopped ? 0 : 1;
   if (!success && step.board.nodes.size() > 1 && !job.SucceededOn(id)) return;
-  // What gangs take says nothing of single tasks.
+  // The time that gangs take is no evidence for single tasks.
   if (job.GangOf(end.ref.index) != nullptr) return;
   step.board.Learn(node, end.ref.job, end.wall);
 }
@@ -124,7 +124,10 @@ void On(StepContext& step, const AttemptsEnded& event) {
     if (!IsCurrent(step.durable.NodeOf(event.node), *job, end.ref)) continue;  // late news
     node->second.moved = step.now;
     LearnSpeed(step, event.node, node->second, *job, end);
-    if (end.cause == Cause::kSuccess) step.live.ForgetPast(step.durable, node->second);
+    // Nearly every end is a success, and nearly no node has anything to be forgiven.
+    if (end.cause == Cause::kSuccess && !node->second.set_aside.empty()) {
+      ForgetBlames(step, event.node);
+    }
     EndAttempt(step, event.node, *job, end);
     CheckJob(step, *job);
   }
@@ -132,7 +135,7 @@ void On(StepContext& step, const AttemptsEnded& event) {
 
 namespace {
 
-// What a node held, in the order in which it was given to it.
+// Ranges that a node held, in the order in which it got them.
 struct Held {
   LeaseKey key;
   LeasedRange range;
@@ -144,6 +147,14 @@ std::vector<Held> HeldInOrder(const NodeRecord& node) {
   std::sort(held.begin(), held.end(),
             [](const Held& a, const Held& b) { return a.range.sequence < b.range.sequence; });
   return held;
+}
+
+// How long what the node was given last of the job may have run there until then; zero: that is not
+// known.
+Duration TimeHad(const place::Node& node, JobId job, Instant until) {
+  const auto here = node.jobs.find(job);
+  if (here == node.jobs.end() || here->second.given_at == Instant()) return {};
+  return std::max(until - here->second.given_at, Duration{});
 }
 
 }  // namespace
@@ -159,6 +170,7 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
     const Offer& offer = step.board.nodes[id].offer;
     const TaskClass& of_tasks = job.requests()[range.request];
     const Needs needs = NeedsOfPart(of_tasks.needs, std::max(range.procs, 1u));
+    const Duration had = TimeHad(step.board.nodes[id], key.job, like.start);
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptRef ref{key.job, i, key.attempt};
       if (!IsCurrent(step.durable.NodeOf(id), job, ref)) continue;
@@ -175,6 +187,10 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
         end.cause = Cause::kStopped;
         end.status = 0;
         end.note += " before its turn came";
+      }
+      if (IsCutOff(end) && had.ns > 0) {
+        end.wall = had;
+        AskForTime(step, id, {&end, 1});
       }
       EndAttempt(step, id, job, std::move(end));
     }

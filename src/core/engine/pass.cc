@@ -163,7 +163,7 @@ class Recaller {
     return idle;
   }
 
-  // What fits one of the idle nodes, which then has enough.
+  // Recalls tasks that fit one of the idle nodes, which then has enough.
   void RecallFor(std::vector<Idle>& idle, NodeId from, place::Node& node) {
     constexpr size_t kMostLooks = 64;
     for (size_t i = 0; i < std::min(idle.size(), kMostLooks); ++i) {
@@ -192,7 +192,7 @@ class Recaller {
   place::Board& board_;
 };
 
-// What became ready, and does not start at once, goes before tasks of its job that only wait on
+// Tasks that became ready, and do not start at once, go before tasks of their job that only wait on
 // nodes.
 class Riser {
  public:

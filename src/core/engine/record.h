@@ -66,6 +66,7 @@ struct TasksCancelled {
 struct TasksReopened {
   JobId job;
   std::vector<TaskRange> tasks;
+  std::vector<After> after = {};  // of JobPlan::after: jobs that go on, and that it waits for again
 };
 // Tasks that are about to be reopened, or whose attempts are about to end and be repeated, make
 // other requests than before.
@@ -123,7 +124,7 @@ struct GangReserved {
   Instant start;       // when it starts at the latest, by what is known; Never(): that is not known
   std::string reason;  // why it is later than was said before; empty: it is the first in line now
 };
-// Who goes first among gangs, from now on.
+// Changes the order of gangs, from now on.
 struct GangPolicyChanged {
   GangPolicy policy = GangPolicy::kFair;
 };
@@ -151,7 +152,7 @@ struct JobFinished {
   JobCounts counts;
 };
 
-// What a user may have, from now on.
+// Changes the limits of a user, from now on.
 struct UserChanged {
   std::string user;
   UserRule rule;
@@ -177,12 +178,24 @@ struct NodeCleared {
   NodeId node;  // 0: every node
   JobId job;    // 0: whatever it was set aside for
 };
+// A job that has ended and that had set the node aside. It may be forgotten by now.
+struct Blame {
+  JobId by;
+  std::string user;
+  friend bool operator==(const Blame&, const Blame&) = default;
+};
+// What is remembered of the node from jobs that have ended: all of it, in place of what was. It
+// belongs to no job, as it outlives them.
+struct NodeBlamed {
+  NodeId node;
+  std::vector<Blame> blames;  // the oldest first; none: the node is trusted again
+};
 
 using Record =
     std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
-                 GangPolicyChanged>;
+                 GangPolicyChanged, NodeBlamed>;
 
 }  // namespace spate::engine

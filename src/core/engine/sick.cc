@@ -160,7 +160,7 @@ void CheckNodes(StepContext& step, const JobState& job, const Ended& ended) {
   }
   CheckTrust(step, ended.node, job);
   if (!ended.first_there) return;
-  // What others failed does succeed.
+  // The request does succeed here, so its failures elsewhere count against those nodes.
   std::vector<NodeId> others;
   for (const auto& [id, trouble] : job.troubles()) others.push_back(id);
   for (NodeId id : others) CheckNode(step, id, job, ended.request);
@@ -172,13 +172,62 @@ void On(StepContext& step, const ClearSick& event) {
   };
   if (std::none_of(step.board.nodes.begin(), step.board.nodes.end(), matches)) return;
   step.Record(NodeCleared{event.node, event.job});
+  if (event.job != JobId()) ForgetBlamesBy(step, event.job, event.node);
 }
 
+// ---- After the job -----------------------------------------------------------------------------
+
+namespace {
+
+// A user may have any number of jobs: a few of the newest tell what all would. So many are
+// remembered of a user, and of all; the oldest one goes for the next.
+void MakeRoomForBlame(std::vector<Blame>& blames, const std::string& user) {
+  constexpr int kMostOfUser = 16;
+  constexpr int kMost = 64;
+  auto is_theirs = [&](const Blame& blame) { return blame.user == user; };
+  if (std::ranges::count_if(blames, is_theirs) >= kMostOfUser) {
+    blames.erase(std::ranges::find_if(blames, is_theirs));
+  } else if (std::ssize(blames) >= kMost) {
+    blames.erase(blames.begin());
+  }
+}
+
+}  // namespace
+
+void RememberBlames(StepContext& step, const JobState& job) {
+  for (const auto& [id, trouble] : job.troubles()) {
+    const NodeRecord& node = step.durable.NodeOf(id);
+    if (!trouble.set_aside || node.IsBlamedBy(job.id())) continue;
+    std::vector<Blame> blames = node.blames;
+    MakeRoomForBlame(blames, job.user());
+    blames.push_back({job.id(), job.user()});
+    step.Record(NodeBlamed{id, std::move(blames)});
+  }
+}
+
+void ForgetBlames(StepContext& step, NodeId node) {
+  if (!step.durable.NodeOf(node).blames.empty()) step.Record(NodeBlamed{node, {}});
+}
+
+void ForgetBlamesBy(StepContext& step, JobId job, NodeId only) {
+  std::vector<NodeBlamed> left;  // a node of which nothing is left leaves the map
+  for (const auto& [id, node] : step.durable.nodes()) {
+    if ((only != NodeId() && only != id) || !node.IsBlamedBy(job)) continue;
+    left.push_back({id, node.blames});
+    std::erase_if(left.back().blames, [job](const Blame& blame) { return blame.by == job; });
+  }
+  for (NodeBlamed& record : left) step.Record(std::move(record));
+}
+
+// ---- What people decide ------------------------------------------------------------------------
+
 void On(StepContext& step, const DrainNode& event) {
+  // One that has not come since the hub's restart is drained when it comes.
   auto node = step.board.nodes.find(event.node);
-  if (node == step.board.nodes.end() || node->second.drained) return;
+  const bool known = node != step.board.nodes.end();
+  if (known && node->second.drained) return;
   step.Record(NodeDrained{event.node});
-  if (node->second.present) RecallNode(step, event.node, JobId());
+  if (known && node->second.present) RecallNode(step, event.node, JobId());
 }
 
 void On(StepContext& step, const UndrainNode& event) {

@@ -15,7 +15,7 @@ size_t TaskGraph::AddRun(std::span<const Edge> edges, size_t at) {
   return at;
 }
 
-// What is left follows from the edges and the states of tasks, and is covered all the same.
+// Covers the remaining counts too, although they follow from the edges and the states of tasks.
 uint64_t TaskGraph::Digest() const {
   uint64_t hash = 0;
   auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0xff51afd7ed558ccdu + 1; };

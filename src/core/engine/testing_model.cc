@@ -179,7 +179,7 @@ std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks
   return problem;
 }
 
-// What is withdrawn for a task's sake waited for it, or for another one that was withdrawn with it.
+// A task withdrawn because of another one waited for it, or for a task withdrawn with it.
 std::string NaiveModel::CheckWithdrawn(const TasksWithdrawn& record) const {
   if (record.left_list) {
     std::string problem;
@@ -246,6 +246,7 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
 }
 
 std::string NaiveModel::Check(const Record& record) const {
+  if (std::string problem = CheckBlames(record); !problem.empty()) return problem;
   if (const auto* accepted = std::get_if<JobAccepted>(&record)) {
     return jobs_.contains(accepted->job) ? "accepted twice" : "";
   }
@@ -347,14 +348,17 @@ void NaiveModel::Do(const TasksReopened& record) {
   NaiveJob& job = jobs_[record.job];
   job.finished = false;
   job.cancelled = false;
+  job.after.insert(job.after.end(), record.after.begin(), record.after.end());
+  const bool each = std::ranges::any_of(
+      record.after, [](const After& after) { return after.kind == AfterKind::kEach; });
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = job.tasks[i];
     task.left_list = false;
     if (task.state == TaskState::kSucceeded) return;
     // It is looked at once more where its parents end.
-    bool pairs = std::ranges::any_of(task.parents, [&](TaskIndex parent) {
-      return job.tasks[parent].state != TaskState::kSucceeded;
-    });
+    bool pairs = each || std::ranges::any_of(task.parents, [&](TaskIndex parent) {
+                   return job.tasks[parent].state != TaskState::kSucceeded;
+                 });
     task = NaiveTask{.request = task.request,
                      .attempt = task.attempt,
                      .pairs = pairs,
@@ -440,6 +444,7 @@ void NaiveModel::Do(const NodeUndrained& record) { drained_.erase(record.node); 
 
 void NaiveModel::Do(const NodeRemoved& record) {
   drained_.erase(record.node);
+  blames_.erase(record.node);
   std::erase_if(sick_, [&](const auto& each) { return each.first == record.node; });
 }
 
@@ -450,11 +455,55 @@ void NaiveModel::Do(const NodeCleared& record) {
     bool node = record.node == NodeId() || record.node == each.first;
     return node && (record.job == JobId() || record.job == each.second);
   });
+  if (record.job != JobId()) return;
+  std::erase_if(blames_, [&](const auto& each) {
+    return record.node == NodeId() || record.node == each.first;
+  });
+}
+
+void NaiveModel::Do(const NodeBlamed& record) { blames_[record.node] = record.blames; }
+
+bool NaiveModel::IsBlamed(NodeId node, JobId by) const {
+  auto known = blames_.find(node);
+  return known != blames_.end() &&
+         std::ranges::any_of(known->second, [by](const Blame& blame) { return blame.by == by; });
+}
+
+// A job's end leaves what it had set aside, its going on takes that back, and so does a success on
+// the node.
+std::string NaiveModel::CheckBlames(const Record& record) const {
+  if (const auto* blamed = std::get_if<NodeBlamed>(&record)) {
+    auto known = blames_.find(blamed->node);
+    const bool same =
+        blamed->blames == (known == blames_.end() ? std::vector<Blame>() : known->second);
+    return same ? "a record of what is remembered of a node, and nothing has changed" : "";
+  }
+  if (const auto* ended = std::get_if<AttemptEnded>(&record)) {
+    auto known = blames_.find(ended->node);
+    const bool blamed = known != blames_.end() && !known->second.empty();
+    return ended->end.cause == Cause::kSuccess && blamed ? "a success on a node that is blamed"
+                                                         : "";
+  }
+  if (const auto* finished = std::get_if<JobFinished>(&record)) {
+    for (const auto& [node, job] : sick_) {
+      if (job == finished->job && !IsBlamed(node, job)) return "a blame is forgotten at the end";
+    }
+    return "";
+  }
+  const auto* grown = std::get_if<JobGrown>(&record);
+  const auto* reopened = std::get_if<TasksReopened>(&record);
+  if (grown == nullptr && reopened == nullptr) return "";
+  const JobId job = grown != nullptr ? grown->job : reopened->job;
+  for (const auto& [node, blames] : blames_) {
+    if (IsBlamed(node, job)) return "a job that goes on is remembered as one that has ended";
+  }
+  return "";
 }
 
 void NaiveModel::Do(const JobFinished& record) {
   jobs_[record.job].finished = true;
   jobs_[record.job].after.clear();
+  std::erase_if(sick_, [&](const auto& each) { return each.second == record.job; });
 }
 
 double NaiveModel::Load(NodeId node) const {

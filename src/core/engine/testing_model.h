@@ -46,7 +46,7 @@ struct NaiveJob {
 
 class NaiveModel {
  public:
-  // What is wrong with this record at this point; empty when it is right. Then it is applied.
+  // The error of this record at this point; empty when it is right. Then it is applied.
   std::string Apply(const Record& record);
   // As above, and what only a live engine can be asked: nothing is leased before it is due, from
   // a held job, or to a node that is not there.
@@ -62,13 +62,13 @@ class NaiveModel {
   std::string WhyHopeless() const;
   // A task that runs past its deadline, and is not cancelled; empty: there is none.
   std::string WhyOverdue(Instant now) const;
-  // What each node holds.
+  // Attempts that each node holds.
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.
   double Load(NodeId node) const;
-  // What Engine::TakeDemand has told by now, without the times: the classes with something ready.
+  // The total that Engine::TakeDemand has reported, without times: the classes with ready tasks.
   std::map<ClassKey, ClassDemand> Demand(Instant now) const;
-  // What is wrong with the time that one task of the class is said to take; empty: nothing.
+  // The error in the reported time of one task of the class; empty: there is none.
   std::string WhyNotTakes(const ClassKey& key, Duration takes) const;
 
  private:
@@ -105,6 +105,7 @@ class NaiveModel {
   void Do(const NodeRemoved& record);
   void Do(const NodeSick& record);
   void Do(const NodeCleared& record);
+  void Do(const NodeBlamed& record);
 
   std::map<JobId, NaiveJob> jobs_;
   std::map<NodeId, Offer> offers_;
@@ -112,7 +113,11 @@ class NaiveModel {
   std::map<std::string, UserRule> users_;
   std::set<NodeId> drained_;
   std::set<std::pair<NodeId, JobId>> sick_;  // job 0: for all
-  std::set<AttemptRef> given_;               // every attempt that was ever leased
+  std::map<NodeId, std::vector<Blame>> blames_;
+  std::set<AttemptRef> given_;  // every attempt that was ever leased
+
+  std::string CheckBlames(const Record& record) const;
+  bool IsBlamed(NodeId node, JobId by) const;
 };
 
 }  // namespace spate::engine

@@ -136,7 +136,7 @@ inline bool IsCutOff(const AttemptEnd& end) {
   return end.cause == Cause::kStopped && end.status == kCutOff;
 }
 
-// What becomes of a task by the end of one of its attempts.
+// The result for a task when one of its attempts ends.
 enum class Verdict : uint8_t {
   kSucceeded = 0,
   kRetry = 1,
@@ -153,8 +153,8 @@ inline bool EndsTask(Verdict verdict) {
 }
 const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", ...
 
-// What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to
-// kInlineOutput bytes is inline; a longer one lies in a spool file, whole, and the last owner
+// Output of an attempt, on its way from shepherd to journal and terminal. A stream of up to
+// kInlineOutput bytes is inline; a longer one is in a spool file, whole, and the last owner
 // of the TaskOutput unlinks it (the hub's store and the terminal may both read it).
 inline constexpr uint64_t kInlineOutput = 64 * 1024;
 

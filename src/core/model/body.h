@@ -1,5 +1,5 @@
-// What an attempt executes: steps one after the other, in a step commands that run together, and
-// links among commands; for a plain command one step of one command.
+// Body of a task: the steps that an attempt executes one after the other, the commands that run
+// together in a step, and links among commands. A plain command is one step of one command.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +83,7 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-// What each process of an attempt may use at most, as the system counts it (setrlimit).
+// Limits for each process of an attempt, as the system counts them (setrlimit).
 enum class LimitKind : uint8_t {
   kCpuSeconds,
   kFileBytes,
@@ -176,9 +176,9 @@ Status CheckRanks(const TaskBody& body);
 
 // Pipes from the output of each command of the last step to the input of the next.
 void PipeCommands(TaskBody& body);
-// What is written to the descriptor in `variable` is forwarded: the first one from 3 that is free.
+// Forwards the bytes written to the descriptor in `variable`, which is the first free one from 3.
 void ForwardPipe(TaskBody& body, std::string_view variable, std::string to);
-// What is in `file` is; `most` as above.
+// Forwards the contents of `file`; `most` as above.
 void ForwardFile(TaskBody& body, std::string file, std::string to, uint64_t most = 0);
 // Whether links can be made among commands, so many of them in each step; an error says which
 // cannot, and why.

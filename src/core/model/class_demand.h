@@ -1,5 +1,5 @@
-// What one class of tasks wants of nodes that are not there yet: told by the engine, heard by
-// whoever asks for nodes.
+// Demand of one class of tasks for nodes that do not exist yet: reported by the engine, used by
+// the part that requests nodes.
 #pragma once
 
 #include <compare>
@@ -21,9 +21,10 @@ struct ClassKey {
 struct ClassDemand {
   ClassKey key;
   std::string user;
-  Needs needs;
-  // That could start now if a node had room. Not what waits for others, is held, or is over a
-  // bound of its user or job.
+  Needs needs;     // of a gang's class: of each process
+  GangShape gang;  // empty: its tasks are no gangs
+  // Tasks, or processes of gangs, that could start now if a node had room. Not what waits for
+  // others, is held, or is over a bound of its user or job.
   uint32_t ready = 0;
   uint32_t running = 0;  // that nodes have, any nodes
   Duration takes;        // one of them, as measured; zero: not known

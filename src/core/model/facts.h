@@ -1,4 +1,4 @@
-// What a hub tells of itself, its nodes, users and jobs: answers to wire/questions.h, shown by
+// Facts about a hub, its nodes, users and jobs: answers to wire/questions.h, shown by
 // commands as tables and as JSON (docs/formats/json.md), and read by monitors.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "core/model/job.h"
 #include "core/model/machine_load.h"
 #include "core/model/pool_facts.h"
+#include "core/model/why.h"
 
 namespace spate {
 
@@ -90,16 +91,35 @@ struct HubFacts {
   }
 };
 
+// A task whose command has ended well, while processes that the command left running are waited for
+// (core/model/leftovers.h).
+struct LeftRunningFacts {
+  uint32_t task = 0;  // from 1
+  uint32_t attempt = 0;
+  std::string node;
+  std::string processes;  // "sort (pid 12), cat (pid 13)"
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "task", self.task);
+    visit(2, "attempt", self.attempt);
+    visit(3, "node", self.node);
+    visit(4, "processes", self.processes);
+  }
+  friend bool operator==(const LeftRunningFacts&, const LeftRunningFacts&) = default;
+};
+
 // A task that runs on a node.
 struct RunFacts {
   JobId job;
   uint32_t task = 0;  // from 1
   Instant since;
+  std::string left;  // LeftRunningFacts::processes; empty: its command runs
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "task", self.task);
     visit(3, "since", self.since);
+    visit(4, "left_running", self.left);
   }
 };
 
@@ -167,6 +187,7 @@ struct JobGlance {
   std::optional<std::string> name;  // nullopt: it is not for who asks
   std::string state;                // "queued", "running", "held"
   JobCounts counts;
+  std::vector<LeftRunningFacts> left;  // as in JobNow; none when it is not for who asks
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -174,6 +195,7 @@ struct JobGlance {
     visit(3, "name", self.name);
     visit(4, "state", self.state);
     visit(5, kInto, self.counts);
+    visit(6, "left_running", self.left);
   }
 };
 
@@ -233,12 +255,12 @@ struct AccessFacts {
 struct TaskWhy {
   JobId job;
   uint32_t task = 0;  // from 1
-  std::string why;
+  Why why;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "task", self.task);
-    visit(3, "why", self.why);
+    visit(4, "why", self.why);
   }
 };
 

@@ -55,7 +55,7 @@ struct RawField {
 bool TakeField(std::string_view& rest, RawField& field);
 bool TakeVarint(std::string_view& rest, uint64_t& value);
 
-// What a field that is not there means, where zeros are left out.
+// Sets fields to zero: the meaning of a missing field where zeros are left out.
 struct SetZero {
   template <typename T>
   void operator()(uint32_t, std::string_view, T& value) {

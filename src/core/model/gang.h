@@ -50,7 +50,7 @@ struct GangPart {
   uint32_t procs() const;
 };
 
-// Who goes first among gangs that wait, and who may overtake (core/engine/place/gangs.h).
+// Order of waiting gangs, and the rule for overtaking (core/engine/place/gangs.h).
 enum class GangPolicy : uint8_t { kFair, kFcfs, kEasy, kEasySjbf, kConservative };
 template <>
 inline constexpr GangPolicy kLastOf<GangPolicy> = GangPolicy::kConservative;
@@ -58,7 +58,7 @@ const char* GangPolicyName(GangPolicy policy);  // "fair", "fcfs", "easy", "easy
 // nullopt: there is none of this name.
 std::optional<GangPolicy> GangPolicyOf(std::string_view name);
 
-// What so many processes need together, on one node.
+// Needs of `procs` processes together, on one node.
 Needs NeedsOfPart(const Needs& of_one, uint32_t procs);
 
 }  // namespace spate

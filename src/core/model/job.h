@@ -165,7 +165,7 @@ struct JobPlan {
   std::vector<After> after = {};  // all of them must be fulfilled
 };
 
-// What an administrator grants a user of a hub.
+// Rights and limits that an administrator grants a user of a hub.
 struct UserRule {
   uint32_t weight = 1;       // of the user's share, against others'; at least 1
   uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
@@ -194,7 +194,7 @@ enum class RowKind : uint8_t {
 template <>
 inline constexpr RowKind kLastOf<RowKind> = RowKind::kResident;
 
-// What becomes of a task whose first process has exited with 0 while others of its session run.
+// Fate of a task whose first process has exited with 0 while others of its session still run.
 // Processes of other sessions (setsid) are daemons: they are ended, and named.
 enum class Leftovers : uint8_t {
   kEnd = 0,   // they have a moment to end, then they are ended; the task succeeds

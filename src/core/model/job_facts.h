@@ -1,4 +1,4 @@
-// What a journal tells of jobs, tasks and what they wrote: answers to wire/questions.h, the same
+// Facts from a journal about jobs, tasks and their output: answers to wire/questions.h, the same
 // for a run on this machine and for a hub's job.
 #pragma once
 
@@ -403,7 +403,7 @@ struct AvoidedNode {
   }
 };
 
-// What is left of a job to do, as everybody on a hub may see it. All of one moment: a task is in
+// Remaining work of a job, as everybody on a hub may see it. All of one moment: a task is in
 // `unended` or has ended durably; those in `runs` are among them.
 struct JobWork {
   JobId job;
@@ -436,7 +436,7 @@ struct JobWork {
   }
 };
 
-// What a task runs, of which its sender may have said more than a command.
+// The row and command of a task; its sender may have submitted more than a command.
 struct RowFacts {
   TaskIndex index = 0;
   std::string row;      // as it was submitted, where that was asked for
@@ -464,7 +464,7 @@ struct EndFacts {
   }
 };
 
-// What a job is and has come to.
+// Description and totals of a job.
 struct JobSums {
   JobId job;
   std::string user;
@@ -487,7 +487,7 @@ struct JobSums {
   }
 };
 
-// What a user has used, in one job or in all of theirs.
+// Resources used by a user, in one job or in all of theirs.
 struct UseFacts {
   std::string user;
   std::optional<JobId> job;  // nullopt: all

@@ -1,4 +1,4 @@
-// What a hub and a pilot have to know of each other when the pilot reports ends late
+// Agreement between a hub and a pilot that reports ends late
 // (node/held_ends.h).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a machine has free at the moment, as its node tells it.
+// Free memory and load of a machine at the moment, as its node reports them.
 #pragma once
 
 #include <cstdint>

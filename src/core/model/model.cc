@@ -40,27 +40,20 @@ bool Excluded(const Offer& offer, const Needs& needs) {
                       [&](const std::string& label) { return HasLabel(offer, label); });
 }
 
-std::string WhyExcluded(const Offer& offer, const Needs& needs) {
+Reason WhyExcluded(const Offer& offer, const Needs& needs) {
   if (!needs.on_node.empty() && needs.on_node != offer.node_name) {
-    return fmt::format("is to run on node {} alone, and this is {}", needs.on_node,
-                       offer.node_name);
+    return {ReasonKind::kOnOtherNode, {}, {}, {needs.on_node, offer.node_name}};
   }
   if (Has(needs.not_on, offer.node_name)) {
-    return fmt::format("is not to run on node {}", offer.node_name);
+    return {ReasonKind::kNotOnNode, {}, {}, {offer.node_name}};
   }
-  for (const std::string& label : needs.labels) {
-    if (HasLabel(offer, label)) continue;
-    if (label.starts_with(kFeatureMark)) {
-      return fmt::format("needs a node whose spate knows '{}', that of {} is too old: update it",
-                         label.substr(1), offer.node_name);
-    } else {
-      return fmt::format("needs a node with label '{}', {} has it not", label, offer.node_name);
-    }
+  auto label = std::ranges::find_if_not(
+      needs.labels, [&](const std::string& each) { return HasLabel(offer, each); });
+  if (!label->starts_with(kFeatureMark)) {
+    return {ReasonKind::kLacksLabel, {}, {}, {*label, offer.node_name}};
   }
-  return "";
+  return {ReasonKind::kLacksFeature, {}, {}, {label->substr(1), offer.node_name}};
 }
-
-std::string Cpus(uint32_t milli) { return fmt::format("{:g}", milli / 1000.0); }
 
 }  // namespace
 
@@ -98,21 +91,26 @@ uint32_t FitCount(const Offer& offer, const Needs& needs) {
   return static_cast<uint32_t>(fit);
 }
 
-std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
+std::optional<Reason> WhyNever(const Offer& offer, const Needs& needs) {
+  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   if (Excluded(offer, needs)) return WhyExcluded(offer, needs);
   if (needs.milli_cpus > offer.milli_cpus) {
-    return fmt::format("needs {} cpus, {} offers {}", Cpus(needs.milli_cpus), offer.node_name,
-                       Cpus(offer.milli_cpus));
+    return Reason{
+        ReasonKind::kTooManyCpus, {needs.milli_cpus, offer.milli_cpus}, {}, {offer.node_name}};
   }
   if (needs.memory > offer.memory && offer.memory > 0) {
-    return fmt::format("needs {} of memory, {} offers {}", FormatSize(needs.memory),
-                       offer.node_name, FormatSize(offer.memory));
+    return Reason{ReasonKind::kTooMuchMemory,
+                  {number(needs.memory), number(offer.memory)},
+                  {},
+                  {offer.node_name}};
   }
   for (const NamedNeed& need : needs.named) {
     uint64_t offered = Offered(offer, need.name);
     if (need.count > offered) {
-      return fmt::format("needs {} of '{}', {} offers {}", need.count, need.name, offer.node_name,
-                         offered);
+      return Reason{ReasonKind::kTooManyOf,
+                    {number(need.count), number(offered)},
+                    {},
+                    {need.name, offer.node_name}};
     }
   }
   return std::nullopt;

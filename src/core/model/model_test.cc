@@ -3,6 +3,7 @@
 #include "core/model/job.h"
 #include "core/model/ranges.h"
 #include "core/model/shared_texts.h"
+#include "present/why.h"
 
 namespace spate {
 namespace {
@@ -28,9 +29,9 @@ TEST(Needs, FitCountTakesTheScarcestResource) {
 
 TEST(Needs, WhyNeverNamesTheResource) {
   EXPECT_FALSE(WhyNever(TwoCores(), Needs{}));
-  EXPECT_EQ(WhyNever(TwoCores(), (Needs{8000, 0, {}})).value(),
+  EXPECT_EQ(present::TextOf({WhyNever(TwoCores(), (Needs{8000, 0, {}})).value()}),
             "needs 8 cpus, this machine offers 2");
-  EXPECT_EQ(WhyNever(TwoCores(), (Needs{0, 0, {{"licence", 1}}})).value(),
+  EXPECT_EQ(present::TextOf({WhyNever(TwoCores(), (Needs{0, 0, {{"licence", 1}}})).value()}),
             "needs 1 of 'licence', this machine offers 0");
 }
 
@@ -47,7 +48,7 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
            Case{{.named = {}, .labels = {"fast", "gpu"}},
                 "needs a node with label 'gpu', this machine has it not"},
            Case{{.named = {}, .labels = {"@links", "big"}}, ""},
-           // What its program can do, the owner of a node cannot say by a label.
+           // The owner of a node cannot state by a label what its program can do.
            Case{
                {.named = {}, .labels = {"@gang"}},
                "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
@@ -59,7 +60,8 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
                 "is not to run on node this machine"},
        }) {
     EXPECT_EQ(FitCount(offer, needs), *why == 0 ? 2u : 0u) << why;
-    EXPECT_EQ(WhyNever(offer, needs).value_or(""), why);
+    auto reason = WhyNever(offer, needs);
+    EXPECT_EQ(reason ? present::TextOf({*reason}) : "", why);
   }
 }
 

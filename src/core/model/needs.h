@@ -1,4 +1,4 @@
-// What one task needs while it runs, and what a node offers.
+// Needs of one task while it runs, and the offer of a node.
 #pragma once
 
 #include <compare>
@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "core/model/fields.h"
+#include "core/model/why.h"
 
 namespace spate {
 
@@ -56,7 +57,7 @@ struct Needs {
 // How many processes of a task run at once, and where; a task that asks for none of it is no gang.
 // The task's needs are then those of each process.
 struct GangShape {
-  // Whom the task's command is started for.
+  // Processes that the task's command is started for.
   enum class Start : uint8_t {
     kEach,   // each process
     kNode,   // once on each node
@@ -80,12 +81,12 @@ struct GangShape {
   uint32_t procs_per_node() const { return nodes == 0 ? 0 : procs / nodes; }
 };
 
-// What tasks of a job wait for most of the time. Two that wait for the same slow each other down.
+// The resource that a job's tasks wait for most. Two tasks with the same one slow each other down.
 enum class BoundBy : uint8_t { kUnknown, kCpu, kMemory, kNetwork, kLast = kNetwork };
 const char* BoundName(BoundBy bound);  // "", "cpu", "memory", "network"
 
-// What equal tasks of a job have in common. They have one queue, so that none of them waits behind
-// another one's needs.
+// Common properties of equal tasks of a job. They share a queue, so that none of them waits for
+// the needs of another class.
 struct TaskClass {
   TaskClass() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): most tasks have nothing but needs.
@@ -156,9 +157,8 @@ struct Offer {
   std::vector<std::string> labels = {};    // sorted
   Instant end_of_life = Instant::Never();  // when its machine is taken away
   std::string temp_dir = {};  // where stderr stays that is kept there, for people; empty: not told
-  // What its program understands (wire/greeting.h). A task that needs one of them has its name,
-  // with
-  // '@' in front, among its labels.
+  // Features of the node's program (wire/greeting.h). A task that needs one of them has its name,
+  // with '@' in front, among its labels.
   std::vector<std::string> features = {};
 };
 inline constexpr char kFeatureMark = '@';
@@ -170,7 +170,7 @@ bool OutlivesTask(const Offer& offer, const Needs& needs, Instant now);
 // How many attempts with these needs fit into an idle node at once (0: never). Users and planned
 // times are other questions (above).
 uint32_t FitCount(const Offer& offer, const Needs& needs);
-// Why FitCount is 0, in words ("needs 8 cpus, this machine offers 2"); nullopt when it fits.
-std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs);
+// Why FitCount is 0 ("needs 8 cpus, this machine offers 2"); nullopt when it fits.
+std::optional<Reason> WhyNever(const Offer& offer, const Needs& needs);
 
 }  // namespace spate

@@ -18,8 +18,8 @@ inline constexpr std::string_view kPoolLabel = "pool:";
 // "Never" where a wish has a time: the longest one that a message may hold.
 inline constexpr Duration kPoolNever{int64_t{1} << 60};
 
-// What is said of a new pool, or is to be another thing in one that is there. What is not given has
-// the default of core/provision/pool.h, or stays.
+// Settings of a new pool, or changes to an existing one. A field without a value has the default
+// of core/provision/pool.h, or stays as it is.
 struct PoolWish {
   // How many pilots, and for how long.
   std::optional<uint32_t> max_pilots, min_pilots, backlog, nodes_per_pilot;
@@ -29,7 +29,7 @@ struct PoolWish {
   std::optional<bool> chain;
   std::optional<std::string>
       user;  // whose tasks; "*": everybody's; only administrators name others
-  // What a node will offer; else the first pilot tells.
+  // Offer of a node; without it, the first pilot reports it.
   std::optional<uint32_t> slots, milli_cpus;
   std::optional<uint64_t> memory;
   std::optional<std::vector<NamedNeed>> named;
@@ -37,7 +37,7 @@ struct PoolWish {
   // When a pilot that says nothing has failed: ANDY's T0 to T4, and one that runs but never joins.
   std::optional<Duration> watch_init, watch_error, watch_suspended_from, watch_suspended_until,
       watch_silent, watch_joining;
-  // What the driver is to do.
+  // Settings of the driver.
   std::optional<std::vector<std::string>> options;  // the batch system's own
   std::optional<std::string> prologue, epilogue;    // shell
   std::optional<std::string> submit_command, query_command, cancel_command, select_command;
@@ -172,7 +172,7 @@ struct PoolFacts {
   }
 };
 
-// What happened to a pool.
+// An event of a pool.
 struct PoolEvent {
   Instant at;
   std::string pool;

@@ -35,6 +35,17 @@ inline void AppendRange(std::vector<TaskRange>& ranges, TaskRange range) {
   }
 }
 
+// Appends what a task requests; one that follows the last run and requests the same makes it
+// longer.
+inline void AppendRequest(std::vector<RequestRun>& runs, TaskIndex index, uint32_t request) {
+  if (!runs.empty() && runs.back().first + runs.back().count == index &&
+      runs.back().request == request) {
+    ++runs.back().count;
+  } else {
+    runs.push_back({index, 1, request});
+  }
+}
+
 // Sorted and disjoint ranges over the same tasks.
 inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
@@ -51,7 +62,7 @@ inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
   return merged;
 }
 
-// What of `from` is not in `taken`; both are normalized, and so is the answer.
+// The part of `from` that is not in `taken`; both are normalized, and so is the answer.
 inline std::vector<TaskRange> Without(const std::vector<TaskRange>& from,
                                       const std::vector<TaskRange>& taken) {
   std::vector<TaskRange> rest;

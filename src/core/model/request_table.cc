@@ -1,4 +1,5 @@
 #include "core/model/request_table.h"
+#include "core/model/ranges.h"
 
 #include <utility>
 
@@ -21,11 +22,7 @@ uint32_t RequestTable::Add(TaskIndex index, const TaskClass& request,
       places_.push_back(place());
     }
   }
-  if (!runs_.empty() && runs_.back().request == number) {
-    ++runs_.back().count;
-  } else {
-    runs_.push_back({index, 1, number});
-  }
+  AppendRequest(runs_, index, number);
   return number;
 }
 

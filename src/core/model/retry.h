@@ -19,8 +19,8 @@ int32_t SignalBelowShell(Cause cause, int32_t status);
 // An attempt that ends so is repeated while tries are left. `status` is AttemptEnd's.
 bool IsRetried(const RetryPolicy& policy, Cause cause, int32_t status);
 
-// What a task asks for after an attempt with `memory` bytes ran out of them (--retry-memory,
-// --max-memory); `memory` itself where it asks for no more.
+// The memory that a task requests after an attempt with `memory` bytes ran out of them
+// (--retry-memory, --max-memory); `memory` itself when it requests no more.
 uint64_t MemoryAfter(const RetryPolicy& policy, uint64_t memory);
 
 }  // namespace spate

@@ -70,7 +70,7 @@ Status PackReader::Begin() {
     return Fail(ErrorKind::kCorrupt, "a pack of files is damaged");
   }
   if (!IsForward(file)) {
-    if (auto checked = CheckTaskFileName(file.name); !checked) return checked;
+    TRY(CheckTaskFileName(file.name));
   }
   head_.clear();
   in_file_ = true;
@@ -89,17 +89,17 @@ Status PackReader::Feed(std::string_view bytes) {
         return Fail(ErrorKind::kCorrupt, "a pack of files is damaged");
       }
       if (head_.size() < HeadSize(head_)) continue;
-      if (auto begun = Begin(); !begun) return begun;
+      TRY(Begin());
     }
     std::string_view piece = bytes.substr(0, left_);
     bytes.remove_prefix(piece.size());
     left_ -= piece.size();
     if (!piece.empty()) {
-      if (auto taken = events_.bytes(piece); !taken) return taken;
+      TRY(events_.bytes(piece));
     }
     if (left_ > 0) return {};
     in_file_ = false;
-    if (auto ended = events_.end(); !ended) return ended;
+    TRY(events_.end());
   }
   return {};
 }

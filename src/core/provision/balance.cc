@@ -8,7 +8,7 @@
 namespace spate::provision {
 namespace {
 
-// What runs into the window of a chain wants more as time goes by.
+// A chain whose first pilots end within the horizon is checked again at this interval.
 constexpr Duration kChainStep = Duration::Seconds(30);
 
 }  // namespace
@@ -90,13 +90,29 @@ uint32_t Provisioner::State::Bound(const Pool& pool, const LivePool& live) const
   return most + std::min(most, Ending(live, missing));
 }
 
+// A gang waits, and further pilots for it are on their way: those that are here wait for them.
+bool Provisioner::State::IsGathering(const Pool& pool, const LivePool& live) const {
+  if (live.demand.at_once() == 0 || pool.closed) return false;
+  if (!live.coming.empty()) return true;
+  return !pool.paused && Wanted(pool, live) > 0 && pool.pilots.size() < Bound(pool, live) &&
+         NextSubmit(pool, live) <= now_ + pool.policy.idle_exit;
+}
+
+// Since when the pilot that is idle longest has had nothing to do, for idle-exit.
+Instant Provisioner::State::IdleSince(const LivePool& live) {
+  const Instant since = live.idle.begin()->first;
+  // Before the newest pilot came, a gang may have had too few of them.
+  return live.demand.at_once() > 0 ? std::max(since, live.newest_join) : since;
+}
+
 void Provisioner::State::ReleaseIdle(PoolId id, LivePool& live) {
-  const PoolPolicy& policy = durable_.FindPool(id)->policy;
+  const Pool& pool = *durable_.FindPool(id);
+  const PoolPolicy& policy = pool.policy;
   if (policy.idle_exit == Duration::Max()) return;
+  if (live.idle.empty() || IsGathering(pool, live)) return;
   while (!live.idle.empty() && live.here.size() > policy.min_pilots) {
-    auto [since, pilot] = *live.idle.begin();
-    if (since + policy.idle_exit > now_) return;
-    Unwant(pilot, Why::kIdle, "it was idle");
+    if (IdleSince(live) + policy.idle_exit > now_) return;
+    Unwant(live.idle.begin()->second, Why::kIdle, "it was idle");
   }
 }
 
@@ -143,7 +159,7 @@ void Provisioner::State::SetPoolTimer(PoolId id, LivePool& live) {
     if (Wanted(pool, live) > live.coming.size() && !pool.paused) consider(NextSubmit(pool, live));
     if (live.surplus_since) consider(*live.surplus_since + pool.policy.surplus_patience);
     if (!live.idle.empty() && pool.policy.idle_exit != Duration::Max()) {
-      consider(live.idle.begin()->first + pool.policy.idle_exit);
+      consider(IdleSince(live) + pool.policy.idle_exit);
     }
     if (live.demand.any()) {
       for (const auto& [since, pilot] : live.idle) {  // it is no longer of use for the longest

@@ -1,11 +1,10 @@
 #include "core/provision/demand.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/units.h"
+#include "core/model/limits.h"
+#include "core/model/pool_facts.h"
 
 namespace spate::provision {
 namespace {
@@ -18,32 +17,83 @@ constexpr Duration kUnknownLife = Duration::Seconds(24 * 3600);
 
 int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-}  // namespace
+// The features of a pilot's program are known only when it has come: it may be newer than all
+// before it. A pilot that is too old for the tasks counts as fruitless, so the next ones come ever
+// later.
+Needs WithoutFeatures(Needs needs) {
+  std::erase_if(needs.labels,
+                [](const std::string& label) { return label.starts_with(kFeatureMark); });
+  return needs;
+}
 
-std::string WhyNotHere(const Pool& pool, const Needs& needs, std::string_view user) {
+// What an idle node has room for at the same time: tasks, or processes of gangs. Those of one gang
+// share a slot, as many as its shape gives to a node.
+uint32_t RoomOf(const Offer& offer, const Needs& needs, const GangShape& gang) {
+  if (gang.empty()) return FitCount(offer, needs);
+  Offer idle = offer;
+  idle.slots = kLimits.gang_procs;
+  const uint32_t procs = FitCount(idle, needs);
+  if (gang.nodes == 0) return procs;
+  const uint32_t part = gang.procs_per_node();
+  const uint32_t parts = std::min(procs / part, gang.whole ? 1u : offer.slots);
+  return parts * part;
+}
+
+// How many of the pool's nodes one gang takes, where each has room for so many of its processes.
+uint32_t NodesOf(const GangShape& gang, uint32_t room) {
+  return gang.nodes > 0 ? gang.nodes : static_cast<uint32_t>(DivideUp(gang.procs, room));
+}
+
+// Where only nodes of this pool do, no others help out.
+std::optional<Reason> WhyGangNotFit(const Pool& pool, const Needs& needs, const GangShape& gang,
+                                    uint32_t room) {
+  const PoolPolicy& policy = pool.policy;
+  const std::string own = std::string(kPoolLabel) + policy.name;
+  const uint64_t most = uint64_t{policy.max_pilots} * policy.nodes_per_pilot;
+  if (NodesOf(gang, room) <= most || !std::ranges::binary_search(needs.labels, own)) {
+    return std::nullopt;
+  }
+  return Reason{ReasonKind::kPoolTooSmall,
+                {NodesOf(gang, room), static_cast<int64_t>(most)},
+                {},
+                {policy.name}};
+}
+
+// As WhyNotHere, of needs without features.
+std::optional<Reason> WhyNotFit(const Pool& pool, const Needs& needs, const GangShape& gang,
+                                std::string_view user) {
   const PoolPolicy& policy = pool.policy;
   if (!Serves(policy, user)) {
-    return fmt::format("pool {} is {}'s", policy.name, policy.user);
+    return Reason{ReasonKind::kPoolOfOther, {}, {}, {policy.name, policy.user}};
   }
   if (!needs.on_node.empty()) {
-    return fmt::format("is to run on node {} alone, which no new pilot is", needs.on_node);
+    return Reason{ReasonKind::kOnPilot, {}, {}, {needs.on_node}};
   }
   Offer offer = OfferOf(pool.shape(), policy.name);
   if (pool.shape().milli_cpus == 0) {
-    // Labels are known before anything else is; features come with the program.
+    // Labels are known before anything else is.
     Needs labels;
     labels.milli_cpus = 0;
     labels.labels = needs.labels;
-    if (auto why = spate::WhyNever(offer, labels)) return *why;
-  } else if (FitCount(offer, needs) == 0) {
-    return spate::WhyNever(offer, needs).value_or(fmt::format("does not fit {}", offer.node_name));
+    if (auto why = spate::WhyNever(offer, labels)) return why;
+  } else if (const uint32_t room = RoomOf(offer, needs, gang); room == 0) {
+    return spate::WhyNever(offer, needs)
+        .value_or(Reason{ReasonKind::kDoesNotFit, {}, {}, {offer.node_name}});
+  } else if (!gang.empty()) {
+    if (auto why = WhyGangNotFit(pool, needs, gang, room)) return why;
   }
   Duration longest = std::min(LongestTask(policy), pool.Life());
   if (needs.time > longest) {
-    return fmt::format("may take {}, and a pilot of pool {} has {} for it",
-                       FormatDuration(needs.time), policy.name, FormatDuration(longest));
+    return Reason{ReasonKind::kPilotTooShort, {}, {needs.time, longest}, {policy.name}};
   }
-  return "";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> WhyNotHere(const Pool& pool, const Needs& needs, const GangShape& gang,
+                                 std::string_view user) {
+  return WhyNotFit(pool, WithoutFeatures(needs), gang, user);
 }
 
 void Demand::Refresh() {
@@ -66,6 +116,7 @@ void Demand::Renew(const std::map<ClassKey, ClassDemand>& classes) {
   Refresh();
   shares_.clear();
   times_.clear();
+  at_once_.clear();
   left_ = signed_left_ = width_ = 0;
   probes_ = 0;
   for (const auto& [key, demand] : classes) Set(demand);
@@ -74,13 +125,15 @@ void Demand::Renew(const std::map<ClassKey, ClassDemand>& classes) {
 Share Demand::ShareOf(const ClassDemand& demand) const {
   Share share;
   if (demand.ready == 0 || pool_.closed) return share;
-  if (!WhyNotHere(pool_, demand.needs, demand.user).empty()) return share;
+  const Needs needs = WithoutFeatures(demand.needs);
+  if (WhyNotFit(pool_, needs, demand.gang, demand.user)) return share;
   share.time = demand.needs.time;
   if (!shape_known_) {
     share.probe = true;
     return share;
   }
-  auto fit = static_cast<int64_t>(FitCount(offer_, demand.needs)) * nodes_;
+  const uint32_t room = RoomOf(offer_, needs, demand.gang);
+  auto fit = static_cast<int64_t>(room) * nodes_;
   Duration life = life_ == Duration::Max() ? kUnknownLife : life_;
   Duration takes = demand.takes.ns > 0        ? demand.takes
                    : demand.needs.time.ns > 0 ? demand.needs.time
@@ -95,6 +148,9 @@ Share Demand::ShareOf(const ClassDemand& demand) const {
   share.signed_left = static_cast<int64_t>(std::clamp(left, Wide{-kMostTime}, Wide{kMostTime}));
   share.left = std::max<int64_t>(share.signed_left, 0);
   share.width = std::clamp(DivideUp(int64_t{demand.ready} * 1000, fit), int64_t{1}, kMostWidth);
+  if (share.left > 0 && !demand.gang.empty()) {
+    share.at_once = static_cast<uint32_t>(DivideUp(NodesOf(demand.gang, room), nodes_));
+  }
   return share;
 }
 
@@ -107,6 +163,7 @@ void Demand::Set(const ClassDemand& demand) {
   width_ += share.width;
   probes_ += share.probe ? 1 : 0;
   times_.insert(share.time);
+  if (share.at_once > 0) at_once_.insert(share.at_once);
   shares_.emplace(demand.key, share);
 }
 
@@ -119,6 +176,7 @@ void Demand::Drop(const ClassKey& key) {
   width_ -= share.width;
   probes_ -= share.probe ? 1 : 0;
   times_.erase(times_.find(share.time));
+  if (share.at_once > 0) at_once_.erase(at_once_.find(share.at_once));
   shares_.erase(it);
 }
 
@@ -129,7 +187,8 @@ uint32_t Demand::Wanted(Duration ending) const {
   Duration worth = std::min(horizon_, life_);
   int64_t by_work = DivideUp(left, std::max<int64_t>(worth.millis(), 1));
   int64_t by_tasks = DivideUp(width_, 1000);
-  return static_cast<uint32_t>(std::min<int64_t>({by_work, by_tasks, UINT32_MAX}));
+  const int64_t wanted = std::min<int64_t>({by_work, by_tasks, UINT32_MAX});
+  return std::max(static_cast<uint32_t>(wanted), at_once());
 }
 
 void Demand::CheckInvariants() const {
@@ -137,13 +196,16 @@ void Demand::CheckInvariants() const {
   int64_t signed_left = 0;
   int64_t width = 0;
   size_t probes = 0;
+  size_t gangs = 0;
   for (const auto& [key, share] : shares_) {
     CHECK(!share.empty());
     left += share.left;
     signed_left += share.signed_left;
     width += share.width;
     probes += share.probe ? 1 : 0;
+    gangs += share.at_once > 0 ? 1 : 0;
   }
+  CHECK(gangs == at_once_.size());
   CHECK(left == left_);
   CHECK(signed_left == signed_left_);
   CHECK(width == width_);

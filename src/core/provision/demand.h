@@ -10,6 +10,9 @@
 // A class of which no time is measured counts with its planned time, and without one as if each
 // task took a pilot's life: to wait for hours is dearer than to cancel what still queues when the
 // first tasks have been measured.
+//
+// A gang starts when all of its nodes are there. However little work it is, it wants as many pilots
+// as it needs at the same time; one that needs more than the pool may have wants none.
 #pragma once
 
 #include <map>
@@ -20,12 +23,13 @@
 
 namespace spate::provision {
 
-// What a class adds to a pool. Times are pilots' milliseconds, tasks are thousandths of pilots.
+// A class's share of a pool's demand. Times are pilots' milliseconds, tasks thousandths of pilots.
 struct Share {
   int64_t left = 0;         // work beyond the horizon, at least 0
   int64_t signed_left = 0;  // the same, below 0 where the slots would do more
   int64_t width = 0;        // ready tasks
   Duration time;            // planned, of one
+  uint32_t at_once = 0;     // whole pilots that one gang needs at the same time, if any is to come
   bool probe = false;       // nothing is known of the nodes, and one would tell
   bool empty() const { return width == 0 && !probe; }
 };
@@ -34,7 +38,7 @@ class Demand {
  public:
   explicit Demand(const Pool& pool) : pool_(pool) { Refresh(); }
 
-  // What the class adds now. None where it could not start, or nothing of it is ready.
+  // Sets the class's share. It is none if the class could not start here, or has no ready tasks.
   void Set(const ClassDemand& demand);
   void Drop(const ClassKey& key);
   // The pool's nodes, life, wait or user are others than before: all classes anew.
@@ -51,6 +55,8 @@ class Demand {
   // The longest planned time of what could start.
   Duration longest() const { return times_.empty() ? Duration{} : *times_.rbegin(); }
   bool probes() const { return probes_ > 0; }
+  // Pilots that the largest gang needs at the same time; 0: nothing that waits is a gang.
+  uint32_t at_once() const { return at_once_.empty() ? 0 : *at_once_.rbegin(); }
   void CheckInvariants() const;
 
  private:
@@ -69,13 +75,16 @@ class Demand {
 
   std::map<ClassKey, Share> shares_;  // none that is empty
   std::multiset<Duration> times_;
+  std::multiset<uint32_t> at_once_;  // of shares with gangs
   int64_t left_ = 0;
   int64_t signed_left_ = 0;
   int64_t width_ = 0;
   size_t probes_ = 0;
 };
 
-// Why no pilot of the pool will do such tasks, in words; empty: one could.
-std::string WhyNotHere(const Pool& pool, const Needs& needs, std::string_view user);
+// Why no pilot of the pool will do such tasks; nullopt: one could. `gang`: empty for single
+// tasks.
+std::optional<Reason> WhyNotHere(const Pool& pool, const Needs& needs, const GangShape& gang,
+                                 std::string_view user);
 
 }  // namespace spate::provision

@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "present/why.h"
+
 namespace spate::provision {
 namespace {
+
+std::string Text(const std::optional<Reason>& reason) {
+  return reason ? present::TextOf({*reason}) : "";
+}
 
 constexpr Duration kMinute = Duration::Seconds(60);
 constexpr Duration kHour = Duration::Seconds(3600);
@@ -95,6 +101,7 @@ TEST(Demand, WhatCouldNotStartIsNone) {
       {"its label", [](ClassDemand& d) { d.needs.labels = {"fast"}; }, ""},
       {"a label", [](ClassDemand& d) { d.needs.labels = {"big"}; },
        "needs a node with label 'big', a node of pool p has it not"},
+      {"a feature of its program", [](ClassDemand& d) { d.needs.labels = {"@new"}; }, ""},
       {"a node", [](ClassDemand& d) { d.needs.on_node = "n7"; },
        "is to run on node n7 alone, which no new pilot is"},
       {"time", [](ClassDemand& d) { d.needs.time = kMinute * 59; }, ""},
@@ -107,10 +114,71 @@ TEST(Demand, WhatCouldNotStartIsNone) {
     pool.policy.user = "ann";
     ClassDemand demand = Class(10, kMinute);
     each.change(demand);
-    EXPECT_EQ(WhyNotHere(pool, demand.needs, demand.user), each.why) << each.what;
+    EXPECT_EQ(Text(WhyNotHere(pool, demand.needs, demand.gang, demand.user)), each.why)
+        << each.what;
     Demand sums(pool);
     sums.Set(demand);
     EXPECT_EQ(sums.any(), std::string_view(each.why).empty()) << each.what;
+  }
+}
+
+// Nodes of 4 cpus, at most 3 of them.
+TEST(Demand, GangsWantTheirNodesAtOnce) {
+  struct {
+    const char* what;
+    GangShape gang;
+    uint32_t ready;  // processes
+    const char* label;
+    Duration takes;
+    uint32_t wanted;
+    const char* why;
+  } const kCases[] = {
+      {"a short one, all of it", {.procs = 8, .nodes = 2}, 8, "fast", kMinute / 60, 2, ""},
+      {"on any nodes", {.procs = 9}, 9, "fast", kMinute / 60, 3, ""},
+      {"many short ones", {.procs = 8, .nodes = 2}, 80, "fast", kMinute / 60, 2, ""},
+      {"many long ones", {.procs = 8, .nodes = 2}, 80, "fast", kHour, 20, ""},
+      {"processes share a slot", {.procs = 4, .nodes = 1}, 4, "fast", kHour, 1, ""},
+      {"whole nodes", {.procs = 2, .nodes = 2, .whole = true}, 4, "fast", kHour, 4, ""},
+      {"too many for a node",
+       {.procs = 5, .nodes = 1},
+       5,
+       "fast",
+       kHour,
+       0,
+       "does not fit a node of pool p"},
+      {"as many nodes as there may be", {.procs = 3, .nodes = 3}, 3, "pool:p", kHour, 3, ""},
+      {"more than that",
+       {.procs = 4, .nodes = 4},
+       4,
+       "pool:p",
+       kHour,
+       0,
+       "is a gang that needs 4 nodes, and pool p has 3 at most"},
+      {"more than that, on any nodes",
+       {.procs = 13},
+       13,
+       "pool:p",
+       kHour,
+       0,
+       "is a gang that needs 4 nodes, and pool p has 3 at most"},
+      {"others help out", {.procs = 4, .nodes = 4}, 4, "fast", kHour, 4, ""},
+  };
+  for (const auto& each : kCases) {
+    Pool pool = APool();
+    pool.policy.max_pilots = 3;
+    pool.policy.shape.labels = {"fast", "pool:p"};
+    ClassDemand demand = Class(each.ready, each.takes);
+    demand.gang = each.gang;
+    demand.needs.labels = {each.label};
+    EXPECT_EQ(Text(WhyNotHere(pool, demand.needs, demand.gang, "ann")), each.why) << each.what;
+    Demand sums(pool);
+    sums.Set(demand);
+    sums.CheckInvariants();
+    EXPECT_EQ(sums.Wanted({}), each.wanted) << each.what;
+    demand.ready = 0;
+    sums.Set(demand);
+    sums.CheckInvariants();
+    EXPECT_EQ(sums.at_once(), 0u);
   }
 }
 

@@ -132,7 +132,7 @@ class Durable::Applier {
     if (other || LifeOf(pool.policy) != LifeOf(record.policy)) pool.lives.clear();
     if (record.learn_anew) pool.waits.clear();
     pool.policy = record.policy;
-    // Whoever changes a policy may have righted what was refused.
+    // The new policy may have fixed the cause of a refusal.
     Forgive(pool);
   }
   void operator()(const PoolClosed& record) { PoolOf(record.pool).closed = true; }

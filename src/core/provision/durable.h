@@ -1,6 +1,6 @@
-// What provision must have again after a restart: pools, and the pilots that may exist. It is
+// Provision's state that must survive a restart: pools, and the pilots that may exist. It is
 // changed by records alone and sees no news of batch systems and nodes; those are in state.h. So a
-// replay gives the same, which Digest tells.
+// replay gives the same state, and Digest proves it.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ struct Pool {
   Instant retry_at = {0};    // no submit before
   std::set<PilotId> pilots;  // that may exist
 
-  // What is known of its nodes; nothing but labels when milli_cpus is 0.
+  // The known shape of its nodes; nothing but labels when milli_cpus is 0.
   const NodeShape& shape() const { return learned ? *learned : policy.shape; }
   // How long a new pilot's nodes will be there. Max(): not known.
   Duration Life() const;
@@ -62,7 +62,7 @@ class Durable {
   // makes; ask for what was read and may have been damaged.
   bool Admits(const Record& record) const;
   void Apply(const Record& record);
-  // What gives the same state when it is applied, in order, to an empty one.
+  // Records that give the same state when applied, in order, to an empty one.
   std::vector<Record> Images() const;
 
   uint64_t Digest() const;

@@ -137,6 +137,7 @@ void Provisioner::State::On(const NodeJoined& event) {
   if (HasBegunAgain(*pilot, event.end_of_life)) QueuedAgain(event.pilot);
   if (pilot->waits()) {
     Emit(PilotJoined{event.pilot, now_, event.end_of_life});
+    live_pools_.at(pilot->pool).newest_join = now_;
     const Pool& pool = *durable_.FindPool(pilot->pool);
     if (event.shape.milli_cpus > 0 && event.shape != pool.shape()) {
       Emit(PoolLearned{pilot->pool, event.shape});
@@ -154,7 +155,7 @@ void Provisioner::State::On(const NodeLeft& event) {
   Relist(event.pilot, [&](LivePilot& live) {
     live.nodes.erase(event.node);
     live.watch.Ping(now_);  // until now it was heard
-    // What ends by itself need not be cancelled, nor be kept from its epilogue.
+    // A pilot that ends by itself need not be cancelled, nor be kept from its epilogue.
     live.cancel_at = now_ + kCancelAgain;
     live.expected = now_;
   });

@@ -1,4 +1,4 @@
-// What becomes of one pilot: it fails, is to go, is cancelled, ends.
+// The end of one pilot: it fails, becomes unwanted, is cancelled, ends.
 #include <algorithm>
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-// What a pool of a batch system is to provision: its policy, what its nodes have, and who wants
-// work done there. Numbers of pools and pilots are never used again.
+// Policy of a pool of a batch system: its limits, the shape of its nodes, and the users it serves.
+// Numbers of pools and pilots are never used again.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using PilotId = Id<struct PilotTag>;  // from 1; 0 is none
 using spate::ClassDemand;
 using spate::ClassKey;
 
-// What one node of a pool offers, as its owner said it or the newest pilot showed it.
+// Offer of one node of a pool, as its owner stated it or the newest pilot showed it.
 struct NodeShape {
   uint32_t slots = 0;
   uint32_t milli_cpus = 0;          // 0: not known, and nothing else but labels is
@@ -101,7 +101,7 @@ struct PoolPolicy {
 };
 // Whether it is for tasks of this user.
 bool Serves(const PoolPolicy& policy, std::string_view user);
-// What is wrong with it, and how to right it.
+// An error says what is wrong with it, and how to fix it.
 Status Check(const PoolPolicy& policy);
 // How long a pilot's nodes are there at most. Max(): not known.
 Duration LifeOf(const PoolPolicy& policy);
@@ -111,7 +111,7 @@ Duration LongestTask(const PoolPolicy& policy);
 // The name of a pilot's batch job: at most 15 characters, beginning with a letter, as the strictest
 // system wants them. `hub` is up to 6 letters or digits, and different for each hub of a user.
 std::string TagOf(std::string_view hub, PilotId pilot);
-// What the tags of all pilots of a hub begin with, and no other hub's.
+// Prefix of the tags of all pilots of this hub, and of no other hub's.
 std::string TagPrefix(std::string_view hub);
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag);
 

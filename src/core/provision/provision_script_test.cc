@@ -5,6 +5,7 @@
 //        [init=60s] [silent=5m] [never-joined=20m]     adds it, or changes its policy
 //   remove p1    pause p1 [words=...]    resume p1
 //   demand j1.1 ready=100 [running=4] [takes=1s] [user=ann] [cpus=1 ...]   class 1 of job 1
+//     [procs=8] [nodes=4]                      its tasks are such gangs; ready counts processes
 //   submitted 1 id=77 [pool=p1]       failed 1 refused|limit|unavailable [words=...]
 //   answer p1 [query=N] [1:77:queued[:Priority] ...]    PILOT:ID:STATUS:WORDS; the newest query
 //   no-answer p1 [query=N] [words=...]   cancelled 1 [failed]
@@ -227,6 +228,8 @@ class ProvisionSubject : public script::Subject {
     demand.ready = static_cast<uint32_t>(line.Number("ready", 0));
     demand.running = static_cast<uint32_t>(line.Number("running", 0));
     demand.takes = line.Time("takes");
+    demand.gang.procs = static_cast<uint32_t>(line.Number("procs", 0));
+    demand.gang.nodes = static_cast<uint32_t>(line.Number("nodes", 0));
     demand.needs = line.TaskNeeds();
     events_.emplace_back(DemandChanged{{demand}});
   }

@@ -236,9 +236,11 @@ std::optional<PoolInfo> Provisioner::Info(PoolId id) const {
 
 PoolId Provisioner::NextPool() const { return PoolId(state_->durable().last_pool().value + 1); }
 
-std::string Provisioner::WhyNot(PoolId id, const Needs& needs, std::string_view user) const {
+std::optional<Reason> Provisioner::WhyNot(PoolId id, const TaskClass& of_tasks,
+                                          std::string_view user) const {
   const Pool* pool = state_->durable().FindPool(id);
-  return pool == nullptr ? "there is no such pool" : WhyNotHere(*pool, needs, user);
+  CHECK(pool != nullptr);
+  return WhyNotHere(*pool, of_tasks.needs, of_tasks.gang, user);
 }
 
 }  // namespace spate::provision

@@ -34,7 +34,7 @@ struct SetPool {
   // The batch system's options are others: forget what pilots showed of their nodes.
   bool learn_anew = false;
 };
-// What is queued is cancelled, what runs may end the tasks it has.
+// Queued pilots are cancelled; running ones may end the tasks that they have.
 struct RemovePool {
   PoolId pool;
 };
@@ -210,8 +210,8 @@ class Provisioner {
   std::optional<PoolInfo> Info(PoolId pool) const;
   // The number of the next pool.
   PoolId NextPool() const;
-  // Why the pool asks for no pilot for such tasks, in words; empty: it does.
-  std::string WhyNot(PoolId pool, const Needs& needs, std::string_view user) const;
+  // Why the pool asks for no pilot for such tasks; nullopt: it does. The pool exists.
+  std::optional<Reason> WhyNot(PoolId pool, const TaskClass& of_tasks, std::string_view user) const;
 
   void CheckInvariants() const;
   uint64_t Digest() const;  // of what replay must reproduce

@@ -58,7 +58,7 @@ struct PoolResumed {
     visit(1, "pool", self.pool);
   }
 };
-// What the newest node of the pool offers.
+// The offer of the pool's newest node became known.
 struct PoolLearned {
   PoolId pool;
   NodeShape shape;

@@ -1,4 +1,4 @@
-// What the provisioner makes of news and time, beside what is durable. Gone with the process.
+// The provisioner's state from news and time, next to the durable one. Lost with the process.
 #pragma once
 
 #include <map>
@@ -80,9 +80,10 @@ struct LivePool {
   uint32_t query_failures = 0;
   std::string trouble;
   bool query_now = false;
-  // What was given up, or asked for in an earlier life, may still turn up until then.
+  // Until then, pilots that were given up, or requested in an earlier life, may still turn up.
   Instant look_until = {0};
 
+  Instant newest_join = {0};
   std::optional<Instant> surplus_since;
   uint32_t unavailable = 0;  // submits in a row
   uint32_t fruitless = 0;    // pilots in a row that never had a task
@@ -140,6 +141,8 @@ class Provisioner::State {
   uint32_t Ending(const LivePool& live, Duration& missing) const;
   uint32_t Bound(const Pool& pool, const LivePool& live) const;
   void PauseIfFailing(PoolId id);
+  bool IsGathering(const Pool& pool, const LivePool& live) const;
+  static Instant IdleSince(const LivePool& live);
   void ReleaseIdle(PoolId id, LivePool& live);
   void CancelSurplus(PoolId id, LivePool& live, uint32_t wanted);
   void SubmitMore(PoolId id, LivePool& live, uint32_t wanted);

@@ -26,7 +26,7 @@ class World {
   void Act();
   // Faults end, the batch system accepts; then all work must be done, and all pilots gone.
   void Finish();
-  // What the run has come to, for the test of the test.
+  // Counts of the run so far, for the test of the test.
   uint64_t submits() const { return submits_; }
   uint64_t kills() const { return kills_; }
   uint64_t cuts() const { return cuts_; }

@@ -79,7 +79,7 @@ TEST(Watch, RulesOfAndy) {
       }
       bool has = watch.Verdict(Times(), At(second)).has_value();
       if (has) failed = second;
-      // Whoever sleeps until NextVerdict misses no change.
+      // Sleeping until NextVerdict misses no change.
       Instant wake = watch.NextVerdict(Times(), At(second));
       bool then = watch.Verdict(Times(), At(second + 1)).has_value();
       EXPECT_TRUE(has == then || wake <= At(second + 1)) << second;

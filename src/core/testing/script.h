@@ -117,7 +117,7 @@ class Lines {
 
 // ---- Running -----------------------------------------------------------------------------------
 
-// What a script drives. One is made for each file.
+// The object that a script drives. One is made for each file.
 class Subject {
  public:
   virtual ~Subject() = default;

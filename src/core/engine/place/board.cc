@@ -125,7 +125,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
 void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
   node.lossy += lossy ? 1 : 0;
   AddUse(job, node, request, tasks);
-  CountGiven(job, tasks);
+  CountTurn(job);
 }
 
 void Board::TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks,
@@ -202,13 +202,13 @@ void Board::Learn(Node& node, JobId job, Duration took) {
   if (Job* known = FindJob(job)) average(known->wall);
 }
 
-void Board::CountGiven(Job& job, uint32_t tasks) {
-  constexpr uint64_t kTask = 1'000'000;
+void Board::CountTurn(Job& job) {
+  constexpr uint64_t kTurn = 1'000'000;
   User& user = *job.user;
   last_given = std::max(last_given, user.given);
-  user.given = last_given + tasks * kTask / std::max(user.rule.weight, 1u);
+  user.given = last_given + kTurn / std::max(user.rule.weight, 1u);
   user.last_given = std::max(user.last_given, job.given);
-  job.given = user.last_given + tasks * kTask / std::max(job.facts.weight, 1u);
+  job.given = user.last_given + kTurn / std::max(job.facts.weight, 1u);
 }
 
 void Board::CountCrowded(Node& node) {

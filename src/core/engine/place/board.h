@@ -1,8 +1,8 @@
-// What placement looks at: nodes, users and jobs, and who of them wants and has what. It knows no
-// task and no record: whoever keeps it tells it what changed, and Decide (decide.h) reads it.
+// The input of placement: nodes, users and jobs, and which of them want and have what. It knows no
+// tasks and no records: its owner reports changes to it, and Decide (decide.h) reads it.
 //
-// A user's line, and his place among users, are brought up to date by Settle, once for all that was
-// told of a job since.
+// A user's line, and the user's place among users, are brought up to date by Settle, once for all
+// changes of a job since the last time.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace spate::engine::place {
 
-// What a node does for one job.
+// A node's work for one job.
 struct JobHere {
   Amounts held;          // that its leases take
   uint32_t leased = 0;   // tasks
@@ -40,7 +40,7 @@ struct JobHere {
   Instant given_at;
 };
 
-// What a part of a gang takes of a node.
+// A part of a gang on a node, and what it takes there.
 struct PartKey {
   JobId job;
   TaskIndex index = 0;
@@ -69,8 +69,8 @@ struct Node {
   bool drained = false;
   Offer offer;            // empty until it has joined
   Duration ends_late_by;  // it reports ends so late, as its offer says (core/model/late_ends.h)
-  // Whose jobs have set it aside; and why all do, when they do. A few that have finished are
-  // remembered for each user, until the hub ends or they go on.
+  // Jobs that avoid this node, and why. `sick`: why every job avoids it. Besides jobs that go on
+  // there are ended ones (NodeRecord::blames).
   std::map<JobId, std::string> set_aside;
   std::string sick;
 
@@ -122,7 +122,8 @@ struct User {
   std::map<int32_t, uint32_t, std::greater<>> wanting;
   std::map<uint32_t, uint32_t> weights;
   Line line;  // those of them that a pass may serve
-  // Tasks, by weight. A user who comes back has no claim to what others were given meanwhile.
+  // Turns, by weight: one for what a node is given in one go, as short tasks are given many at
+  // once. A user who comes back has no claim to what others were given meanwhile.
   uint64_t given = 0;
   uint64_t last_given = 0;       // the largest Job::given that was served
   std::optional<UserTurn> turn;  // in Board::turns, where it stands while it asks
@@ -137,7 +138,7 @@ struct User {
   std::optional<Contenders> contenders() const;
 };
 
-// What is told of a job, beside what its classes have to give out.
+// Facts about a job, next to what its classes have to give out.
 struct JobFacts {
   bool runnable = false;  // its queued tasks may be given out
   bool finished = false;
@@ -170,7 +171,7 @@ struct Job {
   Duration wall;       // a moving average of what single tasks of it took lately; zero: not known
   uint64_t used = 0;   // its part of User::used
   uint64_t given = 0;  // as User::given
-  // What is counted of it in its user.
+  // Its contribution to its user's counts.
   uint32_t unended = 0;
   bool counted = false;
   std::optional<uint32_t> weight;  // while it wants
@@ -185,7 +186,7 @@ struct Job {
   bool unsettled = false;          // something of it was told since
   bool refresh = false;            // its group is to look at every node
 
-  // What a pass has come to with it. Another pass begins anew.
+  // State of the job in one pass. Another pass starts afresh.
   struct Asking {
     uint64_t round = 0;
     std::optional<Ready::Entry> passed;  // no room for classes up to this turn
@@ -217,7 +218,7 @@ struct Job {
   }
 };
 
-// What the user has, by his weight.
+// The user's share, by weight.
 uint64_t ShareOf(const User& user);
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const Node& node, const Needs& needs);
@@ -259,7 +260,7 @@ class Board {
   // So many gangs of the job are leased to some nodes, or are no longer.
   void GiveGangs(Job& job, uint32_t tasks) {
     job.user->leased += tasks;
-    CountGiven(job, tasks);
+    CountTurn(job);
   }
   void TakeBackGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
   // So much stands idle for the user's gangs; it counts as what the user has (ShareOf).
@@ -326,7 +327,7 @@ class Board {
 
  private:
   JobHere& Here(Node& node, JobId job);
-  void CountGiven(Job& job, uint32_t tasks);
+  void CountTurn(Job& job);
   void CountCrowded(Node& node);
   void CountWanting(Job& job);
   void MoveInLine(Job& job);

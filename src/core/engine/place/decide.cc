@@ -131,7 +131,7 @@ Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
   return waits ? Served::kNothing : Served::kNoNode;
 }
 
-// What one turn takes of a node's room.
+// The part of a node's room that one turn takes.
 uint32_t Decider::PartOf(const Job& job, uint32_t room) const {
   if (!board_.Contended()) return room;
   // Beyond a few, smaller parts would only cost more turns.

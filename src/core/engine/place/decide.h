@@ -34,7 +34,7 @@ struct Assignment {
   uint32_t most = 0;
   ClassTurn until;
 };
-// What became of it.
+// The result of an assignment.
 struct Answer {
   uint32_t tasks = 0;  // so many were given; 0: none of them may go there
   bool waits = false;  // but the first of them may, later, and the node is to be kept for it
@@ -51,7 +51,7 @@ class Decider {
   const std::vector<Reservation>& Decide(Instant now, const Give& give);
 
  private:
-  // What became of a job's turn.
+  // The result of a job's turn.
   enum class Served : uint8_t {
     kTasks,     // it was given some
     kAskAgain,  // another node or request may do

@@ -44,7 +44,7 @@ struct Given {
 
 Needs Cpus(uint32_t milli) { return {.milli_cpus = milli}; }
 
-// What keeps the board, as the engine does: each job's tasks are so many of a class.
+// Keeps the board, as the engine does: each job's tasks are counts of classes.
 class World {
  public:
   // A node of somebody else keeps others from being alone, and from being held ahead. As it is

@@ -1,5 +1,5 @@
-// Whom the promises of a pass bind (GangPromise::Binds), and what follows from that: room that is
-// kept on nodes, and what of it stands idle at its user's cost.
+// Decides whom the promises of a pass bind (GangPromise::Binds), and derives the room that is
+// kept on nodes, and the idle part of it that its user is charged for.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -61,7 +61,7 @@ Amounts IdleOf(const Offer& offer, const Amounts& taken, const Amounts& wanted) 
 
 // ---- Binding
 
-// Whom it binds, by what it waits for.
+// Decides whom the promise binds, by what the gang waits for.
 void Gangs::Judge(GangPromise& promise) {
   const ClassKey key{promise.job, promise.request};
   auto before = std::ranges::find_if(
@@ -168,7 +168,7 @@ void Gangs::SetHold(NodeId id, std::vector<Hold> holds) {
   if (node->second.present) board_.MarkRoomy(id, node->second);
 }
 
-// What stands idle on nodes as it is kept for a gang counts as its user's.
+// Charges users for resources that are idle on nodes because they are kept for the users' gangs.
 void Gangs::ChargeUsers() {
   std::map<std::string, uint64_t> kept;
   for (const std::string& user : charged_) kept[user] = 0;

@@ -148,7 +148,7 @@ void Gangs::Line::Fill(std::vector<Entry> entries) {
   std::ranges::make_heap(entries_, ComesBehind);
 }
 
-// What is next of a class that one was started of. Its job's others are in the line.
+// Enters the next gang of a class that one was started of. Its job's others are in the line.
 void Gangs::EnterNext(Line& line, const Entry& started) const {
   Job& job = *started.known;
   if (!job.asks_for_gang() || job.user->IsBound()) return;
@@ -187,8 +187,8 @@ bool Gangs::ComesBeforeSingles(const Entry& entry) const {
   return UserTurn{entry.user_share, entry.user_given, entry.known->user_name, nullptr} < first;
 }
 
-// Whose turn is before all others' may wait for a node that others do not need. While he does,
-// small tasks could take the nodes of a gang for ever.
+// The first user in turn may wait for a node that others do not need. During that time, small
+// tasks could keep taking the nodes of a gang for ever.
 void Gangs::NoteWaiting() {
   if (started_ || claimed_ > 0 || rest_.empty()) {
     behind_since_.reset();
@@ -366,8 +366,8 @@ void Gangs::TryHeads(Line& line, const Heads& heads, const GiveGang& give) {
   }
 }
 
-// Who may overtake is tried in another order than who becomes the head; and where no more promises
-// are made, only those matter that may have room.
+// The order for overtaking differs from the order for becoming the head; and when no more promises
+// are made, only those gangs matter that may have room.
 void Gangs::ReorderFor(Line& line) const {
   if (!Overtakes()) {
     const User* user = board_.FindJob(promises_.back().job)->user;

@@ -57,19 +57,19 @@ struct GangStart {
 // False: none of them may start now after all. Tells the board what it gives, as Give does.
 using GiveGang = std::function<bool(const GangStart&)>;
 
-// What a gang that waits is to have.
+// The promise to a waiting gang: its start and its places.
 struct GangPromise {
   JobId job;
   uint32_t request = 0;
   Instant start;  // at the latest, as far as is known; Never(): that is not known
   std::vector<GangPlace> places;
 
-  // Whose single tasks leave it its nodes.
+  // Users whose single tasks leave the gang its nodes.
   enum class Binds : uint8_t {
     kAll,
     kOwnUser,  // it waits for tasks of its own user: the others use the nodes until these end
-    // Nobody knows when it starts: what it waits for has no estimate, or is long past it. From time
-    // to time it binds all for a while (kAll), lest such tasks keep it waiting for ever.
+    // Its start is unknown: what it waits for has no estimate, or is long past it. At intervals it
+    // binds all for a while (kAll), so that such tasks do not keep it waiting for ever.
     kNobody,
   };
   Binds binds = Binds::kAll;

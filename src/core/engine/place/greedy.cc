@@ -226,7 +226,7 @@ void Greedy::Given(const Job& job, uint32_t request, const Bound& bound, Seeker&
 const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   if (node.taken) return *node.taken;
   Taken& taken = node.taken.emplace();
-  // What is kept for gangs is no estimate: a task that stood behind others would delay them.
+  // Room kept for gangs is no estimate: a task in line behind others would delay them.
   const bool exactly = node.node->IsHeld() || board_.Stalls(*node.node, now_);
   for (const auto& [key, part] : node.node->parts) taken.exactly.Add(part.held);
   for (const auto& [id, here] : node.node->jobs) {
@@ -264,8 +264,8 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   return RoomOf(job, request, bound, node, FitCount(node.node->offer, job.NeedsOf(request)));
 }
 
-// What is kept there for gangs from a task of these needs: nothing where it ends before they begin.
-// One of which nobody knows when it would end has what they leave.
+// Room that a task of these needs must leave to gangs there: none if it ends before they begin.
+// A task whose end is unknown gets only the room that gangs leave.
 Amounts Greedy::HeldForGangs(const Job& job, const Needs& needs, const Node& node) const {
   const Duration takes = needs.time.ns > 0 ? needs.time : job.wall;
   Amounts held;

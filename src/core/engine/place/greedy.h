@@ -20,7 +20,7 @@
 
 namespace spate::engine::place {
 
-// What may be given out of a request.
+// Tasks that may be given out of a request.
 struct Bound {
   uint32_t tasks = 0;
   uint32_t lease_tasks = 0;  // ahead of a node's slots
@@ -107,7 +107,7 @@ class Greedy {
   const std::vector<Reservation>& reservations() const { return reservations_; }
 
  private:
-  // What a node's jobs take of it, where those tasks that wait behind others count little.
+  // Resources that jobs take of a node; those of tasks that wait behind others count little.
   struct Taken {
     Amounts exactly;
     Amounts about;  // in kParts
@@ -147,7 +147,7 @@ class Greedy {
     uint32_t supplied_fit = 0;
     uint32_t supplied_ahead = 0;  // Bound::lease_tasks
   };
-  // What jobs have in common that share a seeker.
+  // Common properties of jobs that share a seeker.
   struct SeekerKey {
     const Needs* needs;
     const std::string* user;

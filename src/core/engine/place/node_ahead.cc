@@ -6,7 +6,7 @@
 namespace spate::engine::place {
 namespace {
 
-// What has outlived its estimate is expected to end at the next moment.
+// A gang that has outlived its estimate is expected to end at the next moment.
 constexpr Duration kMoment = Duration::Millis(1);
 
 }  // namespace
@@ -91,9 +91,9 @@ uint64_t NodeAhead::LastingCpus() {
   return free;
 }
 
-// What runs only ends, so nothing but a promise takes away what is free at the beginning. What
-// starts now counts on no end that is overdue already: else it would take, beside a promise that
-// waits for that end, what is free, again and again.
+// Running work only ends, so only promises take away what is free at the beginning. A gang that
+// starts now must not count on ends that are overdue: otherwise it would take what is
+// free again and again, next to a promise that waits for such an end.
 uint32_t NodeAhead::FitIn(const TaskClass& of_gang, Instant from, Instant to) {
   if (from == now_ && claims_.empty()) return ProcsThatFit(node_->offer, node_->held, of_gang);
   uint32_t fit = ProcsThatFit(node_->offer, HeldAt(from), of_gang);

@@ -1,6 +1,6 @@
-// What a node will have free, as far as is known: what it runs now and when that ends, and what is
-// promised to gangs. Made for one pass over gangs, for all nodes; so what is to come is only looked
-// at when somebody asks.
+// Forecast of a node's free resources: its running work, when that ends, and its promises to
+// gangs. Made for one pass over gangs, for all nodes, so the future is computed only when it is
+// needed.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class NodeAhead {
     bool own_unknown = false;  // nobody knows when something of the user's own ends
   };
   LastEnds EndsUntil(Instant until, const std::string* user) const;
-  // What gangs were promised, of this node.
+  // Promises of this node to gangs.
   struct Claim {
     Instant from;
     Instant to;

@@ -148,7 +148,7 @@ uint32_t Ahead(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead)
 
 uint64_t Less(uint64_t from, uint64_t what) { return from > what ? from - what : 0; }
 
-// What `amount` comes to while `target` tasks run where `fit` do at once.
+// `amount` in proportion, for `target` running tasks where `fit` run at once.
 uint64_t Stretched(uint64_t amount, uint64_t target, uint64_t fit) {
   return amount / fit * target + amount % fit * target / fit;
 }

@@ -14,7 +14,7 @@
 
 namespace spate::engine::place {
 
-// What jobs have in common that find room on the same nodes.
+// Common key of jobs that find room on the same nodes.
 using GroupKey = uint64_t;
 
 // Where the first task of a class stands among its job's: by priority; of equal ones what was
@@ -49,7 +49,7 @@ class Ready {
       return a.number < b.number;
     }
   };
-  // What there is of a class.
+  // Tasks of a class that are queued.
   struct Queued {
     std::optional<ClassTurn> turn;   // of its first task that waits for room alone
     Instant due = Instant::Never();  // when the next one behind it has waited for its delay

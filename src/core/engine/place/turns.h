@@ -134,8 +134,8 @@ class Round {
 
   // The next turn; of fresh groups alone, where `fresh_only` of their user.
   std::optional<Turn> Next(const std::function<bool(const std::string&)>& fresh_only);
-  // What became of it, before the next one. The job was given something, and stands where it says
-  // now (nullptr: in no line); it gets nothing more; nor does any other job of its group.
+  // The result of a turn, reported before the next one. The job was given something, and is then at
+  // `now` (nullptr: in no line); it gets nothing more; nor does any other job of its group.
   void Served(const JobTurn* now, GroupKey group);
   void Passed();
   void PassedGroup();

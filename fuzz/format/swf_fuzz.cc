@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "doors/simulate/formats/swf.h"
 #include "format/gzip/gunzip.h"
-#include "format/swf/swf.h"
 
 namespace {
 

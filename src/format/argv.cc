@@ -8,7 +8,7 @@
 namespace spate::format {
 namespace {
 
-// What argv costs execve beside its bytes: a NUL and a pointer for each word.
+// Cost of argv in execve next to its bytes: a NUL and a pointer for each word.
 constexpr size_t kWordCost = 1 + sizeof(char*);
 
 }  // namespace
@@ -19,17 +19,16 @@ Status CheckArgv(const std::vector<std::string>& argv) {
     total += word.size() + kWordCost;
     if (word.size() > kLimits.shell_text_bytes) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("an argument of the command is {} bytes long, and the system takes "
-                              "at most {}: pass it in a file",
+                  fmt::format("an argument of the command is {} bytes long, but the system accepts "
+                              "at most {}; pass it in a file",
                               FormatCount(word.size()), FormatCount(kLimits.shell_text_bytes)));
     }
   }
   if (total > kLimits.argv_bytes) {
     return Fail(
         ErrorKind::kInvalid,
-        fmt::format("the command has {} arguments of {} bytes in all, and the system "
-                    "starts at most {}: give it fewer values at once (-n) or pass them in "
-                    "a file",
+        fmt::format("the command has {} arguments of {} bytes in total, but the system accepts at "
+                    "most {}; pass fewer values at once (-n), or pass them in a file",
                     FormatCount(argv.size()), FormatCount(total), FormatCount(kLimits.argv_bytes)));
   }
   return {};

@@ -1,4 +1,4 @@
-// What the system lets a program be started with.
+// Limits of the system on the arguments of a program.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ class TaskParser {
     std::string word;
     bool more = TakeArgument(text, word);
     for (; more && word.starts_with('-'); more = TakeArgument(text, word)) {
-      if (auto read = ReadOption(word, text); !read) return std::unexpected(read.error());
+      TRY(ReadOption(word, text));
     }
     if (task_.name.empty() || !more || word.empty()) return InvalidRecord("TASK", line_);
     do task_.argv.push_back(std::move(word));

@@ -44,7 +44,7 @@ std::string InvalidDagRecord(const char* kind, std::string_view line);
 
 // Of a TASK record, trimmed. `name` points into it.
 Result<DagTask> ParseDagTask(std::string_view line);
-// What the task asks for by its own options, else as the defaults have it.
+// The class by the task's own options; `defaults` apply to needs without one.
 TaskClass ClassOf(const DagTask& task, const Needs& defaults);
 // The names of an EDGE record; the child is all that follows the parent.
 Result<std::pair<std::string_view, std::string_view>> ParseDagEdge(std::string_view line);

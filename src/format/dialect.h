@@ -1,7 +1,7 @@
 // RowDialect: what the rows of one kind (RowKind) mean. A job is compiled once; each of its rows
 // then becomes a body for less than a microsecond.
 //
-// What `spate` itself understands is in Dialects from the beginning (expand.cc):
+// Row kinds of `spate` itself are in Dialects from the beginning (expand.cc):
 //   RowKind::kListLine   a line of a job list, blanks around it trimmed or not
 //   RowKind::kValues     the values of one task, joined by '\0' (docs/formats/placeholders.md);
 //                        anything where the job has no source
@@ -38,21 +38,21 @@ struct RowRun {
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  // What runs, with the variables that are this task's alone. Errors (kInvalid): a row that is
-  // wrong, a command that is too long to be started.
+  // The body to run, with the variables that are this task's alone. Errors (kInvalid): a row that
+  // is wrong, a command that is too long to be started.
   virtual Result<TaskBody> Body(std::string_view row, const RowRun& run) const = 0;
   // The command as people see it (joblog, --dry-run, task info): shell text as it is, an argv with
   // its words quoted where a shell would need it. For a row that Body refuses: the row.
   virtual std::string CommandText(std::string_view row, const RowRun& run) const = 0;
   // Whether Name may say something.
   virtual bool HasNames() const { return false; }
-  // What its list calls the task. Empty: it has no name.
+  // The name of the task in its list. Empty: it has no name.
   virtual std::string Name(std::string_view) const { return {}; }
 };
 // Cheap to copy. Never null.
 using CompiledJob = std::shared_ptr<const RowReader>;
 
-// What a dialect adds to a job on the node that runs it.
+// Additions of a dialect to a job on the node that runs it.
 struct JobAdditions {
   std::vector<std::string> environment;  // NAME=VALUE, above the job's own
   int umask = -1;                        // of the tasks; -1: as the job has it

@@ -44,12 +44,13 @@ struct Files {
   std::vector<Template> file_forwards;  // "SRC=DEST"
 };
 
-// What all rows of a job share.
+// Common parts of all rows of a job.
 struct Parts {
   uint32_t job = 0;
   bool repeat = false;
   bool has_values = false;
-  std::string shell;  // empty: /bin/sh, where a text needs one
+  bool is_array = false;  // the value is a number of --array
+  std::string shell;      // empty: /bin/sh, where a text needs one
   Files files;
 };
 
@@ -107,15 +108,15 @@ bool IsPlainWord(const Template& word) {
   return !NeedsShell(probe);
 }
 
-// What is Perl inside GNU parallel.
+// Rejects text that GNU parallel would run as Perl.
 Status CheckNoPerl(std::string_view text) {
   size_t open = text.find("{=");
   if (open == std::string_view::npos || text.find("=}", open + 2) == std::string_view::npos) {
     return {};
   }
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}': {{= =}} is Perl inside GNU parallel, which is not understood "
-                          "here: use {{.}} {{..}} {{/}} {{//}} {{/.}} {{%.txt}}, or let a shell "
+              fmt::format("'{}': {{= =}} is Perl code for GNU parallel, which is not supported "
+                          "here; use {{.}} {{..}} {{/}} {{//}} {{/.}} {{%.txt}}, or let a shell "
                           "change the value, as in `-- 'f={{}}; mv $f ${{f%.x}}.y'`",
                           EscapeForScreen(text)));
 }
@@ -128,18 +129,19 @@ Status CheckCommand(const JobSettings& settings) {
   }
   for (const std::string& word : settings.command) {
     if (word.find('\0') != std::string::npos) {
-      return Fail(ErrorKind::kInvalid, "a word of the command holds a NUL byte: remove it");
+      return Fail(ErrorKind::kInvalid, "a word of the command contains a NUL byte; remove it");
     }
     if (!settings.has_source) continue;
-    if (auto status = CheckNoPerl(word); !status) return status;
+    TRY(CheckNoPerl(word));
   }
   return {};
 }
 
 // {} itself is nothing special.
-std::string_view ReplaceOf(const JobSettings& settings) {
-  return settings.replace == "{}" ? std::string_view() : std::string_view(settings.replace);
+std::string_view ReplaceOf(std::string_view replace) {
+  return replace == "{}" ? std::string_view() : replace;
 }
+std::string_view ReplaceOf(const JobSettings& settings) { return ReplaceOf(settings.replace); }
 
 CommandParts CompileCommand(const JobSettings& settings, const Parts& parts) {
   Template::Known known{.names = settings.value_names, .replace = ReplaceOf(settings)};
@@ -153,7 +155,7 @@ CommandParts CompileCommand(const JobSettings& settings, const Parts& parts) {
     command.words.push_back(parse(word));
     placeholder = placeholder || command.words.back().has_placeholder();
   }
-  bool append = parts.has_values && !placeholder;
+  bool append = parts.has_values && !placeholder && !parts.is_array;
   bool plain = parts.shell.empty() && IsPlainWord(command.words.front());
   if (command.words.size() > 1 || plain) {
     if (append) command.words.push_back(Template::Parse("{}", {}));
@@ -174,7 +176,7 @@ Result<Template> CompilePattern(const std::string& pattern, std::string_view opt
                                 const JobSettings& settings, bool has_values) {
   if (pattern.find('\0') != std::string::npos) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{} holds a NUL byte, which no file name can contain", option));
+                fmt::format("{} contains a NUL byte, which is not allowed in file names", option));
   }
   if (auto status = CheckNoPerl(pattern); !status) {
     return Within(option, status.error());
@@ -183,8 +185,8 @@ Result<Template> CompilePattern(const std::string& pattern, std::string_view opt
       pattern, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings)});
   if (!has_values && !parsed.first_value().empty()) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{} '{}': {} stands for a value, and the tasks have none: use {{#}} "
-                            "(the task's number), {{%}} (its slot) or {{job}}",
+                fmt::format("{} '{}': {} is a placeholder for a value, but the tasks have none; "
+                            "use {{#}} (the task's number), {{%}} (its slot) or {{job}}",
                             option, EscapeForScreen(pattern), parsed.first_value()));
   }
   return parsed;
@@ -246,12 +248,10 @@ Status FillFiles(const Files& files, const Filling& filling, TaskBody& body) {
   if (body.stdin_file.empty()) body.stdin_file = FileName(files.stdin_file, filling);
   body.stdout_file = FileName(files.stdout_file, filling);
   body.stderr_file = FileName(files.stderr_file, filling);
-  auto puts = FileNames(files.puts, filling, "--put");
-  if (!puts) return std::unexpected(std::move(puts.error()));
-  for (std::string& name : *puts) body.puts.push_back({.name = std::move(name), .from = {}});
-  auto gets = FileNames(files.gets, filling, "--get");
-  if (!gets) return std::unexpected(std::move(gets.error()));
-  body.gets = std::move(*gets);
+  auto puts = TRY(FileNames(files.puts, filling, "--put"));
+  for (std::string& name : puts) body.puts.push_back({.name = std::move(name), .from = {}});
+  auto gets = TRY(FileNames(files.gets, filling, "--get"));
+  body.gets = std::move(gets);
   return FillForwards(files, filling, body);
 }
 
@@ -261,20 +261,18 @@ class LineReader final : public RowReader {
  public:
   explicit LineReader(Parts parts) : parts_(std::move(parts)) {}
   Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
-    auto line = ParseListLine(row);
-    if (!line) return std::unexpected(std::move(line.error()));
+    auto line = TRY(ParseListLine(row));
     TaskBody body;
     std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
-    argv = CommandArgv(line->command, parts_.shell);
+    argv = CommandArgv(line.command, parts_.shell);
     if (!parts_.shell.empty()) {
-      if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
+      TRY(CheckArgv(argv));
     }
-    for (Check& check : line->checks) {
+    for (Check& check : line.checks) {
       if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
     }
-    for (Forward& pipe : line->pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
-    auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
-    if (!filled) return std::unexpected(std::move(filled.error()));
+    for (Forward& pipe : line.pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
+    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), body));
     return body;
   }
   std::string CommandText(std::string_view row, const RowRun&) const override {
@@ -298,17 +296,15 @@ class DagTaskReader final : public RowReader {
  public:
   explicit DagTaskReader(Parts parts) : parts_(std::move(parts)) {}
   Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
-    auto task = ParseDagTask(row);
-    if (!task) return std::unexpected(std::move(task.error()));
-    if (auto status = CheckArgv(task->argv); !status) return std::unexpected(status.error());
+    auto task = TRY(ParseDagTask(row));
+    TRY(CheckArgv(task.argv));
     TaskBody body;
-    body.steps.emplace_back().commands.emplace_back().argv = std::move(task->argv);
-    for (Forward& pipe : task->pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
-    for (Forward& file : task->file_forwards) {
+    body.steps.emplace_back().commands.emplace_back().argv = std::move(task.argv);
+    for (Forward& pipe : task.pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
+    for (Forward& file : task.file_forwards) {
       ForwardFile(body, std::move(file.from), std::move(file.to));
     }
-    auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
-    if (!filled) return std::unexpected(std::move(filled.error()));
+    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), body));
     return body;
   }
   std::string CommandText(std::string_view row, const RowRun&) const override {
@@ -341,6 +337,9 @@ class CommandReader : public RowReader {
     TaskBody body;
     std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
     argv = command_.is_text ? CommandArgv(ShellText(filling), parts_.shell) : Words(filling);
+    if (parts_.is_array && !values.empty()) {
+      body.environment.push_back(fmt::format("{}={}", kArrayVariable, values.front()));
+    }
     Status good = CheckArgv(argv);
     if (good) good = GiveInput(row, run.index, body);
     if (good) good = FillFiles(parts_.files, filling, body);
@@ -387,14 +386,13 @@ class InputReader final : public CommandReader {
 
  private:
   Status GiveInput(std::string_view row, TaskIndex index, TaskBody& body) const override {
-    auto input = ParseInputRow(row);
-    if (!input) return std::unexpected(input.error());
-    if (input->file.empty()) {
+    auto input = TRY(ParseInputRow(row));
+    if (input.file.empty()) {
       body.stdin_file = blocks_ + "/" + BlockName(uint64_t{index} + 1);
       return {};
     }
     auto& commands = body.steps.front().commands;
-    commands.insert(commands.begin(), Command{PartCommand(*input)});
+    commands.insert(commands.begin(), Command{PartCommand(input)});
     PipeCommands(body);
     return {};
   }
@@ -438,9 +436,8 @@ Result<std::vector<Template>> CompilePatterns(const std::vector<std::string>& pa
                                               bool has_values) {
   std::vector<Template> compiled;
   for (const std::string& pattern : patterns) {
-    auto one = CompilePattern(pattern, option, settings, has_values);
-    if (!one) return std::unexpected(std::move(one.error()));
-    compiled.push_back(std::move(*one));
+    auto one = TRY(CompilePattern(pattern, option, settings, has_values));
+    compiled.push_back(std::move(one));
   }
   return compiled;
 }
@@ -456,22 +453,18 @@ Result<Files> CompileFiles(const JobSettings& settings, const std::string& input
   for (const File& file : {File{input, "--stdin", files.stdin_file},
                            File{settings.stdout_pattern, "--stdout", files.stdout_file},
                            File{settings.stderr_pattern, "--stderr", files.stderr_file}}) {
-    auto compiled = CompilePattern(file.pattern, file.option, settings, has_values);
-    if (!compiled) return std::unexpected(std::move(compiled.error()));
-    file.compiled = std::move(*compiled);
+    auto compiled = TRY(CompilePattern(file.pattern, file.option, settings, has_values));
+    file.compiled = std::move(compiled);
   }
-  auto puts = CompilePatterns(settings.put_patterns, "--put", settings, has_values);
-  if (!puts) return std::unexpected(std::move(puts.error()));
-  auto gets = CompilePatterns(settings.get_patterns, "--get", settings, has_values);
-  if (!gets) return std::unexpected(std::move(gets.error()));
-  auto pipes = CompilePatterns(settings.forward_patterns, "--forward", settings, has_values);
-  if (!pipes) return std::unexpected(std::move(pipes.error()));
+  auto puts = TRY(CompilePatterns(settings.put_patterns, "--put", settings, has_values));
+  auto gets = TRY(CompilePatterns(settings.get_patterns, "--get", settings, has_values));
+  auto pipes = TRY(CompilePatterns(settings.forward_patterns, "--forward", settings, has_values));
   auto forwarded =
       CompilePatterns(settings.forward_file_patterns, "--forward-file", settings, has_values);
   if (!forwarded) return std::unexpected(std::move(forwarded.error()));
-  files.puts = std::move(*puts);
-  files.gets = std::move(*gets);
-  files.pipe_forwards = std::move(*pipes);
+  files.puts = std::move(puts);
+  files.gets = std::move(gets);
+  files.pipe_forwards = std::move(pipes);
   files.file_forwards = std::move(*forwarded);
   return files;
 }
@@ -480,6 +473,7 @@ Parts PartsOf(const JobSettings& settings, JobId job) {
   return {.job = job.value,
           .repeat = settings.repeat_context,
           .has_values = settings.row_kind == RowKind::kValues && settings.has_source,
+          .is_array = settings.value_names == std::vector<std::string>{kArrayVariable},
           .shell = settings.shell,
           .files = {}};
 }
@@ -488,9 +482,8 @@ class Lines final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     Parts parts = PartsOf(settings, job);
-    auto files = CompileFiles(settings, settings.stdin_pattern, false);
-    if (!files) return std::unexpected(std::move(files.error()));
-    parts.files = std::move(*files);
+    auto files = TRY(CompileFiles(settings, settings.stdin_pattern, false));
+    parts.files = std::move(files);
     return std::make_shared<LineReader>(std::move(parts));
   }
 };
@@ -499,9 +492,8 @@ class DagTasks final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     Parts parts = PartsOf(settings, job);
-    auto files = CompileFiles(settings, settings.stdin_pattern, false);
-    if (!files) return std::unexpected(std::move(files.error()));
-    parts.files = std::move(*files);
+    auto files = TRY(CompileFiles(settings, settings.stdin_pattern, false));
+    parts.files = std::move(files);
     return std::make_shared<DagTaskReader>(std::move(parts));
   }
 };
@@ -509,12 +501,11 @@ class DagTasks final : public RowDialect {
 class Values final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
-    if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
+    TRY(CheckCommand(settings));
     Parts parts = PartsOf(settings, job);
     CommandParts command = CompileCommand(settings, parts);
-    auto files = CompileFiles(settings, settings.stdin_pattern, parts.has_values);
-    if (!files) return std::unexpected(std::move(files.error()));
-    parts.files = std::move(*files);
+    auto files = TRY(CompileFiles(settings, settings.stdin_pattern, parts.has_values));
+    parts.files = std::move(files);
     return std::make_shared<CommandReader>(std::move(parts), std::move(command));
   }
 };
@@ -522,12 +513,11 @@ class Values final : public RowDialect {
 class Input final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
-    if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
+    TRY(CheckCommand(settings));
     Parts parts = PartsOf(settings, job);
     CommandParts command = CompileCommand(settings, parts);
-    auto files = CompileFiles(settings, "", false);
-    if (!files) return std::unexpected(std::move(files.error()));
-    parts.files = std::move(*files);
+    auto files = TRY(CompileFiles(settings, "", false));
+    parts.files = std::move(files);
     return std::make_shared<InputReader>(std::move(parts), std::move(command),
                                          settings.stdin_pattern);
   }
@@ -536,18 +526,15 @@ class Input final : public RowDialect {
 class Residents final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
-    if (auto sound = CheckCommand(settings); !sound) return std::unexpected(sound.error());
-    if (auto sound = CheckResidentSettings(settings); !sound) {
-      return std::unexpected(sound.error());
-    }
+    TRY(CheckCommand(settings));
+    TRY(CheckResidentSettings(settings));
     JobSettings literal = settings;
     literal.has_source = false;
     Parts parts = PartsOf(literal, job);
     CommandReader command(parts, CompileCommand(literal, parts));
-    auto body = command.Body("", {});
-    if (!body) return std::unexpected(std::move(body.error()));
-    body->resident = true;
-    return std::make_shared<ResidentReader>(std::move(*body), command.CommandText("", {}));
+    auto body = TRY(command.Body("", {}));
+    body.resident = true;
+    return std::make_shared<ResidentReader>(std::move(body), command.CommandText("", {}));
   }
 
  private:
@@ -556,11 +543,10 @@ class Residents final : public RowDialect {
       Template parsed =
           Template::Parse(word, {.names = settings.value_names, .replace = ReplaceOf(settings)});
       if (!parsed.has_placeholder()) continue;
-      return Fail(
-          ErrorKind::kInvalid,
-          fmt::format("'{}': the command of --resident is started once and reads its tasks, "
-                      "so it has no placeholders: leave them out, the values come as input",
-                      EscapeForScreen(word)));
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("'{}': the command of --resident is started once and reads its tasks "
+                              "as input, so it cannot have placeholders; leave them out",
+                              EscapeForScreen(word)));
     }
     bool streams = !settings.stdin_pattern.empty() || !settings.stdout_pattern.empty() ||
                    !settings.stderr_pattern.empty();
@@ -569,7 +555,7 @@ class Residents final : public RowDialect {
     if (!streams && !files) return {};
     return Fail(
         ErrorKind::kInvalid,
-        "--resident: one process takes many tasks, so none has files or streams of its own");
+        "--resident: one process runs many tasks, so a task has no files or streams of its own");
   }
 };
 
@@ -585,10 +571,17 @@ Dialects::Dialects() {
 
 Result<CompiledJob> Dialects::Compile(const JobSettings& settings, JobId job) const {
   if (const RowDialect* dialect = Find(settings.row_kind)) return dialect->Compile(settings, job);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("rows of kind {} mean nothing to this program; it may be too old for "
-                          "the job: run a newer one",
-                          static_cast<int>(settings.row_kind)));
+  return Fail(ErrorKind::kInvalid, fmt::format("this program does not know rows of kind {}; it may "
+                                               "be too old for the job; use a newer version",
+                                               static_cast<int>(settings.row_kind)));
+}
+
+bool AsksForValue(std::span<const std::string> command, std::string_view replace) {
+  return std::ranges::any_of(command, [&](const std::string& word) {
+    return !Template::Parse(word, {.names = {}, .replace = ReplaceOf(replace)})
+                .first_value()
+                .empty();
+  });
 }
 
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
@@ -605,23 +598,23 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
       if (asked <= values_per_row) continue;
       return Fail(
           ErrorKind::kInvalid,
-          fmt::format("{} in '{}' asks for value {}, and each task has {}: use {{}} or a "
-                      "number from 1 to {}, or add a source (:::)",
+          fmt::format("{} in '{}' needs value {}, but each task has {}; use {{}} or a number from "
+                      "1 to {}, or add a source (:::)",
                       piece.text, EscapeForScreen(text), asked, values_per_row, values_per_row));
     }
     return {};
   };
   for (const std::string& word : settings.command) {
-    if (auto status = check(word); !status) return status;
+    TRY(check(word));
   }
   for (const std::string* pattern :
        {&settings.stdin_pattern, &settings.stdout_pattern, &settings.stderr_pattern}) {
-    if (auto status = check(*pattern); !status) return status;
+    TRY(check(*pattern));
   }
   for (const auto* patterns : {&settings.put_patterns, &settings.get_patterns,
                                &settings.forward_patterns, &settings.forward_file_patterns}) {
     for (const std::string& pattern : *patterns) {
-      if (auto status = check(pattern); !status) return status;
+      TRY(check(pattern));
     }
   }
   return {};

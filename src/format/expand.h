@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,10 +16,18 @@
 
 namespace spate::format {
 
+// The name of the one value of a job array: each task has it as a variable, and nothing is appended
+// to a command without placeholders.
+inline constexpr const char* kArrayVariable = "SPATE_ARRAY_VALUE";
+
 // By the dialects of this folder. Errors (kInvalid) name the placeholder or the option that is
 // wrong, and the fix. Where the command of a job with a source has no placeholder, the values are
-// appended.
+// appended, but for the number of an array.
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job);
+
+// Whether a placeholder of these words stands for a value ({#}, {%} and {job} do not). `replace`:
+// what is written for {}.
+bool AsksForValue(std::span<const std::string> command, std::string_view replace);
 
 // For callers that know how many values each row has: an error when a placeholder of the command
 // or of a file's name asks for more ({3} of 2).

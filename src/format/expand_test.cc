@@ -185,19 +185,21 @@ TEST(CompileJob, ErrorsNameTheFix) {
   };
   for (const Case& c : std::vector<Case>{
            {list,
-            "--stdout 'out/{/.}': {/.} stands for a value, and the tasks have none: use {#} (the "
+            "--stdout 'out/{/.}': {/.} is a placeholder for a value, but the tasks have none; use "
+            "{#} (the "
             "task's number), {%} (its slot) or {job}"},
            {literal,
-            "--stdin '{1}': {1} stands for a value, and the tasks have none: use {#} (the task's "
+            "--stdin '{1}': {1} is a placeholder for a value, but the tasks have none; use {#} "
+            "(the task's "
             "number), {%} (its slot) or {job}"},
            {Values({}),
             "there is no command for the values: write one after --, as in `-- gzip {} ::: a b`; "
             "lines that are commands themselves go into a job list"},
            {Values({"echo", "{= s/a/b/ =}"}),
-            "'{= s/a/b/ =}': {= =} is Perl inside GNU parallel, which is not understood here: use "
+            "'{= s/a/b/ =}': {= =} is Perl code for GNU parallel, which is not supported here; use "
             "{.} {..} {/} {//} {/.} {%.txt}, or let a shell change the value, as in `-- 'f={}; mv "
             "$f ${f%.x}.y'`"},
-           {Values({"echo", "a\0b"s}), "a word of the command holds a NUL byte: remove it"}}) {
+           {Values({"echo", "a\0b"s}), "a word of the command contains a NUL byte; remove it"}}) {
     auto job = CompileJob(c.settings, JobId(1));
     ASSERT_FALSE(job) << c.message;
     EXPECT_EQ(job.error().message, c.message);
@@ -224,7 +226,7 @@ TEST(CheckPositions, AgainstTheValuesOfARow) {
     EXPECT_TRUE(CheckPositions(settings, c.values)) << c.word;
   }
   EXPECT_EQ(CheckPositions(Values({"cp", "{3}x"}), 2).error().message,
-            "{3} in '{3}x' asks for value 3, and each task has 2: use {} or a number from 1 to 2, "
+            "{3} in '{3}x' needs value 3, but each task has 2; use {} or a number from 1 to 2, "
             "or add a source (:::)");
 }
 
@@ -232,18 +234,18 @@ TEST(ExpandValues, RefusesWhatCannotBeStarted) {
   const size_t word = kLimits.shell_text_bytes;
   EXPECT_EQ(Argv(Values({"a", "{}"}), std::string(word, 'x')).size(), 2u);
   EXPECT_EQ(Argv(Values({"a", "{}"}), std::string(word + 1, 'x')),
-            Words({"an argument of the command is 131,072 bytes long, and the system takes at "
-                   "most 131,071: pass it in a file"}));
+            Words({"an argument of the command is 131,072 bytes long, but the system accepts at "
+                   "most 131,071; pass it in a file"}));
   EXPECT_EQ(Argv(Values({"a;b {}"}), std::string(word, 'x')),
-            Words({"an argument of the command is 131,075 bytes long, and the system takes at "
-                   "most 131,071: pass it in a file"}));
+            Words({"an argument of the command is 131,075 bytes long, but the system accepts at "
+                   "most 131,071; pass it in a file"}));
   std::string row = "x";
   for (int i = 0; i < 149'998; ++i) row += "\0x"s;
   EXPECT_EQ(Argv(Values({"a", "{}"}), row).size(), 150'000u);
-  EXPECT_EQ(Argv(Values({"a", "{}"}), row + "\0x"s),
-            Words({"the command has 150,001 arguments of 1,500,010 bytes in all, and the system "
-                   "starts at most 1,500,000: give it fewer values at once (-n) or pass them in a "
-                   "file"}));
+  EXPECT_EQ(
+      Argv(Values({"a", "{}"}), row + "\0x"s),
+      Words({"the command has 150,001 arguments of 1,500,010 bytes in total, but the system "
+             "accepts at most 1,500,000; pass fewer values at once (-n), or pass them in a file"}));
 }
 
 TEST(Expand, AShellOfOnesOwnReadsEverything) {
@@ -279,7 +281,7 @@ TEST(Expand, AResidentProcessIsGivenTheValues) {
     settings.command = {"tool", word};
     auto refused = CompileJob(settings, JobId(1));
     ASSERT_FALSE(refused) << word;
-    EXPECT_NE(refused.error().message.find("has no placeholders"), std::string::npos);
+    EXPECT_NE(refused.error().message.find("cannot have placeholders"), std::string::npos);
   }
   settings.command = {"tool"};
   settings.stdout_pattern = "out";

@@ -28,14 +28,14 @@ Status CheckVariable(std::string_view name) {
   bool digit = !name.empty() && name.front() >= '0' && name.front() <= '9';
   if (!name.empty() && !digit && std::ranges::all_of(name, IsWordByte)) return {};
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no name of a variable: use letters, digits and _",
+              fmt::format("'{}' is not the name of a variable; use letters, digits and _",
                           EscapeForScreen(name)));
 }
 
 Result<Forward> ParsePipeForward(std::string_view text) {
   auto forward = Split(text, "VAR=FILE, as in DATA=all.csv");
   if (!forward) return forward;
-  if (auto sound = CheckVariable(forward->from); !sound) return std::unexpected(sound.error());
+  TRY(CheckVariable(forward->from));
   return forward;
 }
 

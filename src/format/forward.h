@@ -1,4 +1,4 @@
-// What a task forwards, as people write it.
+// The forwards of a task, as people write them.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace spate::format {
 
-// What a task writes to the descriptor in the variable `from`, or what is in the file `from`, is
-// appended to the file `to`.
+// Bytes that a task writes to the descriptor in the variable `from`, or the contents of the file
+// `from`, are appended to the file `to`.
 struct Forward {
   std::string from;
   std::string to;

@@ -31,7 +31,7 @@ constexpr std::array kKinds = {"exists"sv, "exists+"sv, "line"sv, "line+"sv};
 constexpr std::string_view kCheckForm = "{check in|out exists|exists+|line|line+ FILE}";
 constexpr std::string_view kUseForm = "{use cpu N} or {use ram SIZE}";
 
-// What a message shows of a user's text.
+// The part of a user's text that a message shows.
 std::string Shown(std::string_view text) {
   constexpr size_t kShownMax = 60;
   bool cut = text.size() > kShownMax;
@@ -145,8 +145,8 @@ Status ReadUse(const Clause& clause, ListLine* line) {
   if (!size) return Within("in {use ram}", std::move(size.error()));
   if (*size == 0) {
     return Fail(ErrorKind::kInvalid,
-                "'0' in {use ram} asks for no memory: write for example {use ram 2g}, or leave "
-                "the clause out");
+                "'0' in {use ram} requests no memory; write for example {use ram 2g}, or leave the "
+                "clause out");
   }
   line->memory = *size;
   return {};
@@ -163,13 +163,12 @@ Status ReadForward(const Clause& clause, ListLine* line) {
 // Carries the clause out; returns what stands in its place in the command.
 Result<std::string_view> Take(const Clause& clause, ListLine* line) {
   if (clause.kind == &kCheck) {
-    auto check = ReadCheck(clause);
-    if (!check) return std::unexpected(std::move(check.error()));
-    line->checks.push_back(std::move(*check));
+    auto check = TRY(ReadCheck(clause));
+    line->checks.push_back(std::move(check));
     return clause.words[2];
   }
   if (clause.kind == &kUse) {
-    if (auto use = ReadUse(clause, line); !use) return std::unexpected(std::move(use.error()));
+    TRY(ReadUse(clause, line));
     return "";
   }
   if (clause.words.empty()) return BadForm(clause);
@@ -179,7 +178,7 @@ Result<std::string_view> Take(const Clause& clause, ListLine* line) {
     return "";
   }
   if (clause.kind == &kForward) {
-    if (auto read = ReadForward(clause, line); !read) return std::unexpected(read.error());
+    TRY(ReadForward(clause, line));
     return "";
   }
   line->after.insert(line->after.end(), clause.words.begin(), clause.words.end());
@@ -197,13 +196,11 @@ Status TakeClauses(std::string_view text, size_t brace, ListLine* line) {
       ++at;
       continue;
     }
-    auto clause = ReadClause(text.substr(at), *kind);
-    if (!clause) return std::unexpected(std::move(clause.error()));
-    auto instead = Take(*clause, line);
-    if (!instead) return std::unexpected(std::move(instead.error()));
+    auto clause = TRY(ReadClause(text.substr(at), *kind));
+    auto instead = TRY(Take(clause, line));
     command += text.substr(copied, at - copied);
-    command += *instead;
-    at += clause->whole.size();
+    command += instead;
+    at += clause.whole.size();
     copied = at;
   }
   command += text.substr(copied);
@@ -215,21 +212,21 @@ Status TakeClauses(std::string_view text, size_t brace, ListLine* line) {
 Status CheckLength(std::string_view command) {
   if (NeedsShell(command)) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("the command is {} bytes long, and a shell takes at most {}: put it "
+                fmt::format("the command is {} bytes long, but a shell accepts at most {}; put it "
                             "into a script and call that",
                             FormatCount(command.size()), FormatCount(kLimits.shell_text_bytes)));
   }
   if (command.size() > kLimits.argv_bytes) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("the command is {} bytes long, and the system starts at most {}: pass "
+                fmt::format("the command is {} bytes long, but the system accepts at most {}; pass "
                             "the arguments in a file",
                             FormatCount(command.size()), FormatCount(kLimits.argv_bytes)));
   }
   for (const std::string& word : SplitBlanks(command)) {
     if (word.size() > kLimits.shell_text_bytes) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("the word '{}' is {} bytes long, and the system takes at most {} in "
-                              "one argument: pass it in a file",
+                  fmt::format("the word '{}' is {} bytes long, but the system accepts at most {} "
+                              "in one argument; pass it in a file",
                               Shown(word), FormatCount(word.size()),
                               FormatCount(kLimits.shell_text_bytes)));
     }
@@ -251,8 +248,8 @@ Result<ListLine> ParseListLine(std::string_view line) {
   std::string_view text = TrimLine(line);
   if (size_t nul = line.find('\0'); nul != std::string_view::npos) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("byte {} is NUL, which no command can contain: remove it (is this a "
-                            "list of commands?)",
+                fmt::format("byte {} is NUL, which is not allowed in commands; remove it (is this "
+                            "a list of commands?)",
                             nul + 1));
   }
   ListLine parsed;
@@ -264,11 +261,10 @@ Result<ListLine> ParseListLine(std::string_view line) {
   }
   if (parsed.command.empty()) {
     return Fail(ErrorKind::kInvalid,
-                "there is no command beside the clauses: write one, or remove the line");
+                "the line has clauses but no command; write one, or remove the line");
   }
   if (parsed.command.size() > kLimits.shell_text_bytes) {
-    auto status = CheckLength(parsed.command);
-    if (!status) return std::unexpected(std::move(status.error()));
+    TRY(CheckLength(parsed.command));
   }
   return parsed;
 }

@@ -43,7 +43,7 @@ TEST(ListLine, TakesCommandsAndClauses) {
        {.command = "sort a", .name = "sort", .after = {"split", "merge"}}},
       {"a {name x}{name y} {after b} {after c}",
        {.command = "a", .name = "y", .after = {"b", "c"}}},
-      // What only looks like a clause.
+      // Texts that only look like clauses.
       {"echo {name} {after} {named x}", {.command = "echo {name} {after} {named x}"}},
       {"awk '{use+=$1} END{print used}'", {.command = "awk '{use+=$1} END{print used}'"}},
       {"awk '{used}'", {.command = "awk '{used}'"}},
@@ -94,12 +94,11 @@ TEST(ListLine, ErrorsNameTheProblemAndTheFix) {
        "in {use ram}: '2x' is not a size; write for example 512, 64K, 1.5G or "
        "2GiB"},
       {"a {use ram 0}",
-       "'0' in {use ram} asks for no memory: write for example {use ram 2g}, or "
+       "'0' in {use ram} requests no memory; write for example {use ram 2g}, or "
        "leave the clause out"},
       {"a\0b"s,
-       "byte 2 is NUL, which no command can contain: remove it (is this a list of "
-       "commands?)"},
-      {"  {use cpu 1}  ", "there is no command beside the clauses: write one, or remove the line"},
+       "byte 2 is NUL, which is not allowed in commands; remove it (is this a list of commands?)"},
+      {"  {use cpu 1}  ", "the line has clauses but no command; write one, or remove the line"},
       {"a {check out \x1b[2J" + std::string(100, 'x') + " b}",
        "Unrecognized word '\\x1b[2J" + std::string(56, 'x') +
            "...' in check: write exists, exists+, line or line+"},
@@ -128,10 +127,10 @@ TEST(ListLine, RefusesWhatCannotBeStarted) {
   std::string many;
   while (many.size() <= kLimits.argv_bytes) many += "word ";
   for (const Case& c : std::vector<Case>{
-           {"'" + std::string(word - 1, 'a') + "'", "the command is 131,072 bytes long, and a"},
+           {"'" + std::string(word - 1, 'a') + "'", "the command is 131,072 bytes long, but a"},
            {"a " + std::string(word + 1, 'b'), "the word 'bbb"},
            {many,
-            "the command is 1,500,004 bytes long, and the system starts at most 1,500,000"}}) {
+            "the command is 1,500,004 bytes long, but the system accepts at most 1,500,000"}}) {
     auto parsed = ParseListLine(c.line);
     ASSERT_FALSE(parsed) << c.start;
     EXPECT_EQ(parsed.error().message.substr(0, c.start.size()), c.start);

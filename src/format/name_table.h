@@ -33,8 +33,8 @@ class NameTable {
   std::vector<uint32_t> slots_;  // numbers of names; a power of two of them
 };
 
-// What is wrong with tasks that wait for one another: "...: A -> B -> A". Of a long circle the
-// first are named.
+// Error text for tasks that wait for one another: "...: A -> B -> A". Of a long circle, only the
+// first tasks are named.
 std::string CircleText(std::span<const TaskIndex> cycle,
                        const std::function<std::string(TaskIndex)>& name_of);
 

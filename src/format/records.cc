@@ -14,8 +14,8 @@ constexpr size_t kPiece = 128 * 1024;
 
 std::unexpected<Error> TooLong(uint64_t longest) {
   return Fail(ErrorKind::kInvalid,
-              fmt::format("a record is longer than {} bytes: is --recend (or --recstart) what "
-                          "stands between the records?",
+              fmt::format("a record is longer than {} bytes; does --recend (or --recstart) match "
+                          "the text between the records?",
                           FormatCount(longest)));
 }
 
@@ -108,11 +108,10 @@ Result<std::vector<uint64_t>> PartBorders(
     uint64_t next = at;
     size_t found = std::string::npos;
     while (found == std::string::npos && next < size) {
-      auto piece = read(next, kPiece);
-      if (!piece) return std::unexpected(piece.error());
-      if (piece->empty()) break;
-      next += piece->size();
-      held += *piece;
+      auto piece = TRY(read(next, kPiece));
+      if (piece.empty()) break;
+      next += piece.size();
+      held += piece;
       found = held.find(border);
       if (found != std::string::npos) break;
       size_t keep = std::min(held.size(), border.size() - 1);

@@ -42,7 +42,7 @@ struct Case {
   Blocks blocks;
 };
 
-// What GNU parallel 20221122 makes of them.
+// Blocks as GNU parallel 20221122 cuts them.
 TEST(BlockCutterTest, CutsAsParallelDoes) {
   const Case kCases[] = {
       {"", {}, {}},

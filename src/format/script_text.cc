@@ -14,7 +14,7 @@ using std::string_view_literals::operator""sv;
 constexpr size_t kSignMost = 40;  // bytes that are shown of it
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// What batch systems read in a script; an option follows.
+// Directives of batch systems in a script; an option follows.
 constexpr std::array kDirectives = {"#SBATCH"sv, "#PBS"sv, "#$"sv, "#BSUB"sv, "#FLUX:"sv};
 
 bool IsDirective(std::string_view line) {

@@ -1,6 +1,6 @@
 // A reader of shell texts that knows just enough of the grammar to tell where a command's name
 // stands, what is quoted, and where a here-document or a case pattern is. FindBashText looks at the
-// bytes first: most texts hold nothing that needs the reader.
+// bytes first (bash_scan.h): most texts hold nothing that needs the reader.
 //
 // The reader never goes back but for "((", which is arithmetic only where "))" ends it. These steps
 // are bounded, so that a text made of such beginnings costs little more than another.
@@ -10,11 +10,18 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
+
+#include "format/bash_scan.h"
+#include "format/shell_chars.h"
 
 namespace spate::format {
 namespace {
 
 using std::string_view_literals::operator""sv;
+using shell_chars::EndsWord, shell_chars::IsBlankOrNewline, shell_chars::IsDigit;
+using shell_chars::IsNameByte, shell_chars::IsNameStart, shell_chars::IsShellBlank;
+using shell_chars::NameLength;
 
 constexpr int kDepthMax = 100;
 constexpr size_t kStepsBackMost = 1u << 20;
@@ -25,45 +32,6 @@ constexpr unsigned Bit(ShellKind kind) { return 1u << static_cast<unsigned>(kind
 constexpr unsigned kPosix = Bit(ShellKind::kPosix);
 constexpr unsigned kNotZsh = kPosix | Bit(ShellKind::kKsh);
 constexpr unsigned kOnlyBash = kNotZsh | Bit(ShellKind::kZsh);
-
-constexpr std::array kVariables = {
-    "BASHPID"sv,    "EPOCHREALTIME"sv, "EPOCHSECONDS"sv, "EUID"sv,    "HOSTNAME"sv, "OSTYPE"sv,
-    "PIPESTATUS"sv, "RANDOM"sv,        "SECONDS"sv,      "SRANDOM"sv, "UID"sv,
-};
-static_assert(std::ranges::is_sorted(kVariables));
-
-// Words that are a command's name to bash.
-struct CommandWord {
-  std::string_view word;
-  std::string_view instead;
-};
-constexpr CommandWord kCommandWords[] = {
-    {"[[", "[ ... ]"},           {"coproc", ""},
-    {"declare", "NAME=VALUE"},   {"function", "NAME() { ...; }"},
-    {"let", "NAME=$((...))"},    {"mapfile", "while read"},
-    {"popd", "(cd DIR && ...)"}, {"pushd", "(cd DIR && ...)"},
-    {"readarray", "while read"}, {"shopt", ""},
-    {"source", ". FILE"},        {"typeset", "NAME=VALUE"},
-};
-
-constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool IsNameStart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-constexpr bool IsNameByte(char c) { return IsNameStart(c) || IsDigit(c); }
-constexpr bool IsShellBlank(char c) { return c == ' ' || c == '\t'; }
-constexpr bool IsBlankOrNewline(char c) { return IsShellBlank(c) || c == '\n'; }
-constexpr bool EndsWord(char c) {
-  return IsBlankOrNewline(c) || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' ||
-         c == '(' || c == ')';
-}
-
-size_t NameLength(std::string_view text) {
-  if (text.empty() || !IsNameStart(text.front())) return 0;
-  size_t length = 1;
-  while (length < text.size() && IsNameByte(text[length])) ++length;
-  return length;
-}
 
 bool IsNumber(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -171,7 +139,7 @@ class Reader {
   int depth_ = 0;
   int backticks_ = 0;
   std::vector<HereDocument> here_documents_;
-  std::array<std::optional<bool>, kVariables.size()> set_;  // by variable
+  std::array<std::optional<bool>, kBashVariables.size()> set_;  // by variable
   std::optional<BashText> found_;
 };
 
@@ -291,7 +259,7 @@ bool Reader::Greater() {
   return Argument();
 }
 
-// What a redirection names: no command's name.
+// The target of a redirection: no command's name.
 bool Reader::Argument() {
   SkipBlanks();
   if (Done() || EndsWord(text_[at_]) || (backticks_ > 0 && text_[at_] == '`')) return true;
@@ -393,7 +361,7 @@ bool Reader::NameWord(std::string_view word, Place& place) {
   place.test = word == "[" || word == "test";
   if (word == "for") return For(place);
   if (word == "case") return Case(place);
-  for (const CommandWord& known : kCommandWords) {
+  for (const BashCommand& known : kBashCommands) {
     if (word == known.word && Lacks(kPosix, word, known.instead)) return false;
   }
   if (word != "[[") return true;
@@ -677,10 +645,10 @@ bool Reader::Assigns(std::string_view variable) const {
 
 // Whether the reader may pass it.
 bool Reader::Variable(std::string_view name, std::string_view shown) {
-  auto known = std::ranges::lower_bound(kVariables, name);
-  if (known == kVariables.end() || *known != name) return true;
+  auto known = std::ranges::lower_bound(kBashVariables, name);
+  if (known == kBashVariables.end() || *known != name) return true;
   // Looked up once: a text may have it many times.
-  auto& set = set_[static_cast<size_t>(known - kVariables.begin())];
+  auto& set = set_[static_cast<size_t>(known - kBashVariables.begin())];
   if (!set) {
     set = std::ranges::find(variables_, name) != variables_.end() || Assigns(name);
   }
@@ -732,32 +700,6 @@ bool Reader::HereDocuments() {
   return true;
 }
 
-// Bytes without which a text holds nothing of bash's but a command's name at its start.
-constexpr std::array<bool, 256> kTelling = [] {
-  std::array<bool, 256> table{};
-  for (char c : "&<$([{`;|\n+"sv) table[static_cast<unsigned char>(c)] = true;
-  return table;
-}();
-
-bool MayHoldBash(std::string_view text) {
-  bool telling = false;
-  for (char c : text) telling |= kTelling[static_cast<unsigned char>(c)];
-  if (telling) return true;
-  size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return false;
-  size_t end = start;
-  while (end < text.size() && !EndsWord(text[end])) ++end;
-  std::string_view word = text.substr(start, end - start);
-  // More commands follow within the text.
-  if (word.empty() || word.find('=') != std::string_view::npos) return true;
-  for (std::string_view known : {"!"sv, "for"sv, "if"sv, "test"sv, "until"sv, "while"sv}) {
-    if (word == known) return true;
-  }
-  return std::ranges::any_of(kCommandWords, [&](const CommandWord& known) {
-    return known.word.front() == word.front() && known.word == word;
-  });
-}
-
 }  // namespace
 
 std::optional<BashText> FindBashText(std::string_view text, ShellKind kind,
@@ -765,6 +707,12 @@ std::optional<BashText> FindBashText(std::string_view text, ShellKind kind,
   if (kind == ShellKind::kBash || kind == ShellKind::kOther || !MayHoldBash(text)) {
     return std::nullopt;
   }
+  return ReadBashText(text, kind, variables);
+}
+
+std::optional<BashText> ReadBashText(std::string_view text, ShellKind kind,
+                                     std::span<const std::string> variables) {
+  if (kind == ShellKind::kBash || kind == ShellKind::kOther) return std::nullopt;
   return Reader(text, kind, variables).Find();
 }
 
@@ -783,6 +731,6 @@ std::optional<BashText> FindBashTextInArgv(std::span<const std::string> argv,
   return std::nullopt;
 }
 
-std::span<const std::string_view> BashVariables() { return kVariables; }
+std::span<const std::string_view> BashVariables() { return kBashVariables; }
 
 }  // namespace spate::format

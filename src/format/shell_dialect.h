@@ -1,8 +1,8 @@
-// What a shell text holds that bash understands and the task's shell does not.
+// Parts of a shell text that bash understands and the task's shell does not.
 //
 // `./work.sh &> log` is one command to bash; a POSIX shell starts `./work.sh` in the background and
-// empties `log`. Such a text is found before anything runs. What stands in quotes, in comments and
-// in here-documents is not looked at, and a text that cannot be followed to its end counts as
+// empties `log`. Such a text is found before anything runs. Quotes, comments and here-documents
+// are not searched, and a text that cannot be followed to its end counts as
 // sound: the shell itself will complain.
 #pragma once
 
@@ -25,6 +25,10 @@ struct BashText {
 // The first such thing in `text`. `variables` are set for the task, so that $HOSTNAME, $UID and
 // their like mean the same to every shell.
 std::optional<BashText> FindBashText(std::string_view text, ShellKind kind,
+                                     std::span<const std::string> variables = {});
+
+// The same without the first look at the bytes (bash_scan.h), which only saves time.
+std::optional<BashText> ReadBashText(std::string_view text, ShellKind kind,
                                      std::span<const std::string> variables = {});
 
 // The same for the text in the argv of a shell: sh -c TEXT.

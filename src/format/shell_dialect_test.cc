@@ -1,9 +1,12 @@
 #include "format/shell_dialect.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <string>
 #include <vector>
+
+#include "format/bash_scan.h"
 
 namespace spate::format {
 namespace {
@@ -13,7 +16,7 @@ struct Found {
   const char* found;  // what is told of it
 };
 
-// What bash reads otherwise than a POSIX shell.
+// Texts that bash reads differently from a POSIX shell.
 constexpr Found kBash[] = {
     {"./work.sh 1 &> log", "&>"},
     {"./work.sh &>log", "&>"},
@@ -103,7 +106,7 @@ constexpr Found kBash[] = {
     {"find . -name '*.c' -exec grep x {} \\; |& less", "|&"},
 };
 
-// What POSIX shells understand, or what is not the shell's.
+// Texts that POSIX shells understand, or that are not the shell's.
 const char* const kPosix[] = {
     "",
     "   ",
@@ -292,6 +295,39 @@ TEST(FindBashTextTest, LongTextsAreCheap) {
   text.clear();
   for (int i = 0; i < 30'000; ++i) text += "$((a) ";
   EXPECT_FALSE(FindBashText(text, ShellKind::kPosix));
+}
+
+// Whatever the reader finds, in any combination of pieces, the scan reports as well.
+TEST(MayHoldBashTest, OverlooksNothing) {
+  const std::vector<std::string> pieces = {
+      " ",    "\t",    "\n",   ";",   "&",    "|",     "<",      ">",      "(",       ")",
+      "[",    "]",     "{",    "}",   "$",    "`",     "+",      "=",      "\\",      "'",
+      "\"",   "#",     "!",    "..",  "1",    "a",     "let",    "source", "typeset", "in",
+      "for",  "case",  "esac", "do",  "done", "if",    "then",   "test",   "RANDOM",  "UID",
+      "$((",  "${",    ">&",   "x",   "/",    "-",     "@",      ":",      "%",       "[[",
+      "read", "shopt", "&>",   "<<<", "EOF",  "<<EOF", "pushd ", "$(",     "((",      "+="};
+  uint64_t found = 0;
+  EXPECT_TRUE(rc::check("any pieces", [&] {
+    std::string text;
+    for (size_t n = *rc::gen::inRange<size_t>(1, 14); n > 0; --n) {
+      text += pieces[*rc::gen::inRange<size_t>(0, pieces.size())];
+    }
+    for (ShellKind kind : {ShellKind::kPosix, ShellKind::kKsh, ShellKind::kZsh}) {
+      if (!ReadBashText(text, kind)) continue;
+      ++found;
+      RC_ASSERT(MayHoldBash(text));
+    }
+  }));
+  EXPECT_GT(found, 0u);
+}
+
+TEST(MayHoldBashTest, PassesOverWhatListsHold) {
+  for (const char* text :
+       {"./work.sh in.dat out.dat", "cd \"$HOME\" && ./a 2>&1 | sort > 'b c'", "a > b 2>&1; c < d",
+        "for i in 1 2; do ./a ${i} $1; done", "awk '{print $1}' f | sort -u >&2", "a || (b && c)",
+        "./a --let --source=x \"$(date)\" `pwd` > a.{b,c}", "X=1 ./a $SEED $USER $PATH"}) {
+    EXPECT_FALSE(MayHoldBash(text)) << text;
+  }
 }
 
 TEST(FindBashTextTest, InTheArgvOfAShell) {

@@ -23,8 +23,8 @@ constexpr std::array<bool, 256> kSpecial = [] {
   return table;
 }();
 
-// What shells do themselves or read as syntax, where the same program from PATH could differ.
-// Sorted. Missing on purpose: echo, true and false, see FirstWordNeedsShell.
+// Words that shells handle themselves or read as syntax, and the same program from PATH could
+// differ. Sorted. Missing on purpose: echo, true and false, see FirstWordNeedsShell.
 constexpr std::array kShellWords = {
     "."sv,        "alias"sv,   "bg"sv,      "bind"sv,    "break"sv,     "builtin"sv,  "caller"sv,
     "case"sv,     "cd"sv,      "chdir"sv,   "command"sv, "compgen"sv,   "complete"sv, "compopt"sv,

@@ -103,8 +103,8 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What the shell makes of `line`, each word in brackets. The first word of the line is replaced
-// by a program, so only what follows is compared; first words are a table above.
+// The shell's reading of each line, with each word in brackets. The first word of the line is
+// replaced by a program, so only the rest is compared; first words are a table above.
 TEST_F(RealShell, DirectMeansTheSameArguments) {
   const std::string alphabet =
       "ab01-+.,/:@%=_ \t\r\v\f\x01\x7f\x80\x81\x88\xc3\xa9\xff~#'\"*{}[]!^";

@@ -11,7 +11,7 @@
 
 namespace spate::format {
 
-// What a placeholder takes of a value.
+// The part of a value that a placeholder stands for.
 enum class ValueForm : uint8_t {
   kWhole,         // {}
   kNoSuffix,      // {.}   without the last .suffix of the last part of the path
@@ -76,7 +76,7 @@ class Template {
   std::string first_value_;
 };
 
-// What the placeholders stand for.
+// Values of the placeholders.
 struct Filling {
   std::span<const std::string_view> values;
   uint64_t number = 1;  // of the task, from 1

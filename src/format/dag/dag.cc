@@ -20,15 +20,15 @@ constexpr size_t kMostLine = 4u << 20;
 std::string WhyTooLong(std::string_view line, const DagTask& task) {
   if (line.size() > kMostLine) {
     return fmt::format(
-        "Task {}: its line is {} bytes long, and {} are sent to a node at most: pass the arguments "
+        "Task {}: its line is {} bytes long, but at most {} are sent to a node; pass the arguments "
         "in a file",
         ShownInDag(task.name), FormatCount(line.size()), FormatCount(kMostLine));
   }
   for (const std::string& word : task.argv) {
     if (word.size() <= kLimits.shell_text_bytes) continue;
     return fmt::format(
-        "Task {}: the argument '{}' is {} bytes long, and the system takes {} in one at most: pass "
-        "it in a file",
+        "Task {}: the argument '{}' is {} bytes long, but the system accepts at most {}; pass it "
+        "in a file",
         ShownInDag(task.name), ShownInDag(word), FormatCount(word.size()),
         FormatCount(kLimits.shell_text_bytes));
   }
@@ -131,7 +131,7 @@ class DagReader {
     TaskIndex child = *names_.Find(edge->second);
     if (child < known_) {
       return Wrong("task " + ShownInDag(edge->second) +
-                   " was there before, and cannot wait for more");
+                   " existed before, and cannot wait for additional tasks");
     }
     dag_.edges.push_back({*names_.Find(edge->first), child});
   }

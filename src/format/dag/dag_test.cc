@@ -153,7 +153,7 @@ TEST(Dag, TellsACircle) {
 }
 
 // No error is lost, and none of them takes memory for ever.
-// What no node can be given, or start, is told before anything runs.
+// Tasks that no node can receive or start are reported before anything runs.
 TEST(Dag, TasksAtTheLimits) {
   auto error = [](const std::string& line) {
     std::vector<std::string> errors = Errors("TASK B b\n" + line);
@@ -166,15 +166,14 @@ TEST(Dag, TasksAtTheLimits) {
   words.resize((4u << 20) - 1);
   words += "x";
   EXPECT_EQ(error(words), "");
-  EXPECT_EQ(
-      error(words + "x"),
-      "2: Task A: its line is 4,194,305 bytes long, and 4,194,304 are sent to a node at most: "
-      "pass the arguments in a file");
+  EXPECT_EQ(error(words + "x"),
+            "2: Task A: its line is 4,194,305 bytes long, but at most 4,194,304 are sent to a "
+            "node; pass the arguments in a file");
   EXPECT_EQ(error(start + std::string(131'071, 'y')), "");
-  EXPECT_EQ(error(start + std::string(131'072, 'y')),
-            "2: Task A: the argument '" + std::string(200, 'y') +
-                "...' is 131,072 bytes long, and the system takes 131,071 in one at most: pass it "
-                "in a file");
+  EXPECT_EQ(
+      error(start + std::string(131'072, 'y')),
+      "2: Task A: the argument '" + std::string(200, 'y') +
+          "...' is 131,072 bytes long, but the system accepts at most 131,071; pass it in a file");
 }
 
 TEST(Dag, BoundsErrors) {

@@ -43,7 +43,7 @@ Status Gunzip::Feed(std::string_view bytes) {
                   fmt::format("damaged: gzip: {}", z.msg ? z.msg : "wrong bytes"));
     }
     const size_t made = stream_->out.size() - z.avail_out;
-    if (auto taken = sink_({stream_->out.data(), made}); !taken) return taken;
+    TRY(sink_({stream_->out.data(), made}));
     full = z.avail_out == 0;
     if (answer != Z_STREAM_END) continue;
     inside_ = false;

@@ -68,12 +68,13 @@ std::optional<JobListReader::Entry> JobListReader::Next() {
     std::string_view row = TrimLine(line->text);
     if (IsIgnoredLine(row)) continue;
     if (line->cut) {
-      return Entry{line->number, row,
-                   Fail(ErrorKind::kInvalid,
-                        fmt::format("the line is longer than {} bytes, and no command can be: put "
-                                    "it into a script and call that (or is this no list of "
-                                    "commands?)",
-                                    FormatCount(row.size())))};
+      return Entry{
+          line->number, row,
+          Fail(ErrorKind::kInvalid,
+               fmt::format(
+                   "the line is longer than {} bytes, which is too long for a command; put the "
+                   "command into a script and call that (or is this not a list of commands?)",
+                   FormatCount(row.size())))};
     }
     return Entry{line->number, row, ParseListLine(row)};
   }

@@ -126,8 +126,8 @@ TEST(JobListReader, RefusesAnEndlessLineAndGoesOn) {
   ASSERT_TRUE(entry && !entry->parsed);
   EXPECT_EQ(entry->line, 1u);
   EXPECT_EQ(entry->parsed.error().message,
-            "the line is longer than 1,631,071 bytes, and no command can be: put it into a script "
-            "and call that (or is this no list of commands?)");
+            "the line is longer than 1,631,071 bytes, which is too long for a command; put the "
+            "command into a script and call that (or is this not a list of commands?)");
   EXPECT_FALSE(reader.Next());
   reader.Finish();
   entry = reader.Next();

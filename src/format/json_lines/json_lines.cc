@@ -33,8 +33,9 @@ class LineReader : public nlohmann::json_sax<Json> {
   bool number_float(double, const std::string& written) override { return Value(written); }
   bool string(std::string& value) override {
     if (value.find('\0') == std::string::npos) return Value(std::move(value));
-    return Wrong(fmt::format("the text of '{}' holds a NUL character, which no value can",
-                             EscapeForScreen(key_)));
+    return Wrong(
+        fmt::format("the text of '{}' contains a NUL character, which is not allowed in values",
+                    EscapeForScreen(key_)));
   }
   bool binary(Json::binary_t&) override { return false; }
   bool start_object(size_t) override { return std::exchange(open_, true) ? Nested() : true; }
@@ -43,17 +44,17 @@ class LineReader : public nlohmann::json_sax<Json> {
     if (fields_.size() == kKeysMost)
       return Wrong(fmt::format("it has more than {} keys", kKeysMost));
     if (key_.empty() || key_.find('\0') != std::string::npos) {
-      return Wrong("a key is empty or holds a NUL character; give it a name");
+      return Wrong("a key is empty or contains a NUL character; give it a name");
     }
     bool twice = std::ranges::any_of(fields_, [&](const auto& f) { return f.first == key_; });
-    return !twice || Wrong(fmt::format("the key '{}' is there twice", EscapeForScreen(key_)));
+    return !twice || Wrong(fmt::format("the key '{}' occurs twice", EscapeForScreen(key_)));
   }
   bool end_object() override { return true; }
   bool start_array(size_t) override { return open_ ? Nested() : NoObject(); }
   bool end_array() override { return true; }
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    return Wrong(fmt::format("it is no JSON at column {}", position));
+    return Wrong(fmt::format("it is not valid JSON at column {}", position));
   }
 
  private:
@@ -66,7 +67,7 @@ class LineReader : public nlohmann::json_sax<Json> {
     problem_ = std::move(text);
     return false;
   }
-  bool NoObject() { return Wrong("it is no object; write one, as in {\"name\": \"a\"}"); }
+  bool NoObject() { return Wrong("it is not an object; write one, as in {\"name\": \"a\"}"); }
   bool Nested() {
     return Wrong(
         fmt::format("the value of '{}' is nested; make it a text, a number, true or false, or "
@@ -87,7 +88,9 @@ Result<std::string> RowOf(std::string_view line, bool first, std::vector<std::st
   auto& fields = reader.fields();
   if (first) {
     for (const auto& [key, value] : fields) names.push_back(key);
-    if (names.empty()) return Fail(ErrorKind::kInvalid, "it has no keys, which name the values");
+    if (names.empty())
+      return Fail(ErrorKind::kInvalid,
+                  "it has no keys, but keys are needed as names of the values");
   }
   std::string row;
   for (const std::string& name : names) {

@@ -44,18 +44,18 @@ TEST(JsonLines, WhatIsRefused) {
     const char* text;
     const char* error;
   } const kTable[] = {
-      {"{\"a\":1}\n\n{\"a\":", "line 3: it is no JSON at column"},
-      {"{\"a\":1} x", "line 1: it is no JSON at column"},
-      {"{\"a\":\"\xff\"}", "line 1: it is no JSON at column"},
-      {"name,size\n", "line 1: it is no JSON at column"},
-      {"3", "line 1: it is no object"},
-      {"[1]", "line 1: it is no object"},
+      {"{\"a\":1}\n\n{\"a\":", "line 3: it is not valid JSON at column"},
+      {"{\"a\":1} x", "line 1: it is not valid JSON at column"},
+      {"{\"a\":\"\xff\"}", "line 1: it is not valid JSON at column"},
+      {"name,size\n", "line 1: it is not valid JSON at column"},
+      {"3", "line 1: it is not an object"},
+      {"[1]", "line 1: it is not an object"},
       {"{}", "line 1: it has no keys"},
       {R"({"a":{"b":1}})", "line 1: the value of 'a' is nested; make it a text"},
       {R"({"a":[[[[]]]]})", "line 1: the value of 'a' is nested"},
-      {R"({"a":1,"a":2})", "line 1: the key 'a' is there twice"},
+      {R"({"a":1,"a":2})", "line 1: the key 'a' occurs twice"},
       {R"({"":1})", "line 1: a key is empty"},
-      {R"({"a":"\u0000"})", "line 1: the text of 'a' holds a NUL character"},
+      {R"({"a":"\u0000"})", "line 1: the text of 'a' contains a NUL character"},
       {"{\"a\":1,\"b\":2}\n{\"a\":1}", "line 2: the key 'b' is missing, which the first line has"},
       {"{\"a\":1}\n{\"a\":1,\"b\":2}", "line 2: the key 'b' is not in the first line"},
   };

@@ -12,6 +12,7 @@
 
 #include "base/near.h"
 #include "base/units.h"
+#include "format/number_range.h"
 
 namespace spate::format {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::array kWords = {"last"sv, "all"sv};
 constexpr std::string_view kJobForms = "write last, all, 3, 1-10, 1-10:2 or 1,3,5-8";
 constexpr std::string_view kTaskForms =
     "write for example 12.3, 12.3-9, last.1-10:2, last.NAME or 12";
+constexpr std::string_view kNameMark = "name=";
 
 std::unexpected<Error> Bad(std::string_view part, std::string_view what, std::string_view forms) {
   return Fail(ErrorKind::kInvalid,
@@ -38,7 +40,7 @@ std::optional<uint32_t> Number(std::string_view text) {
   return static_cast<uint32_t>(*count);
 }
 
-// What is at the left of `mark`, removed from *text with the mark; all of it when there is none.
+// The text left of `mark`, removed from *text with the mark; all of it when there is none.
 std::string_view TakeUntil(std::string_view* text, char mark) {
   size_t at = text->find(mark);
   std::string_view left = text->substr(0, at);
@@ -46,7 +48,7 @@ std::string_view TakeUntil(std::string_view* text, char mark) {
   return left;
 }
 
-// What stands between the commas; at least one part.
+// The parts between the commas; at least one.
 std::vector<std::string_view> PartsOf(std::string_view text) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -61,7 +63,9 @@ std::vector<std::string_view> PartsOf(std::string_view text) {
 Result<NumberRange> ParseRange(std::string_view part, std::string_view what,
                                std::string_view forms) {
   if (part == "0") {
-    return Bad(part, fmt::format("is no {}", what), fmt::format("{}s are numbered from 1", what));
+    std::string_view named = what == "task" ? "; for a task named 0, write name=0" : "";
+    return Bad(part, fmt::format("is no {}", what),
+               fmt::format("{}s are numbered from 1{}", what, named));
   }
   bool has_step = part.find(':') != std::string_view::npos;
   std::string_view step = part;
@@ -92,22 +96,30 @@ Status AddTasks(std::string_view part, TasksOfJob& tasks) {
     tasks.all = true;
     return {};
   }
+  if (part.starts_with(kNumberMark) && part.size() > 1 && IsDigit(part[1])) {
+    TRY(ParseRange(part.substr(1), "task", kTaskForms));
+    tasks.names.emplace_back(part);
+    return {};
+  }
+  if (part.starts_with(kNameMark) && part.size() > kNameMark.size()) {
+    tasks.names.emplace_back(part.substr(kNameMark.size()));
+    return {};
+  }
   bool is_number = !part.empty() && IsDigit(part.front()) &&
                    part.find_first_not_of("0123456789_-:") == std::string_view::npos;
   if (!part.empty() && !is_number && part.front() != '-') {
     tasks.names.emplace_back(part);
     return {};
   }
-  auto range = ParseRange(part, "task", kTaskForms);
-  if (!range) return std::unexpected(std::move(range.error()));
-  tasks.ranges.push_back(*range);
+  auto range = TRY(ParseRange(part, "task", kTaskForms));
+  tasks.ranges.push_back(range);
   return {};
 }
 
 }  // namespace
 
 Result<JobSelector> ParseJobSelector(std::string_view text) {
-  if (auto few = CheckSteps(text); !few) return std::unexpected(few.error());
+  TRY(CheckSteps(text));
   JobSelector selector;
   for (std::string_view part : PartsOf(text)) {
     if (part == "last") {
@@ -116,28 +128,25 @@ Result<JobSelector> ParseJobSelector(std::string_view text) {
       selector.all = true;
     } else if (size_t dot = part.find('.'); dot != std::string_view::npos) {
       return Bad(
-          part, "names tasks, and a job is wanted here",
+          part, "names tasks, but a job is needed here",
           fmt::format("write {}", dot == 0 ? "its number" : EscapeForScreen(part.substr(0, dot))));
     } else {
-      auto range = ParseRange(part, "job", kJobForms);
-      if (!range) return std::unexpected(std::move(range.error()));
-      selector.ranges.push_back(*range);
+      auto range = TRY(ParseRange(part, "job", kJobForms));
+      selector.ranges.push_back(range);
     }
   }
   return selector;
 }
 
 Result<std::vector<TasksOfJob>> ParseTaskSelector(std::string_view text) {
-  if (auto few = CheckSteps(text); !few) return std::unexpected(few.error());
+  TRY(CheckSteps(text));
   std::vector<TasksOfJob> selected;
   bool open = false;  // the last part named single tasks, so that more may follow
   for (std::string_view part : PartsOf(text)) {
     std::string_view tasks = part;
     std::string_view job = TakeUntil(&tasks, '.');
     if (job.size() == part.size() && open) {
-      if (auto status = AddTasks(part, selected.back()); !status) {
-        return std::unexpected(status.error());
-      }
+      TRY(AddTasks(part, selected.back()));
       continue;
     }
     TasksOfJob& added = selected.emplace_back();
@@ -150,7 +159,7 @@ Result<std::vector<TasksOfJob>> ParseTaskSelector(std::string_view text) {
     open = job.size() != part.size();
     added.all = !open;
     if (!open) continue;
-    if (auto status = AddTasks(tasks, added); !status) return std::unexpected(status.error());
+    TRY(AddTasks(tasks, added));
   }
   return selected;
 }

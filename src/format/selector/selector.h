@@ -4,7 +4,9 @@
 //   tasks  JOB.TASKS: 12.3   12.3-9   last.1-100:10   12.3,5,13.1   12 (all of its tasks)
 //          JOB.NAME: last.align_7     what does not begin with a digit, or has other characters
 //          than numbers and ranges have, is a task's name; one with a comma is only known by its
-//          number
+//          number. A number that is another task's name, too, is refused when it is looked up
+//          (history/pick.h), unless it is written as one of them:
+//          last.#2 or last.#1-3, tasks by their numbers; last.name=2, the task that is called 2
 // Numbers count from 1; underscores may stand between digits.
 #pragma once
 

@@ -53,8 +53,8 @@ TEST(ParseJobSelector, Errors) {
                          {"4294967296", "'4294967296' names no job" + forms},
                          {"0-3", "'0-3' names no job" + forms},
                          {"9-1", "'9-1' runs backwards: write 1-9"},
-                         {"12.3", "'12.3' names tasks, and a job is wanted here: write 12"},
-                         {".3", "'.3' names tasks, and a job is wanted here: write its number"},
+                         {"12.3", "'12.3' names tasks, but a job is needed here: write 12"},
+                         {".3", "'.3' names tasks, but a job is needed here: write its number"},
                          {"a\x1b[0m", "'a\\x1b[0m' names no job" + forms}}) {
     auto selector = ParseJobSelector(c.text);
     ASSERT_FALSE(selector) << c.text;
@@ -72,6 +72,8 @@ TEST(ParseTaskSelector, Forms) {
            {"12.3", {{.job = 12, .ranges = {{3, 3, 1}}}}},
            {"last.align_7", {{.names = {"align_7"}}}},
            {"12.3,A", {{.job = 12, .ranges = {{3, 3, 1}}, .names = {"A"}}}},
+           {"12.#3,#4-5", {{.job = 12, .names = {"#3", "#4-5"}}}},
+           {"12.#x,name=3", {{.job = 12, .names = {"#x", "3"}}}},
            {"12.3.4", {{.job = 12, .names = {"3.4"}}}},
            {"12.3x,1-2", {{.job = 12, .ranges = {{1, 2, 1}}, .names = {"3x"}}}},
            {"12.3-9", {{.job = 12, .ranges = {{3, 9, 1}}}}},
@@ -95,14 +97,15 @@ TEST(ParseTaskSelector, Errors) {
     std::string_view text;
     std::string message;
   };
-  for (const Case& c :
-       std::vector<Case>{{"", "'' names no job" + forms},
-                         {"last.", "'' names no task" + forms},
-                         {".3", "'.3' names no job" + forms},
-                         {"lost.3", "'lost.3' names no job; did you mean last?" + forms},
-                         {"12.0", "'0' is no task: tasks are numbered from 1"},
-                         {"12.9-1", "'9-1' runs backwards: write 1-9"},
-                         {"1-2.3", "'1-2.3' names no job" + forms}}) {
+  for (const Case& c : std::vector<Case>{
+           {"", "'' names no job" + forms},
+           {"last.", "'' names no task" + forms},
+           {".3", "'.3' names no job" + forms},
+           {"lost.3", "'lost.3' names no job; did you mean last?" + forms},
+           {"12.0", "'0' is no task: tasks are numbered from 1; for a task named 0, write name=0"},
+           {"12.#9-1", "'9-1' runs backwards: write 1-9"},
+           {"12.9-1", "'9-1' runs backwards: write 1-9"},
+           {"1-2.3", "'1-2.3' names no job" + forms}}) {
     auto tasks = ParseTaskSelector(c.text);
     ASSERT_FALSE(tasks) << c.text;
     EXPECT_EQ(tasks.error().message, c.message);

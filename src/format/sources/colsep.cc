@@ -34,7 +34,7 @@ bool IsAlnum(char c) {
 
 bool IsOneOf(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
 
-// What Perl users type, as a POSIX extended regular expression, and as plain text while it is one.
+// A separator in Perl syntax, as a POSIX extended regular expression; as plain text if it is one.
 class Translation {
  public:
   static constexpr size_t kLengthMax = 200;
@@ -76,7 +76,7 @@ class Translation {
     if (++at_ == separator_.size()) return Bad("ends in a backslash: write \\\\ for one");
     char c = separator_[at_];
     if (in_brackets_ ? !IsOneOf(c, "tnrfdsw.,;:|/ ") : IsAlnum(c) && !IsOneOf(c, "tnrfdDsSwW")) {
-      return Bad(fmt::format("\\{} is not understood {}: write a POSIX extended regular expression",
+      return Bad(fmt::format("\\{} is not supported {}; write a POSIX extended regular expression",
                              c, in_brackets_ ? "in brackets" : "here"));
     }
     constexpr std::string_view kControls = "t\tn\nr\rf\f";
@@ -116,13 +116,13 @@ class Translation {
     char before = std::exchange(operator_, IsOneOf(c, "(*+?}") ? c : '\0');
     if (before != '\0' && IsOneOf(c, before == '(' ? "?" : "*+?{")) {
       return Bad(
-          fmt::format("{}{} is Perl's: write a POSIX extended regular expression", before, c));
+          fmt::format("{}{} is Perl syntax; write a POSIX extended regular expression", before, c));
     }
     depth_ += c == '(' ? 1 : c == ')' ? -1 : 0;
     counts_ += c == '{' ? 1 : 0;
     // The C library copies what is repeated, and a group in a group in a group grows without end.
     if (depth_ > kDepthMax || counts_ > 1) {
-      return Bad("has too many groups in groups, or more than one {N}: write a simpler one");
+      return Bad("has too many nested groups, or more than one {N}; write a simpler one");
     }
     regex_ += c;
     literal_ += c;
@@ -152,8 +152,9 @@ class Translation {
 Result<ColumnSplitter> ColumnSplitter::Make(std::string_view separator) {
   ColumnSplitter splitter;
   Translation translation(separator);
-  if (separator.empty()) return translation.Bad("is empty: give what stands between two columns");
-  if (auto status = translation.Run(); !status) return std::unexpected(status.error());
+  if (separator.empty())
+    return translation.Bad("is empty; write the text that separates two columns");
+  TRY(translation.Run());
   if (translation.is_literal()) {
     splitter.literal_ = translation.literal();
     return splitter;

@@ -69,7 +69,7 @@ TEST(ColumnSplitter, Errors) {
     std::string_view separator, message;
   };
   for (const Case& c : std::vector<Case>{
-           {"", "--colsep '': is empty: give what stands between two columns"},
+           {"", "--colsep '': is empty; write the text that separates two columns"},
            {"|",
             "--colsep '|': matches the empty text: put a backslash before a byte that is meant as "
             "itself, as in '\\|'"},
@@ -81,20 +81,21 @@ TEST(ColumnSplitter, Errors) {
             "before a byte that is meant as itself"},
            {"a\\", "--colsep 'a\\': ends in a backslash: write \\\\ for one"},
            {"\\Qa",
-            "--colsep '\\Qa': \\Q is not understood here: write a POSIX extended regular "
+            "--colsep '\\Qa': \\Q is not supported here; write a POSIX extended regular "
             "expression"},
-           {"(?:a)", "--colsep '(?:a)': (? is Perl's: write a POSIX extended regular expression"},
-           {"a+?", "--colsep 'a+?': +? is Perl's: write a POSIX extended regular expression"},
-           {"a++", "--colsep 'a++': ++ is Perl's: write a POSIX extended regular expression"},
+           {"(?:a)",
+            "--colsep '(?:a)': (? is Perl syntax; write a POSIX extended regular expression"},
+           {"a+?", "--colsep 'a+?': +? is Perl syntax; write a POSIX extended regular expression"},
+           {"a++", "--colsep 'a++': ++ is Perl syntax; write a POSIX extended regular expression"},
            {"(((((a)))))",
-            "--colsep '(((((a)))))': has too many groups in groups, or more than one {N}: write a "
+            "--colsep '(((((a)))))': has too many nested groups, or more than one {N}; write a "
             "simpler one"},
            {"a{3}b{4}",
-            "--colsep 'a{3}b{4}': has too many groups in groups, or more than one {N}: write a "
+            "--colsep 'a{3}b{4}': has too many nested groups, or more than one {N}; write a "
             "simpler one"},
            {"[\\S]",
-            "--colsep '[\\S]': \\S is not understood in brackets: write a POSIX extended "
-            "regular expression"},
+            "--colsep '[\\S]': \\S is not supported in brackets; write a POSIX extended regular "
+            "expression"},
            {std::string_view("\0", 1),
             "--colsep '\\x00': holds a NUL byte; use -0 for NUL-separated values"}}) {
     auto splitter = ColumnSplitter::Make(c.separator);

@@ -15,7 +15,7 @@ class CsvReader {
     while (at_ < text_.size()) {
       std::string record;
       while (true) {
-        if (auto status = TakeColumn(record); !status) return std::unexpected(status.error());
+        TRY(TakeColumn(record));
         if (at_ == text_.size() || text_[at_] != separator_) break;
         ++at_;
         record += '\0';
@@ -46,7 +46,7 @@ class CsvReader {
       if (quote == std::string_view::npos) {
         return Bad(begun, "a double quote is not closed: close it, or write it twice in quotes");
       }
-      if (auto status = Append(text_.substr(at_, quote - at_), record); !status) return status;
+      TRY(Append(text_.substr(at_, quote - at_), record));
       at_ = quote;
       if (!text_.substr(quote).starts_with("\"\"")) break;
       record += '"';
@@ -61,7 +61,7 @@ class CsvReader {
 
   Status Append(std::string_view bytes, std::string& record) {
     if (bytes.find('\0') != std::string_view::npos) {
-      return Bad(line_, "there is a NUL byte, which no value can hold: remove it");
+      return Bad(line_, "there is a NUL byte, which is not allowed in values; remove it");
     }
     for (char c : bytes) line_ += c == '\n' ? 1 : 0;
     record += bytes;

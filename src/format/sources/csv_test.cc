@@ -48,7 +48,7 @@ TEST(CsvTest, Errors) {
   EXPECT_EQ(Shown("\"a\nb\" c\n"),
             Records{"line 2: something follows a closing double quote: remove it"});
   EXPECT_EQ(Shown(std::string_view("a\nb\0c\n", 6)),
-            Records{"line 2: there is a NUL byte, which no value can hold: remove it"});
+            Records{"line 2: there is a NUL byte, which is not allowed in values; remove it"});
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class RealParallel : public testing::Test {
     EXPECT_EQ(system(("rm -rf '" + folder_ + "'").c_str()), 0);
   }
 
-  // What the script prints, run with our `show` in the PATH and a home of its own.
+  // Output of the script, run with our `show` in the PATH and a home of its own.
   std::string Output(const std::string& script) {
     std::ofstream(folder_ + "/script", std::ios::binary) << script;
     std::string command = "cd '" + folder_ + "' && HOME='" + folder_ + "' PATH='" + folder_ +

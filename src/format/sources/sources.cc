@@ -105,8 +105,8 @@ Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool nu
     if (!null_separated) {
       if (value.find('\0') != std::string_view::npos) {
         return Fail(ErrorKind::kInvalid,
-                    fmt::format("line {} holds a NUL byte, which no value can: use -0 when the "
-                                "values end in NUL bytes, as those of `find -print0` do",
+                    fmt::format("line {} contains a NUL byte, which is not allowed in values; use "
+                                "-0 if the values end in NUL bytes, as with `find -print0`",
                                 values.size() + 1));
       }
       if (value.ends_with('\r')) value.remove_suffix(1);
@@ -124,8 +124,8 @@ Result<std::vector<std::string_view>> SplitAt(std::string_view text, std::string
     text.remove_prefix(std::min(value.size() + delimiter.size(), text.size()));
     if (value.find('\0') != std::string_view::npos) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("value {} holds a NUL byte, which no value can: use -0 when the "
-                              "values end in NUL bytes",
+                  fmt::format("value {} contains a NUL byte, which is not allowed in values; use "
+                              "-0 if the values end in NUL bytes",
                               values.size() + 1));
     }
     values.push_back(value);
@@ -172,8 +172,8 @@ Status RowGenerator::State::TakeHeader() {
     if (!sources[i].names.empty()) continue;
     if (values.empty()) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("--header : takes the first value of each source as its name, and "
-                              "source {} has none: add a first line, or leave --header out",
+                  fmt::format("--header : uses the first value of each source as its name, but "
+                              "source {} has none; add a first line, or leave out --header",
                               i + 1));
     }
     columns.clear();
@@ -288,8 +288,8 @@ Result<bool> RowGenerator::State::NextFilled(std::string* row) {
   size_t count = LargestFit(std::min(limit, pending.size()));
   if (count == 0) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("the command is too long to be started even with the single value "
-                            "'{}': pass it in a file",
+                fmt::format("the command is too long to start, even with the single value '{}'; "
+                            "pass the value in a file",
                             EscapeForScreen(std::string_view(pending.front()).substr(0, 60))));
   }
   if (spread == 0 && exhausted && count == pending.size()) {
@@ -315,9 +315,8 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
   state->sources = std::move(sources);
   state->rules = std::move(rules);
   if (!state->rules.colsep.empty()) {
-    auto splitter = ColumnSplitter::Make(state->rules.colsep);
-    if (!splitter) return std::unexpected(std::move(splitter.error()));
-    state->splitter = std::move(*splitter);
+    auto splitter = TRY(ColumnSplitter::Make(state->rules.colsep));
+    state->splitter = std::move(splitter);
     state->trim = Trim::kBoth;
   }
   if (state->rules.columns) state->splitter = ColumnSplitter::AtNul();
@@ -326,7 +325,7 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
     state->names.insert(state->names.end(), source.names.begin(), source.names.end());
   }
   if (state->rules.header) {
-    if (auto status = state->TakeHeader(); !status) return std::unexpected(status.error());
+    TRY(state->TakeHeader());
   }
   state->MakeGroups();
   return RowGenerator(std::move(state));

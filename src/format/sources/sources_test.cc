@@ -104,8 +104,8 @@ TEST(SplitValues, LinesAndNulBytes) {
   auto values = SplitValues("a\nb\0c"s, false);
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().message,
-            "line 2 holds a NUL byte, which no value can: use -0 when the values end in NUL "
-            "bytes, as those of `find -print0` do");
+            "line 2 contains a NUL byte, which is not allowed in values; use -0 if the values end "
+            "in NUL bytes, as with `find -print0`");
 }
 
 TEST(ParseTrim, Words) {
@@ -178,8 +178,8 @@ TEST(RowGenerator, FillsAndSpreads) {
   EXPECT_EQ(RowsOf({{{"a", "long", "b"}, false}},
                    {.fill = true, .fits = [](std::string_view row) { return row.size() <= 3; }}),
             Rows({"a",
-                  "the command is too long to be started even with the single value 'long': "
-                  "pass it in a file"}));
+                  "the command is too long to start, even with the single value 'long'; pass the "
+                  "value in a file"}));
 }
 
 TEST(RowGenerator, ColumnsTrimAndHeader) {
@@ -194,8 +194,8 @@ TEST(RowGenerator, ColumnsTrimAndHeader) {
       RowsOf({{{"x,y", "1,2"}, false}, {{"z", "5", "6"}, false}}, {.colsep = ",", .header = true}),
       Rows({"1|2|5", "1|2|6"}));
   EXPECT_EQ(RowsOf({{{"x"}, false}, {{}, false}}, {.header = true}),
-            Rows({"--header : takes the first value of each source as its name, and source 2 has "
-                  "none: add a first line, or leave --header out"}));
+            Rows({"--header : uses the first value of each source as its name, but source 2 has "
+                  "none; add a first line, or leave out --header"}));
   EXPECT_EQ(RowsOf({{{"x"}, false}}, {.colsep = "("}).size(), 1u);
   const Words names = {" x, y ", "1"};
   auto generator = RowGenerator::Make({{.values = {names.begin(), names.end()}}},

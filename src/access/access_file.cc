@@ -104,27 +104,27 @@ class Parser {
     line = Trim(line);
     if (line.empty() || line.starts_with('#')) return {};
     size_t equals = line.find('=');
-    if (equals == std::string_view::npos) return "this is no `name = value`";
+    if (equals == std::string_view::npos) return "this line is not `name = value`";
     std::string_view name = Trim(line.substr(0, equals));
     std::string_view value = Trim(line.substr(equals + 1));
     const auto* field = std::ranges::find(kFields, name, &Field::name);
     if (field == std::end(kFields)) return Unknown(name);
     size_t& seen = lines_[static_cast<size_t>(field - kFields)];
     if (seen != 0 && !field->repeats) {
-      return fmt::format("`{}` stands in line {} already; remove one of the two", name, seen);
+      return fmt::format("`{}` is already in line {}; remove one of the two", name, seen);
     }
     seen = number;
     if (value.empty()) return fmt::format("`{}` has no value", name);
     return field->read(value, access_);
   }
 
-  // What only the whole can tell.
+  // Checks that need the whole file.
   Problem End() const {
     for (size_t i = 0; i < lines_.size(); ++i) {
       if (lines_[i] == 0) return fmt::format("`{}` is missing", kFields[i].name);
     }
     if (access_.user == kEveryUser && access_.role != Role::kNode) {
-      return "only a node can be there for every user (`user = *`)";
+      return "only a node can serve all users (`user = *`)";
     }
     return {};
   }
@@ -134,8 +134,9 @@ class Parser {
   static std::string Unknown(std::string_view name) {
     std::array<std::string_view, std::size(kFields)> names;
     std::ranges::transform(kFields, names.begin(), &Field::name);
-    return fmt::format("the name `{}` is unknown{} (or is the file made by a newer Spate?)",
-                       EscapeForScreen(name.substr(0, 40)), DidYouMean(name, names));
+    return fmt::format(
+        "the name `{}` is unknown{} (or was the file made by a newer version of Spate?)",
+        EscapeForScreen(name.substr(0, 40)), DidYouMean(name, names));
   }
 
   Access access_;
@@ -180,7 +181,8 @@ Result<Access> ParseAccess(std::string_view text, std::string_view name) {
 
 std::string FormatAccess(const Access& access) {
   std::string text =
-      "# Access to a Spate hub. Whoever has this file is its user: keep it secret (mode 0600).\n";
+      "# Access to a Spate hub. Anyone who has this file can act as its user: keep it secret (mode "
+      "0600).\n";
   for (const os::Address& hub : access.hubs) {
     text += fmt::format("hub = {}\n", os::FormatAddress(hub));
   }
@@ -193,9 +195,8 @@ std::string FormatAccess(const Access& access) {
 }
 
 Result<Access> LoadAccess(const std::string& path) {
-  auto text = os::ReadPrivateFile(path, kFileMax);
-  if (!text) return std::unexpected(std::move(text.error()));
-  return ParseAccess(*text, path);
+  auto text = TRY(os::ReadPrivateFile(path, kFileMax));
+  return ParseAccess(text, path);
 }
 
 Status SaveAccess(const std::string& path, const Access& access) {

@@ -35,7 +35,7 @@ struct Access {
 
 // `name` is for errors: "NAME, line 3: ...".
 Result<Access> ParseAccess(std::string_view text, std::string_view name);
-// What ParseAccess takes back the same, but for parts of a second of `expires`.
+// Text that ParseAccess reads back the same, but for parts of a second of `expires`.
 std::string FormatAccess(const Access& access);
 
 // The file must be private (os::ReadPrivateFile).

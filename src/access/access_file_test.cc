@@ -62,8 +62,8 @@ TEST(AccessFile, ErrorsNameTheLineAndTheFix) {
         Case{Text("pin"), "f: `pin` is missing"},
         Case{Text("expires"), "f: `expires` is missing"},
         Case{Text("secret"), "f: `secret` is missing"},
-        Case{Text("-", "user = bob"), "line 8: `user` stands in line 5 already"},
-        Case{Text("-", "hello"), "line 8: this is no `name = value`"},
+        Case{Text("-", "user = bob"), "line 8: `user` is already in line 5"},
+        Case{Text("-", "hello"), "line 8: this line is not `name = value`"},
         Case{Text("-", "= x"), "line 8: the name `` is unknown"},
         Case{Text("-", "expire = never"),
              "line 8: the name `expire` is unknown; did you mean expires?"},
@@ -83,7 +83,7 @@ TEST(AccessFile, ErrorsNameTheLineAndTheFix) {
         Case{Text("-", many_hubs), "line 23: there are more than 16 hubs"},
         Case{Text("expires", "expires = soon"), "line 7: 'soon' is not a time"},
         Case{Text("u", "user = *").replace(Text("u").find("node"), 4, "admin"),
-             "f: only a node can be there for every user"}}) {
+             "f: only a node can serve all users"}}) {
     auto parsed = ParseAccess(text, "f");
     ASSERT_FALSE(parsed) << message;
     EXPECT_EQ(parsed.error().kind, ErrorKind::kInvalid);

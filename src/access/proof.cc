@@ -60,7 +60,7 @@ Result<Bytes32> MakeRandom() {
   StartOpenssl();
   Bytes32 bytes;
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    return Fail(ErrorKind::kUnavailable, "the system gives no random bytes; see getrandom(2)");
+    return Fail(ErrorKind::kUnavailable, "the system provides no random bytes; see getrandom(2)");
   }
   return bytes;
 }

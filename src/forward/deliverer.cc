@@ -22,7 +22,7 @@ bool HasPack(const wire::ToHub& message) {
   return false;
 }
 
-// What was written is kept, what was delivered is not.
+// Keeps the task's own output, without the pack, which has been delivered.
 TaskOutputPtr WithoutPack(const TaskOutputPtr& output) {
   auto rest = std::make_shared<TaskOutput>(*output);
   rest->files = {};

@@ -46,7 +46,7 @@ std::optional<Entry> EntryOf(std::string_view line) {
   return entry.path.empty() ? std::nullopt : std::optional(entry);
 }
 
-// What a log says; views into its text.
+// Contents of a log; views into its text.
 struct LogText {
   std::vector<Entry> entries;
   std::set<std::string_view, std::less<>> done;
@@ -89,22 +89,19 @@ Status CutBack(const std::string& path, const Target& target,
                     EscapeForScreen(path)));
     return {};
   }
-  auto file = os::OpenRegularFile(path, /*append=*/false);
-  if (!file) return std::unexpected(std::move(file.error()));
-  if (auto cut = os::Truncate(file->get(), *target.cut, path); !cut) return cut;
-  return os::Fsync(file->get(), path);
+  auto file = TRY(os::OpenRegularFile(path, /*append=*/false));
+  TRY(os::Truncate(file.get(), *target.cut, path));
+  return os::Fsync(file.get(), path);
 }
 
 Status FeedPack(const OutputStream& pack, PackReader& reader) {
   if (pack.spool.empty()) return reader.Feed(pack.bytes);
-  auto file = os::OpenRead(pack.spool);
-  if (!file) return std::unexpected(std::move(file.error()));
+  auto file = TRY(os::OpenRead(pack.spool));
   for (uint64_t at = 0; at < pack.total;) {
-    auto bytes = os::ReadAt(file->get(), at, kReadBytes, pack.spool);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    if (bytes->empty()) return Fail(ErrorKind::kCorrupt, pack.spool + " has become shorter");
-    at += bytes->size();
-    if (auto fed = reader.Feed(*bytes); !fed) return fed;
+    auto bytes = TRY(os::ReadAt(file.get(), at, kReadBytes, pack.spool));
+    if (bytes.empty()) return Fail(ErrorKind::kCorrupt, pack.spool + " has become shorter");
+    at += bytes.size();
+    TRY(reader.Feed(bytes));
   }
   return {};
 }
@@ -121,9 +118,8 @@ size_t MostOpen() {
 Status SharedFiles::Recover(const std::string& log, const IsDone& is_done,
                             const std::function<void(std::string)>& tell, bool keep) {
   if (!os::Exists(log)) return {};
-  auto text = os::ReadFile(log, SIZE_MAX);
-  if (!text) return std::unexpected(std::move(text.error()));
-  LogText known = ParseLog(*text);
+  auto text = TRY(os::ReadFile(log, SIZE_MAX));
+  LogText known = ParseLog(text);
   std::map<std::string, Target> targets;
   for (const Entry& entry : known.entries) {
     Target& target = targets[std::string(entry.path)];
@@ -143,7 +139,7 @@ Status SharedFiles::Recover(const std::string& log, const IsDone& is_done,
   }
   for (const auto& [path, target] : targets) {
     if (!target.cut) continue;
-    if (auto cut = CutBack(path, target, tell); !cut) return cut;
+    TRY(CutBack(path, target, tell));
   }
   if (!keep) return os::RemoveFile(log);
   std::string rest;
@@ -154,9 +150,8 @@ Status SharedFiles::Recover(const std::string& log, const IsDone& is_done,
 Result<std::set<std::string, std::less<>>> SharedFiles::Done(const std::string& log) {
   std::set<std::string, std::less<>> done;
   if (!os::Exists(log)) return done;
-  auto text = os::ReadFile(log, SIZE_MAX);
-  if (!text) return std::unexpected(std::move(text.error()));
-  for (std::string_view task : ParseLog(*text).done) done.emplace(task);
+  auto text = TRY(os::ReadFile(log, SIZE_MAX));
+  for (std::string_view task : ParseLog(text).done) done.emplace(task);
   return done;
 }
 
@@ -178,17 +173,14 @@ Result<int> SharedFiles::FileOf(const std::string& path) {
   }
   ++misses_;
   if (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0) {
-    if (auto made = os::MakeDirs(path.substr(0, slash)); !made) {
-      return std::unexpected(std::move(made.error()));
-    }
+    TRY(os::MakeDirs(path.substr(0, slash)));
   }
-  auto file = os::OpenRegularFile(path, /*append=*/true);
-  if (!file) return std::unexpected(std::move(file.error()));
+  auto file = TRY(os::OpenRegularFile(path, /*append=*/true));
   while (open_.size() >= most_open_) {
     by_path_.erase(open_.back().path);
     open_.pop_back();
   }
-  open_.push_front({path, std::move(*file)});
+  open_.push_front({path, std::move(file)});
   by_path_[path] = open_.begin();
   return open_.front().file.get();
 }
@@ -201,16 +193,14 @@ Result<std::list<SharedFiles::Piece>> SharedFiles::PiecesOf(const OutputStream& 
                        if (!IsForward(packed) || packed.size == 0) return {};
                        const std::string to = packed.name.substr(1);
                        if (where_ == Where::kBelow) {
-                         if (auto sound = CheckTaskFileName(to); !sound) return sound;
+                         TRY(CheckTaskFileName(to));
                        }
                        Piece piece{.path = PathOf(to), .size = packed.size};
-                       auto file = FileOf(piece.path);
-                       if (!file) return std::unexpected(std::move(file.error()));
+                       auto file = TRY(FileOf(piece.path));
                        auto known = lengths.find(piece.path);
                        if (known == lengths.end()) {
-                         auto info = os::StatFd(*file, piece.path);
-                         if (!info) return std::unexpected(std::move(info.error()));
-                         known = lengths.emplace(piece.path, info->size).first;
+                         auto info = TRY(os::StatFd(file, piece.path));
+                         known = lengths.emplace(piece.path, info.size).first;
                        }
                        piece.offset = known->second;
                        known->second += piece.size;
@@ -219,16 +209,15 @@ Result<std::list<SharedFiles::Piece>> SharedFiles::PiecesOf(const OutputStream& 
                      },
                      .bytes = [](std::string_view) -> Status { return {}; },
                      .end = []() -> Status { return {}; }});
-  if (auto fed = FeedPack(pack, reader); !fed) return std::unexpected(std::move(fed.error()));
+  TRY(FeedPack(pack, reader));
   if (!reader.whole()) return Fail(ErrorKind::kCorrupt, "forwarded data is not whole");
   return pieces;
 }
 
 Status SharedFiles::PutLines(std::string_view lines, bool sync) {
   if (!log_.valid()) {
-    auto log = os::OpenWrite(log_path_, os::OpenHow::kAppend);
-    if (!log) return std::unexpected(std::move(log.error()));
-    log_ = std::move(*log);
+    auto log = TRY(os::OpenWrite(log_path_, os::OpenHow::kAppend));
+    log_ = std::move(log);
   }
   if (auto put = os::WriteAll(log_.get(), lines, log_path_); !put || !sync) return put;
   return os::Fsync(log_.get(), log_path_);
@@ -242,9 +231,8 @@ Status SharedFiles::Append(const OutputStream& pack) {
          path.clear();
          if (!IsForward(packed) || packed.size == 0) return {};
          path = PathOf(packed.name.substr(1));
-         auto opened = FileOf(path);
-         if (!opened) return std::unexpected(std::move(opened.error()));
-         file = *opened;
+         auto opened = TRY(FileOf(path));
+         file = opened;
          return {};
        },
        .bytes = [&](std::string_view bytes) -> Status {
@@ -255,18 +243,17 @@ Status SharedFiles::Append(const OutputStream& pack) {
 }
 
 Status SharedFiles::Deliver(std::string_view task, const OutputStream& pack) {
-  auto pieces = PiecesOf(pack);
-  if (!pieces) return std::unexpected(std::move(pieces.error()));
-  if (pieces->empty()) return {};
+  auto pieces = TRY(PiecesOf(pack));
+  if (pieces.empty()) return {};
   std::string lines;
-  for (const Piece& piece : *pieces) {
+  for (const Piece& piece : pieces) {
     lines += fmt::format("{} {} {} {}\n", piece.offset, piece.size, task, piece.path);
   }
-  if (auto put = PutLines(lines, true); !put) return put;
+  TRY(PutLines(lines, true));
   Status done = Append(pack);
   if (done) return done;
   // Nothing of a task that failed stays.
-  TakeBack(*pieces);
+  TakeBack(pieces);
   (void)PutLines(fmt::format("{}{}\n", kVoid, task), false);
   return done;
 }

@@ -34,7 +34,7 @@ class SharedFilesTest : public testing::Test {
   SharedFiles Files(size_t most_open = 10) const {
     return SharedFiles(log(), temp_.path(), most_open);
   }
-  // What it had to say.
+  // Messages of the recovery.
   std::vector<std::string> Recover(const Names& done, bool keep = false) const {
     std::vector<std::string> told;
     auto recovered = SharedFiles::Recover(
@@ -69,7 +69,7 @@ TEST_F(SharedFilesTest, ANamedPipeIsNoTargetAndHoldsNobody) {
   EXPECT_EQ(File("a"), "3");
 }
 
-// What --get names is somebody else's.
+// Files named by --get belong to another part.
 TEST_F(SharedFilesTest, OtherFilesOfAPackAreLeftOut) {
   OutputStream pack = Pack({{"a", "forwarded"}});
   AppendPackedFile(pack.bytes, {.name = "b", .mode = 0644, .size = 3});

@@ -23,26 +23,24 @@ constexpr size_t kPasswdBytes = 16 << 20;
 
 template <typename Wanted>
 Result<Account> InFile(Wanted wanted) {
-  auto text = ReadFile("/etc/passwd", kPasswdBytes);
-  if (!text) return std::unexpected(text.error());
-  for (size_t at = 0; at < text->size();) {
-    size_t end = std::min(text->find('\n', at), text->size());
-    auto account = ParseAccount(std::string_view(*text).substr(at, end - at));
+  auto text = TRY(ReadFile("/etc/passwd", kPasswdBytes));
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    auto account = ParseAccount(std::string_view(text).substr(at, end - at));
     if (account && wanted(*account)) return account;
     at = end + 1;
   }
   return Fail(ErrorKind::kNotFound, "not in /etc/passwd");
 }
 
-// What a program of the host prints; it has no other descriptors of ours than that pipe.
+// Output of a program of the host; that pipe is the only descriptor of ours that it has.
 Result<std::string> Ask(std::vector<std::string> words) {
-  auto pipe = MakePipe();
-  if (!pipe) return std::unexpected(pipe.error());
+  auto pipe = TRY(MakePipe());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe->write.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, pipe.write.get(), 1);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -50,8 +48,8 @@ Result<std::string> Ask(std::vector<std::string> words) {
   int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return std::unexpected(SystemError(error, "start", words[0]));
-  pipe->write.Reset();
-  auto text = ReadToEnd(pipe->read.get(), kPasswdBytes, words[0]);
+  pipe.write.Reset();
+  auto text = ReadToEnd(pipe.read.get(), kPasswdBytes, words[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -59,9 +57,8 @@ Result<std::string> Ask(std::vector<std::string> words) {
 }
 
 Result<Account> FromHost(const std::string& key) {
-  auto text = Ask({"/usr/bin/getent", "passwd", "--", key});
-  if (!text) return std::unexpected(text.error());
-  return ParseAccount(std::string_view(*text).substr(0, text->find('\n')));
+  auto text = TRY(Ask({"/usr/bin/getent", "passwd", "--", key}));
+  return ParseAccount(std::string_view(text).substr(0, text.find('\n')));
 }
 
 template <typename Wanted>
@@ -101,12 +98,11 @@ Result<Account> AccountById(uint32_t user) {
 }
 
 Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
-  auto text = Ask({"/usr/bin/id", "-G", "--", account.name});
-  if (!text) return std::unexpected(text.error());
+  auto text = TRY(Ask({"/usr/bin/id", "-G", "--", account.name}));
   std::vector<uint32_t> groups;
-  for (size_t at = 0; at < text->size();) {
-    size_t end = std::min(text->find_first_of(" \n", at), text->size());
-    auto group = ReadNumber<uint32_t>(std::string_view(*text).substr(at, end - at));
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    auto group = ReadNumber<uint32_t>(std::string_view(text).substr(at, end - at));
     if (group) groups.push_back(*group);
     at = end + 1;
   }

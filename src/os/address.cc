@@ -173,9 +173,8 @@ bool SocketAddress::IsThisMachine() const {
 // ------------------------------------------------------------------------------------ by name
 
 Result<std::vector<SocketAddress>> ResolveBlocking(const Address& address) {
-  auto numeric = SocketAddress::Numeric(address);
-  if (!numeric) return std::unexpected(std::move(numeric.error()));
-  if (*numeric) return std::vector<SocketAddress>{**numeric};
+  auto numeric = TRY(SocketAddress::Numeric(address));
+  if (numeric) return std::vector<SocketAddress>{*numeric};
   static std::once_flag once;
   std::call_once(once, [] { __nss_configure_lookup("hosts", "files dns"); });
   addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

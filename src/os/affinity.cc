@@ -69,10 +69,9 @@ Status SetAllowedCpusOf(Pid pid, const CpuMask& mask) {
   std::string folder = "/proc/" + std::to_string(pid) + "/task";
   std::set<Pid> seen;
   for (int look = 0; look < kMostLooks; ++look) {
-    auto threads = ListDir(folder);
-    if (!threads) return std::unexpected(threads.error());
+    auto threads = TRY(ListDir(folder));
     bool found_new = false;
-    for (const DirEntry& entry : *threads) {
+    for (const DirEntry& entry : threads) {
       auto thread = ReadNumber<Pid>(entry.name);
       if (!thread || !seen.insert(*thread).second) continue;
       found_new = true;

@@ -29,22 +29,21 @@ namespace {
 }  // namespace
 
 Result<Background> Background::Enter() {
-  auto pipe = MakePipe();
-  if (!pipe) return std::unexpected(pipe.error());
+  auto pipe = TRY(MakePipe());
   pid_t child = fork();
   if (child < 0) {
     return FailErrno("go into the background");
   }
   if (child > 0) {
-    pipe->write.Reset();
-    AwaitChild(child, pipe->read.get());
+    pipe.write.Reset();
+    AwaitChild(child, pipe.read.get());
   }
   setsid();
-  return Background(std::move(pipe->write));
+  return Background(std::move(pipe.write));
 }
 
 Status Background::Ready(const std::string& log_path) {
-  if (auto log = LogTo(log_path); !log) return log;
+  TRY(LogTo(log_path));
   Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null || dup2(null.get(), 0) < 0 || dup2(null.get(), 1) < 0) {
     return FailErrno("open", "/dev/null");
@@ -57,9 +56,8 @@ Status Background::Ready(const std::string& log_path) {
 }
 
 Status LogTo(const std::string& path) {
-  auto file = OpenWrite(path, OpenHow::kAppend, 0600);
-  if (!file) return std::unexpected(file.error());
-  if (dup2(file->get(), 2) < 0) {
+  auto file = TRY(OpenWrite(path, OpenHow::kAppend, 0600));
+  if (dup2(file.get(), 2) < 0) {
     return FailErrno("write", path);
   }
   return {};

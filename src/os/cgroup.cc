@@ -132,7 +132,7 @@ bool TakesNoProcess(const std::string& dir) {
   return ReadText(dir + "/cgroup.type").starts_with("domain invalid");
 }
 
-// What to do about missing rights, where there is something to do.
+// Advice on missing rights, if there is any.
 std::string_view Hint(const std::string& root = "") {
   return Exists(root + "/run/systemd/system")
              ? "; start it with `systemd-run --user --scope -p Delegate=yes` to change that"
@@ -235,7 +235,7 @@ Status Cgroup::KillAll(Duration patience) {
 Status Cgroup::Remove(Duration patience) {
   peak_.Reset();
   if (RemoveFolders(dir_)) return {};
-  if (auto killed = KillAll(patience); !killed) return killed;
+  TRY(KillAll(patience));
   // A dying process may hold its cgroup for another moment.
   int64_t end = MonotonicNanos() + std::max<int64_t>(patience.ns, 100'000'000);
   while (!RemoveFolders(dir_)) {

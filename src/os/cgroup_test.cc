@@ -386,7 +386,7 @@ TEST_F(RealCgroup, ANodesTreeIsSweptByItsNextProcessOnly) {
   EXPECT_TRUE(Exists(next->dir()));
 }
 
-// What `systemd-run --scope -p Delegate=yes` gives: a cgroup with this process, or with others too.
+// Result of `systemd-run --scope -p Delegate=yes`: a cgroup with this process, maybe among others.
 class DelegatedCgroup : public RealCgroup, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(DelegatedCgroup, HandsControllersDownWhenAlone) {

@@ -17,20 +17,17 @@ constexpr size_t kChildRead = 64 * 1024;
 
 Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, const std::vector<std::string>& argv,
                                             std::string input, Events events, Errors errors) {
-  auto in = MakePipe();
-  if (!in) return std::unexpected(in.error());
-  auto out = MakePipe();
-  if (!out) return std::unexpected(out.error());
+  auto in = TRY(MakePipe());
+  auto out = TRY(MakePipe());
   Spawn spawn{.argv = argv, .environment = Environment::OfProcess().entries()};
-  spawn.in = in->read.get();
-  spawn.out = out->write.get();
-  if (errors == Errors::kOutput) spawn.err = out->write.get();
-  auto pid = SpawnChild(spawn);
-  if (!pid) return std::unexpected(pid.error());
-  for (int fd : {in->write.get(), out->read.get()}) {
-    if (auto set = SetNonBlocking(fd, true); !set) return std::unexpected(set.error());
+  spawn.in = in.read.get();
+  spawn.out = out.write.get();
+  if (errors == Errors::kOutput) spawn.err = out.write.get();
+  auto pid = TRY(SpawnChild(spawn));
+  for (int fd : {in.write.get(), out.read.get()}) {
+    TRY(SetNonBlocking(fd, true));
   }
-  return std::unique_ptr<Child>(new Child(loop, *pid, std::move(in->write), std::move(out->read),
+  return std::unique_ptr<Child>(new Child(loop, pid, std::move(in.write), std::move(out.read),
                                           std::move(input), std::move(events)));
 }
 

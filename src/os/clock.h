@@ -23,7 +23,7 @@ class Clock {
   Clock();
   // Never steps back. From any thread.
   Instant Now() const { return FromMonotonic(MonotonicNanos()); }
-  // What `ns` of MonotonicNanos(), here or in another process of this machine, is as an Instant.
+  // `ns` of MonotonicNanos(), here or in another process of this machine, as an Instant.
   Instant FromMonotonic(int64_t ns) const { return {ns + offset_}; }
   int64_t ToMonotonic(Instant when) const { return when.ns - offset_; }
 

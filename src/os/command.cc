@@ -44,20 +44,19 @@ Result<std::unique_ptr<Command>> Command::Start(RealLoop& loop, Options options,
     if (!*pipe) return std::unexpected(pipe->error());
   }
   for (int fd : {in->write.get(), out->read.get(), err->read.get()}) {
-    if (auto set = SetNonBlocking(fd, true); !set) return std::unexpected(set.error());
+    TRY(SetNonBlocking(fd, true));
   }
-  auto pid = SpawnChild({.argv = options.argv,
-                         .environment = options.environment.entries(),
-                         .in = in->read.get(),
-                         .out = out->write.get(),
-                         .err = err->write.get(),
-                         .program = program,
-                         .folder = options.folder,
-                         .session = true});
-  if (!pid) return std::unexpected(pid.error());
+  auto pid = TRY(SpawnChild({.argv = options.argv,
+                             .environment = options.environment.entries(),
+                             .in = in->read.get(),
+                             .out = out->write.get(),
+                             .err = err->write.get(),
+                             .program = program,
+                             .folder = options.folder,
+                             .session = true}));
   Pipes pipes{std::move(in->write), std::move(out->read), std::move(err->read)};
   return std::unique_ptr<Command>(
-      new Command(loop, *pid, std::move(pipes), std::move(options), std::move(done)));
+      new Command(loop, pid, std::move(pipes), std::move(options), std::move(done)));
 }
 
 Command::Command(RealLoop& loop, Pid pid, Pipes pipes, Options options, Done done)
@@ -112,8 +111,8 @@ size_t Command::ReadOnce(Stream& stream) {
   return size;
 }
 
-// What the process has written is in the pipe when it has ended. No more is asked for: whoever
-// else holds the pipe may write without end.
+// All output of the process is in the pipe once it has ended. Nothing further is awaited: other
+// holders of the pipe may write without end.
 void Command::ReadWhatIsThere(Stream& stream) {
   int there = 0;
   if (!stream.fd || ioctl(stream.fd.get(), FIONREAD, &there) != 0) return;

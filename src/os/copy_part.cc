@@ -21,16 +21,15 @@ constexpr uint64_t kPiece = 1u << 20;
 Result<Copied> CopyThrough(int from, uint64_t offset, uint64_t length, int to,
                            std::string_view name) {
   while (length > 0) {
-    auto piece = ReadAt(from, offset, std::min(length, kPiece), name);
-    if (!piece) return std::unexpected(piece.error());
-    if (piece->empty()) break;
+    auto piece = TRY(ReadAt(from, offset, std::min(length, kPiece), name));
+    if (piece.empty()) break;
     errno = 0;
-    if (auto written = WriteAll(to, *piece, "the task's standard input"); !written) {
+    if (auto written = WriteAll(to, piece, "the task's standard input"); !written) {
       if (errno == EPIPE) return Copied::kReaderGone;
       return std::unexpected(written.error());
     }
-    offset += piece->size();
-    length -= piece->size();
+    offset += piece.size();
+    length -= piece.size();
   }
   if (length == 0) return Copied::kAll;
   return Fail(

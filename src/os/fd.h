@@ -43,7 +43,7 @@ Result<Pipe> MakePipe();
 // A pipe that others open by its name, which is ours alone to use (0600). Reading does not block;
 // both ends are open here, so it has no end before they are closed.
 Result<Pipe> MakeNamedPipe(const std::string& path);
-// What is there now, at most `size` bytes; 0: nothing, or the end. kIo: broken.
+// Reads the bytes that are available, at most `size`; 0: none, or the end. kIo: broken.
 Result<size_t> ReadNow(int fd, char* to, size_t size);
 struct SocketPair {
   Fd a, b;

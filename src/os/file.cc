@@ -120,61 +120,54 @@ Result<Fd> OpenDir(const std::string& path) {
 }
 
 Result<std::string> ReadFile(const std::string& path, size_t limit) {
-  auto fd = OpenRead(path);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  return ReadToEnd(fd->get(), limit, path);
+  auto fd = TRY(OpenRead(path));
+  return ReadToEnd(fd.get(), limit, path);
 }
 
 Result<std::string> ReadPrivateFile(const std::string& path, size_t limit) {
   // Not to wait for the writer of a named pipe that stands there.
-  auto fd = Open(path, O_RDONLY | O_NONBLOCK, 0, "open");
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  auto info = StatFd(fd->get(), path);
-  if (!info) return std::unexpected(std::move(info.error()));
+  auto fd = TRY(Open(path, O_RDONLY | O_NONBLOCK, 0, "open"));
+  auto info = TRY(StatFd(fd.get(), path));
   std::string name = EscapeForScreen(path);
-  if (info->kind != FileKind::kFile) {
+  if (info.kind != FileKind::kFile) {
     return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a regular file", name));
   }
-  if (info->user != geteuid()) {
+  if (info.user != geteuid()) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("'{}' holds a secret and belongs to user {}, not to the user of this "
                             "process ({}); use a copy of your own",
-                            name, info->user, geteuid()));
+                            name, info.user, geteuid()));
   }
-  if ((info->permissions & 077) != 0) {
+  if ((info.permissions & 077) != 0) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("'{}' holds a secret and is open to others (mode {:04o}); if nobody "
                             "else can have read it: chmod 600 {}",
-                            name, info->permissions, ShellQuote(name)));
+                            name, info.permissions, ShellQuote(name)));
   }
-  return ReadToEnd(fd->get(), limit, path);
+  return ReadToEnd(fd.get(), limit, path);
 }
 
 Result<std::string> ReadFileOf(uint32_t user, const std::string& path, size_t limit) {
-  auto fd = Open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, "open");
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  auto info = StatFd(fd->get(), path);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->kind != FileKind::kFile || info->user != user) {
+  auto fd = TRY(Open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, "open"));
+  auto info = TRY(StatFd(fd.get(), path));
+  if (info.kind != FileKind::kFile || info.user != user) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("'{}' is not a file of user {}", EscapeForScreen(path), user));
   }
-  return ReadAt(fd->get(), 0, std::min<uint64_t>(limit, info->size), path);
+  return ReadAt(fd.get(), 0, std::min<uint64_t>(limit, info.size), path);
 }
 
 Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions) {
-  auto fd = OpenWrite(path, OpenHow::kTruncate, permissions);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  if (auto written = WriteAll(fd->get(), bytes, path); !written) return written;
-  if (auto closed = fd->Close(); !closed) return Within(path, std::move(closed.error()));
+  auto fd = TRY(OpenWrite(path, OpenHow::kTruncate, permissions));
+  TRY(WriteAll(fd.get(), bytes, path));
+  if (auto closed = fd.Close(); !closed) return Within(path, std::move(closed.error()));
   return {};
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, uint32_t permissions) {
-  auto file = NewFile::Begin(path, permissions);
-  if (!file) return std::unexpected(std::move(file.error()));
-  Status written = file->Write(bytes);
-  return written ? file->Commit() : written;
+  auto file = TRY(NewFile::Begin(path, permissions));
+  Status written = file.Write(bytes);
+  return written ? file.Commit() : written;
 }
 
 bool IsUnfinishedName(std::string_view name) {
@@ -184,9 +177,8 @@ bool IsUnfinishedName(std::string_view name) {
 Result<NewFile> NewFile::Begin(std::string path, uint32_t permissions) {
   std::string fresh = JoinPath(DirName(path), fmt::format(".{}.{}-{}{}", BaseName(path), getpid(),
                                                           MonotonicNanos(), kUnfinished));
-  auto fd = OpenWrite(fresh, OpenHow::kCreateNew, permissions);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  return NewFile(std::move(path), std::move(fresh), std::move(*fd));
+  auto fd = TRY(OpenWrite(fresh, OpenHow::kCreateNew, permissions));
+  return NewFile(std::move(path), std::move(fresh), std::move(fd));
 }
 
 NewFile::~NewFile() {
@@ -212,10 +204,9 @@ Status Fsync(int fd, std::string_view name) {
 }
 
 Status FsyncDir(const std::string& path) {
-  auto fd = OpenDir(path);
-  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto fd = TRY(OpenDir(path));
   // Some file systems have nothing to sync for a folder and say EINVAL.
-  if (fsync(fd->get()) != 0 && errno != EINVAL) return FailErrno("sync", path);
+  if (fsync(fd.get()) != 0 && errno != EINVAL) return FailErrno("sync", path);
   return {};
 }
 
@@ -273,7 +264,7 @@ Status MakeDirs(const std::string& path, uint32_t permissions) {
   }
   std::string parent = DirName(path);
   if (errno != ENOENT || parent == path) return FailErrno("make the folder", path);
-  if (auto made = MakeDirs(parent, permissions); !made) return made;
+  TRY(MakeDirs(parent, permissions));
   // Somebody else may have been quicker.
   if (mkdir(path.c_str(), permissions) != 0 && errno != EEXIST) {
     return FailErrno("make the folder", path);
@@ -379,12 +370,11 @@ Result<std::string> RealPath(const std::string& path) {
 // ------------------------------------------------------------------------------------ mapping
 
 Result<MappedFile> MappedFile::Map(int fd, std::string_view name) {
-  auto info = StatFd(fd, name);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->size == 0) return MappedFile(nullptr, 0);
-  void* data = mmap(nullptr, info->size, PROT_READ, MAP_SHARED, fd, 0);
+  auto info = TRY(StatFd(fd, name));
+  if (info.size == 0) return MappedFile(nullptr, 0);
+  void* data = mmap(nullptr, info.size, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) return FailErrno("map", name);
-  return MappedFile(static_cast<const char*>(data), info->size);
+  return MappedFile(static_cast<const char*>(data), info.size);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
@@ -429,19 +419,17 @@ Result<bool> TryLockWhole(int fd) {
 }
 
 Result<FileLock> FileLock::TryLock(const std::string& path, std::string_view owner) {
-  auto fd = OpenWrite(path, OpenHow::kReadWrite);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  if (!LockWithPatience(fd->get())) {
+  auto fd = TRY(OpenWrite(path, OpenHow::kReadWrite));
+  if (!LockWithPatience(fd.get())) {
     if (errno != EAGAIN && errno != EACCES) return FailErrno("lock", path);
     std::string holder = LastOwner(path);
     return Fail(ErrorKind::kBusy,
                 fmt::format("'{}' is locked by {}", EscapeForScreen(path),
                             holder.empty() ? "another process" : EscapeForScreen(holder)));
   }
-  if (auto cut = Truncate(fd->get(), 0, path); !cut) return std::unexpected(cut.error());
-  auto written = WriteAllAt(fd->get(), std::string(owner) + "\n", 0, path);
-  if (!written) return std::unexpected(std::move(written.error()));
-  return FileLock(std::move(*fd));
+  TRY(Truncate(fd.get(), 0, path));
+  TRY(WriteAllAt(fd.get(), std::string(owner) + "\n", 0, path));
+  return FileLock(std::move(fd));
 }
 
 std::string FileLock::LastOwner(const std::string& path) {

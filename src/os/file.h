@@ -93,7 +93,7 @@ Result<std::string> ReadLink(const std::string& path);
 Status MakeDir(const std::string& path, uint32_t permissions = 0777);
 // With its parents; fine when it is there.
 Status MakeDirs(const std::string& path, uint32_t permissions = 0777);
-// What files that this process makes from now on may not have; of all threads.
+// The umask: permissions that new files of this process do not get; of all threads.
 void SetUmask(uint32_t mask);
 Status SetPermissions(const std::string& path, uint32_t permissions);
 // Fine when it is not there.
@@ -164,7 +164,7 @@ class FileLock {
   // `owner` is one line that tells others who holds it; it becomes the file's content. kBusy, with
   // that line in the message, when somebody holds it (in this process too) for more than a moment.
   static Result<FileLock> TryLock(const std::string& path, std::string_view owner);
-  // What the last owner wrote, whether it still holds the lock or not; empty when unknown.
+  // The line that the last owner wrote, whether it still holds the lock or not; empty when unknown.
   static std::string LastOwner(const std::string& path);
   // Whether somebody holds it now. An own lock in this process counts too.
   static Result<bool> IsHeld(const std::string& path);

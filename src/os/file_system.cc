@@ -1,4 +1,4 @@
-// What kind of file system a path lies on: by the magic number of statfs(2), and where that is
+// The kind of file system that a path is on: by the magic number of statfs(2), or, if that is
 // shared by many (FUSE) or unknown, by the type in /proc/self/mountinfo.
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -76,12 +76,11 @@ Result<std::string> NearestExisting(const std::string& path) {
 }  // namespace
 
 Result<FileSystemFacts> FileSystemOf(const std::string& path) {
-  auto at = NearestExisting(path);
-  if (!at) return std::unexpected(std::move(at.error()));
+  auto at = TRY(NearestExisting(path));
   struct statfs fs{};
   struct stat info{};
-  if (statfs(at->c_str(), &fs) != 0 || stat(at->c_str(), &info) != 0) {
-    return FailErrno("look at the file system of", *at);
+  if (statfs(at.c_str(), &fs) != 0 || stat(at.c_str(), &info) != 0) {
+    return FailErrno("look at the file system of", at);
   }
   FileSystemFacts facts;
   facts.read_only = (fs.f_flags & ST_RDONLY) != 0;
@@ -104,10 +103,9 @@ Result<FileSystemFacts> FileSystemOf(const std::string& path) {
 }
 
 Result<Space> SpaceOf(const std::string& path) {
-  auto at = NearestExisting(path);
-  if (!at) return std::unexpected(std::move(at.error()));
+  auto at = TRY(NearestExisting(path));
   struct statvfs fs{};
-  if (statvfs(at->c_str(), &fs) != 0) return FailErrno("ask for the free space of", *at);
+  if (statvfs(at.c_str(), &fs) != 0) return FailErrno("ask for the free space of", at);
   // File systems without a fixed number of inodes say 0 of 0.
   return Space{.free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize,
                .total = static_cast<uint64_t>(fs.f_blocks) * fs.f_frsize,

@@ -52,7 +52,7 @@ class Datagram {
     message_.msg_iov = &data_;
     message_.msg_iovlen = 1;
     message_.msg_control = room_.data();
-    // What has no room is not opened.
+    // Descriptors without room are not opened.
     message_.msg_controllen = room == Room::kAll ? room_.size() : CMSG_SPACE(sizeof(ucred));
   }
   Datagram(const Datagram&) = delete;
@@ -103,20 +103,19 @@ class Datagram {
 }  // namespace
 
 Result<HandoverInbox> HandoverInbox::Open(std::string_view text) {
-  auto fd = MakeHandoverSocket();
-  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto fd = TRY(MakeHandoverSocket());
   const Name name = NameOf(text);
   int on = 1;
-  if (setsockopt(fd->get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) {
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) {
     return FailErrno("ask who sends to", text);
   }
-  if (bind(fd->get(), name.raw(), name.size) != 0) {
+  if (bind(fd.get(), name.raw(), name.size) != 0) {
     if (errno == EADDRINUSE) {
       return Fail(ErrorKind::kBusy, "somebody has the name '" + std::string(text) + "'");
     }
     return FailErrno("take the name", text);
   }
-  return HandoverInbox(std::move(*fd));
+  return HandoverInbox(std::move(fd));
 }
 
 // Nobody else reads here, so what was looked at is what is received next.
@@ -137,8 +136,7 @@ Result<std::optional<Fd>> HandoverInbox::Take() {
 }
 
 Status HandOver(std::string_view text, int fd) {
-  auto socket = MakeHandoverSocket();
-  if (!socket) return std::unexpected(std::move(socket.error()));
+  auto socket = TRY(MakeHandoverSocket());
   const Name name = NameOf(text);
   char byte = 0;
   iovec data{&byte, 1};
@@ -155,7 +153,7 @@ Status HandOver(std::string_view text, int fd) {
   part->cmsg_type = SCM_RIGHTS;
   part->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-  while (sendmsg(socket->get(), &message, MSG_NOSIGNAL) < 0) {
+  while (sendmsg(socket.get(), &message, MSG_NOSIGNAL) < 0) {
     if (errno == EINTR) continue;
     if (errno == ECONNREFUSED) return Fail(ErrorKind::kNotFound, "nobody takes it");
     if (errno == EAGAIN || errno == ETOOMANYREFS || errno == ENOBUFS) {

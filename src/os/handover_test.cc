@@ -63,8 +63,8 @@ TEST(Handover, AFullInboxIsBusyUntilSomethingIsTaken) {
 
 constexpr uid_t kUser = 65531, kStranger = 65532;
 
-// What `test` returns of an inbox of kUser's, in a process that may become anybody; false, too,
-// where it has none.
+// The result of `test` with an inbox of kUser, in a process that may become any user; false also
+// when there is no inbox.
 bool WithInboxOfAUser(const std::string& name, bool (*test)(HandoverInbox&, const std::string&)) {
   pid_t child = fork();
   if (child == 0) {

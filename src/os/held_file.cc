@@ -1,4 +1,4 @@
-// Whoever opens the file just before it is replaced gets a lock on a file without a name, so after
+// A process that opens the file just before it is replaced locks a file without a name, so after
 // each lock the name is looked up again. A new file is locked before it gets its name.
 #include "os/held_file.h"
 
@@ -46,7 +46,7 @@ Status NameNew(const std::string& fresh, const std::string& path) {
 
 Result<HeldFile> HeldFile::Hold(std::string path) {
   HeldFile file(std::move(path));
-  if (auto taken = file.Take(); !taken) return std::unexpected(std::move(taken.error()));
+  TRY(file.Take());
   return file;
 }
 
@@ -80,21 +80,20 @@ Status HeldFile::Take() {
 
 Status HeldFile::Write(std::string_view bytes, uint32_t permissions) {
   if (!fd_ || !IsThere()) {
-    if (auto taken = Take(); !taken) return taken;
+    TRY(Take());
   }
   const std::string fresh = JoinPath(
       DirName(path_), fmt::format(".{}.{}-{}.new", BaseName(path_), getpid(), MonotonicNanos()));
-  auto fd = OpenWrite(fresh, OpenHow::kCreateNew, permissions);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  (void)TryLock(fd->get());  // nobody else knows its name
-  Status status = WriteAll(fd->get(), bytes, fresh);
-  if (status) status = Fsync(fd->get(), fresh);
+  auto fd = TRY(OpenWrite(fresh, OpenHow::kCreateNew, permissions));
+  (void)TryLock(fd.get());  // nobody else knows its name
+  Status status = WriteAll(fd.get(), bytes, fresh);
+  if (status) status = Fsync(fd.get(), fresh);
   if (status) status = missing_ ? NameNew(fresh, path_) : Rename(fresh, path_);
   if (!status) {
     (void)RemoveFile(fresh);
     return status;
   }
-  fd_ = std::move(*fd);
+  fd_ = std::move(fd);
   missing_ = false;
   return FsyncDir(DirName(path_));
 }

@@ -18,9 +18,8 @@ Result<std::unique_ptr<JoinedProcess>> JoinedProcess::Start(
   Spawn spawn;
   spawn.argv = argv;
   spawn.environment = Environment::OfProcess().entries();
-  auto pid = SpawnChild(spawn);
-  if (!pid) return std::unexpected(std::move(pid.error()));
-  return std::unique_ptr<JoinedProcess>(new JoinedProcess(loop, *pid, std::move(ended)));
+  auto pid = TRY(SpawnChild(spawn));
+  return std::unique_ptr<JoinedProcess>(new JoinedProcess(loop, pid, std::move(ended)));
 }
 
 JoinedProcess::JoinedProcess(RealLoop& loop, Pid pid, std::function<void(int)> ended)

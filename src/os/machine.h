@@ -1,4 +1,4 @@
-// What this process may use of its machine, and what is free of it now. Everything is read from
+// Resources of the machine that this process may use, and the free part of them. All is read from
 // files (/proc, /sys, /etc, /dev) below a root that tests can choose, and from an Environment.
 #pragma once
 
@@ -15,11 +15,11 @@
 namespace spate::os {
 
 struct MachineFacts {
-  // What this process may use at most: the least of what the machine has, affinity, cgroup limits
-  // of versions 1 and 2, and what a batch system granted (Slurm, Grid Engine, PBS, LSF).
+  // Upper bounds for this process: the least of the machine's resources, affinity, cgroup limits
+  // of versions 1 and 2, and the grant of a batch system (Slurm, Grid Engine, PBS, LSF).
   uint32_t cores = 1;
   uint64_t memory = 0;  // bytes
-  // What bounds it, for people: "this machine", "CPU affinity", "cgroup", "SLURM_CPUS_ON_NODE".
+  // Origin of each, for people: "this machine", "CPU affinity", "cgroup", "SLURM_CPUS_ON_NODE".
   std::string cores_by, memory_by;
 
   uint32_t machine_cores = 1;  // online

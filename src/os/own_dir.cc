@@ -36,18 +36,17 @@ struct Step {
 
 // Looks at each folder on the way to `path`, which exists, until `look` finds something wrong.
 Status WalkTo(const std::string& path, const std::function<Status(const Step&)>& look) {
-  auto real = RealPath(path);
-  if (!real) return std::unexpected(real.error());
+  auto real = TRY(RealPath(path));
   Fd at(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   Step step;
   for (size_t end = 0;;) {
-    step.path = end == 0 ? "/" : real->substr(0, end);
-    step.last = end == real->size() || *real == "/";
+    step.path = end == 0 ? "/" : real.substr(0, end);
+    step.last = end == real.size() || real == "/";
     if (!at || fstat(at.get(), &step.info) != 0) return FailErrno("look at the folder", step.path);
     if (auto fine = look(step); !fine || step.last) return fine;
     size_t begin = end + 1;
-    end = std::min(real->find('/', begin), real->size());
-    std::string name = real->substr(begin, end - begin);
+    end = std::min(real.find('/', begin), real.size());
+    std::string name = real.substr(begin, end - begin);
     at = Fd(openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
 }
@@ -101,7 +100,7 @@ Status MakeOwnDir(const std::string& path, Others others) {
     auto fine = WalkTo(above, [&](const Step& step) { return CheckAbove(step, self); });
     if (!fine) return fine;
   }
-  if (auto made = MakeDirs(path, 0700); !made) return made;
+  TRY(MakeDirs(path, 0700));
   return WalkTo(path, [&](const Step& step) {
     return step.last ? CheckOwn(step, self, others) : CheckAbove(step, self);
   });
@@ -158,20 +157,19 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
 }
 
 Status CheckListener(int fd, const std::string& path) {
-  auto peer = PeerOf(fd);
-  if (!peer) return std::unexpected(peer.error());
+  auto peer = TRY(PeerOf(fd));
   const uint32_t self = EffectiveUser();
-  if (peer->user == kRoot || peer->user == self) return {};
+  if (peer.user == kRoot || peer.user == self) return {};
   auto unsure = [&](const Step& step, std::string_view why) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("{} listens there, and the folder {} {}: it may be a false hub; ask "
                             "who runs the hub for an access file",
-                            AccountName(peer->user), EscapeForScreen(step.path), why));
+                            AccountName(peer.user), EscapeForScreen(step.path), why));
   };
   return WalkTo(DirName(path), [&](const Step& step) -> Status {
     uint32_t owner = step.info.st_uid;
-    if (step.last && owner != peer->user) return unsure(step, "is not theirs");
-    if (owner != kRoot && owner != self && owner != peer->user) {
+    if (step.last && owner != peer.user) return unsure(step, "is not theirs");
+    if (owner != kRoot && owner != self && owner != peer.user) {
       return unsure(step, fmt::format("belongs to {}", AccountName(owner)));
     }
     if (step.OthersWrite()) return unsure(step, "may be changed by others");

@@ -61,7 +61,7 @@ TEST_F(OwnDir, IsNoOtherUsers) {
   ExpectUnsafe(MakeOwnDir(theirs), "belongs to nobody");
   ExpectUnsafe(MakeOwnDir(theirs + "/below"), "belongs to nobody");
   EXPECT_FALSE(Exists(theirs + "/below"));
-  // What a link leads to is looked at, not the link.
+  // The target of a link is checked, not the link.
   ASSERT_TRUE(MakeSymlink(theirs, dir_.Path("link")));
   ExpectUnsafe(MakeOwnDir(dir_.Path("link")), "belongs to nobody");
 }

@@ -11,12 +11,11 @@ namespace spate::os {
 // It has its owner before it has anything to read.
 Status WriteFileFor(uint32_t user, const std::string& path, std::string_view bytes) {
   if (Status removed = RemoveFile(path); !removed) return removed;
-  auto fd = OpenWrite(path, OpenHow::kCreateNew, 0600);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  if (user != geteuid() && fchown(fd->get(), user, static_cast<gid_t>(-1)) != 0) {
+  auto fd = TRY(OpenWrite(path, OpenHow::kCreateNew, 0600));
+  if (user != geteuid() && fchown(fd.get(), user, static_cast<gid_t>(-1)) != 0) {
     return FailErrno("give away", path);
   }
-  return WriteAll(fd->get(), bytes, path);
+  return WriteAll(fd.get(), bytes, path);
 }
 
 Status MakeDirFor(uint32_t user, const std::string& path) {

@@ -26,7 +26,7 @@ Result<std::unique_ptr<PipedProcess>> PipedProcess::Start(
     if (!*pipe) return std::unexpected(pipe->error());
   }
   for (int fd : {in->write.get(), out->read.get(), err->read.get()}) {
-    if (auto set = SetNonBlocking(fd, true); !set) return std::unexpected(set.error());
+    TRY(SetNonBlocking(fd, true));
   }
   Spawn spawn{.argv = argv,
               .environment = environment,
@@ -36,11 +36,10 @@ Result<std::unique_ptr<PipedProcess>> PipedProcess::Start(
               .program = {},
               .folder = {},
               .session = true};
-  auto pid = SpawnChild(spawn);
-  if (!pid) return std::unexpected(std::move(pid.error()));
+  auto pid = TRY(SpawnChild(spawn));
   Pipes pipes{std::move(in->write), std::move(out->read), std::move(err->read)};
   return std::unique_ptr<PipedProcess>(
-      new PipedProcess(loop, *pid, std::move(pipes), std::move(events)));
+      new PipedProcess(loop, pid, std::move(pipes), std::move(events)));
 }
 
 PipedProcess::PipedProcess(RealLoop& loop, Pid pid, Pipes pipes, Events events)

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "os/loop_descriptor.h"
 #include "os/signals.h"
 #include "os/timer_queue.h"
 
@@ -34,7 +35,7 @@ using boost::system::error_code;
 
 namespace {
 
-// What nohup, or a shell that starts something in the background, has asked for.
+// True for a signal that nohup, or a shell that starts background processes, has set to be ignored.
 bool StaysIgnored(int signo) {
   switch (signo) {
     case kSignalHup:
@@ -65,12 +66,31 @@ class RealLoop::Impl {
   }
   void Stop() { context_.stop(); }
 
+  Result<int> Descriptor() {
+    if (mirror_) return mirror_->fd();
+    auto mirror = TRY(LoopDescriptor::Make());
+    std::lock_guard lock(mutex_);
+    mirror_ = std::move(mirror);
+    for (auto& [fd, watch] : watches_) Mirror(fd);
+    MirrorTime();
+    mirror_->Ring();  // for what was posted
+    return mirror_->fd();
+  }
+  void RunReady() {
+    if (mirror_) mirror_->Clear();
+    context_.poll();
+    context_.restart();
+    std::lock_guard lock(mutex_);
+    if (mirror_ && !posted_.empty()) mirror_->Ring();  // stopped in between
+  }
+
   void Post(std::function<void()> fn) {
     bool first = false;
     {
       std::lock_guard lock(mutex_);
       first = posted_.empty();
       posted_.push_back(std::move(fn));
+      if (first && mirror_) mirror_->Ring();
     }
     if (first) asio::post(context_, [this] { Drain(); });
   }
@@ -93,12 +113,14 @@ class RealLoop::Impl {
     Direction& direction = write ? watch->write : watch->read;
     direction.fn = std::make_shared<std::function<void()>>(std::move(fn));
     Wait(watch, write);
+    Mirror(fd);
   }
 
   void Unwatch(int fd) {
     auto it = watches_.find(fd);
     if (it == watches_.end()) return;
     Kill(*it->second);
+    Mirror(fd);
     watches_.erase(it);
   }
 
@@ -108,6 +130,7 @@ class RealLoop::Impl {
     WatchState& watch = *it->second;
     if (!(write ? watch.read : watch.write).fn) return Unwatch(fd);
     (write ? watch.write : watch.read).fn = nullptr;
+    Mirror(fd);
   }
 
   void OnSignal(int signo, std::function<void()> fn) {
@@ -164,8 +187,20 @@ class RealLoop::Impl {
     if (first) asio::post(context_, [this] { Drain(); });
   }
 
+  void Mirror(int fd) {
+    if (!mirror_) return;
+    const WatchState& watch = *watches_.at(fd);
+    mirror_->Watch(fd, watch.read.fn != nullptr, watch.write.fn != nullptr);
+  }
+  void MirrorTime() {
+    if (!mirror_) return;
+    const bool armed = armed_ < Instant::Never();
+    mirror_->WakeAt(armed ? std::optional(clock_.ToMonotonic(armed_)) : std::nullopt);
+  }
+
   void Arm(Instant when) {
     armed_ = when;
+    MirrorTime();
     using Time = asio::steady_timer::time_point;
     timer_.expires_at(Time(std::chrono::nanoseconds(clock_.ToMonotonic(when))));
     timer_.async_wait([this](const error_code& error) {
@@ -175,7 +210,7 @@ class RealLoop::Impl {
 
   void Fire() {
     armed_ = Instant::Never();
-    // Timers that the functions add are for the next round, lest reading and posts starve.
+    // New timers wait for the next round, so that reading and posts do not starve.
     TimerId limit = timers_.NextId();
     Instant now = clock_.Now();
     while (!context_.stopped()) {
@@ -185,6 +220,7 @@ class RealLoop::Impl {
     }
     Instant next = timers_.NextTime();
     if (next < armed_) Arm(next);
+    MirrorTime();
   }
 
   static void Wait(const std::shared_ptr<WatchState>& watch, bool write) {
@@ -232,6 +268,7 @@ class RealLoop::Impl {
 
   std::unordered_map<int, std::shared_ptr<WatchState>> watches_;
   std::unordered_map<int, std::shared_ptr<SignalState>> signals_;
+  std::unique_ptr<LoopDescriptor> mirror_;  // null: nobody else waits for what we do; under mutex_
 };
 
 RealLoop::RealLoop() = default;
@@ -251,6 +288,8 @@ Result<std::unique_ptr<RealLoop>> RealLoop::Create() {
 
 void RealLoop::Run() { impl_->Run(); }
 void RealLoop::Stop() { impl_->Stop(); }
+Result<int> RealLoop::Descriptor() { return impl_->Descriptor(); }
+void RealLoop::RunReady() { impl_->RunReady(); }
 Instant RealLoop::Now() const { return clock_.Now(); }
 TimerId RealLoop::At(Instant when, std::function<void()> fn) {
   return impl_->At(when, std::move(fn));

@@ -26,6 +26,12 @@ class RealLoop final : public Loop {
   // Run() returns after the function that runs now. A Stop() before Run() is not forgotten.
   void Stop();
 
+  // For a program with a loop of its own, in place of Run: whenever this descriptor is readable,
+  // RunReady calls what is posted, due and ready, and returns. The loop keeps the descriptor.
+  // Signals (OnSignal) do not make it readable. kExhausted as of Create.
+  Result<int> Descriptor();
+  void RunReady();
+
   Instant Now() const override;
   TimerId At(Instant when, std::function<void()> fn) override;
   void Cancel(TimerId id) override;

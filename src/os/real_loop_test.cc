@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -309,6 +310,79 @@ TEST(Clock, TranslatesMonotonicTimes) {
   Instant now = clock.Now();
   EXPECT_LE(clock.FromMonotonic(mono), now);
   EXPECT_EQ(clock.ToMonotonic(clock.FromMonotonic(mono)), mono);
+}
+
+// A program with a loop of its own waits for one descriptor.
+class PolledLoopTest : public RealLoopTest {
+ protected:
+  PolledLoopTest() : fd_(loop_->Descriptor().value()) { Settle(); }
+  bool Ready(int milliseconds) const {
+    pollfd look{fd_, POLLIN, 0};
+    return poll(&look, 1, milliseconds) == 1;
+  }
+  // Runs the loop whenever it is ready, until `done()`.
+  template <typename Done>
+  void RunUntil(Done done) {
+    while (!done()) {
+      ASSERT_TRUE(Ready(20'000)) << "the descriptor tells of nothing";
+      loop_->RunReady();
+    }
+  }
+  // Until there is nothing to do.
+  void Settle() {
+    while (Ready(0)) loop_->RunReady();
+  }
+  const int fd_;
+};
+
+TEST_F(PolledLoopTest, TellsOfPostsOfOtherThreads) {
+  EXPECT_FALSE(Ready(0));
+  int calls = 0;
+  std::thread other([&] { loop_->Post([&] { ++calls; }); });
+  RunUntil([&] { return calls == 1; });
+  other.join();
+  // A Stop leaves the rest, which is told again.
+  loop_->Post([&] { loop_->Stop(); });
+  loop_->Post([&] { ++calls; });
+  RunUntil([&] { return calls == 2; });
+  Settle();
+}
+
+TEST_F(PolledLoopTest, TellsOfTimers) {
+  int calls = 0;
+  loop_->At(loop_->Now() + Duration::Millis(20), [&] { ++calls; });
+  loop_->At(loop_->Now() + Duration::Millis(5), [&] { ++calls; });
+  EXPECT_EQ(calls, 0);
+  RunUntil([&] { return calls == 2; });
+  Settle();
+  loop_->At(loop_->Now() - Duration::Seconds(1), [&] { ++calls; });
+  RunUntil([&] { return calls == 3; });
+}
+
+TEST_F(PolledLoopTest, TellsOfWatchedDescriptorsUntilUnwatch) {
+  Pipe before, pipe;
+  std::string got;
+  auto take = [&](int fd) {
+    char c = 0;
+    if (read(fd, &c, 1) == 1) got += c;
+  };
+  loop_->WatchRead(pipe.fd[0], [&] { take(pipe.fd[0]); });
+  Settle();
+  EXPECT_FALSE(Ready(0));
+  ASSERT_EQ(write(pipe.fd[1], "ab", 2), 2);
+  RunUntil([&] { return got == "ab"; });
+  Settle();
+  bool writable = false;
+  loop_->WatchWrite(before.fd[1], [&] {
+    writable = true;
+    loop_->UnwatchWrite(before.fd[1]);
+  });
+  RunUntil([&] { return writable; });
+  loop_->Unwatch(pipe.fd[0]);
+  Settle();
+  ASSERT_EQ(write(pipe.fd[1], "c", 1), 1);
+  EXPECT_FALSE(Ready(10)) << "nobody waits for it";
+  EXPECT_EQ(got, "ab");
 }
 
 }  // namespace

@@ -31,14 +31,13 @@ namespace {
 }  // namespace
 
 Result<int> RunWith(const std::vector<std::string>& argv, int kept, RunWhere where) {
-  auto failure = MakePipe();  // closed by exec
-  if (!failure) return std::unexpected(failure.error());
+  auto failure = TRY(MakePipe());
   pid_t pid = fork();
   if (pid < 0) return FailErrno("start", argv.front());
-  if (pid == 0) Become(argv, kept, where, failure->write.get());
-  failure->write.Reset();
+  if (pid == 0) Become(argv, kept, where, failure.write.get());
+  failure.write.Reset();
   int error = 0;
-  bool failed = read(failure->read.get(), &error, sizeof error) == sizeof error;
+  bool failed = read(failure.read.get(), &error, sizeof error) == sizeof error;
   if (where == RunWhere::kBackground && !failed) return 0;
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

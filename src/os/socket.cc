@@ -64,7 +64,7 @@ Status Bind(int fd, const SocketAddress& at, uint32_t permissions) {
     done = bind(fd, Raw(at), at.size());
   }
   if (done != 0) return FailErrno("listen at", at.Text());
-  // What the umask took away.
+  // Restores permissions that the umask removed.
   if (at.is_unix() && chmod(at.path().c_str(), permissions) != 0) {
     return FailErrno("set the permissions of", at.path());
   }
@@ -179,9 +179,8 @@ Result<SocketAddress> LocalAddress(int fd) {
 Result<PeerCredentials> PeerOf(int fd) {
   ucred peer{};
   socklen_t size = sizeof(peer);
-  auto local = LocalAddress(fd);
-  if (!local) return std::unexpected(std::move(local.error()));
-  if (!local->is_unix()) {
+  auto local = TRY(LocalAddress(fd));
+  if (!local.is_unix()) {
     return Fail(ErrorKind::kUnavailable, "only a UNIX socket tells which user is at its other end");
   }
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {

@@ -41,9 +41,9 @@ struct IoStep {
 IoStep Receive(int fd, char* to, size_t size);
 // A peer that is gone is an error, never a signal.
 IoStep SendSome(int fd, std::string_view bytes);
-// What is sent on this connection may wait for its reader as long as that likes, not for a minute
-// at most. A machine that is gone is still found out within a minute while nothing is under way,
-// and else when the system has sent it again often enough (about a quarter of an hour).
+// Lets data on this connection wait for its reader without a limit, instead of a minute at most. A
+// dead machine is still detected within a minute while nothing is under way, and otherwise when the
+// system has retransmitted often enough (about a quarter of an hour).
 void LetReaderWait(int fd);
 // Says that nothing more will be sent; receiving goes on.
 void ShutdownWrite(int fd);

@@ -68,9 +68,8 @@ Result<Subnets> Subnets::Parse(std::string_view list) {
     list.remove_prefix(std::min(list.find_first_not_of(kBetween), list.size()));
     if (list.empty()) break;
     std::string_view word = list.substr(0, list.find_first_of(kBetween));
-    auto subnet = ParseOne(word);
-    if (!subnet) return std::unexpected(std::move(subnet.error()));
-    subnets.subnets_.push_back(*subnet);
+    auto subnet = TRY(ParseOne(word));
+    subnets.subnets_.push_back(subnet);
     list.remove_prefix(word.size());
   }
   if (!subnets.subnets_.empty()) return subnets;

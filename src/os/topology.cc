@@ -80,7 +80,7 @@ Result<Topology> Load(Handle handle) {
 }
 
 Result<Topology> LoadMachine(const std::vector<int>& usable) {
-  // What the cpuset allows is in `usable` already; hwloc's own look at cgroups could differ.
+  // `usable` already holds what the cpuset allows; hwloc's own look at cgroups could differ.
   Handle handle = NewHandle(kFlags | HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (!handle) return FailErrno("set up hwloc");
   auto topology = Load(std::move(handle));

@@ -1,4 +1,4 @@
-// What the processors of a machine share, through hwloc.
+// Resources that the processors of a machine share, through hwloc.
 //
 // Any thread. A call takes some milliseconds; it does not move the thread to other processors.
 #pragma once
@@ -28,7 +28,7 @@ MachineTopology ReadTopology(const CpuMask& usable = AllowedCpus());
 // "pack:2 numa:2 core:8 pu:2" as `man lstopo` says under Synthetic. Each machine it can describe
 // is regular; units are numbered in order unless it says otherwise.
 Result<Topology> TopologyOfSynthetic(const std::string& description);
-// What `lstopo --of xml` prints. Cpus that its cpuset did not allow are left out.
+// Reads the output of `lstopo --of xml`. Cpus that its cpuset did not allow are left out.
 Result<Topology> TopologyOfXml(const std::string& xml);
 
 }  // namespace spate::os

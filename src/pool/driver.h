@@ -1,10 +1,10 @@
-// What a pool knows of its batch system: which command to run, and what its answer means.
+// A pool's knowledge of its batch system: which commands to run, and what their answers mean.
 //
-// Data in, data out: a driver starts no process, reads no file and has no clock. Whoever owns the
-// pool runs a Call as the pool's user, beside the loop and with a timeout, and brings the Outcome
+// Data in, data out: a driver starts no process, reads no file and has no clock. The pool's
+// owner runs a Call as the pool's user, outside the loop and with a timeout, and brings the Outcome
 // back. Drivers have no state; any thread may use them.
 //
-// A failed command says nothing of any pilot. Only a text that names a pilot does.
+// A failed command is no evidence about any pilot. Only a text that names a pilot is.
 #pragma once
 
 #include <expected>

@@ -5,8 +5,8 @@
 
 namespace spate::pool {
 
-// What this process has, without what an enclosing batch job has set: commands would take it for
-// options (sbatch reads SLURM_*), and pilots, to which it is handed on, for their own allocation.
+// Environment of this process, without what an enclosing batch job has set: commands would read it
+// as options (sbatch reads SLURM_*), and pilots, which inherit it, as their own allocation.
 // Settings of the batch systems stay, and so do a user's defaults for its commands (SBATCH_*).
 os::Environment CommandEnvironment(const os::Environment& environment);
 

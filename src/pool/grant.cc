@@ -48,7 +48,7 @@ Grant GrantInput::Begin(std::string_view system, std::string_view id_variable) c
   if (started && seconds && *started < kMostSeconds && *seconds < kMostSeconds - *started) {
     grant.ends = Instant{(*started + *seconds) * 1'000'000'000};
   }
-  // What tasks see: within a group of devices, numbers begin at 0 for each batch job.
+  // Device numbers as tasks see them: in a group of devices, they begin at 0 for each batch job.
   if (auto devices = environment.Get("CUDA_VISIBLE_DEVICES")) {
     grant.gpus.emplace();
     std::string_view rest = *devices;

@@ -1,5 +1,5 @@
-// What a batch system has given to a pilot: read inside the allocation, from the environment and
-// the files that it names.
+// Grant of a batch system to a pilot: read inside the allocation, from the environment and the
+// files that it names.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ std::vector<std::string> GrantFiles(const os::Environment& environment);
 // Whether this process is a node of a Launch.
 bool IsPart(const os::Environment& environment);
 
-// What GrantOf of each system shares.
+// Common input of the GrantOf of each system.
 struct GrantInput {
   const os::Environment& environment;
   std::span<const GrantFile> files;

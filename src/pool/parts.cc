@@ -56,14 +56,14 @@ Status CheckSpec(const PilotSpec& spec) {
   if (HasNul(texts) || HasNul(spec.options) || HasNul(spec.command) || HasNul(spec.files)) {
     return invalid("a NUL byte in a pilot's settings");
   }
-  if (spec.time_limit && spec.time_limit->ns <= 0) return invalid("a time limit of nothing");
+  if (spec.time_limit && spec.time_limit->ns <= 0) return invalid("a time limit of zero");
   if (!IsPath(spec.output_file)) {
-    return invalid("the output file of a pilot is no absolute path: " +
+    return invalid("the output file of a pilot is not an absolute path: " +
                    EscapeForScreen(spec.output_file));
   }
   for (const std::string& path : {spec.folder, spec.script_file}) {
     if (path.empty() || IsPath(path)) continue;
-    return invalid("no absolute path: " + EscapeForScreen(path));
+    return invalid("not an absolute path: " + EscapeForScreen(path));
   }
   return {};
 }
@@ -221,7 +221,7 @@ SubmitFailure NoId(std::string_view program, const Outcome& outcome) {
   std::string said = Said(outcome.out + "\n" + outcome.err);
   return {.kind = SubmitFailure::Kind::kUnavailable,
           .perhaps_there = true,
-          .message = std::string(program) + " gave no id" + (said.empty() ? "" : ": " + said)};
+          .message = std::string(program) + " returned no id" + (said.empty() ? "" : ": " + said)};
 }
 
 }  // namespace

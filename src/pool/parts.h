@@ -1,4 +1,4 @@
-// What drivers share: specs, options, outcomes and scripts.
+// Common parts of drivers: specs, options, outcomes and scripts.
 #pragma once
 
 #include <functional>
@@ -52,7 +52,7 @@ struct FailureTexts {
   std::span<const std::string_view> limits, unavailable, perhaps, never = {};
   int limit_exit = 0;  // the exit code of limits; 0: they have none of their own
 };
-// What a submit came to that wrote this id, or none.
+// The result of a submit that wrote this id, or none.
 Submitted ReadId(std::string_view program, const Outcome& outcome,
                  const std::optional<std::string>& id, const FailureTexts& texts);
 
@@ -60,7 +60,7 @@ Submitted ReadId(std::string_view program, const Outcome& outcome,
 Call CancelCall(std::string_view program, std::span<const std::string> everywhere,
                 std::span<const std::string> ids, bool (*is_id)(std::string_view));
 
-// What a listing tells of the pilots of a query; drops the rest.
+// The listed pilots that a query asked for; drops the rest.
 class Listing {
  public:
   explicit Listing(const PilotQuery& query);  // outlives it

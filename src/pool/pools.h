@@ -18,8 +18,8 @@ std::span<const std::string_view> DriverNames();
 // kNotFound with the names that there are.
 Result<std::unique_ptr<PoolDriver>> MakeDriver(std::string_view name, Tools tools);
 
-// What the batch system gave to this process; nullopt outside of one. Any texts are taken: what
-// cannot be read is missing.
+// The batch system's grant to this process; nullopt outside of one. Any texts are accepted: values
+// that cannot be read are missing.
 std::optional<Grant> GrantOf(const os::Environment& environment, std::span<const GrantFile> files);
 
 }  // namespace spate::pool

@@ -31,7 +31,7 @@ TEST(PoolsTest, TheSystemAroundUs) {
            {{"PBS_JOBID=5.s", "PBS_ENVIRONMENT=PBS_BATCH"}, "pbs"},
            {{"_CONDOR_JOB_AD=/a", "_CONDOR_MACHINE_AD=/b"}, "htcondor"},
            {{"JOB_ID=5", "SGE_TASK_ID=undefined"}, "gridengine"},
-           // What the hub's own allocation left in the environment does not count.
+           // Variables that the hub's own allocation left in the environment do not count.
            {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=gridengine", "JOB_ID=6"}, "gridengine"},
            {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=lsf"}, "slurm"},
            {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=local"}, "local"},
@@ -42,7 +42,7 @@ TEST(PoolsTest, TheSystemAroundUs) {
   }
 }
 
-// What texts of all systems are made of, so that chance comes near to them.
+// Pieces of the texts of all systems, so that random texts come near to them.
 const std::vector<std::string> kPieces = {"1",
                                           "7",
                                           "12",

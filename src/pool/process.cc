@@ -278,12 +278,12 @@ Status CheckProcessSpec(std::string_view system, const PilotSpec& spec) {
   auto invalid = [system](std::string text) {
     return Fail(ErrorKind::kInvalid, std::string(system) + std::move(text));
   };
-  if (auto fine = CheckSpec(spec); !fine) return fine;
+  TRY(CheckSpec(spec));
   if (spec.nodes > 1) {
-    return invalid(" starts a pilot on one host: name more hosts instead of more nodes each");
+    return invalid(" starts a pilot on one host; name more hosts instead of more nodes per pilot");
   }
   if (!spec.options.empty()) {
-    return invalid(" has no options of a submit: " + EscapeForScreen(spec.options[0]));
+    return invalid(" accepts no options for submitting: " + EscapeForScreen(spec.options[0]));
   }
   if (spec.output_file.ends_with('/')) {
     return invalid(": the output file is a folder: " + EscapeForScreen(spec.output_file));
@@ -292,13 +292,13 @@ Status CheckProcessSpec(std::string_view system, const PilotSpec& spec) {
   std::vector<std::string_view> names;
   for (const std::string& path : spec.files) {
     if (!path.starts_with('/') || path.ends_with('/')) {
-      return invalid(" brings no such file: " + EscapeForScreen(path));
+      return invalid(" cannot copy this file: " + EscapeForScreen(path));
     }
     names.push_back(NameInScript(path));
   }
   std::ranges::sort(names);
   if (std::ranges::adjacent_find(names) == names.end()) return {};
-  return invalid(" brings files to one folder, and two of a pilot have the same name");
+  return invalid(" copies files to one folder, but two files of a pilot have the same name");
 }
 
 bool IsProcessId(std::string_view id) {
@@ -328,7 +328,7 @@ std::string StartScript(std::string_view system, const PilotSpec& spec) {
   Set(script, "spate_tag", spec.tag);
   Set(script, "spate_out", spec.output_file);
   Set(script, "spate_name", NameInScript(files.program));
-  // What PilotScript calls the folder where it starts.
+  // The function that sets the folder where PilotScript starts, and brings the files there.
   script += "spate_bring() {\n";
   script += spec.shared_files ? "  spate_where=$HOME\n" : "  spate_where=$spate_dir/files\n";
   for (const std::string& path : files.others) {
@@ -366,7 +366,7 @@ Result<std::vector<ListedPilot>> ReadListed(std::string_view whom, const PilotQu
   }
   if (lines.empty() || lines.back() != kWholeList) {
     return Fail(ErrorKind::kUnavailable,
-                std::string(whom) + " gave no whole list of its pilots" +
+                std::string(whom) + " returned an incomplete list of its pilots" +
                     (lines.empty() ? "" : ": " + EscapeForScreen(lines.back().substr(0, 200))));
   }
   lines.pop_back();

@@ -16,7 +16,7 @@
 
 namespace spate::pool {
 
-// What a process cannot have, beside CheckSpec: options, several hosts.
+// Rejects specs that a process cannot have, next to CheckSpec: options, several hosts.
 Status CheckProcessSpec(std::string_view system, const PilotSpec& spec);
 
 // "PID.START.BOOT": the process, the clock ticks at which it started, and which start of the host

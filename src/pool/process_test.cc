@@ -1,4 +1,4 @@
-// What hosts say, as texts. Their scripts are run by the tests of the drivers.
+// Answers of hosts, as texts. Their scripts are run by the tests of the drivers.
 #include "pool/process.h"
 
 #include <gtest/gtest.h>

@@ -125,7 +125,7 @@ bool Await(Done done) {
   return true;
 }
 
-// What the driver tells of the only pilot.
+// The driver's report on the only pilot.
 inline ListedPilot TheOnly(const PoolDriver& driver, const TestHost& host,
                            const PilotQuery& query) {
   auto pilots = driver.ReadQuery(query, host.Run(driver.Query(query)));

@@ -1,4 +1,4 @@
-// What a pool's driver is to do: what its hub keeps of a pool beside its policy
+// Settings of a pool's driver: what its hub keeps of a pool next to its policy
 // (core/provision/pool.h).
 #pragma once
 

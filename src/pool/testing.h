@@ -1,4 +1,4 @@
-// What the tests of all drivers share. Only for tests.
+// Common parts of the tests of all drivers. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ inline PilotSpec PlainSpec() {
   return spec;
 }
 
-// What a submit wrote that went well, and the id in it; empty: none, and the pilot may be there.
+// Output of a successful submit, and the id in it; empty: none, and the pilot may exist.
 struct IdCase {
   std::string out, id;
 };
@@ -31,7 +31,7 @@ inline void ExpectIds(const PoolDriver& driver, const std::vector<IdCase>& cases
   }
 }
 
-// What a submit complained of, and what that means.
+// Complaint of a submit, and its meaning.
 struct FailureCase {
   std::string err;
   SubmitFailure::Kind kind = SubmitFailure::Kind::kRefused;

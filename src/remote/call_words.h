@@ -1,5 +1,5 @@
-// What `spate remote` is called with: as ssh and rsh are, since launchers of MPI libraries know
-// nothing else.
+// Arguments of `spate remote`: the same as those of ssh and rsh, since launchers of MPI libraries
+// know nothing else.
 #pragma once
 
 #include <span>

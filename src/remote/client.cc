@@ -23,23 +23,27 @@ constexpr Duration kWritten = Duration::Millis(2);  // so often it looks whether
 constexpr int kBrokenPipe = 141;
 
 // Of a node that could not be reached.
-std::string_view WhatToDo(const TicketHost& host, bool is_self) {
-  if (is_self) return "Its part has ended";
+Remedy WhatToDo(const TicketHost& host, bool is_self) {
+  if (is_self) return Remedy("Its part has ended");
   if (host.at.empty()) {
-    return "It takes no commands from other nodes: it was started with --gang-port none, or could "
-           "not listen (its log tells). Start it with --gang-port N";
+    return Remedy(
+        "It takes no commands from other nodes: it was started with --gang-port none, or could not "
+        "listen (its log tells). Start it with --gang-port N");
   }
   auto is_loopback = [](const os::Address& each) {
     auto number = os::SocketAddress::Numeric(each);
     return number && *number && (*number)->IsThisMachine();
   };
   if (std::ranges::all_of(host.at, is_loopback)) {
-    return "Its part has ended, or it is on another machine: it is beside its hub, which listens "
-           "for its own machine only, and so does the node (spate hub start --listen)";
+    return Remedy(
+        "Its part has ended, or it is on another machine: it is beside its hub, which listens for "
+        "its own machine only, and so does the node ({})",
+        Advice("hub start", "--listen"));
   }
-  return "Its part has ended, or a firewall is in between: nodes of a gang must reach each other "
-         "by TCP, at the address by which each reaches its hub (spate node start --gang-port N "
-         "sets the port)";
+  return Remedy(
+      "Its part has ended, or a firewall is in between: nodes of a gang must reach each other by "
+      "TCP, at the address by which each reaches its hub ({} sets the port)",
+      Advice("node start", "--gang-port", "N"));
 }
 
 }  // namespace
@@ -133,8 +137,9 @@ void Client::TryLater(std::string why) {
   if (tries_ % Places() == 0) wrong_ = 0;
   if (loop_.Now() >= until_) {
     return Finish(Fail(ErrorKind::kUnavailable,
-                       fmt::format("node {} of this gang cannot be reached: {}\n{}",
-                                   EscapeForScreen(host_.node), why, WhatToDo(host_, is_self_))));
+                       fmt::format("node {} of this gang cannot be reached: {}\n",
+                                   EscapeForScreen(host_.node), why),
+                       WhatToDo(host_, is_self_)));
   }
   const size_t round = tries_ / Places();
   const Duration pause{std::min(kFirstPause.ns << std::min<size_t>(round, 8), kLastPause.ns)};

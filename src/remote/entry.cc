@@ -18,6 +18,7 @@
 #include "os/real_loop.h"
 #include "os/signals.h"
 #include "os/spawn_child.h"
+#include "present/advice.h"
 #include "remote/call_words.h"
 #include "remote/client.h"
 #include "remote/launchers.h"
@@ -36,7 +37,7 @@ constexpr int kNotStartedByShell = 126;
 constexpr int kNotFoundByShell = 127;
 
 int Report(const Error& error) {
-  fmt::print(stderr, "spate remote: {}\n", error.message);
+  fmt::print(stderr, "spate remote: {}\n", present::TextOf(error));
   return kOwnFailure;
 }
 
@@ -45,9 +46,10 @@ Result<Ticket> FindTicket(const os::Environment& environment) {
   if (path.empty()) {
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("works between the nodes of a gang only, and this is not within one "
-                            "({} is not set)\nStart one: spate submit --nodes 2 --start first -- "
-                            "mpirun ./program",
-                            kTicketVariable));
+                            "({} is not set)\nStart one",
+                            kTicketVariable),
+                Remedy(": {}", Advice("submit", "--nodes", 2, "--start", "first", "--", "mpirun",
+                                      "./program")));
   }
   auto ticket = LoadTicket(path);
   if (!ticket && ticket.error().kind == ErrorKind::kNotFound) {
@@ -69,34 +71,30 @@ Result<std::string> FindNode(const Ticket& ticket, const std::string& host) {
 }
 
 Result<int> Call(std::vector<std::string> words) {
-  auto call = ReadCallWords(words);
-  if (!call) return std::unexpected(std::move(call.error()));
-  auto ticket = FindTicket(os::Environment::OfProcess());
-  if (!ticket) return std::unexpected(std::move(ticket.error()));
-  auto node = FindNode(*ticket, call->host);
-  if (!node) return std::unexpected(std::move(node.error()));
-  if (call->command.size() > kCommandMost) {
+  auto call = TRY(ReadCallWords(words));
+  auto ticket = TRY(FindTicket(os::Environment::OfProcess()));
+  auto node = TRY(FindNode(ticket, call.host));
+  if (call.command.size() > kCommandMost) {
     return Fail(ErrorKind::kInvalid, "the command is longer than 4 MiB");
   }
   os::IgnoreSignal(os::kSignalPipe);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto loop = TRY(os::RealLoop::Create());
   Result<int> result = 0;
-  Client::Options options{.node = *node, .command = call->command};
-  if (call->no_input) options.in = -1;
-  Client client(**loop, *ticket, std::move(options), [&](Result<int> ended) {
+  Client::Options options{.node = node, .command = call.command};
+  if (call.no_input) options.in = -1;
+  Client client(*loop, ticket, std::move(options), [&](Result<int> ended) {
     result = std::move(ended);
-    (*loop)->Stop();
+    loop->Stop();
   });
   for (int signo : {os::kSignalHup, os::kSignalInt, os::kSignalQuit, os::kSignalTerm, kSignalUser1,
                     kSignalUser2}) {
     // A second one is for us, where the first did not end the command.
-    (*loop)->OnSignal(signo, [&, signo, asked = false]() mutable {
+    loop->OnSignal(signo, [&, signo, asked = false]() mutable {
       bool ends_us = std::exchange(asked, true) && signo != kSignalUser1 && signo != kSignalUser2;
       if (ends_us || !client.Signal(signo)) os::DieOfSignal(signo);
     });
   }
-  (*loop)->Run();
+  loop->Run();
   return result;
 }
 
@@ -108,23 +106,20 @@ std::vector<std::string> ShellOf(const os::Environment& environment) {
 }
 
 Result<std::unique_ptr<Server>> OpenServer(os::RealLoop& loop, os::Environment environment) {
-  auto ticket = FindTicket(environment);
-  if (!ticket) return std::unexpected(std::move(ticket.error()));
+  auto ticket = TRY(FindTicket(environment));
   os::IgnoreSignal(os::kSignalPipe);
   // Of the part's own process, not of what is started beside it.
   for (const char* name : {"SPATE_RANK", "SPATE_LOCAL_RANK"}) environment.Unset(name);
-  return Server::Open(loop, *ticket, {ShellOf(environment), environment.entries()});
+  return Server::Open(loop, ticket, {ShellOf(environment), environment.entries()});
 }
 
 Result<int> Serve() {
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
-  auto server = OpenServer(**loop, os::Environment::OfProcess());
-  if (!server) return std::unexpected(std::move(server.error()));
+  auto loop = TRY(os::RealLoop::Create());
+  auto server = TRY(OpenServer(*loop, os::Environment::OfProcess()));
   for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup}) {
-    (*loop)->OnSignal(signo, [&] { (*server)->End([&] { (*loop)->Stop(); }); });
+    loop->OnSignal(signo, [&] { server->End([&] { loop->Stop(); }); });
   }
-  (*loop)->Run();
+  loop->Run();
   return 0;
 }
 
@@ -132,31 +127,30 @@ Result<int> Serve() {
 // that are sent to the group, so they are nothing to us.
 Result<int> ServeBeside(const std::vector<std::string>& argv) {
   auto environment = os::Environment::OfProcess();
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto loop = TRY(os::RealLoop::Create());
   for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup, os::kSignalQuit, kSignalUser1,
                     kSignalUser2}) {
-    (*loop)->OnSignal(signo, [] {});
+    loop->OnSignal(signo, [] {});
   }
   // A gang that starts no commands elsewhere does not need it.
   std::unique_ptr<Server> server;
-  if (auto opened = OpenServer(**loop, environment)) {
+  if (auto opened = OpenServer(*loop, environment)) {
     server = std::move(*opened);
   } else {
     (void)Report(opened.error());
   }
   int status = 0;
-  auto command = os::JoinedProcess::Start(**loop, argv, [&](int ended) {
+  auto command = os::JoinedProcess::Start(*loop, argv, [&](int ended) {
     status = ended;
-    (*loop)->Stop();
+    loop->Stop();
   });
   if (!command) {
     fmt::print(stderr, "spate: {}\n", command.error().message);
     return command.error().kind == ErrorKind::kNotFound ? kNotFoundByShell : kNotStartedByShell;
   }
-  (*loop)->Run();
-  if (server) server->End([&] { (*loop)->Stop(); });
-  if (server) (*loop)->Run();
+  loop->Run();
+  if (server) server->End([&] { loop->Stop(); });
+  if (server) loop->Run();
   if (int signo = os::SignalOf(status); signo != 0) os::DieOfSignal(signo);
   return os::ExitStatusOf(status);
 }

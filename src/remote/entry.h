@@ -6,8 +6,9 @@
 
 namespace spate::remote {
 
-// What a node starts as a part's server, in the part's environment (SPATE_REMOTE): alone, until
-// SIGTERM, or with `--` and the part's own command, with which it ends and like which.
+// Argument with which a node starts a part's server, in the part's environment (SPATE_REMOTE):
+// alone, until SIGTERM, or with `--` and the part's own command, whose end and exit code are then
+// its own.
 inline constexpr const char* kServerArgument = "__remote";
 
 // The exit code when this process was started as one of them, else nothing: then the command line

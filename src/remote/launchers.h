@@ -1,4 +1,4 @@
-// What the commands of a gang find in their environment, so that a plain `mpirun ./prog` starts its
+// Environment of a gang's commands, so that a plain `mpirun ./prog` starts its
 // processes on all nodes of the gang. Nothing but Open MPI, its successors and Hydra (MPICH and its
 // relatives) reads these variables.
 #pragma once

@@ -26,12 +26,10 @@ std::string KnockAt(const Bytes32& id) {
 
 Result<std::unique_ptr<Lobby>> Lobby::Open(os::RealLoop& loop, const os::SocketAddress& at,
                                            Trouble trouble, const LobbyLimits& limits) {
-  auto fd = os::Listen(at);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  auto address = os::LocalAddress(fd->get());
-  if (!address) return std::unexpected(std::move(address.error()));
+  auto fd = TRY(os::Listen(at));
+  auto address = TRY(os::LocalAddress(fd.get()));
   return std::unique_ptr<Lobby>(
-      new Lobby(loop, std::move(*fd), *address, std::move(trouble), limits));
+      new Lobby(loop, std::move(fd), address, std::move(trouble), limits));
 }
 
 Lobby::Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,

@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "os/handover.h"
 #include "os/temp_dir.h"
+#include "present/advice.h"
 #include "remote/testing_remote.h"
 
 namespace spate::remote {
@@ -44,7 +45,7 @@ TEST_F(RemoteTest, ThroughALobby) {
   auto caller = Call("echo hello");
   Await(*caller);
   EXPECT_EQ(caller->output, "hello\n");
-  // What it has handed over does not need it any more.
+  // Calls that the lobby has handed over do not need it any more.
   caller = Call("echo up; read x; echo $x");
   AwaitOutput(*caller, "up\n");
   lobby_.reset();
@@ -87,8 +88,8 @@ TEST_F(RemoteTest, WhyANodeCannotBeReachedIsSaid) {
     auto caller = Call("echo hello", node, Duration::Millis(10));
     Await(*caller);
     ASSERT_FALSE(*caller->result);
-    EXPECT_NE(caller->result->error().message.find(text), std::string::npos)
-        << caller->result->error().message;
+    const std::string said = present::TextOf(caller->result->error());
+    EXPECT_NE(said.find(text), std::string::npos) << said;
   }
 }
 

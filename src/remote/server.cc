@@ -13,12 +13,10 @@ constexpr int kTakenOfATurn = 16;  // those who are there already have work, too
 Result<std::unique_ptr<Server>> Server::Open(os::RealLoop& loop, const Ticket& ticket,
                                              Session::Setting setting, const ServerLimits& limits) {
   const PartKeys keys = KeysOfPart(ticket.secret, ticket.self);
-  auto tls = transport::Tls::ForSharedSecret(transport::Tls::End::kListener, keys.key);
-  if (!tls) return std::unexpected(std::move(tls.error()));
-  auto inbox = os::HandoverInbox::Open(InboxName(keys.id));
-  if (!inbox) return std::unexpected(std::move(inbox.error()));
+  auto tls = TRY(transport::Tls::ForSharedSecret(transport::Tls::End::kListener, keys.key));
+  auto inbox = TRY(os::HandoverInbox::Open(InboxName(keys.id)));
   return std::unique_ptr<Server>(
-      new Server(loop, std::move(*tls), std::move(*inbox), std::move(setting), limits));
+      new Server(loop, std::move(tls), std::move(inbox), std::move(setting), limits));
 }
 
 Server::Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::HandoverInbox inbox,

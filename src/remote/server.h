@@ -20,7 +20,7 @@ namespace spate::remote {
 
 struct ServerLimits {
   size_t sessions = 4096;  // at once; those who come then are cut off
-  // Who have not proved that they are of the gang. The oldest makes room for the next.
+  // Peers that have not proved that they are of the gang. The oldest makes room for the next.
   size_t strangers = 256;
   SessionLimits session;
 };

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a gang of two nodes in one process, and a client with pipes
-// for its streams.
+// Common parts of the tests of this folder: a gang of two nodes in one process, and a client with
+// pipes for its streams.
 #pragma once
 
 #include <gtest/gtest.h>

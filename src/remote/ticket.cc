@@ -108,21 +108,19 @@ Result<Ticket> ParseTicket(std::string_view text, std::string_view name) {
 }
 
 Result<Ticket> LoadTicket(const std::string& path) {
-  auto text = os::ReadPrivateFile(path, kTicketMost);
-  if (!text) return std::unexpected(std::move(text.error()));
-  return ParseTicket(*text, EscapeForScreen(path));
+  auto text = TRY(os::ReadPrivateFile(path, kTicketMost));
+  return ParseTicket(text, EscapeForScreen(path));
 }
 
 Result<std::vector<os::Address>> ParseLobbies(std::string_view text) {
   std::vector<os::Address> lobbies;
   while (!text.empty()) {
-    auto address = os::ParseAddress(TakeUntil(text, ','));
-    if (!address) return std::unexpected(std::move(address.error()));
-    if (!MayBeLobby(*address)) {
+    auto address = TRY(os::ParseAddress(TakeUntil(text, ',')));
+    if (!MayBeLobby(address)) {
       return Fail(ErrorKind::kInvalid, fmt::format("no lobby can be at '{}'",
-                                                   EscapeForScreen(os::FormatAddress(*address))));
+                                                   EscapeForScreen(os::FormatAddress(address))));
     }
-    lobbies.push_back(std::move(*address));
+    lobbies.push_back(std::move(address));
   }
   return lobbies;
 }

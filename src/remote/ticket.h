@@ -42,8 +42,8 @@ Result<Ticket> LoadTicket(const std::string& path);
 // for what no other machine can connect to.
 Result<std::vector<os::Address>> ParseLobbies(std::string_view text);
 
-// What follows from the secret for the part on one node. Whoever sees the one learns nothing of the
-// other: `id` is said in clear to find the part, `key` is shared by both ends of a connection.
+// Keys derived from the secret for the part on one node. Neither reveals the other: `id` is sent in
+// clear to find the part, `key` is shared by both ends of a connection.
 struct PartKeys {
   Bytes32 id;
   Bytes32 key;

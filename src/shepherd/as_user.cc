@@ -52,6 +52,16 @@ AsUser::~AsUser() {
   errno = error;
 }
 
+AsOurselves::AsOurselves() : user_(geteuid()) {
+  CHECK(setresuid(static_cast<uid_t>(-1), getuid(), static_cast<uid_t>(-1)) == 0);
+}
+
+AsOurselves::~AsOurselves() {
+  int error = errno;
+  CHECK(setresuid(static_cast<uid_t>(-1), user_, static_cast<uid_t>(-1)) == 0);
+  errno = error;
+}
+
 std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path) {
   std::vector<std::string> variables = {std::string("PATH=") + path, "HOME=" + user.home,
                                         "USER=" + user.name, "LOGNAME=" + user.name,

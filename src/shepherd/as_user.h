@@ -34,11 +34,23 @@ class AsUser {
   int umask_ = -1;
 };
 
+// While this process is AsUser: it has its own rights to files again.
+class AsOurselves {
+ public:
+  AsOurselves();
+  ~AsOurselves();
+  AsOurselves(const AsOurselves&) = delete;
+  AsOurselves& operator=(const AsOurselves&) = delete;
+
+ private:
+  uid_t user_;
+};
+
 // NAME=value of a fresh login of the user, for the beginning of a task's environment: nothing of
 // ours but language and time zone.
 std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path);
-// What this process has, but for what names the user or leads to what only we may reach
-// (docs/user/parasol.md lists that), with the user's own home, name and shell.
+// Environment of this process, but for what names the user or leads to places that only we may
+// reach (docs/user/parasol.md lists that), with the user's own home, name and shell.
 std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path);
 // Whether a variable of this name is passed on to other users' tasks.
 bool IsInherited(std::string_view name);

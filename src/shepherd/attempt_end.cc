@@ -17,6 +17,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/units.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "shepherd/as_user.h"
@@ -33,6 +34,8 @@ constexpr int64_t kLeftoverPatience = 50 * kMilli;
 // An opener that was killed is gone at once, unless its file server hangs.
 constexpr int64_t kOpenerPatience = 1000 * kMilli;
 constexpr int kMostLostOpeners = 3;
+// So long an attempt whose end was ordered waits for its files to be closed and brought home.
+constexpr int64_t kOrderedPatience = 2000 * kMilli;
 
 int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }
 
@@ -54,7 +57,11 @@ void AttemptRunner::OnChildren(int64_t now) {
     if (!ReapApart(now)) Dismissed(now);
     return;
   }
-  if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return;
+  if (phase_ == Phase::kFinishing && files_.is_closing()) {
+    if (files_.AwaitEnd(0)) GoOnFinishing(now);
+    return;
+  }
+  if (phase_ == Phase::kIdle || phase_ == Phase::kFinishing) return;
   bool children_left = Reap(now);
   if (phase_ == Phase::kWaitStart) return;
   if (children_left && phase_ == Phase::kLeftovers && leftovers_.is_on()) {
@@ -92,6 +99,7 @@ bool AttemptRunner::Reap(int64_t now) {
     rusage usage;
     if (wait4(pid, &status, WNOHANG, &usage) != pid) continue;
     AddUsage(usage, pid);
+    if (commands_.Has(pid)) status = StatusOfAside(pid, status);
     if (commands_.Ended(pid, status)) {
       commands_ended_at_ = now;
     } else {
@@ -187,12 +195,16 @@ void AttemptRunner::TerminateLeftovers() {
   tree_.SignalAll(SIGCONT);
 }
 
-// The signal that is to come before the time limit. Time in which the attempt was frozen does not
-// count for either.
+// Time in which the attempt was frozen does not count for its time limit, but for the node's end.
+int64_t AttemptRunner::WarnDue(int64_t now) const {
+  const int64_t before_limit = warn_at_ == kNever ? kNever : warn_at_ + halt_.FrozenFor(now).ns;
+  return std::min(before_limit, warn_for_node_at_);
+}
+
+// The signal that is to come before the time limit, or the node's end: once.
 void AttemptRunner::Warn(int64_t now) {
-  int64_t due = warn_at_ + halt_.FrozenFor(now).ns;
-  if (halt_.is_frozen() || now < due) return;
-  warn_at_ = kNever;
+  if (halt_.is_frozen() || now < WarnDue(now)) return;
+  warn_at_ = warn_for_node_at_ = kNever;
   if (!ordered_cause_) commands_.Signal(static_cast<int>(asked_.job->opening.limits.warn_signal));
 }
 
@@ -200,7 +212,7 @@ void AttemptRunner::OnTime(int64_t now) {
   if (now >= memory_.next_sample()) Sample(now);
   if (now >= resident_.until()) OnResidentTime(now);
   if (now >= kill_ranks_at_ && phase_ == Phase::kRunning) return BeginKilling(now);
-  if (phase_ == Phase::kRunning && now >= warn_at_) Warn(now);
+  if (phase_ == Phase::kRunning) Warn(now);
   if (now < phase_until_ && now < retry_.at) return;
   switch (phase_) {
     case Phase::kWaitStart:
@@ -209,8 +221,9 @@ void AttemptRunner::OnTime(int64_t now) {
       return LookAtLeftovers(now);
     case Phase::kKilling:
       return KillRound(now);
-    case Phase::kChecking:
-      return Check(now);
+    case Phase::kFinishing:
+      if (files_.is_busy() || files_.is_closing()) return StopFinishing(end_.cause);
+      return GoOnFinishing(now);
     case Phase::kIdle:
     case Phase::kRunning:
       return;
@@ -228,19 +241,17 @@ int64_t AttemptRunner::Deadline(int64_t now) const {
   int64_t deadline = std::min({memory_.next_sample(), retry_.at, resident_.until()});
   if (phase_ == Phase::kRunning) {
     deadline = std::min(deadline, kill_ranks_at_);
-    if (!halt_.is_frozen() && warn_at_ != kNever) {
-      deadline = std::min(deadline, warn_at_ + halt_.FrozenFor(now).ns);
-    }
+    if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
   }
   if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
     deadline = std::min(deadline, phase_until_);
   }
-  if (phase_ != Phase::kChecking) deadline = std::min(deadline, streams_.NextLook(now));
+  if (phase_ != Phase::kFinishing) deadline = std::min(deadline, streams_.NextLook(now));
   return deadline;
 }
 
 int AttemptRunner::PipeToPoll(int stream, int64_t now) const {
-  if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return -1;
+  if (phase_ == Phase::kIdle || phase_ == Phase::kFinishing) return -1;
   return streams_.PipeToPoll(stream, now);
 }
 
@@ -290,11 +301,42 @@ void AttemptRunner::Conclude(int64_t now) {
   if (end_.cause == Cause::kSuccess && streams_.HasLostOutput()) end_.cause = Cause::kCheck;
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
-  if (end_.cause != Cause::kSuccess || asked_.view.checks.empty()) return Finish();
-  checks_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli, 0};
-  phase_ = Phase::kChecking;
-  memory_.Stop();
-  Check(now);
+  finishing_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli};
+  phase_ = Phase::kFinishing;
+  GoOnFinishing(now);
+}
+
+void AttemptRunner::GoOnFinishing(int64_t now) {
+  phase_until_ = kNever;
+  if (!CloseFiles(now)) return;
+  if (!finishing_.checked && !Check(now)) return;
+  finishing_.checked = true;
+  if (BringFiles(now)) Finish();
+}
+
+// The files do not answer, and nobody waits for that any more.
+void AttemptRunner::StopFinishing(Cause cause) {
+  end_.cause = cause;
+  if (!files_.waits_for().empty()) AddNote(end_, files_.waits_for());
+  // A closer that is killed has left files open; they go with this process.
+  worn_out_ = worn_out_ || files_.is_closing();
+  if (!files_.End(kOpenerPatience) || !files_.CloseAll(kOpenerPatience)) worn_out_ = true;
+  pack_.Drop();
+  forwards_.Clear();
+  folder_.Remove();
+  Finish();
+}
+
+// False: a closer is at it.
+bool AttemptRunner::CloseFiles(int64_t now) {
+  if (!files_.HasToClose()) return true;
+  int error = files_.StartClosing();
+  if (error != 0) {
+    phase_until_ = now + 100 * kMilli;
+  } else if (ordered_cause_) {
+    phase_until_ = now + kOrderedPatience;
+  }
+  return false;
 }
 
 // How the attempt ended, as far as the processes tell.
@@ -322,18 +364,26 @@ std::string AttemptRunner::FindFailures(int64_t now) {
   std::string failures;
   bool late = false;
   for (const StartView::CheckView& check : asked_.view.checks) {
-    if (checks_.delay > 20 * kMilli) RefreshFolder(check.file);
+    if (finishing_.delay > 20 * kMilli) RefreshFolder(check.file);
     std::string why = WhyCheckFails(check.kind, check.file);
     if (why.empty()) continue;
     if (!failures.empty()) failures += "\n";
     failures += why;
-    late = late || (now < checks_.until && MayAppearLate(check.file));
+    late = late || (now < finishing_.until && MayAppearLate(check.file));
   }
   return (late ? "late" : "sure") + failures;
 }
 
+// Why openers cannot help, once too many of them were killed.
+std::optional<std::string> AttemptRunner::LostOpeners() {
+  std::string trouble = files_.TakeTrouble();
+  if (trouble.empty() || ++finishing_.lost <= kMostLostOpeners) return std::nullopt;
+  return trouble;
+}
+
 // Nullopt: it may not answer, so another process has to look.
 std::optional<std::string> AttemptRunner::LookAtOutputs(int64_t now) {
+  if (auto lost = LostOpeners()) return "sure" + *lost;
   AsUser user(asked_.job->opening);
   if (!user.status()) return "sure" + user.status().error().message;
   auto answers = [this](const auto& check) { return files_.Answers(check.file); };
@@ -346,55 +396,66 @@ std::optional<std::string> AttemptRunner::LookAtOutputs(int64_t now) {
                     [&](bool*) { return FindFailures(now); });
 }
 
-void AttemptRunner::Check(int64_t now) {
-  auto found = LookAtOutputs(now);
-  std::string trouble = files_.TakeTrouble();
-  if (!found && !trouble.empty() && ++checks_.lost > kMostLostOpeners) found = "sure" + trouble;
-  if (!found) {
-    int error = files_.Start([this, now] { (void)LookAtOutputs(now); });
-    phase_until_ = error == 0 ? kNever : now + 100 * kMilli;
-    return;
+// Returns what `look` finds, or lets another process look because it may have to wait. Nullopt:
+// that one is at it, or was killed and will be made anew.
+std::optional<std::string> AttemptRunner::LookOrWait(int64_t now, const Look& look) {
+  auto found = look();
+  if (found) {
+    files_.Forget();
+    return found;
   }
-  files_.Forget();
+  int error = files_.Start([&look] { (void)look(); });
+  if (error != 0) {
+    phase_until_ = now + 100 * kMilli;
+  } else if (ordered_cause_) {
+    phase_until_ = now + kOrderedPatience;
+  }
+  return std::nullopt;
+}
+
+// False: not yet.
+bool AttemptRunner::Check(int64_t now) {
+  if (end_.cause != Cause::kSuccess || asked_.view.checks.empty()) return true;
+  memory_.Stop();
+  auto found = LookOrWait(now, [this, now] { return LookAtOutputs(now); });
+  if (!found) return false;
   std::string_view failures = std::string_view(*found).substr(4);
   if (found->starts_with("late")) {
-    phase_until_ = std::min(now + checks_.delay, checks_.until);
-    checks_.delay = std::min(checks_.delay * 2, 500 * kMilli);
-    return;
+    phase_until_ = std::min(now + finishing_.delay, finishing_.until);
+    finishing_.delay = std::min(finishing_.delay * 2, 500 * kMilli);
+    return false;
   }
   if (!failures.empty()) {
     end_.cause = Cause::kCheck;
     AddNote(end_, failures);
   }
-  Finish();
+  return true;
 }
 
-// The files do not answer, and nobody waits for that any more.
-void AttemptRunner::StopChecking(Cause cause) {
-  end_.cause = cause;
-  if (!files_.waits_for().empty()) AddNote(end_, files_.waits_for());
-  if (!files_.End(kOpenerPatience)) worn_out_ = true;
-  Finish();
-}
-
-// What goes home with the attempt, and the end of its folder. What it forwards comes of a success
-// alone. A file of --get that is missing matters to a success; of others there comes what is there.
-void AttemptRunner::BringFiles() {
-  if (!folder_.exists() && forwards_.empty()) return;
+// Why something is missing, or an empty text. What it forwards comes of a success alone. A file of
+// --get that is missing matters to a success; of others there comes what is there.
+std::optional<std::string> AttemptRunner::OpenWhatGoesHome() {
+  if (auto lost = LostOpeners()) return lost;
   bool ran = commands_.started() > 0 && end_.cause != Cause::kNode && end_.cause != Cause::kStopped;
+  AsUser user(asked_.job->opening);
+  if (!user.status()) return user.status().error().message;
   std::string missing;
-  {
-    AsUser user(asked_.job->opening);
-    if (!user.status()) {
-      missing = user.status().error().message;
-    } else {
-      if (commands_.started() > 0) missing = forwards_.TakeFiles();
-      if (ran && folder_.exists()) AddLine(missing, folder_.OpenGets(asked_.view.gets));
-    }
+  if (commands_.started() > 0) missing = forwards_.OpenFiles(files_);
+  if (ran && folder_.exists()) {
+    AddLine(missing, folder_.OpenGets(asked_.view.gets, files_));
   }
-  if (end_.cause == Cause::kSuccess && !missing.empty()) {
+  if (!files_.needs_opener()) forwards_.RemoveFiles(files_);
+  return files_.needs_opener() ? std::nullopt : std::optional(missing);
+}
+
+// Collects the files that go home with the attempt, and ends its folder. False: not yet.
+bool AttemptRunner::BringFiles(int64_t now) {
+  if (!folder_.exists() && forwards_.empty()) return true;
+  auto missing = LookOrWait(now, [this] { return OpenWhatGoesHome(); });
+  if (!missing) return false;
+  if (end_.cause == Cause::kSuccess && !missing->empty()) {
     end_.cause = Cause::kCheck;
-    AddNote(end_, missing);
+    AddNote(end_, *missing);
   }
   std::string lost = end_.cause == Cause::kSuccess ? forwards_.PutInto(pack_) : "";
   if (lost.empty()) lost = folder_.PutInto(pack_);
@@ -405,10 +466,10 @@ void AttemptRunner::BringFiles() {
   }
   forwards_.Clear();
   folder_.Remove();
+  return true;
 }
 
 void AttemptRunner::Finish() {
-  BringFiles();
   if (commands_.started() > 0) memory_.Tell(end_);
   killer_.Tell(end_);
   streams_.Tell(end_);
@@ -431,9 +492,10 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
     case Phase::kIdle:
     case Phase::kKilling:
       return;
-    case Phase::kChecking:
-      checks_.until = now;  // no more patience; its processes have ended by themselves
-      return files_.is_busy() ? StopChecking(cause) : Check(now);
+    case Phase::kFinishing:
+      finishing_.until = now;  // no more patience; its processes have ended by themselves
+      if (!files_.is_busy() && !files_.is_closing()) return GoOnFinishing(now);
+      return StopFinishing(ordered_cause_ ? end_.cause : cause);
     case Phase::kLeftovers:
       if (!leftovers_.is_on()) {
         phase_until_ = now;
@@ -445,13 +507,17 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
     case Phase::kRunning:
       break;
   }
-  // What a rank has failed of came first, but it may have failed of this.
+  // The failure of a rank came first, but this may be its cause.
   if (!ordered_cause_ && (!commands_.RankHasFailed() || cause == Cause::kMemory)) {
     ordered_cause_ = cause;
     if (!why.empty()) AddNote(end_, why);
   }
   halt_.SetFrozen(false, now);
   resident_.CloseInput();
+  if (const char* program = starter_.Waiting()) {
+    AddNote(end_, fmt::format("still waiting for '{}' to start: its file server does not answer",
+                              EscapeForScreen(program)));
+  }
   if (phase_ == Phase::kLeftovers && !kill_all) return TerminateLeftovers();
   if (files_.is_busy()) {
     kill_all = true;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,7 +67,7 @@ class AttemptRunner {
   // Its parent knows that it has begun.
   bool start_told() const { return start_told_; }
   const AttemptRef& ref() const { return asked_.view.start.ref; }
-  // What another parent must know of the attempt in hand.
+  // Facts about the attempt in hand for another parent.
   Adopted::Running InHand(int64_t now) const;
   Duration kill_grace() const { return asked_.job->opening.limits.kill_grace; }
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
@@ -119,9 +120,10 @@ class AttemptRunner {
     kRunning,
     kLeftovers,  // the commands ended, something else did not: a moment's patience, or a wait
     kKilling,
-    kChecking,  // an output check failed where files may appear late, or may not answer
+    kFinishing,  // its processes have ended; its files are closed, checked and brought home, which
+                 // may take long: they appear late, or do not answer
   };
-  // What the attempt in hand is to be.
+  // The order for the attempt in hand.
   struct Asked {
     std::string frame;
     StartView view;
@@ -135,10 +137,16 @@ class AttemptRunner {
     int64_t delay = 0;
     int64_t since = 0;
   };
-  struct Checks {
-    int64_t until = 0;
+  struct Finishing {
+    int64_t until = 0;  // files may appear late
     int64_t delay = 0;
     int lost = 0;  // openers that were killed
+    bool checked = false;
+  };
+  // Of a command that could not be started.
+  struct Refusal {
+    int status;  // that it counts as ended with
+    std::string why;
   };
 
   AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox, Pulse pulse);
@@ -155,12 +163,15 @@ class AttemptRunner {
   std::optional<StartFailure> EnterFolder();
   void ServeUser();
   int StartCommand();
-  int TryStart(const std::string& path);
+  StartResult TryStart(const PathLookup::Found& found);
   Program ProgramOf(size_t index);
   const char* const* EnvironmentOf(const StartView::CommandView& command);
-  void TellExecFailure(const char* path, int error);
-  void TellRefusal(const StartResult& result);
-  void Refused(int status, std::string why);
+  int StatusOfAside(pid_t pid, int status);
+  void TellNice(size_t command, const StartResult& result);
+  std::string WhyNotEntered(const char* folder, int error);
+  Refusal WhyNotStarted(size_t command, const StartResult& result);
+  void NotStarted(const Refusal& refusal);
+  void TellRefusal(const Refusal& refusal);
   void WaitToStart(int error, int64_t now);
   void CannotStart(int status, const std::string& why);
 
@@ -195,6 +206,7 @@ class AttemptRunner {
   void StepEnded(bool children_left, int64_t now);
   void LookAtLeftovers(int64_t now);
   void TerminateLeftovers();
+  int64_t WarnDue(int64_t now) const;
   void Warn(int64_t now);
   void BeginKilling(int64_t now);
   void KillRound(int64_t now);
@@ -202,11 +214,17 @@ class AttemptRunner {
   void TreeEnded(int64_t now);
   void Conclude(int64_t now);
   void Outcome();
+  void GoOnFinishing(int64_t now);
+  void StopFinishing(Cause cause);
+  bool CloseFiles(int64_t now);
+  using Look = std::function<std::optional<std::string>()>;
+  std::optional<std::string> LookOrWait(int64_t now, const Look& look);
+  std::optional<std::string> LostOpeners();
   std::optional<std::string> LookAtOutputs(int64_t now);
   std::string FindFailures(int64_t now);
-  void Check(int64_t now);
-  void StopChecking(Cause cause);
-  void BringFiles();
+  bool Check(int64_t now);
+  std::optional<std::string> OpenWhatGoesHome();
+  bool BringFiles(int64_t now);
   void Finish();
   void Sample(int64_t now);
   pid_t LiveGroup() const { return commands_.alive() > 0 ? commands_.group() : 0; }
@@ -227,9 +245,10 @@ class AttemptRunner {
 
   // Of the attempt in hand.
   Phase phase_ = Phase::kIdle;
-  int64_t phase_until_ = kNever;    // of kLeftovers, kKilling, kChecking
+  int64_t phase_until_ = kNever;    // of kLeftovers, kKilling, kFinishing
   int64_t kill_ranks_at_ = kNever;  // as one of them has failed
-  int64_t warn_at_ = kNever;        // when the signal before the time limit is due
+  int64_t warn_at_ = kNever;        // when the signal before the time limit is due, unless frozen
+  int64_t warn_for_node_at_ = kNever;  // and that before the node's end
   Asked asked_;
   UserFiles files_;
   TaskFolder folder_{pulse_};
@@ -247,7 +266,7 @@ class AttemptRunner {
   TreeKiller killer_{tree_, cgroup_};
   LeftoverWatch leftovers_{tree_};
   Retry retry_;
-  Checks checks_;
+  Finishing finishing_;
   AttemptEnd end_;
   int64_t commands_ended_at_ = 0;
   std::optional<Cause> ordered_cause_;

@@ -4,9 +4,8 @@
 // process or descriptor for us just now: that is never the task's failure. It is left as well while
 // another process opens what may not answer (user_files.h). A program that cannot
 // be executed is the task's failure, with the statuses that shells use: 127 not found, 126 found
-// but not executable.
+// but not executable. Of one that is started aside (spawn.h) that is known when it has ended.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,10 +32,9 @@ constexpr int64_t kLongestRetry = 1000 * kMilli;
 
 Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup, Outbox& outbox,
                                                              Pulse pulse) {
-  auto streams = Streams::Create(setup.spool_folder, outbox, pulse);
-  if (!streams) return std::unexpected(streams.error());
+  auto streams = TRY(Streams::Create(setup.spool_folder, outbox, pulse));
   return std::unique_ptr<AttemptRunner>(
-      new AttemptRunner(setup, std::move(*streams), outbox, pulse));
+      new AttemptRunner(setup, std::move(streams), outbox, pulse));
 }
 
 AttemptRunner::AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox, Pulse pulse)
@@ -47,6 +45,7 @@ AttemptRunner::AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox
       jobs_(setup),
       tree_(getpid()),
       cgroup_(setup.cgroup),
+      files_(setup.spool_folder),
       streams_(std::move(streams)) {
   if (setup.home_cpu >= 0) StayAt(setup.home_cpu);
 }
@@ -106,9 +105,12 @@ void AttemptRunner::Reset(int64_t now) {
   phase_until_ = kNever;
   kill_ranks_at_ = kNever;
   const JobLimits& limits = asked_.job->opening.limits;
-  bool warns = limits.warn_signal != 0 && limits.time_limit.ns > 0;
-  warn_at_ =
-      warns ? now + std::max<int64_t>(limits.time_limit.ns - limits.warn_before.ns, 0) : kNever;
+  const bool is_limited = limits.time_limit.ns > 0;
+  const int64_t before_limit = std::max<int64_t>(limits.time_limit.ns - limits.warn_before.ns, 0);
+  warn_at_ = limits.warn_signal != 0 && is_limited ? now + before_limit : kNever;
+  // Not at once: a program that has just begun does not catch it yet, and would end of it.
+  const int64_t before_node = static_cast<int64_t>(limits.node_ends) - limits.warn_before.ns;
+  warn_for_node_at_ = limits.warn_signal != 0 && before_node > now ? before_node : kNever;
   retry_ = {};
   asked_.cpus.reset();
   if (!view.around.cpus.empty()) {
@@ -116,6 +118,7 @@ void AttemptRunner::Reset(int64_t now) {
         os::CpuMask::Of(std::vector<int>(view.around.cpus.begin(), view.around.cpus.end()));
   }
   files_.Begin();
+  starter_.Forget();
   folder_.Begin(asked_.job->opening.task_folders, end_.ref);
   links_.Begin(view.around.links, folder_.is_wanted(), files_);
   forwards_.Begin(view.around.forwards, setup_.spool_folder);
@@ -177,7 +180,7 @@ void AttemptRunner::OpenInOpener(int64_t now) {
 void AttemptRunner::OnOpened(int64_t now) {
   if (!files_.Read()) return;
   if (phase_ == Phase::kWaitStart) return GoOnStarting(now);
-  if (phase_ == Phase::kChecking) Check(now);
+  if (phase_ == Phase::kFinishing) GoOnFinishing(now);
 }
 
 // The calls of StartAsUser on what the step names, in the same order.
@@ -191,7 +194,7 @@ std::optional<StartFailure> AttemptRunner::OpenStep() {
     if (commands_.RankHasFailed()) continue;
     const char* name = asked_.view.words[asked_.view.commands[commands_.next()].first];
     const PathLookup::Found& found = lookup_.Find(name, asked_.search_path, &files_);
-    if (found.error == 0) files_.Touch(found.path);
+    if (found.error == 0) files_.TouchProgram(found.path);
   }
   return failure;
 }
@@ -233,10 +236,14 @@ std::optional<StartFailure> AttemptRunner::EnterFolder() {
   int error = *cwd == '\0' ? 0 : files_.Enter(cwd);
   if (error == 0) return std::nullopt;
   if (IsShortage(error)) return StartFailure{error, {}};
-  std::string why = fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
+  return StartFailure{0, WhyNotEntered(cwd, error)};
+}
+
+std::string AttemptRunner::WhyNotEntered(const char* folder, int error) {
+  std::string why = fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(folder),
                                 os::TextOfErrno(error));
   streams_.AddLastWords(fmt::format("spate: {}\n", why));
-  return StartFailure{0, why};
+  return why;
 }
 
 // All that is kept from attempt to attempt is of one user: where programs are, and whose the pipes
@@ -257,17 +264,22 @@ int AttemptRunner::StartCommand() {
     const PathLookup::Found& found = lookup_.Find(name, asked_.search_path, &files_);
     if (IsShortage(found.error)) return found.error;
     if (found.error != 0) {
-      TellExecFailure(name, found.error);
+      StartResult none;
+      none.exec_error = found.error;
+      NotStarted(WhyNotStarted(commands_.next(), none));
       return 0;
     }
-    if (int waits = files_.Touch(found.path); waits != 0) return waits;
-    int error = TryStart(found.path);
-    if (error == 0 || IsShortage(error)) return error;
-    if (error == ENOENT && found.remembered && attempt == 0) {
+    if (int waits = files_.TouchProgram(found.path); waits != 0) return waits;
+    StartResult result = TryStart(found);
+    if (result.fork_error != 0) return result.fork_error;
+    if (result.exec_error == 0) return 0;
+    bool refused = result.refused_limit || result.refused_cpus;
+    if (!refused && IsShortage(result.exec_error)) return result.exec_error;
+    if (!refused && result.exec_error == ENOENT && found.remembered && attempt == 0) {
       lookup_.Forget(name);  // it has moved since
       continue;
     }
-    TellExecFailure(found.path.c_str(), error);
+    NotStarted(WhyNotStarted(commands_.next(), result));
     return 0;
   }
   return 0;
@@ -312,68 +324,91 @@ const char* const* AttemptRunner::EnvironmentOf(const StartView::CommandView& co
   return asked_.job->environment.With(variables_);
 }
 
-// 0 when the command is done with: it runs, or its failure was told. Else an errno, and no process
-// is left of it.
-int AttemptRunner::TryStart(const std::string& path) {
+// Where exec fails no process is left of it.
+StartResult AttemptRunner::TryStart(const PathLookup::Found& found) {
   size_t index = commands_.next();
   Program program = ProgramOf(index);
-  program.path = path.c_str();
+  program.path = found.path.c_str();
+  if (found.remembered) program.search = asked_.search_path;
+  program.folder = files_.served_folder();
+  program.aside = files_.IsServedProgram(found.path);
   StartResult result = starter_.StartProgram(program);
-  if (result.fork_error != 0) return result.fork_error;
+  if (result.fork_error != 0) return result;
   if (result.exec_error != 0) {
     waitpid(result.pid, nullptr, 0);
-    bool refused = result.refused_cpus || result.refused_limit != nullptr;
-    if (!refused) return result.exec_error;
-    TellRefusal(result);
-    return 0;
+    return result;
   }
-  if (result.nice_error != 0 && index == 0) {
-    AddNote(end_, fmt::format("runs without the wanted nice value: {}",
-                              os::TextOfErrno(result.nice_error)));
-  }
+  TellNice(index, result);
   commands_.Started(result.pid);
   if (is_resident()) resident_.Started(result.pid, asked_.view);
-  return 0;
+  return result;
 }
 
-void AttemptRunner::TellRefusal(const StartResult& result) {
+void AttemptRunner::TellNice(size_t command, const StartResult& result) {
+  if (result.nice_error == 0 || command != 0) return;
+  AddNote(end_, fmt::format("runs without the wanted nice value: {}",
+                            os::TextOfErrno(result.nice_error)));
+}
+
+// The status with which a command counts as ended that was started aside: one that never became its
+// program has failed to start.
+int AttemptRunner::StatusOfAside(pid_t pid, int status) {
+  auto result = starter_.Ended(pid);
+  if (!result) return status;
+  size_t command = commands_.NumberOf(pid);
+  TellNice(command, *result);
+  if (result->exec_error == 0) return status;
+  Refusal refusal = WhyNotStarted(command, *result);
+  commands_.NeverStarted();
+  TellRefusal(refusal);
+  return refusal.status << 8;
+}
+
+AttemptRunner::Refusal AttemptRunner::WhyNotStarted(size_t command, const StartResult& result) {
   auto error = os::TextOfErrno(result.exec_error);
-  if (result.refused_limit != nullptr) {
-    Refused(126, fmt::format("cannot be bound to {} {}: {}", result.refused_limit->most,
-                             LimitKindName(result.refused_limit->kind), error));
-  } else {
-    Refused(126, fmt::format("cannot run on processors {}: {}",
-                             fmt::join(asked_.view.around.cpus, ","), error));
+  if (result.refused_limit) {
+    return {126, fmt::format("cannot be bound to {} {}: {}", result.refused_limit->most,
+                             LimitKindName(result.refused_limit->kind), error)};
   }
-}
-
-void AttemptRunner::TellExecFailure(const char* path, int error) {
-  const char* name = asked_.view.words[asked_.view.commands[commands_.next()].first];
-  bool not_found = error == ENOENT || error == ENOTDIR;
+  if (result.refused_cpus) {
+    return {126, fmt::format("cannot run on processors {}: {}",
+                             fmt::join(asked_.view.around.cpus, ","), error)};
+  }
+  if (result.refused_folder) {
+    return {126, WhyNotEntered(files_.served_folder(), result.exec_error)};
+  }
+  const char* name = asked_.view.words[asked_.view.commands[command].first];
+  const bool has_path = std::strchr(name, '/') != nullptr;
+  bool not_found = result.exec_error == ENOENT || result.exec_error == ENOTDIR;
   std::string shown = EscapeForScreen(name);
-  if (error == ENOENT && access(path, F_OK) == 0) {
+  if (result.lacks_interpreter) {
     not_found = false;
     shown += ": its interpreter does not exist";
-  } else if (not_found && std::strchr(name, '/') == nullptr) {
+  } else if (not_found && !has_path) {
+    lookup_.Forget(name);
     shown += ": command not found";
-  } else if (error == EACCES && std::strchr(path, '/') != nullptr) {
-    struct stat info;
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    shown += folder ? ": is a folder, not a program"
-                    : ": permission denied (is it executable? chmod +x makes it so)";
-  } else if (error == E2BIG) {
+  } else if (result.is_folder) {
+    shown += ": is a folder, not a program";
+  } else if (result.exec_error == EACCES) {
+    shown += ": permission denied (is it executable? chmod +x makes it so)";
+  } else if (result.exec_error == E2BIG) {
     shown += ": its arguments and environment are longer than the system allows";
   } else {
-    shown.append(": ").append(os::TextOfErrno(error));
+    shown.append(": ").append(error);
   }
-  Refused(not_found ? 127 : 126, std::move(shown));
+  return {not_found ? 127 : 126, std::move(shown)};
+}
+
+// A command that is not started any more.
+void AttemptRunner::NotStarted(const Refusal& refusal) {
+  commands_.NotStarted(refusal.status << 8);
+  TellRefusal(refusal);
 }
 
 // People look into the file where the command would have complained, and find out there.
-void AttemptRunner::Refused(int status, std::string why) {
-  commands_.NotStarted(status << 8);
-  streams_.Complain(why + '\n');
-  CannotStart(status, why);
+void AttemptRunner::TellRefusal(const Refusal& refusal) {
+  streams_.Complain(refusal.why + '\n');
+  CannotStart(refusal.status, refusal.why);
 }
 
 void AttemptRunner::CannotStart(int status, const std::string& why) {
@@ -397,6 +432,7 @@ void AttemptRunner::TakeBack() {
   if (!files_.End(kLongestRetry)) worn_out_ = true;
   streams_.CloseFiles();
   links_.Clear();
+  if (!files_.CloseAll(kLongestRetry)) worn_out_ = true;
   forwards_.Clear();
   folder_.Remove();
   if (!resident_.exists()) resident_.Clear();

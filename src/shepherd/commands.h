@@ -31,7 +31,7 @@ class Commands {
   bool StepIsFresh() const { return next_ == first_; }
   bool IsFirstStep() const { return first_ == 0; }
   uint16_t step() const { return (*view_)[first_].step; }
-  // What became of it: it runs, or it could not be started and counts as ended with this status.
+  // The result of a start: it runs, or it could not be started and counts as ended with the status.
   void Started(pid_t pid);
   void NotStarted(int wait_status);
   // It need not be started any more.
@@ -39,8 +39,14 @@ class Commands {
 
   // One of them runs as this process.
   bool Has(pid_t pid) const { return std::ranges::find(all_, pid, &One::pid) != all_.end(); }
+  // The number of the one that does.
+  size_t NumberOf(pid_t pid) const {
+    return static_cast<size_t>(std::ranges::find(all_, pid, &One::pid) - all_.begin());
+  }
   // A child of ours has ended; false: it is none of the commands.
   bool Ended(pid_t pid, int wait_status);
+  // One that counts as ended never became its program: it does not count as started.
+  void NeverStarted() { --started_; }
   // All of the step's commands exited with 0.
   bool StepIsGood() const;
   // They are not children of ours that could be waited for any more.

@@ -20,12 +20,12 @@ class ForeignChildren {
   ForeignChildren(const std::vector<pid_t>& ours, std::string mark);
 
   bool empty() const { return known_.empty(); }
-  // Whose a child of this process is. Foreign is one that was there, or an orphan of such a one,
-  // which comes to us because we are a subreaper. Exact for what was there. Orphans without our
-  // mark are taken for foreign: rather a task's process that emptied its environment, and whose
-  // shepherd was killed, goes on than a stranger's ends. When nobody was there at the start,
-  // nobody is foreign. One that is dying, or about to become another program, has no environment
-  // to look at: ask again a little later.
+  // The owner of a child of this process. Foreign are those that existed before, and their orphans,
+  // which come to us because we are a subreaper. Exact for those that existed. Orphans without our
+  // mark count as foreign: better that a task's process, which emptied its environment and whose
+  // shepherd was killed, goes on than that a stranger's ends. If no child existed at the start,
+  // none is foreign. A process that is dying, or about to become another program, has no
+  // environment to look at: ask again a little later.
   enum class Whose { kOurs, kForeign, kUnclear };
   Whose Look(pid_t child) const;
 

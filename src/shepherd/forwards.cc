@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -18,14 +19,6 @@ namespace spate::shepherd {
 namespace {
 
 constexpr size_t kForwardRead = 64 * 1024;  // as much as a pipe holds
-
-// A file without a name, which goes with its descriptor.
-os::Fd OpenNameless(const std::string& folder) {
-  std::string path = folder + "/forward-XXXXXX";
-  os::Fd fd(mkostemp(path.data(), O_CLOEXEC));
-  if (fd) unlink(path.c_str());
-  return fd;
-}
 
 PackedFile HeadOf(const TaskForward& forward, uint64_t size) {
   return {.name = "/" + forward.to, .mode = 0, .size = size};
@@ -114,23 +107,34 @@ void Forwards::Drain() {
   }
 }
 
-std::string Forwards::TakeFiles() {
+std::string Forwards::OpenFiles(UserFiles& files) {
   std::string why;
+  files_.clear();
   if (empty()) return why;
   for (const TaskForward& forward : *forwards_) {
-    if (forward.descriptor != 0) continue;
+    auto is_same = [&](const File& file) { return file.forward->file == forward.file; };
+    // One that is named twice goes to the first.
+    if (forward.descriptor != 0 || std::ranges::any_of(files_, is_same)) continue;
     File file{.forward = &forward, .fd = {}};
-    if (std::string wrong = OpenOne(file); !wrong.empty() && why.empty()) why = std::move(wrong);
-    if (file.fd) unlink(forward.file.c_str());
+    std::string wrong = OpenOne(file, files);
+    if (!wrong.empty() && why.empty()) why = std::move(wrong);
     files_.push_back(std::move(file));
   }
   return why;
 }
 
-std::string Forwards::OpenOne(File& file) const {
+void Forwards::RemoveFiles(UserFiles& files) const {
+  std::vector<std::string> names;
+  for (const File& file : files_) {
+    if (file.exists) names.push_back(file.forward->file);
+  }
+  if (!names.empty()) files.Unlink(names);
+}
+
+std::string Forwards::OpenOne(File& file, UserFiles& files) {
   const std::string& name = file.forward->file;
-  // A pipe of the task's own making must not hold us.
-  file.fd.Reset(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  file.fd = files.OpenWhole(name.c_str(), file.forward->most);
+  file.exists = file.fd.valid();
   struct stat info{};
   if (!file.fd && errno == ENOENT) return {};
   if (!file.fd || fstat(file.fd.get(), &info) != 0) {

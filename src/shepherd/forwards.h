@@ -1,7 +1,7 @@
-// What an attempt forwards (TaskForward): pipes of its own that it writes to, which are read as it
-// goes, and files that are read at its end.
+// Files and pipes that an attempt forwards (TaskForward): pipes of its own that it writes to, which
+// are read as it goes, and files that are read at its end.
 //
-// A pipe can be opened anew by /proc/self/fd/N, as it is the task's user's. We keep its writing
+// A pipe can be opened again by /proc/self/fd/N, since it is the task's user's. We keep its writing
 // end, too, so that it has no end before the attempt.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "os/fd.h"
 #include "shepherd/pack.h"
 #include "shepherd/spawn.h"
+#include "shepherd/user_files.h"
 
 namespace spate::shepherd {
 
@@ -30,7 +31,7 @@ class Forwards {
 
   // The user's: makes the pipes. When they were made before, nothing is done.
   std::optional<StartFailure> Open();
-  // What becomes which descriptor of every command.
+  // Adds the descriptors that every command gets.
   void GiveTo(std::vector<Descriptor>& descriptors) const;
   // The pipes, to be polled.
   void AddTo(std::vector<pollfd>& polled) const;
@@ -39,9 +40,11 @@ class Forwards {
 
   // All processes are dead: takes the rest.
   void Drain();
-  // The user's, in the attempt's folder: opens the files, and removes them, as nothing of an
-  // attempt stays for the next one. Why one cannot be forwarded, or an empty text.
-  std::string TakeFiles();
+  // The user's, in the attempt's folder, by way of `files`: opens the files. Why one cannot be
+  // forwarded, or an empty text.
+  std::string OpenFiles(UserFiles& files);
+  // Likewise, once all are open: removes them, as nothing of an attempt stays for the next one.
+  void RemoveFiles(UserFiles& files) const;
   // Ours. Why something is missing, or an empty text.
   std::string PutInto(Pack& pack);
   void Clear();
@@ -59,10 +62,11 @@ class Forwards {
     const TaskForward* forward = nullptr;
     os::Fd fd;  // not valid: there is none
     uint64_t size = 0;
+    bool exists = false;
   };
   void Read(Pipe& pipe) const;
   void Spill(Pipe& pipe) const;
-  std::string OpenOne(File& file) const;
+  static std::string OpenOne(File& file, UserFiles& files);
 
   const std::vector<TaskForward>* forwards_ = nullptr;
   std::string spool_folder_;

@@ -12,7 +12,7 @@ struct JobServer {
   int write = -1;
 };
 
-// What this text of MAKEFLAGS names; null: there is none. nullopt: no descriptors.
+// The job server that this text of MAKEFLAGS names; null: there is none. nullopt: no descriptors.
 std::optional<JobServer> JobServerOf(const char* makeflags);
 // The same from this process's environment, where both are pipes which it has inherited:
 // descriptors of its own are closed on exec.

@@ -1,5 +1,5 @@
-// What a shepherd knows of jobs: what their attempts share, and the environment that those start
-// with.
+// A shepherd's table of jobs: the common settings of their attempts, and the environment that those
+// start with.
 #pragma once
 
 #include <string>

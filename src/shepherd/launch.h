@@ -80,7 +80,7 @@ class Launcher {
 // process whose own children are shepherds alone.
 int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign);
 
-// What a run writes down for the case that it is killed together with its shepherds: one line for
+// Record that a run writes in case it is killed together with its shepherds: one line for
 // each shepherd, "boot-id pid start-ticks", in the file `shepherds` of the job's folder.
 Status RecordShepherd(const std::string& job_folder, pid_t pid);
 

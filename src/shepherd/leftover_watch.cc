@@ -30,9 +30,9 @@ std::string NameOf(const os::ProcessInfo& info) {
   return fmt::format("{} (pid {})", EscapeForScreen(info.command), info.pid);
 }
 
-// Whoever ends so was told to, mostly by the commands themselves (`server & client; kill $!`), or
-// has lost its reader (`head -1 <(zcat FILE)`). Some programs catch the signal and exit with the
-// status that a shell would report.
+// A process that ends so was told to, mostly by the commands themselves (`server & client; kill
+// $!`), or has lost its reader (`head -1 <(zcat FILE)`). Some programs catch the signal and exit
+// with the status that a shell would report.
 bool WasDismissed(int wait_status) {
   int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status) - 128;
   return number == SIGHUP || number == SIGINT || number == SIGPIPE || number == SIGTERM;

@@ -1,5 +1,5 @@
-// What the commands of an attempt have left running although they ended well: what is waited for,
-// for how long, and how it ended.
+// Processes that an attempt's commands have left running although they ended well: which are waited
+// for, for how long, and how they ended.
 //
 // A process of the shepherd's session is a leftover. One of another session has made itself a
 // daemon (setsid): nobody waits for it, and how it ends does not matter.
@@ -44,16 +44,16 @@ class LeftoverWatch {
   int64_t next_look() const { return next_look_; }
   // The same when there is news: looks are a little apart.
   int64_t SoonestLook() const;
-  // What is waited for, "sort (pid 12), cat (pid 13) and 2 more", once it is worth a word; empty
-  // until then and after the first call that told it.
+  // Leftovers that are waited for, "sort (pid 12), cat (pid 13) and 2 more", once they are worth a
+  // message; empty until then and after the first call that returned it.
   std::string TakeNews(int64_t now);
 
-  // What Look has found: processes of other sessions, "sleep (pid 12)".
+  // Daemons that Look has found: processes of other sessions, "sleep (pid 12)".
   const std::vector<std::string>& daemons() const { return daemons_; }
   bool has_leftovers() const { return !leftovers_.empty(); }
   // They are ended now, which is a failure.
   void GiveUp() { given_up_ = true; }
-  // What it means for an attempt that has succeeded so far.
+  // Adds the consequences to the end of an attempt that has succeeded so far.
   void Tell(AttemptEnd& end) const;
 
  private:

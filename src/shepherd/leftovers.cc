@@ -136,9 +136,8 @@ Status RecordShepherd(const std::string& job_folder, pid_t pid) {
   uint64_t start = os::StartTimeOf(pid);
   if (start == 0) return {};  // no /proc: nobody could use the line
   std::string path = RecordPath(job_folder);
-  auto file = os::OpenWrite(path, os::OpenHow::kAppend, 0600);
-  if (!file) return std::unexpected(file.error());
-  return os::WriteAll(file->get(), fmt::format("{} {} {}\n", BootId(), pid, start), path);
+  auto file = TRY(os::OpenWrite(path, os::OpenHow::kAppend, 0600));
+  return os::WriteAll(file.get(), fmt::format("{} {} {}\n", BootId(), pid, start), path);
 }
 
 Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience) {

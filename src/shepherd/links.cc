@@ -126,7 +126,7 @@ bool Links::OpenFile(size_t index, uint16_t step) {
 int Links::Keep(os::Fd fd) {
   if (!fd) return -1;
   if (fd.get() <= highest_) {
-    os::Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, highest_ + 1));
+    os::Fd moved = files_->Raise(std::move(fd), highest_ + 1);
     if (!moved && errno == EINVAL) errno = EMFILE;  // as the limit is lower than that
     if (!moved) return -1;
     fd = std::move(moved);
@@ -153,6 +153,7 @@ const std::vector<Descriptor>& Links::Of(uint16_t step, uint16_t command) {
 
 void Links::StepStarted() {
   open_.clear();
+  for (os::Fd& fd : fds_) files_->Close(std::move(fd));
   fds_.clear();
 }
 

@@ -1,5 +1,5 @@
-// What joins the commands of an attempt: pipes, named pipes, buffers in memory and files. They are
-// opened step by step, as the task's user, and go when the processes that use them have them.
+// Links of an attempt's commands: pipes, named pipes, buffers in memory and files. They are
+// opened step by step, as the task's user, and closed when the processes that use them have them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Links {
 
   // Opens what the commands of this step use; what is open for a step is closed before.
   std::optional<StartFailure> Open(uint16_t step);
-  // What becomes which descriptor of a command, once its step is open; until the next call.
+  // The descriptors that a command gets, once its step is open; until the next call.
   const std::vector<Descriptor>& Of(uint16_t step, uint16_t command);
   // The step's commands have all been started.
   void StepStarted();

@@ -1,4 +1,4 @@
-// What counts as an attempt's memory: close looks at processes, and a cgroup's numbers without its
+// Memory that counts for an attempt: close looks at processes, and a cgroup's numbers without its
 // page cache (a folder of plain files plays the cgroup).
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -80,7 +80,7 @@ void MemoryWatch::Note(AttemptEnd& end, uint64_t used) {
 }
 
 void MemoryWatch::Tell(AttemptEnd& end) {
-  // What the largest process had beyond all that was ever looked at was not looked at.
+  // Memory of the largest process beyond any size that was ever looked at was not seen.
   uint64_t unseen = rusage_peak_ - std::min(rusage_peak_, resident_peak_);
   end.memory_source = unseen > 0 ? MemorySource::kRusage : MemorySource::kSampled;
   end.peak_memory = sampled_peak_ + unseen;

@@ -1,4 +1,4 @@
-// What an attempt writes to its stdout and stderr, as far as it is not redirected to files.
+// Collects an attempt's stdout and stderr, as far as they are not redirected to files.
 //
 // Two pipes, made once for each shepherd, serve one attempt after another: at the end of an
 // attempt every process of it is dead, so reading until a pipe is empty gives all of its output
@@ -39,7 +39,7 @@ class OutputCollector {
   };
   // Reads at most one buffer; `fresh` is what came, valid until the next call.
   Taken Take(std::string_view& fresh);
-  // What is there now, and no more, when writers go on. For each piece: fn(bytes).
+  // Reads the bytes that wait now, and no more, while writers go on. For each piece: fn(bytes).
   template <typename Fn>
   void TakeWaiting(Fn fn) {
     std::string_view fresh;
@@ -61,7 +61,7 @@ class OutputCollector {
   void ResetFlags();
   // Puts this behind what came, as if the attempt had written it.
   void Add(std::string_view bytes);
-  // What Begin to Drain collected; valid until the next Begin. The spool file is the reader's.
+  // Output collected from Begin to Drain; valid until the next Begin. The reader owns the spool.
   StreamView view() const;
   uint64_t total() const { return total_; }
   uint64_t stored() const { return stored_; }  // bytes of it that we have

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/units.h"
 #include "os/error.h"
@@ -17,6 +18,13 @@ namespace {
 constexpr size_t kPackPiece = 256 * 1024;
 
 }  // namespace
+
+os::Fd OpenNameless(const std::string& folder) {
+  std::string path = folder + "/nameless-XXXXXX";
+  os::Fd fd(mkostemp(path.data(), O_CLOEXEC));
+  if (fd) unlink(path.c_str());
+  return fd;
+}
 
 void Pack::Begin(const std::string& spool_folder, const AttemptRef& ref) {
   bytes_.clear();

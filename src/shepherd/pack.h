@@ -16,6 +16,9 @@
 
 namespace spate::shepherd {
 
+// A file without a name, which goes with its descriptor. Not valid: errno says why.
+os::Fd OpenNameless(const std::string& folder);
+
 class Pack {
  public:
   explicit Pack(Pulse pulse = Pulse()) : pulse_(pulse) {}

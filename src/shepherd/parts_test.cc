@@ -134,6 +134,7 @@ TEST_F(SpawnTest, StartsAndTellsWhyNot) {
   EXPECT_EQ(WEXITSTATUS(Wait(none.pid)), 127);
   StartResult folder = Start("/tmp", {"tmp"});
   EXPECT_EQ(folder.exec_error, EACCES);
+  EXPECT_TRUE(folder.is_folder);
   Wait(folder.pid);
 }
 
@@ -161,6 +162,75 @@ TEST_F(SpawnTest, LeadsAGroupWithAnEmptySignalMask) {
   EXPECT_EQ(getpgid(started.pid), started.pid);
   kill(started.pid, SIGKILL);
   Wait(started.pid);
+}
+
+// A child with its own memory tells what its start has come to once it has ended.
+class AsideTest : public SpawnTest {
+ protected:
+  struct Outcome {
+    StartResult start;
+    int status = 0;
+  };
+  AsideTest() {
+    dir_.Write("tool", "#!/bin/sh\npwd >&5; ls /proc/self/fd >&5; exit 7\n");
+    dir_.Write("lost", "#!/nowhere/sh\n");
+    for (const char* name : {"tool", "lost"}) chmod(dir_.Path(name).c_str(), 0755);
+    written_.Reset(open(dir_.Path("written").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  }
+  Outcome Run(const std::string& path, const char* folder, const char* search = nullptr) {
+    const char* argv[] = {"tool", nullptr};
+    const char* environment[] = {nullptr};
+    os::Fd above(fcntl(written_.get(), F_DUPFD_CLOEXEC, 100));
+    Descriptor five{above.get(), 5};
+    Program program;
+    program.path = path.c_str();
+    program.argv = argv;
+    program.envp = environment;
+    program.descriptors = {&five, 1};
+    program.folder = folder;
+    program.aside = true;
+    program.search = search;
+    StartResult started = starter_.StartProgram(program);
+    EXPECT_GT(started.pid, 0);
+    Outcome outcome;
+    outcome.status = Wait(started.pid);
+    EXPECT_EQ(starter_.Waiting(), nullptr);
+    outcome.start = starter_.Ended(started.pid).value_or(StartResult{});
+    EXPECT_EQ(outcome.start.pid, started.pid);
+    EXPECT_FALSE(starter_.Ended(started.pid).has_value());
+    return outcome;
+  }
+  os::TempDir dir_;
+  os::Fd written_;
+};
+
+TEST_F(AsideTest, AProgramHasItsFolderAndItsDescriptorsOnly) {
+  Outcome outcome = Run("./tool", dir_.path().c_str());
+  EXPECT_EQ(outcome.start.exec_error, 0);
+  EXPECT_EQ(WEXITSTATUS(outcome.status), 7);
+  // 3 is of ls itself.
+  EXPECT_EQ(os::ReadFile(dir_.Path("written"), 1000).value_or(""),
+            dir_.path() + "\n0\n1\n2\n3\n5\n");
+}
+
+TEST_F(AsideTest, AProgramThatHasMovedIsFoundAlongPath) {
+  std::string search = "/nowhere:" + dir_.path();
+  EXPECT_EQ(WEXITSTATUS(Run("/before/tool", nullptr, search.c_str()).status), 7);
+  EXPECT_EQ(Run("/before/tool", nullptr, "/nowhere").start.exec_error, ENOENT);
+}
+
+TEST_F(AsideTest, AFailureIsToldAsOfAnyOther) {
+  Outcome none = Run("./none", dir_.path().c_str());
+  EXPECT_EQ(none.start.exec_error, ENOENT);
+  EXPECT_FALSE(none.start.lacks_interpreter);
+  EXPECT_EQ(WEXITSTATUS(none.status), 127);
+  EXPECT_TRUE(Run(dir_.Path("lost"), nullptr).start.lacks_interpreter);
+  Outcome folder = Run("/tmp", nullptr);
+  EXPECT_EQ(folder.start.exec_error, EACCES);
+  EXPECT_TRUE(folder.start.is_folder);
+  Outcome nowhere = Run("/bin/true", "/nowhere");
+  EXPECT_EQ(nowhere.start.exec_error, ENOENT);
+  EXPECT_TRUE(nowhere.start.refused_folder);
 }
 
 TEST(ProcessTree, FindsAndEndsWhatIsBelow) {

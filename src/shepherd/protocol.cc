@@ -319,9 +319,8 @@ Result<Variant> DecodeOneOf(std::string_view frame) {
       }
       frame.remove_prefix(1);
     }
-    auto message = wire::FromBytes<Message>("a message of a shepherd", frame);
-    if (!message) return std::unexpected(message.error());
-    return Variant(std::move(*message));
+    auto message = TRY(wire::FromBytes<Message>("a message of a shepherd", frame));
+    return Variant(std::move(message));
   }
 }
 

@@ -1,8 +1,8 @@
-// What a shepherd and its parent say to each other, over a stream socket of one machine.
+// Protocol between a shepherd and its parent, over a stream socket of one machine.
 //
 // Orders go to the shepherd, reports come from it. Each lists its fields once, for both ways
-// (core/model/fields.h); only the body of a Start is laid out by hand, to be used where it lies.
-// See docs/formats/shepherd.md for the grammar. Decoders take any bytes and return kCorrupt for
+// (core/model/fields.h); only the body of a Start is laid out by hand, to be used in place.
+// See docs/formats/shepherd.md for the grammar. Decoders accept any bytes and return kCorrupt for
 // what they do not understand.
 #pragma once
 
@@ -81,7 +81,7 @@ struct Setup {
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-// Whom tasks run as, when that is not the shepherd's own user.
+// The user that tasks run as, when that is not the shepherd's own.
 struct TaskUser {
   uint32_t user = 0;
   uint32_t group = 0;
@@ -112,6 +112,9 @@ struct JobLimits {
   // once where that is shorter; 0: none.
   uint32_t warn_signal = 0;
   Duration warn_before;
+  // When the node ends what runs, in nanoseconds of CLOCK_MONOTONIC: the signal comes so long
+  // before that, too. 0: nobody knows.
+  uint64_t node_ends = 0;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "time_limit", self.time_limit);
@@ -120,11 +123,12 @@ struct JobLimits {
     visit(4, "kill_grace", self.kill_grace);
     visit(5, "warn_signal", self.warn_signal);
     visit(6, "warn_before", self.warn_before);
+    visit(7, "node_ends", self.node_ends);
   }
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };
 
-// What the attempts of a job share; before the first Start of it.
+// Common settings of the attempts of a job; before the first Start of it.
 struct JobOpening {
   static constexpr unsigned kEnvironment = 3;
   static constexpr auto kType = FrameType::kOpenJob;
@@ -142,6 +146,7 @@ struct JobOpening {
   bool inherit = false;  // a `user`'s environment begins as the shepherd's, not as that of a login
   spate::Leftovers leftovers = spate::Leftovers::kEnd;
   Duration leftovers_wait;
+  bool append_output = false;  // files of stdout and stderr are added to, never emptied
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -158,6 +163,7 @@ struct JobOpening {
     visit(12, "inherit", self.inherit);
     visit(13, "leftovers", self.leftovers);
     visit(14, "leftovers_wait", self.leftovers_wait);
+    visit(15, "append_output", self.append_output);
   }
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };

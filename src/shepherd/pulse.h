@@ -1,5 +1,5 @@
-// What a shepherd shows its parent in a page that both share: which order it has taken in hand, and
-// that it is alive. A parent reads it without a word from the shepherd, so it knows when that
+// Page shared by a shepherd and its parent: it shows which order the shepherd has in hand, and
+// that it is alive. The parent reads it without a word from the shepherd, so it knows when that
 // hangs.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the ranks of a gang's part write to stdout and stderr, as far as that is not redirected:
-// each into nameless files of its own, which nobody reads before all of them have ended. A killed
-// shepherd leaves nothing of them, and a rank that fills the disk hears so itself.
+// Stdout and stderr of the ranks of a gang's part, as far as they are not redirected:
+// each rank writes to nameless files of its own, which nobody reads before all have ended. A killed
+// shepherd leaves nothing of them, and a rank that fills the disk gets the error itself.
 //
 // The files are the user's, so that a rank may open them by name (/dev/stdout).
 #pragma once
@@ -27,7 +27,7 @@ class RankOutputs {
   // Ours. When they were made before, nothing is done. `user`: whose they are, unless ours.
   std::optional<StartFailure> Open(const std::string& spool_folder, size_t ranks,
                                    std::optional<uint32_t> user);
-  // What becomes 1 and 2 of a rank, counted from 0. -1: none is open.
+  // Descriptors that become 1 and 2 of a rank, counted from 0. -1: none is open.
   int out(size_t rank) const { return empty() ? -1 : ranks_[rank][0].get(); }
   int err(size_t rank) const { return empty() ? -1 : ranks_[rank][1].get(); }
 

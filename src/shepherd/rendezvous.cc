@@ -63,9 +63,8 @@ Status EmptyAfterBoot(const std::string& folder) {
   std::string path = os::JoinPath(folder, kBootFile);
   auto seen = os::ReadFile(path, 256);
   if (seen && *seen == boot) return {};
-  auto entries = os::ListDir(folder);
-  if (!entries) return std::unexpected(entries.error());
-  for (const os::DirEntry& entry : *entries) {
+  auto entries = TRY(os::ListDir(folder));
+  for (const os::DirEntry& entry : entries) {
     if (!ParseName(entry.name)) continue;
     if (Status gone = os::RemoveFile(os::JoinPath(folder, entry.name)); !gone) return gone;
   }
@@ -158,10 +157,9 @@ Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder) {
   std::string folder = RendezvousFolder(node_folder);
   if (Status made = os::MakeDirs(folder, 0700); !made) return std::unexpected(made.error());
   if (Status empty = EmptyAfterBoot(folder); !empty) return std::unexpected(empty.error());
-  auto entries = os::ListDir(folder);
-  if (!entries) return std::unexpected(entries.error());
+  auto entries = TRY(os::ListDir(folder));
   std::vector<ShepherdName> names;
-  for (const os::DirEntry& entry : *entries) {
+  for (const os::DirEntry& entry : entries) {
     auto name = ParseName(entry.name);
     if (name && (names.empty() || names.back() != *name)) names.push_back(*name);
   }

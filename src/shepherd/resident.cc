@@ -19,8 +19,8 @@ namespace spate::shepherd {
 namespace {
 
 constexpr size_t kAnswerRead = 64 * 1024;  // as much as a pipe holds
-// Who has closed its end of a pipe has nearly always ended, and we are about to hear of it. Who has
-// not can never answer.
+// A process that closed its end of a pipe has nearly always ended, and its exit is about to be
+// seen. If it has not, it can never answer.
 constexpr int64_t kHangUpPatience = 1'000'000'000;  // nanoseconds
 
 int64_t CpuNanos(pid_t pid) {
@@ -134,7 +134,7 @@ void Resident::Give(const AttemptRef& ref, std::string_view input) {
   Write();
 }
 
-// Whoever does not read any more has ended, or will hang up.
+// A process that no longer reads has ended, or will hang up.
 void Resident::Write() {
   while (in_ && !deaf_ && written_ < frame_.size()) {
     ssize_t put = write(in_.get(), frame_.data() + written_, frame_.size() - written_);

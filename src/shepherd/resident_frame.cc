@@ -68,7 +68,7 @@ void AnswerReader::TakeHead(std::string_view& bytes) {
   }
 }
 
-// What is wrong with it.
+// Returns the line's defect; empty: none.
 std::string AnswerReader::ReadHead(std::string_view line) {
   std::array<std::string_view, 4> words;
   std::string_view rest = line;

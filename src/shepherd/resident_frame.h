@@ -1,4 +1,4 @@
-// What a shepherd and a process that takes task after task say to each other:
+// Protocol between a shepherd and a process that takes task after task:
 //
 //   task   := "task " ID " " INDEX " " ATTEMPT " " LENGTH "\n" LENGTH bytes
 //   answer := "done " ID " " STATUS " " LENGTH "\n" LENGTH bytes
@@ -30,7 +30,7 @@ class AnswerReader {
   void Begin(std::string id);
 
   using Result = std::function<void(std::string_view)>;
-  // What came of the result goes to `result`.
+  // Reads the next bytes; those of the result go to `result`.
   void Take(std::string_view bytes, const Result& result);
 
   bool is_empty() const { return head_.empty() && !is_whole(); }

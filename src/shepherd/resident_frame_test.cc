@@ -10,7 +10,7 @@ namespace {
 
 constexpr AttemptRef kRef{JobId(7), 11, Attempt(2)};
 
-// What came of it, byte by byte or in pieces of `step`.
+// The reader and its result, fed byte by byte or in pieces of `step`.
 struct Taken {
   AnswerReader reader;
   std::string result;

@@ -205,8 +205,8 @@ int Shepherd::Run() {
     int64_t now = os::MonotonicNanos();
     if (runner_) {
       if (now >= runner_->Deadline(now - 1)) runner_->OnTime(now);
-      while (runner_->idle() && !paused_ && !held_.empty() && !leaving_) StartHeld(now);
       if (runner_->worn_out()) Leave(kWornOut);
+      while (runner_->idle() && !paused_ && !held_.empty() && !leaving_) StartHeld(now);
       if (TakesRoom(now)) MakeRoom();
     }
     if (IsThrough() || (orphan_ && orphan_->IsOver(now))) Leave(kGone);
@@ -215,6 +215,8 @@ int Shepherd::Run() {
   }
   Flush(os::MonotonicNanos(), true);
   if (runner_ && *leaving_ != kWornOut) runner_->EndAll(kEndPatience);
+  // A closer that does not die shares our descriptors, and would hold the socket open.
+  if (socket_) shutdown(socket_.get(), SHUT_RDWR);
   return *leaving_;
 }
 

@@ -25,8 +25,8 @@ class SlotCgroup {
   // The high-water mark since Begin. Empty where there is no memory controller, and where the
   // kernel (before 6.12) cannot start again and an earlier attempt went higher.
   std::optional<uint64_t> Peak();
-  // What its processes use now: page cache, which the system may take back, does not count. Empty
-  // where there is no memory controller.
+  // Memory that its processes use now, without page cache, which the system may take back. Empty
+  // when there is no memory controller.
   std::optional<uint64_t> Used() const;
   // Bytes of page cache that are charged to it, of this attempt and those before.
   uint64_t Cache() const;

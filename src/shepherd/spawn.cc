@@ -6,17 +6,21 @@
 // errno into the memory that both share.
 #include "shepherd/spawn.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
+#include <type_traits>
 
 #include "base/check.h"
 #include "os/error.h"
@@ -31,6 +35,7 @@ struct ChildContext {
   const Program* program;
   std::span<const Descriptor> passed_on;
   StartResult result;
+  int report = -1;  // where the result goes, of a child that does not share our memory
 };
 
 // By LimitKind. Not a switch: a child that borrows our memory had better have no jump tables.
@@ -39,6 +44,7 @@ constexpr int kResources[] = {RLIMIT_CPU,   RLIMIT_FSIZE,   RLIMIT_AS,
                               RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_DATA};
 static_assert(std::size(kResources) == static_cast<size_t>(LimitKind::kLast) + 1);
 static_assert(RLIM_INFINITY == UINT64_MAX);
+static_assert(std::is_trivially_copyable_v<StartResult>);  // through a pipe, in one piece
 
 // The kernel's mask is 64 bits; the C library's sigset_t is larger.
 void ClearSignalMask() {
@@ -69,7 +75,7 @@ void RunByShell(const Program& program) {
   execve("/bin/sh", const_cast<char* const*>(words), const_cast<char* const*>(program.envp));
 }
 
-// What the process has in hand when it becomes the program. False: errno says why not.
+// Arranges the descriptors of the process before it becomes the program. False: see errno.
 bool TakeDescriptors(const Program& program, std::span<const Descriptor> passed_on) {
   for (const Descriptor& one : passed_on) dup2(one.from, one.to);
   const int standard[] = {program.in, program.out, program.err};
@@ -89,7 +95,7 @@ bool TakeLimits(const Program& program, StartResult& result) {
                   &both) == 0) {
       continue;
     }
-    result.refused_limit = &limit;
+    result.refused_limit = limit;
     return false;
   }
   return true;
@@ -110,6 +116,53 @@ bool TakeNice(const Program& program, StartResult& result) {
   return true;
 }
 
+// Of a child with its own memory: the program has moved within PATH.
+void RunAlongPath(const Program& program) {
+  std::string_view search(program.search);
+  while (true) {
+    size_t colon = search.find(':');
+    std::string path(search.substr(0, colon));
+    path.append(path.empty() ? "./" : "/").append(program.argv[0]);
+    execve(path.c_str(), const_cast<char* const*>(program.argv),
+           const_cast<char* const*>(program.envp));
+    if ((errno != ENOENT && errno != ENOTDIR && errno != EACCES) || colon == search.npos) return;
+    search.remove_prefix(colon + 1);
+  }
+}
+
+bool EnterFolder(const Program& program, StartResult& result) {
+  result.refused_folder = program.folder != nullptr && chdir(program.folder) != 0;
+  return !result.refused_folder;
+}
+
+// As long as a child waits for a server it must not keep open what tells others that we are gone.
+void CloseAllBut(const ChildContext& context) {
+  if (context.report < 0) return;
+  std::vector<int> kept = {context.report};
+  for (const Descriptor& one : context.passed_on) kept.push_back(one.to);
+  for (const Descriptor& one : context.program->descriptors) kept.push_back(one.to);
+  std::ranges::sort(kept);
+  int first = 3;
+  for (int fd : kept) {
+    if (first < fd) syscall(SYS_close_range, first, fd - 1, 0);
+    first = std::max(first, fd + 1);
+  }
+  syscall(SYS_close_range, first, ~0U, 0);
+}
+
+void TellResult(const ChildContext& context) {
+  if (context.report < 0) return;
+  (void)!write(context.report, &context.result, sizeof context.result);
+}
+
+// More of a failed exec than its errno says.
+void LookWhy(const Program& program, StartResult& result) {
+  struct stat info;
+  result.lacks_interpreter = result.exec_error == ENOENT && access(program.path, F_OK) == 0;
+  result.is_folder =
+      result.exec_error == EACCES && stat(program.path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeProgram(
     void* argument) {
   auto* context = static_cast<ChildContext*>(argument);
@@ -120,14 +173,23 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   // The tree dies with its shepherd even when nobody is left to end it. (A change of user forgets
   // this.)
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (is_user && TakeCpus(program, result) && TakeDescriptors(program, context->passed_on) &&
-      TakeNice(program, result) && TakeLimits(program, result)) {
-    ClearSignalMask();
-    execve(program.path, const_cast<char* const*>(program.argv),
-           const_cast<char* const*>(program.envp));
-    if (errno == ENOEXEC) RunByShell(program);
+  if (is_user && TakeDescriptors(program, context->passed_on)) {
+    CloseAllBut(*context);
+    if (EnterFolder(program, result) && TakeCpus(program, result) && TakeNice(program, result) &&
+        TakeLimits(program, result)) {
+      if (result.nice_error != 0) TellResult(*context);
+      ClearSignalMask();
+      execve(program.path, const_cast<char* const*>(program.argv),
+             const_cast<char* const*>(program.envp));
+      if (errno == ENOEXEC) RunByShell(program);
+      if (errno == ENOENT && program.search != nullptr && context->report >= 0) {
+        RunAlongPath(program);
+      }
+    }
   }
   result.exec_error = errno;
+  LookWhy(program, result);
+  TellResult(*context);
   _exit(127);
 }
 
@@ -154,12 +216,69 @@ Starter::~Starter() { munmap(stack_, kSpawnStack); }
 StartResult Starter::StartProgram(const Program& program) {
   std::span<const Descriptor> passed_on;
   if (program.user == nullptr) passed_on = passed_on_;
+  if (program.aside || program.folder != nullptr) return StartAside(program, passed_on);
   ChildContext context{&program, passed_on, {}};
   pid_t pid =
       clone(BecomeProgram, stack_ + kSpawnStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
   context.result.pid = pid;
   if (pid < 0) context.result.fork_error = errno;
   return context.result;
+}
+
+StartResult Starter::StartAside(const Program& program, std::span<const Descriptor> passed_on) {
+  StartResult result;
+  auto fail = [&](int error) {
+    result.fork_error = error;
+    return result;
+  };
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return fail(errno);
+  os::Fd read_end(ends[0]);
+  os::Fd write_end(ends[1]);
+  // Out of the way of what the program has.
+  int highest = kMostDescriptor;
+  for (const Descriptor& one : passed_on) highest = std::max(highest, one.to);
+  os::Fd report(fcntl(write_end.get(), F_DUPFD_CLOEXEC, highest + 1));
+  if (!report) return fail(EMFILE);
+  pid_t pid = fork();
+  if (pid < 0) return fail(errno);
+  if (pid == 0) {
+    ChildContext context{&program, passed_on, {}, report.get()};
+    BecomeProgram(&context);
+  }
+  // The child does the same; whoever of us comes first.
+  setpgid(pid, program.group == 0 ? pid : program.group);
+  aside_.push_back({pid, program.path, std::move(read_end), {}});
+  result.pid = pid;
+  return result;
+}
+
+void Starter::Read(Aside& one) {
+  StartResult result;
+  ssize_t got = 0;
+  do {
+    got = read(one.report.get(), &result, sizeof result);
+    if (got == sizeof result) one.result = result;
+  } while (got > 0 || (got < 0 && errno == EINTR));
+  if (got == 0) one.report.Reset();
+}
+
+const char* Starter::Waiting() {
+  for (Aside& one : aside_) {
+    if (one.report) Read(one);
+    if (one.report) return one.path.c_str();
+  }
+  return nullptr;
+}
+
+std::optional<StartResult> Starter::Ended(pid_t pid) {
+  auto one = std::ranges::find(aside_, pid, &Aside::pid);
+  if (one == aside_.end()) return std::nullopt;
+  if (one->report) Read(*one);
+  StartResult result = one->result;
+  result.pid = pid;
+  aside_.erase(one);
+  return result;
 }
 
 }  // namespace spate::shepherd

@@ -1,9 +1,12 @@
 // Starts one program, vfork-style: the child borrows this process's memory until it has become
 // the program, so the price does not grow with our size and a failure of exec is known exactly.
+// Until then this process is suspended. A program that may be on a file server, or is to run in a
+// folder there, is started *aside*: by a forked child, which alone waits for the server.
 #pragma once
 
 #include <sys/types.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +14,7 @@
 
 #include "core/model/body.h"
 #include "os/affinity.h"
+#include "os/fd.h"
 #include "shepherd/protocol.h"
 
 namespace spate::shepherd {
@@ -31,7 +35,7 @@ struct Descriptor {
   int to;    // of the child
 };
 
-// What a child is to be. Pointers must live until StartProgram returns.
+// Description of a child. Pointers must live until StartProgram returns.
 struct Program {
   const char* path = nullptr;         // absolute, or relative to the current folder; with a slash
   const char* const* argv = nullptr;  // ends with a null pointer
@@ -44,15 +48,22 @@ struct Program {
   const os::CpuMask* cpus = nullptr;  // where it may run; null: where this process may
   bool must_have_cpus = false;        // else it may run elsewhere, where the system refuses that
   const TaskUser* user = nullptr;     // whom it shall be for good; this process is AsUser
+  const char* folder = nullptr;       // to be entered first, if any; then it is started aside
+  bool aside = false;
+  const char* search =
+      nullptr;  // started aside: where argv[0] is, when it is not at `path` any more
 };
 
 struct StartResult {
   pid_t pid = -1;      // -1: no child was made
   int fork_error = 0;  // errno of the failed start of a child (EAGAIN, ENOMEM: try again later)
   int exec_error = 0;  // errno of exec: the child exits with 127 and must be reaped as any other
-  const ProcessLimit* refused_limit = nullptr;  // exec_error is of this one,
-  bool refused_cpus = false;                    // or of its processors
-  int nice_error = 0;                           // the program runs, but with another nice value
+  std::optional<ProcessLimit> refused_limit;  // exec_error is of this one,
+  bool refused_cpus = false;                  // or of its processors,
+  bool refused_folder = false;                // or of Program::folder
+  bool lacks_interpreter = false;             // ENOENT is not of the program itself
+  bool is_folder = false;                     // EACCES is of a folder
+  int nice_error = 0;                         // the program runs, but with another nice value
 };
 
 // The child has an empty signal mask, and is killed when the calling thread ends.
@@ -67,13 +78,30 @@ class Starter {
   Starter(const Starter&) = delete;
   Starter& operator=(const Starter&) = delete;
 
+  // Of a program that is started aside only the pid and fork_error are known now.
   StartResult StartProgram(const Program& program);
+  // Of those that were started aside:
+  // The path of one that has not become its program yet; null: there is none.
+  const char* Waiting();
+  // This one has ended: what its start has come to. Nullopt: it was not started aside.
+  std::optional<StartResult> Ended(pid_t pid);
+  void Forget() { aside_.clear(); }
   // From now on each program of this process's own user has these too, where nothing else is to be
   // in their place.
   void PassOn(std::vector<Descriptor> descriptors) { passed_on_ = std::move(descriptors); }
 
  private:
+  struct Aside {
+    pid_t pid;
+    std::string path;
+    os::Fd report;  // its end: it has become the program, or has ended
+    StartResult result;
+  };
+  StartResult StartAside(const Program& program, std::span<const Descriptor> passed_on);
+  static void Read(Aside& one);
+
   std::vector<Descriptor> passed_on_;
+  std::vector<Aside> aside_;
   char* stack_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,11 +19,9 @@
 namespace spate::shepherd {
 
 Result<Streams> Streams::Create(const std::string& spool_folder, Outbox& outbox, Pulse pulse) {
-  auto out = OutputCollector::Create(STDOUT_FILENO, spool_folder);
-  if (!out) return std::unexpected(out.error());
-  auto err = OutputCollector::Create(STDERR_FILENO, spool_folder);
-  if (!err) return std::unexpected(err.error());
-  return Streams(std::move(*out), std::move(*err), spool_folder, outbox, pulse);
+  auto out = TRY(OutputCollector::Create(STDOUT_FILENO, spool_folder));
+  auto err = TRY(OutputCollector::Create(STDERR_FILENO, spool_folder));
+  return Streams(std::move(out), std::move(err), spool_folder, outbox, pulse);
 }
 
 Streams::Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder,
@@ -72,14 +69,14 @@ std::optional<StartFailure> Streams::OpenRanks() {
 std::optional<StartFailure> Streams::OpenFiles() {
   const char* err = view_->stderr_file;
   bool one = BothToOneFile();
-  bool shared = one || view_->around.first_rank;
+  bool shared = one || view_->around.first_rank || job_->append_output;
   int how = O_WRONLY | O_CREAT | (shared ? O_APPEND : 0);
-  if (!view_->around.shares_files) how |= O_TRUNC;
+  if (!view_->around.shares_files && !job_->append_output) how |= O_TRUNC;
   auto failure = OpenFile(view_->stdin_file, O_RDONLY, "stdin", in_file_);
   if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
   if (failure) return failure;
   // Its bytes are of another attempt.
-  if (view_->late_stderr && files_->Unlink(err) == EAGAIN) return StartFailure{EAGAIN, {}};
+  if (view_->late_stderr && files_->Unlink({err}) == EAGAIN) return StartFailure{EAGAIN, {}};
   if (one || view_->late_stderr) return std::nullopt;
   return OpenFile(err, how, "stderr", err_file_);
 }
@@ -87,7 +84,7 @@ std::optional<StartFailure> Streams::OpenFiles() {
 std::optional<StartFailure> Streams::OpenFile(const char* path, int flags, const char* what,
                                               os::Fd& fd) {
   if (*path == '\0' || fd) return std::nullopt;
-  // What is made late is made in a folder that is there.
+  // A file that is created late is created in an existing folder.
   fd = files_->Open(path, flags, what, (flags & O_CREAT) != 0 && !view_->late_stderr);
   if (fd) return std::nullopt;
   int error = errno;
@@ -133,7 +130,7 @@ void Streams::Complain(std::string_view line) {
   if (view_->late_stderr) {
     last_words_ = line;  // not now: we are the user already
   } else if (err_file_) {
-    SayTo(err_file_.get(), line);
+    files_->Write(err_file_.get(), line);
   }
 }
 
@@ -174,40 +171,33 @@ void Streams::TellRanks(AttemptEnd& end) const {
   }
 }
 
-// A pipe or terminal that nobody reads gets nothing: it must not hold us.
-void Streams::SayTo(int fd, std::string_view text) {
-  constexpr size_t kAtOnce = 4096;  // bytes that a pipe takes when it can be written at all
-  struct stat info{};
-  if (fstat(fd, &info) != 0) return;
-  if (!S_ISREG(info.st_mode)) {
-    pollfd room{fd, POLLOUT, 0};
-    if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
-    text = text.substr(0, kAtOnce);
-  }
-  (void)os::WriteAll(fd, text, "stderr");
-}
-
 // People look where the commands would have complained: there they find what those could not say.
 void Streams::SayLastWords() {
   if (last_words_.empty()) return;
   if (view_->late_stderr) {
     KeepStderr(last_words_);
   } else if (err_file_) {
-    SayTo(err_file_.get(), last_words_);
+    files_->Write(err_file_.get(), last_words_);
   } else if (out_file_ && BothToOneFile()) {
-    SayTo(out_file_.get(), last_words_);
+    files_->Write(out_file_.get(), last_words_);
   } else {
     err_.Add(last_words_);
     PassOn(2, last_words_);
   }
 }
 
-// Most attempts write nothing there, and a file for each of them would cost more than all else.
+// Most attempts write nothing there, and a file for each of them would cost more than all else. It
+// is in a folder of the node's, where the user could make a link or a pipe of that name.
 void Streams::KeepStderr(std::string_view bytes) {
+  constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
   AsUser user(*job_);
   if (!late_stderr_failed_ && !err_file_ && user.status()) {
-    err_file_.Reset(
-        open(view_->stderr_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+    err_file_.Reset(open(view_->stderr_file, kHow | O_CLOEXEC | O_NOCTTY, 0666));
+    struct stat info{};
+    if (err_file_ && (fstat(err_file_.get(), &info) != 0 || !S_ISREG(info.st_mode))) {
+      err_file_.Reset();
+      errno = EEXIST;
+    }
   }
   Status kept = user.status();
   if (kept && !err_file_) kept = Fail(ErrorKind::kIo, std::string(os::TextOfErrno(errno)));
@@ -219,9 +209,7 @@ void Streams::KeepStderr(std::string_view bytes) {
 
 void Streams::CloseFiles() {
   ranks_.Clear();
-  in_file_.Reset();
-  out_file_.Reset();
-  err_file_.Reset();
+  for (os::Fd* file : {&in_file_, &out_file_, &err_file_}) files_->Close(std::move(*file));
 }
 
 void Streams::Tell(AttemptEnd& end) const {

@@ -39,7 +39,7 @@ class Streams {
   std::optional<StartFailure> OpenRanks();
   // The files that it names; with the user's rights. Those that are open already stay.
   std::optional<StartFailure> OpenFiles();
-  // What becomes 0, 1 and 2 of the attempt's command of this number.
+  // Sets 0, 1 and 2 of the attempt's command of this number.
   void GiveTo(Program& program, size_t command) const;
   // Of a rank, unless as this process has it.
   std::optional<uint64_t> files_of_ranks() const { return ranks_.files_of_ranks(); }
@@ -58,20 +58,20 @@ class Streams {
   void Complain(std::string_view line);
   // For stderr, behind what the commands will have written.
   void AddLastWords(std::string_view text) { last_words_ += text; }
-  // What a process that goes on has written until now.
+  // Reads what a process that goes on has written until now.
   void TakeWaiting();
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
   // No process is left that has changed them on purpose.
   void ResetFlags();
-  // What a process says besides, in stdout behind what it has written.
+  // Adds a process's result to stdout, after what it has written.
   void AddResult(std::string_view bytes);
   // All processes are dead: takes the rest.
   void Drain();
   void SayLastWords();
-  void CloseInput() { in_file_.Reset(); }
+  void CloseInput() { files_->Close(std::move(in_file_)); }
   void CloseFiles();
-  // What came, and what is missing.
+  // Adds to the end what was received, and what is missing.
   void Tell(AttemptEnd& end) const;
   // A part of the output could not be kept; Tell says why.
   bool HasLostOutput() const { return !out_.trouble().empty() || !err_.trouble().empty(); }
@@ -89,7 +89,6 @@ class Streams {
   void KeepStderr(std::string_view bytes);  // late_stderr
   void PassOn(int stream, std::string_view bytes);
   bool BothToOneFile() const;
-  static void SayTo(int fd, std::string_view text);
 
   OutputCollector out_;
   OutputCollector err_;

@@ -106,8 +106,9 @@ std::string TaskFolder::Enter(const std::vector<StartView::PutView>& puts) {
   return {};
 }
 
-std::string TaskFolder::OpenGets(const std::vector<const char*>& gets) {
+std::string TaskFolder::OpenGets(const std::vector<const char*>& gets, UserFiles& files) {
   std::string missing;
+  gets_.clear();
   uint64_t bytes = 0;
   auto miss = [&](const char* name, std::string_view why) {
     if (!missing.empty()) missing += "\n";
@@ -118,8 +119,7 @@ std::string TaskFolder::OpenGets(const std::vector<const char*>& gets) {
     return missing;
   }
   for (const char* name : gets) {
-    // A pipe of the task's own making must not hold us.
-    Get get{.fd = os::Fd(open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), .name = name};
+    Get get{.fd = files.OpenWhole(name, kLimits.file_bytes), .name = name};
     struct stat info{};
     if (!get.fd || fstat(get.fd.get(), &info) != 0) {
       miss(name, errno == ENOENT ? "does not exist" : os::TextOfErrno(errno));

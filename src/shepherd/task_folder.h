@@ -15,6 +15,7 @@
 #include "shepherd/pack.h"
 #include "shepherd/protocol.h"
 #include "shepherd/pulse.h"
+#include "shepherd/user_files.h"
 
 namespace spate::shepherd {
 
@@ -39,8 +40,8 @@ class TaskFolder {
   // before, nothing is done.
   std::string Enter(const std::vector<StartView::PutView>& puts);
 
-  // The user's, in the folder. The others are opened all the same.
-  std::string OpenGets(const std::vector<const char*>& gets);
+  // The user's, in the folder, by way of `files`. The others are opened all the same.
+  std::string OpenGets(const std::vector<const char*>& gets, UserFiles& files);
   // Ours: puts what was opened into the pack.
   std::string PutInto(Pack& pack);
 

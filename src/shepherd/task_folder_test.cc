@@ -28,7 +28,9 @@ class Folder : public ::testing::Test {
 
   std::string Enter(const std::vector<StartView::PutView>& puts = {}) {
     std::string why = folder_.Make(owner_, puts);
-    return why.empty() ? folder_.Enter(puts) : why;
+    if (why.empty()) why = folder_.Enter(puts);
+    files_.Entered(folder_.path());
+    return why;
   }
   std::string Here(const std::string& name) { return dir_.Path("tasks/3.5-2/" + name); }
   // "NAME BYTES" of each file of the pack.
@@ -63,6 +65,7 @@ class Folder : public ::testing::Test {
 
   os::TempDir dir_;
   TaskFolder folder_;
+  UserFiles files_;
   Pack pack_;
   std::optional<TaskUser> owner_;
 };
@@ -145,7 +148,7 @@ TEST_F(Folder, PacksWhatIsThereAndNamesTheRest) {
   ASSERT_EQ(truncate(dir_.Write("tasks/3.5-2/large", "").c_str(),
                      static_cast<off_t>(kLimits.file_bytes) + 1),
             0);
-  EXPECT_EQ(folder_.OpenGets({"out/x", "none", "pipe", "large", "empty"}),
+  EXPECT_EQ(folder_.OpenGets({"out/x", "none", "pipe", "large", "empty"}, files_),
             "--get: 'none' does not exist\n--get: 'pipe' is no file\n--get: 'large' has 16 MB, "
             "more than the 16 MB that are brought home");
   EXPECT_EQ(PutIntoPack("spool"), "");
@@ -158,7 +161,7 @@ TEST_F(Folder, ALongPackBecomesASpoolFile) {
   std::string large(300'000, 'x');
   dir_.Write("tasks/3.5-2/large", large);
   dir_.Write("tasks/3.5-2/small", "s");
-  EXPECT_EQ(folder_.OpenGets({"small", "large"}), "");
+  EXPECT_EQ(folder_.OpenGets({"small", "large"}, files_), "");
   EXPECT_EQ(PutIntoPack("spool"), "");
   EXPECT_EQ(pack_.view().spool, dir_.Path("spool/3-4-2.files"));
   EXPECT_EQ(Packed(), (std::vector<std::string>{"small s", "large " + large}));
@@ -167,7 +170,7 @@ TEST_F(Folder, ALongPackBecomesASpoolFile) {
 TEST_F(Folder, APackThatCannotBeKeptIsNone) {
   ASSERT_EQ(Enter(), "");
   dir_.Write("tasks/3.5-2/large", std::string(300'000, 'x'));
-  EXPECT_EQ(folder_.OpenGets({"large"}), "");
+  EXPECT_EQ(folder_.OpenGets({"large"}, files_), "");
   EXPECT_NE(PutIntoPack("nowhere"), "");
   EXPECT_EQ(pack_.view().total, 0u);
 }
@@ -182,7 +185,7 @@ TEST_F(Folder, TogetherTheyMayBeTooLarge) {
               0);
     gets.push_back(name.c_str());
   }
-  EXPECT_EQ(folder_.OpenGets(gets),
+  EXPECT_EQ(folder_.OpenGets(gets, files_),
             "--get: 'e' is more than the 64 MB that are brought home of one task");
 }
 

@@ -1,8 +1,14 @@
 // An answer on its way: a Head, the key and the text; the descriptor goes with the head's bytes.
+//
+// A closer shares this process's table of descriptors (CLONE_FILES) and nothing else: close() takes
+// a descriptor out of the table first, and then waits for the file server.
 #include "shepherd/user_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,33 +26,66 @@
 
 #include "base/units.h"
 #include "os/clock.h"
+#include "os/error.h"
 #include "os/file.h"
+#include "shepherd/as_user.h"
+#include "shepherd/pack.h"
 #include "shepherd/tree_killer.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
-// So long it is believed that a place lies on a disk of this machine, and that a file server
-// answers.
-constexpr int64_t kLocalFor = 60 * kSecond;
-constexpr int64_t kServerFor = 1 * kSecond;
-constexpr size_t kMostPlaces = 256;
+// So long it is believed where a place lies.
+constexpr int64_t kBelieved = 60'000'000'000;  // nanoseconds
+constexpr size_t kMostPlaces = 1024;
+constexpr size_t kCopyPiece = 256 * 1024;
+constexpr size_t kFirstLine = 256;  // bytes of a script that the kernel looks at
 constexpr int kOpenHow = O_CLOEXEC | O_NOCTTY;
 
 struct Head {
   uint8_t call;
   uint8_t has_fd;
   uint8_t is_local;
-  uint8_t unused;
+  uint8_t is_served;
   int32_t error;
   uint32_t key;   // bytes
   uint32_t text;  // bytes
 };
 
-bool IsLocal(const std::string& path) {
+bool IsOnDisk(const std::string& path) {
   auto facts = os::FileSystemOf(path);
   return facts.has_value() && !facts->is_network;
+}
+
+// A named pipe is this machine's wherever its name is, and its bytes go nowhere when it is closed.
+bool IsServedFile(int fd) {
+  struct stat info{};
+  return fstat(fd, &info) != 0 ||
+         (S_ISREG(info.st_mode) && !IsOnDisk(fmt::format("/proc/self/fd/{}", fd)));
+}
+
+// Of a script, as its first line names it; else empty.
+std::string InterpreterOf(const std::string& program) {
+  os::Fd fd(open(program.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
+  char line[kFirstLine];
+  ssize_t got = fd ? read(fd.get(), line, sizeof line) : -1;
+  std::string_view text(line, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (!text.starts_with("#!")) return {};
+  text.remove_prefix(std::min(text.find_first_not_of(" \t", 2), text.size()));
+  return std::string(text.substr(0, text.find_first_of(" \t\n")));
+}
+
+// A pipe or terminal that nobody reads gets nothing: it must not hold us.
+void WriteNow(int fd, std::string_view text) {
+  constexpr size_t kAtOnce = 4096;  // bytes that a pipe takes when it can be written at all
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return;
+  if (!S_ISREG(info.st_mode)) {
+    pollfd room{fd, POLLOUT, 0};
+    if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
+    text = text.substr(0, kAtOnce);
+  }
+  (void)os::WriteAll(fd, text, "stderr");
 }
 
 // The null device and its like.
@@ -75,15 +114,19 @@ std::string WaitsForServer(std::string_view what) {
 
 }  // namespace
 
+UserFiles::UserFiles(std::string spool_folder) : spool_folder_(std::move(spool_folder)) {}
+
 UserFiles::~UserFiles() { Drop(); }
+
+void UserFiles::Begin() {
+  folder_.clear();
+  is_served_ = false;
+}
 
 // ------------------------------------------------------------------------------------ the calls
 
 os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool make_folders) {
-  if (auto answer = Next(Call::kOpen, path)) {
-    errno = answer->error;
-    return std::move(answer->fd);
-  }
+  if (auto answer = Next(Call::kOpen, path)) return Take(*answer);
   if (!in_opener()) {
     if (MayOpen(path, flags)) return OpenNow(path, flags, make_folders);
     errno = Refuse();
@@ -94,101 +137,270 @@ os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool ma
   if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
     Say(WaitsForFile(path, as, "no process has opened the other end of this named pipe"));
   }
-  os::Fd fd = OpenNow(path, flags, make_folders);
-  int error = fd ? 0 : errno;
-  Tell({Call::kOpen, error, path, {}, {}}, IsLocal(os::DirName(path)), fd.get());
-  errno = error;
-  return fd;
+  Answer answer{Call::kOpen, 0, path, {}, OpenNow(path, flags, make_folders)};
+  if (!answer.fd) answer.error = errno;
+  answer.is_local = IsOnDisk(os::DirName(path));
+  answer.is_served = answer.fd && IsServedFile(answer.fd.get());
+  Tell(answer);
+  errno = answer.error;
+  return std::move(answer.fd);
 }
 
+os::Fd UserFiles::OpenWhole(const char* path, uint64_t most) {
+  if (auto answer = Next(Call::kOpen, path)) return Take(*answer);
+  constexpr int kHow = O_RDONLY | O_NONBLOCK;
+  if (!in_opener()) {
+    if (MayOpen(path, kHow)) return OpenNow(path, kHow, false);
+    os::Fd below = OpenBelow(path, kHow);
+    if (!below && errno != ENOENT) errno = Refuse();
+    return below;
+  }
+  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
+  Answer answer{Call::kOpen, 0, path, {}, OpenNow(path, kHow, false)};
+  if (answer.fd && IsServedFile(answer.fd.get())) answer.fd = CopyOf(answer.fd.get(), most);
+  if (!answer.fd) answer.error = errno;
+  answer.is_local = IsOnDisk(os::DirName(path));
+  Tell(answer);
+  errno = answer.error;
+  return std::move(answer.fd);
+}
+
+// In the opener, which has the rights of the task's user; the spool folder is ours.
+os::Fd UserFiles::CopyOf(int fd, uint64_t most) const {
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return {};
+  os::Fd copy;
+  {
+    AsOurselves ours;
+    copy = OpenNameless(spool_folder_);
+  }
+  if (!copy || fchmod(copy.get(), info.st_mode & 0777) != 0) return {};
+  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  if (most > 0 && size > most) {
+    return ftruncate(copy.get(), info.st_size) == 0 ? std::move(copy) : os::Fd();
+  }
+  std::string piece(kCopyPiece, '\0');
+  for (uint64_t at = 0; at < size;) {
+    ssize_t got = pread(fd, piece.data(), std::min<uint64_t>(piece.size(), size - at),
+                        static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {};
+    if (got == 0) break;
+    for (ssize_t put = 0; put < got;) {
+      ssize_t now = write(copy.get(), piece.data() + put, static_cast<size_t>(got - put));
+      if (now < 0 && errno != EINTR) return {};
+      put += std::max<ssize_t>(now, 0);
+    }
+    at += static_cast<uint64_t>(got);
+  }
+  return copy;
+}
+
+// The answer has where it is, so that this process enters a folder on its own disks only.
 int UserFiles::Enter(const char* folder) {
   if (auto answer = Next(Call::kEnter, folder)) {
-    if (answer->error == 0 && fchdir(answer->fd.get()) != 0) answer->error = errno;
-    if (answer->error == 0) folder_ = folder;
-    return answer->error;
+    if (answer->error == 0 && answer->is_local && fchdir(answer->fd.get()) != 0) {
+      answer->error = errno;
+    }
+    if (answer->error != 0) return answer->error;
+    folder_ = folder;
+    is_served_ = !answer->is_local;
+    return 0;
   }
   if (!in_opener()) {
-    if (!Knows(folder, /*lately_will_do=*/true)) return Refuse();
+    if (!IsKnown(folder)) return Refuse();
+    bool is_local = IsLocal(folder);
+    if (is_local && chdir(folder) != 0) return errno;
     folder_ = folder;
-    return chdir(folder) == 0 ? 0 : errno;
+    is_served_ = !is_local;
+    return 0;
   }
+  is_served_ = false;
   Say(WaitsForServer(fmt::format("the folder '{}'", EscapeForScreen(folder))));
-  int error = chdir(folder) == 0 ? 0 : errno;
-  os::Fd here(error == 0 ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
-  if (error == 0 && !here) error = errno;
-  Tell({Call::kEnter, error, folder, {}, {}}, error == 0 && IsLocal("."), here.get());
+  Answer answer{Call::kEnter, chdir(folder) == 0 ? 0 : errno, folder, {}, {}};
+  if (answer.error == 0) {
+    answer.fd.Reset(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!answer.fd) answer.error = errno;
+    answer.is_local = IsOnDisk(".");
+  }
+  Tell(answer);
   folder_ = folder;
-  return error;
+  return answer.error;
 }
 
-int UserFiles::Unlink(const char* path) {
-  if (auto answer = Next(Call::kUnlink, path)) return answer->error;
-  if (!in_opener() && !Knows(FolderKey(os::DirName(path)), false)) return Refuse();
-  if (in_opener()) Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
-  int error = unlink(path) == 0 ? 0 : errno;
-  if (in_opener()) {
-    Tell({Call::kUnlink, error, path, {}, {}}, IsLocal(os::DirName(path)), -1);
+// All or none here: what is removed may not be opened once more by an opener.
+int UserFiles::Unlink(const std::vector<std::string>& paths) {
+  const std::string key = fmt::format("{}", fmt::join(paths, "\n"));
+  if (auto answer = Next(Call::kUnlink, key)) return answer->error;
+  auto may_block = [this](const std::string& path) {
+    std::string folder = os::DirName(path);
+    return !IsLocal(FolderKey(folder)) && !OpenBelow(folder.c_str(), O_PATH | O_DIRECTORY);
+  };
+  if (!in_opener() && std::ranges::any_of(paths, may_block)) return Refuse();
+  Answer answer{Call::kUnlink, 0, key, {}, {}};
+  for (const std::string& path : paths) {
+    if (in_opener()) Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
+    if (unlink(path.c_str()) != 0) answer.error = errno;
   }
-  return error;
+  if (in_opener()) Tell(answer);
+  return answer.error;
 }
 
 std::optional<std::string> UserFiles::Ask(std::string_view key, std::string_view what,
                                           const Question& ask) {
   if (auto answer = Next(Call::kAsk, key)) return std::move(answer->text);
   if (!in_opener()) {
-    if (Knows(std::string(key), /*lately_will_do=*/true)) return ask(nullptr);
+    if (IsLocal(std::string(key))) return ask(nullptr);
     Refuse();
     return std::nullopt;
   }
   Say(WaitsForServer(what));
-  bool is_local = true;
-  std::string text = ask(&is_local);
-  Tell({Call::kAsk, 0, std::string(key), text, {}}, is_local, -1);
-  return text;
+  Answer answer{Call::kAsk, 0, std::string(key), {}, {}, true};
+  answer.text = ask(&answer.is_local);
+  Tell(answer);
+  return std::move(answer.text);
 }
 
-int UserFiles::Touch(const std::string& program) {
-  return TouchUnless(!in_opener() && MayOpen(program.c_str(), O_RDONLY), program);
+// A program below a served folder is served, too, or may be.
+int UserFiles::TouchProgram(const std::string& program) {
+  if (Next(Call::kProgram, program)) return 0;
+  if (!in_opener()) {
+    const std::string key = ProgramKey(program);
+    return key.empty() || IsKnown(key) || !IsServedProgram(program) ? 0 : Refuse();
+  }
+  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(program))));
+  Answer answer{Call::kProgram, 0, program, InterpreterOf(program), {}, IsOnDisk(program)};
+  if (!answer.text.empty()) {
+    Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(answer.text))));
+    os::Fd interpreter(open(answer.text.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
+    answer.is_local = answer.is_local && IsOnDisk(answer.text);
+  }
+  Tell(answer);
+  return 0;
+}
+
+bool UserFiles::IsServedProgram(const std::string& program) {
+  const std::string key = ProgramKey(program);
+  if (key.empty()) return true;
+  if (IsKnown(key)) return !IsLocal(key);
+  if (!MayOpen(program.c_str(), O_RDONLY)) return true;
+  std::string interpreter = InterpreterOf(program);
+  if (!interpreter.empty() && !IsLocal(ProgramKey(interpreter))) return true;
+  Learn(key, /*is_local=*/true);
+  return false;
 }
 
 // A folder that is known may have others mounted in it: even lstat would ask those.
-int UserFiles::TouchFolder(const std::string& folder) { return TouchUnless(false, folder); }
-
-int UserFiles::TouchUnless(bool is_known, const std::string& path) {
-  if (Next(Call::kTouch, path)) return 0;
-  if (!in_opener()) {
-    return is_known || Knows(FolderKey(path), /*lately_will_do=*/true) ? 0 : Refuse();
-  }
-  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
-  os::Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
-  char first = 0;
-  if (fd) (void)!read(fd.get(), &first, 1);
-  Tell({Call::kTouch, 0, path, {}, {}}, IsLocal(path), -1);
+int UserFiles::TouchFolder(const std::string& folder) {
+  if (Next(Call::kFolder, folder)) return 0;
+  if (!in_opener()) return IsKnown(FolderKey(folder)) ? 0 : Refuse();
+  Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(folder))));
+  os::Fd fd(open(folder.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
+  Tell({Call::kFolder, 0, folder, {}, {}, IsOnDisk(folder)});
   return 0;
 }
 
 void UserFiles::Entered(const std::string& folder) {
   folder_ = folder;
+  is_served_ = false;
   Learn(folder, /*is_local=*/true);
 }
 
 bool UserFiles::Answers(const char* path) const {
   if (in_opener()) return false;
   struct stat info{};
-  return Knows(FolderKey(os::DirName(path)), false) &&
+  return IsLocal(FolderKey(os::DirName(path))) &&
          (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode));
 }
 
 bool UserFiles::MayOpen(const char* path, int flags) const {
-  if (!Knows(FolderKey(os::DirName(path)), false)) return false;
+  if (!IsLocal(FolderKey(os::DirName(path)))) return false;
   struct stat info{};
   if (lstat(path, &info) != 0) return errno == ENOENT || (flags & O_CREAT) == 0;
   return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || IsPlainDevice(info);
 }
 
+// Below the folder that this process is in, without a link or a mounted folder on the way; so it is
+// on the same disk. EAGAIN or another errno: that cannot be told.
+os::Fd UserFiles::OpenBelow(const char* path, int flags) const {
+  if (*path == '/' || is_served_ || !IsLocal(folder_)) {
+    errno = EAGAIN;
+    return {};
+  }
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | kOpenHow);
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return os::Fd(static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how)));
+}
+
 int UserFiles::Refuse() {
   needs_opener_ = true;
   return EAGAIN;
+}
+
+// -------------------------------------------------------------------------------------- closing
+
+void UserFiles::Write(int fd, std::string_view text) {
+  auto served = std::ranges::find(served_, fd, &Served::fd);
+  if (served == served_.end()) return WriteNow(fd, text);
+  served->last_words += text;
+}
+
+void UserFiles::Close(os::Fd fd) {
+  auto served = std::ranges::find(served_, fd.get(), &Served::fd);
+  if (!fd || served == served_.end()) return;
+  (void)fd.Release();
+  closing_.push_back(std::move(*served));
+  served_.erase(served);
+}
+
+os::Fd UserFiles::Raise(os::Fd fd, int lowest) {
+  os::Fd raised(fcntl(fd.get(), F_DUPFD_CLOEXEC, lowest));
+  int error = errno;
+  auto served = std::ranges::find(served_, fd.get(), &Served::fd);
+  if (raised && served != served_.end()) {
+    served_.push_back({raised.get(), std::exchange(served->path, {}), {}});
+  }
+  Close(std::move(fd));
+  errno = error;
+  return raised;
+}
+
+// It shares our descriptors: what it closes is closed here, too, at once, and it alone waits for
+// the server.
+int UserFiles::StartClosing() {
+  std::vector<std::string> names;
+  for (const Served& one : closing_) {
+    if (!one.path.empty()) names.push_back(fmt::format("'{}'", EscapeForScreen(one.path)));
+  }
+  pid_t parent = getpid();
+  long child = syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (child < 0) return errno;
+  if (child == 0) BeCloser(parent);
+  pid_ = static_cast<pid_t>(child);
+  is_closer_ = true;
+  closing_.clear();
+  waits_for_ = WaitsForServer(fmt::format("{} to be closed", fmt::join(names, ", ")));
+  return 0;
+}
+
+void UserFiles::BeCloser(pid_t parent) {
+  prctl(PR_SET_NAME, "spate-closer", 0, 0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (getppid() != parent) _exit(1);
+  for (const Served& one : closing_) {
+    if (!one.last_words.empty()) WriteNow(one.fd, one.last_words);
+  }
+  for (const Served& one : closing_) close(one.fd);
+  _exit(0);
+}
+
+bool UserFiles::CloseAll(int64_t patience) {
+  if (!HasToClose()) return true;
+  if (StartClosing() != 0) return false;
+  bool closed = AwaitEnd(patience);
+  Drop();
+  return closed;
 }
 
 // ---------------------------------------------------------------------------------- the answers
@@ -197,7 +409,7 @@ int UserFiles::Refuse() {
 std::optional<UserFiles::Answer> UserFiles::Next(Call call, std::string_view key) {
   if (in_opener() || is_busy() || answers_.empty()) return std::nullopt;
   if (answers_.front().call != call || answers_.front().key != key) {
-    answers_.clear();
+    ForgetAnswers();
     return std::nullopt;
   }
   Answer answer = std::move(answers_.front());
@@ -205,28 +417,78 @@ std::optional<UserFiles::Answer> UserFiles::Next(Call call, std::string_view key
   return answer;
 }
 
+os::Fd UserFiles::Take(Answer& answer) {
+  if (answer.is_served && answer.fd) served_.push_back({answer.fd.get(), answer.key, {}});
+  errno = answer.error;
+  return std::move(answer.fd);
+}
+
 void UserFiles::Forget() {
-  answers_.clear();
+  ForgetAnswers();
   needs_opener_ = false;
 }
 
+void UserFiles::ForgetAnswers() {
+  for (Answer& answer : answers_) Close(Take(answer));
+  answers_.clear();
+}
+
+// Of a served folder it is not known what lies where in it.
 std::string UserFiles::FolderKey(std::string_view folder) const {
   if (folder.starts_with('/')) return std::string(folder);
-  if (folder_.empty()) return {};
+  if (folder_.empty() || is_served_) return {};
   return folder == "." ? folder_ : os::JoinPath(folder_, folder);
 }
 
-bool UserFiles::Knows(const std::string& key, bool lately_will_do) const {
+std::string UserFiles::ProgramKey(const std::string& program) const {
+  std::string path = FolderKey(program);
+  return path.empty() ? path : "#!" + path;
+}
+
+bool UserFiles::IsKnown(const std::string& key) const {
   if (key.empty()) return false;
   auto place = places_.find(key);
-  return place != places_.end() && (place->second.is_local || lately_will_do) &&
-         os::MonotonicNanos() < place->second.until;
+  return place != places_.end() && os::MonotonicNanos() < place->second.until;
+}
+
+bool UserFiles::IsLocal(const std::string& key) const {
+  return IsKnown(key) && places_.find(key)->second.is_local;
 }
 
 void UserFiles::Learn(const std::string& key, bool is_local) {
   if (key.empty()) return;
   if (places_.size() >= kMostPlaces) places_.clear();
-  places_[key] = {is_local, os::MonotonicNanos() + (is_local ? kLocalFor : kServerFor)};
+  places_[key] = {is_local, os::MonotonicNanos() + kBelieved};
+}
+
+void UserFiles::Learn(const Answer& answer) {
+  switch (answer.call) {
+    case Call::kOpen:
+      if (answer.is_local) Learn(FolderKey(os::DirName(answer.key)), true);
+      return;
+    case Call::kEnter:
+      if (answer.error == 0) {
+        folder_ = answer.key;
+        is_served_ = !answer.is_local;
+        Learn(answer.key, answer.is_local);
+      }
+      return;
+    case Call::kAsk:
+      Learn(answer.key, answer.is_local);
+      return;
+    case Call::kProgram:
+      Learn(ProgramKey(answer.key), answer.is_local);
+      if (answer.is_local && !answer.text.empty()) Learn(ProgramKey(answer.text), true);
+      return;
+    case Call::kFolder:
+      Learn(FolderKey(answer.key), answer.is_local);
+      return;
+    case Call::kBegin:
+    case Call::kUnlink:
+    case Call::kTrouble:
+    case Call::kEnd:
+      return;
+  }
 }
 
 // ----------------------------------------------------------------------------------- the opener
@@ -260,21 +522,30 @@ void UserFiles::BeOpener(const std::function<void()>& calls, int socket, pid_t p
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent) _exit(1);
   calls();
-  Tell({Call::kEnd, 0, {}, {}, {}}, false, -1);
+  Tell({Call::kEnd, 0, {}, {}, {}});
   _exit(0);
 }
 
 // A change of user has undone the wish to die with the parent.
-void UserFiles::Say(const std::string& waits_for) const {
+void UserFiles::Say(const std::string& waits_for) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  Tell({Call::kBegin, 0, {}, waits_for, {}}, false, -1);
+  Tell({Call::kBegin, 0, {}, waits_for, {}});
+  if (!std::exchange(is_served_, false) || chdir(folder_.c_str()) == 0) return;
+  Tell({Call::kTrouble,
+        0,
+        {},
+        fmt::format("cannot enter the task's folder '{}': {}", EscapeForScreen(folder_),
+                    os::TextOfErrno(errno)),
+        {}});
+  _exit(0);
 }
 
-void UserFiles::Tell(const Answer& answer, bool is_local, int fd) const {
+void UserFiles::Tell(const Answer& answer) const {
+  int fd = answer.fd.get();
   Head head{static_cast<uint8_t>(answer.call),
             fd >= 0,
-            is_local,
-            0,
+            answer.is_local,
+            answer.is_served,
             answer.error,
             static_cast<uint32_t>(answer.key.size()),
             static_cast<uint32_t>(answer.text.size())};
@@ -358,6 +629,8 @@ bool UserFiles::TakeAnswer() {
                 bytes_.substr(sizeof head + head.key, head.text),
                 {}};
   bytes_.erase(0, size);
+  answer.is_local = head.is_local != 0;
+  answer.is_served = head.is_served != 0;
   if (head.has_fd != 0 && !fds_.empty()) {
     answer.fd = std::move(fds_.front());
     fds_.pop_front();
@@ -367,26 +640,25 @@ bool UserFiles::TakeAnswer() {
     case Call::kBegin:
       waits_for_ = std::move(answer.text);
       return true;
+    case Call::kTrouble:
+      Drop();
+      Reap();
+      trouble_ = std::move(answer.text);
+      return false;
     case Call::kEnd:
       waits_for_.clear();
       socket_.Reset();
       Reap();
       return false;
     case Call::kOpen:
-    case Call::kUnlink:
-      if (head.is_local != 0) Learn(FolderKey(os::DirName(answer.key)), true);
-      break;
     case Call::kEnter:
-      folder_ = answer.key;
-      if (answer.error == 0) Learn(answer.key, head.is_local != 0);
-      break;
+    case Call::kUnlink:
     case Call::kAsk:
-      Learn(answer.key, head.is_local != 0);
-      break;
-    case Call::kTouch:
-      Learn(FolderKey(answer.key), head.is_local != 0);
+    case Call::kProgram:
+    case Call::kFolder:
+      Learn(answer);
+      answers_.push_back(std::move(answer));
   }
-  answers_.push_back(std::move(answer));
   return true;
 }
 
@@ -403,24 +675,33 @@ std::string UserFiles::TakeTrouble() { return std::exchange(trouble_, {}); }
 bool UserFiles::Ended(pid_t pid) {
   if (pid_ == 0 || pid != pid_) return false;
   pid_ = 0;
+  is_closer_ = false;
   return true;
 }
 
+// A descriptor that has come without its answer may be of a served file.
 void UserFiles::Drop() {
   if (pid_ > 0) kill(pid_, SIGKILL);
   socket_.Reset();
   waits_for_.clear();
   bytes_.clear();
+  for (os::Fd& fd : fds_) {
+    if (fd) closing_.push_back({fd.Release(), {}, {}});
+  }
   fds_.clear();
   Forget();
 }
 
 bool UserFiles::End(int64_t patience) {
   Drop();
+  return AwaitEnd(patience);
+}
+
+bool UserFiles::AwaitEnd(int64_t patience) {
   int64_t until = os::MonotonicNanos() + patience;
   while (pid_ > 0) {
     pid_t got = waitpid(pid_, nullptr, WNOHANG);
-    if (got == pid_ || (got < 0 && errno == ECHILD)) pid_ = 0;
+    if (got == pid_ || (got < 0 && errno == ECHILD)) (void)Ended(pid_);
     if (pid_ == 0) break;
     if (os::MonotonicNanos() >= until) return false;
     TreeKiller::AwaitChild(1'000'000);

@@ -13,11 +13,14 @@
 // The code must make the same calls in 2 and 3. Calls that follow the last answer are as in 1.
 //
 // "Known to answer" is a regular file in a folder on a disk of this machine. What lies on which
-// file system is what an opener has seen, and is believed for a while. A folder or program on a
-// file server that answered within the last second is used at once, too: then the parent of this
-// process ends it should it hang (node/process_executor.h).
+// file system is what an opener has seen, and is believed for a while. Everything else is *served*:
+// it may be on a file server, and this process makes no call on it. It does not enter a served
+// folder (openers and programs do), and does not execute a served program (Program::folder, aside).
 //
-// The opener is a child of this process, so it is killed with the attempt's other processes.
+// A file server is asked once more when a file is closed, as what was written is sent then. So
+// served files are closed by another child, the closer.
+//
+// Both are children of this process, so they are killed with the attempt's other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -29,6 +32,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "os/fd.h"
 
@@ -36,7 +40,8 @@ namespace spate::shepherd {
 
 class UserFiles {
  public:
-  UserFiles() = default;
+  // `spool_folder` is ours, for the copies of OpenWhole.
+  explicit UserFiles(std::string spool_folder = {});
   ~UserFiles();
   UserFiles(const UserFiles&) = delete;
   UserFiles& operator=(const UserFiles&) = delete;
@@ -46,24 +51,49 @@ class UserFiles {
   // As open(2), close-on-exec and without becoming a terminal's process. `as` says what the file
   // is for ("stdin"). With `make_folders` a file that is created gets the folders it needs.
   os::Fd Open(const char* path, int flags, std::string_view as, bool make_folders = false);
-  // As chdir(2), and as unlink(2): 0, or an errno.
+  // For reading a whole file; does not wait for a pipe's other end. Of a served file it is a copy
+  // with the same rights and size, which has no content when that is over `most` bytes (0: never).
+  os::Fd OpenWhole(const char* path, uint64_t most);
+  // As chdir(2), but a served folder is entered by openers only. 0, or an errno.
   int Enter(const char* folder);
-  int Unlink(const char* path);
-  // What `ask` returns. It says whether all that it looked at lies on disks of this machine, unless
+  // As unlink(2), one after the other; the last errno, or 0.
+  int Unlink(const std::vector<std::string>& paths);
+  // Returns the answer of `ask`, which reports whether all of it is on this machine's disks, unless
   // `is_local` is null; then it is called at once for this `key` for a while, unless that is empty.
   // `what` is what it may wait for. Nullopt stands for EAGAIN.
   using Question = std::function<std::string(bool* is_local)>;
   std::optional<std::string> Ask(std::string_view key, std::string_view what, const Question& ask);
-  // Looks at a program or a folder, so that its file server has answered before it is used. 0, or
-  // EAGAIN; whether it can be used is for others to say.
-  int Touch(const std::string& program);
+  // Looks where a program (with its interpreter) or a folder is. 0, or EAGAIN; whether it can be
+  // used is for others to say.
+  int TouchProgram(const std::string& program);
   int TouchFolder(const std::string& folder);
+  // Whether executing this program may block.
+  bool IsServedProgram(const std::string& program);
+  // The attempt's folder, when this process has not entered it; else null.
+  const char* served_folder() const { return is_served_ ? folder_.c_str() : nullptr; }
   // Whether stat(2), or open(2) without waiting for a pipe's other end, is known to answer here.
   bool Answers(const char* path) const;
   // This process has entered a folder of the node's, which is on a disk of this machine.
   void Entered(const std::string& folder);
   // Of a fresh attempt: it is in no folder of the user's yet.
-  void Begin() { folder_.clear(); }
+  void Begin();
+
+  // ---- Closing what Open has returned
+
+  // Appends it, but not to a pipe or terminal that takes nothing now. To a served file: before it
+  // is closed.
+  void Write(int fd, std::string_view text);
+  // At once, or, a served file, by the next closer.
+  void Close(os::Fd fd);
+  // The same file by a number that is not below `lowest`. Not valid: errno says why.
+  os::Fd Raise(os::Fd fd, int lowest);
+  bool HasToClose() const { return !closing_.empty(); }
+  // Forks a closer for these. 0, or an errno: it is a shortage. Ended() says when it is through;
+  // one that was killed leaves files open.
+  int StartClosing();
+  bool is_closing() const { return is_closer_; }
+  // Closes all, within `patience` nanoseconds. False: some are open.
+  bool CloseAll(int64_t patience);
 
   // ---- The opener
 
@@ -78,26 +108,46 @@ class UserFiles {
   bool Read();
   // Why it is not through although it has ended, once; else an empty text.
   std::string TakeTrouble();
-  // What it waits for: "still waiting to open 'f' as stdin: ...". Empty: nothing is known.
+  // The reason of its wait: "still waiting to open 'f' as stdin: ...". Empty: unknown. Also of
+  // a closer.
   const std::string& waits_for() const { return waits_for_; }
   pid_t pid() const { return pid_; }  // 0: there is none, or it was reaped
-  // This child of ours was the opener; it has been reaped.
+  // This child of ours was the opener or closer; it has been reaped.
   bool Ended(pid_t pid);
-  // Kills the opener, which somebody reaps later, and forgets its answers.
+  // Kills the opener or closer, which somebody reaps later, and forgets answers.
   void Drop();
   // The same, and waits up to `patience` nanoseconds until it is dead. False: it is not.
   bool End(int64_t patience);
+  // Whether there is none, or it is dead within `patience`.
+  bool AwaitEnd(int64_t patience);
   // The calls are through: forgets answers that nobody asked for.
   void Forget();
 
  private:
-  enum class Call : uint8_t { kBegin = 0, kOpen, kEnter, kUnlink, kAsk, kTouch, kEnd };
+  enum class Call : uint8_t {
+    kBegin = 0,
+    kOpen,
+    kEnter,
+    kUnlink,
+    kAsk,
+    kProgram,
+    kFolder,
+    kTrouble,
+    kEnd
+  };
   struct Answer {
     Call call;
     int error = 0;
     std::string key;   // path or question
-    std::string text;  // of kAsk; of kBegin what it waits for
+    std::string text;  // of kAsk; of kBegin what it waits for; of kProgram its interpreter
     os::Fd fd;
+    bool is_local = false;   // the folder of a file, else what `key` names
+    bool is_served = false;  // the file of `fd`
+  };
+  struct Served {
+    int fd;
+    std::string path;
+    std::string last_words;
   };
   struct Place {
     bool is_local = false;
@@ -106,27 +156,40 @@ class UserFiles {
 
   bool in_opener() const { return home_ >= 0; }
   std::optional<Answer> Next(Call call, std::string_view key);
-  void Say(const std::string& waits_for) const;
-  void Tell(const Answer& answer, bool is_local, int fd) const;
+  void ForgetAnswers();
+  // In the opener: what it is about to wait for; then it is in the attempt's folder.
+  void Say(const std::string& waits_for);
+  void Tell(const Answer& answer) const;
   [[noreturn]] void BeOpener(const std::function<void()>& calls, int socket, pid_t parent);
+  [[noreturn]] void BeCloser(pid_t parent);
   bool ReadSome();
   bool TakeAnswer();
-  void Reap();
+  void Learn(const Answer& answer);
   void Learn(const std::string& key, bool is_local);
-  bool Knows(const std::string& key, bool lately_will_do) const;
+  void Reap();
+  bool IsKnown(const std::string& key) const;
+  bool IsLocal(const std::string& key) const;
   std::string FolderKey(std::string_view folder) const;
+  std::string ProgramKey(const std::string& program) const;
   bool MayOpen(const char* path, int flags) const;
+  os::Fd OpenBelow(const char* path, int flags) const;
+  os::Fd CopyOf(int fd, uint64_t most) const;
   int Refuse();
-  int TouchUnless(bool is_known, const std::string& path);
+  os::Fd Take(Answer& answer);
 
-  std::string folder_;  // that this process is in, as far as it is known
+  const std::string spool_folder_;
+  std::string folder_;      // of the attempt, as far as it is known
+  bool is_served_ = false;  // this process has not entered it
   std::unordered_map<std::string, Place> places_;
+  std::vector<Served> served_;   // files that are open
+  std::vector<Served> closing_;  // and those that wait to be closed
   bool needs_opener_ = false;
   std::deque<Answer> answers_;
   std::string trouble_;
   std::string waits_for_;
 
-  pid_t pid_ = 0;  // the opener's, until it is reaped
+  pid_t pid_ = 0;  // the opener's or closer's, until it is reaped
+  bool is_closer_ = false;
   os::Fd socket_;
   std::string bytes_;  // came from it
   std::deque<os::Fd> fds_;

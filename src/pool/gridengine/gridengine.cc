@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
-constexpr std::string_view kStays = "the submit must end at once, with an id";
-constexpr std::string_view kScript = "the pool makes the script";
+constexpr std::string_view kStays = "the submit command must return at once, with an id";
+constexpr std::string_view kScript = "the pool generates the script";
 constexpr RefusedOption kRefused[] = {
     {"-N", kTaken, false},    {"-o", kTaken, false},
     {"-e", kTaken, false},    {"-j", kTaken, false},
@@ -50,7 +50,7 @@ constexpr std::string_view kUnavailable[] = {
 };
 constexpr std::string_view kPerhaps[] = {"failed receiving gdi request", "got read error"};
 
-// What stands between <NAME> and </NAME>. Entities stay: what we look for has none.
+// The text between <NAME> and </NAME>. Entities stay: the texts that we look for have none.
 std::string Element(std::string_view xml, std::string_view name) {
   std::string open = "<" + std::string(name) + ">", close = "</" + std::string(name) + ">";
   size_t begin = xml.find(open);
@@ -85,24 +85,25 @@ class GridEngine : public PoolDriver {
   explicit GridEngine(Tools tools) : tools_(std::move(tools)) {}
 
   Result<Call> Submit(const PilotSpec& spec) const override {
-    if (auto fine = CheckSpec(spec); !fine) return std::unexpected(fine.error());
+    TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) {
       return Within("gridengine", fine.error());
     }
     auto invalid = [](std::string text) { return Fail(ErrorKind::kInvalid, std::move(text)); };
     if (!spec.shared_files) {
       return invalid(
-          "gridengine brings no files to its nodes: the pool's folder must be shared with them");
+          "gridengine copies no files to its nodes; the pool's folder must be shared with them");
     }
     // Sites name their parallel environments as they like, and count in slots.
     if (spec.nodes > 1 && std::ranges::find(spec.options, "-pe") == spec.options.end()) {
       return invalid(
-          "gridengine gives several hosts by a parallel environment of the site: add -pe NAME "
-          "SLOTS to its options (qconf -spl lists them); one node starts on each host");
+          "gridengine allocates several hosts only through a parallel environment of the site; add "
+          "-pe NAME SLOTS to its options (qconf -spl lists them); one node starts on each host");
     }
     if (!PathIsPlain(spec.output_file)) {
-      return invalid("qsub takes no such output file (, : $ and quotes are its own): " +
-                     EscapeForScreen(spec.output_file));
+      return invalid(
+          "qsub does not accept this output file (, : $ and quotes have special meanings): " +
+          EscapeForScreen(spec.output_file));
     }
     Call call;
     call.argv = {qsub(), "-terse", "-N",      spec.tag, "-o", spec.output_file, "-j",

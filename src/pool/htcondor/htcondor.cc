@@ -20,7 +20,7 @@ constexpr std::string_view kKept = "900";  // seconds
 
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
-constexpr std::string_view kStays = "the submit must end at once, with an id";
+constexpr std::string_view kStays = "the submit command must return at once, with an id";
 // condor_submit takes options that are cut short, down to `least` letters.
 struct RefusedWord {
   std::string_view name;
@@ -180,7 +180,7 @@ Result<Options> SortOptions(const std::vector<std::string>& given) {
 
 Status CheckPaths(const PilotSpec& spec) {
   auto invalid = [](std::string text) { return Fail(ErrorKind::kInvalid, std::move(text)); };
-  if (spec.script_file.empty()) return invalid("htcondor wants the script as a file");
+  if (spec.script_file.empty()) return invalid("htcondor needs the script as a file");
   std::vector<std::string> paths = spec.files;
   paths.push_back(spec.script_file);
   paths.push_back(spec.output_file);
@@ -188,14 +188,14 @@ Status CheckPaths(const PilotSpec& spec) {
   for (const std::string& path : paths) {
     // A backslash at the end joins lines; commas and quotes are of lists.
     if (path.find_first_of("\r\n,\"\\") != std::string::npos || !path.starts_with('/')) {
-      return invalid("htcondor takes no such path: " + EscapeForScreen(path));
+      return invalid("htcondor does not accept this path: " + EscapeForScreen(path));
     }
   }
   for (const std::string& path : spec.files) names.push_back(path.substr(path.rfind('/') + 1));
   std::ranges::sort(names);
   if (std::ranges::adjacent_find(names) != names.end()) {
     return invalid(
-        "two files of a pilot have the same name, and htcondor brings both to one folder");
+        "two files of a pilot have the same name, but htcondor copies both to one folder");
   }
   return {};
 }
@@ -205,20 +205,20 @@ class HtCondor : public PoolDriver {
   explicit HtCondor(Tools tools) : tools_(std::move(tools)) {}
 
   Result<Call> Submit(const PilotSpec& spec) const override {
-    if (auto fine = CheckSpec(spec); !fine) return std::unexpected(fine.error());
-    if (auto fine = CheckPaths(spec); !fine) return std::unexpected(fine.error());
+    TRY(CheckSpec(spec));
+    TRY(CheckPaths(spec));
     if (spec.nodes > 1) {
-      return Fail(ErrorKind::kInvalid,
-                  "htcondor gives one host at a time: add more pilots instead of more nodes each");
+      return Fail(
+          ErrorKind::kInvalid,
+          "htcondor allocates one host at a time; add more pilots instead of more nodes per pilot");
     }
-    auto options = SortOptions(spec.options);
-    if (!options) return std::unexpected(options.error());
+    auto options = TRY(SortOptions(spec.options));
     Call call;
     call.argv = {submit(), "-terse"};
     Append(call.argv, tools_.everywhere);
-    Append(call.argv, options->words);
+    Append(call.argv, options.words);
     call.argv.push_back("-");
-    call.input = Description(spec, options->lines);
+    call.input = Description(spec, options.lines);
     call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, ""})};
     return call;
   }

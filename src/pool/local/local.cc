@@ -20,7 +20,7 @@ class Local : public PoolDriver {
   Result<Call> Submit(const PilotSpec& spec) const override {
     PilotSpec here = spec;
     here.shared_files = true;  // with this machine
-    if (auto fine = CheckProcessSpec("local", here); !fine) return std::unexpected(fine.error());
+    TRY(CheckProcessSpec("local", here));
     return ShellCall(StartScript("local", here));
   }
   Submitted ReadSubmit(const Outcome& outcome) const override {

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
-constexpr std::string_view kStays = "the submit must end at once, with an id";
-constexpr std::string_view kScript = "the pool makes the script";
+constexpr std::string_view kStays = "the submit command must return at once, with an id";
+constexpr std::string_view kScript = "the pool generates the script";
 constexpr RefusedOption kRefused[] = {
     {"-N", kTaken},        {"-o", kTaken},         {"-e", kTaken},  {"-j", kTaken},
     {"-k", kTaken},        {"-J", kOneJob},        {"-I", kStays},  {"-X", kStays},
@@ -154,7 +154,7 @@ class Pbs : public PoolDriver {
   explicit Pbs(Tools tools) : tools_(std::move(tools)) {}
 
   Result<Call> Submit(const PilotSpec& spec) const override {
-    if (auto fine = CheckSpec(spec); !fine) return std::unexpected(fine.error());
+    TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) return Within("pbs", fine.error());
     auto invalid = [](std::string text) { return Fail(ErrorKind::kInvalid, std::move(text)); };
     if (std::ranges::any_of(spec.options,
@@ -163,11 +163,10 @@ class Pbs : public PoolDriver {
     }
     if (!spec.shared_files) {
       return invalid(
-          "pbs has no transfer that a pool may use: the pool's folder must be shared "
-          "with its nodes");
+          "pbs cannot copy files for a pool; the pool's folder must be shared with its nodes");
     }
     if (spec.output_file.find_first_of(":,") != std::string::npos) {
-      return invalid("qsub takes no such output file (: and , are its own): " +
+      return invalid("qsub does not accept this output file (: and , have special meanings): " +
                      EscapeForScreen(spec.output_file));
     }
     // "nodes" is the old way to say it; the server takes one of both.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
-constexpr std::string_view kStays = "the submit must end at once, with an id";
-constexpr std::string_view kScript = "the pool makes the script";
+constexpr std::string_view kStays = "the submit command must return at once, with an id";
+constexpr std::string_view kScript = "the pool generates the script";
 constexpr RefusedOption kRefused[] = {
     {"-J", kTaken},      {"--job-name", kTaken}, {"-o", kTaken},          {"--output", kTaken},
     {"-e", kTaken},      {"--error", kTaken},    {"-a", kOneJob},         {"--array", kOneJob},
@@ -28,7 +28,7 @@ constexpr RefusedOption kRefused[] = {
     {"--wrap", kScript}, {"--", kScript, false}, {":", kOneJob, false},
 };
 
-// What sbatch says. Where it waits by itself and tries again, the timeout ends it.
+// Messages of sbatch. If it waits by itself and tries again, the timeout ends it.
 constexpr std::string_view kLimits[] = {
     "Slurm temporarily unable to accept job",
     "Resource temporarily unavailable",
@@ -123,13 +123,13 @@ class Slurm : public PoolDriver {
   explicit Slurm(Tools tools) : tools_(std::move(tools)) {}
 
   Result<Call> Submit(const PilotSpec& spec) const override {
-    if (auto fine = CheckSpec(spec); !fine) return std::unexpected(fine.error());
+    TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) {
       return Within("slurm", fine.error());
     }
     if (!spec.shared_files) {
       return Fail(ErrorKind::kInvalid,
-                  "slurm brings no files to its nodes: the pool's folder must be shared with them");
+                  "slurm copies no files to its nodes; the pool's folder must be shared with them");
     }
     Call call;
     call.argv = {sbatch(), "--parsable", "--job-name=" + spec.tag,

@@ -115,8 +115,8 @@ class Ssh : public PoolDriver {
   explicit Ssh(Tools tools) : tools_(std::move(tools)) {}
 
   Result<Call> Submit(const PilotSpec& spec) const override {
-    if (auto fine = CheckHost(); !fine) return std::unexpected(fine.error());
-    if (auto fine = CheckProcessSpec("ssh", spec); !fine) return std::unexpected(fine.error());
+    TRY(CheckHost());
+    TRY(CheckProcessSpec("ssh", spec));
     std::string script = StartScript("ssh", spec);
     BroughtFiles files = FilesToBring(spec);
     if (files.program.empty() && files.others.empty()) return HostCall(std::move(script));

@@ -252,7 +252,7 @@ TEST_P(SshHostTest, ALostAnswerIsFoundByItsTag) {
   EXPECT_EQ(pilot.state, PilotState::kRunning);
   ASSERT_TRUE(AwaitOutput("p-1", "some words"));
   EXPECT_EQ(host_.Started(), pilot.id + "\n");
-  // Whoever asks again gets the same one.
+  // A second start with the same tag returns the same pilot.
   id = Start(spec_);
   ASSERT_TRUE(id);
   EXPECT_EQ(*id, pilot.id);

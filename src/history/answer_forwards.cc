@@ -26,15 +26,14 @@ class ForwardTeller {
         .what = ForwardWhat::kEnd, .text = {}, .position = asked.after, .created = created};
     if (asked.created != created) last.position = 0;
     for (bool more = true; more && status_;) {
-      auto news = tail_.Read(last.position, kForwardEnds);
-      if (!news) return std::unexpected(std::move(news.error()));
-      for (const store::Tail::End& end : news->ends) {
+      auto news = TRY(tail_.Read(last.position, kForwardEnds));
+      for (const store::Tail::End& end : news.ends) {
         const AttemptEnd& attempt = end.attempt.record.end;
         if (attempt.cause != Cause::kSuccess || end.attempt.kept.files_bytes == 0) continue;
         TellTask(end, created);
       }
-      last.position = std::max(last.position, news->seq);
-      more = news->more;
+      last.position = std::max(last.position, news.seq);
+      more = news.more;
     }
     Put(last);
     return status_;
@@ -71,13 +70,10 @@ class ForwardTeller {
 
 Status Answer(const Call& call, const wire::ReadForwards& asked) {
   if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub tells that");
-  auto history = call.source.Open(asked.job.value);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto summary = store::SummarizeJob(call.source.place, asked.job.value);
-  if (!summary) return std::unexpected(std::move(summary.error()));
-  auto tail = store::Tail::Open(call.source.place.dir, asked.job);
-  if (!tail) return std::unexpected(std::move(tail.error()));
-  return ForwardTeller(call, *history, *tail).Tell(asked, summary->row.created);
+  auto history = TRY(call.source.Open(asked.job.value));
+  auto summary = TRY(store::SummarizeJob(call.source.place, asked.job.value));
+  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(asked.job.value), asked.job));
+  return ForwardTeller(call, history, tail).Tell(asked, summary.row.created);
 }
 
 }  // namespace spate::history

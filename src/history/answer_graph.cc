@@ -25,18 +25,17 @@ class GraphTeller {
   }
 
   Status Tell() {
-    auto log = ReadLog(history_);
-    if (!log) return std::unexpected(std::move(log.error()));
+    auto log = TRY(ReadLog(history_));
     FindRunning();
     Status status;
     auto visited = history_.Tasks({}, [&](const store::TaskSummary& task) {
-      Add(task, log->NeedsOf(task.index));
+      Add(task, log.NeedsOf(task.index));
       bool full = answer_.names.size() == kTasksAtOnce || names_bytes_ > kNamesAtOnce;
       if (full) status = Flush();
       return status.has_value();
     });
     if (!visited) return visited;
-    if (status) status = TellEdges(log->replay->job());
+    if (status) status = TellEdges(log.replay->job());
     // At least one answer.
     return status ? Flush() : status;
   }
@@ -93,14 +92,13 @@ class GraphTeller {
 }  // namespace
 
 Status Answer(const Call& call, const wire::LookAtGraph& asked) {
-  auto numbers = PickJobs(call.source, asked.jobs);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  if (numbers->size() != 1) {
-    return Fail(ErrorKind::kInvalid, "name one job, as in: spate job graph 12");
+  auto numbers = TRY(PickJobs(call.source, asked.jobs));
+  if (numbers.size() != 1) {
+    return Fail(ErrorKind::kInvalid, "name one job, as in",
+                Remedy(": {}", Advice("job graph", 12)));
   }
-  auto history = call.source.Open(numbers->front());
-  if (!history) return std::unexpected(std::move(history.error()));
-  return GraphTeller(call, *history).Tell();
+  auto history = TRY(call.source.Open(numbers.front()));
+  return GraphTeller(call, history).Tell();
 }
 
 }  // namespace spate::history

@@ -10,6 +10,7 @@
 #include "history/log_facts.h"
 #include "history/pick.h"
 #include "history/state_size.h"
+#include "store/sqlite/dependents.h"
 #include "store/sqlite/job_use.h"
 
 namespace spate::history {
@@ -56,7 +57,7 @@ Result<Failures> FailuresOf(store::History& history) {
   uint32_t states =
       store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
   const store::TaskFilter filter{.states = states, .left_list = false};
-  auto visited = history.Tasks(filter, [&](const store::TaskSummary& task) {
+  TRY(history.Tasks(filter, [&](const store::TaskSummary& task) {
     if (!task.last) return true;
     const AttemptEnd& end = task.last->record.end;
     FailureFacts& kind = kinds[{end.cause, end.status}];
@@ -68,8 +69,7 @@ Result<Failures> FailuresOf(store::History& history) {
     AddTask(kind, task.index);
     ++failures.by_node[task.last->record.node];
     return true;
-  });
-  if (!visited) return std::unexpected(std::move(visited.error()));
+  }));
   for (auto& [key, kind] : kinds) failures.kinds.push_back(std::move(kind));
   std::ranges::stable_sort(failures.kinds, std::greater<>(), &FailureFacts::count);
   return failures;
@@ -83,9 +83,8 @@ Result<std::vector<BlamedFacts>> BlamedOf(store::History& history, const engine:
     if (count < kLimits.node_failures || job.SucceededOn(node) || !job.SucceededBeside(node)) {
       continue;
     }
-    auto name = history.NodeName(node);
-    if (!name) return std::unexpected(std::move(name.error()));
-    blamed.push_back({std::move(*name), count});
+    auto name = TRY(history.NodeName(node));
+    blamed.push_back({std::move(name), count});
   }
   std::ranges::stable_sort(blamed, std::greater<>(), &BlamedFacts::failed);
   return blamed;
@@ -94,9 +93,8 @@ Result<std::vector<BlamedFacts>> BlamedOf(store::History& history, const engine:
 Result<std::vector<SetAsideFacts>> SetAsideOf(store::History& history, const LogFacts& log) {
   std::vector<SetAsideFacts> nodes;
   for (const auto& [node, why] : log.set_aside) {
-    auto name = history.NodeName(node);
-    if (!name) return std::unexpected(std::move(name.error()));
-    nodes.push_back({std::move(*name), why});
+    auto name = TRY(history.NodeName(node));
+    nodes.push_back({std::move(name), why});
   }
   return nodes;
 }
@@ -136,59 +134,46 @@ Status AddLog(const Source& source, store::History& history, const LogFacts& log
   }
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
   CorrectStanding(log, details.job.state);
-  auto set_aside = SetAsideOf(history, log);
-  if (!set_aside) return std::unexpected(std::move(set_aside.error()));
-  details.set_aside = std::move(*set_aside);
+  auto set_aside = TRY(SetAsideOf(history, log));
+  details.set_aside = std::move(set_aside);
   return {};
 }
 
 Status AddSums(const Source& source, store::History& history, const LogFacts& log,
                JobDetails& details) {
-  auto statistics = history.Statistics();
-  if (!statistics) return std::unexpected(std::move(statistics.error()));
-  details.statistics = *statistics;
+  auto statistics = TRY(history.Statistics());
+  details.statistics = statistics;
   // A hub's row says what its list says, also between two writes of it.
   if (!source.on_hub()) {
-    auto counts = history.Counts();
-    if (!counts) return std::unexpected(std::move(counts.error()));
-    details.job.counts = *counts;
+    auto counts = TRY(history.Counts());
+    details.job.counts = counts;
     // Runs of earlier versions count tasks that left their list as cancelled.
     if (!details.has_cancelled) {
-      details.withdrawn += counts->cancelled;
+      details.withdrawn += counts.cancelled;
       details.job.counts.total -= std::exchange(details.job.counts.cancelled, 0);
     }
   }
-  auto failures = FailuresOf(history);
-  if (!failures) return std::unexpected(std::move(failures.error()));
-  details.failures = std::move(failures->kinds);
+  auto failures = TRY(FailuresOf(history));
+  details.failures = std::move(failures.kinds);
   if (!source.on_hub()) return {};
-  auto blamed = BlamedOf(history, log.replay->job(), failures->by_node);
-  if (!blamed) return std::unexpected(std::move(blamed.error()));
-  details.blamed = std::move(*blamed);
+  auto blamed = TRY(BlamedOf(history, log.replay->job(), failures.by_node));
+  details.blamed = std::move(blamed);
   return {};
 }
 
 Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
-  auto summary = store::SummarizeJob(source.place, number);
-  if (!summary) return std::unexpected(std::move(summary.error()));
+  auto summary = TRY(store::SummarizeJob(source.place, number));
   JobDetails details;
-  details.bytes = StoredBytes(*summary);
+  details.bytes = StoredBytes(summary);
   details.for_admin = source.viewer.is_admin;
-  auto facts = FactsOf(source, *summary, true);
-  if (!facts) return std::unexpected(std::move(facts.error()));
-  details.job = std::move(*facts);
+  auto facts = TRY(FactsOf(source, summary, true));
+  details.job = std::move(facts);
   if (details.job.state == JobStanding::kDamaged) return details;
-  auto history = source.Open(number);
-  if (!history) return std::unexpected(std::move(history.error()));
-  if (summary->owner) details.owner = summary->owner->pid;
-  auto log = ReadLog(*history);
-  if (!log) return std::unexpected(std::move(log.error()));
-  if (auto added = AddLog(source, *history, *log, details); !added) {
-    return std::unexpected(std::move(added.error()));
-  }
-  if (auto added = AddSums(source, *history, *log, details); !added) {
-    return std::unexpected(std::move(added.error()));
-  }
+  auto history = TRY(source.Open(number));
+  if (summary.owner) details.owner = summary.owner->pid;
+  auto log = TRY(ReadLog(history));
+  TRY(AddLog(source, history, log, details));
+  TRY(AddSums(source, history, log, details));
   return details;
 }
 
@@ -200,7 +185,7 @@ uint64_t SuggestedMemory(const store::Use& use) {
   return (use.peak_memory + use.peak_memory / 5 + kMegabyte - 1) / kMegabyte * kMegabyte;
 }
 
-// What is a little above whole processors is the start of the command and what measures it.
+// A small excess over whole processors comes from starting the command and from measuring it.
 double SuggestedCpus(const store::Use& use) {
   constexpr uint32_t kAbove = 100;
   if (use.longest < store::kLongEnough) return 0;
@@ -286,9 +271,8 @@ void UseReader::Add(const store::JobSummary& job) {
 
 Status UseReader::Read(const std::vector<uint32_t>& numbers) {
   if (source_.on_hub() && !asked_.jobs) {
-    auto read = store::ReadUse(source_.place.JournalOf(0), asked_.since);
-    if (!read) return std::unexpected(std::move(read.error()));
-    uses_ = std::move(*read);
+    auto read = TRY(store::ReadUse(source_.place.JournalOf(0), asked_.since));
+    uses_ = std::move(read);
   }
   return store::VisitJobs(source_.place, numbers, [&](const store::JobSummary& job) {
     Add(job);
@@ -298,14 +282,14 @@ Status UseReader::Read(const std::vector<uint32_t>& numbers) {
 
 Status UseReader::Tell(const Call& call) {
   for (const UseFacts& facts : left_out_) {
-    if (auto put = call.Put(facts); !put) return put;
+    TRY(call.Put(facts));
   }
   for (auto& [name, user] : users_) {
     std::ranges::reverse(user.jobs);
     for (const UseFacts& facts : user.jobs) {
-      if (auto put = call.Put(facts); !put) return put;
+      TRY(call.Put(facts));
     }
-    if (auto put = call.Put(FactsOf(name, user.sum)); !put) return put;
+    TRY(call.Put(FactsOf(name, user.sum)));
   }
   return {};
 }
@@ -315,14 +299,13 @@ Status UseReader::Tell(const Call& call) {
 // ---- Answers -----------------------------------------------------------------------------------
 
 Status Answer(const Call& call, const wire::ListJobs& asked) {
-  auto numbers = asked.jobs ? PickJobs(call.source, *asked.jobs, true) : AllJobs(call.source);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  wire::JobsListed answer{{}, numbers->size()};
+  auto numbers = TRY(asked.jobs ? PickJobs(call.source, *asked.jobs, true) : AllJobs(call.source));
+  wire::JobsListed answer{{}, numbers.size()};
   if (asked.most == 0) return call.Put(answer);
   uint64_t left = asked.most;
   size_t texts = 0;
   Status status;
-  auto visited = store::VisitJobs(call.source.place, *numbers, [&](const auto& summary) {
+  auto visited = store::VisitJobs(call.source.place, numbers, [&](const auto& summary) {
     auto facts = FactsOf(call.source, summary, asked.whole);
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));
@@ -343,16 +326,15 @@ Status Answer(const Call& call, const wire::ListJobs& asked) {
 }
 
 Status Answer(const Call& call, const wire::DescribeJobs& asked) {
-  auto numbers = PickJobs(call.source, asked.jobs);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  for (uint32_t number : *numbers) {
+  auto numbers = TRY(PickJobs(call.source, asked.jobs));
+  for (uint32_t number : numbers) {
     auto details = DetailsOf(call.source, number);
     if (!details) {
       // One of several that was never accepted.
-      if (details.error().kind == ErrorKind::kNotFound && numbers->size() > 1) continue;
+      if (details.error().kind == ErrorKind::kNotFound && numbers.size() > 1) continue;
       return std::unexpected(std::move(details.error()));
     }
-    if (auto put = call.Put(*details); !put) return put;
+    TRY(call.Put(*details));
   }
   return {};
 }
@@ -366,13 +348,19 @@ Status Answer(const Call& call, const wire::SumUse& asked) {
   }
   if (asked.jobs) {
     for (uint32_t number : *numbers) {
-      auto may = call.source.Open(number);
-      if (!may) return std::unexpected(std::move(may.error()));
+      TRY(call.source.Open(number));
     }
   }
   UseReader reader(call, asked);
-  if (auto read = reader.Read(*numbers); !read) return read;
+  TRY(reader.Read(*numbers));
   return reader.Tell(call);
+}
+
+Status Answer(const Call& call, const wire::FindDependents& asked) {
+  const Viewer& viewer = call.source.viewer;
+  auto found = TRY(store::CancelledDependents(call.source.place, asked.job,
+                                              viewer.is_admin ? "" : viewer.user, asked.most));
+  return call.Put(wire::FindDependents::Answer{std::move(found.first), found.count});
 }
 
 }  // namespace spate::history

@@ -1,4 +1,4 @@
-// What tasks wrote: of some tasks, the last lines of a job, or as its tasks end.
+// Output of tasks: of some tasks, the last lines of a job, or as its tasks end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class Teller {
   void TellRank(const store::TaskSummary& task, const std::vector<store::AttemptEntry>& parts);
   void TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream, uint64_t begin,
                         uint64_t size);
-  // What the newest attempt has written is in these rows: of a gang in one for each part.
+  // Rows with the output of the newest attempt: of a gang, one for each part.
   std::vector<store::AttemptEntry> PartsOf(const store::TaskSummary& task);
   void TellStream(const store::AttemptEntry& attempt, Stream stream);
   void TellFiles(const store::AttemptEntry& attempt);
@@ -251,13 +251,12 @@ void Teller::TellTask(const store::TaskSummary& task, bool named) {
 }
 
 Status Teller::Tell(const PickedTasks& picked) {
-  auto history = call_.source.Open(picked.job);
-  if (!history) return std::unexpected(std::move(history.error()));
-  TaskTexts texts(call_.source, *history);
-  history_ = &*history;
+  auto history = TRY(call_.source.Open(picked.job));
+  TaskTexts texts(call_.source, history);
+  history_ = &history;
   texts_ = &texts;
   not_ended_ = 0;
-  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
+  auto visited = VisitTasks(history, picked, asked_.states, [&](const store::TaskSummary& task) {
     TellTask(task, !picked.all);
     return status_.has_value() && !stopped_;
   });
@@ -275,7 +274,7 @@ Status Teller::Tell(const PickedTasks& picked) {
 //
 // From the newest attempt backwards it is found where these lines begin, and then they are told.
 
-// What one attempt wrote to a stream, from `skip` kept bytes on.
+// Output of one attempt on a stream, from `skip` kept bytes on.
 struct Part {
   store::AttemptEntry attempt;
   Stream stream = Stream::kStdout;
@@ -294,10 +293,9 @@ Result<uint64_t> BeginOfLast(store::History& history, const store::AttemptEntry&
   for (uint64_t end = kept; end > 0;) {
     uint64_t begin = end - std::min<uint64_t>(end, kBlock);
     std::string block;
-    auto read = history.ReadOutput(attempt, stream,
-                                   [&](std::string_view bytes, uint64_t) { block += bytes; },
-                                   {begin, end - begin});
-    if (!read) return std::unexpected(std::move(read.error()));
+    TRY(history.ReadOutput(attempt, stream,
+                           [&](std::string_view bytes, uint64_t) { block += bytes; },
+                           {begin, end - begin}));
     // The last line may have its end or not.
     for (uint64_t at = end == kept ? block.size() - 1 : block.size(); at > 0; --at) {
       if (block[at - 1] == '\n' && --lines == 0) return begin + at;
@@ -333,24 +331,22 @@ Result<std::vector<Part>> FindLast(store::History& history, const wire::TailOutp
 Result<uint64_t> TellLast(const Call& call, store::History& history,
                           const wire::TailOutput& asked) {
   uint64_t newest = 0;
-  auto parts = FindLast(history, asked, newest);
-  if (!parts) return std::unexpected(std::move(parts.error()));
-  if (parts->empty() && asked.lines > 0 && !asked.follow) {
+  auto parts = TRY(FindLast(history, asked, newest));
+  if (parts.empty() && asked.lines > 0 && !asked.follow) {
     OutputFacts nothing;
     nothing.what = What::kNothing;
     nothing.job = JobId(history.summary().number);
-    if (auto put = call.Put(nothing); !put) return std::unexpected(std::move(put.error()));
+    TRY(call.Put(nothing));
   }
   Status status;
-  for (const Part& part : std::views::reverse(*parts)) {
-    auto read = history.ReadOutput(part.attempt, part.stream,
-                                   [&](std::string_view bytes, uint64_t) {
-                                     if (status)
-                                       status = PutBytes(call, part.attempt.record.end.ref,
-                                                         part.stream, bytes);
-                                   },
-                                   {part.skip});
-    if (!read) return std::unexpected(std::move(read.error()));
+  for (const Part& part : std::views::reverse(parts)) {
+    TRY(history.ReadOutput(part.attempt, part.stream,
+                           [&](std::string_view bytes, uint64_t) {
+                             if (status)
+                               status =
+                                   PutBytes(call, part.attempt.record.end.ref, part.stream, bytes);
+                           },
+                           {part.skip}));
     if (!status) return std::unexpected(std::move(status.error()));
   }
   return newest;
@@ -364,10 +360,9 @@ Status TellEnds(const Call& call, store::Tail& tail, const std::vector<store::Ta
   for (const store::Tail::End& end : ends) {
     for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
       if (!Wants(streams, stream)) continue;
-      auto read = tail.ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
+      TRY(tail.ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
         if (status) status = PutBytes(call, end.attempt.record.end.ref, stream, bytes);
-      });
-      if (!read) return std::unexpected(std::move(read.error()));
+      }));
     }
   }
   return status;
@@ -375,30 +370,26 @@ Status TellEnds(const Call& call, store::Tail& tail, const std::vector<store::Ta
 
 // From behind this place of the journal, until the job has ended.
 Status Follow(const Call& call, uint32_t job, Streams streams, uint64_t after) {
-  auto tail = store::Tail::Open(call.source.place.dir, JobId(job));
-  if (!tail) return std::unexpected(std::move(tail.error()));
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(job), JobId(job)));
+  auto loop = TRY(os::RealLoop::Create());
   for (;;) {
-    auto news = tail->Read(after, kEndsAtOnce);
-    if (!news) return std::unexpected(std::move(news.error()));
-    if (auto told = TellEnds(call, *tail, news->ends, streams); !told) return told;
-    after = std::max(after, news->seq);
-    if (news->more) continue;
-    if (news->finished) return {};
-    (*loop)->At((*loop)->Now() + kPause, [&] { (*loop)->Stop(); });
-    (*loop)->Run();
+    auto news = TRY(tail.Read(after, kEndsAtOnce));
+    TRY(TellEnds(call, tail, news.ends, streams));
+    after = std::max(after, news.seq);
+    if (news.more) continue;
+    if (news.finished) return {};
+    loop->At(loop->Now() + kPause, [&] { loop->Stop(); });
+    loop->Run();
   }
 }
 
 }  // namespace
 
 Status Answer(const Call& call, const wire::ReadOutput& asked) {
-  auto picked = PickTasks(call.source, asked.tasks);
-  if (!picked) return std::unexpected(std::move(picked.error()));
+  auto picked = TRY(PickTasks(call.source, asked.tasks));
   Teller teller(call, asked);
-  for (const PickedTasks& tasks : *picked) {
-    if (auto told = teller.Tell(tasks); !told) return told;
+  for (const PickedTasks& tasks : picked) {
+    TRY(teller.Tell(tasks));
   }
   return {};
 }
@@ -409,18 +400,17 @@ Status Answer(const Call& call, const wire::TailOutput& asked) {
                 "--follow: a run on this machine shows its output where it was started; only a "
                 "hub's job is followed");
   }
-  auto jobs = PickJobs(call.source, asked.job);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
-  if (jobs->size() != 1) return Fail(ErrorKind::kInvalid, "name one job, as in: spate job tail 12");
-  auto history = call.source.Open(jobs->front());
-  if (!history) return std::unexpected(std::move(history.error()));
+  auto jobs = TRY(PickJobs(call.source, asked.job));
+  if (jobs.size() != 1) {
+    return Fail(ErrorKind::kInvalid, "name one job, as in", Remedy(": {}", Advice("job tail", 12)));
+  }
+  auto history = TRY(call.source.Open(jobs.front()));
   uint64_t newest = 0;
   if (!asked.follow || asked.lines != UINT64_MAX) {
-    auto told = TellLast(call, *history, asked);
-    if (!told) return std::unexpected(std::move(told.error()));
-    newest = *told;
+    auto told = TRY(TellLast(call, history, asked));
+    newest = told;
   }
-  return asked.follow ? Follow(call, jobs->front(), asked.streams, newest) : Status();
+  return asked.follow ? Follow(call, jobs.front(), asked.streams, newest) : Status();
 }
 
 }  // namespace spate::history

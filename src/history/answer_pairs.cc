@@ -23,25 +23,21 @@ PairFacts FactsOf(JobId job, std::string beside, const store::PairTimes& times,
 }  // namespace
 
 Status Answer(const Call& call, const wire::ComparePairs& asked) {
-  auto numbers = PickJobs(call.source, asked.jobs);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  if (numbers->size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
-  auto history = call.source.Open(numbers->front());
-  if (!history) return std::unexpected(std::move(history.error()));
+  auto numbers = TRY(PickJobs(call.source, asked.jobs));
+  if (numbers.size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
+  auto history = TRY(call.source.Open(numbers.front()));
   // Runs of one machine have a journal each, and do not know of each other.
   if (!call.source.on_hub()) return {};
-  const store::JobSummary& job = history->summary();
-  auto pairs = store::ReadPairs(job.place, store::PartOf(job.row));
-  if (!pairs) return std::unexpected(std::move(pairs.error()));
+  const store::JobSummary& job = history.summary();
+  auto pairs = TRY(store::ReadPairs(job.place, store::PartOf(job.row)));
   auto tell = [&](std::string beside, const store::PairTimes& times) {
-    return times.tasks == 0
-               ? Status()
-               : call.Put(FactsOf(job.row.job, std::move(beside), times, pairs->alone));
+    return times.tasks == 0 ? Status()
+                            : call.Put(FactsOf(job.row.job, std::move(beside), times, pairs.alone));
   };
-  if (auto put = tell("alone", pairs->alone); !put) return put;
-  for (size_t kind = 0; kind < pairs->beside.size(); ++kind) {
+  TRY(tell("alone", pairs.alone));
+  for (size_t kind = 0; kind < pairs.beside.size(); ++kind) {
     const std::string name = BoundName(static_cast<BoundBy>(kind));
-    auto put = tell(name.empty() ? "undeclared" : name, pairs->beside[kind]);
+    auto put = tell(name.empty() ? "undeclared" : name, pairs.beside[kind]);
     if (!put) return put;
   }
   return {};

@@ -1,5 +1,5 @@
-// What tasks run, how attempts ended in the order in which they did, and what jobs came to: for
-// programs that show it in forms of their own.
+// Rows of tasks, ends of attempts in their order, and totals of jobs: for programs that show them
+// in their own forms.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr size_t kMostRowCommand = 4 << 20;
 
 bool IsNotThere(const Error& error) { return error.kind == ErrorKind::kNotFound; }
 
-// What the rows of one job say, to who asks.
+// Rows of one job, as far as the viewer may see them.
 class JobRows {
  public:
   static Result<JobRows> Open(const Source& source, JobId job, std::optional<RowKind> whole);
@@ -41,14 +41,12 @@ class JobRows {
 };
 
 Result<JobRows> JobRows::Open(const Source& source, JobId job, std::optional<RowKind> whole) {
-  auto summary = store::SummarizeJob(source.place, job.value);
-  if (!summary) return std::unexpected(std::move(summary.error()));
+  auto summary = TRY(store::SummarizeJob(source.place, job.value));
   JobRows rows;
   rows.job_ = job;
-  rows.row_ = std::move(summary->row);
-  auto settings = source.settings(rows.row_);
-  if (!settings) return std::unexpected(std::move(settings.error()));
-  rows.settings_ = std::move(*settings);
+  rows.row_ = std::move(summary.row);
+  auto settings = TRY(source.settings(rows.row_));
+  rows.settings_ = std::move(settings);
   const format::RowDialect* dialect = source.dialects.Find(rows.kind());
   bool is_public = dialect != nullptr && dialect->ArePublic();
   rows.hidden_ = !is_public && !source.MaySee(rows.row_);
@@ -60,14 +58,13 @@ Result<JobRows> JobRows::Open(const Source& source, JobId job, std::optional<Row
 }
 
 Result<RowFacts> JobRows::Facts(store::RowReader& rows, TaskIndex index) const {
-  auto row = rows.Row(job_, index);
-  if (!row) return std::unexpected(std::move(row.error()));
+  auto row = TRY(rows.Row(job_, index));
   RowFacts facts{index, "", ""};
   if (hidden_) return facts;
   if (whole_) {
-    facts.row = *row;
+    facts.row = row;
   } else if (compiled_) {
-    facts.command = (*compiled_)->CommandText(*row, {.index = index});
+    facts.command = (*compiled_)->CommandText(row, {.index = index});
     if (facts.command.size() > kMostRowCommand) facts.command.resize(kMostRowCommand);
   }
   return facts;
@@ -119,7 +116,7 @@ Status RowTeller::Flush(wire::RowsRead& answer) {
 Status RowTeller::Add(wire::RowsRead& answer, RowFacts facts) {
   size_t bytes = facts.row.size() + facts.command.size();
   if (answer.rows.size() == kRowsAtOnce || bytes_ + bytes > kRowTexts) {
-    if (auto flushed = Flush(answer); !flushed) return flushed;
+    TRY(Flush(answer));
   }
   bytes_ += bytes;
   answer.rows.push_back(std::move(facts));
@@ -127,16 +124,15 @@ Status RowTeller::Add(wire::RowsRead& answer, RowFacts facts) {
 }
 
 Status RowTeller::Tell(const wire::RangesOfJob& tasks) {
-  auto job = Find(tasks.job);
-  if (!job) return std::unexpected(std::move(job.error()));
-  if (*job == nullptr) return {};
-  wire::RowsRead answer{tasks.job, (*job)->row().user, (*job)->Name(), (*job)->row().created, {}};
+  auto job = TRY(Find(tasks.job));
+  if (job == nullptr) return {};
+  wire::RowsRead answer{tasks.job, job->row().user, job->Name(), job->row().created, {}};
   for (const TaskRange& range : tasks.tasks) {
     for (uint32_t i = 0; i < range.count; ++i) {
-      auto facts = (*job)->Facts(rows_, range.first + i);
+      auto facts = job->Facts(rows_, range.first + i);
       if (!facts && IsNotThere(facts.error())) break;  // nor are those behind it
       if (!facts) return std::unexpected(std::move(facts.error()));
-      if (auto added = Add(answer, std::move(*facts)); !added) return added;
+      TRY(Add(answer, std::move(*facts)));
     }
   }
   return Flush(answer);
@@ -175,34 +171,30 @@ Result<std::string> EndLister::NodeName(NodeId node) {
 }
 
 Result<EndFacts> EndLister::FactsOf(const engine::AttemptEnded& ended) {
-  auto node = NodeName(ended.node);
-  if (!node) return std::unexpected(std::move(node.error()));
-  auto what = job_.Facts(rows_, ended.end.ref.index);
-  if (!what) return std::unexpected(std::move(what.error()));
-  return EndFacts{ended.end, ended.verdict, std::move(*node), std::move(*what)};
+  auto node = TRY(NodeName(ended.node));
+  auto what = TRY(job_.Facts(rows_, ended.end.ref.index));
+  return EndFacts{ended.end, ended.verdict, std::move(node), std::move(what)};
 }
 
 Status EndLister::Tell(const wire::ListEnds& asked) {
   wire::EndsListed answer{{}, asked.after, job_.row().created, job_.row().user};
   if (asked.created != answer.created) answer.position = 0;
   for (bool more = true; more;) {
-    auto news = tail_.Read(answer.position, kRowsAtOnce);
-    if (!news) return std::unexpected(std::move(news.error()));
+    auto news = TRY(tail_.Read(answer.position, kRowsAtOnce));
     size_t bytes = 0;
-    for (const store::Tail::End& end : news->ends) {
-      auto facts = FactsOf(end.attempt.record);
-      if (!facts) return std::unexpected(std::move(facts.error()));
-      bytes += facts->what.row.size() + facts->what.command.size() + facts->end.note.size();
-      answer.ends.push_back(std::move(*facts));
+    for (const store::Tail::End& end : news.ends) {
+      auto facts = TRY(FactsOf(end.attempt.record));
+      bytes += facts.what.row.size() + facts.what.command.size() + facts.end.note.size();
+      answer.ends.push_back(std::move(facts));
       answer.position = end.seq;
       if (bytes < kRowTexts) continue;
-      if (auto put = call_.Put(answer); !put) return put;
+      TRY(call_.Put(answer));
       answer.ends.clear();
       bytes = 0;
     }
-    answer.position = std::max(answer.position, news->seq);
-    more = news->more;
-    if (auto put = call_.Put(answer); !put) return put;
+    answer.position = std::max(answer.position, news.seq);
+    more = news.more;
+    TRY(call_.Put(answer));
     answer.ends.clear();
   }
   return {};
@@ -211,24 +203,20 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
 // ---- Sums --------------------------------------------------------------------------------------
 
 Result<JobSums> SumsOf(const Source& source, JobId id) {
-  auto job = JobRows::Open(source, id, std::nullopt);
-  if (!job) return std::unexpected(std::move(job.error()));
-  auto history = store::History::Open(source.place, id.value);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto policy = history->Policy();
-  if (!policy) return std::unexpected(std::move(policy.error()));
-  auto mean = history->MeanWall();
-  if (!mean) return std::unexpected(std::move(mean.error()));
+  auto job = TRY(JobRows::Open(source, id, std::nullopt));
+  auto history = TRY(store::History::Open(source.place, id.value));
+  auto policy = TRY(history.Policy());
+  auto mean = TRY(history.MeanWall());
   JobSums sums;
   sums.job = id;
-  sums.user = job->row().user;
-  sums.name = job->Name();
-  if (!job->hidden()) sums.cwd = job->row().cwd;
-  sums.row_kind = job->kind();
-  sums.counts = job->row().counts;
-  sums.weight = policy->weight;
-  sums.max_running = policy->max_running;
-  sums.mean_wall = *mean;
+  sums.user = job.row().user;
+  sums.name = job.Name();
+  if (!job.hidden()) sums.cwd = job.row().cwd;
+  sums.row_kind = job.kind();
+  sums.counts = job.row().counts;
+  sums.weight = policy.weight;
+  sums.max_running = policy.max_running;
+  sums.mean_wall = mean;
   return sums;
 }
 
@@ -240,32 +228,29 @@ Status NeedHub(const Source& source) {
 }  // namespace
 
 Status Answer(const Call& call, const wire::ReadRows& asked) {
-  if (auto hub = NeedHub(call.source); !hub) return hub;
+  TRY(NeedHub(call.source));
   RowTeller teller(call, asked);
   for (const wire::RangesOfJob& tasks : asked.tasks) {
-    if (auto told = teller.Tell(tasks); !told) return told;
+    TRY(teller.Tell(tasks));
   }
   return {};
 }
 
 Status Answer(const Call& call, const wire::ListEnds& asked) {
-  if (auto hub = NeedHub(call.source); !hub) return hub;
-  auto history = call.source.Open(asked.job.value);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto job = JobRows::Open(call.source, asked.job, asked.whole);
-  if (!job) return std::unexpected(std::move(job.error()));
-  auto tail = store::Tail::Open(call.source.place.dir, asked.job);
-  if (!tail) return std::unexpected(std::move(tail.error()));
-  return EndLister(call, std::move(*history), std::move(*job), std::move(*tail)).Tell(asked);
+  TRY(NeedHub(call.source));
+  auto history = TRY(call.source.Open(asked.job.value));
+  auto job = TRY(JobRows::Open(call.source, asked.job, asked.whole));
+  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(asked.job.value), asked.job));
+  return EndLister(call, std::move(history), std::move(job), std::move(tail)).Tell(asked);
 }
 
 Status Answer(const Call& call, const wire::SumJobs& asked) {
-  if (auto hub = NeedHub(call.source); !hub) return hub;
+  TRY(NeedHub(call.source));
   for (JobId job : asked.jobs) {
     auto sums = SumsOf(call.source, job);
     if (!sums && IsNotThere(sums.error())) continue;
     if (!sums) return std::unexpected(std::move(sums.error()));
-    if (auto put = call.Put(*sums); !put) return put;
+    TRY(call.Put(*sums));
   }
   return {};
 }

@@ -93,9 +93,8 @@ Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts
                                        const store::TaskSummary& task) const {
   TaskFacts facts = FactsOf(task);
   if (asked_.commands) {
-    auto command = texts.Command(task.index, 0);
-    if (!command) return std::unexpected(std::move(command.error()));
-    facts.command = Bounded(std::move(*command));
+    auto command = TRY(texts.Command(task.index, 0));
+    facts.command = Bounded(std::move(command));
     facts.name = texts.Name(task.index);
   }
   if (asked_.stderr_ends && task.last) {
@@ -106,18 +105,17 @@ Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts
 }
 
 Status TaskLister::Tell(const PickedTasks& picked) {
-  auto history = call_.source.Open(picked.job);
-  if (!history) return std::unexpected(std::move(history.error()));
-  TaskTexts texts(call_.source, *history);
+  auto history = TRY(call_.source.Open(picked.job));
+  TaskTexts texts(call_.source, history);
   std::set<TaskIndex> alive;
-  for (const LiveTask& task : LiveTasksOf(call_.source, history->summary())) {
+  for (const LiveTask& task : LiveTasksOf(call_.source, history.summary())) {
     alive.insert(task.index);
   }
-  wire::TasksListed answer{JobId(picked.job), store::NameOf(history->summary().row), {}};
+  wire::TasksListed answer{JobId(picked.job), store::NameOf(history.summary().row), {}};
   size_t texts_bytes = 0;
   Status status;
-  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
-    auto facts = FactsFor(*history, texts, task);
+  auto visited = VisitTasks(history, picked, asked_.states, [&](const store::TaskSummary& task) {
+    auto facts = FactsFor(history, texts, task);
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));
       return false;
@@ -133,14 +131,14 @@ Status TaskLister::Tell(const PickedTasks& picked) {
     }
     return --left_ > 0 && status;
   });
-  // What was found before an error is told all the same.
+  // Tasks found before an error are reported all the same.
   if (auto put = call_.Put(answer); status) status = put;
   return visited ? status : visited;
 }
 
 // ---- All about one -----------------------------------------------------------------------------
 
-// What is the same for all tasks of a job.
+// Data that all tasks of a job share.
 struct JobAtHand {
   const Source& source;
   store::History& history;
@@ -158,7 +156,7 @@ void AddFiles(JobAtHand& job, TaskDetails& details, uint16_t slot) {
   details.stderr_file = std::move(body->stderr_file);
 }
 
-// What its line says beside the command.
+// Adds what the task's line states next to its command.
 void AddLine(JobAtHand& job, TaskDetails& details) {
   if (job.texts.settings().row_kind != RowKind::kListLine) return;
   auto row = job.history.RowText(details.task.index);
@@ -182,14 +180,12 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   TaskDetails details;
   uint16_t slot = task.last ? task.last->record.end.slot : 0;
   details.task = FactsOf(task);
-  auto command = job.texts.Command(task.index, slot);
-  if (!command) return std::unexpected(std::move(command.error()));
-  details.task.command = Bounded(std::move(*command));
+  auto command = TRY(job.texts.Command(task.index, slot));
+  details.task.command = Bounded(std::move(command));
   details.task.name = job.texts.Name(task.index);
-  auto attempts = job.history.Attempts(task.index);
-  if (!attempts) return std::unexpected(std::move(attempts.error()));
+  auto attempts = TRY(job.history.Attempts(task.index));
   size_t notes = 0;
-  for (const store::AttemptEntry& attempt : *attempts) {
+  for (const store::AttemptEntry& attempt : attempts) {
     AttemptFacts& facts = details.attempts.emplace_back(FactsOf(attempt));
     if (job.source.on_hub()) {
       if (auto name = job.history.NodeName(attempt.record.node)) facts.node = std::move(*name);
@@ -219,18 +215,15 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
 }
 
 Status DescribeTasksOf(const Call& call, const PickedTasks& picked) {
-  auto history = call.source.Open(picked.job);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto log = ReadLog(*history);
-  if (!log) return std::unexpected(std::move(log.error()));
-  auto facts = FactsOf(call.source, history->summary(), true);
-  if (!facts) return std::unexpected(std::move(facts.error()));
-  facts->argv.reset();
-  if (auto counts = history->Counts()) facts->counts = *counts;
-  JobAtHand job{call.source,     *history,          TaskTexts(call.source, *history),
-                std::move(*log), std::move(*facts), LiveTasksOf(call.source, history->summary())};
+  auto history = TRY(call.source.Open(picked.job));
+  auto log = TRY(ReadLog(history));
+  auto facts = TRY(FactsOf(call.source, history.summary(), true));
+  facts.argv.reset();
+  if (auto counts = history.Counts()) facts.counts = *counts;
+  JobAtHand job{call.source,    history,          TaskTexts(call.source, history),
+                std::move(log), std::move(facts), LiveTasksOf(call.source, history.summary())};
   Status status;
-  auto visited = VisitTasks(*history, picked, ~0u, [&](const store::TaskSummary& task) {
+  auto visited = VisitTasks(history, picked, ~0u, [&](const store::TaskSummary& task) {
     auto details = DetailsOf(job, task);
     status = details ? call.Put(*details) : std::unexpected(details.error());
     return status.has_value();
@@ -241,30 +234,27 @@ Status DescribeTasksOf(const Call& call, const PickedTasks& picked) {
 }  // namespace
 
 Status Answer(const Call& call, const wire::ListTasks& asked) {
-  auto picked = PickTasks(call.source, asked.tasks);
-  if (!picked) return std::unexpected(std::move(picked.error()));
+  auto picked = TRY(PickTasks(call.source, asked.tasks));
   TaskLister lister(call, asked);
-  for (const PickedTasks& tasks : *picked) {
+  for (const PickedTasks& tasks : picked) {
     if (lister.full()) break;
-    if (auto told = lister.Tell(tasks); !told) return told;
+    TRY(lister.Tell(tasks));
   }
   return {};
 }
 
 Status Answer(const Call& call, const wire::DescribeTasks& asked) {
-  auto picked = PickTasks(call.source, asked.tasks);
-  if (!picked) return std::unexpected(std::move(picked.error()));
-  for (const PickedTasks& tasks : *picked) {
-    if (auto told = DescribeTasksOf(call, tasks); !told) return told;
+  auto picked = TRY(PickTasks(call.source, asked.tasks));
+  for (const PickedTasks& tasks : picked) {
+    TRY(DescribeTasksOf(call, tasks));
   }
   return {};
 }
 
 Status Answer(const Call& call, const wire::FindTasks& asked) {
-  auto picked = PickTasks(call.source, {{{}, asked.tasks}});
-  if (!picked) return std::unexpected(std::move(picked.error()));
+  auto picked = TRY(PickTasks(call.source, {{{}, asked.tasks}}));
   wire::TasksFound found;
-  for (PickedTasks& tasks : *picked) {
+  for (PickedTasks& tasks : picked) {
     found.tasks.push_back({tasks.job, tasks.all, std::move(tasks.ranges), {}});
   }
   return call.Put(found);

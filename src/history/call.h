@@ -21,18 +21,19 @@ struct Call {
 Status Answer(const Call& call, const wire::ListJobs& asked);
 Status Answer(const Call& call, const wire::DescribeJobs& asked);
 Status Answer(const Call& call, const wire::SumUse& asked);
+Status Answer(const Call& call, const wire::FindDependents& asked);
 // How their tasks got on with others' (answer_pairs.cc).
 Status Answer(const Call& call, const wire::ComparePairs& asked);
 // Tasks (answer_tasks.cc).
 Status Answer(const Call& call, const wire::ListTasks& asked);
 Status Answer(const Call& call, const wire::DescribeTasks& asked);
 Status Answer(const Call& call, const wire::FindTasks& asked);
-// Who waits for whom (answer_graph.cc).
+// Edges between tasks (answer_graph.cc).
 Status Answer(const Call& call, const wire::LookAtGraph& asked);
-// What they wrote (answer_output.cc).
+// Output of tasks (answer_output.cc).
 Status Answer(const Call& call, const wire::ReadOutput& asked);
 Status Answer(const Call& call, const wire::TailOutput& asked);
-// What they forward (answer_forwards.cc).
+// Forwarded output of tasks (answer_forwards.cc).
 Status Answer(const Call& call, const wire::ReadForwards& asked);
 // Rows, ends and sums for programs (answer_rows.cc).
 Status Answer(const Call& call, const wire::ReadRows& asked);

@@ -56,9 +56,8 @@ Status Count(const Source& source, JobFacts& facts) {
 // Runs of earlier versions count tasks that left their list as cancelled.
 Status ForgetOldWithdrawals(const Source& source, JobFacts& facts) {
   auto history = store::History::Open(source.place, facts.job.value);
-  auto replay = history ? history->Replayed() : std::unexpected(history.error());
-  if (!replay) return std::unexpected(std::move(replay.error()));
-  if (!(*replay)->words().cancelled.empty()) return {};
+  auto replay = TRY(history ? history->Replayed() : std::unexpected(history.error()));
+  if (!replay->words().cancelled.empty()) return {};
   facts.counts.total -= std::min(facts.counts.total, facts.counts.cancelled);
   facts.counts.cancelled = 0;
   return {};
@@ -89,14 +88,12 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   bool current = facts.state == JobStanding::kFinished || facts.state == JobStanding::kStopped;
   if (current && row.ended) facts.took = *row.ended - row.started;
   if (current && !source.on_hub() && row.counts.cancelled > 0) {
-    if (auto checked = ForgetOldWithdrawals(source, facts); !checked) {
-      return std::unexpected(checked.error());
-    }
+    TRY(ForgetOldWithdrawals(source, facts));
   }
   bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
   if (begun) facts.took = source.now() - row.started;
   if (current || source.on_hub() || row.counts.total > kCountedTasks) return facts;
-  if (auto counted = Count(source, facts); !counted) return std::unexpected(counted.error());
+  TRY(Count(source, facts));
   return facts;
 }
 

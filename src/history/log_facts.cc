@@ -27,10 +27,9 @@ const Needs* LogFacts::NeedsOf(TaskIndex index) const {
 }
 
 Result<LogFacts> ReadLog(store::History& history) {
-  auto replay = history.Replayed();
-  if (!replay) return std::unexpected(std::move(replay.error()));
-  const engine::JobState& job = (*replay)->job();
-  const store::JobWords& words = (*replay)->words();
+  auto replay = TRY(history.Replayed());
+  const engine::JobState& job = replay->job();
+  const store::JobWords& words = replay->words();
   LogFacts facts{.policy = job.policy(), .held = job.held(), .held_at = words.held_at};
   for (const auto& [node, trouble] : job.troubles()) {
     auto why = words.why_aside.find(node);
@@ -39,7 +38,7 @@ Result<LogFacts> ReadLog(store::History& history) {
   for (const auto& [tasks, reason, parent] : words.cancelled) {
     facts.cancelled.push_back({tasks, reason.empty() ? "a person cancelled it" : reason, parent});
   }
-  facts.replay = std::move(*replay);
+  facts.replay = std::move(replay);
   return facts;
 }
 

@@ -1,5 +1,5 @@
-// What the journal tells of a job beside its tasks: what was asked for, and why it is held. The
-// engine says what holds now, and the records in what words.
+// Facts in the journal about a job, next to its tasks: its requests, and why it is held. The
+// engine provides the present state, and the records its wording.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ struct LogFacts {
   engine::HoldReason held = engine::HoldReason::kNone;
   Instant held_at;                          // 0: not known
   std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
-  // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
-  // list is not among it.
+  // Tasks cancelled by somebody, or by a job that they waited for; the newest last. Tasks that only
+  // left their list are not included.
   struct Cancelled {
     std::vector<TaskRange> tasks;          // empty: the job
     std::string reason;                    // in words
@@ -28,7 +28,7 @@ struct LogFacts {
   std::vector<Cancelled> cancelled;
   // Why a cancelled task is; null: it has left its list.
   const Cancelled* WhyCancelled(TaskIndex index) const;
-  // What a task asks for; null when the journal does not tell.
+  // The needs of a task; null when the journal does not have them.
   const TaskClass* ClassOf(TaskIndex index) const;
   const Needs* NeedsOf(TaskIndex index) const;
 

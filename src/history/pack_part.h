@@ -19,7 +19,7 @@ class PackPart {
   // The part goes to `put`, as a pack.
   PackPart(TaskTexts& texts, const store::AttemptEntry& attempt, Of part,
            std::function<void(std::string_view)> put);
-  // What comes of the whole.
+  // Takes the next bytes of the whole pack.
   void Feed(std::string_view bytes);
   // kCorrupt: it was no pack, or holds what nobody asked for.
   Status Finish() const;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/units.h"
+#include "format/number_range.h"
 #include "history/task_texts.h"
 
 namespace spate::history {
@@ -40,26 +42,25 @@ std::unexpected<Error> NoSuchJob(const Source& source, const NumberRange& range,
   std::string wanted = range.first == range.last
                            ? fmt::format("job {}", range.first)
                            : fmt::format("job from {} to {}", range.first, range.last);
-  return Fail(
-      ErrorKind::kNotFound,
-      fmt::format("there is no {} {}; there {} {} (see: spate job list)", wanted,
-                  source.PlaceText(), numbers.size() == 1 ? "is" : "are", NumbersText(numbers)));
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("there is no {} {}; there {} {}", wanted, source.PlaceText(),
+                          numbers.size() == 1 ? "is" : "are", NumbersText(numbers)),
+              Remedy(" (see: {})", Advice("job list")));
 }
 
 // The newest job that was accepted; on a hub, of the viewer's own.
 Result<uint32_t> LastJob(const Source& source, const std::vector<uint32_t>& numbers) {
   if (source.on_hub()) {
     const std::string& user = source.viewer.user;
-    auto own = store::JobNumbers(source.place, user);
-    if (!own) return std::unexpected(std::move(own.error()));
-    if (!own->empty()) return own->back();
-    return Fail(ErrorKind::kNotFound, fmt::format("{} has no jobs on the hub yet; name one by its "
-                                                  "number (see: spate job list)",
-                                                  EscapeForScreen(user)));
+    auto own = TRY(store::JobNumbers(source.place, user));
+    if (!own.empty()) return own.back();
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("{} has no jobs on the hub yet; name one by its number", EscapeForScreen(user)),
+        Remedy(" (see: {})", Advice("job list")));
   }
-  auto newest = store::NewestAccepted(source.place, numbers);
-  if (!newest) return std::unexpected(std::move(newest.error()));
-  if (*newest) return **newest;
+  auto newest = TRY(store::NewestAccepted(source.place, numbers));
+  if (newest) return *newest;
   return NoJobs(source);
 }
 
@@ -72,9 +73,8 @@ Result<std::vector<uint32_t>> PickAmong(const Source& source, JobSelector named,
   if (NamesNone(named)) named.last = true;
   uint32_t last = 0;
   if (named.last) {
-    auto found = LastJob(source, numbers);
-    if (!found) return std::unexpected(std::move(found.error()));
-    last = *found;
+    auto found = TRY(LastJob(source, numbers));
+    last = found;
   }
   for (const NumberRange& range : named.ranges) {
     bool touched =
@@ -103,51 +103,129 @@ PickedTasks& EntryOf(std::vector<PickedTasks>& picked, uint32_t job) {
   return picked.emplace_back(PickedTasks{job, false, {}});
 }
 
-// The newest task of each name, in its list if there is one: a list that has changed may have had
-// others before.
-Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
-                                          const std::vector<std::string>& names) {
-  auto history = source.Open(job);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto replay = history->Replayed();
-  if (!replay) return std::unexpected(std::move(replay.error()));
-  std::map<std::string, uint32_t, std::less<>> numbers;
-  for (const std::string& name : names) numbers.try_emplace(name, 0);
-  TaskTexts texts(source, *history);
-  const engine::JobState& job_state = (*replay)->job();
-  for (TaskIndex i = 0; i < job_state.task_count(); ++i) {
-    auto found = numbers.find(texts.Name(i));
-    if (found == numbers.end()) continue;
-    uint32_t& number = found->second;
-    bool known = number > 0 && !job_state.LeftList(number - 1);
-    if (!known || !job_state.LeftList(i)) number = i + 1;
+std::string RangeText(const NumberRange& range) {
+  if (range.first == range.last) return fmt::format("{}", range.first);
+  if (range.step == 1) return fmt::format("{}-{}", range.first, range.last);
+  return fmt::format("{}-{}:{}", range.first, range.last, range.step);
+}
+
+// Looks up the tasks of one job by their names.
+class NamedTasks {
+ public:
+  explicit NamedTasks(const TasksOfJob& wanted) {
+    for (const std::string& name : wanted.names) {
+      if (!format::ParseMarkedRange(name)) by_name_.try_emplace(name, 0);
+    }
+    for (const NumberRange& range : wanted.ranges) by_range_.try_emplace(KeyOf(range));
   }
+  bool empty() const { return by_name_.empty() && by_range_.empty(); }
+
+  // Of equal names the newest task counts, in its list if there is one: a list that has changed may
+  // have had others before.
+  void Add(const std::string& name, uint32_t number, const engine::JobState& job) {
+    if (name.empty()) return;
+    auto take = [&](uint32_t& known) {
+      bool kept = known > 0 && !job.LeftList(known - 1);
+      if (!kept || !job.LeftList(number - 1)) known = number;
+    };
+    if (auto found = by_name_.find(name); found != by_name_.end()) take(found->second);
+    if (name.front() < '0' || name.front() > '9') return;
+    auto range = format::ParseNumberRange(name);
+    auto found = range ? by_range_.find(KeyOf(*range)) : by_range_.end();
+    if (found == by_range_.end()) return;
+    Other& other = found->second;
+    other.itself |= range->first == range->last && number == range->first;
+    // A task that is called so to the letter is rather meant than 02 by 2.
+    bool exact = name == RangeText(*range);
+    if (other.number > 0 && exact != other.exact) other.number = exact ? 0 : other.number;
+    if (other.number > 0 && other.exact && !exact) return;
+    take(other.number);
+    if (other.number != number) return;
+    other.name = name;
+    other.exact = exact;
+  }
+
+  // The tasks by number that `wanted` means, with `tasks` in the job.
+  Result<std::vector<NumberRange>> Resolve(const TasksOfJob& wanted, uint32_t job,
+                                           uint32_t tasks) const;
+
+ private:
+  struct Other {
+    uint32_t number = 0;  // of a task whose name reads as the range; 0: there is none
+    std::string name;
+    bool exact = false;   // to the letter
+    bool itself = false;  // the task that the number means is called so
+  };
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+  static Key KeyOf(const NumberRange& range) { return {range.first, range.last, range.step}; }
+
+  std::map<std::string, uint32_t, std::less<>> by_name_;
+  std::map<Key, Other> by_range_;
+};
+
+Result<std::vector<NumberRange>> NamedTasks::Resolve(const TasksOfJob& wanted, uint32_t job,
+                                                     uint32_t tasks) const {
   std::vector<NumberRange> ranges;
-  for (const auto& [name, number] : numbers) {
+  for (const NumberRange& range : wanted.ranges) {
+    const Other& other = by_range_.at(KeyOf(range));
+    if (other.number == 0 || other.itself) {
+      ranges.push_back(range);
+      continue;
+    }
+    if (range.first > tasks) {  // a name, and nothing else
+      ranges.push_back({other.number, other.number});
+      continue;
+    }
+    const std::string text = RangeText(range);
+    const bool one = range.first == range.last;
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("{0}.{1} has two readings: {2} by number, and task {3}, which is called {4}\n"
+                    "write '{0}.#{1}' for {2} by number, or '{0}.name={4}' for task {3}",
+                    job, text, one ? "task " + text : "tasks " + text, other.number,
+                    EscapeForScreen(other.name)));
+  }
+  for (const std::string& name : wanted.names) {
+    if (auto marked = format::ParseMarkedRange(name)) {
+      ranges.push_back(*marked);
+      continue;
+    }
+    uint32_t number = by_name_.at(name);
     if (number == 0) {
       return Fail(ErrorKind::kNotFound,
-                  fmt::format("job {0} has no task that is called {1} (see: spate job tasks {0})",
-                              job, EscapeForScreen(name)));
+                  fmt::format("job {} has no task that is called {}", job, EscapeForScreen(name)),
+                  Remedy(" (see: {})", Advice("job tasks", job)));
     }
     ranges.push_back({number, number});
   }
   return ranges;
 }
 
+// Reads the job's rows only where its tasks may have names.
+Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
+                                          const TasksOfJob& wanted) {
+  NamedTasks named(wanted);
+  if (named.empty()) return named.Resolve(wanted, job, 0);
+  auto history = TRY(source.Open(job));
+  TaskTexts texts(source, history);
+  if (!texts.HasNames() && wanted.names.empty()) return wanted.ranges;
+  auto replay = TRY(history.Replayed());
+  const engine::JobState& job_state = replay->job();
+  const uint32_t tasks = texts.HasNames() ? job_state.task_count() : 0;
+  for (TaskIndex i = 0; i < tasks; ++i) named.Add(texts.Name(i), i + 1, job_state);
+  return named.Resolve(wanted, job, job_state.task_count());
+}
+
 Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector<uint32_t>& numbers,
                 std::vector<PickedTasks>& picked) {
-  auto job = tasks.job ? Result<uint32_t>(*tasks.job) : LastJob(source, numbers);
-  if (!job) return std::unexpected(std::move(job.error()));
-  if (!std::ranges::binary_search(numbers, *job)) {
-    return NoSuchJob(source, {*job, *job, 1}, numbers);
+  auto job = TRY(tasks.job ? Result<uint32_t>(*tasks.job) : LastJob(source, numbers));
+  if (!std::ranges::binary_search(numbers, job)) {
+    return NoSuchJob(source, {job, job, 1}, numbers);
   }
-  PickedTasks& entry = EntryOf(picked, *job);
+  PickedTasks& entry = EntryOf(picked, job);
   entry.all = entry.all || tasks.all;
-  entry.ranges.insert(entry.ranges.end(), tasks.ranges.begin(), tasks.ranges.end());
-  if (tasks.names.empty()) return {};
-  auto named = RangesOf(source, *job, tasks.names);
-  if (!named) return std::unexpected(std::move(named.error()));
-  entry.ranges.insert(entry.ranges.end(), named->begin(), named->end());
+  auto named = TRY(RangesOf(source, job, tasks));
+  entry.ranges.insert(entry.ranges.end(), named.begin(), named.end());
   return {};
 }
 
@@ -168,19 +246,16 @@ Result<std::vector<uint32_t>> PickJobs(const Source& source, const JobSelector& 
 
 Result<std::vector<PickedTasks>> PickTasks(const Source& source,
                                            const std::vector<wire::TaskPick>& named) {
-  auto numbers = AllJobs(source);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  auto numbers = TRY(AllJobs(source));
   std::vector<PickedTasks> picked;
   static const std::vector<wire::TaskPick> kLast(1);
   for (const wire::TaskPick& pick : named.empty() ? kLast : named) {
     if (pick.tasks.empty() || !NamesNone(pick.jobs)) {
-      auto jobs = PickAmong(source, pick.jobs, *numbers, false);
-      if (!jobs) return std::unexpected(std::move(jobs.error()));
-      for (uint32_t job : *jobs) EntryOf(picked, job).all = true;
+      auto jobs = TRY(PickAmong(source, pick.jobs, numbers, false));
+      for (uint32_t job : jobs) EntryOf(picked, job).all = true;
     }
     for (const TasksOfJob& tasks : pick.tasks) {
-      auto added = AddTasks(source, tasks, *numbers, picked);
-      if (!added) return std::unexpected(std::move(added.error()));
+      TRY(AddTasks(source, tasks, numbers, picked));
     }
   }
   return picked;
@@ -189,9 +264,8 @@ Result<std::vector<PickedTasks>> PickTasks(const Source& source,
 Status VisitTasks(store::History& history, const PickedTasks& picked, uint32_t states,
                   const std::function<bool(const store::TaskSummary&)>& visit) {
   if (picked.all) return history.Tasks({.states = states, .left_list = false}, visit);
-  auto replay = history.Replayed();
-  if (!replay) return std::unexpected(std::move(replay.error()));
-  const uint32_t tasks = (*replay)->job().task_count();
+  auto replay = TRY(history.Replayed());
+  const uint32_t tasks = replay->job().task_count();
   std::vector<TaskIndex> wanted;
   for (const NumberRange& range : picked.ranges) {
     if (range.first > tasks) {

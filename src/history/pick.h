@@ -26,7 +26,8 @@ struct PickedTasks {
   bool all = false;
   std::vector<NumberRange> ranges;
 };
-// One entry for each job, in the order of naming.
+// One entry for each job, in the order of naming. Numbers and names become ranges of numbers;
+// kInvalid: a number, or range, is also the name of a task that it does not mean.
 Result<std::vector<PickedTasks>> PickTasks(const Source& source,
                                            const std::vector<wire::TaskPick>& named);
 

@@ -1,4 +1,4 @@
-// What a journal answers to questions (wire/questions.h), of a hub or of runs on this machine.
+// Answers of a journal to questions (wire/questions.h), of a hub or of runs on this machine.
 //
 // Thread: one at a time. Nothing is written; other processes may write meanwhile.
 #pragma once
@@ -16,8 +16,7 @@ namespace spate::history {
 // Takes one answer; an error ends the rest.
 using Give = std::function<Status(std::string_view bytes)>;
 
-// kInvalid: it is no question for a journal. Texts name commands without what makes them mean this
-// place (cli/text/reach.h).
+// kInvalid: it is no question for a journal.
 Status Answer(const Source& source, const wire::Question& question, const Give& give);
 
 }  // namespace spate::history

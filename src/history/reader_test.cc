@@ -19,7 +19,7 @@ Source SourceOf(const store::HubWorld& world) {
   return source;
 }
 
-// What one user sent must not keep an administrator from the list of all.
+// One user's huge submission must not keep an administrator from the list of all jobs.
 TEST(Reader, AnAnswerIsAMessageWhateverASenderMadeUp) {
   store::HubWorld world;
   for (size_t bytes : {100u, 20u << 20, 900u << 10, 7u << 20}) {

@@ -15,7 +15,7 @@
 
 namespace spate::history {
 
-// Who asks a hub. Of others' jobs only administrators see more than how far they got.
+// The user who asks a hub. Only administrators see more of others' jobs than their progress.
 struct Viewer {
   std::string user;
   bool is_admin = false;

@@ -1,4 +1,4 @@
-// What a job takes on disk.
+// Disk usage of a job.
 #pragma once
 
 #include <cstdint>

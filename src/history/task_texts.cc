@@ -22,7 +22,7 @@ Result<std::string> TaskTexts::Command(TaskIndex index, uint16_t slot) {
 }
 
 std::string TaskTexts::Name(TaskIndex index) {
-  if (!compiled_ || !(*compiled_)->HasNames()) return "";
+  if (!HasNames()) return "";
   auto row = history_.RowText(index);
   return row ? (*compiled_)->Name(*row) : "";
 }

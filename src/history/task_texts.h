@@ -1,4 +1,4 @@
-// What the rows of a job's tasks say.
+// Texts in the rows of a job's tasks.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,9 @@ class TaskTexts {
   TaskTexts(const Source& source, store::History& history);
   // As it is typed; where the job's settings cannot be read, the row's own text.
   Result<std::string> Command(TaskIndex index, uint16_t slot);
-  // What its list calls it; empty: nothing.
+  // Whether the job's list may call its tasks anything.
+  bool HasNames() const { return compiled_ && (*compiled_)->HasNames(); }
+  // The task's name in its list; empty: none.
   std::string Name(TaskIndex index);
   // Files and checks; nullopt where it cannot be told.
   std::optional<TaskBody> Body(TaskIndex index, uint16_t slot);

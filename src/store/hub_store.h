@@ -79,7 +79,7 @@ class CredentialRows {
 class PoolRows {
  public:
   virtual ~PoolRows() = default;
-  // What must be durable again: the newest image and the records since. Before these are added to.
+  // Visits the durable state: the newest image and the records since. Before these are added to.
   // kCorrupt names the row: nothing was visited, and nothing is known of pools but which numbers
   // are used up. The next call gives these alone, and the first change puts the damaged rows aside.
   virtual Status ReplayPools(const std::function<void(const provision::Record&)>& visit) = 0;

@@ -46,12 +46,12 @@ struct JobRow {
   // the last one's while every task has ended. 0: not accepted; not finished.
   uint64_t first_seq = 0;
   uint64_t last_seq = 0;
-  // What is wrong with the row as it was read; nothing of a damaged one can be relied on, but most
-  // of it may be right. Empty: nothing.
+  // Damage of the row as it was read; nothing in a damaged row can be relied on, but most
+  // of it may be right. Empty: none.
   std::string damage;
 };
 
-// What changes while a job runs and when a run of it ends.
+// Fields that change while a job runs and when a run of it ends.
 struct JobProgress {
   JobId job;
   JobState state = JobState::kRunning;
@@ -66,7 +66,7 @@ enum class WhichJobs : uint8_t {
   kUncounted,  // that finished, while their rows say otherwise (see docs/formats/journal.md)
 };
 
-// What people call it: its own name, else its lists, else its command.
+// The name that people use: the job's own name, else its lists, else its command.
 std::string NameOf(const JobRow& row);
 
 }  // namespace spate::store

@@ -92,7 +92,7 @@ void MemoryStore::Write(Queued& queued) {
   }
 }
 
-// What the record that is about to be written says of its job's row, as JobTable does.
+// Updates the job's row for the record that is about to be written, as JobTable does.
 void MemoryStore::Note(const engine::Record& record, Instant now) {
   auto at = disk_->jobs.find(JobOf(record));
   if (at == disk_->jobs.end()) return;
@@ -155,9 +155,8 @@ Result<engine::Record> MemoryDisk::Decode(const Stored& stored) {
 
 Status MemoryDisk::Visit(const std::function<void(const engine::Record&)>& visit) const {
   for (const Stored& stored : records) {
-    auto record = Decode(stored);
-    if (!record) return std::unexpected(record.error());
-    visit(*record);
+    auto record = TRY(Decode(stored));
+    visit(record);
   }
   return {};
 }
@@ -351,10 +350,9 @@ Status MemoryStore::ReplayPools(const std::function<void(const provision::Record
   auto at = std::ranges::find(log, true, &MemoryDisk::PoolEntry::in_image);
   if (at == log.end()) at = log.begin();
   for (; at != log.end(); ++at) {
-    auto record = DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data);
-    if (!record) return std::unexpected(record.error());
-    (void)pool_of_.Of(*record);
-    visit(*record);
+    auto record = TRY(DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data));
+    (void)pool_of_.Of(record);
+    visit(record);
   }
   return {};
 }
@@ -393,9 +391,8 @@ Result<std::vector<PoolLogRow>> MemoryStore::ReadPoolLog(provision::PoolId pool,
   const auto& log = disk_->pool_log;
   for (auto at = log.rbegin(); at != log.rend() && rows.size() < most; ++at) {
     if (at->in_image || at->pool != pool) continue;
-    auto record = DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data);
-    if (!record) return std::unexpected(record.error());
-    rows.push_back({at->at, std::move(*record)});
+    auto record = TRY(DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data));
+    rows.push_back({at->at, std::move(record)});
   }
   std::ranges::reverse(rows);
   return rows;
@@ -413,9 +410,7 @@ class MemoryReader final : public JobReader {
 
   Result<uint64_t> ReplayJob(
       JobId job, const std::function<void(const engine::Record&)>& visit) const override {
-    if (auto visited = disk_->VisitJob(job, visit); !visited) {
-      return std::unexpected(visited.error());
-    }
+    TRY(disk_->VisitJob(job, visit));
     return 0;
   }
   Result<uint64_t> OutputOf(const std::string& user) const override {

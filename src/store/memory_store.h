@@ -27,7 +27,7 @@
 
 namespace spate::store {
 
-// What survives a crash. One life of the owner after the other opens a MemoryStore on it.
+// State that survives a crash. One life of the owner after the other opens a MemoryStore on it.
 struct MemoryDisk {
   using Stored = std::variant<EncodedRecord, engine::AttemptEnded>;
   std::vector<Stored> records;
@@ -113,7 +113,7 @@ class MemoryStore : public HubStore {
 
  protected:
   using RowChange = std::function<void(MemoryDisk&)>;
-  // What changes a row goes through here, as bundles go through Append.
+  // All changes of rows go through here, as bundles go through Append.
   virtual void Change(RowChange change, Done done);
 
  private:

@@ -39,10 +39,9 @@ static_assert(std::variant_size_v<Record> == kPoolRecordKindLast);
 
 template <typename T>
 Result<Record> DecodeAs(std::string_view bytes) {
-  auto record = FromBytes<T>("a record of a pool", bytes, std::numeric_limits<uint32_t>::max(),
-                             Duration::Max());
-  if (!record) return std::unexpected(std::move(record.error()));
-  return Record(std::move(*record));
+  auto record = TRY(FromBytes<T>("a record of a pool", bytes, std::numeric_limits<uint32_t>::max(),
+                                 Duration::Max()));
+  return Record(std::move(record));
 }
 
 template <size_t... places>

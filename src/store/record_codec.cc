@@ -27,7 +27,7 @@ class Encoder {
  public:
   explicit Encoder(std::string& out) : bytes_(out) {}
 
-  // What was added in this format is there.
+  // Fields that were added in this format are always written.
   bool Since(uint8_t) const { return true; }
 
   template <typename T>
@@ -60,6 +60,10 @@ class Encoder {
   }
   void Later(const bool& v) {
     if (v) Flag(v);
+  }
+  template <typename T, typename Each>
+  void Later(const std::vector<T>& v, Each each) {
+    if (!v.empty()) List(v, each);
   }
   void Text(const std::string& v) { bytes_.Text(v); }
   template <typename T, typename Each>
@@ -126,6 +130,10 @@ class Decoder {
   }
   void Later(bool& v) {
     if (bytes_.left() > 0) Flag(v);
+  }
+  template <typename T, typename Each>
+  void Later(std::vector<T>& v, Each each) {
+    if (bytes_.left() > 0) List(v, each);
   }
   void Text(std::string& v) { v = bytes_.Text(); }
   template <typename T, typename Each>
@@ -265,6 +273,7 @@ void Fields(auto& a, Is<engine::TasksCancelled> auto& v) {
 void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
+  a.Later(v.after, kAfter);
 }
 void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
   a.Number(v.job);
@@ -344,6 +353,13 @@ void Fields(auto& a, Is<engine::NodeCleared> auto& v) {
   a.Number(v.node);
   a.Number(v.job);
 }
+void Fields(auto& a, Is<engine::NodeBlamed> auto& v) {
+  a.Number(v.node);
+  a.List(v.blames, [](auto& b, auto& blame) {
+    b.Number(blame.by);
+    b.Text(blame.user);
+  });
+}
 
 RecordKind KindOf(const engine::JobAccepted&) { return RecordKind::kJobAccepted; }
 RecordKind KindOf(const engine::JobGrown&) { return RecordKind::kJobGrown; }
@@ -365,6 +381,7 @@ RecordKind KindOf(const engine::NodeUndrained&) { return RecordKind::kNodeUndrai
 RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved; }
 RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
 RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
+RecordKind KindOf(const engine::NodeBlamed&) { return RecordKind::kNodeBlamed; }
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
 RecordKind KindOf(const engine::GangLeased&) { return RecordKind::kGangLeased; }
 RecordKind KindOf(const engine::GangReserved&) { return RecordKind::kGangReserved; }
@@ -398,6 +415,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "gang leased"sv,
     "gang reserved"sv,
     "gang policy changed"sv,
+    "node blamed"sv,
 };
 
 template <typename T>
@@ -410,6 +428,65 @@ Result<engine::Record> DecodeAs(int kind, std::string_view data) {
                 fmt::format("the bytes of a '{}' record are damaged", RecordKindName(kind)));
   }
   return engine::Record(std::move(record));
+}
+
+// Of a kind and a format that there are.
+Result<engine::Record> DecodeKnown(int kind, std::string_view data) {
+  switch (static_cast<RecordKind>(kind)) {
+    case RecordKind::kJobAccepted:
+      return DecodeAs<engine::JobAccepted>(kind, data);
+    case RecordKind::kJobGrown:
+      return DecodeAs<engine::JobGrown>(kind, data);
+    case RecordKind::kJobSealed:
+      return DecodeAs<engine::JobSealed>(kind, data);
+    case RecordKind::kPolicyChanged:
+      return DecodeAs<engine::PolicyChanged>(kind, data);
+    case RecordKind::kTasksWithdrawn:
+      return DecodeAs<engine::TasksWithdrawn>(kind, data);
+    case RecordKind::kTasksReopened:
+      return DecodeAs<engine::TasksReopened>(kind, data);
+    case RecordKind::kJobHeld:
+      return DecodeAs<engine::JobHeld>(kind, data);
+    case RecordKind::kJobReleased:
+      return DecodeAs<engine::JobReleased>(kind, data);
+    case RecordKind::kLeased:
+      return DecodeAs<engine::Leased>(kind, data);
+    case RecordKind::kReturned:
+      return DecodeAs<engine::Returned>(kind, data);
+    case RecordKind::kJobFinished:
+      return DecodeAs<engine::JobFinished>(kind, data);
+    case RecordKind::kJobCancelled:
+      return DecodeAs<engine::JobCancelled>(kind, data);
+    case RecordKind::kDependencyMet:
+      return DecodeAs<engine::DependencyMet>(kind, data);
+    case RecordKind::kUserChanged:
+      return DecodeAs<engine::UserChanged>(kind, data);
+    case RecordKind::kNodeDrained:
+      return DecodeAs<engine::NodeDrained>(kind, data);
+    case RecordKind::kNodeUndrained:
+      return DecodeAs<engine::NodeUndrained>(kind, data);
+    case RecordKind::kNodeRemoved:
+      return DecodeAs<engine::NodeRemoved>(kind, data);
+    case RecordKind::kNodeSick:
+      return DecodeAs<engine::NodeSick>(kind, data);
+    case RecordKind::kNodeCleared:
+      return DecodeAs<engine::NodeCleared>(kind, data);
+    case RecordKind::kNodeBlamed:
+      return DecodeAs<engine::NodeBlamed>(kind, data);
+    case RecordKind::kNeedsChanged:
+      return DecodeAs<engine::NeedsChanged>(kind, data);
+    case RecordKind::kTasksCancelled:
+      return DecodeAs<engine::TasksCancelled>(kind, data);
+    case RecordKind::kTasksLinked:
+      return DecodeAs<engine::TasksLinked>(kind, data);
+    case RecordKind::kGangLeased:
+      return DecodeAs<engine::GangLeased>(kind, data);
+    case RecordKind::kGangReserved:
+      return DecodeAs<engine::GangReserved>(kind, data);
+    case RecordKind::kGangPolicyChanged:
+      return DecodeAs<engine::GangPolicyChanged>(kind, data);
+  }
+  return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }
 
 }  // namespace
@@ -450,59 +527,7 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
                             "damaged, or a newer spate wrote it",
                             format, kOldestRecordFormat, kRecordFormat));
   }
-  switch (static_cast<RecordKind>(kind)) {
-    case RecordKind::kJobAccepted:
-      return DecodeAs<engine::JobAccepted>(kind, data);
-    case RecordKind::kJobGrown:
-      return DecodeAs<engine::JobGrown>(kind, data);
-    case RecordKind::kJobSealed:
-      return DecodeAs<engine::JobSealed>(kind, data);
-    case RecordKind::kPolicyChanged:
-      return DecodeAs<engine::PolicyChanged>(kind, data);
-    case RecordKind::kTasksWithdrawn:
-      return DecodeAs<engine::TasksWithdrawn>(kind, data);
-    case RecordKind::kTasksReopened:
-      return DecodeAs<engine::TasksReopened>(kind, data);
-    case RecordKind::kJobHeld:
-      return DecodeAs<engine::JobHeld>(kind, data);
-    case RecordKind::kJobReleased:
-      return DecodeAs<engine::JobReleased>(kind, data);
-    case RecordKind::kLeased:
-      return DecodeAs<engine::Leased>(kind, data);
-    case RecordKind::kReturned:
-      return DecodeAs<engine::Returned>(kind, data);
-    case RecordKind::kJobFinished:
-      return DecodeAs<engine::JobFinished>(kind, data);
-    case RecordKind::kJobCancelled:
-      return DecodeAs<engine::JobCancelled>(kind, data);
-    case RecordKind::kDependencyMet:
-      return DecodeAs<engine::DependencyMet>(kind, data);
-    case RecordKind::kUserChanged:
-      return DecodeAs<engine::UserChanged>(kind, data);
-    case RecordKind::kNodeDrained:
-      return DecodeAs<engine::NodeDrained>(kind, data);
-    case RecordKind::kNodeUndrained:
-      return DecodeAs<engine::NodeUndrained>(kind, data);
-    case RecordKind::kNodeRemoved:
-      return DecodeAs<engine::NodeRemoved>(kind, data);
-    case RecordKind::kNodeSick:
-      return DecodeAs<engine::NodeSick>(kind, data);
-    case RecordKind::kNodeCleared:
-      return DecodeAs<engine::NodeCleared>(kind, data);
-    case RecordKind::kNeedsChanged:
-      return DecodeAs<engine::NeedsChanged>(kind, data);
-    case RecordKind::kTasksCancelled:
-      return DecodeAs<engine::TasksCancelled>(kind, data);
-    case RecordKind::kTasksLinked:
-      return DecodeAs<engine::TasksLinked>(kind, data);
-    case RecordKind::kGangLeased:
-      return DecodeAs<engine::GangLeased>(kind, data);
-    case RecordKind::kGangReserved:
-      return DecodeAs<engine::GangReserved>(kind, data);
-    case RecordKind::kGangPolicyChanged:
-      return DecodeAs<engine::GangPolicyChanged>(kind, data);
-  }
-  return Fail(ErrorKind::kCorrupt, "unknown kind of record");
+  return DecodeKnown(kind, data);
 }
 
 uint32_t RecordChecksum(uint64_t seq, int kind, std::string_view data) {

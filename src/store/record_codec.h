@@ -13,7 +13,7 @@ namespace spate::store {
 
 // The first byte of every blob. A change of any layout gives it the next number; older ones from
 // kOldestRecordFormat on are read.
-inline constexpr uint8_t kRecordFormat = 7;
+inline constexpr uint8_t kRecordFormat = 8;
 inline constexpr uint8_t kOldestRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.
@@ -43,8 +43,9 @@ enum class RecordKind : uint8_t {
   kGangLeased = 23,
   kGangReserved = 24,
   kGangPolicyChanged = 25,
+  kNodeBlamed = 26,
 };
-inline constexpr int kRecordKindLast = 25;
+inline constexpr int kRecordKindLast = 26;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

@@ -64,8 +64,8 @@ bool Same(const engine::TasksCancelled& x, const engine::TasksCancelled& y) {
   return job == y.job && tasks == y.tasks && reason == y.reason;
 }
 bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
-  const auto& [job, tasks] = x;
-  return job == y.job && tasks == y.tasks;
+  const auto& [job, tasks, after] = x;
+  return job == y.job && tasks == y.tasks && after == y.after;
 }
 bool Same(const engine::NeedsChanged& x, const engine::NeedsChanged& y) {
   const auto& [job, requests, runs] = x;
@@ -127,6 +127,10 @@ bool Same(const engine::NodeSick& x, const engine::NodeSick& y) {
 bool Same(const engine::NodeCleared& x, const engine::NodeCleared& y) {
   const auto& [node, job] = x;
   return node == y.node && job == y.job;
+}
+bool Same(const engine::NodeBlamed& x, const engine::NodeBlamed& y) {
+  const auto& [node, blames] = x;
+  return node == y.node && blames == y.blames;
 }
 bool Same(const engine::Record& x, const engine::Record& y) {
   if (x.index() != y.index()) return false;
@@ -235,7 +239,9 @@ engine::Record AnyRecord(int kind) {
           *rc::gen::arbitrary<bool>() ? std::optional(AnyNumber<uint32_t>()) : std::nullopt,
           *rc::gen::arbitrary<bool>()};
     case RecordKind::kTasksReopened:
-      return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
+      return engine::TasksReopened{AnyJob(), AnyList(AnyRange), AnyList([] {
+                                     return After{AnyJob(), AnyChoice(AfterKind::kEach)};
+                                   })};
     case RecordKind::kJobHeld:
       return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kAllFail),
                              Instant{AnyNumber<int32_t>()}};
@@ -268,6 +274,9 @@ engine::Record AnyRecord(int kind) {
       return engine::NodeSick{AnyNode(), AnyJob(), AnyText()};
     case RecordKind::kNodeCleared:
       return engine::NodeCleared{AnyNode(), AnyJob()};
+    case RecordKind::kNodeBlamed:
+      return engine::NodeBlamed{AnyNode(),
+                                AnyList([] { return engine::Blame{AnyJob(), AnyText()}; })};
     case RecordKind::kNeedsChanged:
       return engine::NeedsChanged{AnyJob(), AnyList(AnyClass), AnyList(AnyRun)};
     case RecordKind::kTasksCancelled:
@@ -327,7 +336,7 @@ TEST(RecordCodec, GarbageNeverGetsThrough) {
       RC_ASSERT(record.error().kind == ErrorKind::kCorrupt);
       return;
     }
-    // What was understood is understood again in the same way.
+    // A decoded record decodes again in the same way.
     auto again = DecodeRecord(kind, EncodeRecord(*record).data);
     RC_ASSERT(again.has_value());
     RC_ASSERT(Same(*again, *record));
@@ -356,12 +365,13 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(message(3, "\5\1"), "fine");
   EXPECT_EQ(message(3, "\6\1"), "fine");
   EXPECT_EQ(message(3, "\7\1"), "fine");
+  EXPECT_EQ(message(3, "\x8\1"), "fine");
 }
 
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\7\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\x8\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -397,10 +407,12 @@ TEST(RecordCodec, BytesAreFixed) {
   const std::string six = "\6" + needs + std::string("\0\0", 2) + since6 + since3;
   // Exit codes, tries elsewhere and growing memory of the policy are new in 7.
   const std::string since7 = before + std::string("\x64\0\0\0\0\0", 6) + after;
-  std::string now = "\7" + needs + std::string("\0\0", 2) + since6 + since7;
+  // Only a kind of record is new in 8.
+  const std::string seven = "\7" + needs + std::string("\0\0", 2) + since6 + since7;
+  std::string now = "\x8" + seven.substr(1);
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   for (const std::string& data : {"\2" + needs + before + after, "\3" + needs + since3,
-                                  "\4" + needs + since3, five, six, now}) {
+                                  "\4" + needs + since3, five, six, seven, now}) {
     EXPECT_TRUE(Same(read(data), engine::JobAccepted{JobId(1), plan}));
   }
   plan.requests[0].priority = -2;
@@ -409,9 +421,11 @@ TEST(RecordCodec, BytesAreFixed) {
       .procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
   plan.requests[0].deadline = Instant{1};
   plan.requests[0].bound = BoundBy::kNetwork;
-  now = "\7" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
+  now = "\x8" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
+  engine::NodeBlamed blamed{NodeId(2), {{JobId(300), "bob"}, {JobId(7), ""}}};
+  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\x8\2\2\xac\2\3bob\7\0", 11));
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

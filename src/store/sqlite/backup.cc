@@ -26,31 +26,25 @@ Status KeepFiles(Database& to, const std::string& hub_dir) {
       "PRAGMA journal_mode = DELETE;"
       "CREATE TABLE kept_file(name TEXT PRIMARY KEY, bytes BLOB NOT NULL)");
   if (!made) return made;
-  auto insert = to.Prepare("INSERT INTO kept_file VALUES(?, ?)");
-  if (!insert) return std::unexpected(insert.error());
+  auto insert = TRY(to.Prepare("INSERT INTO kept_file VALUES(?, ?)"));
   for (const char* name : kKept) {
     std::string path = os::JoinPath(hub_dir, name);
     if (!os::Exists(path)) continue;
-    auto bytes = os::ReadFile(path, kKeptMost);
-    if (!bytes) return std::unexpected(bytes.error());
-    insert->BindText(0, name);
-    insert->BindBlob(1, *bytes);
-    if (auto run = insert->RunOnce(); !run) return run;
+    auto bytes = TRY(os::ReadFile(path, kKeptMost));
+    insert.BindText(0, name);
+    insert.BindBlob(1, bytes);
+    TRY(insert.RunOnce());
   }
   return to.SyncFile();
 }
 
 Status WriteBackup(const std::string& hub_dir, const std::string& path) {
   // With the right mode before anything is in it.
-  if (auto fd = os::OpenWrite(path, os::OpenHow::kCreateNew, 0600); !fd) {
-    return std::unexpected(fd.error());
-  }
-  auto from = Database::Open(JournalPlace{hub_dir, true}.DbPath(), DbMode::kRead);
-  if (!from) return std::unexpected(from.error());
-  auto to = Database::Open(path, DbMode::kCreate);
-  if (!to) return std::unexpected(to.error());
-  if (auto copied = from->CopyTo(*to); !copied) return copied;
-  return KeepFiles(*to, hub_dir);
+  TRY(os::OpenWrite(path, os::OpenHow::kCreateNew, 0600));
+  auto from = TRY(Database::Open(JournalPlace{hub_dir, true}.DbPath(), DbMode::kRead));
+  auto to = TRY(Database::Open(path, DbMode::kCreate));
+  TRY(from.CopyTo(to));
+  return KeepFiles(to, hub_dir);
 }
 
 struct KeptFile {
@@ -58,40 +52,35 @@ struct KeptFile {
 };
 
 Result<std::vector<KeptFile>> TakeKeptFiles(const std::string& path) {
-  auto db = Database::Open(path, DbMode::kWrite);
-  if (!db) return std::unexpected(db.error());
-  auto rows = db->Prepare("SELECT name, bytes FROM kept_file");
+  auto db = TRY(Database::Open(path, DbMode::kWrite));
+  auto rows = db.Prepare("SELECT name, bytes FROM kept_file");
   if (!rows) {
-    return Fail(ErrorKind::kCorrupt, "it is no backup of a hub: spate hub backup FILE makes one");
+    return Fail(ErrorKind::kCorrupt, "it is no backup of a hub",
+                Remedy(": {} makes one", Advice("hub backup", "FILE")));
   }
   std::vector<KeptFile> files;
   for (;;) {
-    auto row = rows->Step();
-    if (!row) return std::unexpected(row.error());
-    if (!*row) break;
+    auto row = TRY(rows->Step());
+    if (!row) break;
     files.push_back({rows->Text(0), rows->Text(1)});
   }
   *rows = {};
-  if (auto run = db->Run("DROP TABLE kept_file; PRAGMA journal_mode = WAL"); !run) {
-    return std::unexpected(run.error());
-  }
+  TRY(db.Run("DROP TABLE kept_file; PRAGMA journal_mode = WAL"));
   return files;
 }
 
 Status SkipNumbers(const std::string& path) {
-  auto db = OpenJournal(path);
-  if (!db) return std::unexpected(db.error());
-  return db->Run(
+  auto db = TRY(OpenJournal(path));
+  return db.Run(
       "UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'job';"
       "UPDATE meta SET value = value + 1000 WHERE key IN ('epoch', 'last_pool', 'last_pilot')");
 }
 
 Status CheckSound(const std::string& dir) {
-  auto check = CheckHub(dir);
-  if (!check) return std::unexpected(check.error());
-  if (check->all.sound()) return {};
+  auto check = TRY(CheckHub(dir));
+  if (check.all.sound()) return {};
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("the backup is damaged: {}", check->all.problems.front()));
+              fmt::format("the backup is damaged: {}", check.all.problems.front()));
 }
 
 bool IsKept(const std::string& name) {
@@ -114,35 +103,32 @@ Status BackUpHub(const std::string& hub_dir, const std::string& file) {
 }
 
 Status RestoreHub(const std::string& file, const std::string& hub_dir) {
-  auto dir = HubDir::Open(hub_dir);
-  if (!dir) return std::unexpected(dir.error());
-  const std::string journal = dir->place().DbPath();
+  auto dir = TRY(HubDir::Open(hub_dir));
+  const std::string journal = dir.place().DbPath();
   if (os::Exists(journal)) {
     return Fail(ErrorKind::kExists,
                 fmt::format("there is a journal already: '{}'; move its folder away first",
                             EscapeForScreen(journal)));
   }
   // The spool is emptied at each start: what is cut short leaves nothing.
-  const std::string made_in = dir->SpoolPath() + "/restore";
+  const std::string made_in = dir.SpoolPath() + "/restore";
   const JournalPlace place{made_in, true};
-  if (auto made = os::MakeDir(made_in, 0700); !made) return made;
-  auto from = Database::Open(file, DbMode::kRead);
-  if (!from) return std::unexpected(from.error());
+  TRY(os::MakeDir(made_in, 0700));
+  auto from = TRY(Database::Open(file, DbMode::kRead));
   {
-    auto to = Database::Open(place.DbPath(), DbMode::kCreate);
-    if (!to) return std::unexpected(to.error());
-    if (auto copied = from->CopyTo(*to); !copied) return copied;
+    auto to = TRY(Database::Open(place.DbPath(), DbMode::kCreate));
+    TRY(from.CopyTo(to));
   }
   auto kept = TakeKeptFiles(place.DbPath());
   if (!kept) return Within(EscapeForScreen(file), kept.error());
-  if (auto skipped = SkipNumbers(place.DbPath()); !skipped) return skipped;
-  if (auto sound = CheckSound(made_in); !sound) return sound;
+  TRY(SkipNumbers(place.DbPath()));
+  TRY(CheckSound(made_in));
   for (const KeptFile& each : *kept) {
     if (!IsKept(each.name)) continue;
     auto written = os::WriteFileAtomically(os::JoinPath(hub_dir, each.name), each.bytes, 0600);
     if (!written) return written;
   }
-  if (auto moved = os::Rename(place.DbPath(), journal); !moved) return moved;
+  TRY(os::Rename(place.DbPath(), journal));
   return os::FsyncDir(hub_dir);
 }
 

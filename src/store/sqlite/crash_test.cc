@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/prng.h"
+#include "core/engine/engine.h"
 #include "core/provision/durable.h"
 #include "store/record_codec.h"
 #include "store/record_job.h"
@@ -503,7 +504,7 @@ TEST(Crash, Version4IsUpgraded) {
   EXPECT_EQ(plan.requests, std::vector<TaskClass>(plan.requests.size(), TaskClass()));
 }
 
-// What version 6 added is no part of it.
+// Version 5 lacks what version 6 added.
 TEST(Crash, Version5GetsATableOfPools) {
   HubWorld world;
   world.Submit(3);
@@ -530,6 +531,48 @@ TEST(Crash, Version5GetsATableOfPools) {
   EXPECT_TRUE(CheckHub(world.path())->sound());
 }
 
+// Node 1 was set aside by job 1, which has ended, and by job 2, which goes on when its last task
+// has ended: job 1 left no word of it behind, and job 2 does.
+TEST(Crash, Version8IsUpgradedAndRemembersNodes) {
+  os::TempDir temp;
+  temp.Write("hub.db", *os::ReadFile(SPATE_JOURNALS "/v8/hub.db", 1 << 20));
+  const std::string path = temp.Path("hub.db");
+  {
+    auto old = OpenJournalToRead(path);
+    ASSERT_TRUE(old) << MessageOf(old.error());
+    EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 8);
+  }
+  auto loop = std::move(*os::RealLoop::Create());
+  const NodeId bad(1);
+  for (int life = 0; life < 3; ++life) {
+    auto dir = HubDir::Open(temp.path());
+    ASSERT_TRUE(dir) << MessageOf(dir.error());
+    auto store = SqliteStore::Open(*dir, *loop);
+    ASSERT_TRUE(store) << MessageOf(store.error());
+    engine::Engine engine;
+    ASSERT_TRUE((*store)->Replay([&](const engine::Record& record) { engine.Apply(record); }));
+    engine.CheckInvariants();
+    EXPECT_EQ(engine.IsBlamed(bad), life == 1) << life;
+    if (life == 0) {
+      EXPECT_EQ(engine.Troubles(JobId(2)).size(), 1u);
+      EXPECT_TRUE(engine.Troubles(JobId(1)).empty());
+    }
+    engine::Output out;
+    const auto now = Instant{} + Duration::Seconds(2'000'000'000);
+    engine.Resume(engine::LastNodes::kEnded, now, out);
+    if (life == 0) engine.Step({now, {{engine::CancelJob{JobId(2)}}}}, out);
+    if (life == 1) engine.Step({now, {{engine::ClearSick{bad, JobId()}}}}, out);
+    EXPECT_EQ(engine.IsBlamed(bad), life == 0) << life;
+    Bundle bundle;
+    bundle.records = out.records;
+    ASSERT_TRUE(Await(*loop, [&](auto done) { (*store)->Append(std::move(bundle), done); }));
+  }
+  EXPECT_TRUE(os::Exists(path + "-v8"));
+  auto check = CheckHub(temp.path());
+  ASSERT_TRUE(check);
+  EXPECT_TRUE(check->sound());
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));
@@ -545,7 +588,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 9, and this spate reads versions 2 to 8"),
+  EXPECT_NE(newer.error().message.find("has version 10, and this spate reads versions 2 to 9"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -97,7 +97,14 @@ Error MakeError(sqlite3* db, int code, const std::string& path) {
   if (kind == ErrorKind::kCorrupt) {
     return {kind, fmt::format("'{}' is damaged ({}); it was left as it is", shown, text)};
   }
-  return {kind, fmt::format("cannot use '{}': {}", shown, text)};
+  // SQLite does not always keep the errno of a write that a limit has cut.
+  bool may_be_limit = (extended & 0xff) == SQLITE_IOERR && os::HasFileSizeLimit();
+  return {
+      kind,
+      fmt::format("cannot use '{}': {}{}", shown, text,
+                  may_be_limit ? "; if it has grown to the limit of file sizes, raise that (ulimit "
+                                 "-f), then resume"
+                               : "")};
 }
 
 }  // namespace
@@ -168,9 +175,8 @@ Result<Statement> Database::Prepare(std::string_view sql) {
 
 Status Database::PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all) {
   for (const auto& [statement, sql] : all) {
-    auto prepared = Prepare(sql);
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    *statement = std::move(*prepared);
+    auto prepared = TRY(Prepare(sql));
+    *statement = std::move(prepared);
   }
   return {};
 }
@@ -188,11 +194,9 @@ Status Database::CopyTo(Database& to) const {
 }
 
 Result<int64_t> Database::QueryInt(std::string_view sql) {
-  auto statement = Prepare(sql);
-  if (!statement) return std::unexpected(statement.error());
-  auto row = statement->Step();
-  if (!row) return std::unexpected(row.error());
-  return *row ? statement->Int(0) : 0;
+  auto statement = TRY(Prepare(sql));
+  auto row = TRY(statement.Step());
+  return row ? statement.Int(0) : 0;
 }
 
 Status Database::SyncFile() {

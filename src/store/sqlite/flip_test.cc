@@ -32,7 +32,7 @@ std::string TextOf(const engine::Record& record) {
                      static_cast<int>(ended->verdict), static_cast<int>(e.cause), e.status);
 }
 
-// What of a job decides which commands run, for whom, and which do not run again.
+// The parts of a job that decide which commands run, for whom, and which do not run again.
 struct Known {
   std::vector<std::string> records;
   std::string user, cwd, settings, submission;
@@ -213,7 +213,7 @@ TEST(Flips, OfAHubsJournalRunNothingWrongAndStopNoOtherJob) {
   EXPECT_LT(seen[Flipped::Outcome::kRefused], rounds / 5);
 }
 
-// What `spate run --resume` looks for it by. It never seems to be no run at all.
+// Damage to the fields that `spate run --resume` searches by. It never makes the run seem missing.
 TEST(Flips, OfARunsJournalAreNoReasonToBeginAnew) {
   StoreWorld world;
   JobRow written = ExampleJob(kTasks);

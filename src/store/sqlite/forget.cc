@@ -60,65 +60,52 @@ Result<Statement> Bound(Database& db, std::string_view sql, std::initializer_lis
 }
 
 Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
-  auto statement = Bound(db, sql, values);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  return statement->RunOnce();
+  auto statement = TRY(Bound(db, sql, values));
+  return statement.RunOnce();
 }
 
 }  // namespace
 
 Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool damaged) {
   for (std::string_view sql : {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText}) {
-    if (auto done = Do(db, sql, {job.value}); !done) return std::unexpected(done.error());
+    TRY(Do(db, sql, {job.value}));
   }
-  auto range = Bound(db, fmt::format(kRange, IsSound("forgotten")), {job.value});
-  if (!range) return std::unexpected(std::move(range.error()));
-  auto found = range->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
+  auto range = TRY(Bound(db, fmt::format(kRange, IsSound("forgotten")), {job.value}));
+  auto found = TRY(range.Step());
   auto from = static_cast<int64_t>(RowKey(job, 0));
-  if (!*found) {
+  if (!found) {
     auto done = Do(db, kDropUpload, {from, from + UINT32_MAX, job.value});
     return done ? Result<bool>(true) : std::unexpected(done.error());
   }
   // A damaged range may be another job's. What is left is not seen by anybody, and stays.
-  if (range->Int(2) == 0) return true;
-  int64_t first = range->Int(0);
-  int64_t last = range->Int(1);
-  range->Reset();
+  if (range.Int(2) == 0) return true;
+  int64_t first = range.Int(0);
+  int64_t last = range.Int(1);
+  range.Reset();
   if (first <= last) {
     int64_t end = std::min(last, first + kPiece - 1);
     for (std::string_view sql : {kDropRare, kDropAttempts, kDropLog}) {
-      if (auto done = Do(db, sql, {job.value, first, end}); !done) {
-        return std::unexpected(done.error());
-      }
+      TRY(Do(db, sql, {job.value, first, end}));
     }
-    if (auto done = Do(db, kAdvance, {job.value, end + 1}); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(Do(db, kAdvance, {job.value, end + 1}));
     return false;
   }
-  if (auto done = Do(db, kDropRows, {from, from + UINT32_MAX}); !done) {
-    return std::unexpected(done.error());
-  }
-  if (auto removed = os::RemoveFile(place.OutputPath(job)); !removed) {
-    return std::unexpected(removed.error());
-  }
-  if (auto done = Do(db, kForgetEnd, {job.value}); !done) return std::unexpected(done.error());
+  TRY(Do(db, kDropRows, {from, from + UINT32_MAX}));
+  TRY(os::RemoveFile(place.OutputPath(job)));
+  TRY(Do(db, kForgetEnd, {job.value}));
   return true;
 }
 
 Result<std::vector<JobId>> JobsToForget(Database& db) {
-  auto statement = db.Prepare(
+  auto statement = TRY(db.Prepare(
       fmt::format("SELECT job FROM forgotten WHERE {} UNION SELECT id FROM job WHERE first_seq IS "
                   "NULL AND {}",
-                  IsSound("forgotten"), IsSound("job")));
-  if (!statement) return std::unexpected(std::move(statement.error()));
+                  IsSound("forgotten"), IsSound("job"))));
   std::vector<JobId> jobs;
   for (;;) {
-    auto more = statement->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return jobs;
-    jobs.push_back(JobId(static_cast<uint32_t>(statement->Int(0))));
+    auto more = TRY(statement.Step());
+    if (!more) return jobs;
+    jobs.push_back(JobId(static_cast<uint32_t>(statement.Int(0))));
   }
 }
 

@@ -46,7 +46,7 @@ class History {
   static Result<History> Open(const JobPlace& place, uint32_t number);
 
   const JobSummary& summary() const { return summary_; }
-  // What the engine makes of the journal, at the moment of the first call of this, or of one of
+  // The engine's state from the journal, at the moment of the first call of this, or of one of
   // those below that say so; Refresh makes the next call look again. kCorrupt: see ReplayJob.
   Result<std::shared_ptr<const JobReplay>> Replayed();
   void Refresh() { replay_.reset(); }

@@ -99,6 +99,7 @@ void CompareJob(History& history, const engine::RandomWorld& world, JobId id) {
   RC_ASSERT(history.Policy()->max_running == expected.policy.max_running);
   if (!world.engine().Counts(id)) return;  // it was forgotten
   RC_ASSERT(told.failures_in_row() == world.engine().FailuresInRow(id));
+  if (expected.finished) return;  // the engine still blames nodes, for others
   auto troubles = world.engine().Troubles(id);
   RC_ASSERT(told.troubles().size() == troubles.size());
   for (const engine::JobTrouble& trouble : troubles) {

@@ -24,22 +24,16 @@ Result<os::FileLock> Lock(const std::string& path) {
 }  // namespace
 
 Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& options) {
-  if (auto checked = CheckFileSystem(hub_dir, options); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
+  TRY(CheckFileSystem(hub_dir, options));
   // Commands may hold secrets, and credentials are some.
   if (auto made = os::MakeDirs(hub_dir + "/output", 0700); !made) {
     return std::unexpected(WithStateHint(std::move(made.error())));
   }
-  if (auto checked = CheckOwnerAndSpace(hub_dir); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
+  TRY(CheckOwnerAndSpace(hub_dir));
   auto lock = Lock(hub_dir);
   if (!lock) return std::unexpected(WithStateHint(std::move(lock.error())));
   HubDir dir(hub_dir, std::move(*lock));
-  if (auto emptied = EmptySpool(dir.SpoolPath()); !emptied) {
-    return std::unexpected(std::move(emptied.error()));
-  }
+  TRY(EmptySpool(dir.SpoolPath()));
   return dir;
 }
 

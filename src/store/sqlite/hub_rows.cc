@@ -40,23 +40,20 @@ std::optional<Instant> TimeOf(const Statement& s, int column) {
 
 template <typename Row, typename FromColumns>
 Result<std::vector<Row>> ReadRows(Database& db, std::string_view sql, FromColumns from_columns) {
-  auto statement = db.Prepare(sql);
-  if (!statement) return std::unexpected(std::move(statement.error()));
+  auto statement = TRY(db.Prepare(sql));
   std::vector<Row> rows;
   for (;;) {
-    auto more = statement->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return rows;
-    rows.push_back(from_columns(*statement));
+    auto more = TRY(statement.Step());
+    if (!more) return rows;
+    rows.push_back(from_columns(statement));
   }
 }
 
 }  // namespace
 
 Status WriteNode(Database& db, const NodeRow& row) {
-  auto prepared = db.Prepare(kWriteNode);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Statement& s = *prepared;
+  auto prepared = TRY(db.Prepare(kWriteNode));
+  Statement& s = prepared;
   s.Bind(0, row.id.value);
   s.BindText(1, row.name);
   s.BindText(2, row.instance);
@@ -67,9 +64,8 @@ Status WriteNode(Database& db, const NodeRow& row) {
 }
 
 Status WriteCredential(Database& db, const CredentialRow& row) {
-  auto prepared = db.Prepare(kWriteCredential);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Statement& s = *prepared;
+  auto prepared = TRY(db.Prepare(kWriteCredential));
+  Statement& s = prepared;
   s.Bind(0, static_cast<int64_t>(row.serial));
   s.BindText(1, row.role);
   s.BindText(2, row.user);
@@ -104,20 +100,17 @@ Result<std::vector<NodeRow>> ReadNodeRows(Database& db) {
 }
 
 Result<NodeRow> ReadNodeRow(Database& db, const std::string& name) {
-  auto statement = db.Prepare(fmt::format(kReadNodes, IsSound("node")) + "WHERE name = ?");
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  statement->BindText(0, name);
-  auto found = statement->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return Fail(ErrorKind::kNotFound, fmt::format("there is no node '{}'", name));
-  return NodeFromColumns(*statement);
+  auto statement = TRY(db.Prepare(fmt::format(kReadNodes, IsSound("node")) + "WHERE name = ?"));
+  statement.BindText(0, name);
+  auto found = TRY(statement.Step());
+  if (!found) return Fail(ErrorKind::kNotFound, fmt::format("there is no node '{}'", name));
+  return NodeFromColumns(statement);
 }
 
 Status RemoveNodes(Database& db, const NodesForgotten& which) {
-  auto statement = db.Prepare(kRemoveNodes);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  BindTime(*statement, 0, which.before);
-  return statement->RunOnce();
+  auto statement = TRY(db.Prepare(kRemoveNodes));
+  BindTime(statement, 0, which.before);
+  return statement.RunOnce();
 }
 
 Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db) {

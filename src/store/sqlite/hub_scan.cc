@@ -29,9 +29,7 @@ class Replayer {
       auto entry = reader->Next();
       if (!entry) {
         if (!reader->damage()) return std::unexpected(std::move(entry.error()));
-        if (auto aside = SetAside(*reader->damage(), entry.error()); !aside) {
-          return std::unexpected(std::move(aside.error()));
-        }
+        TRY(SetAside(*reader->damage(), entry.error()));
         continue;
       }
       if (*entry == nullptr) return again_;
@@ -67,7 +65,7 @@ class Replayer {
     again_ = true;
   }
 
-  // Whose row it was, as far as that can be told.
+  // Sets aside the job of a damaged row, or every job that the row may belong to.
   Status SetAside(const JournalReader::Damaged& damage, const Error& why) {
     if (damage.job) {
       // A checksum is short enough to be right by chance: then it is the job that the row says.
@@ -81,9 +79,8 @@ class Replayer {
       if (found) return {};
       if (damage.is_log && *damage.job == JobId()) return std::unexpected(why);
       if (damage.is_sure) return {};  // it is in nobody's way
-      auto other = IsOfOther(*damage.job, damage.last);
-      if (!other) return std::unexpected(std::move(other.error()));
-      if (*other) return {};
+      auto other = TRY(IsOfOther(*damage.job, damage.last));
+      if (other) return {};
     }
     for (auto at = scan_.unfinished.begin(); at != scan_.unfinished.end();) {
       if (at->second > damage.last) {
@@ -98,12 +95,11 @@ class Replayer {
   // Whether it is a row of the history of a job that has finished, or of one set aside already.
   Result<bool> IsOfOther(JobId job, uint64_t seq) {
     if (scan_.damaged.contains(job)) return true;
-    auto count = db_.QueryInt(fmt::format(
+    auto count = TRY(db_.QueryInt(fmt::format(
         "SELECT EXISTS(SELECT 1 FROM job WHERE id = {0} AND {1} BETWEEN first_seq AND last_seq) OR "
         "EXISTS(SELECT 1 FROM forgotten WHERE job = {0} AND {1} <= last_seq)",
-        job.value, seq));
-    if (!count) return std::unexpected(std::move(count.error()));
-    return *count != 0;
+        job.value, seq)));
+    return count != 0;
   }
 
   Database& db_;
@@ -115,21 +111,19 @@ class Replayer {
 }  // namespace
 
 Result<HubScan> ScanJobs(Database& db) {
-  auto select = db.Prepare(
-      fmt::format("SELECT id, first_seq, last_seq, {} FROM job ORDER BY id", IsSound("job")));
-  if (!select) return std::unexpected(std::move(select.error()));
+  auto select = TRY(db.Prepare(
+      fmt::format("SELECT id, first_seq, last_seq, {} FROM job ORDER BY id", IsSound("job"))));
   HubScan scan;
   for (;;) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return scan;
-    JobId job(static_cast<uint32_t>(select->Int(0)));
+    auto more = TRY(select.Step());
+    if (!more) return scan;
+    JobId job(static_cast<uint32_t>(select.Int(0)));
     scan.last_job = std::max(scan.last_job, job);
-    if (select->Int(3) == 0) {
+    if (select.Int(3) == 0) {
       scan.damaged.emplace(job, fmt::format("'{}' is damaged: row {} of table job (checksum)",
                                             EscapeForScreen(db.path()), job.value));
-    } else if (!select->IsNull(1) && select->IsNull(2)) {
-      scan.unfinished.emplace(job, static_cast<uint64_t>(select->Int(1)));
+    } else if (!select.IsNull(1) && select.IsNull(2)) {
+      scan.unfinished.emplace(job, static_cast<uint64_t>(select.Int(1)));
     }
   }
 }

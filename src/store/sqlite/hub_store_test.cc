@@ -6,6 +6,7 @@
 
 #include "store/record_job.h"
 #include "store/sqlite/history.h"
+#include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/tail.h"
 #include "store/sqlite/testing_hub.h"
@@ -103,7 +104,7 @@ TEST(HubStore, ReplayGivesUnfinishedJobsOnly) {
   ASSERT_TRUE(world.Finish(three, 2));
   world.Reopen();
   EXPECT_TRUE(Counted(world).empty());
-  // What comes without reopening it belongs to it all the same.
+  // Later records that do not reopen it belong to it all the same.
   ASSERT_TRUE(world.Record(engine::PolicyChanged{two, {}}));
   world.Reopen();
   EXPECT_TRUE(Counted(world).empty());
@@ -136,7 +137,7 @@ TEST(HubStore, TheLastRecordEndsTheRow) {
   HubWorld world;
   JobId job = world.Submit(3);
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 3)));
-  // What the hub notes of a job now and then may wait behind its last record.
+  // Progress that the hub notes at intervals may be queued after the job's last record.
   Bundle end;
   end.records.push_back(engine::JobFinished{job, {.total = 3, .succeeded = 2, .failed = 1}});
   end.now = kStart + Duration::Seconds(7);
@@ -174,6 +175,23 @@ TEST(HubStore, WhatBelongsToNoJobIsAlwaysReplayed) {
   EXPECT_EQ(std::get<engine::NodeUndrained>(records[1]).node, NodeId(7));
   EXPECT_EQ(std::get<engine::JobAccepted>(records[2]).job, JobId(2));
   EXPECT_EQ(std::get<engine::NodeDrained>(records[3]).node, NodeId(8));
+}
+
+// Its job may be forgotten: the record is of none.
+TEST(HubStore, WhatIsRememberedOfANodeOutlivesItsJob) {
+  HubWorld world;
+  const JobId job = world.Submit(2);
+  const engine::NodeBlamed blamed{NodeId(7), {{job, "ada"}}};
+  ASSERT_TRUE(world.Record(blamed));
+  ASSERT_TRUE(world.Finish(job, 2));
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(job, done); }));
+  world.Reopen();
+  std::vector<engine::Record> records;
+  ASSERT_TRUE(world.store().Replay([&](const engine::Record& r) { records.push_back(r); }));
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(std::get<engine::NodeBlamed>(records[0]).node, blamed.node);
+  EXPECT_EQ(std::get<engine::NodeBlamed>(records[0]).blames, blamed.blames);
+  EXPECT_TRUE(CheckHub(world.path())->sound());
 }
 
 TEST(HubStore, ReplayFindsMissingRecords) {
@@ -367,7 +385,7 @@ TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {
   EXPECT_EQ(os::Stat(place.OutputPath(small.job))->size, 8u);
   EXPECT_EQ(os::Stat(place.OutputPath(large))->size, 50u);
   EXPECT_FALSE(os::Exists(place.OutputPath(silent)));
-  // What a crash left behind its durable end is cut off by the next output.
+  // Bytes that a crash left behind a job's durable end are cut off by the next output.
   world.Close();
   std::string path = place.OutputPath(large);
   ASSERT_TRUE(os::WriteFile(path, os::ReadFile(path, 100).value() + "never durable"));
@@ -488,8 +506,8 @@ TEST(Tail, GivesNewEndsOfItsJobInBoundedPieces) {
   HubWorld world;
   JobId one = world.Submit(10);
   JobId two = world.Submit(10);
-  EXPECT_EQ(Tail::Open(world.path(), JobId(3)).error().kind, ErrorKind::kNotFound);
-  auto tail = Tail::Open(world.path(), one);
+  EXPECT_EQ(Tail::Open({world.path(), true}, JobId(3)).error().kind, ErrorKind::kNotFound);
+  auto tail = Tail::Open({world.path(), true}, one);
   ASSERT_TRUE(tail) << MessageOf(tail.error());
   auto nothing = tail->Read(0, 100);
   ASSERT_TRUE(nothing) << MessageOf(nothing.error());

@@ -42,32 +42,25 @@ Result<os::FileLock> LockJob(const std::string& path, uint32_t number) {
 Status RemoveLocked(const std::string& path, uint32_t number) {
   std::string aside =
       fmt::format("{}/{}{}-{}", os::DirName(path), kForgotten, number, JobOwner::ThisProcess().pid);
-  if (auto renamed = os::Rename(path, aside); !renamed) return renamed;
+  TRY(os::Rename(path, aside));
   return os::RemoveTree(aside);
 }
 
 }  // namespace
 
 Result<JobDir> JobDir::Create(const std::string& state_dir, const StateOptions& options) {
-  if (auto checked = CheckFileSystem(state_dir, options); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
+  TRY(CheckFileSystem(state_dir, options));
   std::string jobs = JobsPath(state_dir);
   if (os::Exists(state_dir)) {
-    if (auto checked = CheckOwnerAndSpace(state_dir); !checked) {
-      return std::unexpected(std::move(checked.error()));
-    }
+    TRY(CheckOwnerAndSpace(state_dir));
   }
   // Commands may hold secrets: the history is for its owner.
   if (auto made = os::MakeDirs(jobs, 0700); !made) {
     return std::unexpected(WithStateHint(std::move(made.error())));
   }
-  if (auto checked = CheckOwnerAndSpace(state_dir); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
-  auto numbers = RunNumbers(state_dir);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  uint32_t number = numbers->empty() ? 1 : numbers->back() + 1;
+  TRY(CheckOwnerAndSpace(state_dir));
+  auto numbers = TRY(RunNumbers(state_dir));
+  uint32_t number = numbers.empty() ? 1 : numbers.back() + 1;
   std::string path;
   for (;; ++number) {
     path = JobPath(state_dir, number);
@@ -95,21 +88,15 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in '{}'; see: spate job list --state {}", number,
-                            EscapeForScreen(state_dir), ShellQuote(state_dir)));
+                fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)),
+                See("job list", "--state", state_dir));
   }
-  if (auto checked = CheckFileSystem(state_dir, options); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
-  if (auto checked = CheckOwnerAndSpace(state_dir); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
+  TRY(CheckFileSystem(state_dir, options));
+  TRY(CheckOwnerAndSpace(state_dir));
   auto lock = LockJob(path, number);
   if (!lock) return std::unexpected(WithStateHint(std::move(lock.error())));
   JobDir dir(path, number, std::move(*lock));
-  if (auto emptied = EmptySpool(dir.SpoolPath()); !emptied) {
-    return std::unexpected(std::move(emptied.error()));
-  }
+  TRY(EmptySpool(dir.SpoolPath()));
   return dir;
 }
 
@@ -138,9 +125,8 @@ Result<std::vector<uint32_t>> RunNumbers(const std::string& state_dir) {
 
 Result<std::optional<JobOwner>> RunningOwner(const std::string& job_path) {
   std::string lock = job_path + "/lock";
-  auto held = os::FileLock::IsHeld(lock);
-  if (!held) return std::unexpected(std::move(held.error()));
-  if (!*held) return std::nullopt;
+  auto held = TRY(os::FileLock::IsHeld(lock));
+  if (!held) return std::nullopt;
   return JobOwner::FromLine(os::FileLock::LastOwner(lock));
 }
 
@@ -150,8 +136,7 @@ Status ForgetJob(const std::string& state_dir, uint32_t number) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
-  auto lock = LockJob(path, number);
-  if (!lock) return std::unexpected(std::move(lock.error()));
+  auto lock = TRY(LockJob(path, number));
   return RemoveLocked(path, number);
 }
 

@@ -13,9 +13,8 @@ namespace spate::store {
 namespace {
 
 Result<JobRow> ReadRow(const JournalPlace& place, JobId job, bool frozen) {
-  auto db = OpenJournalToRead(place.DbPath(), frozen);
-  if (!db) return std::unexpected(std::move(db.error()));
-  return ReadJobRowAsItIs(*db, job);
+  auto db = TRY(OpenJournalToRead(place.DbPath(), frozen));
+  return ReadJobRowAsItIs(db, job);
 }
 
 Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
@@ -96,9 +95,8 @@ std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
   if (place.is_hub) {
     return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number));
   }
-  return Fail(ErrorKind::kNotFound, "there is no job " + std::to_string(number) + " in '" +
-                                        place.dir + "'; see: spate job list --state " +
-                                        ShellQuote(place.dir));
+  return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} in '{}'", number, place.dir),
+              See("job list", "--state", place.dir));
 }
 
 std::unexpected<Error> NeverAccepted(uint32_t number) {
@@ -182,9 +180,8 @@ Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
                  const std::function<bool(const JobSummary&)>& visit) {
   if (numbers.empty()) return {};
   if (place.is_hub) {
-    auto db = OpenHub(place);
-    if (!db) return std::unexpected(std::move(db.error()));
-    return VisitJobRows(*db, [&](JobRow row) {
+    auto db = TRY(OpenHub(place));
+    return VisitJobRows(db, [&](JobRow row) {
       uint32_t number = row.job.value;
       if (number < numbers.front()) return false;
       return !std::ranges::binary_search(numbers, number) || visit(OfHub(place, std::move(row)));
@@ -201,30 +198,25 @@ Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
 
 Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user) {
   if (!place.is_hub) return RunNumbers(place.dir);
-  auto db = OpenHub(place);
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto select = db->Prepare(
-      "SELECT id FROM job WHERE first_seq IS NOT NULL AND ?1 IN ('', user) ORDER BY id");
-  if (!select) return std::unexpected(std::move(select.error()));
-  select->BindText(0, user);
+  auto db = TRY(OpenHub(place));
+  auto select = TRY(db.Prepare(
+      "SELECT id FROM job WHERE first_seq IS NOT NULL AND ?1 IN ('', user) ORDER BY id"));
+  select.BindText(0, user);
   std::vector<uint32_t> numbers;
   for (;;) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return numbers;
-    numbers.push_back(static_cast<uint32_t>(select->Int(0)));
+    auto more = TRY(select.Step());
+    if (!more) return numbers;
+    numbers.push_back(static_cast<uint32_t>(select.Int(0)));
   }
 }
 
 Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter) {
-  auto numbers = JobNumbers(place);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  auto numbers = TRY(JobNumbers(place));
   std::vector<JobSummary> jobs;
-  auto visited = VisitJobs(place, *numbers, [&](const JobSummary& summary) {
+  TRY(VisitJobs(place, numbers, [&](const JobSummary& summary) {
     if (jobs.size() < filter.newest && Matches(summary, filter)) jobs.push_back(summary);
     return jobs.size() < filter.newest;
-  });
-  if (!visited) return std::unexpected(std::move(visited.error()));
+  }));
   std::ranges::reverse(jobs);
   return jobs;
 }

@@ -115,24 +115,22 @@ class PairReader {
 };
 
 Status PairReader::ReadOwn() {
-  auto s = db_.Prepare(fmt::format(
+  auto s = TRY(db_.Prepare(fmt::format(
       "SELECT idx, attempt, verdict, node, start_us, wall_us FROM attempt WHERE seq BETWEEN ? AND "
       "? "
       "AND job = ? AND start_us IS NOT NULL AND verdict IN ({}, {})",
-      static_cast<int>(engine::Verdict::kSucceeded), static_cast<int>(engine::Verdict::kPart)));
-  if (!s) return std::unexpected(std::move(s.error()));
-  BindPart(*s, part_);
+      static_cast<int>(engine::Verdict::kSucceeded), static_cast<int>(engine::Verdict::kPart))));
+  BindPart(s, part_);
   for (;;) {
-    auto more = s->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return {};
+    auto more = TRY(s.Step());
+    if (!more) return {};
     const Own own{
-        .index = static_cast<uint32_t>(s->Int(0)),
-        .attempt = static_cast<uint16_t>(s->Int(1)),
-        .succeeded = s->Int(2) == static_cast<int64_t>(engine::Verdict::kSucceeded),
-        .node = static_cast<uint32_t>(s->Int(3)),
-        .start = Bounded(s->Int(4), kEarliest),
-        .wall = Bounded(s->Int(5), 0),
+        .index = static_cast<uint32_t>(s.Int(0)),
+        .attempt = static_cast<uint16_t>(s.Int(1)),
+        .succeeded = s.Int(2) == static_cast<int64_t>(engine::Verdict::kSucceeded),
+        .node = static_cast<uint32_t>(s.Int(3)),
+        .start = Bounded(s.Int(4), kEarliest),
+        .wall = Bounded(s.Int(5), 0),
     };
     own_.push_back(own);
     nodes_.try_emplace(own.node);
@@ -141,27 +139,24 @@ Status PairReader::ReadOwn() {
   }
 }
 
-// Who was there meanwhile has ended since the job was submitted.
+// Attempts of other jobs at the same time; all of them ended after the job was submitted.
 Status PairReader::ReadOthers() {
-  auto s = db_.Prepare(
-      "SELECT job, node, start_us, wall_us FROM attempt WHERE seq > ? AND job <> ? AND "
-      "start_us < ? AND start_us + wall_us > ? ORDER BY seq");
-  if (!s) return std::unexpected(std::move(s.error()));
-  s->Bind(0, static_cast<int64_t>(part_.first));
-  s->Bind(1, part_.job.value);
-  s->Bind(2, end_);
-  s->Bind(3, begin_);
+  auto s = TRY(
+      db_.Prepare("SELECT job, node, start_us, wall_us FROM attempt WHERE seq > ? AND job <> ? AND "
+                  "start_us < ? AND start_us + wall_us > ? ORDER BY seq"));
+  s.Bind(0, static_cast<int64_t>(part_.first));
+  s.Bind(1, part_.job.value);
+  s.Bind(2, end_);
+  s.Bind(3, begin_);
   for (;;) {
-    auto more = s->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return {};
-    auto node = nodes_.find(static_cast<uint32_t>(s->Int(1)));
+    auto more = TRY(s.Step());
+    if (!more) return {};
+    auto node = nodes_.find(static_cast<uint32_t>(s.Int(1)));
     if (node == nodes_.end()) continue;
-    auto kind = KindOf(static_cast<uint32_t>(s->Int(0)));
-    if (!kind) return std::unexpected(std::move(kind.error()));
-    const int64_t from = Bounded(s->Int(2), kEarliest);
-    const int64_t to = from + Bounded(s->Int(3), 0);
-    node->second.of_kind[static_cast<size_t>(*kind)].Add(from, to);
+    auto kind = TRY(KindOf(static_cast<uint32_t>(s.Int(0))));
+    const int64_t from = Bounded(s.Int(2), kEarliest);
+    const int64_t to = from + Bounded(s.Int(3), 0);
+    node->second.of_kind[static_cast<size_t>(kind)].Add(from, to);
     node->second.all.Add(from, to);
   }
 }
@@ -173,24 +168,21 @@ Result<BoundBy> PairReader::KindOf(uint32_t job) {
   kind_.Reset();
   kind_.Bind(0, job);
   kind_.Bind(1, static_cast<int>(RecordKind::kJobAccepted));
-  auto found = kind_.Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return BoundBy::kUnknown;
-  auto record = DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), kind_.Bytes(0));
-  if (!record) return std::unexpected(std::move(record.error()));
-  const auto& classes = std::get<engine::JobAccepted>(*record).plan.requests;
+  auto found = TRY(kind_.Step());
+  if (!found) return BoundBy::kUnknown;
+  auto record = TRY(DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), kind_.Bytes(0)));
+  const auto& classes = std::get<engine::JobAccepted>(record).plan.requests;
   if (!classes.empty()) known->second = classes.front().bound;
   return known->second;
 }
 
 Status PairReader::Read() {
-  auto kind = db_.Prepare(
+  auto kind = TRY(db_.Prepare(
       "SELECT log.data FROM job JOIN log ON log.seq = job.first_seq WHERE job.id = ? AND "
-      "log.kind = ?");
-  if (!kind) return std::unexpected(std::move(kind.error()));
-  kind_ = std::move(*kind);
+      "log.kind = ?"));
+  kind_ = std::move(kind);
   if (auto read = ReadOwn(); !read || own_.empty()) return read;
-  if (auto read = ReadOthers(); !read) return read;
+  TRY(ReadOthers());
   for (auto& [node, others] : nodes_) {
     for (Spans& spans : others.of_kind) spans.Sum();
     others.all.Sum();
@@ -251,10 +243,9 @@ Pairs PairReader::Compare() {
 }  // namespace
 
 Result<Pairs> ReadPairs(const JournalPlace& place, const JournalPart& part) {
-  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
-  if (!db) return std::unexpected(std::move(db.error()));
-  PairReader reader(*db, part);
-  if (auto read = reader.Read(); !read) return std::unexpected(std::move(read.error()));
+  auto db = TRY(OpenJournalToRead(place.DbPath(), IsFrozen(place)));
+  PairReader reader(db, part);
+  TRY(reader.Read());
   return reader.Compare();
 }
 

@@ -8,46 +8,39 @@ namespace spate::store {
 
 Status ReplayPart(Database& db, const JournalPart& part, const RecordVisit& visit,
                   uint64_t* output) {
-  auto reader = JournalReader::Begin(db, part);
-  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto reader = TRY(JournalReader::Begin(db, part));
   engine::Record attempt = engine::AttemptEnded();
   for (;;) {
-    auto entry = reader->Next();
-    if (!entry) return std::unexpected(std::move(entry.error()));
-    if (*entry == nullptr) return {};
-    if (const auto* ended = std::get_if<AttemptEntry>(&(*entry)->what)) {
+    auto entry = TRY(reader.Next());
+    if (entry == nullptr) return {};
+    if (const auto* ended = std::get_if<AttemptEntry>(&entry->what)) {
       std::get<engine::AttemptEnded>(attempt) = ended->record;
       const KeptOutput& kept = ended->kept;
       if (output != nullptr && kept.bytes() > 0) *output = kept.position + kept.bytes();
       visit(attempt);
     } else {
-      visit(std::get<engine::Record>((*entry)->what));
+      visit(std::get<engine::Record>(entry->what));
     }
   }
 }
 
 Result<uint64_t> ReplayOne(Database& db, JobId job, const RecordVisit& visit) {
-  auto row = ReadJobRow(db, job);
-  if (!row) return std::unexpected(std::move(row.error()));
+  auto row = TRY(ReadJobRow(db, job));
   uint64_t output = 0;
-  auto replayed = ReplayPart(db, PartOf(*row), visit, &output);
-  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  TRY(ReplayPart(db, PartOf(row), visit, &output));
   return output;
 }
 
 Result<uint64_t> SqliteJobReader::ReplayJob(JobId job, const RecordVisit& visit) const {
-  auto db = OpenJournalToRead(place_.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  return ReplayOne(*db, job, visit);
+  auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  return ReplayOne(db, job, visit);
 }
 
 Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
-  auto db = OpenJournalToRead(place_.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto jobs = JobsOfUser(*db, user);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  auto jobs = TRY(JobsOfUser(db, user));
   uint64_t bytes = 0;
-  for (JobId job : *jobs) {
+  for (JobId job : jobs) {
     auto file = os::Stat(place_.OutputPath(job));
     if (file) bytes += file->size;
   }
@@ -55,17 +48,14 @@ Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
 }
 
 Result<uint64_t> SqliteJobReader::SizeOfAll() const {
-  auto db = OpenJournalToRead(place_.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto used = db->QueryInt(
-      "SELECT (page_count - freelist_count) * page_size "
-      "FROM pragma_page_count, pragma_freelist_count, pragma_page_size");
-  if (!used) return std::unexpected(std::move(used.error()));
-  auto sum = static_cast<uint64_t>(*used);
+  auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  auto used =
+      TRY(db.QueryInt("SELECT (page_count - freelist_count) * page_size "
+                      "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"));
+  auto sum = static_cast<uint64_t>(used);
   const std::string folder = os::DirName(place_.OutputPath(JobId(1)));
-  auto entries = os::ListDir(folder);
-  if (!entries) return std::unexpected(std::move(entries.error()));
-  for (const os::DirEntry& entry : *entries) {
+  auto entries = TRY(os::ListDir(folder));
+  for (const os::DirEntry& entry : entries) {
     // One may have gone meanwhile.
     if (auto info = os::Stat(os::JoinPath(folder, entry.name))) sum += info->size;
   }

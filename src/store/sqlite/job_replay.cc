@@ -68,19 +68,19 @@ Status Replayer::Prepare() {
   const std::string attempts = fmt::format(kAttempts, AttemptSums::kColumns);
   const std::pair<Statement*, std::string_view> all[] = {
       {&attempts_, attempts}, {&ended_, kEnded}, {&log_, kLog}};
-  if (auto prepared = db_.PrepareAll(all); !prepared) return prepared;
+  TRY(db_.PrepareAll(all));
   BindPart(attempts_, part_);
   BindPart(log_, part_);
   return {};
 }
 
 Status Replayer::Run() {
-  if (auto prepared = Prepare(); !prepared) return prepared;
+  TRY(Prepare());
   auto more_attempts = attempts_.Step();
   auto more_log = log_.Step();
   while (more_attempts && more_log && (*more_attempts || *more_log)) {
     bool is_attempt = *more_attempts && (!*more_log || attempts_.Int(0) < log_.Int(0));
-    if (auto taken = is_attempt ? TakeAttempt() : TakeLog(); !taken) return taken;
+    TRY(is_attempt ? TakeAttempt() : TakeLog());
     (is_attempt ? more_attempts : more_log) = (is_attempt ? attempts_ : log_).Step();
   }
   if (!more_attempts) return std::unexpected(std::move(more_attempts.error()));
@@ -89,16 +89,14 @@ Status Replayer::Run() {
 }
 
 Status Replayer::RunPolicies() {
-  auto log = db_.Prepare(fmt::format(kPolicies, static_cast<int>(RecordKind::kJobAccepted),
-                                     static_cast<int>(RecordKind::kPolicyChanged)));
-  if (!log) return std::unexpected(std::move(log.error()));
-  log_ = std::move(*log);
+  auto log = TRY(db_.Prepare(fmt::format(kPolicies, static_cast<int>(RecordKind::kJobAccepted),
+                                         static_cast<int>(RecordKind::kPolicyChanged))));
+  log_ = std::move(log);
   BindPart(log_, part_);
   for (;;) {
-    auto more = log_.Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return {};
-    if (auto taken = TakeLog(); !taken) return taken;
+    auto more = TRY(log_.Step());
+    if (!more) return {};
+    TRY(TakeLog());
   }
 }
 
@@ -126,7 +124,7 @@ Status Replayer::TakeAttempt() {
   ended.counts = (attempts_.Int(6) & 1) != 0;
   ended.end.status = static_cast<int32_t>(attempts_.Int(7));
   ended.end.wall = Duration{attempts_.Nanos(8)};
-  if (auto read = ReadEnded(seq, ended); !read) return read;
+  TRY(ReadEnded(seq, ended));
   if (!replay_.Apply(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
   bool succeeded = ended.verdict == engine::Verdict::kSucceeded;
   replay_.sums().Add(attempts_, kSums, ended.end.ref.index, succeeded);
@@ -199,7 +197,7 @@ bool JobReplay::Apply(uint64_t seq, const Record& record) {
 
 Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay) {
   // One transaction, so that both tables are of the same moment.
-  if (auto begun = db.Run("BEGIN"); !begun) return begun;
+  TRY(db.Run("BEGIN"));
   auto replayed = Replayer(db, part, replay).Run();
   (void)db.Run("ROLLBACK");
   return replayed;
@@ -207,8 +205,7 @@ Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay) {
 
 Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part) {
   JobReplay replay(part.job);
-  auto replayed = Replayer(db, part, replay).RunPolicies();
-  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  TRY(Replayer(db, part, replay).RunPolicies());
   return replay.job().policy();
 }
 

@@ -1,5 +1,5 @@
-// JobReplay: one job of a journal, replayed into what the engine remembers, and asked by people.
-// What they ask beyond that, and the engine has no use for, is kept from the same pass.
+// JobReplay: one job of a journal, replayed into the engine's state, and queried by people.
+// Facts that they ask for beyond that, and the engine does not use, are kept from the same pass.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace spate::store {
 
-// What the rare records tell in words and times.
+// Words and times from the rare records.
 struct JobWords {
   Instant held_at;                          // of the newest hold; 0: not known
   std::map<NodeId, std::string> why_aside;  // why a node was set aside for the job, the last time
-  // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
-  // list is not among it.
+  // Tasks cancelled by somebody, or by a job that they waited for; the newest last. Tasks that only
+  // left their list are not included.
   struct Cancelled {
     std::vector<TaskRange> tasks;          // empty: the job
     std::string reason;                    // in words; empty: a person wished it

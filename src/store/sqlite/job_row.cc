@@ -155,7 +155,7 @@ Status JobTable::Write(const JobRow& row) {
   s.BindText(17, row.submission);
   s.BindText(18, row.name);
   s.BindText(19, row.cwd);
-  if (auto written = s.RunOnce(); !written) return written;
+  TRY(s.RunOnce());
   std::string argv = ToJson(row.argv);
   std::string files = ToJson(row.files);
   text_.Bind(0, row.job.value);
@@ -202,11 +202,10 @@ namespace {
 
 // Whether anything is there that comes after a run's row.
 Result<bool> HasMoreThanRow(Database& db) {
-  auto any = db.QueryInt(
-      "SELECT EXISTS(SELECT 1 FROM job_text) OR EXISTS(SELECT 1 FROM rows) OR "
-      "EXISTS(SELECT 1 FROM log) OR EXISTS(SELECT 1 FROM attempt)");
-  if (!any) return std::unexpected(std::move(any.error()));
-  return *any != 0;
+  auto any =
+      TRY(db.QueryInt("SELECT EXISTS(SELECT 1 FROM job_text) OR EXISTS(SELECT 1 FROM rows) OR "
+                      "EXISTS(SELECT 1 FROM log) OR EXISTS(SELECT 1 FROM attempt)"));
+  return any != 0;
 }
 
 }  // namespace
@@ -224,12 +223,10 @@ Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
       db.Prepare(fmt::format("{} WHERE id >= ? ORDER BY id LIMIT 1", Select(Columns::kAll)));
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   prepared->Bind(0, job.value);
-  auto found = prepared->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found || (job.value != 0 && prepared->Int(0) != job.value)) {
-    auto more = job.value == 0 ? HasMoreThanRow(db) : Result<bool>(false);
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (*more) {
+  auto found = TRY(prepared->Step());
+  if (!found || (job.value != 0 && prepared->Int(0) != job.value)) {
+    auto more = TRY(job.value == 0 ? HasMoreThanRow(db) : Result<bool>(false));
+    if (more) {
       return Fail(ErrorKind::kCorrupt,
                   fmt::format("'{}' is damaged: the row of table job is missing; it was left as it "
                               "is",
@@ -248,15 +245,13 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
                      : which == WhichJobs::kUncounted
                          ? " AND last_seq IS NOT NULL AND state <> 'finished'"
                          : "";
-  auto prepared = db.Prepare(
-      fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id", Select(Columns::kShort), rest));
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  auto prepared = TRY(db.Prepare(
+      fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id", Select(Columns::kShort), rest)));
   std::vector<JobRow> rows;
   for (;;) {
-    auto more = prepared->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return rows;
-    JobRow row = FromColumns(*prepared, db.path());
+    auto more = TRY(prepared.Step());
+    if (!more) return rows;
+    JobRow row = FromColumns(prepared, db.path());
     if (row.damage.empty()) rows.push_back(std::move(row));
   }
 }
@@ -272,9 +267,8 @@ Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId 
   select->Bind(2, static_cast<int64_t>(most));
   std::vector<JobRow> rows;
   for (;;) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return rows;
+    auto more = TRY(select->Step());
+    if (!more) return rows;
     rows.push_back(FromColumns(*select, db.path()));
   }
 }
@@ -285,9 +279,8 @@ Result<std::vector<JobId>> ReadIds(Result<Statement> select) {
   if (!select) return std::unexpected(std::move(select.error()));
   std::vector<JobId> ids;
   for (;;) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return ids;
+    auto more = TRY(select->Step());
+    if (!more) return ids;
     ids.emplace_back(static_cast<uint32_t>(select->Int(0)));
   }
 }
@@ -317,9 +310,8 @@ Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user
   auto select = db.Prepare(
       "SELECT id FROM job WHERE user = ? AND first_seq IS NOT NULL ORDER BY id DESC LIMIT 1");
   if (select) select->BindText(0, user);
-  auto ids = ReadIds(std::move(select));
-  if (!ids) return std::unexpected(std::move(ids.error()));
-  return ids->empty() ? std::nullopt : std::optional(ids->front());
+  auto ids = TRY(ReadIds(std::move(select)));
+  return ids.empty() ? std::nullopt : std::optional(ids.front());
 }
 
 Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,
@@ -337,14 +329,12 @@ Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t mo
 }
 
 Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit) {
-  auto prepared = db.Prepare(
-      fmt::format("{} WHERE first_seq IS NOT NULL ORDER BY id DESC", Select(Columns::kNoSettings)));
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  auto prepared = TRY(db.Prepare(fmt::format("{} WHERE first_seq IS NOT NULL ORDER BY id DESC",
+                                             Select(Columns::kNoSettings))));
   for (;;) {
-    auto more = prepared->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return {};
-    if (!visit(FromColumns(*prepared, db.path()))) return {};
+    auto more = TRY(prepared.Step());
+    if (!more) return {};
+    if (!visit(FromColumns(prepared, db.path()))) return {};
   }
 }
 

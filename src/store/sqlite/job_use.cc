@@ -25,34 +25,30 @@ void Use::Add(const Use& other) {
 
 Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since,
                                         const std::optional<JournalPart>& part) {
-  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto base = BaseMicros(*db);
-  if (!base) return std::unexpected(std::move(base.error()));
-  auto s = db->Prepare(fmt::format(
+  auto db = TRY(OpenJournalToRead(place.DbPath(), IsFrozen(place)));
+  auto base = TRY(BaseMicros(db));
+  auto s = TRY(db.Prepare(fmt::format(
       "SELECT job, verdict, start_us, wall_us, user_us, system_us, peak_kb FROM attempt "
       "{}ORDER BY seq",
-      part ? "WHERE seq BETWEEN ? AND ? AND job = ? " : ""));
-  if (!s) return std::unexpected(std::move(s.error()));
-  if (part) BindPart(*s, *part);
+      part ? "WHERE seq BETWEEN ? AND ? AND job = ? " : "")));
+  if (part) BindPart(s, *part);
   std::map<uint32_t, Use> uses;
   Instant ended;
   for (;;) {
-    auto more = s->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) return uses;
-    Duration wall{s->Nanos(3)};
+    auto more = TRY(s.Step());
+    if (!more) return uses;
+    Duration wall{s.Nanos(3)};
     // An attempt that never started ended at about the time of its neighbour.
-    if (!s->IsNull(2)) ended = Instant{s->Nanos(2, *base)} + wall;
+    if (!s.IsNull(2)) ended = Instant{s.Nanos(2, base)} + wall;
     if (ended < since) continue;
-    auto verdict = static_cast<Verdict>(s->Int(1));
+    auto verdict = static_cast<Verdict>(s.Int(1));
     bool failed = verdict == Verdict::kFailed || verdict == Verdict::kUnknown;
     Use use{.tasks = EndsTask(verdict) ? 1u : 0u,
             .failed = failed ? 1u : 0u,
             .ends = 1,
-            .cpu = Duration{s->Nanos(4) + s->Nanos(5)},
+            .cpu = Duration{s.Nanos(4) + s.Nanos(5)},
             .wall = wall,
-            .peak_memory = static_cast<uint64_t>(s->Int(6)) * 1024};
+            .peak_memory = static_cast<uint64_t>(s.Int(6)) * 1024};
     if (verdict == Verdict::kSucceeded) {
       use.longest = wall;
       if (wall >= kLongEnough) {
@@ -61,7 +57,7 @@ Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since
         use.most_milli_cpus = static_cast<uint32_t>(milli_cpus);
       }
     }
-    uses[static_cast<uint32_t>(s->Int(0))].Add(use);
+    uses[static_cast<uint32_t>(s.Int(0))].Add(use);
   }
 }
 

@@ -1,4 +1,4 @@
-// What jobs have used, from their attempts that have ended.
+// Resources that jobs have used, from their attempts that have ended.
 #pragma once
 
 #include <cstdint>

@@ -43,9 +43,8 @@ Status JournalReader::Skip(Cursor& cursor, Error error) {
   auto found = find ? find->Step() : std::unexpected(find.error());
   if (!found || !*found) return std::unexpected(std::move(error));
   uint64_t seq = static_cast<uint64_t>(find->Int(0));
-  auto rest = db_->Prepare(fmt::format("{} AND seq > {}{}", cursor.sql, seq, kInOrder));
-  if (!rest) return std::unexpected(std::move(rest.error()));
-  cursor.statement = std::move(*rest);
+  auto rest = TRY(db_->Prepare(fmt::format("{} AND seq > {}{}", cursor.sql, seq, kInOrder)));
+  cursor.statement = std::move(rest);
   cursor.seq = cursor.last = seq;
   cursor.unreadable = true;
   return {};
@@ -53,16 +52,15 @@ Status JournalReader::Skip(Cursor& cursor, Error error) {
 
 Result<JournalReader> JournalReader::Begin(Database& db, const JournalPart& part) {
   JournalReader reader(db, part.of);
-  if (auto opened = reader.Open(part); !opened) return std::unexpected(std::move(opened.error()));
+  TRY(reader.Open(part));
   return reader;
 }
 
 Status JournalReader::Open(const JournalPart& part) {
-  if (auto begun = db_->Run("BEGIN"); !begun) return begun;
+  TRY(db_->Run("BEGIN"));
   in_transaction_ = true;
-  auto base = BaseMicros(*db_);
-  if (!base) return std::unexpected(std::move(base.error()));
-  base_us_ = *base;
+  auto base = TRY(BaseMicros(*db_));
+  base_us_ = base;
   auto last = MetaNumber(*db_, "last_seq");
   auto forgotten = MetaNumber(*db_, "forgotten_seq");
   if (!last || !forgotten) return std::unexpected(last ? forgotten.error() : last.error());
@@ -81,10 +79,9 @@ Status JournalReader::Open(const JournalPart& part) {
     if (cursor == &log_ && part.of == JournalPart::Of::kFrom) {
       sql = fmt::format("{} WHERE job = 0 AND seq < {} UNION ALL {}", kSelectLog, part.first, sql);
     }
-    auto prepared = db_->Prepare(fmt::format("{}{}", sql, kInOrder));
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    cursor->statement = std::move(*prepared);
-    if (auto first = Advance(*cursor); !first) return first;
+    auto prepared = TRY(db_->Prepare(fmt::format("{}{}", sql, kInOrder)));
+    cursor->statement = std::move(prepared);
+    TRY(Advance(*cursor));
   }
   return {};
 }
@@ -161,7 +158,7 @@ Status JournalReader::CheckSequence(const char* table, uint64_t seq) {
   if (auto found = FindRenumbered(expected)) {
     uint64_t is = *found->cursor->seq;
     bool is_log = found->cursor == &log_;
-    if (auto moved = Advance(*found->cursor); !moved) return moved;
+    TRY(Advance(*found->cursor));
     expected_ = expected + 1;
     return std::unexpected(Damage(is_log ? "log" : "attempt", is,
                                   fmt::format("its number is {}", expected),
@@ -176,7 +173,7 @@ Status JournalReader::CheckSequence(const char* table, uint64_t seq) {
     return std::unexpected(Missing(from, seq - 1));
   }
   auto& cursor = std::string_view(table) == "log" ? log_ : attempts_;
-  if (auto moved = Advance(cursor); !moved) return moved;
+  TRY(Advance(cursor));
   return std::unexpected(
       Damage(table, seq, "it is there twice", {.job = std::nullopt, .first = seq, .last = seq}));
 }
@@ -197,15 +194,13 @@ Result<const JournalEntry*> JournalReader::Next() {
       return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt",
                                     {.job = std::nullopt, .first = seq, .last = seq}));
     }
-    if (auto ended = CheckEnd(); !ended) return std::unexpected(std::move(ended.error()));
+    TRY(CheckEnd());
     return nullptr;
   }
   bool is_attempt = attempts_.seq && (!log_.seq || *attempts_.seq <= *log_.seq);
   uint64_t seq = is_attempt ? *attempts_.seq : *log_.seq;
   const char* table = is_attempt ? "attempt" : "log";
-  if (auto checked = CheckSequence(table, seq); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
+  TRY(CheckSequence(table, seq));
   entry_.seq = seq;
   Status status;
   if ((is_attempt ? attempts_ : log_).unreadable) {
@@ -250,7 +245,7 @@ Status JournalReader::ReadAttempt(AttemptEntry& entry) {
   }
   while (rare_.seq && *rare_.seq < entry_.seq) {
     uint64_t seq = *rare_.seq;
-    if (auto moved = Advance(rare_); !moved) return moved;
+    TRY(Advance(rare_));
     // Else the attempt that it belongs to shows it.
     if (is_whole_ && !has_gaps_) {
       return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt", what));
@@ -258,7 +253,7 @@ Status JournalReader::ReadAttempt(AttemptEntry& entry) {
   }
   if (rare_.seq && *rare_.seq == entry_.seq) {
     bool fine = !rare_.unreadable && RareFromColumns(rare_.statement, entry);
-    if (auto moved = Advance(rare_); !moved) return moved;
+    TRY(Advance(rare_));
     if (!fine) return std::unexpected(Damage("attempt_rare", entry_.seq, "processes", what));
   }
   if (AttemptChecksum(entry_.seq, entry) != *checksum) {

@@ -62,20 +62,17 @@ JournalWriter::JournalWriter(JournalPlace place, uint64_t pages)
 
 Status JournalWriter::Create(Instant now) {
   base_us_ = now.ns / 1000;
-  auto db = CreateJournal(place_.DbPath(), base_us_);
-  if (!db) return std::unexpected(std::move(db.error()));
-  db_.emplace(std::move(*db));
+  auto db = TRY(CreateJournal(place_.DbPath(), base_us_));
+  db_.emplace(std::move(db));
   dirs_durable_ = false;
   return PrepareAll();
 }
 
 Status JournalWriter::Open() {
-  auto db = OpenJournal(place_.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  db_.emplace(std::move(*db));
-  auto base = BaseMicros(*db_);
-  if (!base) return std::unexpected(std::move(base.error()));
-  base_us_ = *base;
+  auto db = TRY(OpenJournal(place_.DbPath()));
+  db_.emplace(std::move(db));
+  auto base = TRY(BaseMicros(*db_));
+  base_us_ = base;
   int64_t last = 0;
   for (auto seq :
        {db_->QueryInt(kLastSeq), MetaNumber(*db_, "last_seq"), MetaNumber(*db_, "forgotten_seq")}) {
@@ -90,55 +87,55 @@ Status JournalWriter::PrepareAll() {
   if (waiting_) db_->WaitForLocks(waiting_);
   if (pages_ > 0) {
     std::string sql = "PRAGMA max_page_count = " + std::to_string(pages_);
-    if (auto limited = db_->Run(sql.c_str()); !limited) return limited;
+    TRY(db_->Run(sql.c_str()));
   }
   const std::pair<Statement*, std::string_view> all[] = {
       {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},       {&rollback_, "ROLLBACK"},
       {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},      {&log_, kInsertLog},
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows}, {&last_seq_, kWriteLastSeq}};
-  if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
-  if (auto prepared = jobs_.Prepare(*db_); !prepared) return prepared;
+  TRY(db_->PrepareAll(all));
+  TRY(jobs_.Prepare(*db_));
   return pools_.Prepare(*db_);
 }
 
-// What a commit's sync of SQLite's log does not cover of a fresh journal: the file itself (an empty
-// one would make SQLite drop its log) and the folder's name. The first sync of a fresh log syncs
-// the folder too.
+// Syncs the parts of a fresh journal that a commit's sync of SQLite's log does not cover: the file
+// itself (an empty one would make SQLite drop its log) and the folder's name. The first sync of a
+// fresh log syncs the folder too.
 Status JournalWriter::MakeDirsDurable() {
-  if (auto synced = db_->SyncFile(); !synced) return synced;
-  if (auto synced = os::FsyncDir(os::DirName(place_.folder)); !synced) return synced;
+  TRY(db_->SyncFile());
+  TRY(os::FsyncDir(os::DirName(place_.folder)));
   dirs_durable_ = true;
   return {};
 }
 
-Status JournalWriter::AddOutputs(std::span<WriteItem* const> items) {
+Status JournalWriter::AddOutputs(std::span<const WriteItem> items) {
   kept_.clear();
   next_kept_ = 0;
-  for (const WriteItem* item : items) {
+  for (const WriteItem& item : items) {
     size_t next = 0;
-    for (const engine::Record& record : item->records) {
-      if (next == item->outputs.size()) break;
+    for (const engine::Record& record : item.records) {
+      if (next == item.outputs.size()) break;
       const auto* ended = std::get_if<engine::AttemptEnded>(&record);
       if (ended == nullptr) continue;
-      const TaskOutputPtr& output = item->outputs[next++];
+      const TaskOutputPtr& output = item.outputs[next++];
       auto kept =
           output == nullptr ? KeptOutput{} : outputs_.Add(*db_, ended->end.ref.job, *output);
       if (!kept) return std::unexpected(std::move(kept.error()));
       kept_.push_back(*kept);
     }
-    kept_.resize(kept_.size() + item->outputs.size() - next);  // outputs of no attempt
+    kept_.resize(kept_.size() + item.outputs.size() - next);  // outputs of no attempt
   }
   return outputs_.Sync();
 }
 
-Status JournalWriter::Commit(std::span<WriteItem* const> items) {
+Status JournalWriter::Commit(std::span<const WriteItem> items) {
   CHECK(is_open());
   finished_.clear();
-  if (auto added = AddOutputs(items); !added) return added;
+  TRY(AddOutputs(items));
   if (!dirs_durable_) {
-    if (auto durable = MakeDirsDurable(); !durable) return durable;
+    TRY(MakeDirsDurable());
   }
-  if (auto begun = begin_.RunOnce(); !begun) return begun;
+  TRY(begin_.RunOnce());
   Status status = WriteItems(items);
   if (status) status = commit_.RunOnce();
   // The error of what went wrong first is the one to report.
@@ -147,15 +144,15 @@ Status JournalWriter::Commit(std::span<WriteItem* const> items) {
   return status;
 }
 
-Status JournalWriter::WriteItems(std::span<WriteItem* const> items) {
+Status JournalWriter::WriteItems(std::span<const WriteItem> items) {
   uint64_t first = next_seq_;
-  for (const WriteItem* item : items) {
-    for (const auto& chunk : item->rows) {
-      if (auto written = WriteRows(*chunk); !written) return written;
+  for (const WriteItem& item : items) {
+    for (const auto& chunk : item.rows) {
+      TRY(WriteRows(*chunk));
     }
-    if (auto written = WriteRecords(*item); !written) return written;
-    for (const RowChange& change : item->changes) {
-      if (auto written = WriteChange(change); !written) return written;
+    TRY(WriteRecords(item));
+    for (const RowChange& change : item.changes) {
+      TRY(WriteChange(change));
     }
   }
   if (next_seq_ == first) return {};
@@ -173,7 +170,7 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
     if (ended == nullptr) {
       bool is_end = std::holds_alternative<engine::JobFinished>(record);
       Instant now = is_end && ends < item.ends.size() ? item.ends[ends++] : item.now;
-      if (auto written = WriteLog(record, seq, now); !written) return written;
+      TRY(WriteLog(record, seq, now));
       continue;
     }
     entry.record = *ended;
@@ -181,7 +178,7 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
                  : attempts < item.kept.size()  ? item.kept[attempts]
                                                 : KeptOutput{};
     ++attempts;
-    if (auto written = WriteAttempt(entry, seq); !written) return written;
+    TRY(WriteAttempt(entry, seq));
   }
   next_kept_ += item.outputs.size();
   return {};
@@ -192,7 +189,7 @@ Status JournalWriter::WriteRows(const RowChunk& chunk) {
   uint64_t key = RowKey(chunk.job, chunk.first);
   clear_rows_.Bind(0, static_cast<int64_t>(key));
   clear_rows_.Bind(1, static_cast<int64_t>(key + left.size()));
-  if (auto cleared = clear_rows_.RunOnce(); !cleared) return cleared;
+  TRY(clear_rows_.RunOnce());
   while (!left.empty()) {
     size_t count = ChunkLength(left);
     std::string_view data = encoder_.Encode(left.first(count));
@@ -200,7 +197,7 @@ Status JournalWriter::WriteRows(const RowChunk& chunk) {
     rows_.Bind(1, static_cast<int64_t>(count));
     rows_.BindBlob(2, data);
     rows_.Bind(3, static_cast<int32_t>(ChunkChecksum(key, count, data)));
-    if (auto written = rows_.RunOnce(); !written) return written;
+    TRY(rows_.RunOnce());
     left = left.subspan(count);
     key += count;
   }
@@ -233,7 +230,7 @@ Status JournalWriter::WriteAttempt(AttemptEntry& entry, uint64_t seq) {
   BindSome(s, 15, kept.bytes() > 0, static_cast<int64_t>(kept.position));
   BindSome(s, 16, kept.stdout_bytes > 0, static_cast<int64_t>(kept.stdout_bytes));
   BindSome(s, 17, kept.stderr_bytes > 0, static_cast<int64_t>(kept.stderr_bytes));
-  if (auto written = s.RunOnce(); !written) return written;
+  TRY(s.RunOnce());
   return IsRare(entry) ? WriteRare(entry, seq) : Status();
 }
 
@@ -272,7 +269,7 @@ Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Insta
   log_.Bind(2, kind);
   log_.BindBlob(3, encoded.data);
   log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
-  if (auto written = log_.RunOnce(); !written) return written;
+  TRY(log_.RunOnce());
   return job.value == 0 ? Status() : NoteInJob(record, job, seq, now);
 }
 
@@ -312,9 +309,8 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   if (const auto* old = std::get_if<NodesForgotten>(&change)) return RemoveNodes(*db_, *old);
   if (const auto* row = std::get_if<CredentialRow>(&change)) return WriteCredential(*db_, *row);
   if (const auto* forget = std::get_if<ForgetPiece>(&change)) {
-    auto done = ForgetSome(*db_, place_, forget->job, forget->damaged);
-    if (!done) return std::unexpected(std::move(done.error()));
-    *forget->done = *done;
+    auto done = TRY(ForgetSome(*db_, place_, forget->job, forget->damaged));
+    *forget->done = done;
     outputs_.Leave(forget->job);
     return {};
   }
@@ -326,10 +322,9 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   if (const auto* cut = std::get_if<PoolsCut>(&change)) return pools_.Write(*cut);
   if (const auto* aside = std::get_if<PoolsSetAside>(&change)) return pools_.Write(*aside);
   if (const auto* all = std::get_if<PoolsCopied>(&change)) return pools_.Write(*all);
-  auto epoch = db_->Prepare(kWriteEpoch);
-  if (!epoch) return std::unexpected(std::move(epoch.error()));
-  epoch->Bind(0, std::get<EpochBegun>(change).epoch.value);
-  return epoch->RunOnce();
+  auto epoch = TRY(db_->Prepare(kWriteEpoch));
+  epoch.Bind(0, std::get<EpochBegun>(change).epoch.value);
+  return epoch.RunOnce();
 }
 
 void JournalWriter::Close() {

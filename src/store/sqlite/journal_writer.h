@@ -53,7 +53,6 @@ struct WriteItem {
   std::vector<RowChange> changes;
   Instant now;
   std::vector<Instant> ends;  // of its JobFinished, in order, instead of now
-  bool urgent = false;
 };
 
 class JournalWriter {
@@ -70,15 +69,15 @@ class JournalWriter {
   void OnWait(std::function<void(int64_t ms)> waiting) { waiting_ = std::move(waiting); }
 
   // All items or nothing. After an error only Close and destruction make sense.
-  Status Commit(std::span<WriteItem* const> items);
-  // Folds the log into the file and closes it.
+  Status Commit(std::span<const WriteItem> items);
+  // Folds the log into the file and closes it, as the destructor does.
   void Close();
 
  private:
   Status PrepareAll();
   Status MakeDirsDurable();
-  Status AddOutputs(std::span<WriteItem* const> items);
-  Status WriteItems(std::span<WriteItem* const> items);
+  Status AddOutputs(std::span<const WriteItem> items);
+  Status WriteItems(std::span<const WriteItem> items);
   Status WriteRecords(const WriteItem& item);
   Status WriteRows(const RowChunk& chunk);
   Status WriteAttempt(AttemptEntry& entry, uint64_t seq);

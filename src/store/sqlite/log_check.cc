@@ -46,9 +46,9 @@ struct LogSum {
 std::unexpected<Error> Damaged(const std::string& path, std::string_view what) {
   return Fail(ErrorKind::kCorrupt,
               fmt::format("{}: {}; what was written behind it would be lost without a word\n"
-                          "Restore a backup (of a hub: spate hub restore FILE), or move this file "
-                          "away to go on without what is in it",
-                          EscapeForScreen(path), what));
+                          "Restore a backup, or move this file away to go on without what is in it",
+                          EscapeForScreen(path), what),
+              Remedy(" (a hub's backup: {})", Advice("hub restore", "FILE")));
 }
 
 class LogChecker {
@@ -56,17 +56,16 @@ class LogChecker {
   LogChecker(os::Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
   Status Check() {
-    auto header = Read(kHeaderBytes);
-    if (!header) return std::unexpected(header.error());
-    if (header->size() < kHeaderBytes || LittleAt(*header, 0) == 0) return {};  // nothing in it
-    uint32_t magic = BigAt(*header, 0);
+    auto header = TRY(Read(kHeaderBytes));
+    if (header.size() < kHeaderBytes || LittleAt(header, 0) == 0) return {};  // nothing in it
+    uint32_t magic = BigAt(header, 0);
     big_ = magic == kMagicBig;
-    page_bytes_ = BigAt(*header, 8);
+    page_bytes_ = BigAt(header, 8);
     LogSum sum;
-    sum.Add(header->substr(0, 24), big_);
+    sum.Add(header.substr(0, 24), big_);
     bool known = magic == kMagicLittle || magic == kMagicBig;
-    if (!known || !sum.IsAt(*header, 24)) return Damaged(path_, "its header is damaged");
-    salts_ = header->substr(16, 8);
+    if (!known || !sum.IsAt(header, 24)) return Damaged(path_, "its header is damaged");
+    salts_ = header.substr(16, 8);
     return CheckFrames(sum);
   }
 
@@ -76,21 +75,20 @@ class LogChecker {
     bool sound = true;
     int commits_behind = 0;  // a damaged frame
     for (uint64_t number = 1;; ++number) {
-      auto frame = Read(kFrameHeaderBytes + page_bytes_);
-      if (!frame) return std::unexpected(frame.error());
-      if (frame->size() < kFrameHeaderBytes + page_bytes_) return {};
-      bool ours = frame->substr(8, 8) == salts_;
+      auto frame = TRY(Read(kFrameHeaderBytes + page_bytes_));
+      if (frame.size() < kFrameHeaderBytes + page_bytes_) return {};
+      bool ours = frame.substr(8, 8) == salts_;
       // All that follows a whole commit was written after that was synced.
       if (!sound && ours && commits_behind > 0) {
         return Damaged(path_, fmt::format("frame {} is damaged", first_bad_));
       }
       if (sound) {
-        sum.Add(frame->substr(0, 8), big_);
-        sum.Add(frame->substr(kFrameHeaderBytes), big_);
-        sound = ours && sum.IsAt(*frame, 16);
+        sum.Add(frame.substr(0, 8), big_);
+        sum.Add(frame.substr(kFrameHeaderBytes), big_);
+        sound = ours && sum.IsAt(frame, 16);
         if (!sound) first_bad_ = number;
       }
-      if (!sound && ours && BigAt(*frame, 4) != 0) ++commits_behind;
+      if (!sound && ours && BigAt(frame, 4) != 0) ++commits_behind;
     }
   }
 
@@ -98,11 +96,10 @@ class LogChecker {
   Result<std::string_view> Read(size_t bytes) {
     buffer_.clear();
     while (buffer_.size() < bytes) {
-      auto piece = os::ReadAt(fd_.get(), at_, bytes - buffer_.size(), path_);
-      if (!piece) return std::unexpected(piece.error());
-      if (piece->empty()) break;
-      at_ += piece->size();
-      buffer_ += *piece;
+      auto piece = TRY(os::ReadAt(fd_.get(), at_, bytes - buffer_.size(), path_));
+      if (piece.empty()) break;
+      at_ += piece.size();
+      buffer_ += piece;
     }
     return buffer_;
   }
@@ -122,9 +119,8 @@ class LogChecker {
 Status CheckLog(const std::string& db_path) {
   std::string path = db_path + "-wal";
   if (!os::Exists(path)) return {};
-  auto fd = os::OpenRead(path);
-  if (!fd) return std::unexpected(fd.error());
-  return LogChecker(std::move(*fd), std::move(path)).Check();
+  auto fd = TRY(os::OpenRead(path));
+  return LogChecker(std::move(fd), std::move(path)).Check();
 }
 
 }  // namespace spate::store

@@ -27,17 +27,15 @@ std::string ReadSpool(const std::string& path, uint64_t offset, uint64_t size) {
 
 Status OutputFile::Open(uint64_t end) {
   bool is_new = !os::Exists(path_);
-  auto fd = os::OpenWrite(path_, os::OpenHow::kReadWrite, 0600);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  auto info = os::StatFd(fd->get(), path_);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->size != end) {
-    if (auto cut = os::Truncate(fd->get(), end, path_); !cut) return cut;
+  auto fd = TRY(os::OpenWrite(path_, os::OpenHow::kReadWrite, 0600));
+  auto info = TRY(os::StatFd(fd.get(), path_));
+  if (info.size != end) {
+    TRY(os::Truncate(fd.get(), end, path_));
   }
   if (is_new) {
-    if (auto synced = os::FsyncDir(os::DirName(path_)); !synced) return synced;
+    TRY(os::FsyncDir(os::DirName(path_)));
   }
-  fd_ = std::move(*fd);
+  fd_ = std::move(fd);
   written_ = end_ = synced_ = end;
   return {};
 }
@@ -50,7 +48,7 @@ void OutputFile::Close() {
 
 Status OutputFile::Flush() {
   if (buffer_.empty()) return {};
-  if (auto wrote = os::WriteAllAt(fd_.get(), buffer_, written_, path_); !wrote) return wrote;
+  TRY(os::WriteAllAt(fd_.get(), buffer_, written_, path_));
   written_ += buffer_.size();
   buffer_.clear();
   return {};
@@ -75,7 +73,7 @@ Result<uint64_t> OutputFile::AddStream(const OutputStream& stream) {
   uint64_t kept = buffer_.size() - before;
   end_ += kept;
   if (buffer_.size() >= kBuffer) {
-    if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+    TRY(Flush());
   }
   return kept;
 }
@@ -83,7 +81,7 @@ Result<uint64_t> OutputFile::AddStream(const OutputStream& stream) {
 // In pieces: it may be larger than what memory should hold.
 Result<uint64_t> OutputFile::AddWhole(const OutputStream& stream) {
   if (stream.spool.empty() || stream.total <= kWholeStream) return AddStream(stream);
-  if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  TRY(Flush());
   uint64_t before = end_;
   for (uint64_t at = 0; at < stream.total; at += kBuffer) {
     buffer_ = ReadSpool(stream.spool, at, std::min<uint64_t>(kBuffer, stream.total - at));
@@ -92,18 +90,16 @@ Result<uint64_t> OutputFile::AddWhole(const OutputStream& stream) {
       return 0;
     }
     end_ += buffer_.size();
-    if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+    TRY(Flush());
   }
   return stream.total;
 }
 
 Status OutputFile::AddEnds(const TaskOutput& output, KeptOutput& kept) {
-  auto out = AddStream(output.out);
-  if (!out) return std::unexpected(std::move(out.error()));
-  auto err = AddStream(output.err);
-  if (!err) return std::unexpected(std::move(err.error()));
-  kept.stdout_bytes = *out;
-  kept.stderr_bytes = *err;
+  auto out = TRY(AddStream(output.out));
+  auto err = TRY(AddStream(output.err));
+  kept.stdout_bytes = out;
+  kept.stderr_bytes = err;
   return {};
 }
 
@@ -118,7 +114,7 @@ Status OutputFile::AddOutput(const TaskOutput& output, KeptOutput& kept) {
   bool is_long = std::max(output.out.total, output.err.total) > kWholeStream;
   bool fits = end_ + output.out.total + output.err.total <= limit_;
   if (!is_long || !fits) return AddEnds(output, kept);
-  if (auto flushed = Flush(); !flushed) return flushed;
+  TRY(Flush());
   uint64_t before = end_;
   auto out = AddWhole(output.out);
   auto err = out ? AddWhole(output.err) : out;
@@ -130,21 +126,20 @@ Status OutputFile::AddOutput(const TaskOutput& output, KeptOutput& kept) {
   // A disk that is full may have room for the ends, and for the journal.
   Error error = std::move(err.error());
   if (error.kind != ErrorKind::kExhausted) return std::unexpected(std::move(error));
-  if (auto cut = CutBackTo(before); !cut) return cut;
+  TRY(CutBackTo(before));
   return AddEnds(output, kept);
 }
 
 Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
   KeptOutput kept{.position = end_};
-  if (auto added = AddOutput(output, kept); !added) return std::unexpected(added.error());
+  TRY(AddOutput(output, kept));
   if (output.files.total > 0) {
-    auto files = AddWhole(output.files);
-    if (!files) return std::unexpected(std::move(files.error()));
-    if (*files != output.files.total) {
+    auto files = TRY(AddWhole(output.files));
+    if (files != output.files.total) {
       return Fail(ErrorKind::kIo, fmt::format("cannot read '{}', the files of a task",
                                               EscapeForScreen(output.files.spool)));
     }
-    kept.files_bytes = *files;
+    kept.files_bytes = files;
   }
   if (kept.bytes() == 0) kept.position = 0;
   return kept;
@@ -152,8 +147,8 @@ Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
 
 Status OutputFile::Sync() {
   if (end_ == synced_) return {};
-  if (auto flushed = Flush(); !flushed) return flushed;
-  if (auto synced = os::Fsync(fd_.get(), path_); !synced) return synced;
+  TRY(Flush());
+  TRY(os::Fsync(fd_.get(), path_));
   synced_ = end_;
   return {};
 }
@@ -179,9 +174,8 @@ Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Str
   }
   if (extent.kept == 0) return extent;
   if (!fd_) {
-    auto opened = os::OpenRead(path_);
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    fd_ = std::move(*opened);
+    auto opened = TRY(os::OpenRead(path_));
+    fd_ = std::move(opened);
   }
   uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
   uint64_t end_at =
@@ -189,14 +183,13 @@ Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Str
   for (uint64_t at = part.first; at < end_at;) {
     uint64_t size = std::min(kReadBytes, end_at - at);
     if (at < gap_at) size = std::min(size, gap_at - at);
-    auto bytes = os::ReadAt(fd_.get(), start + at, size, path_);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    if (bytes->size() != size) {
+    auto bytes = TRY(os::ReadAt(fd_.get(), start + at, size, path_));
+    if (bytes.size() != size) {
       return Fail(ErrorKind::kCorrupt,
                   fmt::format("'{}' is shorter than the journal says: output of task {} is missing",
                               EscapeForScreen(path_), uint64_t{end.ref.index} + 1));
     }
-    visit(*bytes, at == gap_at ? extent.total - extent.kept : 0);
+    visit(bytes, at == gap_at ? extent.total - extent.kept : 0);
     at += size;
   }
   return extent;

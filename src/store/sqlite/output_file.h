@@ -13,8 +13,8 @@
 
 namespace spate::store {
 
-// What is kept of a stream that is longer than kWholeStream and does not fit into the job's limit
-// any more: its first and last kStreamEnd bytes.
+// The kept part of a stream that is longer than kWholeStream and exceeds the rest of the job's
+// limit: its first and last kStreamEnd bytes.
 inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }

@@ -16,13 +16,11 @@ constexpr std::string_view kEnd =
 constexpr std::string_view kLimit = "SELECT keep_output FROM job WHERE id = ?";
 
 Result<std::optional<uint64_t>> Query(Database& db, std::string_view sql, JobId job) {
-  auto statement = db.Prepare(sql);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  statement->Bind(0, job.value);
-  auto row = statement->Step();
-  if (!row) return std::unexpected(std::move(row.error()));
-  if (!*row) return std::nullopt;
-  return static_cast<uint64_t>(statement->Int(0));
+  auto statement = TRY(db.Prepare(sql));
+  statement.Bind(0, job.value);
+  auto row = TRY(statement.Step());
+  if (!row) return std::nullopt;
+  return static_cast<uint64_t>(statement.Int(0));
 }
 
 }  // namespace
@@ -34,29 +32,25 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
     return &at->second.file;
   }
   if (open_.size() >= kOpenFiles) {
-    if (auto closed = CloseOldest(); !closed) return std::unexpected(std::move(closed.error()));
+    TRY(CloseOldest());
   }
   uint64_t end = 0;
   if (at != entries_.end()) {
     end = at->second.file.end();
   } else {
     std::string path = place_.OutputPath(job);
-    auto limit = Query(db, kLimit, job);
-    if (!limit) return std::unexpected(std::move(limit.error()));
+    auto limit = TRY(Query(db, kLimit, job));
     if (auto known = known_ends_.find(job); known != known_ends_.end()) {
       end = known->second;
       known_ends_.erase(known);
     } else {
-      auto durable = os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>();
-      if (!durable) return std::unexpected(std::move(durable.error()));
-      end = durable->value_or(0);
+      auto durable = TRY(os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>());
+      end = durable.value_or(0);
     }
-    OutputFile file(std::move(path), limit->value_or(kKeepOutput));
+    OutputFile file(std::move(path), limit.value_or(kKeepOutput));
     at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
   }
-  if (auto opened = at->second.file.Open(end); !opened) {
-    return std::unexpected(std::move(opened.error()));
-  }
+  TRY(at->second.file.Open(end));
   open_.push_front(KeyOf(job));
   at->second.used = open_.begin();
   return &at->second.file;
@@ -64,7 +58,7 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
 
 Status OutputFiles::CloseOldest() {
   OutputFile& file = entries_.at(open_.back()).file;
-  if (auto synced = file.Sync(); !synced) return synced;
+  TRY(file.Sync());
   file.Close();
   open_.pop_back();
   return {};
@@ -72,14 +66,13 @@ Status OutputFiles::CloseOldest() {
 
 Result<KeptOutput> OutputFiles::Add(Database& db, JobId job, const TaskOutput& output) {
   if (output.bytes() == 0) return KeptOutput{};
-  auto file = Open(db, job);
-  if (!file) return std::unexpected(std::move(file.error()));
-  return (*file)->Add(output);
+  auto file = TRY(Open(db, job));
+  return file->Add(output);
 }
 
 Status OutputFiles::Sync() {
   for (JobId job : open_) {
-    if (auto synced = entries_.at(job).file.Sync(); !synced) return synced;
+    TRY(entries_.at(job).file.Sync());
   }
   return {};
 }

@@ -40,11 +40,9 @@ std::unexpected<Error> Damaged(const Database& db, uint64_t seq, std::string_vie
 
 // Of the table and its indexes: the next change would meet what is wrong there, and end the hub.
 Status CheckPages(Database& db) {
-  auto check = db.Prepare("PRAGMA integrity_check('pool_log')");
-  if (!check) return std::unexpected(std::move(check.error()));
-  auto found = check->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  std::string text = check->Text(0);
+  auto check = TRY(db.Prepare("PRAGMA integrity_check('pool_log')"));
+  TRY(check.Step());
+  std::string text = check.Text(0);
   if (text == "ok") return {};
   return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: table pool_log ({})",
                                                EscapeForScreen(db.path()), text));
@@ -57,9 +55,8 @@ Result<uint64_t> FirstOfPools(Database& db) {
                              "ORDER BY seq DESC LIMIT 1",
                              IsSound("pool_log")));
   if (!newest) return std::unexpected(std::move(newest.error()));
-  auto found = newest->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return 1;
+  auto found = TRY(newest->Step());
+  if (!found) return 1;
   if (newest->Int(2) == 0) {
     return Damaged(db, static_cast<uint64_t>(newest->Int(0)), "checksum");
   }
@@ -101,7 +98,7 @@ Status PoolLog::WriteEntry(const PoolLogEntry& entry) {
   insert_.Bind(3, static_cast<int64_t>(entry.image));
   insert_.Bind(4, static_cast<int>(encoded.kind));
   insert_.BindBlob(5, encoded.data);
-  if (auto written = insert_.RunOnce(); !written) return written;
+  TRY(insert_.RunOnce());
   last_seq_ = entry.seq;
   NoteNumbers(entry.record, used_);
   return {};
@@ -127,25 +124,23 @@ Status PoolLog::WriteImage(const std::vector<PoolRecord>& images) {
 Status PoolLog::Write(const PoolsCut& cut) {
   CHECK(!cut.images.empty());
   auto first = static_cast<int64_t>(last_seq_ + 1);
-  if (auto written = WriteImage(cut.images); !written) return written;
-  auto remove = db_->Prepare(kRemove);
-  if (!remove) return std::unexpected(std::move(remove.error()));
-  remove->Bind(0, std::max<int64_t>(cut.keep_since.ns / 1000, 1));
-  remove->Bind(1, first);
-  remove->Bind(2, kRemovedAtOnce);
-  return remove->RunOnce();
+  TRY(WriteImage(cut.images));
+  auto remove = TRY(db_->Prepare(kRemove));
+  remove.Bind(0, std::max<int64_t>(cut.keep_since.ns / 1000, 1));
+  remove.Bind(1, first);
+  remove.Bind(2, kRemovedAtOnce);
+  return remove.RunOnce();
 }
 
 Status PoolLog::Write(const PoolsSetAside&) {
-  auto aside = PoolLogsAside(*db_);
-  if (!aside) return std::unexpected(std::move(aside.error()));
-  if (auto moved = SetPoolLogAside(*db_, *aside + 1); !moved) return moved;
+  auto aside = TRY(PoolLogsAside(*db_));
+  TRY(SetPoolLogAside(*db_, aside + 1));
   return WriteImage({used_});
 }
 
 Status PoolLog::Write(const PoolsCopied& copied) {
   for (const PoolLogEntry& entry : copied.entries) {
-    if (auto written = WriteEntry(entry); !written) return written;
+    TRY(WriteEntry(entry));
   }
   NoteNumbers(copied.used, used_);
   return WriteNumbers();
@@ -158,7 +153,7 @@ Status PoolLog::WriteNumbers() {
   for (const auto& [key, value] : numbers) {
     number_.BindText(0, key);
     number_.Bind(1, static_cast<int64_t>(value));
-    if (auto written = number_.RunOnce(); !written) return written;
+    TRY(number_.RunOnce());
   }
   return {};
 }
@@ -186,29 +181,25 @@ Result<std::vector<PoolLogEntry>> ReadPools(Database& db) {
   if (!last || !used) return std::unexpected(last ? used.error() : last.error());
   std::vector<PoolLogEntry> rows;
   if (*last == 0) return rows;  // perhaps of a version without the table
-  if (auto sound = CheckPages(db); !sound) return std::unexpected(std::move(sound.error()));
-  auto first = FirstOfPools(db);
-  if (!first) return std::unexpected(std::move(first.error()));
-  auto select = db.Prepare(
+  TRY(CheckPages(db));
+  auto first = TRY(FirstOfPools(db));
+  auto select = TRY(db.Prepare(
       fmt::format("SELECT seq, pool, at_us, image, kind, data, {} FROM pool_log WHERE seq >= ? "
                   "ORDER BY seq",
-                  IsSound("pool_log")));
-  if (!select) return std::unexpected(std::move(select.error()));
-  select->Bind(0, static_cast<int64_t>(*first));
+                  IsSound("pool_log"))));
+  select.Bind(0, static_cast<int64_t>(first));
   provision::Durable durable;
-  uint64_t next = *first;
+  uint64_t next = first;
   for (;; ++next) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) break;
-    auto row = RowOf(db, *select);
-    if (!row) return std::unexpected(std::move(row.error()));
-    if (row->seq != next) return Damaged(db, next, "it is missing");
-    if (!durable.Admits(row->record)) {
+    auto more = TRY(select.Step());
+    if (!more) break;
+    auto row = TRY(RowOf(db, select));
+    if (row.seq != next) return Damaged(db, next, "it is missing");
+    if (!durable.Admits(row.record)) {
       return Damaged(db, next, "it does not follow from those before it");
     }
-    durable.Apply(row->record);
-    rows.push_back(std::move(*row));
+    durable.Apply(row.record);
+    rows.push_back(std::move(row));
   }
   if (next != static_cast<uint64_t>(*last) + 1) return Damaged(db, next, "it is missing");
   // A journal that was restored skips some.
@@ -235,11 +226,10 @@ Result<std::vector<PoolLogRow>> ReadPoolLogOf(Database& db, provision::PoolId po
   select->Bind(0, pool.value);
   std::vector<PoolLogRow> rows;
   while (rows.size() < most) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) break;
+    auto more = TRY(select->Step());
+    if (!more) break;
     auto row = RowOf(db, *select);
-    // Whoever checks the journal is told.
+    // Damaged rows are skipped here; a check of the journal reports them.
     if (row) rows.push_back({Instant{select->Nanos(2)}, std::move(row->record)});
   }
   std::ranges::reverse(rows);

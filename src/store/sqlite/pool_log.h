@@ -38,7 +38,7 @@ struct PoolLogEntry {
   uint64_t image = 0;  // the number of its first row; 0: it is in none
   provision::Record record;
 };
-// What is sound of another journal, and the numbers that it has used.
+// The sound part of another journal, and the numbers that it has used.
 struct PoolsCopied {
   std::vector<PoolLogEntry> entries;
   provision::NumbersKept used;

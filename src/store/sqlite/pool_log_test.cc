@@ -1,4 +1,4 @@
-// What a hub keeps of its pools: order, images, the log that people ask for, and damage.
+// A hub's records of its pools: order, images, the log that people query, and damage.
 #include "store/sqlite/pool_log.h"
 
 #include <fmt/format.h>

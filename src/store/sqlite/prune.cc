@@ -8,10 +8,10 @@
 namespace spate::store {
 namespace {
 
-// Whoever has just made a folder has locked it by then.
+// By then, the maker of a new folder has locked it.
 constexpr Duration kKeepUnaccepted = Duration::Seconds(60);
-// Journals that have not changed for so long are opened no more: who looked before has removed what
-// was never accepted, and the rest goes by its age.
+// Journals unchanged for this time are no longer opened: earlier looks have removed what
+// was never accepted, and the rest is removed by age.
 constexpr Duration kLooksBack = Duration::Seconds(2 * 24 * 3600);
 
 struct Folder {
@@ -57,11 +57,10 @@ class Pruner {
       : state_dir_(state_dir), options_(options), now_(now) {}
 
   Result<PruneReport> Run() {
-    auto numbers = RunNumbers(state_dir_);
-    if (!numbers) return std::unexpected(std::move(numbers.error()));
+    auto numbers = TRY(RunNumbers(state_dir_));
     SweepForgotten(state_dir_);
     std::vector<Folder> folders;
-    for (uint32_t number : *numbers) folders.push_back(Measure(state_dir_, number));
+    for (uint32_t number : numbers) folders.push_back(Measure(state_dir_, number));
     std::ranges::sort(folders, {}, [](const Folder& f) { return std::pair(f.changed, f.number); });
     for (const Folder& folder : folders) report_.bytes += folder.bytes;
     report_.jobs = folders.size();

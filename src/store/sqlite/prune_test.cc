@@ -132,7 +132,7 @@ TEST_F(PruneTest, NorIsARowWithoutTasksAJob) {
 
 TEST_F(PruneTest, FoldsTheLogOfAKilledRun) {
   auto dir = std::make_unique<JobDir>(Make(JobState::kRunning, 1));
-  // What a killed run leaves: a log that holds commits. Copied while the store is open.
+  // The state that a killed run leaves: a log that holds commits. Copied while the store is open.
   auto store = SqliteStore::Open(*dir, *loop_);
   Bundle bundle;
   bundle.records.push_back(EndOf(0));

@@ -25,12 +25,10 @@ void RowReader::Close() {
 
 Status RowReader::Prepare() {
   if (db_) return {};
-  auto db = OpenJournalToRead(path_, frozen_);
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto find = db->Prepare(kFind);
-  if (!find) return std::unexpected(std::move(find.error()));
-  db_.emplace(std::move(*db));
-  find_ = std::move(*find);
+  auto db = TRY(OpenJournalToRead(path_, frozen_));
+  auto find = TRY(db.Prepare(kFind));
+  db_.emplace(std::move(db));
+  find_ = std::move(find);
   return {};
 }
 
@@ -43,7 +41,7 @@ Result<const DecodedChunk*> RowReader::Load(uint64_t key) {
       return &*chunk;
     }
   }
-  if (auto prepared = Prepare(); !prepared) return std::unexpected(std::move(prepared.error()));
+  TRY(Prepare());
   find_.Bind(0, static_cast<int64_t>(key));
   auto found = find_.Step();
   if (!found) {
@@ -118,9 +116,8 @@ void VisitRows(Database& db, const std::function<void(JobId, Result<DecodedChunk
 
 Result<std::string_view> RowReader::Row(JobId job, TaskIndex index) {
   uint64_t key = RowKey(job, index);
-  auto chunk = Load(key);
-  if (!chunk) return std::unexpected(std::move(chunk.error()));
-  return (*chunk)->Row(key - (*chunk)->first_key);
+  auto chunk = TRY(Load(key));
+  return chunk->Row(key - chunk->first_key);
 }
 
 }  // namespace spate::store

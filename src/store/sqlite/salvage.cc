@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kRecordsAtOnce = 10'000;
 
-// What is left of a damaged job.
+// The sound part of a damaged job.
 struct Remains {
   struct Task {
     bool leased = false;
@@ -127,13 +127,12 @@ class Salvager {
       : from_(std::move(from)), writer_(JournalPlace{std::move(new_dir), true}), report_(report) {}
 
   Status Run() {
-    auto base = BaseMicros(from_);
-    if (!base) return std::unexpected(std::move(base.error()));
-    if (auto made = writer_.Create(Instant{*base * 1000}); !made) return made;
+    auto base = TRY(BaseMicros(from_));
+    TRY(writer_.Create(Instant{base * 1000}));
     for (auto step : {&Salvager::FindDamage, &Salvager::CopyRowsOfHub, &Salvager::CopyPools,
                       &Salvager::CopyJobs, &Salvager::CopyRecords, &Salvager::WriteRemains,
                       &Salvager::CopyText}) {
-      if (auto done = (this->*step)(); !done) return done;
+      TRY((this->*step)());
     }
     writer_.Close();
     return {};
@@ -168,8 +167,7 @@ class Salvager {
   }
   Status Flush(size_t at_least = 0) {
     if (item_.records.size() + item_.changes.size() + item_.rows.size() < at_least) return {};
-    WriteItem* item = &item_;
-    auto written = writer_.Commit({&item, 1});
+    auto written = writer_.Commit({&item_, 1});
     item_ = {};
     return written;
   }
@@ -186,13 +184,11 @@ class Salvager {
 
 // Which jobs are damaged: by their rows, their records, their texts.
 Status Salvager::FindDamage() {
-  auto select = from_.Prepare(fmt::format("SELECT id FROM job ORDER BY id"));
-  if (!select) return std::unexpected(std::move(select.error()));
+  auto select = TRY(from_.Prepare(fmt::format("SELECT id FROM job ORDER BY id")));
   for (;;) {
-    auto more = select->Step();
-    if (!more) return std::unexpected(std::move(more.error()));
-    if (!*more) break;
-    JobId job(static_cast<uint32_t>(select->Int(0)));
+    auto more = TRY(select.Step());
+    if (!more) break;
+    JobId job(static_cast<uint32_t>(select.Int(0)));
     auto row = ReadJobRowAsItIs(from_, job);
     if (!row) {
       damaged_[job].row.job = job;
@@ -213,13 +209,12 @@ Status Salvager::FindDamage() {
 }
 
 Status Salvager::FindDamagedRecords() {
-  auto reader = JournalReader::Begin(from_, {.of = JournalPart::Of::kFrom});
-  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto reader = TRY(JournalReader::Begin(from_, {.of = JournalPart::Of::kFrom}));
   for (;;) {
-    auto entry = reader->Next();
+    auto entry = reader.Next();
     if (entry && *entry == nullptr) return {};
     if (entry) continue;
-    const auto& damage = reader->damage();
+    const auto& damage = reader.damage();
     if (!damage) return std::unexpected(std::move(entry.error()));
     bool known = false;
     for (JobId job : {damage->job.value_or(JobId()), damage->says}) {
@@ -247,9 +242,8 @@ Status Salvager::CopyRowsOfHub() {
     item_.changes.emplace_back(std::move(node));
   }
   for (CredentialRow& row : *credentials) item_.changes.emplace_back(std::move(row));
-  auto epoch = MetaNumber(from_, "epoch");
-  if (!epoch) return std::unexpected(std::move(epoch.error()));
-  item_.changes.emplace_back(EpochBegun{Epoch(static_cast<uint32_t>(*epoch))});
+  auto epoch = TRY(MetaNumber(from_, "epoch"));
+  item_.changes.emplace_back(EpochBegun{Epoch(static_cast<uint32_t>(epoch))});
   return Flush();
 }
 
@@ -282,33 +276,31 @@ Status Salvager::CopyPools() {
 
 Status Salvager::CopyJobs() {
   for (const auto& [job, first] : first_) {
-    auto row = ReadJobRowAsItIs(from_, job);
-    if (!row) return std::unexpected(std::move(row.error()));
-    row->first_seq = row->last_seq = 0;
-    ended_[job] = row->ended.value_or(row->started);
+    auto row = TRY(ReadJobRowAsItIs(from_, job));
+    row.first_seq = row.last_seq = 0;
+    ended_[job] = row.ended.value_or(row.started);
     auto at = damaged_.find(job);
     if (at == damaged_.end()) {
       ++report_.sound_jobs;
-      item_.changes.emplace_back(std::move(*row));
-      if (auto flushed = Flush(kRecordsAtOnce); !flushed) return flushed;
+      item_.changes.emplace_back(std::move(row));
+      TRY(Flush(kRecordsAtOnce));
       continue;
     }
     // A submission must be one job's alone.
-    if (row->damage.find("table job ") != std::string::npos) row->submission.clear();
-    at->second.settings = row->damage.find("table job_text") == std::string::npos;
-    if (!at->second.settings) row->settings.clear();
-    at->second.row = std::move(*row);
+    if (row.damage.find("table job ") != std::string::npos) row.submission.clear();
+    at->second.settings = row.damage.find("table job_text") == std::string::npos;
+    if (!at->second.settings) row.settings.clear();
+    at->second.row = std::move(row);
   }
   return Flush();
 }
 
 Status Salvager::CopyRecords() {
-  auto reader = JournalReader::Begin(from_, {.of = JournalPart::Of::kFrom});
-  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto reader = TRY(JournalReader::Begin(from_, {.of = JournalPart::Of::kFrom}));
   for (;;) {
-    auto entry = reader->Next();
+    auto entry = reader.Next();
     if (!entry) {
-      if (!reader->damage()) return std::unexpected(std::move(entry.error()));
+      if (!reader.damage()) return std::unexpected(std::move(entry.error()));
       continue;
     }
     if (*entry == nullptr) return Flush();
@@ -329,7 +321,7 @@ Status Salvager::CopyRecords() {
     } else {
       Add(*record);
     }
-    if (auto flushed = Flush(kRecordsAtOnce); !flushed) return flushed;
+    TRY(Flush(kRecordsAtOnce));
   }
 }
 
@@ -356,7 +348,7 @@ Status Salvager::WriteRemains() {
       for (auto& task : remains.tasks) task.leased = false;
     }
     MarkText(job, text_[job]);
-    if (auto written = WriteJob(remains, told); !written) return written;
+    TRY(WriteJob(remains, told));
   }
   return {};
 }
@@ -432,7 +424,7 @@ Status Salvager::WriteJob(Remains& remains, SalvageReport::Job& told) {
   // The row comes before the records.
   WriteItem history = std::exchange(item_, {});
   item_.changes.emplace_back(row);
-  if (auto written = Flush(); !written) return written;
+  TRY(Flush());
   item_ = std::move(history);
   return Flush();
 }
@@ -457,7 +449,7 @@ Status Salvager::CopyText() {
 Status Move(const std::string& from, const std::string& to) {
   for (const char* end : {"", "-wal", "-shm"}) {
     if (!os::Exists(from + end)) continue;
-    if (auto moved = os::Rename(from + end, to + end); !moved) return moved;
+    TRY(os::Rename(from + end, to + end));
   }
   return os::FsyncDir(os::DirName(to));
 }
@@ -469,26 +461,23 @@ Result<SalvageReport> Salvage(const std::string& hub_dir) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("there is no hub in '{}'", EscapeForScreen(hub_dir)));
   }
-  auto dir = HubDir::Open(hub_dir);
-  if (!dir) return std::unexpected(std::move(dir.error()));
-  auto check = CheckHub(hub_dir);
-  if (!check) return std::unexpected(std::move(check.error()));
+  auto dir = TRY(HubDir::Open(hub_dir));
+  auto check = TRY(CheckHub(hub_dir));
   SalvageReport report;
-  if (check->sound()) return report;
-  std::string path = dir->place().DbPath();
-  std::string new_dir = dir->SpoolPath() + "/salvage";
-  if (auto made = os::MakeDir(new_dir, 0700); !made) return std::unexpected(made.error());
+  if (check.sound()) return report;
+  std::string path = dir.place().DbPath();
+  std::string new_dir = dir.SpoolPath() + "/salvage";
+  TRY(os::MakeDir(new_dir, 0700));
   {
-    auto from = OpenJournalToRead(path);
-    if (!from) return std::unexpected(std::move(from.error()));
-    Salvager salvager(std::move(*from), new_dir, report);
-    if (auto done = salvager.Run(); !done) return std::unexpected(std::move(done.error()));
+    auto from = TRY(OpenJournalToRead(path));
+    Salvager salvager(std::move(from), new_dir, report);
+    TRY(salvager.Run());
   }
   for (int n = 1; report.kept_as.empty() || os::Exists(report.kept_as); ++n) {
     report.kept_as = fmt::format("{}-damaged-{}", path, n);
   }
-  if (auto moved = Move(path, report.kept_as); !moved) return std::unexpected(moved.error());
-  if (auto moved = Move(new_dir + "/hub.db", path); !moved) return std::unexpected(moved.error());
+  TRY(Move(path, report.kept_as));
+  TRY(Move(new_dir + "/hub.db", path));
   return report;
 }
 

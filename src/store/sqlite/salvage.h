@@ -23,7 +23,7 @@ namespace spate::store {
 struct HubCheck {
   CheckReport all;                                    // its problems are of no job
   std::map<uint32_t, std::vector<std::string>> jobs;  // those that are damaged, and how
-  // What is wrong with the records of pools: a hub goes on without them, and a backup is one.
+  // Defects of the records of pools: a hub runs without them, and a backup is still usable.
   std::vector<std::string> pools;
   uint64_t job_count = 0;
   bool sound() const { return all.sound() && jobs.empty() && pools.empty(); }

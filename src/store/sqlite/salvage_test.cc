@@ -25,7 +25,7 @@ void Write(HubWorld& world) {
   }
 }
 
-// What an engine knows after a replay; it would not survive what contradicts itself.
+// The engine's state after a replay; the engine would not survive contradictory records.
 JobCounts Replayed(HubWorld& world, JobId job, engine::HoldReason& held) {
   engine::Engine engine;
   auto replayed = world.store().Replay([&](const engine::Record& r) { engine.Apply(r); });

@@ -150,7 +150,7 @@ CREATE TABLE rows(
 );
 )sql";
 
-// What happened to pools. With another table's name in those of its indexes: see SetPoolLogAside.
+// Events of pools. With another table's name in those of its indexes: see SetPoolLogAside.
 std::string PoolTable(std::string_view suffix) {
   return fmt::format(R"sql(
 CREATE TABLE pool_log(
@@ -260,7 +260,7 @@ Status SumWhatIsWritten(Database& db) {
         "CREATE TEMP TRIGGER sum_new_{0} AFTER INSERT ON main.{0} {1}"
         "CREATE TEMP TRIGGER sum_{0} AFTER UPDATE OF {2} ON main.{0} {1}",
         table.name, set, table.columns);
-    if (auto made = db.Run(sql.c_str()); !made) return made;
+    TRY(db.Run(sql.c_str()));
   }
   return {};
 }
@@ -287,35 +287,32 @@ std::string AddSums() {
 }
 
 Status CheckVersion(Database& db) {
-  auto application = db.QueryInt("PRAGMA application_id");
-  if (!application) return std::unexpected(std::move(application.error()));
-  auto version = db.QueryInt("PRAGMA user_version");
-  if (!version) return std::unexpected(std::move(version.error()));
-  auto tables = db.QueryInt("SELECT COUNT(*) FROM sqlite_schema");
-  if (!tables) return std::unexpected(std::move(tables.error()));
+  auto application = TRY(db.QueryInt("PRAGMA application_id"));
+  auto version = TRY(db.QueryInt("PRAGMA user_version"));
+  auto tables = TRY(db.QueryInt("SELECT COUNT(*) FROM sqlite_schema"));
   std::string shown = EscapeForScreen(db.path());
-  if (*application == 0 && *version == 0 && *tables == 0) {
+  if (application == 0 && version == 0 && tables == 0) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("'{}' is empty: its job was not accepted when its process ended; "
                             "run it anew",
                             shown));
   }
-  if (*application != kApplicationId) {
+  if (application != kApplicationId) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is not a journal of spate, or it is damaged; it was left as it "
                             "is",
                             shown));
   }
-  if (*version < kOldestSchemaVersion || *version > kSchemaVersion) {
+  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' has version {}, and this spate reads versions {} to {}: use the "
                             "spate that wrote it, or a newer one; it was left as it is",
-                            shown, *version, kOldestSchemaVersion, kSchemaVersion));
+                            shown, version, kOldestSchemaVersion, kSchemaVersion));
   }
-  int64_t least = *version < kFirstWithSums    ? kTableCountBefore4
-                  : *version < kFirstWithPools ? kTableCountBefore6
-                                               : kTableCount;
-  if (*tables < least) {
+  int64_t least = version < kFirstWithSums    ? kTableCountBefore4
+                  : version < kFirstWithPools ? kTableCountBefore6
+                                              : kTableCount;
+  if (tables < least) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
   }
@@ -325,24 +322,22 @@ Status CheckVersion(Database& db) {
 // The copy is whole and durable before the journal changes; an upgrade that is cut short is done
 // again by the next process.
 Status Upgrade(Database& db) {
-  auto version = db.QueryInt("PRAGMA user_version");
-  if (!version) return std::unexpected(std::move(version.error()));
-  if (*version == kSchemaVersion) return {};
-  std::string copy = fmt::format("{}-v{}", db.path(), *version);
+  auto version = TRY(db.QueryInt("PRAGMA user_version"));
+  if (version == kSchemaVersion) return {};
+  std::string copy = fmt::format("{}-v{}", db.path(), version);
   std::string unfinished = copy + ".new";
-  if (auto removed = os::RemoveFile(unfinished); !removed) return removed;
-  auto make = db.Prepare("VACUUM INTO ?");
-  if (!make) return std::unexpected(std::move(make.error()));
-  make->BindText(0, unfinished);
-  if (auto made = make->RunOnce(); !made) return made;
-  if (auto named = os::Rename(unfinished, copy); !named) return named;
-  if (auto synced = os::FsyncDir(os::DirName(copy)); !synced) return synced;
-  // From 4 to 5 only records changed.
+  TRY(os::RemoveFile(unfinished));
+  auto make = TRY(db.Prepare("VACUUM INTO ?"));
+  make.BindText(0, unfinished);
+  TRY(make.RunOnce());
+  TRY(os::Rename(unfinished, copy));
+  TRY(os::FsyncDir(os::DirName(copy)));
+  // From 4 to 5, 7 to 8 and 8 to 9 only records changed.
   std::string change;
-  if (*version < kFirstWithSums) change = AddSums() + kJobIndexes;
-  if (*version < kFirstWithPools) change += PoolTable("");
-  if (*version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
-  if (*version < kFirstWithGangs) {
+  if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
+  if (version < kFirstWithPools) change += PoolTable("");
+  if (version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
+  if (version < kFirstWithGangs) {
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
   }
   return db.Run(
@@ -359,37 +354,34 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
       kTables, kJobIndexes, kOtherTables, PoolTable(""), kViews, base_us, base_us, kApplicationId,
       kSchemaVersion);
-  if (auto run = db->Run(kCreatePragmas); !run) return std::unexpected(std::move(run.error()));
-  if (auto run = db->Run(tables.c_str()); !run) return std::unexpected(std::move(run.error()));
-  if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
-  if (auto run = SumWhatIsWritten(*db); !run) return std::unexpected(std::move(run.error()));
+  TRY(db->Run(kCreatePragmas));
+  TRY(db->Run(tables.c_str()));
+  TRY(db->Run(kWritePragmas));
+  TRY(SumWhatIsWritten(*db));
   return db;
 }
 
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   auto db = Database::Open(path, frozen ? DbMode::kFrozen : DbMode::kRead);
   if (!db) return db;
-  if (auto run = db->Run(kReadPragmas); !run) return std::unexpected(std::move(run.error()));
-  if (auto checked = CheckVersion(*db); !checked) {
-    return std::unexpected(std::move(checked.error()));
-  }
-  auto version = db->QueryInt("PRAGMA user_version");
-  if (!version) return std::unexpected(std::move(version.error()));
-  if (*version == kSchemaVersion) return db;
-  std::string views = *version < kFirstWithSums ? ReadWithoutSums() : "";
-  if (*version < kFirstWithPools) views += kReadWithoutPools;
-  if (*version == 2) views += kReadVersion2;
-  if (auto run = db->Run(views.c_str()); !run) return std::unexpected(std::move(run.error()));
+  TRY(db->Run(kReadPragmas));
+  TRY(CheckVersion(*db));
+  auto version = TRY(db->QueryInt("PRAGMA user_version"));
+  if (version == kSchemaVersion) return db;
+  std::string views = version < kFirstWithSums ? ReadWithoutSums() : "";
+  if (version < kFirstWithPools) views += kReadWithoutPools;
+  if (version == 2) views += kReadVersion2;
+  TRY(db->Run(views.c_str()));
   return db;
 }
 
 Result<Database> OpenJournal(const std::string& path) {
-  if (auto read = OpenJournalToRead(path); !read) return read;
+  TRY(OpenJournalToRead(path));
   auto db = Database::Open(path, DbMode::kWrite);
   if (!db) return db;
-  if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
-  if (auto upgraded = Upgrade(*db); !upgraded) return std::unexpected(std::move(upgraded.error()));
-  if (auto run = SumWhatIsWritten(*db); !run) return std::unexpected(std::move(run.error()));
+  TRY(db->Run(kWritePragmas));
+  TRY(Upgrade(*db));
+  TRY(SumWhatIsWritten(*db));
   return db;
 }
 
@@ -406,13 +398,12 @@ Status SetPoolLogAside(Database& db, int64_t n) {
 }
 
 Result<int64_t> MetaNumber(Database& db, std::string_view key) {
-  auto find = db.Prepare(fmt::format("SELECT value, {} FROM meta WHERE key = ?", IsSound("meta")));
-  if (!find) return std::unexpected(std::move(find.error()));
-  find->BindText(0, key);
-  auto found = find->Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return 0;
-  if (find->Int(1) != 0) return find->Int(0);
+  auto find =
+      TRY(db.Prepare(fmt::format("SELECT value, {} FROM meta WHERE key = ?", IsSound("meta"))));
+  find.BindText(0, key);
+  auto found = TRY(find.Step());
+  if (!found) return 0;
+  if (find.Int(1) != 0) return find.Int(0);
   return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row '{}' of table meta; it was "
                                                "left as it is",
                                                EscapeForScreen(db.path()), key));

@@ -1,4 +1,4 @@
-// The loop's side of the journal: it hands bundles to the CommitThread, answers for rows (queued
+// The loop's side of the journal: it hands bundles to the GroupWriter, answers for rows (queued
 // ones from memory, durable ones from a connection of its own), and replays.
 //
 // An existing file is read, and found sound, by connections that cannot write; the writing one is
@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "store/bundle.h"
-#include "store/sqlite/commit_thread.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/job_reader.h"
 #include "store/sqlite/log_check.h"
@@ -19,8 +18,8 @@
 
 namespace spate::store {
 
-SqliteStore::SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> thread)
-    : place_(std::move(place)), row_reader_(place_.DbPath()), thread_(std::move(thread)) {}
+SqliteStore::SqliteStore(JournalPlace place, std::unique_ptr<GroupWriter<WriteItem>> writer)
+    : place_(std::move(place)), row_reader_(place_.DbPath()), writer_(std::move(writer)) {}
 
 // The writer must be the last to close: only it can fold the log into the file and remove it.
 SqliteStore::~SqliteStore() {
@@ -41,39 +40,38 @@ void TellOfWaiting(JournalWriter& writer, os::Loop& loop, std::function<void(Dur
   });
 }
 
+// An existing journal is opened by the first commit.
+Status CommitGroup(JournalWriter& writer, std::span<WriteItem> items) {
+  if (!writer.is_open()) TRY(writer.Open());
+  Status status = writer.Commit(items);
+  // Freed here and not on the loop, which has better things to do.
+  for (WriteItem& item : items) {
+    item.records = {};
+    item.outputs = {};
+  }
+  return status;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& place, os::Loop& loop,
                                                          const SqliteOptions& options) {
-  auto writer = std::make_unique<JournalWriter>(place, options.page_limit);
-  if (options.waiting) TellOfWaiting(*writer, loop, options.waiting);
+  auto journal = std::make_shared<JournalWriter>(place, options.page_limit);
+  if (options.waiting) TellOfWaiting(*journal, loop, options.waiting);
   if (os::Exists(place.DbPath())) {
-    if (auto whole = CheckLog(place.DbPath()); !whole) return std::unexpected(whole.error());
-    auto sound = OpenJournalToRead(place.DbPath());
-    if (!sound) return std::unexpected(std::move(sound.error()));
-  } else if (auto made = writer->Create(loop.Now()); !made) {
+    TRY(CheckLog(place.DbPath()));
+    TRY(OpenJournalToRead(place.DbPath()));
+  } else if (auto made = journal->Create(loop.Now()); !made) {
     return std::unexpected(std::move(made.error()));
   }
-  auto thread = std::make_unique<CommitThread>(loop, std::move(writer), options);
-  if (auto started = thread->Start(); !started) {
-    return std::unexpected(std::move(started.error()));
-  }
-  return std::unique_ptr<SqliteStore>(new SqliteStore(place, std::move(thread)));
-}
-
-Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Loop& loop,
-                                                       SqliteOptions options) {
-  return OpenAt(dir.place(), loop, options);
-}
-
-Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const HubDir& dir, os::Loop& loop,
-                                                       SqliteOptions options) {
-  auto store = OpenAt(dir.place(), loop, options);
-  if (!store) return store;
-  if (auto looked = (*store)->LookAtHub(); !looked) {
-    return std::unexpected(std::move(looked.error()));
-  }
-  return store;
+  auto writer = std::make_unique<GroupWriter<WriteItem>>(
+      loop,
+      [journal = std::move(journal)](std::span<WriteItem> items) {
+        return CommitGroup(*journal, items);
+      },
+      GroupRules{.gap = options.commit_gap, .most_bytes = options.commit_bytes});
+  TRY(writer->Start());
+  return std::unique_ptr<SqliteStore>(new SqliteStore(place, std::move(writer)));
 }
 
 template <typename Read>
@@ -84,6 +82,24 @@ auto SqliteStore::WithDatabase(Read read) {
     reader_.emplace(std::move(*db));
   }
   return read(*reader_);
+}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Loop& loop,
+                                                       SqliteOptions options) {
+  const bool is_new = !os::Exists(dir.DbPath());
+  auto store = OpenAt(dir.place(), loop, options);
+  if (!store || is_new) return store;
+  auto epoch = TRY((*store)->WithDatabase([](Database& db) { return MetaNumber(db, "epoch"); }));
+  (*store)->last_epoch_ = Epoch(static_cast<uint32_t>(epoch));
+  return store;
+}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const HubDir& dir, os::Loop& loop,
+                                                       SqliteOptions options) {
+  auto store = OpenAt(dir.place(), loop, options);
+  if (!store) return store;
+  TRY((*store)->LookAtHub());
+  return store;
 }
 
 namespace {
@@ -100,12 +116,11 @@ uint32_t NextNumber(int64_t sequence, JobId last) {
 }  // namespace
 
 Status SqliteStore::LookAtHub() {
-  auto db = OpenJournalToRead(place_.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto last = db->QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
-  auto epoch = MetaNumber(*db, "epoch");
-  auto forget = JobsToForget(*db);
-  auto scan = ScanJobs(*db);
+  auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  auto last = db.QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
+  auto epoch = MetaNumber(db, "epoch");
+  auto forget = JobsToForget(db);
+  auto scan = ScanJobs(db);
   for (const Error* e : {last ? nullptr : &last.error(), epoch ? nullptr : &epoch.error(),
                          forget ? nullptr : &forget.error(), scan ? nullptr : &scan.error()}) {
     if (e != nullptr) return std::unexpected(*e);
@@ -158,7 +173,7 @@ void SqliteStore::ForgetJob(JobId job, Done done) {
          });
 }
 
-uint64_t SqliteStore::Backlog() const { return thread_->backlog(); }
+uint64_t SqliteStore::Backlog() const { return writer_->backlog(); }
 
 void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done) {
   if (!std::exchange(appended_, true)) {
@@ -167,20 +182,19 @@ void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done
       Change(OutputEnd{job, end}, nullptr);
   }
   uint64_t bytes = BundleBytes(bundle) + changes.size() * sizeof(RowChange);
-  auto item = std::make_unique<WriteItem>();
+  WriteItem item;
   for (RowChunk& chunk : bundle.rows) {
     if (chunk.rows.empty()) continue;
     row_reader_.DropFrom(chunk.job, chunk.first);
     auto shared = std::make_shared<const RowChunk>(std::move(chunk));
     queued_rows_[RowKey(shared->job, shared->first)] = shared;
-    item->rows.push_back(std::move(shared));
+    item.rows.push_back(std::move(shared));
   }
-  item->records = std::move(bundle.records);
-  item->outputs = std::move(bundle.outputs);
-  item->changes = std::move(changes);
-  item->now = bundle.now;
-  item->urgent = bundle.urgent;
-  thread_->Add(std::move(item), bytes,
+  item.records = std::move(bundle.records);
+  item.outputs = std::move(bundle.outputs);
+  item.changes = std::move(changes);
+  item.now = bundle.now;
+  writer_->Add(std::move(item), bytes, bundle.urgent,
                [this, done = std::move(done)](Status status, const WriteItem& written) {
                  ForgetQueued(written.rows);
                  if (done) done(std::move(status));  // last: it may destroy this store
@@ -198,17 +212,15 @@ Status SqliteStore::Replay(const RecordVisit& visit) {
   CHECK(!appended_);
   return WithDatabase([&](Database& db) -> Status {
     if (!place_.is_hub) return ReplayPart(db, {}, visit);
-    auto again = ReplayHub(db, scan_, visit);
-    if (!again) return std::unexpected(std::move(again.error()));
-    if (!*again) return {};
+    auto again = TRY(ReplayHub(db, scan_, visit));
+    if (!again) return {};
     return Fail(ErrorKind::kCorrupt, scan_.damaged.begin()->second);
   });
 }
 
 Status SqliteStore::ReplayJob(JobId job, const RecordVisit& visit) {
   return WithDatabase([&](Database& db) -> Status {
-    auto output = ReplayOne(db, job, visit);
-    if (!output) return std::unexpected(std::move(output.error()));
+    TRY(ReplayOne(db, job, visit));
     return {};
   });
 }
@@ -216,9 +228,8 @@ Status SqliteStore::ReplayJob(JobId job, const RecordVisit& visit) {
 Status SqliteStore::ReplayPools(const std::function<void(const provision::Record&)>& visit) {
   return WithDatabase([&](Database& db) -> Status {
     if (pools_damaged_) {
-      auto numbers = PoolNumbers(db);
-      if (!numbers) return std::unexpected(std::move(numbers.error()));
-      visit(*numbers);
+      auto numbers = TRY(PoolNumbers(db));
+      visit(numbers);
       return {};
     }
     auto rows = ReadPools(db);
@@ -286,9 +297,8 @@ Result<std::vector<std::string>> SqliteStore::Rows(JobId job, TaskIndex first, u
   std::vector<std::string> rows;
   rows.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
-    auto row = Row(job, first + i);
-    if (!row) return std::unexpected(std::move(row.error()));
-    rows.emplace_back(*row);
+    auto row = TRY(Row(job, first + i));
+    rows.emplace_back(row);
   }
   return rows;
 }
@@ -334,9 +344,8 @@ Result<std::optional<JobId>> SqliteStore::FindSubmission(const std::string& subm
     auto find = db.Prepare("SELECT id FROM job WHERE submission = ? AND submission <> ''");
     if (!find) return std::unexpected(std::move(find.error()));
     find->BindText(0, submission);
-    auto found = find->Step();
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) return std::nullopt;
+    auto found = TRY(find->Step());
+    if (!found) return std::nullopt;
     JobId job(static_cast<uint32_t>(find->Int(0)));
     bool is_left = std::ranges::find(leftovers_, job) != leftovers_.end();
     return is_left ? std::nullopt : std::optional(job);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "os/loop.h"
+#include "store/group_writer.h"
 #include "store/hub_store.h"
 #include "store/queued_submissions.h"
 #include "store/sqlite/database.h"
@@ -38,8 +39,6 @@ struct SqliteOptions {
   // Called on the loop's thread, after two seconds and each ten.
   std::function<void(Duration)> waiting = nullptr;
 };
-
-class CommitThread;
 
 class SqliteStore final : public HubStore {
  public:
@@ -97,7 +96,7 @@ class SqliteStore final : public HubStore {
   Epoch last_epoch() const override { return last_epoch_; }
 
  private:
-  SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> thread);
+  SqliteStore(JournalPlace place, std::unique_ptr<GroupWriter<WriteItem>> writer);
   static Result<std::unique_ptr<SqliteStore>> OpenAt(const JournalPlace& place, os::Loop& loop,
                                                      const SqliteOptions& options);
   Status LookAtHub();
@@ -123,7 +122,7 @@ class SqliteStore final : public HubStore {
   bool pools_damaged_ = false;    // as ReplayPools found them; until they are set aside
   std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;
-  std::unique_ptr<CommitThread> thread_;
+  std::unique_ptr<GroupWriter<WriteItem>> writer_;
 };
 
 }  // namespace spate::store

@@ -74,20 +74,19 @@ JobOwner JobOwner::ThisProcess() {
 }
 
 Status CheckFileSystem(const std::string& state_dir, const StateOptions& options) {
-  auto facts = os::FileSystemOf(state_dir);
-  if (!facts) return std::unexpected(std::move(facts.error()));
+  auto facts = TRY(os::FileSystemOf(state_dir));
   if (!options.pretend_file_system.empty()) {
-    facts->name = options.pretend_file_system;
-    facts->is_network = true;
+    facts.name = options.pretend_file_system;
+    facts.is_network = true;
   }
-  if (facts->is_network) {
+  if (facts.is_network) {
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("the state folder '{}' is on a network file system ({}), where the "
                             "journal would not be safe; name a folder on a disk of this machine, "
                             "such as --state /var/tmp/$USER-spate (or set SPATE_STATE)",
-                            EscapeForScreen(state_dir), facts->name));
+                            EscapeForScreen(state_dir), facts.name));
   }
-  if (facts->read_only) {
+  if (facts.read_only) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("the state folder '{}' is on a read-only file system; choose another "
                             "with --state (or SPATE_STATE)",
@@ -97,14 +96,13 @@ Status CheckFileSystem(const std::string& state_dir, const StateOptions& options
 }
 
 Status CheckOwnerAndSpace(const std::string& state_dir) {
-  auto info = os::Stat(state_dir);
-  if (!info) return std::unexpected(std::move(info.error()));
+  auto info = TRY(os::Stat(state_dir));
   auto self = os::Stat("/proc/self");
-  if (self && self->user != info->user) {
+  if (self && self->user != info.user) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("the state folder '{}' belongs to another user (uid {}; this process "
                             "has {}); choose one of your own with --state (or SPATE_STATE)",
-                            EscapeForScreen(state_dir), info->user, self->user));
+                            EscapeForScreen(state_dir), info.user, self->user));
   }
   auto space = os::SpaceOf(state_dir);
   if (space && (space->free < kLeastFreeBytes || space->free_files == 0)) {
@@ -124,7 +122,7 @@ Error WithStateHint(Error error) {
 }
 
 Status EmptySpool(const std::string& spool) {
-  if (auto removed = os::RemoveTree(spool); !removed) return removed;
+  TRY(os::RemoveTree(spool));
   return os::MakeDir(spool, 0700);
 }
 

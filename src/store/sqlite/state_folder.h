@@ -1,4 +1,4 @@
-// What the folders of jobs and of hubs have in common: who holds them, and where they may lie.
+// Common parts of the folders of jobs and of hubs: who holds them, and where they may be.
 #pragma once
 
 #include <cstdint>

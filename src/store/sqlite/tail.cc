@@ -16,18 +16,14 @@ constexpr uint64_t kWindow = 200'000;
 
 }  // namespace
 
-Result<Tail> Tail::Open(const std::string& hub_dir, JobId job) {
-  JournalPlace place{hub_dir, true};
-  auto db = OpenJournalToRead(place.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  Tail tail(std::move(*db), job, place.OutputPath(job));
+Result<Tail> Tail::Open(const JournalPlace& place, JobId job) {
+  auto db = TRY(OpenJournalToRead(place.DbPath()));
+  Tail tail(std::move(db), job, place.OutputPath(job));
   const std::pair<Statement*, std::string_view> all[] = {
       {&tail.range_, "SELECT first_seq, last_seq FROM job WHERE id = ? AND first_seq IS NOT NULL"},
       {&tail.newest_, "SELECT MAX(seq) FROM attempt"}};
-  if (auto prepared = tail.db_.PrepareAll(all); !prepared) {
-    return std::unexpected(std::move(prepared.error()));
-  }
-  if (auto news = tail.Read(UINT64_MAX, 0); !news) return std::unexpected(std::move(news.error()));
+  TRY(tail.db_.PrepareAll(all));
+  TRY(tail.Read(UINT64_MAX, 0));
   return tail;
 }
 
@@ -52,9 +48,7 @@ Result<Tail::News> Tail::Read(uint64_t after, size_t most) {
     uint64_t from = std::max(after + 1, first);
     uint64_t last = std::min(newest, from + kWindow - 1);
     news.seq = std::max(after, last);
-    if (auto read = ReadEnds(from, last, most, news); !read) {
-      return std::unexpected(std::move(read.error()));
-    }
+    TRY(ReadEnds(from, last, most, news));
     news.more = news.seq < newest;
   }
   news.finished = finished && !news.more;
@@ -63,19 +57,17 @@ Result<Tail::News> Tail::Read(uint64_t after, size_t most) {
 
 Status Tail::ReadEnds(uint64_t first, uint64_t last, size_t most, News& news) {
   JournalPart part = {.of = JournalPart::Of::kJob, .job = job_, .first = first, .last = last};
-  auto reader = JournalReader::Begin(db_, part);
-  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto reader = TRY(JournalReader::Begin(db_, part));
   for (;;) {
-    auto entry = reader->Next();
-    if (!entry) return std::unexpected(std::move(entry.error()));
-    if (*entry == nullptr) return {};
-    const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what);
+    auto entry = TRY(reader.Next());
+    if (entry == nullptr) return {};
+    const auto* attempt = std::get_if<AttemptEntry>(&entry->what);
     if (attempt == nullptr) continue;
     if (news.ends.size() == most) {
-      news.seq = (*entry)->seq - 1;
+      news.seq = entry->seq - 1;
       return {};
     }
-    news.ends.push_back({(*entry)->seq, *attempt});
+    news.ends.push_back({entry->seq, *attempt});
   }
 }
 

@@ -1,4 +1,4 @@
-// Tail: the ends of one job's attempts in a hub's journal, as they become durable. For whoever
+// Tail: the ends of one job's attempts in a journal, as they become durable. For whoever
 // passes them on to a waiting person.
 //
 // Thread: one at a time. Nothing is written.
@@ -12,14 +12,15 @@
 #include "base/result.h"
 #include "store/attempt_entry.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/journal_place.h"
 #include "store/sqlite/output_file.h"
 
 namespace spate::store {
 
 class Tail {
  public:
-  // kNotFound: the hub has no such job. kCorrupt.
-  static Result<Tail> Open(const std::string& hub_dir, JobId job);
+  // kNotFound: there is no such job. kCorrupt.
+  static Result<Tail> Open(const JournalPlace& place, JobId job);
 
   struct End {
     uint64_t seq = 0;

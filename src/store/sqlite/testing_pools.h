@@ -96,7 +96,7 @@ class PoolLife {
   std::vector<std::pair<provision::PoolId, PoolLogRow>> log_;
 };
 
-// What a provisioner has after a start, and by how many records.
+// A provisioner's state after a start, and the number of its records.
 inline std::pair<provision::Durable, size_t> Replayed(HubWorld& world) {
   std::pair<provision::Durable, size_t> replayed;
   auto status = world.store().ReplayPools([&](const provision::Record& record) {

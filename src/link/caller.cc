@@ -17,8 +17,8 @@ using wire::RefusalCode;
 
 namespace {
 
-// What to do about it. The hub says why.
-std::string_view Advice(RefusalCode code) {
+// Help beside that which the hub states with its reason.
+std::string_view AlsoHelps(RefusalCode code) {
   switch (code) {
     case RefusalCode::kCredential:
       return "; ask who runs the hub for a new access file";
@@ -131,7 +131,9 @@ void Caller::Reached(transport::Dialer::Reached reached) {
 }
 
 void Caller::Greet() {
-  wire::Greeting greeting{.product = self_.product, .role = self_.role};
+  wire::Greeting greeting{.product = self_.product,
+                          .oldest_protocol = wire::OldestProtocolOf(self_.role),
+                          .role = self_.role};
   greeting.node_name = self_.node_name;
   greeting.instance = self_.instance;
   greeting.features = self_.features;
@@ -164,8 +166,9 @@ void Caller::Lost(const Ended& ended) {
   }
   RefusalCode code = ended.refusal->code;
   Error error{IsLasting(code) ? ErrorKind::kPermission : ErrorKind::kBusy,
-              fmt::format("{} at {} refused: {}{}", target_.name, hub_.Text(),
-                          ended.refusal->reason, Advice(code))};
+              fmt::format("{} at {} refused: {}", target_.name, hub_.Text(), ended.refusal->reason),
+              ended.refusal->remedy};
+  error.remedy.text += AlsoHelps(code);
   Finish(std::unexpected(Failure{std::move(error), IsLasting(code), ended.refusal}));
 }
 

@@ -41,7 +41,8 @@ class CallerTest : public EntranceTest {
                      const CallerLimits& limits = {}) {
     auto met = Call(std::move(target), std::move(self), limits);
     ASSERT_FALSE(met);
-    const std::string& message = met.error().error.message;
+    const Error& error = met.error().error;
+    const std::string message = error.message + error.remedy.text;
     EXPECT_EQ(met.error().lasting, lasting) << message;
     for (std::string_view text : texts) {
       EXPECT_NE(message.find(text), std::string::npos) << message << "\nlacks: " << text;
@@ -200,7 +201,7 @@ class ReconnectorTest : public CallerTest {
                                                  }});
     reconnector_->Call();
   }
-  // What `make` gives, with tests' short times.
+  // The options of `make`, with short times for tests.
   ReconnectorOptions Quick(ReconnectorOptions options) {
     options.first = Duration::Millis(1);
     options.most = Duration::Millis(8);

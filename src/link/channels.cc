@@ -24,7 +24,7 @@ bool SendMessage(Connection& connection, FrameType type, const Message& message)
   return false;
 }
 
-// What an end takes beside its texts.
+// Memory of an end next to its texts.
 constexpr size_t kEndMemory = 256;
 
 size_t MemoryOf(const wire::ToHub& message) {

@@ -55,8 +55,8 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
   std::function<void(wire::ToHub)> receiver_;
 };
 
-// What waits at a node for its hub, in bytes. Reports wait as they are, in any number: they are the
-// node's in any case, until they are durable.
+// Limits on data that waits at a node for its hub, in bytes. Reports wait unchanged, in any number:
+// the node keeps them in any case, until they are durable.
 struct BacklogLimits {
   size_t live = 1u << 20;       // from here on Live is dropped
   size_t memory = 16u << 20;    // from here on the channel is backlogged, and news are dropped

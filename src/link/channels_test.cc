@@ -396,7 +396,7 @@ TEST_F(ChannelsTest, ASlowHubSlowsTheNode) {
   node_->Send(wire::Running{RefOf(0), 1});
   node_->Send(wire::Slow{RefOf(0)});
   EXPECT_EQ(node_->news_dropped(), dropped + 3);
-  // What is no news is kept.
+  // Messages other than news are kept.
   node_->Send(wire::Paused{"the link is slow"});
   report();
   hub_->connection().PauseReading(false);

@@ -39,7 +39,7 @@ class FrameTypes {
  private:
   uint32_t bits_ = 0;
 };
-// What may come, after the Welcome, to a hub from a peer of this role, and to that peer.
+// Frames that, after the Welcome, may come to a hub from a peer of this role, and to that peer.
 FrameTypes TypesToHub(wire::Role role);
 FrameTypes TypesFromHub(wire::Role role);
 
@@ -115,7 +115,7 @@ class Connection {
   // The peer broke the protocol: refuses it with kBreach, and counts it.
   void Breach(std::string_view what);
 
-  // What its user may take of this process together with their other connections. Once.
+  // The share of this process that its user may take, with all connections together. Once.
   void SetShare(std::shared_ptr<Share> share);
 
   // True: gives out nothing more until false. The peer's silence does not count meanwhile. TCP

@@ -249,7 +249,7 @@ TEST_F(ConnectionTest, WhoBreaksTheProtocolIsRefused) {
     End hub;
     RawPeer peer;
     OpenRaw(hub, peer, {}, counts);
-    // What is whole before it counts, what comes after it does not.
+    // Whole frames before it count, later ones do not.
     peer.stream->Send(FrameOf(FrameType::kToHub, "good") + each.bytes + FrameOf(FrameType::kToHub));
     RunUntil([&] { return peer.closed.has_value(); });
     ASSERT_TRUE(peer.Refusal()) << each.text;

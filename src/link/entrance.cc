@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "access/proof.h"
+#include "base/check.h"
 #include "os/file.h"
 #include "wire/codec.h"
 
@@ -38,13 +39,21 @@ Result<std::unique_ptr<Entrance>> Entrance::Open(os::RealLoop& loop,
                                                  const transport::Identity& identity,
                                                  std::string product, Gate& gate, Events events,
                                                  const EntranceLimits& limits) {
-  auto tls = transport::Tls::ForHub(identity);
-  if (!tls) return std::unexpected(std::move(tls.error()));
+  auto tls = TRY(transport::Tls::ForHub(identity));
   std::unique_ptr<Entrance> entrance(
-      new Entrance(loop, std::move(*tls), std::move(product), gate, std::move(events), limits));
-  for (const EntranceAddress& at : addresses) {
-    if (Status status = entrance->Listen(at); !status) return std::unexpected(status.error());
-  }
+      new Entrance(loop, std::move(tls), std::move(product), gate, std::move(events), limits));
+  for (const EntranceAddress& at : addresses) TRY(entrance->Listen(at));
+  return entrance;
+}
+
+Result<std::unique_ptr<Entrance>> Entrance::OpenLocal(os::RealLoop& loop,
+                                                      std::vector<EntranceAddress> addresses,
+                                                      std::string product, Gate& gate,
+                                                      Events events, const EntranceLimits& limits) {
+  CHECK(std::ranges::all_of(addresses, [](const auto& at) { return !at.address.path.empty(); }));
+  std::unique_ptr<Entrance> entrance(
+      new Entrance(loop, nullptr, std::move(product), gate, std::move(events), limits));
+  for (const EntranceAddress& at : addresses) TRY(entrance->Listen(at));
   return entrance;
 }
 
@@ -67,9 +76,8 @@ Entrance::~Entrance() {
 }
 
 Status Entrance::Listen(const EntranceAddress& at) {
-  auto numbers = os::ResolveBlocking(at.address);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  for (const os::SocketAddress& number : *numbers) {
+  auto numbers = TRY(os::ResolveBlocking(at.address));
+  for (const os::SocketAddress& number : numbers) {
     if (Status status = ListenAt(number, at); !status) return status;
   }
   return {};
@@ -82,15 +90,13 @@ Status Entrance::ListenAt(const os::SocketAddress& number, const EntranceAddress
                             "address of this machine alone, such as 127.0.0.1, or leave TLS on",
                             number.Text()));
   }
-  auto fd = os::Listen(number, 1024, at.permissions);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  auto address = os::LocalAddress(fd->get());
-  if (!address) return std::unexpected(std::move(address.error()));
+  auto fd = TRY(os::Listen(number, 1024, at.permissions));
+  auto address = TRY(os::LocalAddress(fd.get()));
   Entry& entry = entries_.emplace_back();
-  entry.address = *address;
+  entry.address = address;
   entry.in_clear = at.clear || number.is_unix();
   entry.listener = std::make_unique<transport::Listener>(
-      loop_, std::move(*fd),
+      loop_, std::move(fd),
       transport::Listener::Events{
           .arrived = [this, &entry](transport::Arrival a) { Arrived(entry, std::move(a)); },
           .trouble = events_.trouble},
@@ -197,13 +203,13 @@ void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view me
   ++counts_->accepted;
   const wire::Greeting& from = at->guest.greeting;
   std::string welcome;
-  wire::Append(welcome,
-               wire::Welcome{.product = product_,
-                             .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
-                             .epoch = admission->epoch,
-                             .node = admission->node,
-                             .silence = limits_.silence,
-                             .listens_at = ListensAt()});
+  wire::Append(welcome, wire::Welcome{.product = product_,
+                                      .protocol = *wire::CommonProtocol(from.role, from.protocol,
+                                                                        from.oldest_protocol),
+                                      .epoch = admission->epoch,
+                                      .node = admission->node,
+                                      .silence = limits_.silence,
+                                      .listens_at = ListensAt()});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};
@@ -217,13 +223,16 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
   auto refuse = [](RefusalCode code, std::string reason) {
     return std::unexpected(wire::Refusal{code, std::move(reason)});
   };
-  if (!wire::CommonProtocol(from.protocol, from.oldest_protocol)) {
+  if (!wire::CommonProtocol(from.role, from.protocol, from.oldest_protocol)) {
     return refuse(
         RefusalCode::kVersion,
         fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
-                    "and speak {} to {}; use the same release on both sides",
-                    product_, wire::kOldestProtocol, wire::kProtocol, from.product,
-                    from.oldest_protocol, from.protocol));
+                    "and speak {} to {}; use the same release on both sides{}",
+                    product_, wire::OldestProtocolOf(from.role), wire::kProtocol, from.product,
+                    from.oldest_protocol, from.protocol,
+                    from.protocol < wire::OldestProtocolOf(from.role)
+                        ? ": upgrade yours, and restart what still runs of it"
+                        : ""));
   }
   if (guest.connection_key && from.serial == 0) {
     return refuse(RefusalCode::kCredential, "a credential is needed: use an access file");

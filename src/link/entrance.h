@@ -90,6 +90,11 @@ class Entrance {
                                                 const transport::Identity& identity,
                                                 std::string product, Gate& gate, Events events,
                                                 const EntranceLimits& limits = {});
+  // The same without a key, at UNIX sockets alone.
+  static Result<std::unique_ptr<Entrance>> OpenLocal(os::RealLoop& loop,
+                                                     std::vector<EntranceAddress> addresses,
+                                                     std::string product, Gate& gate, Events events,
+                                                     const EntranceLimits& limits = {});
   // Strangers are cut off; visitors stay.
   ~Entrance();
   Entrance(const Entrance&) = delete;
@@ -132,7 +137,7 @@ class Entrance {
   void Remove(Entry& entry, Strangers::iterator at);
 
   os::RealLoop& loop_;
-  const std::shared_ptr<transport::Tls> tls_;
+  const std::shared_ptr<transport::Tls> tls_;  // null: UNIX sockets alone
   const std::string product_;
   Gate& gate_;
   const Events events_;

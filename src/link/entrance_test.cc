@@ -49,7 +49,7 @@ class HubEntranceTest : public EntranceTest {
     greeting.proof.assign(proof.begin(), proof.end());
     return greeting;
   }
-  // What the hub says to this greeting.
+  // The hub's refusal of this greeting.
   RefusalCode RefusalOf(RawPeer& peer, const wire::Greeting& greeting) {
     peer.stream->Send(FrameOf(FrameType::kGreeting, BytesOf(greeting)));
     RunUntil([&] { return peer.closed || !inside_.empty(); });

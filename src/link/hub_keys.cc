@@ -16,10 +16,9 @@ constexpr uint64_t kNodeSerial = 2;
 Result<access::Access> LoadOrMakeOne(const std::string& path, const access::Access& wanted) {
   if (!os::Exists(path)) {
     access::Access made = wanted;
-    auto secret = access::MakeRandom();
-    if (!secret) return std::unexpected(std::move(secret.error()));
-    made.secret = *secret;
-    if (auto saved = access::SaveAccess(path, made); !saved) return std::unexpected(saved.error());
+    auto secret = TRY(access::MakeRandom());
+    made.secret = secret;
+    TRY(access::SaveAccess(path, made));
     return made;
   }
   auto found = access::LoadAccess(path);
@@ -54,14 +53,12 @@ Result<FirstAccess> HubKeys::LoadOrMake(const transport::Identity& key,
   like.serial = kAdminSerial;
   like.role = access::Role::kAdmin;
   like.user = wanted.user;
-  auto admin = LoadOrMakeOne(PathOf(kAdminAccess), like);
-  if (!admin) return std::unexpected(std::move(admin.error()));
+  auto admin = TRY(LoadOrMakeOne(PathOf(kAdminAccess), like));
   like.serial = kNodeSerial;
   like.role = access::Role::kNode;
   like.user = wanted.node_user;
-  auto node = LoadOrMakeOne(PathOf(kNodeAccess), like);
-  if (!node) return std::unexpected(std::move(node.error()));
-  return FirstAccess{std::move(*admin), std::move(*node)};
+  auto node = TRY(LoadOrMakeOne(PathOf(kNodeAccess), like));
+  return FirstAccess{std::move(admin), std::move(node)};
 }
 
 }  // namespace spate::link

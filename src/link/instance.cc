@@ -18,9 +18,8 @@ Result<std::string> LoadOrMakeInstance(const std::string& path) {
                             path, wire::kInstanceBytes));
   }
   if (kept.error().kind != ErrorKind::kNotFound) return kept;
-  auto random = access::MakeRandom();
-  if (!random) return std::unexpected(std::move(random.error()));
-  std::string instance(random->begin(), random->begin() + wire::kInstanceBytes);
+  auto random = TRY(access::MakeRandom());
+  std::string instance(random.begin(), random.begin() + wire::kInstanceBytes);
   Status written = os::WriteFileAtomically(path, instance, 0600);
   if (!written) return std::unexpected(std::move(written.error()));
   return instance;

@@ -171,7 +171,7 @@ Status OutputSpool::Claim(wire::Ends& ends) {
       }
       ignored |= stream.ignored;
       if (!stream.trouble.empty()) {
-        // What is lost is no success. Another node could not help.
+        // Lost output is no success. Another node could not help.
         AttemptEnd& end = ends.ends[i];
         if (end.cause == Cause::kSuccess) end.cause = Cause::kCheck;
         AddNotWhole(end, static_cast<int>(k) + 1, stream.trouble);

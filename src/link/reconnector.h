@@ -19,8 +19,8 @@ struct ReconnectorOptions {
   std::function<Result<Target>()> target;
   Duration first = Duration::Millis(100);  // before the second try; doubled each time
   Duration most = Duration::Seconds(10);
-  // What will happen again (a wrong pin, a refused credential, no access file) is told once, and
-  // tried again after `most`. Without it, it is the end. For nodes, whom nobody watches.
+  // A lasting failure (a wrong pin, a refused credential, no access file) is reported once, and
+  // retried after `most`. If false, it is the end. For nodes, which nobody watches.
   bool stubborn = false;
   CallerLimits caller = {};
 };

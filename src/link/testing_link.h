@@ -1,5 +1,5 @@
-// What the tests of this folder share: keys, one end of a connection that remembers what happened,
-// and a gate over a list of credentials.
+// Common parts of the tests of this folder: keys, one end of a connection that remembers its
+// events, and a gate over a list of credentials.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ struct End {
   bool IsEnded(Ended::Why why) const { return ended && ended->why == why; }
 };
 
-// What a peer of ours sees that is no connection: frames as they come.
+// A peer of ours without a Connection: it sees frames as they come.
 struct RawPeer : transport::Peer {
   std::vector<Got> Frames() const {
     wire::FrameReader reader;
@@ -202,7 +202,7 @@ class EntranceTest : public LinkTest {
     return std::move(*result);
   }
 
-  // Who came, started, with what came from them.
+  // A connected visitor, started, with what it has sent.
   struct Inside {
     Visitor visitor;
     End end;

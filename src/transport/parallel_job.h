@@ -24,9 +24,9 @@ class ParallelJob {
   virtual ~ParallelJob() = default;  // leaves the job, after all others have come here
   const Place& place() const { return place_; }
 
-  // What each process says, by rank. All must call it.
+  // The words of each process, by rank. All must call it.
   virtual std::vector<std::string> Gather(const std::string& own) = 0;
-  // What rank 0 says. All must call it; the others wait, for as long as it takes.
+  // The word of rank 0. All must call it; the others wait, for as long as it takes.
   virtual int Tell(int word) = 0;
 
   // Our end of a stream to the process `rank`, which opens one to us. One for each process.

@@ -250,7 +250,8 @@ inline ToHub AnyToHub(size_t kind) {
     case 8: {
       NodeState state;
       state.machine = {AnyNumber(UINT64_MAX), 0.5, 1.25, 0, 99};
-      state.runs = AnyList([] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}}; });
+      state.runs = AnyList(
+          [] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}, AnyText()}; });
       return state;
     }
     case 10:

@@ -77,6 +77,11 @@ void Put(pb::Request& to, const ReadEnds& message) {
   to.mutable_read_ends()->set_after(message.after);
 }
 
+void Put(pb::Request& to, const DropRequest&) { to.mutable_drop_request(); }
+void Put(pb::Request& to, const RepliesTaken& message) {
+  to.mutable_replies_taken()->set_bytes(message.bytes);
+}
+
 void Put(pb::Request& to, const Query& message) {
   auto& query = *to.mutable_query();
   auto put = [&]<typename T>(const T& question) {
@@ -189,6 +194,9 @@ Request Take(FieldReader& in, const pb::ReadEnds& from) {
   return ReadEnds{in.Id<JobId>("job", from.job()), from.after()};
 }
 
+Request Take(FieldReader&, const pb::DropRequest&) { return DropRequest(); }
+Request Take(FieldReader&, const pb::RepliesTaken& from) { return RepliesTaken{from.bytes()}; }
+
 // The question whose number this is, of those from the kAt-th on.
 template <size_t kAt = 0>
 Result<Question> QuestionOf(uint32_t number, std::string_view body) {
@@ -197,10 +205,9 @@ Result<Question> QuestionOf(uint32_t number, std::string_view body) {
   } else {
     using T = std::variant_alternative_t<kAt, Question>;
     if (T::kNumber != number) return QuestionOf<kAt + 1>(number, body);
-    auto question = FromBytes<T>(fmt::format("query {}", number), body);
-    if (!question) return std::unexpected(question.error());
-    Question asked(std::move(*question));
-    if (auto sound = CheckSound(asked); !sound) return std::unexpected(sound.error());
+    auto question = TRY(FromBytes<T>(fmt::format("query {}", number), body));
+    Question asked(std::move(question));
+    TRY(CheckSound(asked));
     return asked;
   }
 }
@@ -214,6 +221,17 @@ Request Take(FieldReader& in, const pb::Query& from) {
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
+using PbBytes = google::protobuf::RepeatedPtrField<std::string>;
+
+void PutWhy(PbBytes& to, const Why& why) {
+  for (const Reason& each : why) AppendBytes(*to.Add(), each);
+}
+Why TakeWhy(FieldReader& in, const PbBytes& from) {
+  Why why;
+  for (const std::string& each : from) why.push_back(in.Fields<Reason>("why", each));
+  return why;
+}
+
 void Put(pb::Reply& to, const QueryAnswer& message) {
   to.mutable_query_answer()->set_body(message.bytes);
 }
@@ -221,13 +239,15 @@ void Put(pb::Reply& to, const QueryDone&) { to.mutable_query_done(); }
 void Put(pb::Reply& to, const Failed& message) {
   to.mutable_failed()->set_kind(static_cast<uint32_t>(message.kind));
   to.mutable_failed()->set_text(Note(message.text));
+  if (!message.remedy.empty()) AppendBytes(*to.mutable_failed()->mutable_remedy(), message.remedy);
+  PutWhy(*to.mutable_failed()->mutable_why(), message.why);
 }
 void Put(pb::Reply& to, const Accepted& message) {
   to.mutable_accepted()->set_job(message.job.value);
   to.mutable_accepted()->set_known(message.known);
   to.mutable_accepted()->set_nodes(message.nodes);
   to.mutable_accepted()->set_first(message.first);
-  to.mutable_accepted()->set_why(Note(message.why));
+  PutWhy(*to.mutable_accepted()->mutable_why(), message.why);
 }
 void Put(pb::Reply& to, const Printed& message) {
   to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
@@ -246,7 +266,9 @@ void Put(pb::Reply& to, const JobNews& message) {
   news.set_finished(message.finished);
   news.set_held(message.held);
   news.set_nodes(message.nodes);
-  news.set_why(Note(message.why));
+  PutWhy(*news.mutable_why(), message.why);
+  for (const LeftRunningFacts& each : message.left) AppendBytes(*news.add_left(), each);
+  news.set_missed(message.missed);
 }
 void Put(pb::Reply& to, const EndsRead& message) {
   auto& read = *to.mutable_ends_read();
@@ -262,12 +284,14 @@ Reply Take(FieldReader& in, const pb::Failed& from) {
   uint32_t kind = std::min(from.kind(), static_cast<uint32_t>(kLastKind));
   failed.kind = static_cast<ErrorKind>(kind);
   failed.text = in.Text("text", from.text(), kWireLimits.note_bytes);
+  if (from.has_remedy()) failed.remedy = in.Fields<Remedy>("remedy", from.remedy());
+  failed.why = TakeWhy(in, from.why());
   return failed;
 }
 Reply Take(FieldReader& in, const pb::Accepted& from) {
   in.Within("accepted");
   return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes(), from.first(),
-                  in.Text("why", from.why(), kWireLimits.note_bytes)};
+                  TakeWhy(in, from.why())};
 }
 Reply Take(FieldReader& in, const pb::Printed& from) {
   in.Within("printed");
@@ -283,7 +307,11 @@ Reply Take(FieldReader& in, const pb::JobNews& from) {
   news.finished = from.finished();
   news.held = from.held();
   news.nodes = from.nodes();
-  news.why = in.Text("why", from.why(), kWireLimits.note_bytes);
+  news.missed = from.missed();
+  news.why = TakeWhy(in, from.why());
+  for (const std::string& each : from.left()) {
+    news.left.push_back(in.Fields<LeftRunningFacts>("left", each));
+  }
   return news;
 }
 Reply Take(FieldReader& in, pb::EndsRead& from) {
@@ -304,6 +332,19 @@ Reply Take(FieldReader& in, pb::EndsRead& from) {
 }  // namespace
 
 // ---- The way in --------------------------------------------------------------------------------
+
+std::string IdBytes(uint32_t id) {
+  std::string bytes;
+  for (size_t i = 0; i < kIdBytes; ++i) bytes.push_back(static_cast<char>(id >> 8 * i & 0xFF));
+  return bytes;
+}
+
+std::optional<NumberedMessage> SplitId(std::string_view frame) {
+  if (frame.size() < kIdBytes) return std::nullopt;
+  uint32_t id = 0;
+  for (size_t i = 0; i < kIdBytes; ++i) id |= uint32_t{static_cast<uint8_t>(frame[i])} << 8 * i;
+  return NumberedMessage{id, frame.substr(kIdBytes)};
+}
 
 void Append(std::string& out, const Request& message) {
   pb::Request to;
@@ -370,6 +411,10 @@ Result<Request> DecodeRequest(std::string_view bytes) {
         return Take(in, from.read_ends());
       case pb::Request::kQuery:
         return Take(in, from.query());
+      case pb::Request::kDropRequest:
+        return Take(in, from.drop_request());
+      case pb::Request::kRepliesTaken:
+        return Take(in, from.replies_taken());
       case pb::Request::KIND_NOT_SET:
         break;
     }

@@ -1,6 +1,9 @@
 // The messages of clients as bytes (client.proto, docs/formats/wire.md). Decoders as in codec.h.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +11,17 @@
 #include "wire/client_messages.h"
 
 namespace spate::wire {
+
+// What a frame of a Request or a Reply holds: the id of the request, little endian, and the
+// message.
+struct NumberedMessage {
+  uint32_t id = 0;
+  std::string_view message;
+};
+inline constexpr size_t kIdBytes = 4;
+std::string IdBytes(uint32_t id);
+// nullopt: it is too short.
+std::optional<NumberedMessage> SplitId(std::string_view frame);
 
 void Append(std::string& out, const Request& message);
 void Append(std::string& out, const Reply& message);

@@ -66,7 +66,7 @@ EndsRead SomeEnds() {
   return read;
 }
 
-// What is read back is written the same again.
+// A message that was read back is written the same again.
 template <typename Message, typename Decode>
 Message RoundTrip(const Message& message, Decode decode) {
   std::string bytes;
@@ -97,19 +97,54 @@ TEST(ClientCodec, EveryRequestComesBack) {
   EXPECT_EQ(std::get<Edges>(RoundTrip(Request(edges), DecodeRequest)).edges, edges.edges);
   RoundTrip(Request(Watch{JobId(2)}), DecodeRequest);
   RoundTrip(Request(ReadEnds{JobId(2), 8}), DecodeRequest);
+  RoundTrip(Request(DropRequest()), DecodeRequest);
+  auto taken = std::get<RepliesTaken>(RoundTrip(Request(RepliesTaken{70'000}), DecodeRequest));
+  EXPECT_EQ(taken.bytes, 70'000u);
+}
+
+TEST(ClientCodec, AnIdStandsBeforeAMessage) {
+  EXPECT_EQ(IdBytes(0x04030201), "\x01\x02\x03\x04");
+  const std::string frame = IdBytes(0xF0000001) + "message";
+  auto numbered = SplitId(frame);
+  ASSERT_TRUE(numbered);
+  EXPECT_EQ(numbered->id, 0xF0000001);
+  EXPECT_EQ(numbered->message, "message");
+  EXPECT_EQ(SplitId(IdBytes(7))->message, "");
+  EXPECT_FALSE(SplitId("abc"));
+}
+
+TEST(ClientCodec, TheLastReplyOfARequest) {
+  using enum RequestKind;
+  const JobNews going{.job = JobId(1)}, finished{.job = JobId(1), .finished = true};
+  EXPECT_FALSE(IsLast(kWatch, going));
+  EXPECT_TRUE(IsLast(kWatch, finished));
+  EXPECT_FALSE(IsLast(kReadEnds, finished)) << "ends may still come";
+  EXPECT_FALSE(IsLast(kReadEnds, EndsRead()));
+  EXPECT_TRUE(IsLast(kReadEnds, EndsRead{.finished = true}));
+  EXPECT_FALSE(IsLast(kQuery, QueryAnswer()));
+  EXPECT_TRUE(IsLast(kQuery, QueryDone()));
+  for (RequestKind kind : {kUpload, kQuery, kWatch, kReadEnds}) EXPECT_TRUE(IsLast(kind, Failed()));
+  EXPECT_TRUE(IsLast(kUpload, Accepted()));
 }
 
 TEST(ClientCodec, EveryReplyComesBack) {
-  auto failed =
-      std::get<Failed>(RoundTrip(Reply(Failed{ErrorKind::kPermission, "no"}), DecodeReply));
+  const Why why = {{ReasonKind::kNoNodeFits}, {ReasonKind::kTooManyCpus, {4000, 1000}, {}, {"n1"}}};
+  const Remedy remedy("; {}", Advice("job cancel", 3));
+  auto failed = std::get<Failed>(
+      RoundTrip(Reply(Failed{ErrorKind::kPermission, "no", remedy, why}), DecodeReply));
   EXPECT_EQ(failed.kind, ErrorKind::kPermission);
+  EXPECT_EQ(failed.remedy, remedy);
+  EXPECT_EQ(failed.why, why);
   auto accepted =
-      std::get<Accepted>(RoundTrip(Reply(Accepted{JobId(3), true, 4, 0, "no room"}), DecodeReply));
-  EXPECT_EQ(accepted.why, "no room");
+      std::get<Accepted>(RoundTrip(Reply(Accepted{JobId(3), true, 4, 0, why}), DecodeReply));
+  EXPECT_EQ(accepted.why, why);
   RoundTrip(Reply(Printed{2, "text"}), DecodeReply);
-  auto news = std::get<JobNews>(
-      RoundTrip(Reply(JobNews{JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1, "why"}), DecodeReply));
-  EXPECT_EQ(news.why, "why");
+  auto news = std::get<JobNews>(RoundTrip(
+      Reply(JobNews{
+          JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1, why, {{7, 2, "n1", "sort (pid 12)"}}}),
+      DecodeReply));
+  EXPECT_EQ(news.why, why);
+  EXPECT_EQ(news.left, (std::vector<LeftRunningFacts>{{7, 2, "n1", "sort (pid 12)"}}));
   EXPECT_EQ(news.counts, (JobCounts{10, 1, 2, 3, 4, 0, 0}));
   auto read = std::get<EndsRead>(RoundTrip(Reply(SomeEnds()), DecodeReply));
   EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{4}));
@@ -150,7 +185,7 @@ TEST(ClientCodec, DamageIsNamed) {
     ASSERT_FALSE(read) << field;
     EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
   }
-  // What no door sends: a node or its arithmetic would suffer.
+  // Values that no door sends: a node or its arithmetic would suffer.
   auto with = [&](const std::function<void(TaskClass&)>& spoil) {
     SubmitEnd end = SomeEnd();
     spoil(end.requests[1]);

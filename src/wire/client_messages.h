@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/model/facts.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "wire/messages.h"
@@ -79,20 +80,50 @@ struct ReadEnds {
 struct Query {
   Question question;
 };
-using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query, Edges>;
+// Ends the request with the id of this message, whatever it is waiting for; it has no reply, and
+// what is on its way in reply to that request is ignored. One that is over already is left alone.
+struct DropRequest {};
+// So many more bytes of the replies to the request with the id of this message were taken. A hub
+// sends only so many ahead of that (WindowOf).
+struct RepliesTaken {
+  uint32_t bytes = 0;
+};
+using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query, Edges,
+                             DropRequest, RepliesTaken>;
+
+// Requests of one connection at once.
+inline constexpr size_t kRequestsAtOnce = 4096;
+
+// Many requests go over one connection: before each message of a client stands the id of its
+// request, a number that no other request under way has, and before each reply the id of the
+// request that it answers. All messages of an upload have the same one.
+enum class RequestKind : uint8_t { kUpload, kQuery, kWatch, kReadEnds };
+inline RequestKind KindOf(const Request& request) {
+  if (std::holds_alternative<Query>(request)) return RequestKind::kQuery;
+  if (std::holds_alternative<Watch>(request)) return RequestKind::kWatch;
+  if (std::holds_alternative<ReadEnds>(request)) return RequestKind::kReadEnds;
+  return RequestKind::kUpload;
+}
+// After so many bytes of replies that were not taken, a hub sends no more of them. News are states,
+// of which the newest is enough.
+inline constexpr uint32_t WindowOf(RequestKind kind) {
+  return kind == RequestKind::kWatch ? 4u << 10 : 256u << 10;
+}
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
 struct Failed {
   ErrorKind kind = ErrorKind::kInvalid;
-  std::string text;
+  std::string text;    // or `why`
+  Remedy remedy = {};  // behind either
+  Why why = {};
 };
 struct Accepted {
   JobId job;
-  bool known = false;    // the submission had been accepted before
-  uint32_t nodes = 0;    // that are connected
-  TaskIndex first = 0;   // of the tasks that were added to a job
-  std::string why = {};  // as JobNews::why
+  bool known = false;   // the submission had been accepted before
+  uint32_t nodes = 0;   // that are connected
+  TaskIndex first = 0;  // of the tasks that were added to a job
+  Why why = {};         // as JobNews::why
 };
 // The next of a stream of an end that comes in EndsRead behind it.
 struct Printed {
@@ -105,8 +136,11 @@ struct JobNews {
   bool finished = false;
   uint32_t held = 0;  // engine::HoldReason
   uint32_t nodes = 0;
-  // What keeps a job that is not held from going on by itself; empty: nothing does.
-  std::string why = {};
+  // The reason why a job that is not held cannot continue by itself; empty: there is none.
+  Why why = {};
+  std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
+  // So many news before this one were left out, since the client did not take those before them.
+  uint32_t missed = 0;
 };
 struct EndsRead {
   Ends ends;                       // without a number
@@ -120,5 +154,15 @@ struct QueryAnswer {
 };
 struct QueryDone {};
 using Reply = std::variant<Failed, Accepted, Printed, JobNews, EndsRead, QueryAnswer, QueryDone>;
+
+// Whether nothing more comes in reply to such a request.
+inline bool IsLast(RequestKind kind, const Reply& reply) {
+  if (const auto* news = std::get_if<JobNews>(&reply)) {
+    return news->finished && kind == RequestKind::kWatch;
+  }
+  if (const auto* read = std::get_if<EndsRead>(&reply)) return read->finished;
+  return std::holds_alternative<Failed>(reply) || std::holds_alternative<Accepted>(reply) ||
+         std::holds_alternative<QueryDone>(reply);
+}
 
 }  // namespace spate::wire

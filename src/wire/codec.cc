@@ -279,6 +279,8 @@ void Put(pb::ToHub& to, const Slow& message) {
 void Put(pb::ToHub& to, const Paused& message) {
   to.mutable_paused()->set_reason(Note(message.reason));
 }
+// A few names with their numbers; of thousands of tasks in one message.
+constexpr uint64_t kLeftBytes = 1000;
 void Put(pb::ToHub& to, const NodeState& message) {
   auto& state = *to.mutable_state();
   state.set_load(message.machine.load);
@@ -292,6 +294,11 @@ void Put(pb::ToHub& to, const NodeState& message) {
     }
     state.add_since(run.since.ns);
   }
+  bool left = std::ranges::any_of(message.runs, [](const auto& run) { return !run.left.empty(); });
+  if (!left) return;
+  std::vector<std::string> texts;
+  for (const NodeState::Run& run : message.runs) texts.push_back(run.left.substr(0, kLeftBytes));
+  PutTexts(*state.mutable_left(), texts);
 }
 void Put(pb::ToHub& to, const Leaving&) { to.mutable_leaving(); }
 void Put(pb::ToHub& to, const RoomTaken& message) {
@@ -380,12 +387,19 @@ ToHub Take(FieldReader& in, const pb::NodeState& from) {
     in.Defect("runs", "has a wrong number of values");
     return state;
   }
+  auto left = in.Texts("left", from.left(), kLeftBytes, kLimits.slots);
+  if (!left.empty() && std::cmp_not_equal(left.size(), count)) {
+    in.Defect("left", "is not one for each run");
+    return state;
+  }
+  left.resize(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
     pb::AttemptRef ref;
     ref.set_job(from.runs(3 * i));
     ref.set_index(from.runs(3 * i + 1));
     ref.set_attempt(from.runs(3 * i + 2));
-    state.runs.push_back({TakeRef(in, ref), {from.since(i)}});
+    state.runs.push_back(
+        {TakeRef(in, ref), {from.since(i)}, std::move(left[static_cast<size_t>(i)])});
   }
   return state;
 }

@@ -1,5 +1,5 @@
-// What the codec's parts share: checks that remember the first defect, lists of texts, ranges, and
-// the way from protobuf's messages to bytes and back.
+// Common parts of the codecs: checks that remember the first defect, lists of texts, ranges, and
+// the conversion between protobuf's messages and bytes.
 #pragma once
 
 #include <wire/spate.pb.h>
@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "core/model/job.h"
+#include "wire/field_bytes.h"
 #include "wire/limits.h"
 
 namespace spate::wire {
@@ -27,7 +28,7 @@ class FieldReader {
  public:
   explicit FieldReader(std::string_view message) : message_(message) {}
 
-  // What the names of fields stand in: "lease" for lease.rows.
+  // Sets the message that prefixes the names of fields: "lease" for lease.rows.
   void Within(std::string_view message) { message_ = message; }
   // While it lives, fields stand in this one of the message: "settings" for lease.settings.cwd.
   class Inside {
@@ -69,6 +70,13 @@ class FieldReader {
   std::string Text(std::string_view field, const std::string& v, uint64_t most, bool must = false);
   std::vector<std::string> Texts(std::string_view field, const pb::Texts& v, uint64_t most,
                                  uint64_t most_count = kWireLimits.texts);
+  // A type that lists its fields, in bytes of its own.
+  template <HasFields T>
+  T Fields(std::string_view field, std::string_view bytes) {
+    auto read = FromBytes<T>(field, bytes);
+    if (!read) Defect(field, "is damaged");
+    return std::move(read).value_or(T());
+  }
   // Their sum is at most `most_tasks`.
   std::vector<TaskRange> Ranges(std::string_view field, const PbColumn<uint32_t>& pairs,
                                 uint32_t most_tasks);
@@ -93,7 +101,7 @@ Status ParsePb(google::protobuf::MessageLite& to, std::string_view name, std::st
 template <typename T, typename Pb, typename Take>
 Result<T> DecodePb(std::string_view name, std::string_view bytes, Take take) {
   Pb from;
-  if (auto parsed = ParsePb(from, name, bytes); !parsed) return std::unexpected(parsed.error());
+  TRY(ParsePb(from, name, bytes));
   FieldReader in(name);
   T message = take(in, from);
   if (!in.ok()) return in.Failure();

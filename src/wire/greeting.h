@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/advice.h"
 #include "base/ids.h"
 #include "base/time.h"
 
@@ -19,18 +20,26 @@ namespace spate::wire {
 
 // Version 2: --shell, names that replace {}, and rows that name their input. Who spoke 1 leaves
 // these out in silence and runs another command, so it is refused.
-inline constexpr uint32_t kProtocol = 2;        // what we speak
-inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand
+// Version 3: messages of clients carry the ids of their requests. What hubs and nodes say is as in
+// version 2, so nodes of both work together.
+inline constexpr uint32_t kProtocol = 3;        // what we speak
+inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand of nodes
 
-// What a program understands beyond its protocol, by name. A peer that does not name a feature
-// never gets what needs it, since it would leave out the field and run something else.
-inline constexpr const char* kFeatures[] = {"cpus",  "forwards",     "gangs",    "limits",
-                                            "links", "long-streams", "resident", "shell-words"};
+// Features that a program understands beyond its protocol, by name. A peer that does not name a
+// feature never gets messages that need it, since it would ignore the field and run something else.
+inline constexpr const char* kFeatures[] = {"append",   "array-value", "cpus",  "forwards",
+                                            "gangs",    "limits",      "links", "long-streams",
+                                            "resident", "shell-words"};
 inline std::vector<std::string> OwnFeatures() {
   return {std::begin(kFeatures), std::end(kFeatures)};
 }
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
+
+// What we still understand of a peer of this role, and what such a peer of ours understands.
+inline constexpr uint32_t OldestProtocolOf(Role role) {
+  return role == Role::kNode ? kOldestProtocol : kProtocol;
+}
 
 inline constexpr size_t kInstanceBytes = 16;
 
@@ -65,7 +74,7 @@ struct Welcome {
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
-// What a program may do about it; the reason is for people.
+// The reaction that a program may choose; the reason is for people.
 enum class RefusalCode : uint8_t {
   kOther = 0,       // also what a newer hub says and we do not know
   kVersion = 1,     // no protocol in common
@@ -81,6 +90,7 @@ inline constexpr int kRefusalCodeCount = 8;
 struct Refusal {
   RefusalCode code = RefusalCode::kOther;
   std::string reason;
+  Remedy remedy = {};  // behind the reason
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
@@ -89,10 +99,10 @@ struct Heartbeat {
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
-// The newest protocol that a peer and we both understand; nullopt: none.
-inline std::optional<uint32_t> CommonProtocol(uint32_t theirs, uint32_t their_oldest) {
+// The newest protocol that a peer of this role and we both understand; nullopt: none.
+inline std::optional<uint32_t> CommonProtocol(Role role, uint32_t theirs, uint32_t their_oldest) {
   uint32_t newest = std::min(theirs, kProtocol);
-  if (newest < std::max(their_oldest, kOldestProtocol)) return std::nullopt;
+  if (newest < std::max(their_oldest, OldestProtocolOf(role))) return std::nullopt;
   return newest;
 }
 

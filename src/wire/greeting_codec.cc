@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wire/codec.h"
+#include "wire/field_bytes.h"
 #include "wire/fields.h"
 
 namespace spate::wire {
@@ -47,6 +48,7 @@ void Append(std::string& out, const Refusal& message) {
   pb::Refusal to;
   to.set_code(static_cast<uint32_t>(message.code));
   to.set_reason(Note(message.reason));
+  if (!message.remedy.empty()) AppendBytes(*to.mutable_remedy(), message.remedy);
   AppendPb(out, to);
 }
 
@@ -94,6 +96,7 @@ Result<Refusal> DecodeRefusal(std::string_view bytes) {
     Refusal refusal;
     if (from.code() < kRefusalCodeCount) refusal.code = static_cast<RefusalCode>(from.code());
     refusal.reason = in.Text("reason", from.reason(), kWireLimits.note_bytes);
+    if (from.has_remedy()) refusal.remedy = in.Fields<Remedy>("remedy", from.remedy());
     return refusal;
   });
 }

@@ -1,4 +1,4 @@
-// What a message may hold. A decoder refuses more; senders stay below (Split in pieces.h).
+// Limits on messages. A decoder refuses more; senders stay below (Split in pieces.h).
 #pragma once
 
 #include <cstdint>

@@ -124,11 +124,12 @@ struct Slow {  // an attempt has passed the job's warn_time
 struct RoomTaken {
   AttemptRef ref;
 };
-// What the machine has free, and what has run for a while.
+// The machine's free resources, and the attempts that have run for a while.
 struct NodeState {
   struct Run {
     AttemptRef ref;
     Instant since;
+    std::string left = {};  // what its command left running and is waited for; empty: it runs
     friend bool operator==(const Run&, const Run&) = default;
   };
   MachineLoad machine;

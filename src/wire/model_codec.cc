@@ -1,4 +1,4 @@
-// What Needs, JobSettings and JobPolicy promise beyond the types of their fields.
+// Promises of Needs, JobSettings and JobPolicy beyond the types of their fields.
 #include "wire/model_codec.h"
 
 #include <cmath>
@@ -40,7 +40,7 @@ void CheckNames(FieldReader& in, std::string_view field, const List& list) {
   }
 }
 
-// What a hub and a node believe of it: names that stay in a folder, and pieces in small numbers.
+// Checks the assumptions of hubs and nodes: names that stay in a folder, and few pieces.
 void CheckPuts(FieldReader& in, const std::vector<PutFile>& puts) {
   if (puts.size() > kLimits.put_files) in.Defect("puts", "has too many files");
   CheckNames(in, "puts", puts);

@@ -25,7 +25,7 @@ Status CheckName(std::string_view field, const std::string& name) {
 
 Status CheckNames(std::string_view field, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (auto sound = CheckName(field, name); !sound) return sound;
+    TRY(CheckName(field, name));
   }
   return {};
 }
@@ -47,7 +47,7 @@ Status CheckRanges(std::string_view field, const std::vector<NumberRange>& range
 
 Status Check(const TasksOfJob& tasks) {
   if (tasks.job && *tasks.job == 0) return Defect("tasks.job", "is 0");
-  if (auto sound = CheckNames("tasks.names", tasks.names); !sound) return sound;
+  TRY(CheckNames("tasks.names", tasks.names));
   return CheckRanges("tasks.ranges", tasks.ranges);
 }
 // The hub itself knows no names.
@@ -58,22 +58,22 @@ Status CheckNumbered(const TasksOfJob& tasks) {
 
 Status Check(const std::vector<TasksOfJob>& all) {
   for (const TasksOfJob& tasks : all) {
-    if (auto sound = Check(tasks); !sound) return sound;
+    TRY(Check(tasks));
   }
   return {};
 }
 
 Status CheckNumbered(const std::vector<TasksOfJob>& all) {
   for (const TasksOfJob& tasks : all) {
-    if (auto sound = CheckNumbered(tasks); !sound) return sound;
+    TRY(CheckNumbered(tasks));
   }
   return {};
 }
 
 Status Check(const std::vector<TaskPick>& picks) {
   for (const TaskPick& pick : picks) {
-    if (auto sound = CheckRanges("tasks.jobs", pick.jobs.ranges); !sound) return sound;
-    if (auto sound = Check(pick.tasks); !sound) return sound;
+    TRY(CheckRanges("tasks.jobs", pick.jobs.ranges));
+    TRY(Check(pick.tasks));
   }
   return {};
 }
@@ -82,14 +82,14 @@ Status Check(const NeedsChange& needs) {
   if (needs.memory.value_or(0) > kWireLimits.size) return Defect("needs.memory", "is out of range");
   for (const NamedNeed& named : needs.named) {
     if (named.name.empty()) return Defect("needs.named", "has one without a name");
-    if (auto sound = CheckName("needs.named", named.name); !sound) return sound;
+    TRY(CheckName("needs.named", named.name));
   }
   auto same = [](const NamedNeed& a, const NamedNeed& b) { return a.name >= b.name; };
   if (std::ranges::adjacent_find(needs.named, same) != needs.named.end()) {
     return Defect("needs.named", "is not sorted");
   }
-  if (auto sound = CheckSorted("needs.labels", needs.labels); !sound) return sound;
-  if (auto sound = CheckSorted("needs.not_on", needs.not_on); !sound) return sound;
+  TRY(CheckSorted("needs.labels", needs.labels));
+  TRY(CheckSorted("needs.not_on", needs.not_on));
   return CheckName("needs.on_node", needs.on_node.value_or(""));
 }
 
@@ -105,26 +105,26 @@ Status CheckPoolTexts(std::string_view field,
   if (!texts) return {};
   if (texts->size() > kMost) return Defect(field, "are too many");
   for (const std::string& text : *texts) {
-    if (auto sound = CheckPoolText(field, text); !sound) return sound;
+    TRY(CheckPoolText(field, text));
   }
   return {};
 }
 
-// What a journal keeps for as long as the pool is there.
+// A journal keeps these texts for as long as the pool exists.
 Status Check(const PoolWish& wish) {
   const std::optional<std::string>* texts[] = {
       &wish.user,          &wish.prologue,       &wish.epilogue,       &wish.submit_command,
       &wish.query_command, &wish.cancel_command, &wish.select_command, &wish.folder,
       &wish.program,       &wish.host,           &wish.group};
   for (const auto* text : texts) {
-    if (auto sound = CheckPoolText("wish", *text); !sound) return sound;
+    TRY(CheckPoolText("wish", *text));
   }
   const std::optional<std::vector<std::string>>* lists[] = {
       &wish.labels, &wish.options, &wish.everywhere, &wish.addresses, &wish.node_options};
   for (const auto* list : lists) {
-    if (auto sound = CheckPoolTexts("wish", *list); !sound) return sound;
+    TRY(CheckPoolTexts("wish", *list));
   }
-  if (auto sound = CheckSorted("wish.labels", wish.labels); !sound) return sound;
+  TRY(CheckSorted("wish.labels", wish.labels));
   if (wish.memory.value_or(0) > kWireLimits.size) return Defect("wish.memory", "is out of range");
   if (!wish.named) return {};
   if (wish.named->size() > 64) return Defect("wish.named", "are too many");
@@ -165,10 +165,13 @@ Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
 Status Check(const TailOutput& asked) { return CheckRanges("job.ranges", asked.job.ranges); }
 Status Check(const SumUse& asked) {
-  if (auto sound = CheckName("user", asked.user); !sound) return sound;
+  TRY(CheckName("user", asked.user));
   return asked.jobs ? CheckRanges("jobs.ranges", asked.jobs->ranges) : Status();
 }
 Status Check(const ComparePairs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const FindDependents& asked) {
+  return asked.most > 1000 ? Defect("most", "is out of range") : Status();
+}
 Status Check(const ChangeNodes& asked) {
   if (asked.reason.size() > kWireLimits.name_bytes) return Defect("reason", "is too long");
   return CheckNames("names", asked.names);
@@ -185,13 +188,13 @@ Status Check(const ChangeJobs& asked) {
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Cancel& asked) {
-  if (auto sound = CheckNumbered(asked.tasks); !sound) return sound;
+  TRY(CheckNumbered(asked.tasks));
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Forget& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const Retry& asked) {
   if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");
-  if (auto sound = CheckNumbered(asked.tasks); !sound) return sound;
+  TRY(CheckNumbered(asked.tasks));
   return Check(asked.needs);
 }
 
@@ -199,12 +202,12 @@ Status Check(const LookAtPools& asked) { return CheckNames("names", asked.names)
 Status Check(const ReadPoolLog& asked) { return CheckName("name", asked.name); }
 Status Check(const TryPool& asked) { return CheckName("name", asked.name); }
 Status Check(const AddPool& asked) {
-  if (auto sound = CheckName("name", asked.name); !sound) return sound;
-  if (auto sound = CheckName("system", asked.system); !sound) return sound;
+  TRY(CheckName("name", asked.name));
+  TRY(CheckName("system", asked.system));
   return Check(asked.wish);
 }
 Status Check(const ChangePools& asked) {
-  if (auto sound = CheckNames("names", asked.names); !sound) return sound;
+  TRY(CheckNames("names", asked.names));
   if (asked.reason.size() > kWireLimits.name_bytes) return Defect("reason", "is too long");
   return Check(asked.wish);
 }

@@ -1,5 +1,4 @@
-// What a question must hold beside its types: a sender that keeps to the protocol sends nothing
-// else.
+// Requirements on a question beyond its types. A sender that keeps to the protocol meets them.
 #pragma once
 
 #include "base/result.h"

@@ -50,6 +50,7 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
            {SumUse{"a\nb", {}}, "user"},
            {SumUse{"", {}, JobsOf({2, 1, 1})}, "jobs.ranges"},
            {ComparePairs{JobsOf({2, 1, 1})}, "jobs.ranges"},
+           {FindDependents{JobId(1), 1001}, "most"},
            {ChangeNodes{.names = {"\x1b[2J"}}, "names"},
            {AddAccess{2, "eve\nrole: admin", {}}, "user"},
            {AddAccess{2, "eve", Duration::Seconds(-1)}, "lifetime"},

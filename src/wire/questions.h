@@ -1,7 +1,7 @@
-// What a client may ask of a hub, and have it change. Each is one Query (wire/client_messages.h),
+// Questions that clients may ask of a hub, and changes. Each is one Query (wire/client_messages.h),
 // whose answers are of the type that it names; docs/formats/wire.md has them in a table.
 //
-// What a caller has no right to is refused with kPermission, what is not there with kNotFound; a
+// Requests without the right to them are refused with kPermission, missing things with kNotFound; a
 // change is answered when it is durable.
 #pragma once
 
@@ -92,20 +92,26 @@ struct ExplainTasks {
   }
 };
 
-// What holds up a job that has not ended, as the hub itself knows it.
+// Obstacles of a job that has not ended, as the hub itself knows them.
 struct JobNow {
   JobId job;
   HoldReason held = HoldReason::kNone;
   uint32_t nodes = 0;  // that are connected
-  std::string stuck;   // what keeps it from going on by itself; empty: nothing does
-  std::string waits;   // why its next task is not started; empty: none waits
+  Why stuck;           // what keeps it from going on by itself; empty: nothing does
+  Why waits;           // why its next task is not started; empty: none waits
+  std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
+  std::optional<std::string> shell = {};    // --shell; only when it was asked for
+  std::vector<std::string> variables = {};  // that its tasks' environment sets, with `shell`
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "held", self.held);
     visit(3, "nodes", self.nodes);
-    visit(4, "stuck", self.stuck);
-    visit(5, "waits", self.waits);
+    visit(9, "stuck", self.stuck);
+    visit(10, "waits", self.waits);
+    visit(6, "left_running", self.left);
+    visit(7, "shell", self.shell);
+    visit(8, "variables", self.variables);
   }
 };
 // An answer for each of them, 50 at most; jobs that have ended are left out.
@@ -113,14 +119,16 @@ struct LookAtJobs {
   static constexpr uint32_t kNumber = 7;
   using Answer = JobNow;
   JobSelector jobs;
+  bool shell = false;  // and its shell, where one job is asked for
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "jobs", self.jobs);
+    visit(2, "shell", self.shell);
   }
 };
 
-// What is left to do of jobs, and what of it runs: an answer for each, or several with further
-// tasks of one. What an answer leaves out has ended durably.
+// Remaining work of jobs, and the running part of it: an answer for each job, or several with
+// further tasks of one. Tasks that an answer leaves out have ended durably.
 struct LookAtWork {
   static constexpr uint32_t kNumber = 8;
   using Answer = JobWork;
@@ -137,8 +145,8 @@ struct LookAtWork {
   }
 };
 
-// What a node says to a question of a door about a task, or about itself (job 0), that it alone can
-// answer. kUnavailable: it is away.
+// A node's answer to a question of a door about a task, or about itself (job 0), that only the node
+// can answer. kUnavailable: it is away.
 struct AskNode {
   static constexpr uint32_t kNumber = 9;
   struct Answer {
@@ -188,7 +196,7 @@ struct ReadPoolLog {
   }
 };
 
-// What would be submitted for a pool that is there, and whether the batch system would take it.
+// The submission for an existing pool, as a trial, and whether the batch system would accept it.
 struct TryPool {
   static constexpr uint32_t kNumber = 12;
   using Answer = PoolTrial;
@@ -207,7 +215,11 @@ inline constexpr uint32_t kLastOfJournal = 79;
 template <typename Q>
 concept OfJournal = kFirstOfJournal <= Q::kNumber && Q::kNumber <= kLastOfJournal;
 
-// What one word of a command names: jobs, with all of their tasks, or tasks.
+// And changes these.
+template <typename Q>
+concept Changes = 20 <= Q::kNumber && Q::kNumber < kFirstOfJournal;
+
+// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
 struct TaskPick {
   JobSelector jobs;
   std::vector<TasksOfJob> tasks;
@@ -376,7 +388,7 @@ struct RowsRead {
     visit(5, "rows", self.rows);
   }
 };
-// What tasks run, in the order asked. Tasks that are not there are left out.
+// The rows of tasks, in the order requested. Tasks that do not exist are left out.
 struct ReadRows {
   static constexpr uint32_t kNumber = 47;
   using Answer = RowsRead;
@@ -462,7 +474,7 @@ struct FindTasks {
   }
 };
 
-// What the tasks of a job have forwarded, in the order in which their ends became durable.
+// Output that the tasks of a job have forwarded, in the order in which their ends became durable.
 struct ReadForwards {
   static constexpr uint32_t kNumber = 52;
   using Answer = ForwardFacts;
@@ -486,6 +498,29 @@ struct ComparePairs {
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "jobs", self.jobs);
+  }
+};
+
+// The jobs that were submitted to start after this one and have ended with cancelled tasks: the
+// first ones, and how many; of who asks, or for administrators of all. None of one that is not of a
+// hub.
+struct FindDependents {
+  static constexpr uint32_t kNumber = 54;
+  struct Answer {
+    std::vector<JobId> jobs;  // ascending
+    uint64_t count = 0;
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "jobs", self.jobs);
+      visit(2, "count", self.count);
+    }
+  };
+  JobId job;
+  uint32_t most = 10;  // jobs that are named
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "most", self.most);
   }
 };
 
@@ -662,7 +697,21 @@ struct Forget {
 // Those of the tasks that failed, were cancelled or are unknown run again.
 struct Retry {
   static constexpr uint32_t kNumber = 28;
-  using Answer = TaskCount;
+  // The first two fields are those of TaskCount.
+  struct Answer {
+    JobId job;
+    uint32_t count = 0;
+    // Jobs that it was submitted to start after: those that it waits for again; and, when some of
+    // the tasks had been cancelled, those that have ended, for which it does not wait.
+    std::vector<JobId> waits_for, ended;
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "job", self.job);
+      visit(2, "count", self.count);
+      visit(3, "waits_for", self.waits_for);
+      visit(4, "ended", self.ended);
+    }
+  };
   TasksOfJob tasks;
   NeedsChange needs;
   std::optional<Duration> time_limit;  // of an attempt, from now on; zero: none
@@ -678,8 +727,8 @@ struct Retry {
   }
 };
 
-// What waits of a job is taken back and never runs; nodes give back what they have not started. How
-// many that were.
+// Withdraws the waiting tasks of a job, which then never run; nodes return those that they have not
+// started. The answer is their number.
 struct Withdraw {
   static constexpr uint32_t kNumber = 29;
   using Answer = TaskCount;
@@ -780,9 +829,9 @@ using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
                  ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
-                 LookAtGraph, FindTasks, ReadForwards, ComparePairs, LookAtPools, ReadPoolLog,
-                 TryPool, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
-                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools,
-                 SetHub>;
+                 LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents, LookAtPools,
+                 ReadPoolLog, TryPool, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser,
+                 ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool,
+                 ChangePools, SetHub>;
 
 }  // namespace spate::wire

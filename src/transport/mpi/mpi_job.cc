@@ -136,14 +136,13 @@ int MpiJob::Tell(int word) {
 }
 
 Result<os::Fd> MpiJob::Open(os::RealLoop& loop, int rank) {
-  auto ends = os::MakeSocketPair();
-  if (!ends) return std::unexpected(ends.error());
-  if (auto set = os::SetNonBlocking(ends->a.get(), true); !set) return std::unexpected(set.error());
+  auto ends = TRY(os::MakeSocketPair());
+  TRY(os::SetNonBlocking(ends.a.get(), true));
   loop_ = &loop;
   auto& stream = streams_[static_cast<size_t>(rank)];
   stream = std::make_unique<Stream>();
   stream->rank = rank;
-  stream->fd = std::move(ends->a);
+  stream->fd = std::move(ends.a);
   Watch(*stream);
   all_ring_ = bell_.has_value();
   for (const auto& each : streams_) {
@@ -157,7 +156,7 @@ Result<os::Fd> MpiJob::Open(os::RealLoop& loop, int rank) {
     });
   }
   LookIn(kBusyNap);
-  return std::move(ends->b);
+  return std::move(ends.b);
 }
 
 // ---- From the owner to MPI ---------------------------------------------------------------------
@@ -239,7 +238,7 @@ bool MpiJob::TakeFrom(int rank) {
   return true;
 }
 
-// Whoever does not empty their socket is given no more; the others go on.
+// Reads no more for a stream whose reader does not empty its socket; the others go on.
 bool MpiJob::TakeOne() {
   bool all_read = std::ranges::all_of(
       streams_, [](const auto& stream) { return !stream || stream->unread.size() < kMostUnread; });

@@ -1,4 +1,4 @@
-// What a connection costs while nothing is said. Prints its figures; they stand in
+// Cost of a connection while nothing is sent. Prints its figures; they are in
 // docs/design/007-transport.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

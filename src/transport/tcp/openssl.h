@@ -1,4 +1,4 @@
-// What the files of this folder share about OpenSSL. Not for other folders.
+// OpenSSL parts that the files of this folder share. Not for other folders.
 #pragma once
 
 #include <openssl/bio.h>

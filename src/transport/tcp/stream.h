@@ -152,7 +152,7 @@ class Stream {
   uint64_t records_ = 0;
   uint32_t peer_messages_ = 0;  // of the handshake protocol, after the handshake
 
-  // What the socket may still read in this turn; bounds all work that a peer can cause in one.
+  // Bytes that may still be read in this turn; bounds all work that a peer can cause in one.
   size_t budget_ = 0;
   int socket_error_ = 0;  // errno of the last failure
   bool socket_ended_ = false;

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a loop that gives up, and one end of a connection that
-// remembers what happened to it.
+// Common parts of the tests of this folder: a loop that gives up, and one end of a connection that
+// remembers its events.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -85,34 +85,31 @@ Tls::Tls(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Tls::~Tls() = default;
 
 Result<std::unique_ptr<Tls>> Tls::ForHub(const Identity& identity) {
-  auto parts = MakeParts(true);
-  if (!parts) return std::unexpected(std::move(parts.error()));
-  SSL_CTX* context = (*parts)->context.get();
+  auto parts = TRY(MakeParts(true));
+  SSL_CTX* context = parts->context.get();
   if (SSL_CTX_use_certificate(context, identity.parts().certificate.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context, identity.parts().key.get()) != 1) {
     return Fail(ErrorKind::kInvalid, "cannot use the hub's key for TLS: " + TakeOpensslError());
   }
-  return std::unique_ptr<Tls>(new Tls(std::move(*parts)));
+  return std::unique_ptr<Tls>(new Tls(std::move(parts)));
 }
 
 Result<std::unique_ptr<Tls>> Tls::ForClient(const Bytes32& pin) {
-  auto parts = MakeParts(false);
-  if (!parts) return std::unexpected(std::move(parts.error()));
-  (*parts)->pin = pin;
-  SSL_CTX* context = (*parts)->context.get();
+  auto parts = TRY(MakeParts(false));
+  parts->pin = pin;
+  SSL_CTX* context = parts->context.get();
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_cert_verify_callback(context, CheckPin, parts->get());
-  return std::unique_ptr<Tls>(new Tls(std::move(*parts)));
+  SSL_CTX_set_cert_verify_callback(context, CheckPin, parts.get());
+  return std::unique_ptr<Tls>(new Tls(std::move(parts)));
 }
 
 // A listener without a certificate can let nobody in but by the secret. A caller takes no
 // certificate: it knows no authority.
 Result<std::unique_ptr<Tls>> Tls::ForSharedSecret(End end, const Bytes32& secret) {
-  auto parts = MakeParts(end == End::kListener);
-  if (!parts) return std::unexpected(std::move(parts.error()));
-  (*parts)->secret = secret;
-  SSL_CTX* context = (*parts)->context.get();
-  SSL_CTX_set_app_data(context, parts->get());
+  auto parts = TRY(MakeParts(end == End::kListener));
+  parts->secret = secret;
+  SSL_CTX* context = parts->context.get();
+  SSL_CTX_set_app_data(context, parts.get());
   if (SSL_CTX_set_ciphersuites(context, kSharedSuite) != 1) {
     return Fail(ErrorKind::kUnavailable, "cannot set up TLS: " + TakeOpensslError());
   }
@@ -122,7 +119,7 @@ Result<std::unique_ptr<Tls>> Tls::ForSharedSecret(End end, const Bytes32& secret
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_psk_use_session_callback(context, UseSharedSession);
   }
-  return std::unique_ptr<Tls>(new Tls(std::move(*parts)));
+  return std::unique_ptr<Tls>(new Tls(std::move(parts)));
 }
 
 }  // namespace spate::transport

@@ -6,28 +6,29 @@
 
 #include "access/proof.h"
 #include "base/utc.h"
-#include "os/account.h"
 
 namespace spate::hub {
 namespace {
 
-std::unexpected<wire::Refusal> Refuse(wire::RefusalCode code, std::string reason) {
-  return std::unexpected(wire::Refusal{code, std::move(reason)});
+// `advice`: what makes an access that would do.
+std::unexpected<wire::Refusal> Refuse(wire::RefusalCode code, std::string reason, Advice advice) {
+  return std::unexpected(
+      wire::Refusal{code, std::move(reason), Remedy(" ({})", std::move(advice))});
 }
 
 // One text for all that is wrong with a secret or a serial: a stranger learns nothing from it.
 std::unexpected<wire::Refusal> NotKnown() {
   return Refuse(wire::RefusalCode::kCredential,
                 "the hub does not know this access, or it was revoked; ask the hub's owner for a "
-                "new one (spate hub access add)");
+                "new one",
+                Advice("hub access add"));
 }
 
 }  // namespace
 
 Status Credentials::Load() {
-  auto rows = store_.ReadCredentials();
-  if (!rows) return std::unexpected(rows.error());
-  for (store::CredentialRow& row : *rows) rows_[row.serial] = std::move(row);
+  auto rows = TRY(store_.ReadCredentials());
+  for (store::CredentialRow& row : rows) rows_[row.serial] = std::move(row);
   AwaitExpiry();
   return {};
 }
@@ -44,18 +45,18 @@ void Credentials::AwaitExpiry() {
   timer_ = loop_.At(*next->expires, [this, when = *next->expires] {
     for (const auto& [serial, row] : rows_) {
       bool since = row.expires && *row.expires >= when && *row.expires <= loop_.Now();
-      if (since && !row.revoked) expired_(serial);
+      if (since && !row.revoked) ended_(serial, "this access has expired");
     }
     AwaitExpiry();
   });
 }
 
-std::expected<Caller, wire::Refusal> Credentials::Who(const link::Guest& guest) const {
-  if (guest.local) {
-    uint32_t id = guest.local->user;
+std::expected<Caller, wire::Refusal> Credentials::Who(const Guest& guest) const {
+  if (guest.local_user) {
+    uint32_t id = *guest.local_user;
     Caller caller;
     caller.user = guest.user.empty() ? fmt::format("uid-{}", id) : guest.user;
-    caller.is_admin = id == 0 || id == os::EffectiveUser();
+    caller.is_admin = id == 0 || id == owner_;
     // Root's nodes run the tasks of all; others only their own.
     if (guest.greeting.role == wire::Role::kNode && id == 0) caller.user = access::kEveryUser;
     return caller;
@@ -69,17 +70,16 @@ std::expected<Caller, wire::Refusal> Credentials::Who(const link::Guest& guest) 
   const store::CredentialRow& row = at->second;
   if (row.expires && *row.expires <= loop_.Now()) {
     return Refuse(wire::RefusalCode::kCredential,
-                  fmt::format("this access expired on {}; ask the hub's owner for a new one (spate "
-                              "hub access add)",
-                              FormatUtc(*row.expires)));
+                  fmt::format("this access expired on {}; ask the hub's owner for a new one",
+                              FormatUtc(*row.expires)),
+                  Advice("hub access add"));
   }
   bool node = guest.greeting.role == wire::Role::kNode;
   if (node != (row.role == access::NameOf(access::Role::kNode))) {
-    return Refuse(
-        wire::RefusalCode::kRole,
-        fmt::format("this access is for a {}; a {} needs one of its own (spate hub access "
-                    "add --role {})",
-                    row.role, node ? "node" : "client", node ? "node" : "client"));
+    const char* role = node ? "node" : "client";
+    return Refuse(wire::RefusalCode::kRole,
+                  fmt::format("this access is for a {}; a {} needs one of its own", row.role, role),
+                  Advice("hub access add", "--role", role));
   }
   return Caller{row.user, row.role == access::NameOf(access::Role::kAdmin), row.serial};
 }
@@ -103,6 +103,7 @@ bool Credentials::Revoke(uint64_t serial, std::function<void(Status)> done) {
   if (at == rows_.end() || at->second.revoked) return false;
   at->second.revoked = loop_.Now();
   store_.PutCredential(at->second, std::move(done));
+  ended_(serial, "this access was revoked");
   return true;
 }
 

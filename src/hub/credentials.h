@@ -12,32 +12,24 @@
 
 #include "access/access_file.h"
 #include "base/bytes32.h"
-#include "core/provision/pool.h"
-#include "link/entrance.h"
+#include "hub/caller.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
 #include "wire/greeting.h"
 
 namespace spate::hub {
 
-// The one who speaks to the hub.
-struct Caller {
-  std::string user;  // of a node: whose tasks it takes; "*": everybody's
-  bool is_admin = false;
-  uint64_t serial = 0;            // of the credential; 0: known by the system
-  provision::PilotId pilot = {};  // 0: it is no node of one
-};
-
 class Credentials {
  public:
-  // `expired` is called when a credential comes to its end.
-  Credentials(os::Loop& loop, store::CredentialRows& store,
-              std::function<void(uint64_t serial)> expired)
-      : loop_(loop), store_(store), expired_(std::move(expired)) {}
+  // `owner` is the number of the user whom the hub runs as. `ended` is called when a credential
+  // expires or is revoked, with the reason.
+  using Ended = std::function<void(uint64_t serial, const std::string& why)>;
+  Credentials(os::Loop& loop, store::CredentialRows& store, uint32_t owner, Ended ended)
+      : loop_(loop), store_(store), owner_(owner), ended_(std::move(ended)) {}
   ~Credentials() { loop_.Cancel(timer_); }
 
   Status Load();
-  std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
+  std::expected<Caller, wire::Refusal> Who(const Guest& guest) const;
   // `done` when the credential is durable. Without a serial it gets the next.
   void Add(access::Access& access, std::function<void(Status)> done);
   // False: there is none, or it was revoked before.
@@ -49,7 +41,8 @@ class Credentials {
 
   os::Loop& loop_;
   store::CredentialRows& store_;
-  const std::function<void(uint64_t)> expired_;
+  const uint32_t owner_;
+  const Ended ended_;
   std::map<uint64_t, store::CredentialRow> rows_;
   os::TimerId timer_ = 0;
 };

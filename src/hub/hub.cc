@@ -117,6 +117,13 @@ bool Hub::Unload(JobId job) {
   return true;
 }
 
+bool Hub::ForgetNode(NodeId node) {
+  if (links_.contains(node)) return false;
+  if (engine_.ForgetNode(node)) return true;
+  if (engine_.IsBlamed(node)) Post(engine::ForgetNode{node});
+  return false;
+}
+
 void Hub::Post(engine::Event event) {
   if (failed_) return;
   events_.push_back(std::move(event));

@@ -28,14 +28,14 @@
 
 namespace spate::hub {
 
-// What becomes of jobs. Ends come once each, after they are durable.
+// Watcher of jobs. Ends come once each, after they are durable.
 class JobWatcher {
  public:
   virtual ~JobWatcher() = default;
   virtual void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) = 0;
   virtual void OnHeld(const engine::NoticeHeld& notice) = 0;
   virtual void OnFinished(const engine::NoticeFinished& notice) = 0;
-  // What only a hub of many jobs has to say: NoticeAccepted, NoticeRefused, NoticeNodeSick.
+  // News that only a hub of many jobs has: NoticeAccepted, NoticeRefused, NoticeNodeSick.
   virtual void OnHubNotice(const engine::Notice&) {}
   // The rows of some tasks cannot be read. False: the hub has failed. True: they go back, and the
   // watcher sees to it that nothing more of the job is started.
@@ -43,7 +43,7 @@ class JobWatcher {
   virtual void OnStoreFailed(const Error& error) = 0;
 };
 
-// What nodes tell beside that.
+// Watcher of nodes' other reports.
 class NodeWatcher {
  public:
   virtual ~NodeWatcher() = default;
@@ -90,8 +90,9 @@ class Hub {
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
   bool Unload(JobId job);
-  // A node that has left is forgotten; see engine::Engine::ForgetNode.
-  bool ForgetNode(NodeId node) { return !links_.contains(node) && engine_.ForgetNode(node); }
+  // A node that has left is forgotten; see engine::Engine::ForgetNode. False also when that takes a
+  // record, which is on its way: try again later.
+  bool ForgetNode(NodeId node);
   // Takes an unloaded job up again; see engine::Engine::Reload.
   bool Reload(JobId job, engine::Engine& past) { return engine_.Reload(job, past); }
   // Takes events in. Rows that the events need must be appended to the store before.
@@ -118,7 +119,7 @@ class Hub {
   bool Settled() const { return events_.empty() && unreleased_.empty(); }
 
  private:
-  // What one step wants to do once its records are durable.
+  // Effects of one step that wait until its records are durable.
   struct Unreleased {
     bool durable = false;
     std::vector<engine::Send> sends;
@@ -151,7 +152,7 @@ class Hub {
   void ScheduleStep();
   void StepNow();
   // Commits the output's records and queues the rest behind them.
-  // What was not sent to the node is taken back. False when it has no connection.
+  // Takes back what was not sent to the node. False when it has no connection.
   bool CutLink(NodeId node);
   void Handle(engine::Output& out);
   void Release();

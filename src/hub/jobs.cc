@@ -30,8 +30,7 @@ const char* ReasonOf(engine::HoldReason reason) {
 
 Result<std::vector<TaskRange>> ReadSucceeded(const store::JobReader& reader, JobId job) {
   engine::Engine past;
-  auto read = reader.ReplayJob(job, [&](const engine::Record& record) { past.Apply(record); });
-  if (!read) return std::unexpected(read.error());
+  TRY(reader.ReplayJob(job, [&](const engine::Record& record) { past.Apply(record); }));
   std::vector<TaskRange> succeeded;
   auto counts = past.Counts(job);
   for (TaskIndex i = 0; counts && i < counts->total; ++i) {
@@ -42,7 +41,10 @@ Result<std::vector<TaskRange>> ReadSucceeded(const store::JobReader& reader, Job
 
 }  // namespace
 
-Jobs::Jobs(Parts parts) : parts_(std::move(parts)), known_(parts_.loop, parts_.store, engine()) {}
+Jobs::Jobs(Parts parts)
+    : parts_(std::move(parts)),
+      known_(parts_.loop, parts_.store, engine(),
+             parts_.one_job ? KnownJobs::Rows::kOfOwner : KnownJobs::Rows::kWritten) {}
 
 Status Jobs::Load() {
   parts_.hub.SetSettingsSource([this](JobId job) { return ReadSettings(job); });
@@ -66,13 +68,14 @@ Status Jobs::CheckRight(const Caller& caller, JobId job) const {
 }
 
 Status Jobs::CheckUsable(const Caller& caller, JobId job) const {
-  if (auto right = CheckRight(caller, job); !right) return right;
+  TRY(CheckRight(caller, job));
   const KnownJobs::Job* entry = known_.Find(job);
   if (entry->damage.empty()) return {};
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("job {0} is damaged and was set aside; what is sound of it can be saved "
-                          "while no hub runs (spate state salvage), or: spate job forget {0}",
-                          job.value));
+              fmt::format("job {} is damaged and was set aside; what is sound of it can be saved "
+                          "while no hub runs",
+                          job.value),
+              Remedy(" ({}), or: {}", Advice("state salvage"), Advice("job forget", job.value)));
 }
 
 wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
@@ -88,7 +91,7 @@ wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
   return news;
 }
 
-void Jobs::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
+void Jobs::WhenAccepted(JobId job, std::function<void(const wire::Failed*)> fn) {
   if (known_.Find(job) != nullptr) return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
 }
@@ -114,12 +117,12 @@ void Jobs::DropUpload(JobId job) {
   parts_.store.ForgetJob(job, [this, job](Status) { known_.Hide(job, false); });
 }
 
-void Jobs::TellAccepted(JobId job, const Error* error) {
+void Jobs::TellAccepted(JobId job, const wire::Failed* failed) {
   auto [first, last] = awaiting_.equal_range(job);
-  std::vector<std::function<void(const Error*)>> waiting;
+  std::vector<std::function<void(const wire::Failed*)>> waiting;
   for (auto each = first; each != last; ++each) waiting.push_back(std::move(each->second));
   awaiting_.erase(first, last);
-  for (auto& fn : waiting) fn(error);
+  for (auto& fn : waiting) fn(failed);
 }
 
 void Jobs::WhenSettled(std::function<void()> fn) {
@@ -177,11 +180,8 @@ Status Jobs::FillOutcomes(engine::SubmitJob& event, const Readings& readings) co
 Result<TaskIndex> Jobs::BeginGrow(JobId job, const JobSettings& added) {
   auto counts = engine().Counts(job);
   if (!counts) return Fail(ErrorKind::kNotFound, fmt::format("job {} has ended", job.value));
-  auto settings = ReadSettings(job);
-  if (!settings) return std::unexpected(settings.error());
-  if (auto same = CheckSameTasks(job, **settings, added); !same) {
-    return std::unexpected(same.error());
-  }
+  auto settings = TRY(ReadSettings(job));
+  TRY(CheckSameTasks(job, *settings, added));
   if (!growing_.insert(job).second) {
     return Fail(ErrorKind::kBusy, fmt::format("somebody else adds tasks to job {} at this moment; "
                                               "try again when they are done",
@@ -194,6 +194,43 @@ void Jobs::Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change) {
   parts_.hub.Post(engine::ReopenTasks{job, std::move(tasks), std::move(change)});
   parts_.hub.Post(engine::ReleaseJob{job});
   known_.Reopened(job);
+}
+
+void Jobs::ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change) {
+  auto next = next_policies_.find(job);
+  if (next == next_policies_.end()) {
+    next = next_policies_.emplace(job, *engine().Policy(job)).first;
+  }
+  change(next->second);
+  parts_.hub.Post(engine::ChangePolicy{job, next->second});
+  // The hub's step was scheduled before.
+  parts_.loop.Post([this] { next_policies_.clear(); });
+}
+
+UserRule Jobs::ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change) {
+  auto next = next_rules_.find(user);
+  if (next == next_rules_.end()) {
+    next = next_rules_.emplace(user, UserRule()).first;
+    for (const engine::UserInfo& info : engine().Users()) {
+      if (info.user == user) next->second = info.rule;
+    }
+  }
+  change(next->second);
+  parts_.hub.Post(engine::SetUser{user, next->second});
+  parts_.loop.Post([this] { next_rules_.clear(); });
+  return next->second;
+}
+
+void Jobs::BeginWithdraw(JobId job) {
+  if (engine().Held(job) != engine::HoldReason::kNone) return;
+  parts_.hub.Post(engine::HoldJob{job, false});
+  withdrawing_.insert(job);
+}
+
+void Jobs::EndWithdraw(JobId job) {
+  if (withdrawing_.erase(job) == 0) return;
+  parts_.hub.Post(engine::ReleaseJob{job});
+  known_.Held(job, engine::HoldReason::kNone);  // no notice says so
 }
 
 void Jobs::ForgetJob(JobId job, std::function<void()> done) {
@@ -222,9 +259,8 @@ void Jobs::ForgetNext() {
 }
 
 Result<std::shared_ptr<const JobSettings>> Jobs::ReadSettings(JobId job) const {
-  auto row = parts_.store.ReadJob(job);
-  if (!row) return std::unexpected(row.error());
-  auto settings = wire::DecodeSettings(row->settings);
+  auto row = TRY(parts_.store.ReadJob(job));
+  auto settings = wire::DecodeSettings(row.settings);
   if (!settings) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("its settings are damaged: {}", settings.error().message));
@@ -264,15 +300,13 @@ Status Jobs::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& 
                 fmt::format("job {} has not ended; its --time-limit can be changed once it has",
                             job.value));
   }
-  auto row = parts_.store.ReadJob(job);
-  if (!row) return std::unexpected(row.error());
-  auto settings = wire::DecodeSettings(row->settings);
-  if (!settings) return std::unexpected(settings.error());
-  change(*settings);
-  row->settings = wire::EncodeSettings(*settings);
-  parts_.store.PutJob(std::move(*row), nullptr);
+  auto row = TRY(parts_.store.ReadJob(job));
+  auto settings = TRY(wire::DecodeSettings(row.settings));
+  change(settings);
+  row.settings = wire::EncodeSettings(settings);
+  parts_.store.PutJob(std::move(row), nullptr);
   // Its row is read no sooner than what follows from it.
-  parts_.hub.SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
+  parts_.hub.SetSettings(job, std::make_shared<const JobSettings>(std::move(settings)));
   return {};
 }
 
@@ -283,9 +317,11 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
     known_.Accepted(accepted->job);
     TellAccepted(accepted->job, nullptr);
   } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
-    Error error{refused->may_later ? ErrorKind::kExhausted : ErrorKind::kInvalid, refused->text};
+    wire::Failed failed{.kind = refused->may_later ? ErrorKind::kExhausted : ErrorKind::kInvalid,
+                        .text = "",
+                        .why = refused->why};
     DropUpload(refused->job);
-    TellAccepted(refused->job, &error);
+    TellAccepted(refused->job, &failed);
   } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
     parts_.log(sick->text);
   }
@@ -302,8 +338,9 @@ void Jobs::OnHeld(const engine::NoticeHeld& notice) {
   bool told =
       notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
   if (!told) {
-    parts_.log(fmt::format("job {0} is held: {1}; its user lets it go on: spate job release {0}",
-                           notice.job.value, ReasonOf(notice.reason)));
+    parts_.log({fmt::format("job {} is held: {}; its user lets it go on", notice.job.value,
+                            ReasonOf(notice.reason)),
+                Remedy(": {}", Advice("job release", notice.job.value))});
   }
 }
 
@@ -317,6 +354,7 @@ void Jobs::OnFinished(const engine::NoticeFinished& notice) {
 // Not within a notice, nor while an event waits that may take the job up again, or wait for it.
 void Jobs::UnloadSoon(JobId job) {
   constexpr Duration kAgain = Duration::Millis(1);
+  if (parts_.one_job) return;
   parts_.loop.Post([this, job] {
     if (!engine().Finished(job) || parts_.hub.Unload(job)) return;
     parts_.loop.At(parts_.loop.Now() + kAgain, [this, job] { UnloadSoon(job); });
@@ -328,12 +366,14 @@ void Jobs::OnRowsDamaged(JobId job, const Error& error) {
   if (engine().Held(job) == engine::HoldReason::kDamaged) return;
   parts_.log(fmt::format("job {} is held: {}", job.value, error.message));
   // Without its settings no task can run, and a release would only find the same again.
-  parts_.log(
-      ReadSettings(job)
-          ? fmt::format("its other tasks can go on without these: spate job cancel {0}.FIRST-LAST, "
-                        "then spate job release {0}",
-                        job.value)
-          : fmt::format("nothing of it can run; to end it: spate job cancel {}", job.value));
+  if (ReadSettings(job)) {
+    const Advice cancel("job cancel", fmt::format("{}.FIRST-LAST", job.value));
+    parts_.log({"its other tasks can go on without these",
+                Remedy(": {}, then {}", cancel, Advice("job release", job.value))});
+  } else {
+    parts_.log(
+        {"nothing of it can run; to end it", Remedy(": {}", Advice("job cancel", job.value))});
+  }
   parts_.hub.Post(engine::HoldJob{job, false, engine::HoldReason::kDamaged});
 }
 

@@ -25,7 +25,7 @@
 
 namespace spate::hub {
 
-// What must be read before a job is accepted.
+// Data that must be read before a job is accepted.
 struct Readings {
   std::map<JobId, std::vector<TaskRange>> succeeded;  // of jobs that it waits for, task by task
   std::optional<uint64_t> output;                     // bytes that the hub keeps of the user's jobs
@@ -38,9 +38,10 @@ class Jobs {
     store::HubStore& store;
     Hub& hub;
     Aside& aside;
-    std::function<void(std::string)> log;  // a line for whoever looks after the hub
+    WriteLog log;  // a line for whoever looks after the hub
     // So many failures in a row and no success are a job's fault, not its tasks' luck: it is held.
     uint32_t pause_after_failures = 25;
+    bool one_job = false;  // as Service::Options
   };
   // All parts outlive it.
   explicit Jobs(Parts parts);
@@ -57,6 +58,7 @@ class Jobs {
   const engine::Engine& engine() const { return parts_.hub.engine(); }
   store::HubStore& store() const { return parts_.store; }
   uint32_t pause_after_failures() const { return parts_.pause_after_failures; }
+  bool one_job() const { return parts_.one_job; }
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
   // Ends of attempts in this life, by engine::Verdict.
@@ -75,7 +77,7 @@ class Jobs {
   // is being removed, whose name is not free yet.
   Result<std::optional<JobId>> FindSubmission(const std::string& submission) const;
   // When the job is durable (nullptr), or was refused.
-  void WhenAccepted(JobId job, std::function<void(const Error*)> fn);
+  void WhenAccepted(JobId job, std::function<void(const wire::Failed*)> fn);
   // When what was posted before has become durable.
   void WhenSettled(std::function<void()> fn);
   // Aside, in the user's turn; `done` is called later. Of the output too when `output` is set.
@@ -96,13 +98,27 @@ class Jobs {
   void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change);
   // Removes a finished job and all that is kept of it.
   void ForgetJob(JobId job, std::function<void()> done);
-  // Frees the memory of a finished job, unless it goes on meanwhile; the journal keeps it.
+  // Frees the memory of a finished job, unless it goes on meanwhile, or there is no other; the
+  // journal keeps it.
   void UnloadSoon(JobId job);
   // Takes a job up again that was unloaded, aside, in the user's turn; `done` is called
   // later, and the job is there until the next turn of the loop at least.
   void Revive(JobId job, const std::string& user, std::function<void(Status)> done);
+  // Changes the policy that the job has when all is done that was posted before; posts that. It is
+  // there, and has not ended.
+  void ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change);
+  // The same of a user's rule, which is returned.
+  UserRule ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change);
+  // A job is held while what waits of it is withdrawn, unless it is held anyway. When that is over
+  // it is let go, but for one that its user has held meanwhile (TakeHold).
+  void BeginWithdraw(JobId job);
+  void EndWithdraw(JobId job);
+  void TakeHold(JobId job) { withdrawing_.erase(job); }
   // Of a finished job that is about to go on. kBusy: it has not finished.
   Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
+
+  // From the journal. kCorrupt: they are damaged.
+  Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
 
   // As of hub::Watcher.
   void OnHubNotice(const engine::Notice& notice);
@@ -112,17 +128,20 @@ class Jobs {
   void OnRowsDamaged(JobId job, const Error& error);
 
  private:
-  Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void ForgetNext();
-  void TellAccepted(JobId job, const Error* error);
+  void TellAccepted(JobId job, const wire::Failed* failed);
   void TellRevived(JobId job, const Status& status);
 
   const Parts parts_;
   KnownJobs known_;
   std::array<uint64_t, kVerdicts> ends_{};
-  std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
+  std::multimap<JobId, std::function<void(const wire::Failed*)>> awaiting_;
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
-  std::set<JobId> growing_;                                         // somebody adds tasks to them
+  std::set<JobId> growing_;      // somebody adds tasks to them
+  std::set<JobId> withdrawing_;  // held for that alone
+  // What was posted and not stepped.
+  std::map<JobId, JobPolicy> next_policies_;
+  std::map<std::string, UserRule> next_rules_;
   std::deque<std::pair<JobId, std::function<void()>>> forgetting_;  // the journal has them still
   size_t forgotten_now_ = 0;                                        // that it was told to forget
   bool stopping_ = false;

@@ -9,6 +9,7 @@
 #include "hub/client_session.h"
 #include "hub/same_tasks.h"
 #include "os/fake_loop.h"
+#include "present/advice.h"
 #include "store/memory_store.h"
 #include "transport/inproc.h"
 #include "wire/client_codec.h"
@@ -37,11 +38,18 @@ struct Talk {
   ClientPort::Events events;
   std::unique_ptr<ClientSession> session;
 
+  // As the next request, or as more of an upload.
   void Ask(const wire::Request& request) const {
+    const bool more = wire::KindOf(request) == wire::RequestKind::kUpload &&
+                      !std::holds_alternative<wire::Submit>(request);
+    Give(more ? last : ++last, request);
+  }
+  void Give(uint32_t id, const wire::Request& request) const {
     std::string bytes;
     wire::Append(bytes, request);
-    events.request(bytes);
+    events.request(id, bytes);
   }
+  mutable uint32_t last = 0;  // the id of the newest request
   // The newest reply as T; null: it is none.
   template <typename T>
   const T* Newest() const {
@@ -53,17 +61,38 @@ class TalkPort final : public ClientPort {
  public:
   explicit TalkPort(Talk& talk) : talk_(talk) {}
   void Start(Events events) override { talk_.events = std::move(events); }
-  bool Send(std::string_view reply) override {
+  bool Send(uint32_t, std::string_view reply) override {
     talk_.replies.push_back(*wire::DecodeReply(reply));
     return true;
   }
-  size_t queued() const override { return 0; }
   void PauseReading(bool) override {}
   void Refuse(const wire::Refusal& why) override { talk_.refused = why.reason; }
   void Close() override {}
 
  private:
   Talk& talk_;
+};
+
+// A reader whose answers the test gives.
+class HandReader final : public JournalReader {
+ public:
+  Result<std::unique_ptr<JournalAnswer>> Start(const Caller&, const wire::Request&,
+                                               Events events) override {
+    class Nothing final : public JournalAnswer {
+      void Pause(bool) override {}
+    };
+    ++started;
+    newest = std::move(events);
+    return std::make_unique<Nothing>();
+  }
+  // The answer is whole.
+  void End(std::optional<uint64_t> position) {
+    auto ended = newest.ended;
+    ended(JournalReader::End{position});
+  }
+
+  int started = 0;
+  Events newest;
 };
 
 class JobsTest : public testing::Test, public Watcher, public ClientHost {
@@ -113,11 +142,8 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   uint32_t nodes_joined() const override { return 0; }
   const JobHabits& HabitsOf(RowKind) const override { return habits_; }
   Turns& reader_turns() override { return turns_; }
-  Result<std::unique_ptr<os::Child>> StartReader(const Caller&, std::string,
-                                                 os::Child::Events) override {
-    return Fail(ErrorKind::kUnavailable, "no readers here");
-  }
-  void OnQuery(ClientSession&, wire::Query) override {}
+  JournalReader& reader() override { return reader_; }
+  void OnQuery(ClientRequest&, wire::Query) override {}
 
   int failures_ = 0;
   os::FakeLoop loop_;
@@ -125,9 +151,10 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   store::MemoryStore store_{loop_, disk_, {kCommit, kCommit, 1, /*is_hub=*/true}};
   Hub hub_{loop_, store_, *this, Epoch(1)};
   LateAside aside_{loop_};
-  Jobs jobs_{{loop_, store_, hub_, aside_, [](const std::string&) {}}};
+  Jobs jobs_{{loop_, store_, hub_, aside_, [](const LogText&) {}}};
   JobHabits habits_;  // of every kind of rows
   Turns turns_;
+  HandReader reader_;
   std::deque<Talk> talks_;
 };
 
@@ -317,8 +344,8 @@ TEST_F(JobsTest, WhoKeepsToNoProtocolIsRefused) {
   rows.Ask(wire::Rows{{"true"}});
   EXPECT_EQ(rows.refused, "rows without a submit");
   Talk& twice = Come("ann");
-  twice.Ask(Head("one"));
-  twice.Ask(Head("two"));
+  twice.Give(1, Head("one"));
+  twice.Give(1, Head("two"));
   EXPECT_EQ(twice.refused, "a submit without its end");
   Talk& counts = Come("ann");
   counts.Ask(Head("three"));
@@ -349,6 +376,29 @@ TEST_F(JobsTest, EdgesOfAGraphAreCheckedBeforeItIsAJob) {
 }
 
 // A finished job leaves the engine, and comes back from the journal to go on.
+// What a reader found of a job that had finished may be old: the job goes on meanwhile.
+TEST_F(JobsTest, WhoFollowsAJobHearsOfItWhenItGoesOn) {
+  JobId job = Submitted("ann", "one", 2);
+  Talk& talk = Come("ann");
+  talk.Ask(wire::ReadEnds{job, 0});
+  ASSERT_EQ(reader_.started, 1);
+  hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  ASSERT_TRUE(talk.Newest<wire::JobNews>() && talk.Newest<wire::JobNews>()->finished);
+  jobs_.Revive(job, "ann", [&](Status) { jobs_.Reopen(job, {{0, 2}}, {}); });
+  loop_.RunFor(Duration::Seconds(1));
+  // It reads again until nothing is new; then when something is.
+  while (reader_.started < 10) {
+    int before = reader_.started;
+    reader_.End(0);
+    if (reader_.started == before) break;
+  }
+  int before = reader_.started;
+  hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_GT(reader_.started, before) << "nobody tells the follower";
+}
+
 TEST_F(JobsTest, FinishedJobsAreForgottenAndTakenUpAgain) {
   JobId job = Submitted("ann", "one", 2);
   hub_.Post(engine::CancelJob{job});
@@ -382,7 +432,7 @@ TEST_F(JobsTest, ARemovedJobIsNotTakenUp) {
   EXPECT_TRUE(disk_->records.empty());
 }
 
-// What a door asks for by values (job_habits.h).
+// Habits that a door sets by values (job_habits.h).
 TEST_F(JobsTest, AJobMayGrowByItsName) {
   habits_ = {.grows_by_name = true,
              .when_all_fail = "ask ann",
@@ -394,7 +444,7 @@ TEST_F(JobsTest, AJobMayGrowByItsName) {
   EXPECT_TRUE(jobs_.engine().Policy(job)->pause_despite_success);
   EXPECT_EQ(Submitted("ann", "one", 3), job);
   EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
-  // What another client added meanwhile is not added twice.
+  // Tasks that another client added in between are not added twice.
   for (uint32_t known : {2u, 5u}) {
     wire::Submit head = Head("one");
     head.known_tasks = known;
@@ -459,12 +509,13 @@ TEST_F(JobsTest, TasksOfAnotherKindAreNotAdded) {
         Case{safe, resident, "these are values for the resident command"},
         Case{safe, pairs, "the number of values of a task differs"},
         Case{safe, alone, "whether the command takes values differs"},
-        Case{safe, headed, "the names of the values (--header) differs"}}) {
+        Case{safe, headed, "the names of the values (--header, --array) differs"}}) {
     auto same = CheckSameTasks(JobId(1), each.job, each.added);
     EXPECT_EQ(same.has_value(), each.says == nullptr);
     if (each.says != nullptr && !same) {
       EXPECT_EQ(same.error().kind, ErrorKind::kInvalid);
-      EXPECT_NE(same.error().message.find(each.says), std::string::npos) << same.error().message;
+      const std::string text = present::TextOf(same.error());
+      EXPECT_NE(text.find(each.says), std::string::npos) << text;
     }
     // The hub asks whenever somebody adds tasks.
     wire::Submit head = Head(fmt::format("{}", ++number));
@@ -486,7 +537,7 @@ TEST_F(JobsTest, TasksOfAnotherKindAreNotAdded) {
       loop_.RunFor(kCommit * 4);
     }
     EXPECT_EQ(jobs_.engine().Counts(job)->total, each.says == nullptr ? 2u : 1u);
-    // What was refused keeps nobody from adding more.
+    // A refused job keeps nobody from adding more.
     EXPECT_TRUE(jobs_.BeginGrow(job, each.job));
     jobs_.EndGrow(job);
   }

@@ -21,8 +21,9 @@ store::JobState StateOf(const KnownJobs::Job& job) {
 
 }  // namespace
 
-KnownJobs::KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine)
-    : loop_(loop), store_(store), engine_(engine) {}
+KnownJobs::KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine,
+                     Rows rows)
+    : loop_(loop), store_(store), engine_(engine), rows_(rows) {}
 
 KnownJobs::~KnownJobs() {
   loop_.Cancel(tell_timer_);
@@ -44,9 +45,8 @@ KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) {
 }
 
 Status KnownJobs::Load() {
-  auto rows = store_.ReadJobs(store::WhichJobs::kUnfinished);
-  if (!rows) return std::unexpected(rows.error());
-  for (const store::JobRow& row : *rows) {
+  auto rows = TRY(store_.ReadJobs(store::WhichJobs::kUnfinished));
+  for (const store::JobRow& row : rows) {
     Job& job = jobs_[row.job] = FromRow(row);
     if (auto counts = engine_.Counts(row.job)) {
       job.counts = *counts;
@@ -66,15 +66,14 @@ Status KnownJobs::Load() {
     store_.PutProgress({id, store::JobState::kDamaged, std::nullopt, std::nullopt, job.counts},
                        nullptr);
   }
-  return LoadUncounted();
+  return rows_ == Rows::kWritten ? LoadUncounted() : Status();
 }
 
 // Earlier versions wrote the row a little later than the job's last record: a kill in between left
 // it as it was before. Of one whose records cannot be read the row is all that is known.
 Status KnownJobs::LoadUncounted() {
-  auto rows = store_.ReadJobs(store::WhichJobs::kUncounted);
-  if (!rows) return std::unexpected(rows.error());
-  for (const store::JobRow& row : *rows) CountAnew(row.job, jobs_[row.job] = FromRow(row));
+  auto rows = TRY(store_.ReadJobs(store::WhichJobs::kUncounted));
+  for (const store::JobRow& row : rows) CountAnew(row.job, jobs_[row.job] = FromRow(row));
   return {};
 }
 
@@ -297,7 +296,7 @@ void KnownJobs::Schedule() {
       for (JobId job : std::exchange(changed_, {})) Tell(job);
     });
   }
-  if (write_timer_ == 0) {
+  if (write_timer_ == 0 && rows_ == Rows::kWritten) {
     write_timer_ = loop_.At(loop_.Now() + kWriteEvery, [this] {
       write_timer_ = 0;
       Flush();
@@ -307,6 +306,7 @@ void KnownJobs::Schedule() {
 
 void KnownJobs::Flush() {
   for (JobId job : std::exchange(unwritten_, {})) {
+    if (rows_ == Rows::kOfOwner) continue;
     Job& entry = jobs_[job];
     if (entry.finished || !entry.accepted) continue;
     if (auto counts = engine_.Counts(job)) entry.counts = *counts;
@@ -333,8 +333,8 @@ uint64_t KnownJobs::Listen(JobId job, Listener fn) {
   return id;
 }
 
-const std::string& KnownJobs::WhyStalled(JobId job) {
-  static const std::string kNothing;
+const Why& KnownJobs::WhyStalled(JobId job) {
+  static const Why kNothing;
   auto at = jobs_.find(job);
   if (at == jobs_.end()) return kNothing;
   Job& entry = at->second;
@@ -344,7 +344,7 @@ const std::string& KnownJobs::WhyStalled(JobId job) {
     entry.looked = Instant();
   } else if (now - entry.looked >= kLookEvery) {
     entry.stalled = engine_.WhyStalled(job, now);
-    if (remedy_) entry.stalled = remedy_(job, std::move(entry.stalled));
+    if (add_reasons_) entry.stalled = add_reasons_(job, std::move(entry.stalled));
     entry.looked = now;
   }
   return entry.stalled;
@@ -362,7 +362,7 @@ void KnownJobs::LookAtWaiting() {
     last_looked_ = next->first;
     auto at = jobs_.find(last_looked_);
     if (at == jobs_.end()) continue;
-    std::string before = at->second.stalled;
+    const Why before = at->second.stalled;
     if (WhyStalled(last_looked_) != before) Tell(last_looked_);
   }
   if (by_job_.empty()) return;

@@ -31,12 +31,16 @@ class KnownJobs {
     std::optional<Instant> ended;  // of a finished one
     engine::HoldReason held = engine::HoldReason::kNone;
     JobCounts counted_from;  // see ResetCounts
-    std::string stalled;     // see WhyStalled
+    Why stalled;             // see WhyStalled
     Instant looked;          // when that was found out
     std::string damage;      // it was set aside (HubStore::damaged); nothing else of it is sure
   };
-  // All outlive it. Progress is written down now and then, so that lists need not count.
-  KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine);
+  // kWritten: progress is written down now and then, so that lists need not count. kOfOwner: who
+  // owns the hub writes the rows.
+  enum class Rows : uint8_t { kWritten, kOfOwner };
+  // All outlive it.
+  KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine,
+            Rows rows = Rows::kWritten);
   ~KnownJobs();
 
   // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
@@ -51,8 +55,8 @@ class KnownJobs {
   std::vector<JobId> AllJobs() const;
   // The same without those that have finished, which may be many.
   std::vector<JobId> UnfinishedOf(const std::string& user, bool everybody) const;
-  // What the engine tells of them, by number: for questions, to which a job that is not durable yet
-  // does not exist. Find knows each of these.
+  // The engine's facts about them, by number: for questions, for which a job that is not durable
+  // yet does not exist. Find knows each of these.
   std::vector<engine::JobInfo> Unfinished() const;
 
   void Add(JobId job, std::string user);
@@ -70,12 +74,12 @@ class KnownJobs {
   void ResetCounts(JobId job);
   // Those that it was called for, ascending.
   std::vector<JobId> WithResetCounts() const;
-  // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
-  // second ago at most.
-  const std::string& WhyStalled(JobId job);
-  // What others do about a job that does not go on: their words for it, given the engine's.
-  using Remedy = std::function<std::string(JobId job, std::string stalled)>;
-  void SetRemedy(Remedy remedy) { remedy_ = std::move(remedy); }
+  // The reason why a job that is not held cannot continue by itself; empty: none. At most half a
+  // second old.
+  const Why& WhyStalled(JobId job);
+  // Other parts add to the engine's reason.
+  using AddReasons = std::function<Why(JobId job, Why stalled)>;
+  void SetAddReasons(AddReasons add) { add_reasons_ = std::move(add); }
   // Finished jobs that ended before `when`: those that did first. An empty user: of all.
   std::vector<JobId> EndedBefore(Instant when, size_t most, const std::string& user = {}) const;
   // Writes down what is not yet; before the hub ends.
@@ -104,6 +108,7 @@ class KnownJobs {
   os::Loop& loop_;
   store::HubStore& store_;
   const engine::Engine& engine_;
+  const Rows rows_;
   std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
   mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
   std::map<JobId, JobCounts> counted_from_;  // of those that ResetCounts was called for
@@ -115,7 +120,7 @@ class KnownJobs {
   uint64_t last_listener_ = 0;
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;
-  Remedy remedy_;
+  AddReasons add_reasons_;
   os::TimerId look_timer_ = 0;  // while there are listeners
   mutable os::TimerId past_timer_ = 0;
   JobId last_looked_;

@@ -55,8 +55,19 @@ class NamedPort final : public NodePort {
   const Heard heard_;
 };
 
-std::unexpected<wire::Refusal> RefuseName(std::string reason) {
-  return std::unexpected(wire::Refusal{wire::RefusalCode::kName, std::move(reason)});
+// Processes that commands left running and their tasks wait for.
+std::map<AttemptRef, std::string> LeftOf(const std::optional<wire::NodeState>& state) {
+  std::map<AttemptRef, std::string> left;
+  if (!state) return left;
+  for (const wire::NodeState::Run& run : state->runs) {
+    if (!run.left.empty()) left.emplace(run.ref, run.left);
+  }
+  return left;
+}
+
+std::unexpected<wire::Refusal> RefuseName(std::string reason, Remedy remedy = {}) {
+  return std::unexpected(
+      wire::Refusal{wire::RefusalCode::kName, std::move(reason), std::move(remedy)});
 }
 
 bool IsNodeName(const std::string& name) {
@@ -69,23 +80,21 @@ bool IsNodeName(const std::string& name) {
 
 }  // namespace
 
-Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log,
-             PilotEvents pilots)
+Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, WriteLog log, PilotEvents pilots)
     : loop_(loop), store_(store), hub_(hub), log_(std::move(log)), pilots_(std::move(pilots)) {}
 
 Status Nodes::Load() {
-  auto rows = store_.ReadNodes();
-  if (!rows) return std::unexpected(rows.error());
-  for (store::NodeRow& row : *rows) {
+  auto rows = TRY(store_.ReadNodes());
+  for (store::NodeRow& row : rows) {
     last_ = row.id;
     if (row.damaged) {
       row.forgotten.reset();
       // Its name may be another node's, and it may have been removed.
       row.removed = true;
-      log_(fmt::format(
-          "what is known of node {} is damaged: it is not let in until somebody says so "
-          "(spate node resume {})",
-          row.id.value, EscapeForScreen(row.name)));
+      log_({fmt::format("what is known of node {} is damaged: it is not let in until somebody says "
+                        "so",
+                        row.id.value),
+            Remedy(" ({})", Advice("node resume", row.name))});
       if (by_name_.contains(row.name)) continue;
     }
     if (row.forgotten) continue;
@@ -116,9 +125,10 @@ std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const
   auto is_theirs = [&](const auto& each) { return each.second.row.user == caller.user; };
   if (std::ranges::count_if(nodes_, is_theirs) < kMost) return {};
   return RefuseName(
-      fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a "
-                  "name again with --name, or have some forgotten (spate node remove)",
-                  FormatCount(kMost), caller.user));
+      fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a name again with "
+                  "--name, or have some forgotten",
+                  FormatCount(kMost), caller.user),
+      Remedy(" ({})", Advice("node remove")));
 }
 
 // Rows as the journal will have them, though perhaps not yet.
@@ -177,17 +187,15 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   }
   auto at = by_name_.find(name);
   if (at == by_name_.end()) {
-    if (auto few = CheckNames(caller); !few) return std::unexpected(few.error());
+    TRY(CheckNames(caller));
   }
   Node& node = at == by_name_.end() ? Make(name) : nodes_.at(at->second);
   if (!node.channel) node.since = loop_.Now();  // it is on its way in
   bool same = node.row.instance == instance;
   if (node.row.removed) {
-    return std::unexpected(
-        wire::Refusal{CodeFor(node.row.id),
-                      fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
-                                  "lets it come back",
-                                  name)});
+    return std::unexpected(wire::Refusal{
+        CodeFor(node.row.id), fmt::format("the node '{}' was removed from the hub", name),
+        Remedy("; {} lets it come back", Advice("node resume", name))});
   }
   if (node.channel && !same) {
     return RefuseName(
@@ -197,10 +205,11 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   }
   if (!same || node.row.user != caller.user) {
     if (!node.row.user.empty() && node.row.user != caller.user) {
-      return RefuseName(fmt::format(
-          "the name '{0}' belongs to a node of {1}; give this one another with --name "
-          "(or an administrator frees it: spate node remove {0}, spate node resume {0})",
-          name, node.row.user == access::kEveryUser ? "all users" : node.row.user));
+      return RefuseName(
+          fmt::format("the name '{}' belongs to a node of {}; give this one another with --name",
+                      name, node.row.user == access::kEveryUser ? "all users" : node.row.user),
+          Remedy(" (or an administrator frees it: {}, {})", Advice("node remove", name),
+                 Advice("node resume", name)));
     }
     node.row.instance = instance;
     node.row.user = caller.user;
@@ -233,24 +242,69 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
 }
 
 // It may speak of its own tasks only.
-void Nodes::Tell(NodeId node, wire::NodeState state) {
+std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   std::erase_if(state.runs, [&](const wire::NodeState::Run& run) {
     return !hub_.engine().Holds(node, run.ref);
   });
-  nodes_.at(node).state = std::move(state);
+  Node& told = nodes_.at(node);
+  auto before = LeftOf(told.state);
+  ForgetLeft(node);
+  told.state = std::move(state);
+  auto now = LeftOf(told.state);
+  for (const auto& each : now) left_running_[each.first.job].insert(node);
+  std::set<JobId> changed;
+  for (const auto* some : {&before, &now}) {
+    for (const auto& [ref, processes] : *some) {
+      auto then = before.find(ref), still = now.find(ref);
+      bool same = then != before.end() && still != now.end() && then->second == still->second;
+      if (!same) changed.insert(ref.job);
+    }
+  }
+  return changed;
 }
 
-void Nodes::Gone(NodeId id, const std::string& why, Duration quiet) {
+// Before its state is another one.
+void Nodes::ForgetLeft(NodeId node) {
+  for (const auto& each : LeftOf(nodes_.at(node).state)) {
+    auto at = left_running_.find(each.first.job);
+    if (at == left_running_.end()) continue;
+    at->second.erase(node);
+    if (at->second.empty()) left_running_.erase(at);
+  }
+}
+
+std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {
+  std::vector<LeftRunningFacts> facts;
+  auto of_job = left_running_.find(job);
+  if (of_job == left_running_.end()) return facts;
+  for (NodeId id : of_job->second) {
+    auto node = nodes_.find(id);
+    if (node == nodes_.end() || !node->second.state) continue;
+    for (const wire::NodeState::Run& run : node->second.state->runs) {
+      // Its end may be known here before the node's next word.
+      if (run.ref.job != job || run.left.empty() || !hub_.engine().Holds(id, run.ref)) continue;
+      if (facts.size() == most) return facts;
+      facts.push_back({run.ref.index + 1, run.ref.attempt.value, node->second.row.name, run.left});
+    }
+  }
+  return facts;
+}
+
+void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::LastNodes what) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
   log_(fmt::format("node {} is away: {}", node.row.name, why));
-  hub_.Disconnect(id, engine::LastNodes::kMayReturn, quiet);
+  hub_.Disconnect(id, what, quiet);
   // We may be called by the channel.
+  ForgetLeft(id);
   node.state.reset();
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;
   if (node.is_pilot) pilots_.away(id);
+  if (what != engine::LastNodes::kEnded) return;
+  by_name_.erase(node.row.name);
+  nodes_.erase(id);
 }
 
 void Nodes::Drop(uint64_t serial, const std::string& why) {
@@ -291,7 +345,8 @@ void Nodes::Remove(NodeId id, Removal how) {
   hub_.Post(engine::RemoveNode{id});
   if (!node.channel) return;
   hub_.Disconnect(id, engine::LastNodes::kEnded);
-  node.channel->Refuse({CodeFor(id), "the node was removed from the hub (spate node remove)"});
+  node.channel->Refuse(
+      {CodeFor(id), "the node was removed from the hub", Remedy(" ({})", Advice("node remove"))});
 }
 
 }  // namespace spate::hub

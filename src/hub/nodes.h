@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/facts.h"
 #include "hub/credentials.h"
 #include "hub/hub.h"
 #include "os/loop.h"
@@ -47,8 +48,7 @@ class Nodes {
     std::function<void(NodeId)> away;
     std::function<void(NodeId)> left;
   };
-  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log,
-        PilotEvents pilots = {});
+  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, WriteLog log, PilotEvents pilots = {});
 
   Status Load();
   // The node's number, or why it may not come in.
@@ -62,8 +62,10 @@ class Nodes {
   };
   // One that was admitted.
   void Arrived(NodeId node, Arrival arrival, const Caller& caller);
-  // Its connection has ended; it was last heard `quiet` before.
-  void Gone(NodeId node, const std::string& why, Duration quiet = {});
+  // Its connection has ended; it was last heard `quiet` before. kEnded: nothing of it is known any
+  // more.
+  void Gone(NodeId node, const std::string& why, Duration quiet = {},
+            engine::LastNodes what = engine::LastNodes::kMayReturn);
   // Forgets those that went before `when`, unless somebody said something about them; their rows go
   // when they were forgotten before `rows`.
   void ForgetAway(Instant when, Instant rows);
@@ -79,18 +81,24 @@ class Nodes {
   void MarkPilot(NodeId node) { nodes_.at(node).is_pilot = true; }
   // Has a node end. It is forgotten when it has gone.
   void Dismiss(NodeId node, const std::string& why);
-  // What the node tells of itself and its tasks.
-  void Tell(NodeId node, wire::NodeState state);
+  // Stores the node's report on itself and its tasks. Returns the jobs for which the answer of
+  // LeftRunning has changed.
+  std::set<JobId> Tell(NodeId node, wire::NodeState state);
+  // Tasks of the job that wait for what their commands left running, by node: the first `most`.
+  // Cost: the slots of the nodes that have such tasks.
+  std::vector<LeftRunningFacts> LeftRunning(JobId job, size_t most = kLeftRunningMost) const;
+  static constexpr size_t kLeftRunningMost = 20;
 
   const std::map<NodeId, Node>& all() const { return nodes_; }
   // Removed ones, too.
   const Node* FindByName(const std::string& name) const;
-  // Whose names begin so, in their order. Cost: theirs.
+  // Nodes whose names begin so, in their order. Cost: theirs.
   std::vector<NodeId> FindByPrefix(const std::string& prefix) const;
   uint32_t connected() const { return connected_; }
 
  private:
   Node& Make(const std::string& name);
+  void ForgetLeft(NodeId node);
   Result<store::NodeRow> ReadRow(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
@@ -98,13 +106,14 @@ class Nodes {
   os::Loop& loop_;
   store::NodeRows& store_;
   Hub& hub_;
-  const std::function<void(std::string)> log_;
+  const WriteLog log_;
   const PilotEvents pilots_;
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
-  std::map<std::string, store::NodeRow> leaving_;  // forgotten, which is not durable yet
-  std::set<NodeId> waiting_;                       // removed ones
-  NodeId last_;                                    // the newest that there ever was
+  std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
+  std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet
+  std::set<NodeId> waiting_;                        // removed ones
+  NodeId last_;                                     // the newest that there ever was
   uint32_t connected_ = 0;
   bool looked_at_rows_ = false;  // of forgotten ones, whether any are old
 };

@@ -20,7 +20,7 @@ class Deaf final : public Watcher {
   void OnStoreFailed(const Error&) override {}
 };
 
-// What the node's end sees of its connection.
+// A connection, as seen from the node's end.
 struct Line {
   std::function<void(wire::ToHub)> say;
   std::string refused;
@@ -71,7 +71,7 @@ struct NodesTest : testing::Test {
   store::MemoryStore store{loop, disk, {kCommit, kCommit, 1, /*is_hub=*/true}};
   Deaf watcher;
   Hub hub{loop, store, watcher, Epoch(1)};
-  Nodes nodes{loop, store, hub, [](const std::string&) {}};
+  Nodes nodes{loop, store, hub, [](const LogText&) {}};
   Line line, other;
 };
 
@@ -111,7 +111,7 @@ TEST_F(NodesTest, ARemovedNodeStaysOut) {
   EXPECT_NE(line.refused, "");
   EXPECT_FALSE(Admit("n", "ann"));
   loop.RunFor(kCommit * 4);
-  Nodes next(loop, store, hub, [](const std::string&) {});
+  Nodes next(loop, store, hub, [](const LogText&) {});
   EXPECT_TRUE(next.Load());
   EXPECT_FALSE(next.Admit("n", "1", {.user = "ann"})) << "after a restart, too";
   nodes.Remove(id, Nodes::Removal::kNone);
@@ -134,6 +134,34 @@ TEST_F(NodesTest, ANodeComesBackWhileItIsBeingForgotten) {
   loop.RunFor(kCommit * 6);
   EXPECT_FALSE(disk->nodes.at(id).removed);
   EXPECT_FALSE(disk->nodes.at(id).forgotten);
+}
+
+// What jobs that have ended said of it is the journal's, and goes by a record before the node does.
+TEST_F(NodesTest, ABlamedNodeIsForgottenByARecord) {
+  NodeId id = Come("n", "ann", line);
+  nodes.Gone(id, "cut");
+  loop.RunFor(Duration::Seconds(120));
+  store.Append({.records = {engine::NodeBlamed{id, {{JobId(9), "ann"}}}}}, nullptr);
+  loop.RunFor(kCommit * 4);
+  store::MemoryStore again{loop, disk, {kCommit, kCommit, 1, /*is_hub=*/true}};
+  Hub next(loop, again, watcher, Epoch(2));
+  ASSERT_TRUE(next.Replay());
+  next.Resume(engine::LastNodes::kMayReturn);
+  loop.RunFor(Duration::Seconds(120));  // it does not come back
+  Nodes known(loop, again, next, [](const LogText&) {});
+  ASSERT_TRUE(known.Load());
+  ASSERT_TRUE(next.engine().IsBlamed(id));
+  known.ForgetAway(loop.Now() + Duration::Seconds(1), Instant());
+  EXPECT_NE(known.FindByName("n"), nullptr) << "its record is not durable yet";
+  loop.RunFor(kCommit * 4);
+  EXPECT_FALSE(next.engine().IsBlamed(id));
+  known.ForgetAway(loop.Now() + Duration::Seconds(1), Instant());
+  EXPECT_EQ(known.FindByName("n"), nullptr);
+  store::MemoryStore last{loop, disk, {kCommit, kCommit, 1, /*is_hub=*/true}};
+  Hub third(loop, last, watcher, Epoch(3));
+  ASSERT_TRUE(third.Replay());
+  EXPECT_FALSE(third.engine().IsBlamed(id));
+  EXPECT_TRUE(third.engine().Nodes().empty());
 }
 
 TEST_F(NodesTest, ForgottenNodesKeepTheirNumbers) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,10 @@
 namespace spate::hub {
 namespace {
 
+constexpr size_t kShown = 200;  // bytes of a command
+
 // As one would type it behind `--`, without control bytes.
 std::string CommandText(const std::vector<std::string>& command) {
-  constexpr size_t kShown = 200;
   std::string text;
   for (const std::string& word : command) {
     if (!text.empty()) text += ' ';
@@ -21,6 +23,16 @@ std::string CommandText(const std::vector<std::string>& command) {
   }
   text = EscapeForScreen(text.substr(0, kShown + 1));
   return text.size() > kShown ? text + "..." : text;
+}
+
+// The same as arguments.
+void AppendCommand(std::vector<std::string>& args, const std::vector<std::string>& command) {
+  size_t shown = 0;
+  for (const std::string& word : command) {
+    shown += word.size();
+    args.push_back(shown <= kShown ? word : "...");
+    if (shown > kShown) break;
+  }
 }
 
 // "the lines of a job list"
@@ -44,24 +56,32 @@ std::string KindText(const JobSettings& settings) {
   return "of another kind";
 }
 
-// What adds to such a job; empty: nothing that a person types does.
-std::string HowToAdd(JobId job, const JobSettings& settings) {
+// The command that adds to such a job; nullopt: no command does.
+std::optional<Advice> HowToAdd(JobId job, const JobSettings& settings) {
+  Advice add("job add", job.value);
+  auto append = [&](std::string word) { add.args.push_back(std::move(word)); };
   switch (settings.row_kind) {
     case RowKind::kListLine:
-      return fmt::format("spate job add {} LIST", job.value);
+      append("LIST");
+      return add;
     case RowKind::kDagTask:
-      return fmt::format("spate job add {} FILE.dag", job.value);
+      append("FILE.dag");
+      return add;
     case RowKind::kValues:
     case RowKind::kResident:
-      return fmt::format("spate job add {}{} -- {}{}", job.value,
-                         settings.row_kind == RowKind::kResident ? " --resident" : "",
-                         CommandText(settings.command), settings.has_source ? " ::: VALUES" : "");
+      if (settings.row_kind == RowKind::kResident) append("--resident");
+      append("--");
+      AppendCommand(add.args, settings.command);
+      for (const char* word : {":::", "VALUES"}) {
+        if (settings.has_source) append(word);
+      }
+      return add;
     case RowKind::kParasol:
     case RowKind::kInput:
     case RowKind::kFunction:
       break;
   }
-  return "";
+  return std::nullopt;
 }
 
 // The first of the settings that tell what the values of a row are for; nullptr: they agree.
@@ -69,7 +89,7 @@ const char* OtherValues(const JobSettings& was, const JobSettings& is) {
   bool counted = was.record_values > 0 && is.record_values > 0;
   if (was.has_source != is.has_source) return "whether the command takes values";
   if (counted && was.record_values != is.record_values) return "the number of values of a task";
-  if (was.value_names != is.value_names) return "the names of the values (--header)";
+  if (was.value_names != is.value_names) return "the names of the values (--header, --array)";
   if (was.replace != is.replace) return "--replace-str";
   if (was.repeat_context != is.repeat_context) return "--fill";
   return nullptr;
@@ -87,12 +107,13 @@ Status CheckSameTasks(JobId job, const JobSettings& settings, const JobSettings&
   } else {
     return {};
   }
-  std::string how = HowToAdd(job, settings);
-  if (!how.empty()) how = fmt::format("To add to job {}: {}\n", job.value, how);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("nothing was added to job {}: {}\n{}To run these tasks: submit a job of "
-                          "their own (spate submit)",
-                          job.value, differs, how));
+  std::string message = fmt::format("nothing was added to job {}: {}\n", job.value, differs);
+  const std::string own = "To run these tasks: submit a job of their own ({})";
+  auto how = HowToAdd(job, settings);
+  if (!how) return Fail(ErrorKind::kInvalid, std::move(message), Remedy(own, Advice("submit")));
+  return Fail(ErrorKind::kInvalid, std::move(message),
+              Remedy(fmt::format("To add to job {}: {{}}\n{}", job.value, own), std::move(*how),
+                     Advice("submit")));
 }
 
 }  // namespace spate::hub

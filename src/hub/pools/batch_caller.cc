@@ -1,6 +1,6 @@
 // Everything that touches a pool's folder is a command, too, run as the pool's user: the hub itself
 // may have other rights, and a file system that hangs holds up nothing but the command.
-#include "hub/batch_caller.h"
+#include "hub/pools/batch_caller.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ pool::Call Shell(std::string script, std::vector<std::string> words) {
   return call;
 }
 
-// What a person reads of a command that failed.
+// Message about a failed command, for people.
 std::string WordsOf(std::string_view what, const pool::Outcome& outcome) {
   std::string_view said = outcome.err.empty() ? outcome.out : outcome.err;
   while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);

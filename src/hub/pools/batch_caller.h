@@ -1,5 +1,5 @@
 // BatchCaller: carries out what the provision machine asks of batch systems: by their drivers
-// (pool/driver.h), with commands (hub/commands.h), as the user whose pool it is.
+// (pool/driver.h), with commands (hub/pools/commands.h), as the user whose pool it is.
 //
 // Thread: the loop's. Answers come later, as events for the machine.
 #pragma once
@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "core/model/pool_facts.h"
 #include "core/provision/provisioner.h"
-#include "hub/commands.h"
-#include "hub/pool_wish.h"
+#include "hub/pools/commands.h"
+#include "hub/pools/pool_wish.h"
 
 namespace spate::hub {
 
@@ -50,7 +50,7 @@ class BatchCaller {
   void Cancel(provision::PoolId pool, const std::vector<provision::Cancel>& asks);
   // Removes what a pilot leaves in its pool's folder.
   void CleanUp(provision::PoolId pool, provision::PilotId pilot);
-  // What would be submitted, and what the batch system's own test says, if it has one and `test`.
+  // Tries a form: what would be submitted, and the system's own test, if it has one and `test`.
   void Try(const PoolForm& form, bool test, std::function<void(Result<PoolTrial>)> done);
   // "short.3"
   static std::string NodeName(const std::string& pool, provision::PilotId pilot);

@@ -1,4 +1,4 @@
-#include "hub/look.h"
+#include "hub/answers/look.h"
 
 #include <algorithm>
 #include <map>
@@ -29,9 +29,9 @@ const char* StateOf(const Nodes::Node& node, const engine::NodeInfo& info) {
 }
 
 // What the engine knows of each node.
-std::map<NodeId, engine::NodeInfo> NodeInfos(const Service& service) {
+std::map<NodeId, engine::NodeInfo> NodeInfos(const engine::Engine& engine) {
   std::map<NodeId, engine::NodeInfo> infos;
-  for (engine::NodeInfo& info : service.engine().Nodes()) {
+  for (engine::NodeInfo& info : engine.Nodes()) {
     NodeId id = info.node;
     infos[id] = std::move(info);
   }
@@ -65,7 +65,7 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
   if (!node.state) return facts;
   facts.machine = node.state->machine;
   for (const wire::NodeState::Run& run : node.state->runs) {
-    facts.runs.push_back({run.ref.job, run.ref.index + 1, run.since});
+    facts.runs.push_back({run.ref.job, run.ref.index + 1, run.since, {}});
   }
   return facts;
 }
@@ -75,16 +75,22 @@ const char* StateOf(const engine::JobInfo& job) {
   return job.counts.leased + job.counts.finished() > 0 ? "running" : "queued";
 }
 
-JobGlance GlanceAt(const Service& service, const Caller& caller, const engine::JobInfo& job) {
-  JobGlance glance{job.job, job.user, std::nullopt, StateOf(job), job.counts};
-  const KnownJobs::Job* entry = service.known().Find(job.job);
-  bool may_see = entry != nullptr && (caller.is_admin || caller.user == job.user);
+bool MaySee(const Caller& caller, const std::string& user) {
+  return caller.is_admin || caller.user == user;
+}
+
+JobGlance GlanceAt(const Jobs& jobs, const Nodes& nodes, const Caller& caller,
+                   const engine::JobInfo& job) {
+  JobGlance glance{job.job, job.user, std::nullopt, StateOf(job), job.counts, {}};
+  const KnownJobs::Job* entry = jobs.known().Find(job.job);
+  bool may_see = entry != nullptr && MaySee(caller, job.user);
   if (may_see) glance.name = entry->name;
+  if (may_see) glance.left = nodes.LeftRunning(job.job);
   return glance;
 }
 
-void CountEnds(const Service& service, HubFacts& facts) {
-  const auto& ends = service.jobs().ends();
+void CountEnds(const Jobs& jobs, HubFacts& facts) {
+  const auto& ends = jobs.ends();
   for (size_t i = 0; i < ends.size(); ++i) {
     auto verdict = static_cast<Verdict>(i);
     facts.ends.push_back({engine::VerdictName(verdict), ends[i]});
@@ -93,91 +99,94 @@ void CountEnds(const Service& service, HubFacts& facts) {
   }
 }
 
-void CountNodes(const Service& service, HubFacts& facts) {
+void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
   std::map<std::string, uint64_t> standings = {{"away", 0}};
   for (auto standing : {NodeStanding::kUnknown, NodeStanding::kJoined, NodeStanding::kSilent,
                         NodeStanding::kDrained, NodeStanding::kSick}) {
     standings[WordOf(standing)] = 0;
   }
-  for (const NodeFacts& node : FactsOfNodes(service)) ++standings[node.state];
+  for (const NodeFacts& node : FactsOfNodes(jobs, nodes)) ++standings[node.state];
   for (const auto& [name, count] : standings) facts.standings.push_back({name, count});
-  facts.nodes = service.nodes().connected();
+  facts.nodes = nodes.connected();
   facts.away = standings.at("away");
 }
 
 }  // namespace
 
-std::vector<NodeFacts> FactsOfNodes(const Service& service, bool removed) {
-  auto infos = NodeInfos(service);
+std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed,
+                                    const Caller* caller) {
+  auto infos = NodeInfos(jobs.engine());
   std::vector<NodeFacts> facts;
-  for (const auto& [id, node] : service.nodes().all()) {
-    if (removed || !node.row.removed) facts.push_back(FactsOf(node, infos[id]));
+  for (const auto& [id, node] : nodes.all()) {
+    if (!removed && node.row.removed) continue;
+    NodeFacts& of_node = facts.emplace_back(FactsOf(node, infos[id]));
+    if (caller == nullptr || !node.state) continue;
+    for (size_t i = 0; i < of_node.runs.size(); ++i) {
+      const wire::NodeState::Run& run = node.state->runs[i];
+      if (run.left.empty()) continue;
+      const KnownJobs::Job* job = jobs.known().Find(run.ref.job);
+      if (job != nullptr && MaySee(*caller, job->user)) of_node.runs[i].left = run.left;
+    }
   }
   return facts;
 }
 
-HubFacts FactsOfHub(const Service& service) {
+HubFacts FactsOfHub(const AnswerParts& parts) {
+  const engine::Engine& engine = parts.jobs.engine();
   HubFacts facts;
-  facts.program = service.self().product;
-  facts.life = service.self().epoch.value;
-  facts.since = service.self().since;
-  for (const engine::UserInfo& user : service.engine().Users()) {
+  facts.program = parts.self.product;
+  facts.life = parts.self.epoch.value;
+  facts.since = parts.self.since;
+  for (const engine::UserInfo& user : engine.Users()) {
     facts.jobs += user.jobs;
     facts.queued += user.queued;
     facts.running += user.leased;
   }
-  CountEnds(service, facts);
-  CountNodes(service, facts);
-  const link::Counts& counts = service.entrance().counts();
-  facts.clients = service.clients();
-  facts.strangers = service.entrance().strangers();
-  facts.accepted = counts.accepted;
-  facts.refused = counts.refused;
-  facts.breaches = counts.breaches;
-  facts.folder = service.self().dir;
-  facts.host = service.self().host;
-  for (const os::SocketAddress& address : service.entrance().addresses()) {
-    facts.addresses.push_back(address.Text());
-  }
-  facts.backlog = service.store().Backlog();
-  facts.policy = GangPolicyName(service.hub().engine().gang_policy());
-  facts.pools = service.pools().count();
-  for (const auto& [state, count] : service.pools().CountPilots()) {
+  CountEnds(parts.jobs, facts);
+  CountNodes(parts.jobs, parts.nodes, facts);
+  facts.clients = parts.clients;
+  facts.folder = parts.self.dir;
+  facts.backlog = parts.jobs.store().Backlog();
+  facts.policy = GangPolicyName(engine.gang_policy());
+  facts.pools = parts.pools.count();
+  for (const auto& [state, count] : parts.pools.CountPilots()) {
     facts.pilots.push_back({state, count});
   }
-  service.TellAbout(facts);
+  if (parts.about) parts.about(facts);
   return facts;
 }
 
-TopFacts FactsOfAll(const Service& service, const Caller& caller, size_t most) {
-  TopFacts facts{.hub = FactsOfHub(service), .nodes = FactsOfNodes(service), .jobs = {}};
+TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most) {
+  TopFacts facts{
+      .hub = FactsOfHub(parts), .nodes = FactsOfNodes(parts.jobs, parts.nodes), .jobs = {}};
   std::ranges::sort(facts.nodes, {}, [](const NodeFacts& node) {
     return std::tuple(-node.used, node.state == "away", node.name);
   });
   if (facts.nodes.size() > most) facts.nodes.resize(most);
-  if (auto pools = service.pools().Look(caller, {}, false)) facts.pools = std::move(*pools);
-  std::vector<engine::JobInfo> jobs = service.known().Unfinished();
+  if (auto pools = parts.pools.Look(caller, {}, false)) facts.pools = std::move(*pools);
+  std::vector<engine::JobInfo> jobs = parts.jobs.known().Unfinished();
   std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
     return std::pair(job.counts.leased == 0, job.job);
   });
   if (jobs.size() > most) jobs.resize(most);
-  for (const engine::JobInfo& job : jobs) facts.jobs.push_back(GlanceAt(service, caller, job));
+  for (const engine::JobInfo& job : jobs) {
+    facts.jobs.push_back(GlanceAt(parts.jobs, parts.nodes, caller, job));
+  }
   return facts;
 }
 
-std::vector<UserFacts> FactsOfUsers(const Service& service, const std::string& user) {
+std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::string& user) {
   std::vector<UserFacts> facts;
-  for (const engine::UserInfo& info : service.engine().Users()) {
+  for (const engine::UserInfo& info : engine.Users()) {
     if (!user.empty() && info.user != user) continue;
     facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule});
   }
   return facts;
 }
 
-std::vector<AccessFacts> FactsOfAccess(const Service& service) {
+std::vector<AccessFacts> FactsOfAccess(const Credentials& access, Instant now) {
   std::vector<AccessFacts> facts;
-  Instant now = service.now();
-  for (const auto& [serial, row] : service.access().all()) {
+  for (const auto& [serial, row] : access.all()) {
     bool expired = row.expires && *row.expires <= now;
     facts.push_back({serial, row.role, row.user,
                      row.revoked ? "revoked"

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "base/utc.h"
-#include "hub/pools.h"
+#include "hub/pools/pools.h"
 #include "os/account.h"
 #include "os/file.h"
 
@@ -22,15 +22,11 @@ constexpr size_t kPoolsOfAUser = 200;
 constexpr uint32_t kMostLogged = 1'000;
 
 Error Unknown(const std::string& name) {
-  return {ErrorKind::kNotFound,
-          fmt::format("the hub knows no pool '{}'; see: spate pool list", EscapeForScreen(name))};
+  return {ErrorKind::kNotFound, fmt::format("the hub knows no pool '{}'", EscapeForScreen(name)),
+          See("pool list")};
 }
 
 std::string ClockTime(Instant at) { return FormatUtc(at).substr(11, 5); }
-
-std::string CountOf(uint32_t count) {
-  return count == 1 ? "1 pilot" : fmt::format("{} pilots", count);
-}
 
 const char* StateOf(const provision::PoolInfo& pool) {
   if (pool.closed) return "closing";
@@ -59,7 +55,7 @@ const char* StateOf(const provision::PilotInfo& pilot) {
   return "running";
 }
 
-// What the log says of a record; an empty `what`: nothing.
+// The event that the log shows for a record; an empty `what`: none.
 class EventOf {
  public:
   PoolEvent event;
@@ -155,8 +151,8 @@ Result<std::vector<PoolId>> Pools::Find(const Caller& caller,
 Status Pools::CheckPlaces(const Caller& caller) const {
   if (names_.size() >= kLimits.pools) {
     return Fail(ErrorKind::kExhausted,
-                fmt::format("the hub has {} pools, and no more are taken: spate pool remove",
-                            names_.size()));
+                fmt::format("the hub has {} pools, and no more are taken", names_.size()),
+                Remedy(": {}", Advice("pool remove")));
   }
   if (caller.is_admin) return {};
   auto theirs = std::ranges::count_if(names_, [&](const auto& each) {
@@ -165,8 +161,8 @@ Status Pools::CheckPlaces(const Caller& caller) const {
   });
   if (static_cast<size_t>(theirs) < kPoolsOfAUser) return {};
   return Fail(ErrorKind::kExhausted,
-              fmt::format("user {} has {} pools, and no more are taken: spate pool remove",
-                          caller.user, theirs));
+              fmt::format("user {} has {} pools, and no more are taken", caller.user, theirs),
+              Remedy(": {}", Advice("pool remove")));
 }
 
 // Nodes on other machines need an address.
@@ -178,8 +174,9 @@ Status Pools::CheckReach(const PoolForm& form) const {
   if (!AddressesOf(form.settings).empty()) return {};
   return Fail(ErrorKind::kUnavailable,
               "the hub listens only at its socket on this machine, where no pilot could reach it\n"
-              "Start it again with an address that compute nodes reach: spate hub stop, then "
-              "spate hub start --daemon --listen HOST (jobs and nodes go on)");
+              "Start it again with an address that compute nodes reach",
+              Remedy(": {}, then {} (jobs and nodes go on)", Advice("hub stop"),
+                     Advice("hub start", "--daemon", "--listen", "HOST")));
 }
 
 // A pilot runs what it is given as its account, but for root's.
@@ -190,14 +187,14 @@ Status Pools::CheckServes(const PoolForm& form) {
   return Fail(
       ErrorKind::kPermission,
       fmt::format("pilots of {0} would run the tasks of {1} as {0}; only root's pools serve "
-                  "others, each as themselves (a hub that runs as root: spate hub start "
-                  "--allow-root)",
-                  account, user == access::kEveryUser || user.empty() ? "all" : user));
+                  "others, each as themselves",
+                  account, user == access::kEveryUser || user.empty() ? "all" : user),
+      Remedy(" (a hub that runs as root: {})", Advice("hub start", "--allow-root")));
 }
 
 // Its user must be able to write there.
 std::string Pools::FolderOf(const PoolForm& form) const {
-  if (here_.is_root && form.settings.account != here_.user) {
+  if (is_root() && form.settings.account != here_.user) {
     if (auto account = os::AccountByName(form.settings.account)) {
       return os::JoinPath(account->home, fmt::format(".spate/pools/{}-{}", tag_, form.policy.name));
     }
@@ -208,10 +205,9 @@ std::string Pools::FolderOf(const PoolForm& form) const {
 Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked) const {
   if (auto name = CheckPoolName(asked.name); !name) return std::unexpected(name.error());
   if (names_.contains(asked.name)) {
-    return Fail(ErrorKind::kExists,
-                fmt::format("there is a pool '{0}' already; spate pool set {0} changes it, "
-                            "spate pool remove {0} makes room",
-                            asked.name));
+    return Fail(ErrorKind::kExists, fmt::format("there is a pool '{}' already", asked.name),
+                Remedy("; {} changes it, {} makes room", Advice("pool set", asked.name),
+                       Advice("pool remove", asked.name)));
   }
   if (auto places = CheckPlaces(caller); !places) return std::unexpected(places.error());
   // Nodes of this name would be taken for its pilots.
@@ -226,8 +222,8 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
   PoolForm form;
   form.policy.name = asked.name;
   form.settings.system = asked.system;
-  form.settings.account = here_.is_root ? caller.user : here_.user;
-  if (!here_.is_root && caller.user != here_.user && !caller.is_admin) {
+  form.settings.account = is_root() ? caller.user : here_.user;
+  if (!is_root() && caller.user != here_.user && !caller.is_admin) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("this hub runs as {0} and could submit pilots only as {0}; ask {0} to "
                             "add a pool for you (--user {1}), or start a hub of your own",
@@ -420,47 +416,42 @@ Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::strin
   return events;
 }
 
-std::string Pools::Explain(const std::string& user, const Needs& needs) const {
-  constexpr size_t kMost = 5;
-  std::vector<std::string> said;
+Why Pools::Explain(const std::string& user, const TaskClass& of_tasks) const {
+  constexpr int kMost = 5;
+  Why why;
+  int explained = 0;
   for (const auto& [name, pool] : names_) {
     auto info = machine_.Info(pool);
     if (!info || info->closed || !provision::Serves(info->policy, user)) continue;
-    if (said.size() == kMost) break;
+    if (explained++ == kMost) break;
     if (info->paused) {
-      said.push_back(
-          fmt::format("pool {} is paused: {} (spate pool resume {})", name, info->words, name));
-      continue;
-    }
-    if (auto why = machine_.WhyNot(pool, needs, user); !why.empty()) {
-      said.push_back(std::move(why));
-      continue;
-    }
-    std::string text = fmt::format("pool {}", name);
-    if (info->queued == 0) {
-      text +=
-          info->joined > 0 ? fmt::format(" has {}", CountOf(info->joined)) : " has no pilot yet";
+      AppendNext(why, {{ReasonKind::kPoolPaused, {}, {}, {name, info->words}}});
+    } else if (auto misfit = machine_.WhyNot(pool, of_tasks, user)) {
+      AppendNext(why, {std::move(*misfit)});
     } else {
-      Instant since = Instant::Never();
-      std::string reason;
-      for (const provision::PilotInfo& pilot : machine_.Pilots(pool)) {
-        if (pilot.joined || pilot.intended >= since) continue;
-        since = pilot.intended;
-        reason = pilot.words;
-      }
-      text += fmt::format(" has {} queued since {} UTC", CountOf(info->queued), ClockTime(since));
-      if (!reason.empty()) text += fmt::format(" (reason: {})", reason);
+      AppendNext(why, {StateReason(name, pool, *info)});
     }
-    if (!info->words.empty()) text += fmt::format("; {}", info->words);
-    if (!info->trouble.empty()) text += fmt::format("; it does not answer: {}", info->trouble);
-    said.push_back(std::move(text));
   }
-  std::string all;
-  for (const std::string& each : said) all += (all.empty() ? "" : "; ") + each;
-  return all;
+  return why;
 }
 
-std::string Pools::WhyStalled(JobId job, std::string stalled) const {
+Reason Pools::StateReason(const std::string& name, PoolId pool,
+                          const provision::PoolInfo& info) const {
+  const provision::PilotInfo* first = nullptr;
+  const auto pilots = machine_.Pilots(pool);
+  for (const provision::PilotInfo& pilot : pilots) {
+    if (pilot.joined || (first != nullptr && pilot.intended >= first->intended)) continue;
+    first = &pilot;
+  }
+  const bool queued = info.queued > 0 && first != nullptr;
+  return {ReasonKind::kPoolState,
+          {info.joined, info.queued},
+          {},
+          {name, queued ? ClockTime(first->intended) : "", queued ? first->words : "", info.words,
+           info.trouble}};
+}
+
+Why Pools::WhyStalled(JobId job, Why stalled) const {
   if (names_.empty() || (stalled.empty() && parts_.nodes.connected() > 0)) return stalled;
   const engine::Engine& engine = parts_.hub.engine();
   auto info = engine.Info(job);
@@ -468,11 +459,12 @@ std::string Pools::WhyStalled(JobId job, std::string stalled) const {
   bool waits = info && request && info->held == HoldReason::kNone && info->after.empty() &&
                info->counts.queued > 0 && info->counts.leased == 0;
   if (!waits) return stalled;
-  std::string said = Explain(info->user, request->needs);
-  if (said.empty()) return stalled;
-  // What they do is more than that no node is there.
-  bool none = stalled.empty() || parts_.nodes.connected() == 0;
-  return none ? said : stalled + "; " + said;
+  Why pools = Explain(info->user, *request);
+  if (pools.empty()) return stalled;
+  // The state of the pools says more than "no node is connected".
+  if (parts_.nodes.connected() == 0) stalled.clear();
+  AppendNext(stalled, std::move(pools));
+  return stalled;
 }
 
 std::map<std::string, uint64_t> Pools::CountPilots() const {

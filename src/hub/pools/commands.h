@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/time.h"
+#include "os/loop.h"
 #include "pool/driver.h"
 
 namespace spate::hub {
@@ -20,6 +22,20 @@ class Commands {
   // has started (kTimedOut); the time before its turn does not count. Call::file stays: a batch
   // system may read it for as long as the batch job is there, and only the caller knows its end.
   virtual void Run(pool::Call call, const std::string& user, Duration patience, Done done) = 0;
+};
+
+// Of a hub that starts no pilots: no command can be started.
+class NoCommands final : public Commands {
+ public:
+  explicit NoCommands(os::Loop& loop) : loop_(loop) {}
+  void Run(pool::Call, const std::string&, Duration, Done done) override {
+    loop_.Post([done = std::move(done)] {
+      done({pool::Outcome::End::kNotStarted, 0, "", "this hub starts no pilots"});
+    });
+  }
+
+ private:
+  os::Loop& loop_;
 };
 
 }  // namespace spate::hub

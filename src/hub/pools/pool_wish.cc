@@ -1,4 +1,4 @@
-#include "hub/pool_wish.h"
+#include "hub/pools/pool_wish.h"
 
 #include <fmt/format.h>
 

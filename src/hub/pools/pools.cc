@@ -1,5 +1,5 @@
 // See pools.h: the flow of news and asks. What people ask for is in pools_people.cc.
-#include "hub/pools.h"
+#include "hub/pools/pools.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "base/number.h"
 #include "base/units.h"
-#include "os/account.h"
 #include "os/file.h"
 
 namespace spate::hub {
@@ -208,6 +207,7 @@ void Pools::Handle() {
 void Pools::Note(const provision::Record& record, Unreleased& entry) {
   reshaped_ = reshaped_ || std::holds_alternative<provision::PoolChanged>(record) ||
               std::holds_alternative<provision::PoolKept>(record) ||
+              std::holds_alternative<provision::PoolLearned>(record) ||
               std::holds_alternative<provision::PoolClosed>(record);
   if (const auto* changed = std::get_if<provision::PoolChanged>(&record)) {
     SetForm(changed->pool, changed->policy);
@@ -267,7 +267,8 @@ void Pools::TellNodesToCome() {
     const provision::PoolPolicy& policy = pool.policy;
     engine::NodesToCome::Kind kind{.user = policy.user == access::kEveryUser ? "" : policy.user,
                                    .labels = pool.shape.labels,
-                                   .longest = provision::LongestTask(policy)};
+                                   .longest = provision::LongestTask(policy),
+                                   .memory = pool.shape.memory};
     if (std::ranges::find(told.kinds, kind) == told.kinds.end()) {
       told.kinds.push_back(std::move(kind));
     }
@@ -277,20 +278,20 @@ void Pools::TellNodesToCome() {
 
 // ---- Nodes -------------------------------------------------------------------------------------
 
-std::optional<std::expected<Caller, wire::Refusal>> Pools::Who(const link::Guest& guest) const {
+std::optional<std::expected<Caller, wire::Refusal>> Pools::Who(const Guest& guest) const {
   if (guest.greeting.role != wire::Role::kNode) return std::nullopt;
   // The system itself says whose process is at the other end of a UNIX socket.
-  auto pilot = guest.local ? PilotOfName(guest.greeting.node_name)
-                           : PilotAccess::PilotOf(guest.greeting.serial);
+  auto pilot = guest.local_user ? PilotOfName(guest.greeting.node_name)
+                                : PilotAccess::PilotOf(guest.greeting.serial);
   if (!pilot) return std::nullopt;
   auto refuse = [](wire::RefusalCode code, std::string why) {
     return std::unexpected(wire::Refusal{code, std::move(why)});
   };
   auto at = pilots_.find(*pilot);
   const PoolForm* form = at == pilots_.end() ? nullptr : caller_.Find(at->second.pool);
-  if (guest.local) {
-    bool theirs = form != nullptr && (guest.user == form->settings.account ||
-                                      guest.local->user == os::EffectiveUser());
+  if (guest.local_user) {
+    bool theirs = form != nullptr &&
+                  (guest.user == form->settings.account || *guest.local_user == here_.owner);
     if (form != nullptr && !theirs) {
       return refuse(wire::RefusalCode::kCredential, "this pilot is another user's");
     }

@@ -1,4 +1,4 @@
-#include "hub/refusal_log.h"
+#include "hub/door/refusal_log.h"
 
 #include <fmt/format.h>
 

@@ -17,11 +17,11 @@
 #include "access/access_file.h"
 #include "core/model/pool_facts.h"
 #include "core/provision/provisioner.h"
-#include "hub/batch_caller.h"
-#include "hub/commands.h"
 #include "hub/hub.h"
 #include "hub/nodes.h"
-#include "hub/pilot_access.h"
+#include "hub/pools/batch_caller.h"
+#include "hub/pools/commands.h"
+#include "hub/pools/pilot_access.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
 #include "wire/questions.h"
@@ -36,7 +36,7 @@ class Pools {
     Hub& hub;
     Nodes& nodes;
     Commands& commands;
-    std::function<void(std::string)> log;
+    WriteLog log;
   };
   struct Here {
     std::string dir;      // of the hub, absolute
@@ -45,7 +45,7 @@ class Pools {
     PilotAccess access;
     Duration keep;        // so long what happened to pools is told
     Duration lost_after;  // a node that has been away for so long will not come back
-    bool is_root = false;
+    uint32_t owner = 0;   // the number of that user; 0: root
     // How others reach the hub. Empty: by its socket alone.
     std::function<std::vector<os::Address>()> reached_at;
   };
@@ -67,7 +67,7 @@ class Pools {
   // The engine has stepped: there may be other demand.
   void Stirred();
   // What a guest who says that it is a pilot's node may do; nullopt: it is no pilot's.
-  std::optional<std::expected<Caller, wire::Refusal>> Who(const link::Guest& guest) const;
+  std::optional<std::expected<Caller, wire::Refusal>> Who(const Guest& guest) const;
   // Whether nodes of this name are pilots of some pool.
   bool OwnsName(const std::string& name) const;
   void NodeJoined(NodeId node, provision::PilotId pilot, const Offer& offer);
@@ -88,10 +88,10 @@ class Pools {
                                       bool pilots) const;
   Result<std::vector<PoolEvent>> Log(const Caller& caller, const std::string& name,
                                      uint32_t most) const;
-  // What the pools that serve this user do about such tasks, in words.
-  std::string Explain(const std::string& user, const Needs& needs) const;
+  // What the pools that serve this user do about such tasks.
+  Why Explain(const std::string& user, const TaskClass& of_tasks) const;
   // Why a job does not go on, when the engine alone knows only `stalled` (empty: nothing).
-  std::string WhyStalled(JobId job, std::string stalled) const;
+  Why WhyStalled(JobId job, Why stalled) const;
   size_t count() const { return names_.size(); }
   uint64_t Digest() const { return machine_.Digest(); }  // of what a replay must give again
   void CheckInvariants() const { machine_.CheckInvariants(); }
@@ -144,6 +144,7 @@ class Pools {
   std::optional<provision::PilotId> PilotOfName(const std::string& name) const;
   std::string AccessText(provision::PilotId pilot, provision::PoolId pool) const;
 
+  bool is_root() const { return here_.owner == 0; }
   std::string FolderOf(const PoolForm& form) const;
   Result<PoolForm> NewForm(const Caller& caller, const wire::AddPool& asked) const;
   std::vector<os::Address> AddressesOf(const pool::PoolSettings& settings) const;
@@ -156,6 +157,8 @@ class Pools {
                                               const std::vector<std::string>& names) const;
   PoolFacts FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const;
   PilotFacts FactsOf(const provision::PilotInfo& pilot) const;
+  Reason StateReason(const std::string& name, provision::PoolId pool,
+                     const provision::PoolInfo& info) const;
   Status ChangeOne(provision::PoolId pool, const wire::ChangePools& asked, const Caller& caller);
 
   const Parts parts_;

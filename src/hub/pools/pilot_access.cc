@@ -1,4 +1,4 @@
-#include "hub/pilot_access.h"
+#include "hub/pools/pilot_access.h"
 
 #include <limits>
 

@@ -1,0 +1,253 @@
+// Changes of jobs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "core/model/ranges.h"
+#include "hub/answers/answers.h"
+#include "hub/answers/pick.h"
+
+namespace spate::hub {
+namespace {
+
+// Jobs that are forgotten at once.
+constexpr size_t kMostForgotten = 10'000;
+
+// Posts one event for each job that has not ended.
+// Changes each job that has not ended.
+wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
+                             const std::function<void(JobId)>& change) {
+  wire::JobsChanged done;
+  for (JobId job : picked) {
+    if (jobs.known().Find(job)->finished) {
+      done.ended.push_back(job);
+    } else {
+      change(job);
+      done.changed.push_back(job);
+    }
+  }
+  return done;
+}
+
+void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
+  using Change = wire::ChangeJobs::Change;
+  switch (asked.change) {
+    case Change::kHold:
+      jobs.TakeHold(job);
+      return jobs.hub().Post(engine::HoldJob{job, false});
+    case Change::kClose:
+      return jobs.hub().Post(engine::SealJob{job});
+    case Change::kRelease:
+      return jobs.hub().Post(engine::ReleaseJob{job});
+    case Change::kSet:
+      return jobs.ChangePolicy(job, [&asked](JobPolicy& next) {
+        next.weight = asked.weight.value_or(next.weight);
+        next.max_running = asked.max_running.value_or(next.max_running);
+      });
+  }
+}
+
+// ---- Tasks -------------------------------------------------------------------------------------
+
+using Selected = std::map<JobId, std::vector<TasksOfJob>>;
+
+struct Chosen {
+  std::vector<TaskRange> tasks;
+  uint32_t count = 0;
+};
+
+// Of a job's `total` tasks those that are named, each once; what lies between them costs a bit.
+void VisitNamed(const std::vector<TasksOfJob>& parts, uint32_t total,
+                const std::function<void(TaskIndex)>& visit) {
+  std::vector<NumberRange> ranges;
+  for (const TasksOfJob& part : parts) {
+    ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+    if (part.all && total > 0) ranges.push_back({1, total, 1});
+  }
+  std::erase_if(ranges, [&](const NumberRange& range) { return range.first > total; });
+  if (ranges.empty()) return;
+  uint32_t least = total, most = 1;
+  for (NumberRange& range : ranges) {
+    range.last = std::min(range.last, total);
+    least = std::min(least, range.first);
+    most = std::max(most, range.last);
+  }
+  std::vector<bool> named(most - least + 1);
+  for (const NumberRange& range : Merged(std::move(ranges))) {
+    for (uint64_t number = range.first; number <= range.last; number += range.step) {
+      named[number - least] = true;
+    }
+  }
+  for (uint32_t i = 0; i < named.size(); ++i) {
+    if (named[i]) visit(least - 1 + i);
+  }
+}
+
+// The tasks of a job that are named and in one of these states.
+Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
+              std::initializer_list<TaskState> states) {
+  const engine::Engine& engine = jobs.engine();
+  auto counts = engine.Counts(job);
+  Chosen chosen;
+  VisitNamed(parts, counts ? counts->total : 0, [&](TaskIndex index) {
+    if (std::find(states.begin(), states.end(), engine.StateOf(job, index)) == states.end()) return;
+    AppendIndex(chosen.tasks, index);
+    ++chosen.count;
+  });
+  return chosen;
+}
+
+// ---- Forgetting --------------------------------------------------------------------------------
+
+// Of one age; `more`: there are more of them.
+std::vector<JobId> OlderThan(const Asking& asking, const Jobs& jobs, Duration age, bool& more) {
+  std::string user = asking.caller().is_admin ? "" : asking.caller().user;
+  auto ended = jobs.known().EndedBefore(asking.now - age, kMostForgotten, user);
+  more = ended.size() == kMostForgotten;
+  // Somebody may be about to add tasks to one.
+  std::erase_if(ended, [&](JobId job) { return jobs.Grows(job); });
+  return ended;
+}
+
+Status CheckForgettable(const Jobs& jobs, const std::vector<JobId>& picked) {
+  for (JobId job : picked) {
+    const KnownJobs::Job* known = jobs.known().Find(job);
+    bool grows = jobs.Grows(job);
+    if ((known->finished && !grows) || !known->damage.empty()) continue;
+    return Fail(ErrorKind::kBusy, fmt::format("job {} has not ended", job.value),
+                Remedy("; {} ends it", Advice("job cancel", job.value)));
+  }
+  return {};
+}
+
+// Of one that the engine may have forgotten, for what will be added to it.
+Status ChangeAlsoEnded(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked,
+                       const std::vector<JobId>& picked) {
+  if (picked.size() != 1) return Fail(ErrorKind::kInvalid, "name one job, by its number");
+  JobId job = picked.front();
+  auto there = asking.client.IsThere(job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
+  ChangeOne(jobs, asked, job);
+  jobs.UnloadSoon(job);
+  asking.EndWhenSettled(wire::JobsChanged{picked, {}});
+  return {};
+}
+
+}  // namespace
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked) {
+  auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs));
+  if (asked.ended_too) return ChangeAlsoEnded(asking, jobs, asked, picked);
+  if (asked.change != wire::ChangeJobs::Change::kRelease) {
+    asking.EndWhenSettled(
+        ChangeEach(jobs, picked, [&](JobId job) { ChangeOne(jobs, asked, job); }));
+    return {};
+  }
+  // Of one that has ended it is forgotten why it was held.
+  for (JobId job : picked) ChangeOne(jobs, asked, job);
+  asking.EndWhenSettled(wire::JobsChanged{picked, {}});
+  for (JobId job : picked) jobs.known().Held(job, engine::HoldReason::kNone);
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::Cancel& asked) {
+  Selected selected;
+  for (const TasksOfJob& part : asked.tasks) {
+    auto job = TRY(PickJob(jobs, asking.caller(), part));
+    selected[job].push_back(part);
+  }
+  auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs));
+  wire::Cancel::Answer done;
+  done.jobs = ChangeEach(jobs, picked, [&](JobId job) { jobs.hub().Post(engine::CancelJob{job}); });
+  for (const auto& [job, parts] : selected) {
+    Chosen chosen = Choose(jobs, job, parts, {TaskState::kQueued, TaskState::kLeased});
+    done.tasks.push_back({job, chosen.count});
+    if (chosen.count == 0) continue;
+    jobs.hub().Post(engine::CancelTasks{job, std::move(chosen.tasks), ""});
+  }
+  asking.EndWhenSettled(std::move(done));
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::Forget& asked) {
+  wire::Forget::Answer done;
+  if (asked.older_than) {
+    done.jobs = OlderThan(asking, jobs, *asked.older_than, done.more);
+  } else {
+    auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs, /*damaged_too=*/true));
+    done.jobs = std::move(picked);
+  }
+  TRY(CheckForgettable(jobs, done.jobs));
+  if (asked.dry_run || done.jobs.empty()) {
+    asking.EndWhenSettled(std::move(done));
+    return {};
+  }
+  auto left = std::make_shared<size_t>(done.jobs.size());
+  std::function<void()> end = asking.client.Guarded([client = &asking.client, done] {
+    client->Give(done);
+    client->End();
+  });
+  for (JobId job : done.jobs) {
+    jobs.ForgetJob(job, [left, end] {
+      if (--*left == 0) end();
+    });
+  }
+  return {};
+}
+
+namespace {
+
+// The answer to a retry: how many tasks run again, and which jobs this one waits for again.
+wire::Retry::Answer Retried(const Jobs& jobs, JobId job, uint32_t count, bool cancelled) {
+  const engine::Engine& engine = jobs.engine();
+  wire::Retry::Answer told{.job = job, .count = count, .waits_for = {}, .ended = {}};
+  if (count == 0) return told;
+  const bool is_whole = engine.Finished(job);
+  for (const After& after : engine.PlannedAfter(job)) {
+    const bool goes_on = engine.Counts(after.job) && !engine.Finished(after.job);
+    if (goes_on) {
+      if (is_whole || after.kind == AfterKind::kEach) told.waits_for.push_back(after.job);
+    } else if (cancelled) {
+      told.ended.push_back(after.job);
+    }
+  }
+  return told;
+}
+
+}  // namespace
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::Retry& asked) {
+  auto job = TRY(PickJob(jobs, asking.caller(), asked.tasks));
+  auto there = asking.client.IsThere(job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
+  auto [failed, count] = Choose(jobs, job, {asked.tasks},
+                                {TaskState::kFailed, TaskState::kUnknown, TaskState::kCancelled});
+  const bool cancelled = Choose(jobs, job, {asked.tasks}, {TaskState::kCancelled}).count > 0;
+  wire::Retry::Answer told = Retried(jobs, job, count, cancelled);
+  if (failed.empty() || asked.dry_run) {
+    asking.Give(told);
+    asking.End();
+    if (jobs.engine().Finished(job)) jobs.UnloadSoon(job);
+    return {};
+  }
+  if (asked.time_limit) {
+    auto set = jobs.ChangeSettings(job, [&](JobSettings& settings) {
+      settings.time_limit = *asked.time_limit;
+      settings.time_limit_percent = asked.time_limit_percent;
+    });
+    if (!set) return set;
+  }
+  jobs.Reopen(job, std::move(failed), asked.needs);
+  asking.EndWhenSettled(std::move(told));
+  return {};
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,86 @@
+// Answers about users and credentials, and changes of them.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "access/access_file.h"
+#include "hub/answers/answers.h"
+#include "hub/answers/look.h"
+
+namespace spate::hub {
+namespace {
+
+Result<access::Access> AccessFor(const Asking& asking, const Self& self,
+                                 const std::function<Result<Bytes32>()>& make_secret,
+                                 const wire::AddAccess& asked) {
+  access::Access access;
+  access.hubs = self.reached_at;
+  if (access.hubs.empty()) {
+    return Fail(ErrorKind::kUnavailable,
+                "the hub listens only at its socket on this machine, where no access file is "
+                "needed; start it with --listen HOST to be reached by others");
+  }
+  bool known = asked.role >= 1 && asked.role <= static_cast<uint32_t>(access::Role::kAdmin);
+  if (!known) return Fail(ErrorKind::kInvalid, "there is no such role");
+  auto secret = TRY(make_secret());
+  access.pin = self.pin;
+  access.secret = secret;
+  access.role = static_cast<access::Role>(asked.role);
+  access.user = asked.user.empty() ? asking.caller().user : asked.user;
+  if (access.user == access::kEveryUser && access.role != access::Role::kNode) {
+    return Fail(ErrorKind::kInvalid, "--user '*' is for nodes only (--role node)");
+  }
+  if (asked.lifetime) access.expires = asking.now + *asked.lifetime;
+  return access;
+}
+
+}  // namespace
+
+Status Answer(Asking& asking, const engine::Engine& engine, const wire::ListUsers& asked) {
+  for (const UserFacts& user : FactsOfUsers(engine, asked.user)) asking.Give(user);
+  asking.End();
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked) {
+  TRY(NeedAdmin(asking));
+  const UserRule rule = jobs.ChangeUser(asked.user, [&asked](UserRule& next) {
+    next.weight = asked.weight.value_or(next.weight);
+    next.max_running = asked.max_running.value_or(next.max_running);
+    next.max_queued = asked.max_queued.value_or(next.max_queued);
+    next.max_output = asked.max_output.value_or(next.max_output);
+  });
+  asking.EndWhenSettled(wire::SetUser::Answer{rule});
+  return {};
+}
+
+Status Answer(Asking& asking, const Credentials& access, const wire::ListAccess&) {
+  TRY(NeedAdmin(asking));
+  for (const AccessFacts& each : FactsOfAccess(access, asking.now)) asking.Give(each);
+  asking.End();
+  return {};
+}
+
+Status Answer(Asking& asking, Credentials& access, const Self& self,
+              const std::function<Result<Bytes32>()>& make_secret, const wire::AddAccess& asked) {
+  TRY(NeedAdmin(asking));
+  auto made = TRY(AccessFor(asking, self, make_secret, asked));
+  // It gets its serial before it is written down.
+  access.Add(made, [](Status) {});
+  asking.EndWhenSettled(wire::NewAccess{made.serial, access::FormatAccess(made)});
+  return {};
+}
+
+Status Answer(Asking& asking, Credentials& access, const wire::RevokeAccess& asked) {
+  TRY(NeedAdmin(asking));
+  for (uint64_t serial : asked.serials) {
+    if (access.Revoke(serial, [](Status) {})) continue;
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no access {} that could be revoked", serial),
+                See("hub access list"));
+  }
+  asking.EndWhenSettled(wire::Done());
+  return {};
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,218 @@
+// What is left of jobs to do, and changes that doors make to theirs.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hub/answers/answers.h"
+
+namespace spate::hub {
+namespace {
+
+// One answer is a message: the tasks that one may name.
+constexpr size_t kRangesAtOnce = 100'000;
+constexpr size_t kRunsAtOnce = 20'000;
+// A node gives back what it has not started within a round trip.
+constexpr Duration kRecallPatience = Duration::Millis(250);
+
+// ---- What is left to do ------------------------------------------------------------------------
+
+using RunsOfJobs = std::map<JobId, std::vector<TaskRun>>;
+
+// What nodes have told to run, where no end of it is known, of one job or of all.
+RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes, std::optional<JobId> only) {
+  RunsOfJobs runs;
+  for (const auto& [id, node] : nodes.all()) {
+    if (node.row.removed || !node.state) continue;
+    for (const wire::NodeState::Run& run : node.state->runs) {
+      const auto& [job, task, attempt] = run.ref;
+      if (only && job != *only) continue;
+      if (engine.StateOf(job, task) != TaskState::kLeased) continue;
+      runs[job].push_back({task, node.row.name, run.since});
+    }
+  }
+  for (auto& [job, of_job] : runs) {
+    std::ranges::stable_sort(of_job, {}, &TaskRun::index);
+    // One that was lost on a node and runs on another may be told twice.
+    auto twice = std::ranges::unique(of_job, {}, &TaskRun::index);
+    of_job.erase(twice.begin(), twice.end());
+  }
+  return runs;
+}
+
+std::vector<AvoidedNode> AvoidedBy(const engine::Engine& engine, const Nodes& nodes, JobId job) {
+  std::vector<AvoidedNode> avoided;
+  for (const engine::JobTrouble& trouble : engine.Troubles(job)) {
+    if (!trouble.set_aside && trouble.failures < kLimits.node_failures) continue;
+    auto node = nodes.all().find(trouble.node);
+    if (node == nodes.all().end()) continue;
+    avoided.push_back({node->second.row.name, trouble.failures});
+  }
+  return avoided;
+}
+
+JobWork WorkOf(const engine::Engine& engine, const Nodes& nodes, JobId id,
+               const KnownJobs::Job& known) {
+  JobWork work;
+  work.job = id;
+  work.user = known.user;
+  work.counts = engine.Counts(id).value_or(known.counts);
+  work.counted_from = known.counted_from;
+  if (auto newest = engine.NewestRequest(id)) work.needs = std::move(newest->needs);
+  if (auto policy = engine.Policy(id)) {
+    work.weight = policy->weight;
+    work.max_running = policy->max_running;
+  }
+  work.failures_in_row = engine.FailuresInRow(id);
+  work.held = engine.Held(id);
+  work.avoided = AvoidedBy(engine, nodes, id);
+  work.finished = known.finished;
+  return work;
+}
+
+template <typename T>
+std::vector<T> Piece(const std::vector<T>& all, size_t from, size_t most) {
+  auto at = [&](size_t i) { return all.begin() + static_cast<ptrdiff_t>(std::min(i, all.size())); };
+  return {at(from), at(from + most)};
+}
+
+// One job, in as many answers as it takes.
+void AddTo(std::vector<JobWork>& answers, JobWork work, const std::vector<TaskRange>& unended,
+           const std::vector<TaskRun>& runs) {
+  size_t range = 0, run = 0;
+  do {
+    work.unended = Piece(unended, range, kRangesAtOnce);
+    work.runs = Piece(runs, run, kRunsAtOnce);
+    range += kRangesAtOnce;
+    run += kRunsAtOnce;
+    answers.push_back(work);
+  } while (range < unended.size() || run < runs.size());
+}
+
+// The job of this submission. One that is not durable yet, or is being removed, does not exist for
+// questions.
+Result<std::vector<JobId>> JobOfSubmission(const Asking& asking, const Jobs& jobs,
+                                           const wire::LookAtWork& asked) {
+  const std::string& user = asked.user.empty() ? asking.caller().user : asked.user;
+  auto job = TRY(jobs.FindSubmission(user + ":" + asked.submission));
+  std::vector<JobId> found;
+  if (job && jobs.known().Find(*job) != nullptr) found.push_back(*job);
+  return found;
+}
+
+std::vector<JobId> JobsAtWork(const KnownJobs& known, bool reset) {
+  std::vector<JobId> jobs;
+  for (const engine::JobInfo& job : known.Unfinished()) jobs.push_back(job.job);
+  if (!reset) return jobs;
+  std::vector<JobId> others = known.WithResetCounts();
+  jobs.insert(jobs.end(), others.begin(), others.end());
+  std::ranges::sort(jobs);
+  auto twice = std::ranges::unique(jobs);
+  jobs.erase(twice.begin(), twice.end());
+  return jobs;
+}
+
+// ---- Changes -----------------------------------------------------------------------------------
+
+// Takes back what waits of a job now; how many that is.
+uint32_t WithdrawQueued(Hub& hub, JobId job) {
+  auto counts = hub.engine().Counts(job);
+  uint32_t queued = counts ? counts->queued : 0;
+  if (queued > 0) hub.Post(engine::WithdrawTasks{job, {{0, counts->total}}});
+  return queued;
+}
+
+}  // namespace
+
+Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAtWork& asked) {
+  const engine::Engine& engine = jobs.engine();
+  Result<std::vector<JobId>> picked = asked.submission.empty()
+                                          ? JobsAtWork(jobs.known(), asked.reset)
+                                          : JobOfSubmission(asking, jobs, asked);
+  if (!picked) return std::unexpected(picked.error());
+  std::optional<JobId> only;
+  if (picked->size() == 1) only = picked->front();
+  RunsOfJobs runs = RunsOf(engine, nodes, only);
+  std::vector<JobWork> answers;
+  for (JobId job : *picked) {
+    auto unended = asked.tasks ? engine.Unended(job) : std::vector<TaskRange>();
+    AddTo(answers, WorkOf(engine, nodes, job, *jobs.known().Find(job)), unended, runs[job]);
+  }
+  // Ends that it leaves out must be in the journal when it is heard.
+  asking.client.WhenSettled([client = &asking.client, answers = std::move(answers)] {
+    for (const JobWork& answer : answers) client->Give(answer);
+    client->End();
+  });
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::AskNode& asked) {
+  TRY(jobs.CheckRight(asking.caller(), asked.job));
+  const KnownJobs::Job* job = jobs.known().Find(asked.job);
+  auto told = std::make_shared<Result<std::string>>();
+  auto tell = asking.client.Guarded([client = &asking.client, told] {
+    if (!*told) return client->Fail(told->error());
+    client->Give(wire::AskNode::Answer{**told});
+    client->End();
+  });
+  calls.Ask(asked.node,
+            {.call = 0,
+             .job = asked.job,
+             .task = asked.task,
+             .user = job->user,
+             .question = asked.question},
+            [told, tell](Result<std::string> answer) {
+              *told = std::move(answer);
+              tell();
+            });
+  return {};
+}
+
+// Held meanwhile, so that nothing of it is started while nodes give back what they hold.
+Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked) {
+  TRY(jobs.CheckUsable(asking.caller(), asked.job));
+  Hub& hub = jobs.hub();
+  JobId job = asked.job;
+  auto counts = hub.engine().Counts(job);
+  if (!counts || hub.engine().Finished(job)) {
+    asking.EndWhenSettled(wire::TaskCount{job, 0});
+    return {};
+  }
+  jobs.BeginWithdraw(job);
+  uint32_t first = WithdrawQueued(hub, job);
+  auto count = std::make_shared<uint32_t>(first);
+  auto tell = asking.client.Guarded([client = &asking.client, job, count] {
+    client->Give(wire::TaskCount{job, *count});
+    client->End();
+  });
+  jobs.loop().At(asking.now + kRecallPatience, [&jobs, job, count, tell] {
+    *count += WithdrawQueued(jobs.hub(), job);
+    jobs.EndWithdraw(job);
+    jobs.WhenSettled(tell);
+  });
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::TrustNodes& asked) {
+  TRY(jobs.CheckUsable(asking.caller(), asked.job));
+  jobs.hub().Post(engine::ClearSick{NodeId(), asked.job});
+  if (jobs.engine().Held(asked.job) == engine::HoldReason::kAllFail) {
+    jobs.hub().Post(engine::ReleaseJob{asked.job});
+    jobs.known().Held(asked.job, engine::HoldReason::kNone);
+  }
+  asking.EndWhenSettled(wire::Done());
+  return {};
+}
+
+Status Answer(Asking& asking, Jobs& jobs, const wire::ResetCounts& asked) {
+  TRY(jobs.CheckUsable(asking.caller(), asked.job));
+  jobs.known().ResetCounts(asked.job);
+  asking.Give(wire::Done());
+  asking.End();
+  return {};
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,114 @@
+// Which answer a question gets, and from which parts of the hub. A question that is missing here
+// does not compile.
+#include "hub/answers/answers.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "hub/answers/look.h"
+
+namespace spate::hub {
+namespace {
+
+constexpr uint32_t kMostOfAll = 1'000;
+
+class Answers {
+ public:
+  Answers(const AnswerParts& parts, Asking& asking) : p_(parts), a_(asking) {}
+
+  Status operator()(const wire::UnknownQuestion&) {
+    return Fail(ErrorKind::kInvalid,
+                "this hub is older than your program, and does not know what was asked");
+  }
+  template <wire::OfJournal Q>
+  Status operator()(const Q& q) {
+    a_.client.Read(wire::Query{q});
+    return {};
+  }
+
+  // The hub
+  Status operator()(const wire::LookAtHub&) {
+    a_.Give(FactsOfHub(p_));
+    a_.End();
+    return {};
+  }
+  Status operator()(const wire::LookAtAll& q) {
+    // All of it is one message.
+    a_.Give(FactsOfAll(p_, a_.caller(), std::min(q.most, kMostOfAll)));
+    a_.End();
+    return {};
+  }
+  Status operator()(const wire::StopHub&) {
+    TRY(NeedAdmin(a_));
+    a_.End();
+    p_.jobs.loop().Post([stop = p_.stop_asked] { stop(); });
+    return {};
+  }
+  Status operator()(const wire::SetHub& q) {
+    TRY(NeedAdmin(a_));
+    Hub& hub = p_.jobs.hub();
+    const GangPolicy policy = q.policy.value_or(hub.engine().gang_policy());
+    hub.Post(engine::ChangeGangPolicy{policy});
+    a_.EndWhenSettled(wire::SetHub::Answer{policy});
+    return {};
+  }
+
+  // Jobs
+  Status operator()(const wire::ChangeJobs& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::Cancel& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::Forget& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::Retry& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::ExplainTasks& q) {
+    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
+  }
+  Status operator()(const wire::LookAtJobs& q) {
+    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
+  }
+  Status operator()(const wire::LookAtWork& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
+  Status operator()(const wire::AskNode& q) { return Answer(a_, p_.jobs, p_.calls, q); }
+  Status operator()(const wire::Withdraw& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::TrustNodes& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::ResetCounts& q) { return Answer(a_, p_.jobs, q); }
+
+  // Pools
+  Status operator()(const wire::LookAtPools& q) { return Answer(a_, p_.pools, q); }
+  Status operator()(const wire::ReadPoolLog& q) { return Answer(a_, p_.pools, q); }
+  Status operator()(const wire::TryPool& q) { return Answer(a_, p_.pools, q); }
+  Status operator()(const wire::AddPool& q) { return Answer(a_, p_.pools, q); }
+  Status operator()(const wire::ChangePools& q) { return Answer(a_, p_.pools, q); }
+
+  // Nodes, users, credentials
+  Status operator()(const wire::ListNodes& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
+  Status operator()(const wire::ChangeNodes& q) {
+    return Answer(a_, p_.jobs.hub(), p_.nodes, p_.log, q);
+  }
+  Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs.engine(), q); }
+  Status operator()(const wire::SetUser& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::ListAccess& q) { return Answer(a_, p_.access, q); }
+  Status operator()(const wire::AddAccess& q) {
+    return Answer(a_, p_.access, p_.self, p_.make_secret, q);
+  }
+  Status operator()(const wire::RevokeAccess& q) { return Answer(a_, p_.access, q); }
+
+ private:
+  const AnswerParts& p_;
+  Asking& a_;
+};
+
+}  // namespace
+
+Status NeedAdmin(const Asking& asking) {
+  if (asking.caller().is_admin) return {};
+  return Fail(ErrorKind::kPermission,
+              "only the hub's administrators may do that: whoever runs it, root on its machine, "
+              "and access files with the role admin");
+}
+
+void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
+  Asking asking{client, parts.jobs.loop().Now()};
+  // Neither the client nor the hub outlive some answers.
+  auto answered = std::visit(Answers(parts, asking), query.question);
+  if (!answered) client.Fail(answered.error());
+}
+
+}  // namespace spate::hub

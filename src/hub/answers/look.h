@@ -1,0 +1,27 @@
+// What a hub shows of itself, as facts (core/model/facts.h).
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/model/facts.h"
+#include "hub/answers/answers.h"
+
+namespace spate::hub {
+
+HubFacts FactsOfHub(const AnswerParts& parts);
+// By number; removed nodes only when `removed`. What commands left running is shown of jobs that
+// the caller may see; without a caller of none.
+std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed = false,
+                                    const Caller* caller = nullptr);
+// Those at work first, at most so many nodes and jobs.
+TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most);
+// By name; one user when there is a name.
+std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::string& user);
+// By serial.
+std::vector<AccessFacts> FactsOfAccess(const Credentials& access, Instant now);
+
+}  // namespace spate::hub

@@ -1,0 +1,24 @@
+// Which jobs a question of a caller names. An error says what there is instead.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/selection.h"
+#include "hub/caller.h"
+#include "hub/jobs.h"
+
+namespace spate::hub {
+
+// The jobs, whoever owns them; some may be there twice.
+Result<std::vector<JobId>> NamedJobs(Jobs& jobs, const Caller& caller, const JobSelector& named);
+// The jobs, ascending, each once. kPermission: one is another user's. kCorrupt: one is damaged,
+// unless `damaged_too`.
+Result<std::vector<JobId>> PickJobs(Jobs& jobs, const Caller& caller, const JobSelector& named,
+                                    bool damaged_too = false);
+// The job of these tasks; errors as of PickJobs.
+Result<JobId> PickJob(Jobs& jobs, const Caller& caller, const TasksOfJob& tasks);
+
+}  // namespace spate::hub

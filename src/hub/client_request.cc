@@ -1,0 +1,664 @@
+#include "hub/client_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/units.h"
+#include "core/model/limits.h"
+#include "hub/client_session.h"
+#include "wire/client_codec.h"
+
+namespace spate::hub {
+namespace {
+
+// A reader that could be started again where it is paused ends after so long.
+constexpr Duration kReaderIdle = Duration::Seconds(2);
+// Nothing of an answer was taken for so long, while others wait for a reader.
+constexpr Duration kReaderPatience = Duration::Seconds(60);
+
+}  // namespace
+
+ClientRequest::ClientRequest(ClientSession& session, uint32_t id, wire::RequestKind kind)
+    : session_(session),
+      jobs_(session.jobs()),
+      host_(session.host()),
+      caller_(session.caller()),
+      id_(id),
+      kind_(kind) {}
+
+ClientRequest::~ClientRequest() { Over(); }
+
+void ClientRequest::Over() {
+  if (!*alive_) return;
+  *alive_ = false;
+  jobs_.known().Unlisten(listening_);
+  jobs_.loop().Cancel(stuck_);
+  if (answer_) answer_->Pause(true);  // it ends with this, in a later turn
+  if (turn_ != 0) LeaveTurn();
+  AbandonUpload();
+  Weigh(-weight_);
+  session_.Over(id_);
+}
+
+void ClientRequest::AbandonUpload() {
+  auto upload = std::exchange(upload_, std::nullopt);
+  if (!upload || upload->known) return;
+  if (upload->submit.add_to == JobId()) {
+    jobs_.DropUpload(upload->job);
+  } else {
+    jobs_.EndGrow(upload->job);
+    jobs_.UnloadSoon(upload->job);
+  }
+}
+
+void ClientRequest::Weigh(int64_t bytes) {
+  if (bytes == 0) return;
+  weight_ += bytes;
+  session_.Weigh(bytes);
+}
+
+// ---- Replies -----------------------------------------------------------------------------------
+
+void ClientRequest::SendBytes(std::string_view reply) {
+  untaken_ += reply.size();
+  session_.Send(id_, reply);
+}
+
+void ClientRequest::Send(const wire::Reply& reply) {
+  std::string bytes;
+  wire::Append(bytes, reply);
+  SendBytes(bytes);
+}
+
+void ClientRequest::Fail(const Error& error) {
+  Send(wire::Failed{error.kind, error.message, error.remedy});
+  if (!takes_more_) return Over();
+  // The client may be sending the rest of it.
+  refused_ = true;
+  AbandonUpload();
+}
+
+bool ClientRequest::HasRoom() const { return untaken_ < wire::WindowOf(kind_) && !session_.full(); }
+
+void ClientRequest::Taken(uint32_t bytes) {
+  untaken_ -= std::min<uint64_t>(bytes, untaken_);
+  RoomAgain();
+}
+
+void ClientRequest::RoomAgain() {
+  if (!HasRoom()) return;
+  PauseReader(false);
+  if (missed_ > 0) return TellNews();
+  if (follows_ && turn_ == 0 && has_news_) FollowOn();
+}
+
+// ---- Messages ----------------------------------------------------------------------------------
+
+void ClientRequest::Handle(wire::Request request, std::string_view bytes) {
+  if (waits_) {
+    messages_.emplace_back(bytes);
+    return Weigh(static_cast<int64_t>(bytes.size()));
+  }
+  const bool is_end = std::holds_alternative<wire::SubmitEnd>(request);
+  if (refused_) {
+    if (is_end) Over();
+    return;
+  }
+  if (std::holds_alternative<wire::Submit>(request)) {
+    takes_more_ = true;
+  } else if (kind_ == wire::RequestKind::kUpload && !takes_more_) {
+    return session_.Breach("rows without a submit");  // they came while its end waited
+  }
+  if (is_end) takes_more_ = false;
+  auto alive = alive_;
+  std::visit([this](auto& each) { On(std::move(each)); }, request);
+  if (!*alive) return;
+  if (waits_) {
+    messages_.emplace_front(bytes);
+    takes_more_ = takes_more_ || is_end;
+  }
+  const bool has_turn_to_come = turn_ != 0 && !answer_;
+  if (waits_ || has_turn_to_come) Weigh(static_cast<int64_t>(bytes.size()));
+  needed_ = {};
+}
+
+void ClientRequest::HandleNext() {
+  for (auto alive = alive_; *alive && !waits_ && !messages_.empty();) {
+    std::string next = std::move(messages_.front());
+    messages_.pop_front();
+    Weigh(-static_cast<int64_t>(next.size()));
+    Handle(*wire::DecodeRequest(next), next);
+  }
+}
+
+// ---- Jobs come in ------------------------------------------------------------------------------
+
+Status ClientRequest::CheckUpload(Upload& upload) {
+  wire::Submit& submit = upload.submit;
+  if (jobs_.one_job()) {
+    return spate::Fail(ErrorKind::kInvalid,
+                       "this is the hub of one job alone, which takes no other job and no more "
+                       "tasks from elsewhere; submit to another hub, or run it apart");
+  }
+  if (submit.add_to == JobId()) {
+    // One user cannot take another one's submission for their own.
+    submit.submission = caller_.user + ":" + submit.submission;
+    if (HabitsOf(upload).grows_by_name) return FindNamed(upload);
+    auto known = TRY(jobs_.FindSubmission(submit.submission));
+    upload.known = known.has_value();
+    upload.job = upload.known ? *known : jobs_.store().NextJobId();
+    return {};
+  }
+  const KnownJobs::Job* job = jobs_.known().Find(submit.add_to);
+  TRY(jobs_.CheckUsable(caller_, submit.add_to));
+  if (job->finished) {
+    return spate::Fail(ErrorKind::kInvalid,
+                       fmt::format("job {} has ended; only a job that was submitted with --open, "
+                                   "and not closed, takes more tasks",
+                                   submit.add_to.value));
+  }
+  auto from = TRY(jobs_.BeginGrow(submit.add_to, *submit.settings));
+  upload.job = submit.add_to;
+  upload.grown_from = upload.next = from;
+  return {};
+}
+
+namespace {
+
+// A client that was killed may have left a submission here that is accepted only after the next
+// client looked.
+Status CheckKnownTasks(const wire::Submit& submit, uint32_t tasks) {
+  if (submit.known_tasks.value_or(tasks) == tasks) return {};
+  return spate::Fail(ErrorKind::kExists,
+                     fmt::format("the job has {} tasks, not {} as the client knows; look again",
+                                 tasks, *submit.known_tasks));
+}
+
+}  // namespace
+
+// It is one job, from the first of its submissions on.
+Status ClientRequest::FindNamed(Upload& upload) {
+  auto known = TRY(jobs_.FindSubmission(upload.submit.submission));
+  if (!known.has_value()) {
+    upload.job = jobs_.store().NextJobId();
+    return CheckKnownTasks(upload.submit, 0);
+  }
+  upload.job = upload.submit.add_to = *known;
+  if (jobs_.known().Find(upload.job) == nullptr) {
+    return spate::Fail(ErrorKind::kBusy, "somebody else begins this submission; try again");
+  }
+  const engine::Engine& engine = jobs_.engine();
+  if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
+    return spate::Fail(ErrorKind::kPermission, HabitsOf(upload).when_all_fail);
+  }
+  auto there = IsThere(upload.job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
+  auto info = jobs_.engine().Info(upload.job);
+  if (info && info->cancelled && !info->finished) {
+    return spate::Fail(ErrorKind::kBusy, "the submission's job is being cancelled; try again");
+  }
+  auto from = TRY(jobs_.BeginGrow(upload.job, *upload.submit.settings));
+  if (auto same = CheckKnownTasks(upload.submit, from); !same) {
+    jobs_.EndGrow(upload.job);
+    return same;
+  }
+  upload.grown_from = upload.next = from;
+  return {};
+}
+
+void ClientRequest::On(wire::Submit submit) {
+  Upload upload{.submit = std::move(submit), .job = {}};
+  if (auto checked = CheckUpload(upload); !checked) return Fail(checked.error());
+  if (waits_) return;
+  if (upload.submit.add_to == JobId() && !upload.known) {
+    jobs_.known().Add(upload.job, caller_.user);
+  }
+  upload_ = std::move(upload);
+}
+
+// They lie behind the rows of all tasks.
+void ClientRequest::On(wire::PutPieces pieces) {
+  if (upload_->known || pieces.pieces.empty()) return;
+  auto count = static_cast<uint32_t>(pieces.pieces.size());
+  if (upload_->submit.add_to != JobId() || count > kMostPieces - upload_->pieces) {
+    return session_.Breach("more pieces of files than a job may have");
+  }
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
+  upload_->pieces += count;
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
+  session_.Pace();
+}
+
+void ClientRequest::On(wire::Rows rows) {
+  if (upload_->known || rows.rows.empty()) return;
+  auto count = static_cast<TaskIndex>(rows.rows.size());
+  if (count > kLimits.tasks_per_job - upload_->next) {
+    return session_.Breach("more tasks than a job may have");
+  }
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
+  upload_->next += count;
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
+  session_.Pace();
+}
+
+void ClientRequest::On(wire::Edges edges) {
+  if (upload_->known) return;
+  std::vector<Edge>& all = upload_->edges;
+  if (edges.edges.size() > kLimits.edges_per_job - all.size()) {
+    return session_.Breach("more edges than a job may have");
+  }
+  all.insert(all.end(), edges.edges.begin(), edges.edges.end());
+}
+
+namespace {
+
+// Of so many new tasks; before them are the tasks of the job that grows.
+Status CheckEdges(std::span<const Edge> edges, uint32_t count, uint32_t known, uint32_t before) {
+  std::vector<Edge> among;  // the new ones
+  bool sound = known <= before;
+  for (const Edge& edge : edges) {
+    sound = sound && edge.child >= known && edge.child - known < count;
+    if (edge.parent < known) continue;
+    sound = sound && edge.parent - known < count;
+    if (!sound) break;
+    among.push_back({edge.parent - known, edge.child - known});
+  }
+  if (!sound) return spate::Fail(ErrorKind::kInvalid, "an edge between tasks that are not there");
+  std::vector<TaskIndex> cycle = FindCycle(among.empty() ? 0 : count, among);
+  if (cycle.empty()) return {};
+  return spate::Fail(ErrorKind::kInvalid,
+                     fmt::format("task {} waits for itself, straight or through others",
+                                 cycle.front() + known + 1));
+}
+
+}  // namespace
+
+Status ClientRequest::CheckEnd(const Upload& upload, const wire::SubmitEnd& end) {
+  if (upload.known) return {};
+  if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
+    return spate::Fail(ErrorKind::kInvalid, "another number of rows than of tasks");
+  }
+  for (const PutFile& file : upload.submit.settings->puts) {
+    if (file.first_piece + PutPieces(file.size) <= upload.pieces) continue;
+    return spate::Fail(ErrorKind::kInvalid, "a file without its pieces");
+  }
+  return CheckEdges(upload.edges, end.count, end.known_tasks, upload.grown_from);
+}
+
+void ClientRequest::On(wire::SubmitEnd end) {
+  auto ready = IsReady();
+  if (ready && !*ready) return;
+  if (auto sound = CheckEnd(*upload_, end); !sound) {
+    return session_.Breach(sound.error().message);  // the upload goes with the connection
+  }
+  Upload upload = std::move(*upload_);
+  upload_.reset();
+  if (upload.known) {
+    // It may be durable only a little later than this second try came.
+    return AwaitAccepted(upload.job, true);
+  }
+  for (TaskClass& each : end.requests) {
+    if (each.needs.memory == 0) each.needs.memory = HabitsOf(upload).default_memory;
+  }
+  if (!ready) {
+    upload.submit.add_to == JobId() ? jobs_.DropUpload(upload.job) : jobs_.EndGrow(upload.job);
+    return Fail(ready.error());
+  }
+  if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
+  // The end of an earlier try may have come after the beginning of this one.
+  auto known = jobs_.FindSubmission(upload.submit.submission);
+  if (!known || known->has_value()) {
+    jobs_.DropUpload(upload.job);
+    if (known && HabitsOf(upload).grows_by_name) {
+      return Fail({ErrorKind::kBusy, "somebody else began this submission at the same time"});
+    }
+    return known ? AwaitAccepted(**known, true) : Fail(known.error());
+  }
+  Accept(std::move(upload), std::move(end));
+}
+
+// ---- What a request needs first
+
+// Once more with the request that waits for it.
+std::function<void(Status)> ClientRequest::Continuation() {
+  waits_ = true;
+  return [this, alive = alive_](const Status& status) {
+    if (!*alive) return;
+    needed_ = status;
+    waits_ = false;
+    HandleNext();
+  };
+}
+
+Result<bool> ClientRequest::IsThere(JobId job) {
+  Status needed = std::exchange(needed_, {});
+  if (!needed) return std::unexpected(needed.error());
+  if (jobs_.engine().Counts(job)) return true;
+  jobs_.Revive(job, caller_.user,
+               [again = Continuation(), alive = alive_, jobs = &jobs_, job](auto status) {
+                 if (!*alive) jobs->UnloadSoon(job);
+                 again(status);
+               });
+  return false;
+}
+
+Result<bool> ClientRequest::IsReady() {
+  Upload& upload = *upload_;
+  if (upload.known) return true;
+  if (upload.submit.add_to != JobId()) return IsThere(upload.job);
+  Status needed = std::exchange(needed_, {});
+  if (!needed) return std::unexpected(needed.error());
+  std::vector<JobId> jobs;
+  for (const wire::Submit::After& after : upload.submit.after) {
+    bool each = static_cast<AfterKind>(after.kind) == AfterKind::kEach;
+    bool known = upload.readings.succeeded.contains(after.job);
+    // Of a job of another user nothing is read, as it is refused then (CheckAfter).
+    if (!each || known || !jobs_.CheckRight(caller_, after.job)) continue;
+    if (jobs_.IsPast(after.job)) jobs.push_back(after.job);
+  }
+  bool sum = MostOutput() > 0 && !upload.readings.output;
+  if (jobs.empty() && !sum) return true;
+  jobs_.ReadFor(std::move(jobs), caller_.user, sum,
+                [this, alive = alive_, again = Continuation()](auto read) {
+                  if (*alive && read) {
+                    upload_->readings.succeeded.merge(read->succeeded);
+                    if (read->output) upload_->readings.output = read->output;
+                  }
+                  again(read ? Status() : std::unexpected(read.error()));
+                });
+  return false;
+}
+
+uint64_t ClientRequest::MostOutput() const {
+  for (const engine::UserInfo& info : jobs_.engine().Users()) {
+    if (info.user == caller_.user) return info.rule.max_output;
+  }
+  return 0;
+}
+
+Result<uint64_t> ClientRequest::OutputLeft(const Readings& readings) const {
+  uint64_t most = MostOutput();
+  if (most == 0) return UINT64_MAX;
+  uint64_t kept = readings.output.value_or(0);
+  if (kept < most) return most - kept;
+  return spate::Fail(ErrorKind::kBusy,
+                     fmt::format("the hub keeps {} of output of the jobs of user {}, and may keep "
+                                 "{}: forget jobs that have ended",
+                                 FormatSize(kept), caller_.user, FormatSize(most)),
+                     Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12)));
+}
+
+// Which tasks of a job succeed is for its user to know; how the job ended everybody may.
+Status ClientRequest::CheckAfter(const JobPlan& plan) const {
+  for (const After& after : plan.after) {
+    if (after.kind != AfterKind::kEach) continue;
+    auto right = jobs_.CheckRight(caller_, after.job);
+    if (!right) return Within("--after each", right.error());
+  }
+  return {};
+}
+
+void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
+  wire::Submit& submit = upload.submit;
+  auto output_left = OutputLeft(upload.readings);
+  if (!output_left) {
+    jobs_.DropUpload(upload.job);
+    return Fail(output_left.error());
+  }
+  auto settings = std::make_shared<JobSettings>(*submit.settings);
+  settings->user = caller_.user;
+  store::JobRow row;
+  row.job = upload.job;
+  row.name = submit.name;
+  row.argv = std::move(submit.argv);
+  row.cwd = settings->cwd;
+  row.files = std::move(submit.files);
+  row.settings = wire::EncodeSettings(*settings);
+  row.user = caller_.user;
+  row.host = upload.submit.submission.substr(caller_.user.size() + 1);
+  row.host = row.host.substr(0, row.host.find('/'));
+  row.created = row.started = jobs_.loop().Now();
+  row.state = store::JobState::kQueued;
+  row.submission = submit.submission;
+  row.priority = submit.priority;
+  row.keep_output = std::min(submit.keep_output, *output_left);
+  row.counts.total = end.count;
+  jobs_.known().SetName(row);
+  jobs_.store().PutJob(std::move(row), nullptr);
+  engine::SubmitJob event{.job = upload.job, .plan = {}, .edges = std::move(upload.edges)};
+  JobPlan& plan = event.plan;
+  plan.task_count = end.count;
+  plan.open = submit.open;
+  plan.requests = std::move(end.requests);
+  plan.runs = std::move(end.runs);
+  plan.order = std::move(end.order);
+  plan.policy = submit.policy;
+  plan.policy.pause_after_failures = jobs_.pause_after_failures();
+  plan.policy.pause_despite_success = HabitsOf(upload).pause_despite_success;
+  plan.user = caller_.user;
+  plan.priority = submit.priority;
+  for (const wire::Submit::After& after : submit.after) {
+    plan.after.push_back({after.job, static_cast<AfterKind>(after.kind)});
+  }
+  if (auto right = CheckAfter(plan); !right) {
+    jobs_.DropUpload(upload.job);
+    return Fail(right.error());
+  }
+  if (auto ready = jobs_.FillOutcomes(event, upload.readings); !ready) {
+    jobs_.DropUpload(upload.job);
+    return Fail(ready.error());
+  }
+  AwaitAccepted(upload.job, false);
+  jobs_.hub().Post(std::move(event));
+}
+
+// Of a new job the engine says it.
+Why ClientRequest::WhyNever(const wire::SubmitEnd& end) const {
+  for (const TaskClass& each : end.requests) {
+    if (!each.deadline && each.gang.empty()) continue;
+    Why why = jobs_.engine().WhyNeverRuns(caller_.user, each, jobs_.loop().Now());
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
+  JobId job = upload.job;
+  if (Why why = WhyNever(end); !why.empty()) {
+    jobs_.EndGrow(job);
+    jobs_.UnloadSoon(job);
+    Send(wire::Failed{.kind = ErrorKind::kInvalid, .text = "", .why = std::move(why)});
+    return;
+  }
+  // Adding to a named job means that it shall go on.
+  bool goes_on = jobs_.known().Find(job)->finished;
+  if (jobs_.engine().Held(job) == engine::HoldReason::kUser && HabitsOf(upload).grows_by_name) {
+    jobs_.hub().Post(engine::ReleaseJob{job});
+  }
+  // The requests of the job that it grows are numbered before ours; equal ones are one.
+  std::vector<TaskClass> before = jobs_.engine().Requests(job);
+  std::map<TaskClass, uint32_t> known;
+  for (uint32_t i = 0; i < before.size(); ++i) known.try_emplace(before[i], i);
+  std::vector<TaskClass> fresh;
+  std::vector<uint32_t> numbers;
+  for (TaskClass& each : end.requests) {
+    auto [same, is_fresh] = known.try_emplace(each, before.size() + fresh.size());
+    numbers.push_back(same->second);
+    if (is_fresh) fresh.push_back(std::move(each));
+  }
+  if (before.size() + fresh.size() > kLimits.requests) {
+    jobs_.EndGrow(job);
+    jobs_.UnloadSoon(job);
+    return Fail({ErrorKind::kInvalid,
+                 fmt::format("the job's tasks would have more than {} different needs; round them "
+                             "up, or make another job",
+                             FormatCount(kLimits.requests))});
+  }
+  for (RequestRun& run : end.runs) {
+    run.first += upload.grown_from;
+    run.request = numbers.at(run.request);
+  }
+  jobs_.hub().Post(engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs),
+                                   static_cast<uint32_t>(before.size()), std::move(upload.edges),
+                                   end.known_tasks});
+  if (goes_on && end.count > 0) jobs_.known().Reopened(job);
+  jobs_.WhenSettled([jobs = &jobs_, job, tell = Guarded([this, job, first = upload.grown_from] {
+                                           Accepted(job, false, first);
+                                         })] {
+    jobs->EndGrow(job);
+    // The news of its end may have come after we looked.
+    bool reopened = jobs->engine().Counts(job) && !jobs->engine().Finished(job);
+    if (reopened) jobs->known().Reopened(job);
+    jobs->UnloadSoon(job);  // when nothing was added
+    tell();
+  });
+}
+
+void ClientRequest::AwaitAccepted(JobId job, bool known) {
+  jobs_.WhenAccepted(job, [this, alive = alive_, job, known](const wire::Failed* failed) {
+    if (!*alive) return;
+    if (failed != nullptr) return (void)Send(*failed);
+    Accepted(job, known);
+  });
+}
+
+void ClientRequest::Accepted(JobId job, bool known, TaskIndex first) {
+  Send(wire::Accepted{job, known, host_.nodes_joined(), first, jobs_.known().WhyStalled(job)});
+}
+
+// ---- Questions ---------------------------------------------------------------------------------
+
+void ClientRequest::On(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
+
+void ClientRequest::On(wire::Watch watch) {
+  if (watch.job == JobId()) {
+    auto newest = jobs_.known().NewestOf(caller_.user);
+    if (!newest) return Fail({ErrorKind::kNotFound, "you have no job on this hub yet"});
+    watch.job = *newest;
+  }
+  if (jobs_.known().Find(watch.job) == nullptr) {
+    return Fail({ErrorKind::kNotFound, fmt::format("there is no job {}", watch.job.value)});
+  }
+  // Of a job of this user or another one: whoever waits for it would wait for ever.
+  if (std::string damage = jobs_.known().Find(watch.job)->damage; !damage.empty()) {
+    return Fail(
+        {ErrorKind::kCorrupt, fmt::format("job {} is set aside: {}", watch.job.value, damage)});
+  }
+  Listen(watch.job);
+  TellNews();
+}
+
+void ClientRequest::Listen(JobId job) {
+  job_ = job;
+  listening_ = jobs_.known().Listen(job, [this] { TellNews(); });
+}
+
+void ClientRequest::TellNews() {
+  const KnownJobs::Job* entry = jobs_.known().Find(job_);
+  if (entry == nullptr) return;
+  const bool finished = entry->finished;
+  has_news_ = true;
+  auto alive = alive_;
+  if (follows_ && turn_ == 0 && HasRoom()) FollowOn();
+  if (!*alive) return;
+  // A client that takes nothing gets the newest when it does, and how many it has missed.
+  if (!finished && !HasRoom()) {
+    ++missed_;
+    return;
+  }
+  wire::JobNews news = jobs_.NewsOf(job_, host_.nodes_joined());
+  if (!finished) news.left = host_.LeftRunning(job_);
+  news.missed = std::exchange(missed_, 0);
+  Send(std::move(news));
+  // A reader of its ends has heard the last one only when it says so: the job may go on meanwhile.
+  if (finished && !follows_) Over();
+}
+
+void ClientRequest::On(wire::ReadEnds read) {
+  if (auto right = jobs_.CheckUsable(caller_, read.job); !right) return Fail(right.error());
+  Listen(read.job);
+  follows_ = read;
+  auto alive = alive_;
+  Read(std::move(read));
+  if (*alive) TellNews();
+}
+
+// The answer comes from the journal, and takes as long as it may.
+void ClientRequest::Read(const wire::Request& request) {
+  auto start = [this, request] { StartReader(request); };
+  host_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
+}
+
+void ClientRequest::StartReader(const wire::Request& request) {
+  Weigh(-weight_);
+  auto answer = host_.reader().Start(
+      caller_, request,
+      {.reply = [this](std::string_view reply) { PassOn(reply); },
+       .ended = [this](std::optional<JournalReader::End> end) { ReaderEnded(end); }});
+  if (!answer) return Fail(answer.error());
+  answer_ = std::move(*answer);
+}
+
+void ClientRequest::PassOn(std::string_view reply) {
+  if (!*alive_) return;
+  SendBytes(reply);
+  if (HasRoom()) return;
+  auto decoded = wire::DecodeReply(reply);
+  if (!decoded || wire::IsLast(kind_, *decoded)) return;  // its end comes
+  const auto* read = std::get_if<wire::EndsRead>(&*decoded);
+  resumes_at_ = read == nullptr ? std::nullopt : std::optional(read->position);
+  PauseReader(true);
+}
+
+void ClientRequest::PauseReader(bool paused) {
+  jobs_.loop().Cancel(stuck_);
+  if (!answer_) return;
+  answer_->Pause(paused);
+  if (!paused) {
+    resumes_at_.reset();
+    return;
+  }
+  const Duration patience = resumes_at_ ? kReaderIdle : kReaderPatience;
+  stuck_ = jobs_.loop().At(jobs_.loop().Now() + patience, [this] { Stuck(); });
+}
+
+// Readers are few. Ends wait in the journal until the client has room for them; of other answers
+// the reader alone knows the rest.
+void ClientRequest::Stuck() {
+  if (resumes_at_) {
+    follows_->after = *std::exchange(resumes_at_, std::nullopt);
+    has_news_ = true;
+    answer_.reset();
+    return LeaveTurn();
+  }
+  if (!host_.reader_turns().HasWaiting()) return PauseReader(true);
+  Fail({ErrorKind::kBusy, "nothing of the answer was taken for a minute, and others wait"});
+}
+
+void ClientRequest::ReaderEnded(std::optional<JournalReader::End> end) {
+  if (!*alive_) return;
+  jobs_.loop().Cancel(stuck_);
+  resumes_at_.reset();
+  answer_.reset();
+  LeaveTurn();
+  if (!end)
+    return Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
+  if (!follows_ || !end->position) return Over();
+  follows_->after = *end->position;
+  if (has_news_ && HasRoom()) FollowOn();
+}
+
+void ClientRequest::LeaveTurn() { host_.reader_turns().Leave(std::exchange(turn_, 0)); }
+
+// A request that reads a job's ends has a reader only while there is something to read.
+void ClientRequest::FollowOn() {
+  has_news_ = false;
+  Read(wire::Request(*follows_));
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,504 @@
+// The service over a loop without a clock, a store in memory and ports of the test: what its
+// clients ask at the same time.
+#include "hub/service.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "os/fake_loop.h"
+#include "store/memory_store.h"
+#include "wire/client_codec.h"
+#include "wire/field_bytes.h"
+
+namespace spate::hub {
+namespace {
+
+constexpr Duration kCommitTime = Duration::Millis(5);
+
+// A journal with so many ends of a job, each with some output; a position is the number of ends
+// before it. A question is answered by one answer, after a while.
+class EndsJournal final : public JournalReader {
+ public:
+  explicit EndsJournal(os::Loop& loop) : loop_(loop) {}
+  Result<std::unique_ptr<JournalAnswer>> Start(const Caller&, const wire::Request& request,
+                                               Events events) override {
+    ++started;
+    return std::make_unique<Answer>(*this, request, std::move(events));
+  }
+
+  uint64_t ends = 0;
+  bool finished = false;  // the job has
+  int started = 0;
+  int at_work = 0;
+
+ private:
+  class Answer final : public JournalAnswer {
+   public:
+    Answer(EndsJournal& journal, wire::Request request, Events events)
+        : journal_(journal), request_(std::move(request)), events_(std::move(events)) {
+      ++journal_.at_work;
+      Wait();
+    }
+    ~Answer() override {
+      journal_.loop_.Cancel(timer_);
+      --journal_.at_work;
+    }
+    void Pause(bool paused) override { paused_ = paused; }
+
+   private:
+    void Wait() {
+      timer_ = journal_.loop_.At(journal_.loop_.Now() + Duration::Millis(1),
+                                 [this] { paused_ ? Wait() : GoOn(); });
+    }
+    void GoOn() {
+      auto ended = events_.ended;
+      auto* read = std::get_if<wire::ReadEnds>(&request_);
+      if (read == nullptr) {
+        Send(wire::QueryAnswer{"an answer"});
+        Send(wire::QueryDone());
+        return ended(End{});
+      }
+      if (read->after == journal_.ends) {
+        if (journal_.finished) Send(wire::EndsRead{.position = read->after, .finished = true});
+        return ended(journal_.finished ? End{} : End{read->after});
+      }
+      auto output = std::make_shared<TaskOutput>();
+      output->out.bytes = std::string(1000, 'x');
+      output->out.total = output->out.bytes.size();
+      wire::EndsRead next{.position = ++read->after};
+      next.ends.ends.push_back(
+          {.ref = {read->job, static_cast<TaskIndex>(read->after - 1), Attempt(1)}});
+      next.ends.outputs.push_back(std::move(output));
+      next.verdicts.push_back(0);
+      Wait();
+      Send(next);
+    }
+    void Send(const wire::Reply& reply) {
+      std::string bytes;
+      wire::Append(bytes, reply);
+      events_.reply(bytes);
+    }
+
+    EndsJournal& journal_;
+    wire::Request request_;
+    const Events events_;
+    bool paused_ = false;
+    os::TimerId timer_ = 0;
+  };
+
+  os::Loop& loop_;
+};
+
+class PostedAside final : public Aside {
+ public:
+  explicit PostedAside(os::Loop& loop) : loop_(loop) {}
+  void Do(const std::string&, Work work) override {
+    loop_.Post([this, work = std::move(work)] { loop_.Post(work()); });
+  }
+
+ private:
+  os::Loop& loop_;
+};
+
+// What a client has sent and heard.
+struct Dialogue {
+  std::deque<wire::Reply> replies;
+  std::map<uint32_t, std::vector<wire::Reply>> of;  // the same, by the ids of their requests
+  ClientPort::Events events;
+
+  // As the next request, or as more of an upload.
+  void Ask(const wire::Request& request) const {
+    const bool more = wire::KindOf(request) == wire::RequestKind::kUpload &&
+                      !std::holds_alternative<wire::Submit>(request);
+    Give(more ? last : ++last, request);
+  }
+  void Give(uint32_t id, const wire::Request& request) const {
+    std::string bytes;
+    wire::Append(bytes, request);
+    events.request(id, bytes);
+  }
+  mutable uint32_t last = 0;  // the id of the newest request
+  // The replies to a request that were not looked at before, taken.
+  std::vector<wire::Reply> Take(uint32_t id) {
+    auto taken = std::exchange(of[id], {});
+    uint32_t bytes = 0;
+    for (const wire::Reply& reply : taken) {
+      std::string encoded;
+      wire::Append(encoded, reply);
+      bytes += static_cast<uint32_t>(encoded.size());
+    }
+    if (bytes > 0) Give(id, wire::RepliesTaken{bytes});
+    return taken;
+  }
+  bool Done() const {
+    return !replies.empty() && std::holds_alternative<wire::QueryDone>(replies.back());
+  }
+};
+
+class DialoguePort final : public ClientPort {
+ public:
+  explicit DialoguePort(Dialogue& dialogue) : dialogue_(dialogue) {}
+  void Start(Events events) override { dialogue_.events = std::move(events); }
+  bool Send(uint32_t id, std::string_view reply) override {
+    dialogue_.replies.push_back(*wire::DecodeReply(reply));
+    dialogue_.of[id].push_back(dialogue_.replies.back());
+    return true;
+  }
+  void PauseReading(bool) override {}
+  void Refuse(const wire::Refusal&) override {}
+  void Close() override {}
+
+ private:
+  Dialogue& dialogue_;
+};
+
+class ServiceTest : public testing::Test, public Watcher {
+ protected:
+  explicit ServiceTest(bool one_job = false) {
+    Service::Options options;
+    options.one_job = one_job;
+    if (one_job) {
+      options.allows = [](const wire::Query& query) -> Status {
+        if (!std::holds_alternative<wire::SetUser>(query.question)) return {};
+        return Fail(ErrorKind::kInvalid, "not here");
+      };
+    }
+    options.dir = "/hub";
+    options.owner = 1000;
+    options.key = "a key";
+    options.log = [](const LogText&) {};
+    options.stop_asked = [this] { ++stops_; };
+    options.stopped = [] {};
+    auto service = Service::Open({loop_, store_, aside_, reader_, commands_, *this}, options);
+    EXPECT_TRUE(service.has_value());
+    service_ = std::move(*service);
+    service_->Begin({});
+  }
+  Dialogue& Come(const std::string& user, uint32_t number) {
+    Guest guest;
+    guest.greeting.role = wire::Role::kClient;
+    guest.local_user = number;
+    guest.user = user;
+    auto caller = service_->Who(guest);
+    EXPECT_TRUE(caller.has_value());
+    Dialogue& dialogue = dialogues_.emplace_back();
+    service_->ClientArrived(*caller, std::make_unique<DialoguePort>(dialogue));
+    return dialogue;
+  }
+  JobId Submit(const Dialogue& dialogue, uint32_t count) {
+    wire::Submit head;
+    head.submission = "one";
+    auto settings = std::make_shared<JobSettings>();
+    settings->cwd = "/";
+    head.settings = std::move(settings);
+    head.open = true;
+    dialogue.Ask(head);
+    dialogue.Ask(wire::Rows{std::vector<std::string>(count, "true")});
+    dialogue.Ask(wire::SubmitEnd{count, {Needs()}, {{0, count, 0}}, {}});
+    loop_.RunFor(Duration::Seconds(1));
+    return std::get<wire::Accepted>(dialogue.replies.back()).job;
+  }
+
+  void OnEnded(const engine::NoticeEnded&, const TaskOutputPtr&) override {}
+  void OnHeld(const engine::NoticeHeld&) override {}
+  void OnFinished(const engine::NoticeFinished&) override {}
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error& error) override { ADD_FAILURE() << error.message; }
+
+  int stops_ = 0;
+  os::FakeLoop loop_;
+  std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
+  store::MemoryStore store_{loop_, disk_, {kCommitTime, kCommitTime, 1, /*is_hub=*/true}};
+  PostedAside aside_{loop_};
+  EndsJournal reader_{loop_};
+  NoCommands commands_{loop_};
+  std::unique_ptr<Service> service_;
+  std::deque<Dialogue> dialogues_;
+};
+
+TEST_F(ServiceTest, WhatOneSetsOfAUserOrJobOthersDoNotUndo) {
+  const Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  Dialogue& first = Come("root", 0);
+  Dialogue& second = Come("root", 0);
+  first.Ask(wire::Query{wire::SetUser{.user = "ann", .weight = 5}});
+  second.Ask(wire::Query{wire::SetUser{.user = "ann", .max_running = 7}});
+  loop_.RunFor(Duration::Seconds(1));
+  ASSERT_TRUE(first.Done() && second.Done());
+  const UserRule rule = service_->engine().Users().front().rule;
+  EXPECT_EQ(rule.weight, 5u);
+  EXPECT_EQ(rule.max_running, 7u);
+
+  using Change = wire::ChangeJobs::Change;
+  const JobSelector only{.ranges = {{job.value, job.value}}};
+  first.Ask(wire::Query{wire::ChangeJobs{.jobs = only, .change = Change::kSet, .weight = 3}});
+  second.Ask(wire::Query{wire::ChangeJobs{.jobs = only, .change = Change::kSet, .max_running = 2}});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(service_->engine().Policy(job)->weight, 3u);
+  EXPECT_EQ(service_->engine().Policy(job)->max_running, 2u);
+}
+
+// A withdrawal holds the job for a while, and lets it go unless somebody else has held it.
+TEST_F(ServiceTest, AJobThatIsHeldDuringAWithdrawalStaysHeld) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  ann.Ask(wire::Query{wire::Withdraw{job}});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_TRUE(ann.Done());
+  EXPECT_EQ(service_->engine().Held(job), engine::HoldReason::kNone);
+  EXPECT_EQ(service_->known().Find(job)->held, engine::HoldReason::kNone) << "as it is shown";
+  ann.Ask(wire::Query{wire::Withdraw{job}});
+  loop_.RunFor(Duration::Millis(100));
+  Dialogue& other = Come("ann", 1);
+  const JobSelector only{.ranges = {{job.value, job.value}}};
+  other.Ask(wire::Query{wire::ChangeJobs{.jobs = only, .change = wire::ChangeJobs::Change::kHold}});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_TRUE(other.Done());
+  EXPECT_EQ(service_->engine().Held(job), engine::HoldReason::kUser);
+}
+
+// ---- Many requests at once ---------------------------------------------------------------------
+
+// News of a job as long as it changes; how many there were.
+class NewsTest : public ServiceTest {
+ protected:
+  void Change(JobId job) {
+    const bool held = service_->engine().Held(job) != engine::HoldReason::kNone;
+    held ? service_->hub().Post(engine::ReleaseJob{job})
+         : service_->hub().Post(engine::HoldJob{job, /*end_running=*/false});
+    loop_.RunFor(Duration::Seconds(1));
+  }
+};
+
+TEST_F(NewsTest, WhoTakesNoNewsGetsTheNewestAndHowManyWereMissed) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  ann.Ask(wire::Watch{job});
+  const uint32_t idle = ann.last;
+  ann.Ask(wire::Watch{job});
+  const uint32_t reads = ann.last;
+  size_t told = 0;
+  for (int i = 0; i < 2001; ++i) {  // a hold is told, a release is not
+    Change(job);
+    told += ann.Take(reads).size();
+  }
+  ASSERT_GT(told, 1000u);
+  const size_t buffered = ann.of[idle].size();
+  EXPECT_LT(buffered, 500u) << "at most a window of them";
+  EXPECT_GT(buffered, 10u);
+  ann.Take(idle);
+  loop_.RunFor(Duration::Seconds(1));
+  auto newest = ann.Take(idle);
+  ASSERT_EQ(newest.size(), 1u);
+  const auto& news = std::get<wire::JobNews>(newest.front());
+  EXPECT_EQ(buffered + news.missed, told);
+  EXPECT_EQ(news.held, static_cast<uint32_t>(engine::HoldReason::kUser)) << "as it is now";
+  // It hears of the next hold as it happens.
+  Change(job);
+  Change(job);
+  ASSERT_EQ(ann.of[idle].size(), 1u);
+  EXPECT_EQ(std::get<wire::JobNews>(ann.of[idle].front()).missed, 0u);
+}
+
+// A client that does not take ends has a reader for a moment only; the rest comes from the journal.
+TEST_F(ServiceTest, NoEndIsLostOfThoseThatNobodyTookForALongTime) {
+  constexpr uint64_t kEnds = 2000;  // of a kilobyte each
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  reader_.ends = kEnds;
+  ann.Ask(wire::ReadEnds{job, 0});
+  const uint32_t id = ann.last;
+  uint64_t position = 0;
+  auto take = [&] {
+    for (const wire::Reply& reply : ann.Take(id)) {
+      const auto* read = std::get_if<wire::EndsRead>(&reply);
+      if (read == nullptr || read->ends.ends.empty()) continue;
+      EXPECT_EQ(read->position, position + 1);
+      EXPECT_EQ(read->ends.ends.front().ref.index, position);
+      position = read->position;
+    }
+  };
+  loop_.RunFor(Duration::Seconds(100));
+  EXPECT_EQ(reader_.at_work, 0) << "others may have the reader";
+  EXPECT_LT(ann.of[id].size(), 300u) << "at most a window of them";
+  take();
+  EXPECT_LT(position, 300u);
+  int rounds = 0;
+  for (; position < kEnds && rounds < 100; ++rounds) {
+    loop_.RunFor(Duration::Seconds(100));
+    take();
+  }
+  EXPECT_EQ(position, kEnds);
+  EXPECT_GT(reader_.started, 3);
+  reader_.finished = true;
+  service_->hub().Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(10));
+  ASSERT_FALSE(ann.of[id].empty());
+  const auto* last = std::get_if<wire::EndsRead>(&ann.of[id].back());
+  ASSERT_TRUE(last && last->finished);
+}
+
+// One that is a little slow keeps its reader.
+TEST_F(ServiceTest, ThePausedReaderOfEndsGoesOnWhenThereIsRoom) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  reader_.ends = 1000;
+  ann.Ask(wire::ReadEnds{job, 0});
+  for (int i = 0; i < 10; ++i) {
+    loop_.RunFor(Duration::Millis(500));
+    ann.Take(ann.last);
+  }
+  EXPECT_LE(reader_.started, 2);
+}
+
+TEST_F(ServiceTest, AThousandRequestsAndAHundredSubscriptionsShareAConnection) {
+  constexpr size_t kQuestions = 1000, kSubscriptions = 100;
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  reader_.ends = 2000;
+  std::vector<uint32_t> subscriptions, questions;
+  for (size_t i = 0; i < kSubscriptions; ++i) {
+    i % 25 == 0 ? ann.Ask(wire::ReadEnds{job, 0}) : ann.Ask(wire::Watch{job});
+    subscriptions.push_back(ann.last);
+  }
+  for (size_t i = 0; i < kQuestions; ++i) {
+    // From memory, and from the journal.
+    i % 2 == 0 ? ann.Ask(wire::Query{wire::LookAtWork{.submission = {}, .user = {}}})
+               : ann.Ask(wire::Query{wire::ListEnds{.job = job}});
+    questions.push_back(ann.last);
+  }
+  EXPECT_LE(reader_.at_work, 8) << "of one user";
+  for (int i = 0; i < 60; ++i) {
+    loop_.RunFor(Duration::Seconds(1));
+    for (size_t each = 1; each < kSubscriptions; ++each) ann.Take(subscriptions[each]);
+  }
+  for (uint32_t id : questions) {
+    ASSERT_FALSE(ann.of[id].empty()) << id;
+    EXPECT_TRUE(std::holds_alternative<wire::QueryDone>(ann.of[id].back())) << id;
+  }
+  // The first subscription is never read, and holds up no other.
+  service_->hub().Post(engine::HoldJob{job, /*end_running=*/false});
+  loop_.RunFor(Duration::Seconds(1));
+  for (size_t each = 1; each < kSubscriptions; ++each) {
+    EXPECT_FALSE(ann.of[subscriptions[each]].empty()) << each;
+  }
+  EXPECT_LT(ann.of[subscriptions[0]].size(), 300u);
+}
+
+TEST_F(ServiceTest, WhatIsDroppedIsOver) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  ann.Ask(wire::Watch{job});
+  const uint32_t watch = ann.last;
+  ann.Ask(wire::ReadEnds{job, 0});
+  const uint32_t reads = ann.last;
+  reader_.ends = 1000;
+  loop_.RunFor(Duration::Millis(50));
+  for (uint32_t id : {watch, reads}) {
+    EXPECT_FALSE(ann.of[id].empty());
+    ann.of[id].clear();
+    ann.Give(id, wire::DropRequest());
+    ann.Give(id, wire::DropRequest());  // of no request any more
+  }
+  service_->hub().Post(engine::HoldJob{job, /*end_running=*/false});
+  loop_.RunFor(Duration::Seconds(10));
+  EXPECT_TRUE(ann.of[watch].empty() && ann.of[reads].empty());
+  EXPECT_EQ(reader_.at_work, 0);
+  // An upload leaves nothing, and its name is free.
+  wire::Submit head{.submission = "two"};
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = "/";
+  head.settings = std::move(settings);
+  ann.Ask(head);
+  ann.Ask(wire::Rows{{"true"}});
+  ann.Give(ann.last, wire::DropRequest());
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(service_->engine().Jobs().size(), 1u);
+}
+
+TEST_F(ServiceTest, TwoUploadsOverOneConnectionAreTwoJobs) {
+  Dialogue& ann = Come("ann", 1);
+  wire::Submit head{.submission = "one"};
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = "/";
+  head.settings = std::move(settings);
+  ann.Give(1, head);
+  head.submission = "two";
+  ann.Give(2, head);
+  for (uint32_t id : {1u, 2u}) ann.Give(id, wire::Rows{std::vector<std::string>(id, "true")});
+  for (uint32_t id : {2u, 1u}) {
+    ann.Give(id, wire::SubmitEnd{id, {Needs()}, {{0, id, 0}}, {}});
+  }
+  loop_.RunFor(Duration::Seconds(1));
+  for (uint32_t id : {1u, 2u}) {
+    ASSERT_EQ(ann.of[id].size(), 1u);
+    const auto* accepted = std::get_if<wire::Accepted>(&ann.of[id].front());
+    ASSERT_NE(accepted, nullptr);
+    EXPECT_EQ(service_->engine().Counts(accepted->job)->total, id);
+  }
+}
+
+TEST_F(ServiceTest, ToStopIsItsOwnersBusiness) {
+  Dialogue& ann = Come("ann", 1);
+  ann.Ask(wire::Query{wire::StopHub()});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(stops_, 0);
+  Dialogue& root = Come("root", 0);
+  root.Ask(wire::Query{wire::StopHub()});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(stops_, 1);
+  EXPECT_TRUE(root.Done());
+}
+
+// The hub of one job, whose owner posts it.
+class OneJobTest : public ServiceTest {
+ protected:
+  OneJobTest() : ServiceTest(/*one_job=*/true) {
+    store::JobRow row;
+    row.job = kJob;
+    row.user = "ann";
+    service_->known().Add(kJob, row.user);
+    store_.PutJob(row, nullptr);
+    store::Bundle bundle;
+    bundle.rows.push_back({kJob, 0, {"true", "true"}});
+    store_.Append(std::move(bundle), [](const Status&) {});
+    engine::SubmitJob submit{.job = kJob, .plan = {}, .edges = {}};
+    submit.plan.task_count = 2;
+    submit.plan.requests = {TaskClass()};
+    submit.plan.runs = {{0, 2, 0}};
+    service_->hub().Post(std::move(submit));
+    loop_.RunFor(Duration::Seconds(1));
+  }
+  const std::string& Refused(Dialogue& dialogue, const wire::Request& request) {
+    dialogue.Ask(request);
+    loop_.RunFor(Duration::Seconds(1));
+    return std::get<wire::Failed>(dialogue.replies.back()).text;
+  }
+  static constexpr JobId kJob{7};
+};
+
+TEST_F(OneJobTest, TakesNoOtherAndRefusesWhatItsOwnerDoes) {
+  Dialogue& ann = Come("ann", 1);
+  wire::Submit other;
+  other.submission = "one";
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = "/";
+  other.settings = std::move(settings);
+  EXPECT_NE(Refused(ann, other).find("of one job alone"), std::string::npos);
+  EXPECT_EQ(Refused(Come("root", 0), wire::Query{wire::SetUser{.user = "ann"}}), "not here");
+}
+
+TEST_F(OneJobTest, StaysInTheEngineWhenItHasEnded) {
+  Dialogue& ann = Come("ann", 1);
+  const JobSelector only{.ranges = {{kJob.value, kJob.value}}};
+  ann.Ask(wire::Query{wire::Cancel{.jobs = only, .tasks = {}}});
+  loop_.RunFor(Duration::Seconds(5));
+  ASSERT_TRUE(ann.Done());
+  ASSERT_TRUE(service_->engine().Counts(kJob).has_value());
+  EXPECT_EQ(service_->engine().Counts(kJob)->cancelled, 2u);
+}
+
+}  // namespace
+}  // namespace spate::hub

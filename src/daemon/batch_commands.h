@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "hub/commands.h"
+#include "hub/pools/commands.h"
 #include "hub/turns.h"
 #include "os/account.h"
 #include "os/aside.h"

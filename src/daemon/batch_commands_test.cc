@@ -97,7 +97,7 @@ TEST_F(BatchCommandsTest, TheFileIsThereBeforeTheCommand) {
     call.argv.push_back(call.file->path);
     EXPECT_EQ(Run(call).out, std::string("700\n") + text);
   }
-  // Whoever asked for it knows when the batch system has done with it.
+  // The caller removes the file: only the caller knows when the batch system no longer needs it.
   EXPECT_TRUE(os::Exists(dir_.Path("a script")));
   EXPECT_FALSE(os::Exists(dir_.Path("a script.new")));
 }

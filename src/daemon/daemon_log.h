@@ -1,4 +1,4 @@
-// What a daemon tells whoever looks after it: lines with the time on standard error, which is the
+// Log of a daemon for its operator: lines with the time on standard error, which is the
 // terminal, the system's journal, or the file that Background gave it.
 #pragma once
 

@@ -54,14 +54,12 @@ GangLobby::Place GangLobby::PlaceOf(const os::SocketAddress& self, const std::st
 }
 
 Status GangLobby::ListenAt(const os::Address& at) {
-  auto address = os::SocketAddress::Numeric(at);
-  if (!address) return std::unexpected(std::move(address.error()));
-  if (!*address) return Fail(ErrorKind::kInvalid, "'" + at.host + "' is no number");
-  auto lobby = remote::Lobby::Open(loop_, **address, [log = log_](const Error& error) {
+  auto address = TRY(os::SocketAddress::Numeric(at));
+  if (!address) return Fail(ErrorKind::kInvalid, "'" + at.host + "' is no number");
+  auto lobby = TRY(remote::Lobby::Open(loop_, *address, [log = log_](const Error& error) {
     log("the lobby for gangs: " + error.message);
-  });
-  if (!lobby) return std::unexpected(std::move(lobby.error()));
-  lobby_ = std::move(*lobby);
+  }));
+  lobby_ = std::move(lobby);
   return {};
 }
 

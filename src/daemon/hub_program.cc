@@ -4,11 +4,11 @@
 
 #include <utility>
 
+#include "access/proof.h"
 #include "base/units.h"
 #include "daemon/batch_commands.h"
 #include "daemon/metrics_text.h"
 #include "doors/doors.h"
-#include "hub/look.h"
 #include "os/account.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -29,10 +29,11 @@ Status CheckWhole(const store::HubDir& dir) {
   if (os::Exists(dir.place().DbPath()) || !os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
   return Fail(
       ErrorKind::kCorrupt,
-      fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its "
-                  "jobs\nRestore a backup: spate hub restore FILE; or move the folder away, "
-                  "for a new hub with a key of its own",
-                  EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())));
+      fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its jobs\n"
+                  "Restore a backup",
+                  EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())),
+      Remedy(": {}; or move the folder away, for a new hub with a key of its own",
+             Advice("hub restore", "FILE")));
 }
 
 // A hub that ended while it made its first journal has left an empty one, and has never lived.
@@ -42,7 +43,7 @@ Status RemoveUnborn(const store::HubDir& dir) {
   auto journal = store::OpenJournalToRead(path);
   if (journal || journal.error().kind != ErrorKind::kNotFound) return {};
   for (const char* part : {"-wal", "-shm", "-journal", ""}) {
-    if (auto removed = os::RemoveFile(path + part); !removed) return removed;
+    TRY(os::RemoveFile(path + part));
   }
   return {};
 }
@@ -74,60 +75,73 @@ store::SqliteOptions JournalOptions(const store::HubDir& dir,
 }  // namespace
 
 Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options options) {
-  auto dir = store::HubDir::Open(options.hub.dir);
-  if (!dir) return std::unexpected(dir.error());
-  if (auto whole = CheckWhole(*dir); !whole) return std::unexpected(whole.error());
-  if (auto removed = RemoveUnborn(*dir); !removed) return std::unexpected(removed.error());
-  auto store = store::SqliteStore::Open(*dir, loop, JournalOptions(*dir, options.hub.log));
-  if (!store) return std::unexpected(store.error());
-  auto began = os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600);
-  if (!began) return std::unexpected(began.error());
-  auto keys = link::HubKeys::Open(options.hub.dir);
-  if (!keys) return std::unexpected(keys.error());
-  auto identity = keys->LoadOrMakeKey();
-  if (!identity) return std::unexpected(identity.error());
-  std::unique_ptr<HubProgram> program(
-      new HubProgram(loop, std::move(options), std::move(*dir), std::move(*store)));
-  if (auto serves = program->Serve(std::move(*identity)); !serves)
-    return std::unexpected(serves.error());
-  if (auto written = program->WriteFirstAccess(*keys); !written) {
-    return std::unexpected(written.error());
-  }
+  auto dir = TRY(store::HubDir::Open(options.hub.dir));
+  TRY(CheckWhole(dir));
+  TRY(RemoveUnborn(dir));
+  auto store = TRY(store::SqliteStore::Open(dir, loop, JournalOptions(dir, options.hub.log)));
+  TRY(os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600));
+  auto keys = TRY(link::HubKeys::Open(options.hub.dir));
+  auto identity = TRY(keys.LoadOrMakeKey());
+  std::unique_ptr<HubProgram> program(new HubProgram(loop, std::move(options), std::move(dir),
+                                                     std::move(store), std::move(identity)));
+  TRY(program->Serve());
+  TRY(program->WriteFirstAccess(keys));
   return program;
 }
 
 HubProgram::~HubProgram() { loop_.Cancel(lag_timer_); }
 
-Status HubProgram::Serve(transport::Identity identity) {
-  auto file = OwnProgram();
-  if (!file) return std::unexpected(file.error());
-  hub::Service::Options with = options_.hub;
-  with.product = SPATE_VERSION;
-  const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
-  with.habits = doors::AllHabits(site);
-  site_ = doors::SiteFacts(site);
-  auto program = os::OwnProgram();
-  if (!program) return std::unexpected(program.error());
-  with.user = options_.user;
-  with.program = std::move(*program);
-  with.commands = std::make_shared<BatchCommands>(
-      loop_, BatchCommands::Options{.user = options_.user,
-                                    .is_root = os::EffectiveUser() == 0,
-                                    .environment = os::Environment::OfProcess()});
-  with.about = [this](HubFacts& facts) { TellAbout(facts); };
-  with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
-                                           os::Child::Events events) {
-    std::vector<std::string> argv = {file, "__hub-reader", dir_.path(), caller.user,
-                                     caller.is_admin ? "admin" : "user"};
-    return os::Child::Start(loop_, std::move(argv), std::move(input), std::move(events));
-  };
-  auto service = hub::Service::Open(loop_, *store_, std::move(identity), std::move(with));
-  if (!service) return std::unexpected(service.error());
-  service_ = std::move(*service);
+Status HubProgram::Serve() {
+  TRY(OpenService());
+  TRY(OpenDoor());
+  // Pilots are told where the door is.
+  service_->Begin(door_->reached_at());
   return OpenMetrics();
 }
 
+Status HubProgram::OpenService() {
+  auto file = TRY(OwnProgram());
+  auto program = TRY(os::OwnProgram());
+  const uint32_t owner = os::EffectiveUser();
+  reader_ = std::make_unique<hub::ReaderProcesses>(
+      loop_, std::vector<std::string>{std::move(file), "__hub-reader", dir_.path()});
+  commands_ = std::make_unique<BatchCommands>(
+      loop_, BatchCommands::Options{.user = options_.user,
+                                    .is_root = owner == 0,
+                                    .environment = os::Environment::OfProcess()});
+  const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
+  site_ = doors::SiteFacts(site);
+  hub::Service::Options with = options_.hub;
+  with.product = SPATE_VERSION;
+  with.habits = doors::AllHabits(site);
+  with.user = options_.user;
+  with.owner = owner;
+  with.program = std::move(program);
+  with.key = identity_.ToPem();
+  with.pin = identity_.pin();
+  with.stop_asked = [this] { Stop(); };
+  with.stopped = [this] { options_.stopped(0); };
+  with.make_secret = access::MakeRandom;
+  with.about = [this](HubFacts& facts) { TellAbout(facts); };
+  auto service =
+      hub::Service::Open({loop_, *store_, aside_, *reader_, *commands_, *this}, std::move(with));
+  if (!service) return std::unexpected(service.error());
+  service_ = std::move(*service);
+  return {};
+}
+
+Status HubProgram::OpenDoor() {
+  hub::Door::Options with = options_.door;
+  with.dir = options_.hub.dir;
+  with.product = SPATE_VERSION;
+  with.log = options_.hub.log;
+  auto door = TRY(hub::Door::Open(loop_, *service_, &identity_, std::move(with)));
+  door_ = std::move(door);
+  return {};
+}
+
 void HubProgram::TellAbout(HubFacts& facts) const {
+  if (door_) door_->TellAbout(facts);
   std::string journal = dir_.place().DbPath();
   facts.site = site_;
   facts.metrics = metrics_at_;
@@ -137,7 +151,7 @@ void HubProgram::TellAbout(HubFacts& facts) const {
 
 Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
-  auto text = [this] { return MetricsText(hub::FactsOfHub(*service_)); };
+  auto text = [this] { return MetricsText(service_->Facts()); };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
   auto opened = MetricsServer::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());
@@ -159,21 +173,20 @@ void HubProgram::MeasureLag() {
 Status HubProgram::WriteFirstAccess(const link::HubKeys& keys) {
   const std::vector<os::Address>& reached_at = service_->self().reached_at;
   if (!service_->access().all().empty() || reached_at.empty()) return {};
-  auto first =
-      keys.LoadOrMake(service_->identity(), {reached_at, options_.user, options_.node_user});
-  if (!first) return std::unexpected(first.error());
+  auto first = TRY(keys.LoadOrMake(identity_, {reached_at, options_.user, options_.node_user}));
   for (auto [access, name] :
-       {std::pair{&first->admin, link::kAdminAccess}, {&first->node, link::kNodeAccess}}) {
+       {std::pair{&first.admin, link::kAdminAccess}, {&first.node, link::kNodeAccess}}) {
     service_->access().Add(*access, [](Status) {});
     if (access->hubs == reached_at) continue;  // they were made for another port, or by somebody
     access->hubs = reached_at;                 // who did not know it
-    if (auto saved = access::SaveAccess(keys.PathOf(name), *access); !saved) return saved;
+    TRY(access::SaveAccess(keys.PathOf(name), *access));
   }
   return {};
 }
 
 void HubProgram::Stop() {
   metrics_.reset();
+  door_->Close();
   service_->Stop();
 }
 

@@ -1,8 +1,4 @@
-// The reader: a process that the hub starts to answer one question from its journal, so that the
-// hub's loop never waits for a disk or a long list, and a slow client holds up its reader alone.
-//
-// It gets one frame with a Request on standard input, and writes frames with Replies to standard
-// output; a Heartbeat at the end says that the answer is whole.
+// The reader of a hub's journal (history/reader_end.h).
 #pragma once
 
 #include <optional>

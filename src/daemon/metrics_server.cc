@@ -40,20 +40,17 @@ std::string AnswerHttp(std::string_view request, const std::function<std::string
 Result<std::unique_ptr<MetricsServer>> MetricsServer::Open(
     os::RealLoop& loop, const os::Address& at, std::function<std::string()> text,
     std::function<void(const Error&)> trouble, const MetricsLimits& limits) {
-  auto numbers = os::ResolveBlocking(at);
-  if (!numbers) return std::unexpected(numbers.error());
-  auto fd = os::Listen(numbers->front());
-  if (!fd) return std::unexpected(fd.error());
+  auto numbers = TRY(os::ResolveBlocking(at));
+  auto fd = TRY(os::Listen(numbers.front()));
   std::unique_ptr<MetricsServer> server(new MetricsServer(loop, std::move(text), limits));
-  auto address = os::LocalAddress(fd->get());
-  if (!address) return std::unexpected(address.error());
-  server->address_ = *address;
+  auto address = TRY(os::LocalAddress(fd.get()));
+  server->address_ = address;
   transport::Listener::Events events{
       .arrived = [server = server.get()](transport::Arrival a) { server->Arrived(std::move(a)); },
       .trouble = std::move(trouble)};
   transport::ListenerLimits places{.places = limits.connections};
   server->listener_ =
-      std::make_unique<transport::Listener>(loop, std::move(*fd), std::move(events), places);
+      std::make_unique<transport::Listener>(loop, std::move(fd), std::move(events), places);
   return server;
 }
 

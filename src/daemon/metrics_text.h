@@ -1,4 +1,4 @@
-// What a hub tells monitors, in Prometheus' text form (docs/formats/metrics.md).
+// Metrics of a hub for monitors, in Prometheus' text form (docs/formats/metrics.md).
 #pragma once
 
 #include <string>

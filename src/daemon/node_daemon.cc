@@ -19,23 +19,21 @@
 #include "doors/doors.h"
 #include "doors/parasol/site/node_port.h"
 #include "doors/parasol/site/site_status.h"
-#include "link/channels.h"
 #include "link/instance.h"
 #include "link/reconnector.h"
-#include "node/cpu_binder.h"
-#include "node/node.h"
-#include "node/process_executor.h"
+#include "node/host.h"
 #include "node/scratch.h"
 #include "os/account.h"
 #include "os/aside.h"
 #include "os/background.h"
-#include "os/cgroup.h"
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
+#include "present/advice.h"
+#include "run/this_machine.h"
 
 namespace spate::daemon {
 namespace {
@@ -101,12 +99,15 @@ class NodeDaemon {
   using Settled = std::function<Status(const std::string& away)>;
   Result<int> Run(Settled settled);
   const Offer& offer() const { return offer_; }
+  // Options by which commands reach its hub here.
+  const std::string& reach() const { return reach_; }
 
  private:
   std::string ScratchOf(std::string_view prefix) const;
   void FindKeptDir();
-  Status MakeExecutor();
-  void MakeBinder();
+  node::ProcessExecutorOptions TaskOptions();
+  node::HostOptions::Cpus Cpus();
+  Status OpenHost();
   void Connected(link::Caller::Met met);
   void Lost(const link::Ended& ended);
   void Settle(const std::string& away);
@@ -138,17 +139,13 @@ class NodeDaemon {
   const uint32_t umask_ = os::CurrentUmask();  // before our own
   std::optional<parasol::SiteNode> site_;
   node::KeptStreams kept_;
-  std::optional<node::PutFiles> files_;
   std::optional<node::KnownUsers> users_;
   std::string hub_dir_;
+  std::string reach_;  // options that reach a hub with that folder
   std::string instance_;
   Offer offer_;
-  std::unique_ptr<os::CgroupTree> cgroups_;
-  std::unique_ptr<node::ProcessExecutor> executor_;
-  std::unique_ptr<node::CpuBinder> binder_;
   JobId spread_;  // the last job that has tasks whose cpus are spread
-  std::unique_ptr<node::Node> node_;
-  std::unique_ptr<link::HubChannelTcp> channel_;
+  std::unique_ptr<node::Host> host_;
   std::unique_ptr<link::Reconnector> reconnector_;
   std::optional<parasol::SiteStatus> status_;  // of a site
   std::unique_ptr<parasol::NodePort> port_;
@@ -192,9 +189,10 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
   }
   return Fail(ErrorKind::kUnavailable,
               "there is no hub: none of yours runs here, and there is no access file for a node\n"
-              "Start a hub here: spate hub start --daemon\n"
-              "For one elsewhere, name an access file that was made there: spate node start "
-              "--access FILE (spate hub access add --role node)");
+              "Start a hub here",
+              Remedy(": {}\nFor one elsewhere, name an access file that was made there: {} ({})",
+                     Advice("hub start", "--daemon"), Advice("node start", "--access", "FILE"),
+                     Advice("hub access add", "--role", "node")));
 }
 
 // A name of this node's own in its folder for temporary files.
@@ -219,36 +217,22 @@ void NodeDaemon::FindKeptDir() {
   offer_.temp_dir = kept_.dir;
 }
 
-Status NodeDaemon::MakeExecutor() {
-  const os::CgroupPlaces& places = here_.machine.cgroups();
-  os::SweepCgroups(places, kSweepPatience);
-  auto cgroups = os::CgroupTree::Create(places, WordOf(instance_));
-  if (cgroups) cgroups_ = std::move(*cgroups);
+node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
   node::ProcessExecutorOptions with;
-  with.slots = static_cast<uint16_t>(offer_.slots);
   with.node_folder = folder_;
   with.task_open_files = here_.open_files;
   with.node_id = WordOf(instance_);
   with.node_name = offer_.node_name;
   with.task_folders = ScratchOf(node::kTaskScratch);
+  with.ends = offer_.end_of_life;
   // A node that is not root runs all that the hub gives it as itself: its access is for that user.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
     users_.emplace(loop_, node::LookUpUser, kUserKnown);
     with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
-  if (cgroups_) with.cgroup = cgroups_->dir();
   with.on_trouble = [](std::string text) { LogLine(text); };
-  auto executor = node::ProcessExecutor::Create(loop_, std::move(with));
-  if (!executor && executor.error().kind == ErrorKind::kBusy) {
-    return Within(fmt::format("the node {0} runs here already; spate node stop {0} ends it, and "
-                              "--name gives another one its own name",
-                              offer_.node_name),
-                  std::move(executor.error()));
-  }
-  if (!executor) return std::unexpected(executor.error());
-  executor_ = std::move(*executor);
-  return {};
+  return with;
 }
 
 agent::Binding BindingOf(cli::BindTo bind) {
@@ -263,76 +247,74 @@ agent::Binding BindingOf(cli::BindTo bind) {
   return agent::Binding::kNone;
 }
 
-// Also without binding: what an earlier process gave to its tasks comes with them.
-void NodeDaemon::MakeBinder() {
+node::HostOptions::Cpus NodeDaemon::Cpus() {
   agent::Binding binding = BindingOf(options_.bind);
   os::MachineTopology machine;
   if (binding != agent::Binding::kNone) machine = os::ReadTopology();
   if (!machine.problem.empty()) LogLine(machine.problem);
-  node::CpuBinder::Parts parts{.loop = loop_,
-                               .under = *executor_,
-                               .packer = {machine.topology, binding},
-                               .variable = "SPATE_CPU_LIST"};
-  parts.on_split = [this](const AttemptRef& ref, uint32_t count) {
-    if (std::exchange(spread_, ref.job) == ref.job) return;
-    LogLine(
-        fmt::format("the {} cpus of task {}.{} are spread over the machine: no better ones "
-                    "are free",
-                    count, ref.job.value, ref.index + 1));
-  };
-  if (binding != agent::Binding::kNone) {
-    parts.bind_floating = [this](const AttemptRef& ref, const std::vector<int>& cpus) {
-      return executor_->BindTo(ref, cpus);
-    };
+  return {.packer = {machine.topology, binding},
+          .variable = "SPATE_CPU_LIST",
+          .floats = binding != agent::Binding::kNone,
+          .on_split = [this](const AttemptRef& ref, uint32_t count) {
+            if (std::exchange(spread_, ref.job) == ref.job) return;
+            LogLine(fmt::format(
+                "the {} cpus of task {}.{} are spread over the machine: no better ones are free",
+                count, ref.job.value, ref.index + 1));
+          }};
+}
+
+Status NodeDaemon::OpenHost() {
+  node::HostOptions with{.id = kThisNode,
+                         .offer = offer_,
+                         .tasks = TaskOptions(),
+                         .machine = &here_.machine,
+                         .cpus = Cpus(),
+                         .puts = os::JoinPath(folder_, "puts"),
+                         .users = users_ ? &*users_ : nullptr,
+                         .tell_every = kTellEvery,
+                         .kept = kept_,
+                         .umask = static_cast<int>(umask_)};
+  if (site_) with.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
+  with.dialects =
+      doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
+  if (options_.pilot) with.doubt = node::kDoubtInBatchJobs;
+  auto host = node::Host::Open(loop_, std::move(with));
+  if (!host && host.error().kind == ErrorKind::kBusy) {
+    const std::string stop = present::TextOf(Advice("node stop", offer_.node_name), reach_);
+    return Within(fmt::format("the node {} runs here already; {} ends it, and --name gives another "
+                              "one its own name",
+                              offer_.node_name, stop),
+                  std::move(host.error()));
   }
-  binder_ = std::make_unique<node::CpuBinder>(std::move(parts));
-  executor_->SetEvents(*binder_);
+  if (!host) return std::unexpected(std::move(host.error()));
+  host_ = std::move(*host);
+  if (site_) {
+    status_.emplace(host_->node(), kept_, offer_.slots);
+    host_->SetEvents(status_->events());
+  }
+  return {};
 }
 
 Status NodeDaemon::Open() {
   os::SetUmask(0077);
   hub_dir_ = client::HubDirOf(options_.state_dir, here_);
+  reach_ = client::ReachOf(options_.state_dir, here_);
   offer_ = OfferOfNode(options_, here_, loop_.Now());
-  auto target = FindTarget(When::kStart);
-  if (!target) return std::unexpected(target.error());
-  auto instance = link::LoadOrMakeInstance(os::JoinPath(folder_, "instance"));
-  if (!instance) return std::unexpected(instance.error());
-  instance_ = std::move(*instance);
+  TRY(FindTarget(When::kStart));
+  auto instance = TRY(link::LoadOrMakeInstance(os::JoinPath(folder_, "instance")));
+  instance_ = std::move(instance);
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
-  if (auto open = OpenPort(); !open) return open;
+  TRY(OpenPort());
   if (options_.gang_port != 0) {
     gang_lobby_ = std::make_unique<GangLobby>(loop_, folder_, options_.gang_port.value_or(0),
                                               [](const std::string& text) { LogLine(text); });
   }
-  if (auto made = MakeExecutor(); !made) return made;
-  MakeBinder();
-  files_.emplace(loop_, os::JoinPath(folder_, "puts"));
-  auto sample = [&machine = here_.machine] {
-    return MachineLoad{machine.FreeMemory(), machine.LoadAverage(), machine.Pressure("cpu"),
-                       machine.Pressure("memory"), machine.Pressure("io")};
-  };
-  node::Node::Parts parts{loop_,     *binder_, sample, &*files_, users_ ? &*users_ : nullptr,
-                          kTellEvery};
-  parts.kept = kept_;
-  if (site_) parts.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
-  parts.dialects =
-      doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
-  parts.umask = static_cast<int>(umask_);
-  if (options_.pilot) parts.doubt = node::kDoubtInBatchJobs;
-  node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
-  binder_->SetEvents(*node_);
-  if (site_) {
-    status_.emplace(*node_, kept_, offer_.slots);
-    binder_->SetEvents(status_->events());
+  TRY(OpenHost());
+  const size_t adopted = TRY(host_->Adopt());
+  if (adopted > 0) {
+    LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(adopted, "task")));
   }
-  auto adopted = executor_->Adopt();
-  if (!adopted) return std::unexpected(adopted.error());
-  if (size_t count = adopted->running.size() + adopted->ended.size(); count > 0) {
-    LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(count, "task")));
-  }
-  binder_->Adopt(*adopted);
-  node_->Adopt(std::move(*adopted));
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
@@ -341,12 +323,14 @@ Status NodeDaemon::Open() {
       Prng(seed),
       link::Reconnector::Events{[this](link::Caller::Met met) { Connected(std::move(met)); },
                                 [this](const Error& error, Duration) {
-                                  Settle("waits for its hub: " + error.message);
-                                  LogLine("no hub yet: " + error.message);
+                                  const std::string text = present::TextOf(error, reach_);
+                                  Settle("waits for its hub: " + text);
+                                  LogLine("no hub yet: " + text);
                                 },
                                 [this](const link::Caller::Failure& failure) {
-                                  Settle("is refused by its hub: " + failure.error.message);
-                                  LogLine("the hub refuses this node: " + failure.error.message);
+                                  const std::string text = present::TextOf(failure.error, reach_);
+                                  Settle("is refused by its hub: " + text);
+                                  LogLine("the hub refuses this node: " + text);
                                   LeaveIfRemoved(failure.refusal);
                                 }});
   return {};
@@ -354,8 +338,7 @@ Status NodeDaemon::Open() {
 
 Status NodeDaemon::OpenPort() {
   if (!site_ || !site_->kit) return {};
-  auto key = transport::Identity::FromPem(site_->kit->key, "the node's key");
-  if (!key) return std::unexpected(key.error());
+  auto key = TRY(transport::Identity::FromPem(site_->kit->key, "the node's key"));
   parasol::NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
   if (site_->hub) {
     auto hub = os::ResolveBlocking(*site_->hub);
@@ -364,12 +347,12 @@ Status NodeDaemon::OpenPort() {
   }
   parasol::NodePort::Events events;
   events.answer = [this](const std::string& question) -> Result<std::string> {
-    if (!node_) return Fail(ErrorKind::kUnavailable, "the node ends");
-    return node_->AnswerTo({.question = question});
+    if (!host_ || leaving_) return Fail(ErrorKind::kUnavailable, "the node ends");
+    return host_->node().AnswerTo({.question = question});
   };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = LogLine;
-  auto port = parasol::NodePort::Open(loop_, *key, std::move(options), std::move(events));
+  auto port = parasol::NodePort::Open(loop_, key, std::move(options), std::move(events));
   if (!port && port.error().kind == ErrorKind::kBusy) {
     return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
                   std::move(port.error()));
@@ -383,7 +366,7 @@ Status NodeDaemon::OpenPort() {
 void NodeDaemon::SweepKept() {
   constexpr Duration kEvery = Duration::Seconds(3600);
   std::set<std::string> running;
-  for (const agent::Run& run : node_->agent().Runs()) {
+  for (const agent::Run& run : host_->node().agent().Runs()) {
     running.insert(kept_.name(run.ref.job, run.ref.index));
   }
   Duration keep = site_ ? site_->keep_errors : kKeepErrors;
@@ -411,15 +394,12 @@ void NodeDaemon::Connected(link::Caller::Met met) {
   if (leaving_) return;
   const auto& features = met.welcome.features;
   const bool is_old = std::ranges::find(features, link::kLongStreams) == features.end();
-  channel_ = std::make_unique<link::HubChannelTcp>(
-      std::move(met.connection),
-      link::HubChannelTcp::Events{[this](const link::Ended& ended) { Lost(ended); }, [](bool) {},
-                                  [this](bool full) {
-                                    if (node_) node_->SetOutputBlocked(full);
-                                  }},
-      link::BacklogLimits(), is_old ? link::kOldHubsStream : UINT64_MAX);
-  if (gang_lobby_) node_->SetRemote(gang_lobby_->ListenFor(met.self, met.welcome.listens_at));
-  node_->Connect(*channel_);
+  if (gang_lobby_) {
+    host_->node().SetRemote(gang_lobby_->ListenFor(met.self, met.welcome.listens_at));
+  }
+  host_->Connect(
+      std::move(met.connection), [this](const link::Ended& ended) { Lost(ended); },
+      is_old ? link::kOldHubsStream : UINT64_MAX);
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;
   Settle("");
@@ -435,10 +415,10 @@ void NodeDaemon::Settle(const std::string& away) {
 }
 
 void NodeDaemon::Lost(const link::Ended& ended) {
-  if (node_) node_->Disconnect();
-  loop_.Post([gone = std::shared_ptr<link::HubChannelTcp>(std::move(channel_))] {});
+  host_->Disconnect();
   if (leaving_) return loop_.Stop();
-  LogLine("the hub is away: " + ended.text);
+  const Remedy remedy = ended.refusal ? ended.refusal->remedy : Remedy();
+  LogLine(present::TextOf(LogText("the hub is away: " + ended.text, remedy), reach_));
   if (LeaveIfRemoved(ended.refusal)) return;
   AwaitHub(HubPatience());
   reconnector_->Call();
@@ -457,7 +437,8 @@ void NodeDaemon::AwaitHub(Duration patience) {
     failed_ = Error{ErrorKind::kUnavailable,
                     why +
                         "; the last error stands above. Nodes must reach the address that the "
-                        "hub gave them (spate pool set NAME --address HOST)"};
+                        "hub gave them",
+                    Remedy(" ({})", Advice("pool set", "NAME", "--address", "HOST"))};
     Leave(why);
   });
 }
@@ -473,8 +454,9 @@ void NodeDaemon::WatchTime() {
 void NodeDaemon::LookIdle() {
   if (leaving_) return;
   Instant now = loop_.Now();
-  const bool busy = node_->agent().busy() + node_->agent().waiting() > 0;
-  if (busy || node_->HoldsEnds()) busy_at_ = now;
+  const node::Node& node = host_->node();
+  const bool busy = node.agent().busy() + node.agent().waiting() > 0;
+  if (busy || node.HoldsEnds()) busy_at_ = now;
   if (now - busy_at_ >= *options_.idle_exit) return Leave("there was nothing to do");
   loop_.At(now + std::min(kIdleLook, *options_.idle_exit), [this] { LookIdle(); });
 }
@@ -484,17 +466,14 @@ void NodeDaemon::Leave(const std::string& why) {
   leaving_ = true;
   LogLine("the node ends: " + why);
   loop_.Cancel(sweep_timer_);
-  wire::Ends cut_off;
-  if (node_) cut_off = node_->CutOff(why);
-  node_.reset();  // it has orders for the executor
-  binder_.reset();
-  executor_.reset();  // ends what runs
+  wire::Ends cut_off = host_->CutOff(why);
   node::RemoveIfUnused(ScratchOf(node::kTaskScratch));
   if (kept_.makes_dir) node::RemoveIfUnused(kept_.dir);
-  if (!channel_) return loop_.Stop();
-  if (!cut_off.ends.empty()) channel_->Send(std::move(cut_off));
-  channel_->Send(wire::Leaving{});
-  channel_->connection().Close();  // Lost() comes when all was said
+  link::HubChannelTcp* hub = host_->channel();
+  if (hub == nullptr) return loop_.Stop();
+  if (!cut_off.ends.empty()) hub->Send(std::move(cut_off));
+  hub->Send(wire::Leaving{});
+  hub->connection().Close();  // Lost() comes when all was said
 }
 
 bool NodeDaemon::LeaveIfRemoved(const std::optional<wire::Refusal>& refusal) {
@@ -506,8 +485,7 @@ bool NodeDaemon::LeaveIfRemoved(const std::optional<wire::Refusal>& refusal) {
 void NodeDaemon::LeaveTasks() {
   leaving_ = true;
   LogLine("the node stops, and leaves its tasks to the next one of its name");
-  executor_->LeaveForAdoption();
-  if (cgroups_) cgroups_->Leave();
+  host_->LeaveForAdoption();
   loop_.Stop();
 }
 
@@ -530,12 +508,11 @@ Result<int> NodeDaemon::Run(Settled settled) {
 
 // The words of this very command, for the nodes of other hosts.
 Result<std::vector<std::string>> OwnWords(const cli::Invocation& invocation) {
-  auto program = os::OwnProgram();
-  if (!program) return std::unexpected(program.error());
-  std::vector<std::string> words = {*program, "node", "start"};
+  auto program = TRY(os::OwnProgram());
+  std::vector<std::string> words = {program, "node", "start"};
   for (const cli::TypedOption& option : invocation.words.options) {
-    words.push_back(cli::DashedName(option.opt));
-    if (!cli::Definition(option.opt).argument.empty()) words.push_back(option.value);
+    words.push_back(cli::DashedName(*option.opt));
+    if (!option.opt->argument.empty()) words.push_back(option.value);
   }
   return words;
 }
@@ -544,36 +521,30 @@ Result<int> StartPilot(const cli::Invocation& invocation, const client::Surround
                        cli::NodeOptions options) {
   auto grant = ReadGrant(here.environment);
   if (grant && !grant->launches.empty()) {
-    auto words = OwnWords(invocation);
-    if (!words) return std::unexpected(words.error());
-    return RunLaunches(grant->launches, *words);
+    auto words = TRY(OwnWords(invocation));
+    return RunLaunches(grant->launches, words);
   }
   const std::string& host = here.machine.facts().host_name;
-  auto loop = os::RealLoop::Create();  // for the time alone
-  if (!loop) return std::unexpected(loop.error());
-  if (grant) ApplyGrant(*grant, here.environment, host, (*loop)->Now(), options);
-  // What it relies on goes with it: a pilot never comes back.
+  auto loop = TRY(os::RealLoop::Create());
+  if (grant) ApplyGrant(*grant, here.environment, host, loop->Now(), options);
+  // The node's folder disappears with the process: a pilot never comes back.
   os::TempDir folder;
   return RunNode(here, {std::move(options), folder.path(), {}});
 }
 
 Result<int> ServeNode(const cli::Invocation& invocation) {
-  auto options = cli::MakeNodeOptions(invocation.words);
-  if (!options) return std::unexpected(options.error());
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  const std::string& host = here->machine.facts().host_name;
-  if (options->pilot) return StartPilot(invocation, *here, std::move(*options));
+  auto options = TRY(cli::MakeNodeOptions(invocation.words));
+  auto here = TRY(client::Surroundings::Find());
+  const std::string& host = here.machine.facts().host_name;
+  if (options.pilot) return StartPilot(invocation, here, std::move(options));
   // Tasks' folders are below it, for whatever user; what the node relies on is not.
-  if (!options->tmp.empty()) {
-    auto made = os::MakeDirs(os::JoinPath(here->cwd, options->tmp));
-    if (!made) return std::unexpected(made.error());
+  if (!options.tmp.empty()) {
+    TRY(os::MakeDirs(os::JoinPath(here.cwd, options.tmp)));
   }
-  std::string state = client::StateDirOf(options->state_dir, *here);
-  auto folder = MakeNodeFolder(state, options->name.empty() ? host : options->name, host);
-  if (!folder) return std::unexpected(folder.error());
-  DaemonLife life{options->daemon, options->daemon ? os::JoinPath(*folder, "log") : ""};
-  return RunNode(*here, {std::move(*options), std::move(*folder), std::move(life)});
+  std::string state = client::StateDirOf(options.state_dir, here);
+  auto folder = TRY(MakeNodeFolder(state, options.name.empty() ? host : options.name, host));
+  DaemonLife life{options.daemon, options.daemon ? os::JoinPath(folder, "log") : ""};
+  return RunNode(here, {std::move(options), std::move(folder), std::move(life)});
 }
 
 }  // namespace
@@ -581,7 +552,7 @@ Result<int> ServeNode(const cli::Invocation& invocation) {
 Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
                                    const std::string& host) {
   std::string folder = os::JoinPath(state, fmt::format("nodes/{}@{}", name, host));
-  if (auto made = os::MakeOwnDir(folder); !made) return std::unexpected(made.error());
+  TRY(os::MakeOwnDir(folder));
   return folder;
 }
 
@@ -589,23 +560,23 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   const DaemonLife life = run.life;
   std::optional<os::Background> background;
   if (life.background) {
-    auto entered = os::Background::Enter();
-    if (!entered) return std::unexpected(entered.error());
-    background = std::move(*entered);
+    auto entered = TRY(os::Background::Enter());
+    background = std::move(entered);
   }
   os::IgnoreSignal(os::kSignalPipe);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
-  NodeDaemon node(**loop, here, std::move(run));
-  if (auto opened = node.Open(); !opened) return std::unexpected(opened.error());
+  auto loop = TRY(os::RealLoop::Create());
+  NodeDaemon node(*loop, here, std::move(run));
+  if (auto opened = node.Open(); !opened) {
+    return std::unexpected(present::Reached(opened.error(), node.reach()));
+  }
   // In the background no terminal can end it, whatever nohup was for.
   if (background) os::RestoreSignal(os::kSignalHup);
-  (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
+  loop->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
   if (!background) {
-    if (auto begun = BeginLog(background, life); !begun) return std::unexpected(begun.error());
+    TRY(BeginLog(background, life));
     return node.Run(nullptr);
   }
-  // Whoever started it may submit as soon as this returns: it returns when the node has joined.
+  // The starter may submit as soon as this returns: it returns when the node has joined.
   return node.Run([&](const std::string& away) {
     fmt::print(stderr, "spate: node {} {} with {}; its log is {}\n", node.offer().node_name,
                away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",

@@ -11,9 +11,9 @@
 
 #include "cli/main.h"
 #include "cli/options/hub_options.h"
+#include "client/surroundings.h"
 #include "daemon/daemon_log.h"
 #include "doors/parasol/site/site_node.h"
-#include "run/local_job.h"
 
 namespace spate::daemon {
 

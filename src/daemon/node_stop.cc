@@ -12,11 +12,11 @@
 #include "cli/exit_code.h"
 #include "cli/options/hub_options.h"
 #include "cli/report.h"
+#include "client/surroundings.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
-#include "run/local_job.h"
 #include "shepherd/rendezvous.h"
 
 namespace spate::daemon {
@@ -56,10 +56,11 @@ Result<Running> Pick(const std::vector<Running>& nodes, const std::string& wante
   if (!wanted.empty()) {
     std::string here =
         names.empty() ? "" : fmt::format(" (those that do: {})", fmt::join(names, ", "));
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("no node '{0}' of yours runs on this machine{1}; for one elsewhere use "
-                            "spate node stop there, or spate node remove {0} here",
-                            EscapeForScreen(wanted), here));
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("no node '{}' of yours runs on this machine{}", EscapeForScreen(wanted), here),
+        Remedy("; for one elsewhere use {} there, or {} here", Advice("node stop"),
+               Advice("node remove", wanted)));
   }
   if (nodes.empty()) {
     return Fail(ErrorKind::kNotFound,
@@ -72,17 +73,15 @@ Result<Running> Pick(const std::vector<Running>& nodes, const std::string& wante
 }
 
 Status EndIt(const Running& node) {
-  auto process = os::PidfdOpen(node.pid);
-  if (!process) return std::unexpected(std::move(process.error()));
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
-  auto told = os::PidfdSignal(process->get(), os::kSignalTerm);
+  auto process = TRY(os::PidfdOpen(node.pid));
+  auto loop = TRY(os::RealLoop::Create());
+  auto told = os::PidfdSignal(process.get(), os::kSignalTerm);
   if (!told) return told.error().kind == ErrorKind::kNotFound ? Status() : told;
-  (*loop)->WatchRead(process->get(), [&] { (*loop)->Stop(); });
-  (*loop)->At((*loop)->Now() + kPatience, [&] { (*loop)->Stop(); });
-  (*loop)->Run();
-  (*loop)->Unwatch(process->get());
-  if (os::PidfdEnded(process->get())) return {};
+  loop->WatchRead(process.get(), [&] { loop->Stop(); });
+  loop->At(loop->Now() + kPatience, [&] { loop->Stop(); });
+  loop->Run();
+  loop->Unwatch(process.get());
+  if (os::PidfdEnded(process.get())) return {};
   return Fail(
       ErrorKind::kBusy,
       fmt::format("the node {} (pid {}) was asked to end, and has not within {}: a task may "
@@ -91,17 +90,15 @@ Status EndIt(const Running& node) {
 }
 
 Result<int> Stop(const cli::Invocation& invocation) {
-  auto options = cli::MakeNodeOptions(invocation.words);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  std::string base = options->tmp.empty() ? client::StateDirOf(options->state_dir, *here)
-                                          : os::JoinPath(here->cwd, options->tmp);
+  auto options = TRY(cli::MakeNodeOptions(invocation.words));
+  auto here = TRY(client::Surroundings::Find());
+  std::string base = options.tmp.empty() ? client::StateDirOf(options.state_dir, here)
+                                         : os::JoinPath(here.cwd, options.tmp);
   const std::vector<std::string>& words = invocation.words.words;
-  auto node = Pick(NodesIn(base, here->machine.facts().host_name), words.empty() ? "" : words[0]);
-  if (!node) return std::unexpected(std::move(node.error()));
-  if (auto ended = EndIt(*node); !ended) return std::unexpected(std::move(ended.error()));
-  fmt::print("{}: stopped\n", EscapeForScreen(node->name));
+  auto node =
+      TRY(Pick(NodesIn(base, here.machine.facts().host_name), words.empty() ? "" : words[0]));
+  TRY(EndIt(node));
+  fmt::print("{}: stopped\n", EscapeForScreen(node.name));
   return cli::kExitSuccess;
 }
 

@@ -56,35 +56,33 @@ void ApplyGrant(const pool::Grant& grant, const os::Environment& environment,
 Result<int> RunLaunches(const std::vector<pool::Launch>& launches,
                         const std::vector<std::string>& node_command) {
   os::IgnoreSignal(os::kSignalPipe);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
+  auto loop = TRY(os::RealLoop::Create());
   std::vector<std::unique_ptr<os::Child>> running;
   size_t left = launches.size();
   int code = 0;
   os::Child::Events events;
-  // What nodes say is what the batch system keeps of this pilot.
+  // The batch system keeps the nodes' messages as this pilot's output.
   events.output = [](std::string_view text) { (void)os::WriteAll(os::kStderr, text, "errors"); };
   events.exited = [&](int status) {
     if (code == 0) code = os::ExitStatusOf(status);
-    if (--left == 0) (*loop)->Stop();
+    if (--left == 0) loop->Stop();
   };
   for (const pool::Launch& launch : launches) {
     std::vector<std::string> argv = launch.argv;
     for (const std::string& word : node_command) {
       argv.push_back(launch.quoted ? ShellQuote(word) : word);
     }
-    auto started = os::Child::Start(**loop, argv, "", events, os::Child::Errors::kOutput);
-    if (!started) return std::unexpected(started.error());
-    running.push_back(std::move(*started));
+    auto started = TRY(os::Child::Start(*loop, argv, "", events, os::Child::Errors::kOutput));
+    running.push_back(std::move(started));
     LogLine(fmt::format("starts {}",
                         launch.host.empty() ? "a node on each host" : "a node on " + launch.host));
   }
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
-    (*loop)->OnSignal(signal, [&running] {
+    loop->OnSignal(signal, [&running] {
       for (auto& child : running) child->Signal(os::kSignalTerm);
     });
   }
-  (*loop)->Run();
+  loop->Run();
   return code;
 }
 

@@ -15,8 +15,8 @@
 
 namespace spate::daemon {
 
-// What the batch system has given to this process; nullopt: it runs under none, or on one host that
-// tells nothing.
+// The batch system's grant to this process; nullopt: it runs under none, or on one host without
+// any information.
 std::optional<pool::Grant> ReadGrant(const os::Environment& environment);
 
 // Puts what is granted where the options leave it open, and the name of the host behind the name of

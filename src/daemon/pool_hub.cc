@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/number.h"
+#include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "client/surroundings.h"
@@ -27,40 +28,40 @@ constexpr Duration kEndPatience = Duration::Seconds(60);
 // Watches whether the run is there.
 class Owner {
  public:
-  Owner(hub::Service& service, os::Pid run) : service_(service), run_(run) { Look(); }
+  Owner(HubProgram& program, os::Pid run) : program_(program), run_(run) { Look(); }
 
  private:
   void Look() {
+    hub::Service& service = program_.service();
     bool there = os::ParentPid() == run_;
     if (!there && !ends_) {
       ends_ = true;
-      service_.Log("the run is gone: its tasks end, and its pilots");
-      service_.EndWork(kEndPatience, [this] { service_.Stop(); });
+      service.Log("the run is gone: its tasks end, and its pilots");
+      service.EndWork(kEndPatience, [this] { program_.Stop(); });
     }
-    service_.loop().At(service_.loop().Now() + kLookEvery, [this] { Look(); });
+    service.loop().At(service.loop().Now() + kLookEvery, [this] { Look(); });
   }
 
-  hub::Service& service_;
+  HubProgram& program_;
   const os::Pid run_;
   bool ends_ = false;
 };
 
 Result<int> Serve(const std::string& dir, os::Pid run) {
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
+  auto here = TRY(client::Surroundings::Find());
   HubProgram::Options with;
   with.hub.dir = dir;
+  with.reach = " --hub --state " + ShellQuote(os::DirName(dir));
   os::Address everywhere;
   everywhere.host = "0.0.0.0";
-  with.hub.listen = {everywhere};
-  with.hub.suspect_after = Duration::Seconds(15);
-  with.hub.lost_after = kLimits.node_patience;
-  with.hub.host = here->machine.facts().host_name;
-  with.user = here->machine.facts().user_name;
+  with.door.listen = {everywhere};
+  with.door.suspect_after = Duration::Seconds(15);
+  with.door.host = here.machine.facts().host_name;
+  with.user = here.machine.facts().user_name;
   with.node_user = with.user;
   std::unique_ptr<Owner> owner;
-  return RunHub(std::move(with), {false, os::JoinPath(dir, "log")}, [&](hub::Service& service) {
-    owner = std::make_unique<Owner>(service, run);
+  return RunHub(std::move(with), {false, os::JoinPath(dir, "log")}, [&](HubProgram& program) {
+    owner = std::make_unique<Owner>(program, run);
     (void)os::WriteAll(os::kStdout, kPoolHubUp, "standard output");
     return std::string();
   });

@@ -37,9 +37,8 @@ AdoptedShepherds::~AdoptedShepherds() {
 
 Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patience) {
   events_ = &events;
-  auto names = shepherd::ShepherdsIn(parts_.node_folder);
-  if (!names) return std::unexpected(names.error());
-  for (const shepherd::ShepherdName& name : *names) {
+  auto names = TRY(shepherd::ShepherdsIn(parts_.node_folder));
+  for (const shepherd::ShepherdName& name : names) {
     auto socket = shepherd::ConnectTo(parts_.node_folder, name);
     if (socket) shepherds_.push_back({.name = name, .socket = std::move(*socket)});
     // One that left while we looked has written its file before.
@@ -47,7 +46,7 @@ Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patienc
   Adopted adopted;
   int64_t until = os::MonotonicNanos() + patience.ns;
   std::erase_if(shepherds_, [&](Shepherd& one) { return !Meet(one, until, adopted); });
-  for (const shepherd::ShepherdName& name : *names) {
+  for (const shepherd::ShepherdName& name : names) {
     auto met = [&](const Shepherd& one) { return one.name == name; };
     if (std::any_of(shepherds_.begin(), shepherds_.end(), met)) continue;
     shepherd::EndShepherd(name.pid, name.start);

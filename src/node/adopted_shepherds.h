@@ -1,10 +1,10 @@
-// What an earlier process of this node left behind (shepherd/rendezvous.h): shepherds whose
+// Remains of an earlier process of this node (shepherd/rendezvous.h): shepherds whose
 // attempts run on, and ends that the hub may not have.
 //
-// Every shepherd is met by its own socket, so that a pid which is used again does no harm. It tells
+// Every shepherd is reached at its own socket, so that a reused pid does no harm. It reports
 // all that a node must know of its attempt. An end stays where it was kept, in the shepherd or in a
-// file, until Taken says that the hub has it: whatever is killed in between, it is told again,
-// and always the same.
+// file, until Taken states that the hub has it: whatever is killed in between, the end is reported
+// again, and always the same.
 #pragma once
 
 #include <functional>

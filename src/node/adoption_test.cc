@@ -368,8 +368,8 @@ TEST_F(AdoptionTest, AProcessThatWaitsForATaskEndsWithItsNode) {
   EXPECT_EQ(Find("adopted"), "");
 }
 
-// What the shepherds of protocol 4 said, byte by byte: it is not read any more. Such a shepherd is
-// ended with its task and what is in its file of ends is forgotten; the hub, which has heard of
+// The bytes that shepherds of protocol 4 sent, which are not read any more. Such a shepherd is
+// ended with its task, and its file of ends is dropped; the hub, which has heard of
 // neither, gives those tasks again.
 struct OldShepherd {
   explicit OldShepherd(const std::string& node_folder) : folder(node_folder) {

@@ -1,4 +1,4 @@
-// What a task names and does not answer: named pipes without another end, and shepherds that hang.
+// Files of a task that do not answer: named pipes without another end, and shepherds that hang.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -170,7 +170,7 @@ TEST_F(BlockingTest, ChecksLookThroughLinks) {
   EXPECT_EQ(Run("true").end.cause, Cause::kSuccess);
 }
 
-// What the shepherd has to add to a task's stderr must not hold it.
+// Additions of the shepherd to a task's stderr must not block the shepherd.
 TEST_F(BlockingTest, AFullPipeGetsNoLastWords) {
   os::Fd reader(open(pipe().c_str(), O_RDONLY | O_NONBLOCK));
   StartOrder order;
@@ -188,6 +188,61 @@ TEST_F(BlockingTest, AFullPipeGetsNoLastWords) {
   executor_->End(ref, EndHow::kKill, Cause::kMemory);
   EXPECT_EQ(Await(ref).end.cause, Cause::kMemory);
   EXPECT_EQ(Run("true").end.cause, Cause::kSuccess);
+}
+
+// A file of stderr that is made late is made in the node's folder, where the user may write, too.
+TEST_F(BlockingTest, AFileOfStderrThatComesLateIsNoPipeAndNoLink) {
+  const std::string late = dir_.Path("late");
+  for (const char* made : {"mkfifo late", "ln -s pipe late", "mkdir late"}) {
+    TaskBody body = Shell(fmt::format("{} && echo x >&2 && sleep 0.05 && echo y >&2", made));
+    body.stderr_file = late;
+    body.late_stderr = true;
+    const Ended& ended = Run(body);
+    EXPECT_EQ(ended.end.cause, Cause::kSuccess) << made;
+    EXPECT_TRUE(ended.end.note.starts_with("stderr is lost: cannot write '")) << ended.end.note;
+    EXPECT_TRUE(os::RemoveTree(late));
+  }
+}
+
+// A file to send home may be a link to anywhere, so another process opens it.
+TEST_F(BlockingTest, LinksGoHome) {
+  options_.task_folders = dir_.Path("tasks");
+  settings_.get_patterns = {"out"};
+  dir_.Write("data", "far away\n");
+  for (int round = 0; round < kRounds; ++round) {
+    TaskBody body =
+        Shell(fmt::format("ln -s {} out; mkdir in; echo own > in/own", dir_.Path("data")));
+    body.gets = {"out", "in/own"};
+    const Ended& ended = Run(body);
+    EXPECT_EQ(ended.end.cause, Cause::kSuccess) << ended.end.note;
+    EXPECT_NE(ended.output->files.bytes.find("far away\n"), std::string::npos);
+    EXPECT_NE(ended.output->files.bytes.find("own\n"), std::string::npos);
+    body = Shell(fmt::format("ln -s {} out; ln -s {} pipe", dir_.Path("none"), pipe()));
+    body.gets = {"out", "pipe"};
+    const Ended& missing = Run(body);
+    EXPECT_EQ(missing.end.cause, Cause::kCheck);
+    EXPECT_EQ(missing.end.note, "--get: 'out' does not exist\n--get: 'pipe' is no file");
+  }
+}
+
+// A file that is forwarded is removed, however it was opened, and only once it is.
+TEST_F(BlockingTest, LinksAreForwardedAndRemoved) {
+  dir_.Write("data", "far away\n");
+  TaskBody body = Shell(fmt::format("ln -s {} out; echo own > own", dir_.Path("data")));
+  body.forwards = {
+      {0, "own", "all", 0}, {0, "out", "all", 0}, {0, "none", "all", 0}, {0, "own", "again", 0}};
+  for (int round = 0; round < kRounds; ++round) {
+    const Ended& ended = Run(body);
+    EXPECT_EQ(ended.end.cause, Cause::kSuccess) << ended.end.note;
+    EXPECT_NE(ended.output->files.bytes.find("far away\n"), std::string::npos);
+    EXPECT_NE(ended.output->files.bytes.find("own\n"), std::string::npos);
+    EXPECT_EQ(ended.output->files.bytes.find("again"), std::string::npos) << "it has one copy";
+    EXPECT_FALSE(os::Exists(dir_.Path("own")));
+    struct stat info{};
+    EXPECT_NE(lstat(dir_.Path("out").c_str(), &info), 0);
+  }
+  body.forwards[1].most = 3;
+  EXPECT_EQ(Run(body).end.note, "File out is too large");
 }
 
 // Stopping a shepherd is the nearest thing to a hung file server that every machine has.

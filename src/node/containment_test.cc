@@ -1,5 +1,5 @@
-// What tasks leave behind, and what happens when somebody in the chain of run, shepherd and task is
-// killed. The program itself serves, with the argument `__run`, as a run that is killed.
+// Processes that tasks leave behind, and the effects of killing a run, a shepherd or a
+// task. The program itself serves, with the argument `__run`, as a run that is killed.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -257,7 +257,7 @@ TEST_F(ProcessExecutorTest, ChildrenOfBeforeAreLeftAlone) {
 
 // ---- A run that is killed ----------------------------------------------------------------------
 
-// What `__run FOLDER MARK` does: every way to run away at once, until somebody kills it.
+// The work of `__run FOLDER MARK`: every way to run away at once, until somebody kills it.
 int RunAway(const std::string& folder, const std::string& mark) {
   class Silent final : public ExecutorEvents {
     void OnStarted(const AttemptRef&, Instant) override {}

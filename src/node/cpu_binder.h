@@ -50,8 +50,8 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   ~CpuBinder() override;
   void SetEvents(ExecutorEvents& events) { events_ = &events; }
 
-  // What runs has the units that an earlier process gave to it. They are taken out of `adopted`,
-  // which is a node's. Before the first order.
+  // Running attempts keep the units that an earlier process gave to them. They are taken out of
+  // `adopted`, which is a node's. Before the first order.
   void Adopt(Adopted& adopted);
 
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) override {

@@ -92,7 +92,7 @@ class CpuBinderTest : public testing::Test {
     end.ref = Ref(index);
     binder_->OnEnded(std::move(end), nullptr);
   }
-  // What floating attempts were bound to since the last call, and a little later.
+  // New bindings of floating attempts since the last call, and for a little longer.
   std::vector<std::string> Anew() {
     loop_.RunFor(kFloatDelay);
     std::ranges::sort(anew_);
@@ -252,7 +252,7 @@ TEST_F(CpuBinderTest, AdoptedAttemptsKeepTheirUnits) {
   EXPECT_EQ(events_.ended, 5);
 }
 
-// What one binder gives, the next one understands.
+// The next binder understands the units that one has given.
 TEST_F(CpuBinderTest, UnitsComeBackWithAnAdoptedAttempt) {
   Start(1, 1, 2000);
   Start(2, 2, 2000);

@@ -52,8 +52,8 @@ class ExecutorEvents {
   virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
 };
 
-// What an earlier process of this node left: attempts that run on, whose ends will come as those of
-// others do, and ends that the hub may not have.
+// Remains of an earlier process of this node: attempts that run on, whose ends will come as those
+// of others do, and ends that the hub may not have.
 struct AdoptedEnd {
   AttemptEnd end;
   TaskOutputPtr output;

@@ -24,7 +24,7 @@ struct GangPartTest : ProcessExecutorTest {
     order.body = std::move(body);
     order.part = std::make_shared<const GangPart>(part);
     order.given = std::move(given);
-    // What waits has a slot of its own, as on a node.
+    // A waiting part has a slot of its own, as on a node.
     if (part.start == GangShape::Start::kFirst && part.index > 0) order.slot = 2;
     return StartOf(std::move(order));
   }
@@ -92,7 +92,7 @@ TEST_F(GangPartTest, LargeOutputIsWhole) {
   EXPECT_EQ(text->substr(588888, 20), "100000\nend\nend\n1\n2\n3");
 }
 
-// What cannot be collected is told, and the lengths are of what there is.
+// Output that cannot be collected is reported; the lengths are those of the collected part.
 TEST_F(GangPartTest, AFullDiskIsSaid) {
   dir_.Write("1-0-1.out/in-the-way", "");
   const Ended& ended = RunRanks("seq 1 10000; echo complaint >&2", 2);

@@ -32,7 +32,7 @@ class HeldEnds {
  public:
   explicit HeldEnds(const Doubt& doubt) : doubt_(doubt) {}
 
-  // What the node itself has ended, or could not start, is certain.
+  // Ends by the node itself, or of attempts that could not be started, are certain.
   bool IsCertain(const AttemptEnd& end) const { return DoubtOf(end).ns == 0; }
   void Hold(Instant now, AttemptEnd end, TaskOutputPtr output);
   // Those that are believed now, the earliest first.

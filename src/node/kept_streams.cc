@@ -12,16 +12,15 @@ Status MakeKeptDir(const KeptStreams& kept) {
   if (!kept.makes_dir) return {};
   bool root = os::EffectiveUser() == 0;
   if (!os::Exists(kept.dir)) {
-    if (auto made = os::MakeDirs(kept.dir, 0700); !made) return made;
-    if (auto marked = MarkScratch(kept.dir); !marked) return marked;
+    TRY(os::MakeDirs(kept.dir, 0700));
+    TRY(MarkScratch(kept.dir));
     return root ? os::SetPermissions(kept.dir, 01777) : Status();
   }
-  auto info = os::Stat(kept.dir);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->user == os::EffectiveUser()) return {};
+  auto info = TRY(os::Stat(kept.dir));
+  if (info.user == os::EffectiveUser()) return {};
   return Fail(ErrorKind::kPermission,
               fmt::format("the folder of stderr, '{}', belongs to another user (uid {})",
-                          EscapeForScreen(kept.dir), info->user));
+                          EscapeForScreen(kept.dir), info.user));
 }
 
 std::string KeptPath(const KeptStreams& kept, JobId job, TaskIndex task) {
@@ -39,9 +38,8 @@ void MakeRoomForKept(const KeptStreams& kept, const std::string& user, JobId job
 
 Result<std::string> ReadKept(const KeptStreams& kept, const std::string& user, JobId job,
                              TaskIndex task, size_t limit) {
-  auto account = kept.account(user);
-  if (!account) return std::unexpected(account.error());
-  auto bytes = os::ReadFileOf(account->user, KeptPath(kept, job, task), limit);
+  auto account = TRY(kept.account(user));
+  auto bytes = os::ReadFileOf(account.user, KeptPath(kept, job, task), limit);
   if (!bytes && bytes.error().kind == ErrorKind::kNotFound) return std::string();
   return bytes;
 }

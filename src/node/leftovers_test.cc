@@ -1,4 +1,4 @@
-// What becomes of an attempt whose commands end well and leave processes running.
+// Results of attempts whose commands end well and leave processes running.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -95,7 +95,7 @@ wire::Ends Node::CutOff(const std::string& why) {
     ends.ends.push_back(std::move(held));
     ends.outputs.push_back(nullptr);
   }
-  // What has ended for certain has not been cut off. The agent would start others in its place.
+  // An attempt that has certainly ended was not cut off. The agent would start others in its place.
   std::set<AttemptRef> ended;
   for (agent::Event& event : events_) {
     auto* each = std::get_if<agent::AttemptEnded>(&event);
@@ -127,7 +127,7 @@ void Node::SendReport(Report report) {
   Send(std::move(report));
 }
 
-// What the agent has, and what it had but the hub may not know to be reported.
+// Tasks that the agent has, and ended ones whose report the hub may not have.
 std::vector<HeldTasks> Node::Holds() const {
   std::vector<HeldTasks> holds = agent_.Holds();
   for (const AttemptRef& ref : held_.refs()) {
@@ -349,6 +349,7 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
 // The slot is free in any case, and the next task may start.
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
+  left_running_.erase(end.ref);
   Post(agent::AttemptEnded{std::move(end)});
 }
 
@@ -383,6 +384,10 @@ void Node::OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) {
 
 void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {
   Post(agent::MemorySampled{ref, bytes});
+}
+
+void Node::OnLeftRunning(const AttemptRef& ref, const std::string& processes) {
+  left_running_[ref] = processes;
 }
 
 void Node::Post(agent::Event event) {
@@ -428,7 +433,9 @@ void Node::TellState() {
   Instant now = parts_.loop.Now();
   wire::NodeState state;
   for (const agent::Run& run : agent_.Runs()) {
-    if (now - run.since >= kWorthTelling) state.runs.push_back({run.ref, run.since});
+    auto left = left_running_.find(run.ref);
+    if (now - run.since < kWorthTelling && left == left_running_.end()) continue;
+    state.runs.push_back({run.ref, run.since, left == left_running_.end() ? "" : left->second});
   }
   if (now - told_at_ < kStateEvery && state.runs == told_.runs) return;
   if (parts_.sample_load) state.machine = parts_.sample_load();

@@ -27,8 +27,8 @@
 
 namespace spate::node {
 
-// What the hub may ask a node, by the question's first word (wire::Ask). An error is an answer,
-// too.
+// Questions that the hub may send to a node, by their first word (wire::Ask). An error is an
+// answer, too.
 using Answers = std::map<std::string, std::function<Result<std::string>(const wire::Ask&)>>;
 
 using HubChannel = transport::Channel<wire::ToHub, wire::ToNode>;
@@ -55,7 +55,7 @@ class Node final : public ExecutorEvents {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // What an earlier process of this node left (ProcessExecutor::Adopt); before the first Connect.
+  // Remains of an earlier process of this node (ProcessExecutor::Adopt); before the first Connect.
   void Adopt(Adopted adopted);
   // Where others reach the members of gangs that run here (GangHost::remote); before Connect.
   void SetRemote(std::string remote) { remote_ = std::move(remote); }
@@ -80,7 +80,7 @@ class Node final : public ExecutorEvents {
   const agent::Agent& agent() const { return agent_; }
   // Of its hub, or of somebody at a port of its own.
   Result<std::string> AnswerTo(const wire::Ask& ask) const;
-  // What it holds, for people; nothing where it does not know: of what an earlier process started.
+  // A held attempt, for people; nothing if its settings are unknown: an earlier process started it.
   struct Held {
     const JobSettings& settings;
     std::string_view row;
@@ -93,6 +93,7 @@ class Node final : public ExecutorEvents {
   void OnTakenBack(const AttemptRef& ref) override;
   void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) override;
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override;
+  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
 
  private:
   struct OpenJob {
@@ -150,6 +151,7 @@ class Node final : public ExecutorEvents {
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
   // Of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;
+  std::unordered_map<AttemptRef, std::string, AttemptRefHash> left_running_;  // of what runs
   HeldEnds held_;           // that the agent has reported, and the hub has not heard of
   std::string cut_off_by_;  // CutOffHeld; empty: it was not called
   os::TimerId held_timer_ = 0;

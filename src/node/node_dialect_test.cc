@@ -1,4 +1,4 @@
-// What a door can make of a node, with a made-up one: a kind of rows of its own, what it adds to
+// Ways of a door to extend a node, with a made-up one: a kind of rows of its own, additions to
 // its jobs, stderr that stays, and questions.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -158,11 +158,11 @@ TEST_F(NodeDialectTest, AKindThatItDoesNotKnowFailsItsTasks) {
   ASSERT_NE(ends, nullptr);
   EXPECT_EQ(ends->ends.at(0).cause, Cause::kStart);
   EXPECT_EQ(ends->ends.at(0).note,
-            "rows of kind 201 mean nothing to this program; it may be too old for the job: run a "
-            "newer one");
+            "this program does not know rows of kind 201; it may be too old for the job; use a "
+            "newer version");
 }
 
-// What runs is cut off, with the time that it had. What has ended, or never started, is not.
+// Running attempts are cut off, with the time that they had. Ended or unstarted ones are not.
 TEST_F(NodeDialectTest, ANodeThatEndsTellsWhatItCutOff) {
   Lease(kWish);
   link.first->Send(

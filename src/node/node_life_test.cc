@@ -85,7 +85,7 @@ class NodeLifeTest : public testing::Test, public transport::Channel<wire::ToHub
     last_ = next_ + jobs - 1;
     loop_->Post([this] { GoOn(); });
     loop_->Run();
-    // What the last ends cause.
+    // Handles the consequences of the last ends.
     loop_->Post([this] { loop_->Stop(); });
     loop_->Run();
   }

@@ -1,4 +1,4 @@
-// What one node runs of a gang: the task's one command, made the processes of a part.
+// One node's part of a gang: the task's one command, made the processes of a part.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ constexpr uint32_t kBornDeadMost = 10;
 constexpr Duration kFirstLaunchDelay = Duration::Millis(50);
 constexpr int64_t kEndPatience = 4'000'000'000;     // nanoseconds
 constexpr int64_t kStraysPatience = 2'000'000'000;  // nanoseconds
-// What a shepherd knows of jobs, beside those of its orders.
+// Limits on the jobs open in a shepherd, apart from those of its orders.
 constexpr size_t kOpenedMost = 32;
 constexpr size_t kOpenedBytesMost = 512 * 1024;
 constexpr Duration kTakenDelay = Duration::Millis(20);
@@ -47,14 +47,13 @@ Result<shepherd::ForeignChildren> FindForeign(const ProcessExecutorOptions& opti
     std::string mark = options.job_folder.empty() ? "" : "SPATE_JOB_DIR=" + options.job_folder;
     return shepherd::ForeignChildren(ours, mark);
   }
-  auto names = shepherd::ShepherdsIn(options.node_folder);
-  if (!names) return std::unexpected(names.error());
-  for (const shepherd::ShepherdName& name : *names) ours.push_back(name.pid);
+  auto names = TRY(shepherd::ShepherdsIn(options.node_folder));
+  for (const shepherd::ShepherdName& name : names) ours.push_back(name.pid);
   return shepherd::ForeignChildren(ours, "SPATE_NODE_ID=" + options.node_id);
 }
 
-// Who is born meanwhile has its parent's binding, or is met after it; whose parent has died is met
-// in the next pass. False: there is nobody.
+// A child forked during the walk inherits its parent's binding or is visited later; one whose
+// parent has died is visited in the next pass. False: there is no process.
 bool BindBelow(pid_t root, const os::CpuMask& mask) {
   constexpr int kMostPasses = 16;
   shepherd::ProcessTree tree(root);
@@ -81,17 +80,14 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& l
   CHECK(options.slots > 0);
   std::optional<os::FileLock> lock;
   if (!options.node_folder.empty()) {
-    auto locked = PrepareNodeFolder(options);
-    if (!locked) return std::unexpected(locked.error());
-    lock = std::move(*locked);
+    auto locked = TRY(PrepareNodeFolder(options));
+    lock = std::move(locked);
     if (options.node_id.empty()) options.node_id = options.node_folder;
   }
-  auto foreign = FindForeign(options);
-  if (!foreign) return std::unexpected(foreign.error());
-  auto launcher = shepherd::Launcher::Create();
-  if (!launcher) return std::unexpected(launcher.error());
+  auto foreign = TRY(FindForeign(options));
+  auto launcher = TRY(shepherd::Launcher::Create());
   std::unique_ptr<ProcessExecutor> executor(
-      new ProcessExecutor(loop, std::move(options), std::move(*launcher), std::move(*foreign)));
+      new ProcessExecutor(loop, std::move(options), std::move(launcher), std::move(foreign)));
   executor->lock_ = std::move(lock);
   if (!executor->is_node()) executor->MakeFirst();
   return executor;
@@ -369,8 +365,13 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.check_patience = settings->check_patience;
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace, settings->warn_signal,        settings->warn_before};
+  if (options_.ends != Instant::Never()) {
+    opening.limits.node_ends =
+        static_cast<uint64_t>(std::max<int64_t>(loop_.clock().ToMonotonic(options_.ends), 1));
+  }
   opening.leftovers = settings->leftovers;
   opening.leftovers_wait = settings->leftovers_wait;
+  opening.append_output = settings->append_output;
   opening.umask = settings->umask;
   opening.inherit = inherits;
   if (settings->has_own_folder()) {
@@ -443,6 +444,10 @@ void ProcessExecutor::ClearOpened(Slot& slot) {
 void ProcessExecutor::Start(StartOrder order) {
   CHECK(events_ != nullptr);
   CHECK(!is_node() || adopted_ != nullptr);
+  if (!options_.limits_memory) {
+    order.needs.memory = 0;
+    order.sample_memory = false;
+  }
   if (!ever_proven_ && born_dead_ >= kBornDeadMost) {
     // No shepherd has ever lived here: waiting for one would be for ever.
     return Refuse(

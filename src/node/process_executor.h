@@ -44,11 +44,15 @@ struct ProcessExecutorOptions {
   // Of a node: attempts that need a folder of their own have it below this one, which is made when
   // it is needed. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
   std::string task_folders;
+  // Of a node: when it ends what runs, as its machine is taken away. Tasks that want a signal
+  // before their end get it before this one, too.
+  Instant ends = Instant::Never();
   // Of a node: whom it runs tasks as. Without rules everything runs as this process does.
   std::optional<TaskUserRules> users;
   // A cgroup v2 folder of this process; each slot gets one below it. Or empty. A node's is a
   // CgroupTree with the node's word: Adopt then knows those of earlier processes.
   std::string cgroup;
+  bool limits_memory = true;  // what a task asks for is a limit; else it is only reserved
   Duration look_every = Duration::Seconds(1);  // at shepherds, whether they hang
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.

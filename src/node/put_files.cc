@@ -30,7 +30,7 @@ bool PutFiles::Has(JobId job, const PutFile& file) const {
 }
 
 Status PutFiles::Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes) {
-  if (auto made = os::MakeDirs(FolderOf(job), 0700); !made) return made;
+  TRY(os::MakeDirs(FolderOf(job), 0700));
   uint64_t offset = (piece - file.first_piece) * kPutPieceBytes;
   bool last = offset + bytes.size() >= file.size;
   if (bytes.size() != (last ? file.size - offset : kPutPieceBytes)) {
@@ -41,7 +41,7 @@ Status PutFiles::Keep(JobId job, const PutFile& file, uint32_t piece, const std:
   auto fd =
       os::OpenWrite(path, offset == 0 ? os::OpenHow::kTruncate : os::OpenHow::kReadWrite, 0600);
   if (!fd) return std::unexpected(std::move(fd.error()));
-  if (auto put = os::WriteAllAt(fd->get(), bytes, offset, path); !put) return put;
+  TRY(os::WriteAllAt(fd->get(), bytes, offset, path));
   if (last) whole_[job].insert(file.first_piece);
   return {};
 }

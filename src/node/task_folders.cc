@@ -51,9 +51,8 @@ Status TaskFolders::Make() const {
   if (Status made = os::MakeDirs(os::DirName(folder_)); !made) return made;
   Status made = os::MakeDir(folder_, 0700);
   if (!made && made.error().kind != ErrorKind::kExists) return made;
-  auto info = os::StatLink(folder_);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) {
+  auto info = TRY(os::StatLink(folder_));
+  if (info.kind != os::FileKind::kDir || info.user != os::EffectiveUser()) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
                             "another --tmp",
@@ -128,11 +127,10 @@ Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uin
   const std::string ticket = PathOf(ref, kTicket);
   Status written = os::WriteFileFor(user, ticket, remote::FormatTicket(TicketOf(part)));
   if (!written) return written;
-  auto program = os::OwnProgram();
-  if (!program) return std::unexpected(std::move(program.error()));
+  auto program = TRY(os::OwnProgram());
   const std::string agent = PathOf(ref, remote::kAgentName);
   if (Status removed = os::RemoveFile(agent); !removed) return removed;
-  if (Status linked = os::MakeSymlink(*program, agent); !linked) return linked;
+  if (Status linked = os::MakeSymlink(program, agent); !linked) return linked;
   body.environment.push_back(fmt::format("{}={}", remote::kTicketVariable, ticket));
   remote::LauncherFiles files = {agent, PathOf(ref, kHosts), PathOf(ref, kMachines), ""};
   if (remote::SharesMachine(part)) {

@@ -1,5 +1,5 @@
-// What attempts of a node have outside of their processes: a folder of their own each, below one of
-// the node (shepherd/task_folder.h), and the files that tell a part of a gang where its gang is.
+// Files of a node's attempts: a folder of its own for each, below one of
+// the node (shepherd/task_folder.h), and the files that show a part of a gang where its gang is.
 //
 // Thread: the loop's.
 #pragma once
@@ -24,9 +24,9 @@ class TaskFolders {
 
   // Everybody whose tasks run here reaches theirs in it; only shepherds make and remove any.
   Status Make() const;
-  // What an attempt may have left.
+  // Removes what an attempt may have left.
   void Remove(const AttemptRef& ref);
-  // What all attempts have left but these.
+  // Removes what all attempts but these have left.
   void RemoveOthers(const std::set<AttemptRef>& used);
 
   // Writes down for a part where its gang is, and names the files in its environment: SPATE_HOSTS,

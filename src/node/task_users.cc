@@ -22,12 +22,10 @@ std::unexpected<Error> Refuse(std::string text) {
 }  // namespace
 
 Result<shepherd::TaskUser> LookUpUser(const std::string& name) {
-  auto account = os::AccountByName(name);
-  if (!account) return std::unexpected(account.error());
-  auto groups = os::GroupsOf(*account);
-  if (!groups) return std::unexpected(groups.error());
-  return shepherd::TaskUser{account->user, account->group, std::move(*groups),
-                            account->name, account->home,  account->shell};
+  auto account = TRY(os::AccountByName(name));
+  auto groups = TRY(os::GroupsOf(account));
+  return shepherd::TaskUser{account.user, account.group, std::move(groups),
+                            account.name, account.home,  account.shell};
 }
 
 KnownUsers::KnownUsers(os::Loop& loop, UserLookUp look_up, Duration keep)

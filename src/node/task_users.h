@@ -23,10 +23,10 @@ using UserLookUp = std::function<Result<shepherd::TaskUser>(const std::string&)>
 // On this machine. It runs programs of the host, which may ask the network.
 Result<shepherd::TaskUser> LookUpUser(const std::string& name);
 
-// What was found of users, for so long: the jobs of a user come in rows. What was not found is
+// Cache of users that were found, for `keep`: a user's jobs often come in rows. Failures are
 // forgotten after 10 s.
 //
-// Thread: the loop's; users are looked up aside, as that may ask a server.
+// Thread: the loop's; users are looked up on another thread, since that may query a server.
 class KnownUsers {
  public:
   KnownUsers(os::Loop& loop, UserLookUp look_up, Duration keep);

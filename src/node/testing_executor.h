@@ -1,5 +1,5 @@
-// What the tests of ProcessExecutor share: a loop, an executor over real shepherds, and a record of
-// all that it told.
+// Common parts of the tests of ProcessExecutor: a loop, an executor over real shepherds, and a
+// record of all its events.
 #pragma once
 
 #include <fmt/format.h>

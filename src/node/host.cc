@@ -1,0 +1,125 @@
+#include "node/host.h"
+
+#include <utility>
+
+namespace spate::node {
+namespace {
+
+constexpr Duration kSweepPatience = Duration::Seconds(5);
+
+}  // namespace
+
+Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options) {
+  std::unique_ptr<Host> host(new Host(loop, options));
+  if (auto* with = std::get_if<ProcessExecutorOptions>(&options.tasks)) {
+    TRY(host->MakeShepherds(std::move(*with), options.offer));
+  } else {
+    host->executor_ = std::get<Executor*>(options.tasks);
+  }
+  if (options.cpus) host->MakeBinder(std::move(*options.cpus));
+  if (!options.puts.empty()) host->files_.emplace(loop, std::move(options.puts));
+  Node::Parts parts{.loop = loop,
+                    .executor = *host->executor_,
+                    .sample_load = nullptr,
+                    .files = host->files_ ? &*host->files_ : nullptr,
+                    .users = options.users,
+                    .tell_every = options.tell_every,
+                    .kept = std::move(options.kept),
+                    .umask = options.umask,
+                    .dialects = std::move(options.dialects),
+                    .answers = std::move(options.answers),
+                    .doubt = options.doubt};
+  if (options.machine != nullptr) {
+    parts.sample_load = [machine = options.machine] {
+      return MachineLoad{machine->FreeMemory(), machine->LoadAverage(), machine->Pressure("cpu"),
+                         machine->Pressure("memory"), machine->Pressure("io")};
+    };
+  }
+  host->node_ = std::make_unique<Node>(options.id, std::move(options.offer), std::move(parts));
+  if (host->shepherds_) host->SetEvents(*host->node_);
+  return host;
+}
+
+Status Host::MakeShepherds(ProcessExecutorOptions with, const Offer& offer) {
+  with.slots = static_cast<uint16_t>(offer.slots);
+  if (machine_ != nullptr) {
+    os::SweepCgroups(machine_->cgroups(), kSweepPatience);
+    cgroups_ = os::CgroupTree::Create(machine_->cgroups(), with.node_id);
+    if (cgroups_) with.cgroup = (*cgroups_)->dir();
+  }
+  auto shepherds = TRY(ProcessExecutor::Create(loop_, std::move(with)));
+  shepherds_ = std::move(shepherds);
+  executor_ = shepherds_.get();
+  return {};
+}
+
+// Also without binding: what an earlier process gave to its tasks comes with them.
+void Host::MakeBinder(HostOptions::Cpus cpus) {
+  CpuBinder::Parts parts{.loop = loop_,
+                         .under = *executor_,
+                         .packer = std::move(cpus.packer),
+                         .variable = std::move(cpus.variable),
+                         .binds = cpus.binds,
+                         .on_split = std::move(cpus.on_split)};
+  if (cpus.floats) {
+    parts.bind_floating = [this](const AttemptRef& ref, const std::vector<int>& units) {
+      return shepherds_->BindTo(ref, units);
+    };
+  }
+  binder_ = std::make_unique<CpuBinder>(std::move(parts));
+  executor_ = binder_.get();
+  if (shepherds_) shepherds_->SetEvents(*binder_);
+}
+
+ExecutorEvents& Host::events() {
+  if (binder_) return *binder_;
+  return *node_;
+}
+
+void Host::SetEvents(ExecutorEvents& first) {
+  if (binder_) return binder_->SetEvents(first);
+  shepherds_->SetEvents(first);
+}
+
+Result<size_t> Host::Adopt() {
+  auto adopted = TRY(shepherds_->Adopt());
+  const size_t count = adopted.running.size() + adopted.ended.size();
+  if (binder_) binder_->Adopt(adopted);
+  node_->Adopt(std::move(adopted));
+  return count;
+}
+
+void Host::Connect(std::unique_ptr<link::Connection> connection, Closed closed,
+                   uint64_t longest_stream) {
+  channel_ = std::make_unique<link::HubChannelTcp>(
+      std::move(connection),
+      link::HubChannelTcp::Events{.closed = std::move(closed),
+                                  .silent = [](bool) {},
+                                  .backlogged =
+                                      [this](bool is) {
+                                        if (node_) node_->SetOutputBlocked(is);
+                                      }},
+      link::BacklogLimits(), longest_stream);
+  node_->Connect(*channel_);
+}
+
+void Host::Disconnect() {
+  if (node_) node_->Disconnect();
+  // It may be in a call of its own now.
+  if (channel_) loop_.Post([gone = std::shared_ptr<link::HubChannelTcp>(std::move(channel_))] {});
+}
+
+wire::Ends Host::CutOff(const std::string& why) {
+  wire::Ends cut_off = node_->CutOff(why);
+  node_.reset();  // it has orders for the executor
+  binder_.reset();
+  shepherds_.reset();  // ends what runs
+  return cut_off;
+}
+
+void Host::LeaveForAdoption() {
+  shepherds_->LeaveForAdoption();
+  if (cgroups_) (*cgroups_)->Leave();
+}
+
+}  // namespace spate::node

@@ -28,12 +28,12 @@ class Asker {
 template <typename Q, typename Take>
 Status Ask(Asker& asker, Q question, Take take) {
   return asker.Ask(std::move(question), [&](std::string_view bytes) -> Status {
-    auto answer = wire::FromBytes<typename Q::Answer>("the hub's answer", bytes, kMostAnswered);
-    if (!answer) return std::unexpected(answer.error());
-    if constexpr (std::is_same_v<decltype(take(std::move(*answer))), Status>) {
-      return take(std::move(*answer));
+    auto answer =
+        TRY(wire::FromBytes<typename Q::Answer>("the hub's answer", bytes, kMostAnswered));
+    if constexpr (std::is_same_v<decltype(take(std::move(answer))), Status>) {
+      return take(std::move(answer));
     } else {
-      take(std::move(*answer));
+      take(std::move(answer));
       return {};
     }
   });
@@ -43,9 +43,8 @@ Status Ask(Asker& asker, Q question, Take take) {
 template <typename Q>
 Result<typename Q::Answer> AskOne(Asker& asker, Q question) {
   typename Q::Answer newest;
-  auto asked = Ask(asker, std::move(question),
-                   [&](typename Q::Answer answer) { newest = std::move(answer); });
-  if (!asked) return std::unexpected(asked.error());
+  TRY(Ask(asker, std::move(question),
+          [&](typename Q::Answer answer) { newest = std::move(answer); }));
   return newest;
 }
 

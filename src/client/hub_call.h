@@ -1,76 +1,49 @@
 // HubCall: what a command says to a hub, and hears, in the order in which it happens. For programs
-// whose only work that is: its functions run the loop until they have what they wait for.
+// whose only work that is: its functions run the loop until they have what they wait for. Several
+// exchanges may be under way at once.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "client/asker.h"
-#include "link/caller.h"
-#include "link/connection.h"
-#include "os/environment.h"
+#include "client/session.h"
+#include "client/target.h"
 #include "os/real_loop.h"
 #include "wire/client_messages.h"
 
 namespace spate::client {
 
-// A hub, and by what we know it.
-struct HubTarget {
-  link::Target target;
-  std::string name;  // for people: the access file, or the socket
-  wire::Role role = wire::Role::kClient;
-  std::string start = {};  // the line that starts it, where it is known
-};
-
-// The hub of `--access`, $SPATE_HUB, the user's or the system's access file; else the user's own on
-// this machine, whose folder is `hub_dir`; else that of the system at /run/spate/hub. nullopt: none
-// of these is there. Errors: a file that was named, and cannot be used.
-Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
-                                         const os::Environment& environment,
-                                         const std::string& hub_dir);
-// The line that starts a hub, for messages.
-struct StartLine {
-  std::string text;
-  bool restarts = true;  // it starts the user's own, which ran before, once more
-};
-inline constexpr std::string_view kStartHub = "spate hub start --daemon";
-// For those who need one: the error says how to start it, by `start`. kUnavailable: there is none,
-// or the user's own does not run.
-Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
-                          const std::string& hub_dir, const StartLine& start);
-// Whether a hub with this folder has ever run, and may run again.
-bool KnowsHub(const std::string& hub_dir);
-// The socket of a hub with this folder, whether it runs or not.
-os::Address SocketOf(const std::string& hub_dir);
-// The socket of the system's hub on this machine, whether it runs or not.
-os::Address SystemSocket();
-// The socket of a hub on this machine: of the one with this folder, else the system's.
-std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
-
 class HubCall final : public Asker {
  public:
-  // `loop` outlives it.
-  HubCall(os::RealLoop& loop, HubTarget target);
-  ~HubCall() override;
-  HubCall(const HubCall&) = delete;
-  HubCall& operator=(const HubCall&) = delete;
+  // `loop` outlives it, and it outlives its exchanges.
+  HubCall(os::RealLoop& loop, HubTarget target) : loop_(loop), session_(loop, std::move(target)) {
+    session_.OnWritable([this] { loop_.Stop(); });
+  }
 
-  // kUnavailable: nobody answers there; kPermission: the hub does not let us in.
+  // Makes a new connection; exchanges of the one before end. kUnavailable: nobody answers there;
+  // kPermission: the hub does not let us in.
   Status Connect();
-  // Asker
+  // As far as was heard.
+  bool connected() const { return session_.connected(); }
+  bool reached() const { return session_.reached(); }  // has been connected once
+
+  // Asker. As Begin; kUnavailable also: the connection has ended.
   Status Ask(wire::Question question, const TakeAnswer& take) override;
-  // Waits while the connection takes no more.
-  Status Send(const wire::Request& request);
-  // The next reply. kUnavailable: the connection has ended; Connect makes another one.
-  Result<wire::Reply> Next();
-  // The next reply, or nothing when none has come after so long.
-  std::optional<Result<wire::Reply>> NextWithin(Duration time);
+  // A request that is under way until the exchange ends. Connects when there is no connection.
+  Result<std::unique_ptr<Exchange>> Begin(const wire::Request& request);
+  // More of an upload; waits while the connection takes no more, unless a reply has come.
+  Status Send(Exchange& exchange, const wire::Request& more);
+  // The next reply. kUnavailable: the connection has ended.
+  Result<wire::Reply> Next(Exchange& exchange);
+  // The same, or nothing when none has come after so long.
+  std::optional<Result<wire::Reply>> NextWithin(Exchange& exchange, Duration time);
+  // The next news of a Watch; of one that the hub refuses, its error.
+  Result<wire::JobNews> NextNews(Exchange& watch);
   // Waits so long, or until Interrupt.
   void Pause(Duration time);
 
@@ -79,19 +52,18 @@ class HubCall final : public Asker {
   bool interrupted() const { return interrupted_; }
   // After Interrupt: functions wait again.
   void Resume() { interrupted_ = false; }
+  os::RealLoop& loop() { return loop_; }
 
  private:
-  void Run();
-  void OnFrame(std::string_view message);
+  // Until `done`, or Interrupt.
+  template <typename Done>
+  void RunUntil(Done done) {
+    while (!done() && !interrupted_) loop_.Run();
+  }
 
   os::RealLoop& loop_;
-  const HubTarget target_;
-  std::unique_ptr<link::Caller> caller_;
-  std::unique_ptr<link::Connection> connection_;
-  std::deque<Result<wire::Reply>> replies_;
-  bool window_open_ = true;
+  Session session_;
   bool interrupted_ = false;
-  bool reached_ = false;  // once
 };
 
 }  // namespace spate::client

@@ -15,7 +15,7 @@ struct HubSetting {
   Surroundings here;
   std::unique_ptr<os::RealLoop> loop;
   HubTarget target;
-  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
+  // Options to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
   std::string reach = {};
   // Of a run that has its hub to itself: the command with which it goes on. Its job has one name.
   std::string resume = {};
@@ -24,5 +24,7 @@ struct HubSetting {
 // the error says how to start one.
 Result<HubSetting> OpenHubSetting(Surroundings here, const std::string& access,
                                   const std::string& state, const StartLine& start);
+// By its socket, as it was typed.
+Result<HubSetting> OpenHubSettingAt(Surroundings here, const std::string& socket);
 
 }  // namespace spate::client

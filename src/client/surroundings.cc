@@ -2,16 +2,17 @@
 
 #include <utility>
 
+#include "base/units.h"
+#include "link/master_place.h"
 #include "os/file.h"
 #include "os/process.h"
 
 namespace spate::client {
 
 Result<Surroundings> Surroundings::Find() {
-  auto cwd = os::CurrentDir();
-  if (!cwd) return std::unexpected(cwd.error());
+  auto cwd = TRY(os::CurrentDir());
   os::Environment environment = os::Environment::OfProcess();
-  return Surroundings{environment, os::Machine(environment), std::move(*cwd),
+  return Surroundings{environment, os::Machine(environment), std::move(cwd),
                       os::GetOpenFileLimit().now};
 }
 
@@ -32,6 +33,15 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
 
 std::string HubDirOf(const std::string& typed, const Surroundings& here) {
   return os::JoinPath(StateDirOf(typed, here), "hub");
+}
+
+std::string ReachOf(const std::string& typed, const Surroundings& here) {
+  if (typed.empty() && here.environment.GetOr("SPATE_STATE", "").empty()) return "";
+  return " --hub --state " + ShellQuote(StateDirOf(typed, here));
+}
+
+std::vector<std::string> MastersHere(const std::string& state_dir, const Surroundings& here) {
+  return link::FindMasters(state_dir, here.machine.facts().host_name);
 }
 
 }  // namespace spate::client

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "os/environment.h"
@@ -23,5 +24,11 @@ struct Surroundings {
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
 // The folder of the user's own hub, below the state folder.
 std::string HubDirOf(const std::string& typed, const Surroundings& here);
+// The options by which commands reach that hub from elsewhere (present/advice.h); none are needed
+// when the state folder was neither typed nor set by $SPATE_STATE.
+std::string ReachOf(const std::string& typed, const Surroundings& here);
+
+// Sockets of programs on this machine that have a hub for their own jobs (link/master_place.h).
+std::vector<std::string> MastersHere(const std::string& state_dir, const Surroundings& here);
 
 }  // namespace spate::client

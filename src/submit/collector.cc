@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/history/task_text.h"
-#include "client/collecting.h"
+#include "client/follower.h"
 #include "client/surroundings.h"
 #include "forward/shared_files.h"
 #include "os/fd.h"
@@ -39,8 +39,6 @@ std::string KeyOf(const client::HubTarget& target) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-using client::Place;
-
 class Collector {
  public:
   Collector(client::HubCall& call, const std::string& root, const std::string& key, JobId job,
@@ -51,12 +49,12 @@ class Collector {
         prefix_(key + "-"),
         path_(os::JoinPath(root, fmt::format("{}{}", prefix_, job.value))),
         files_(path_ + ".log", folder, forward::MostOpen(), forward::SharedFiles::Where::kBelow) {}
-  Status Run(os::RealLoop& loop);
+  Status Run();
   const Collected& collected() const { return collected_; }
 
  private:
   Status Recover();
-  Status Take(const ForwardFacts& facts);
+  Status Take(const ForwardFacts& facts, client::Place& place);
   Status Keep(std::string_view bytes);
   Status Deliver(const ForwardFacts& facts);
   void Drop();
@@ -67,7 +65,6 @@ class Collector {
   const std::string root_, prefix_, path_;
   forward::SharedFiles files_;
   std::set<std::string, std::less<>> done_;
-  Place place_;
   OutputStream pack_;  // of the task that comes now
   os::Fd spool_;
   Collected collected_;
@@ -78,36 +75,28 @@ Status Collector::Recover() {
   const std::string log = path_ + ".log";
   auto tell = [](const std::string& text) { fmt::print(stderr, "spate: {}\n", text); };
   auto none = [](std::string_view) { return false; };
-  if (auto cut = forward::SharedFiles::Recover(log, none, tell, /*keep=*/true); !cut) return cut;
-  auto done = forward::SharedFiles::Done(log);
-  if (!done) return std::unexpected(std::move(done.error()));
-  done_ = std::move(*done);
+  TRY(forward::SharedFiles::Recover(log, none, tell, /*keep=*/true));
+  auto done = TRY(forward::SharedFiles::Done(log));
+  done_ = std::move(done);
   return {};
 }
 
-Status Collector::Run(os::RealLoop& loop) {
-  if (auto made = os::MakeDirs(root_); !made) return made;
-  auto lock = client::AwaitLock(call_, loop, path_ + ".lock", kLockPatience);
-  if (!lock) return std::unexpected(std::move(lock.error()));
-  place_ = client::ReadPlace(path_);
-  if (auto recovered = Recover(); !recovered) return recovered;
-  const Place before = place_;
-  wire::ReadForwards question{
-      .job = job_, .after = before.position, .created = Instant{before.created}};
-  auto told = client::Ask(call_, std::move(question),
-                          [this](const ForwardFacts& facts) { return Take(facts); });
+Status Collector::Run() {
+  TRY(os::MakeDirs(root_));
+  auto follower = TRY(client::Follower::Open(call_, path_, path_ + ".lock", kLockPatience));
+  TRY(Recover());
+  auto collected = follower.CatchUp(
+      call_, wire::ReadForwards{.job = job_},
+      [this](const ForwardFacts& facts, client::Place& place) { return Take(facts, place); },
+      [] { return Status(); });
   Drop();
-  if (!told) return told;
-  if (place_ != before) {
-    auto put = os::WriteFileAtomically(path_, client::FormatPlace(place_), 0600);
-    if (!put) return put;
-  }
+  if (!collected) return collected;
   (void)os::RemoveFile(path_ + ".log");
-  ForgetGone(loop.Now());
+  ForgetGone(call_.loop().Now());
   return {};
 }
 
-Status Collector::Take(const ForwardFacts& facts) {
+Status Collector::Take(const ForwardFacts& facts, client::Place& place) {
   switch (facts.what) {
     case ForwardWhat::kBytes:
       return Keep(facts.text);
@@ -119,7 +108,7 @@ Status Collector::Take(const ForwardFacts& facts) {
       Drop();
       return {};
     case ForwardWhat::kEnd:
-      place_ = {.position = facts.position, .created = facts.created.ns};
+      place = {.position = facts.position, .created = facts.created.ns};
       return {};
   }
   return {};
@@ -133,9 +122,8 @@ Status Collector::Keep(std::string_view bytes) {
   }
   if (!spool_) {
     pack_.spool = path_ + ".data";
-    auto spool = os::OpenWrite(pack_.spool, os::OpenHow::kTruncate, 0600);
-    if (!spool) return std::unexpected(std::move(spool.error()));
-    spool_ = std::move(*spool);
+    auto spool = TRY(os::OpenWrite(pack_.spool, os::OpenHow::kTruncate, 0600));
+    spool_ = std::move(spool);
     auto put = os::WriteAll(spool_.get(), std::exchange(pack_.bytes, {}), pack_.spool);
     if (!put) return put;
   }
@@ -197,9 +185,7 @@ Result<Collected> CollectForwards(client::HubCall& call, const client::HubSettin
                                   JobId job, const std::string& folder) {
   const std::string root = os::JoinPath(client::StateDirOf("", setting.here), "forwards");
   Collector collector(call, root, KeyOf(setting.target), job, folder);
-  if (auto done = collector.Run(*setting.loop); !done) {
-    return std::unexpected(std::move(done.error()));
-  }
+  TRY(collector.Run());
   return collector.collected();
 }
 

@@ -1,7 +1,7 @@
-// What the tasks of a hub's job have forwarded goes into the files that they share here, by the
-// user who asks for it: the hub never writes into users' folders. Each task's data is appended
-// once, however often it is asked for and whatever is killed; how far that came stands below the
-// state folder (docs/formats/files.md).
+// Collector: appends the data that a hub job's tasks have forwarded to the files that they share
+// here, as the user who requests it: the hub never writes into users' folders. Each task's data is
+// appended once, however often it is requested and whatever is killed; the position is kept below
+// the state folder (docs/formats/files.md).
 #pragma once
 
 #include <string>

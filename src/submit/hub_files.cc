@@ -14,7 +14,6 @@
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
 #include "cli/report.h"
-#include "cli/text/reach.h"
 #include "format/expand.h"
 #include "format/template.h"
 #include "os/fd.h"
@@ -22,6 +21,7 @@
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/terminal.h"
+#include "present/advice.h"
 #include "submit/collector.h"
 
 namespace spate::submit {
@@ -52,14 +52,13 @@ Status CheckPatterns(const JobSettings& settings, uint32_t tasks) {
 
 // The names of all files that any task needs.
 Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSettings& settings) {
-  auto compiled = format::CompileJob(settings, JobId(1));
-  if (!compiled) return std::unexpected(compiled.error());
+  auto compiled = TRY(format::CompileJob(settings, JobId(1)));
   std::set<std::string> names;
   Status status;
   TaskIndex index = 0;
   tasks.rows([&](std::string_view row) {
     if (!status) return;
-    auto body = format::Expand(*compiled, row, index++, 1);
+    auto body = format::Expand(compiled, row, index++, 1);
     if (!body) {
       status = std::unexpected(body.error());
       return;
@@ -76,15 +75,14 @@ Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSetti
   return names;
 }
 
-// Whoever collects them later writes nowhere else, whatever a hub may say.
+// The collector of the forwarded data then writes nowhere else, whatever a hub may send.
 Status CheckForwards(const cli::TaskList& tasks, const JobSettings& settings) {
-  auto compiled = format::CompileJob(settings, JobId(1));
-  if (!compiled) return std::unexpected(compiled.error());
+  auto compiled = TRY(format::CompileJob(settings, JobId(1)));
   Status status;
   TaskIndex index = 0;
   tasks.rows([&](std::string_view row) {
     if (!status) return;
-    auto body = format::Expand(*compiled, row, index++, 1);
+    auto body = format::Expand(compiled, row, index++, 1);
     if (!body) {
       status = std::unexpected(body.error());
       return;
@@ -169,9 +167,8 @@ Status Unpacker::Begin(const PackedFile& file) {
   }
   size_t slash = file.name.rfind('/');
   std::string below = slash == std::string::npos ? "" : file.name.substr(0, slash);
-  auto dir = os::OpenDirBelow(folder_, below);
-  if (!dir) return std::unexpected(dir.error());
-  dir_ = std::move(*dir);
+  auto dir = TRY(os::OpenDirBelow(folder_, below));
+  dir_ = std::move(dir);
   shown_ = os::JoinPath(folder_, file.name);
   path_ = os::JoinPath(PathOf(dir_), file.name.substr(slash + 1));
   // Nobody's yet: a file of that name may be the user's, or of another call that writes here.
@@ -203,15 +200,14 @@ Result<Fetched> Fetch(client::HubCall& call, const std::vector<wire::TaskPick>& 
   Unpacker unpacker(folder);
   Fetched fetched;
   wire::ReadOutput question{tasks, ~0u, wire::Streams::kFiles};
-  auto told = client::Ask(call, std::move(question), [&](const OutputFacts& piece) -> Status {
+  TRY(client::Ask(call, std::move(question), [&](const OutputFacts& piece) -> Status {
     if (piece.what == OutputFacts::What::kDamaged) {
       fetched.code = cli::kExitCouldNotRun;
       fmt::print(stderr, "spate: {}: {}\n", cli::TaskId(piece.job, piece.index), piece.text);
     }
     bool bytes = piece.what == OutputFacts::What::kBytes;
     return bytes ? unpacker.Feed(piece.text) : Status();
-  });
-  if (!told) return std::unexpected(std::move(told.error()));
+  }));
   fetched.any = !unpacker.empty();
   if (fetched.code == cli::kExitSuccess && unpacker.doubles() > 0) {
     fetched.code = cli::kExitTasksFailed;
@@ -222,10 +218,9 @@ Result<Fetched> Fetch(client::HubCall& call, const std::vector<wire::TaskPick>& 
 // The same of what is forwarded.
 Status Collect(client::HubCall& call, const HubSetting& setting, JobId job,
                const std::string& folder, Fetched& fetched) {
-  auto collected = CollectForwards(call, setting, job, folder);
-  if (!collected) return std::unexpected(std::move(collected.error()));
-  fetched.any |= collected->tasks > 0;
-  if (collected->damaged > 0) fetched.code = cli::kExitCouldNotRun;
+  auto collected = TRY(CollectForwards(call, setting, job, folder));
+  fetched.any |= collected.tasks > 0;
+  if (collected.damaged > 0) fetched.code = cli::kExitCouldNotRun;
   return {};
 }
 
@@ -238,9 +233,8 @@ Result<std::optional<JobId>> WholeJobOf(client::HubCall& call, const wire::TaskP
   if (!jobs.last || !jobs.ranges.empty() || jobs.all) return std::nullopt;
   TasksOfJob last;
   last.all = true;
-  auto found = client::AskOne(call, wire::FindTasks{{last}});
-  if (!found) return std::unexpected(std::move(found.error()));
-  for (const TasksOfJob& each : found->tasks) {
+  auto found = TRY(client::AskOne(call, wire::FindTasks{{last}}));
+  for (const TasksOfJob& each : found.tasks) {
     if (each.job) return JobId(*each.job);
   }
   return std::nullopt;
@@ -248,36 +242,31 @@ Result<std::optional<JobId>> WholeJobOf(client::HubCall& call, const wire::TaskP
 
 Result<int> GetFrom(client::HubCall& call, const HubSetting& setting, const std::string& job,
                     const std::string& folder) {
-  auto tasks = cli::SelectTasks({&job, 1});
-  if (!tasks) return std::unexpected(tasks.error());
-  auto fetched = Fetch(call, *tasks, folder);
-  if (!fetched) return std::unexpected(std::move(fetched.error()));
-  auto whole = WholeJobOf(call, tasks->front());
-  if (!whole) return std::unexpected(std::move(whole.error()));
-  if (*whole) {
-    auto done = Collect(call, setting, **whole, folder, *fetched);
-    if (!done) return std::unexpected(done.error());
+  auto tasks = TRY(cli::SelectTasks({&job, 1}));
+  auto fetched = TRY(Fetch(call, tasks, folder));
+  auto whole = TRY(WholeJobOf(call, tasks.front()));
+  if (whole) {
+    TRY(Collect(call, setting, *whole, folder, fetched));
   }
-  if (!fetched->any && fetched->code == cli::kExitSuccess) {
+  if (!fetched.any && fetched.code == cli::kExitSuccess) {
     fmt::print(stderr,
                "spate: nothing new has come home: files do with --get and --forward of submit, "
-               "when a task has ended; see: spate job info{} {}\n",
-               setting.reach, EscapeForScreen(job));
+               "when a task has ended; see: {}\n",
+               present::TextOf(Advice("job info", job), setting.reach));
   }
-  return fetched->code;
+  return fetched.code;
 }
 
 Result<int> Get(const cli::Invocation& invocation) {
-  auto setting = FindSetting(invocation.words);
-  if (!setting) return std::unexpected(setting.error());
+  auto setting = TRY(FindSetting(invocation.words));
   const std::vector<std::string>& words = invocation.words.words;
   std::string folder = words.size() > 1 ? words[1] : ".";
-  if (auto made = os::MakeDirs(folder); !made) return std::unexpected(made.error());
-  client::HubCall call(*setting->loop, setting->target);
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
-  auto code = GetFrom(call, *setting, words.empty() ? "last" : words[0], folder);
+  TRY(os::MakeDirs(folder));
+  client::HubCall call(*setting.loop, setting.target);
+  TRY(call.Connect());
+  auto code = GetFrom(call, setting, words.empty() ? "last" : words[0], folder);
   if (code) return code;
-  return Fail(code.error().kind, cli::Reaching(std::move(code.error().message), setting->reach));
+  return std::unexpected(present::Reached(std::move(code.error()), setting.reach));
 }
 
 }  // namespace
@@ -289,23 +278,19 @@ bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings) {
 
 Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings) {
   std::vector<std::string> pieces;
-  if (auto sound = CheckPatterns(settings, tasks.count); !sound) {
-    return std::unexpected(sound.error());
-  }
+  TRY(CheckPatterns(settings, tasks.count));
   if (HasForwards(tasks, settings)) {
-    if (auto sound = CheckForwards(tasks, settings); !sound) return std::unexpected(sound.error());
+    TRY(CheckForwards(tasks, settings));
   }
   if (settings.put_patterns.empty()) return pieces;
-  auto names = NamesOf(tasks, settings);
-  if (!names) return std::unexpected(names.error());
+  auto names = TRY(NamesOf(tasks, settings));
   std::map<std::string, uint32_t> known;  // contents, and their first pieces
   uint64_t total = 0;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     PutFile file{.name = name};
-    auto bytes = ReadOne(os::JoinPath(settings.cwd, name), file.mode);
-    if (!bytes) return std::unexpected(bytes.error());
-    file.size = bytes->size();
-    auto [content, fresh] = known.try_emplace(std::move(*bytes), pieces.size());
+    auto bytes = TRY(ReadOne(os::JoinPath(settings.cwd, name), file.mode));
+    file.size = bytes.size();
+    auto [content, fresh] = known.try_emplace(std::move(bytes), pieces.size());
     file.first_piece = content->second;
     settings.puts.push_back(std::move(file));
     if (!fresh) continue;
@@ -331,9 +316,7 @@ Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
   const JobSettings& settings = *submission.head.settings;
   if (!ended || (settings.get_patterns.empty() && !submission.forwards)) return code;
   Result<Fetched> fetched = Fetched();
-  auto connected = call.Connect();
-  if (!connected) fetched = std::unexpected(connected.error());
-  if (fetched && !settings.get_patterns.empty()) {
+  if (!settings.get_patterns.empty()) {
     wire::TaskPick all;
     all.tasks.push_back({.job = job.value, .all = true, .ranges = {}, .names = {}});
     fetched = Fetch(call, {std::move(all)}, settings.cwd);
@@ -343,8 +326,9 @@ Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
     if (!done) fetched = std::unexpected(done.error());
   }
   if (fetched && fetched->code == cli::kExitSuccess) return code;
-  fmt::print(stderr, "spate: {}to fetch what job {} has brought: spate job get{} {}\n",
-             fetched ? "" : fetched.error().message + "; ", job.value, setting.reach, job.value);
+  fmt::print(stderr, "spate: {}to fetch what job {} has brought: {}\n",
+             fetched ? "" : present::TextOf(fetched.error(), setting.reach) + "; ", job.value,
+             present::TextOf(Advice("job get", job.value), setting.reach));
   return cli::kExitCouldNotRun;
 }
 

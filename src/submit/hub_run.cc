@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/job/job_verbs.h"
+#include "cli/job/failures.h"
 #include "cli/run/list_places.h"
 #include "cli/text/end_text.h"
 #include "cli/view/run_view.h"
@@ -20,6 +21,7 @@
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/terminal.h"
+#include "present/advice.h"
 #include "run/job_text.h"
 #include "submit/hub_wait.h"
 
@@ -64,6 +66,7 @@ class JobScreen {
   Status KeepPiece(const wire::Printed& piece);
   void TakeEnds(wire::EndsRead& read);
   void TakeNews(const wire::JobNews& news);
+  void TakeLeftRunning(const wire::JobNews& news);
   // The journal has told of every end that the hub has counted.
   bool AllRead() const;
   TaskOutputPtr Whole(const TaskOutputPtr& output);
@@ -88,10 +91,11 @@ class JobScreen {
   std::unique_ptr<cli::RunView> view_;
   JobCounts counts_;
   uint64_t position_ = 0;
-  uint64_t ends_ = 0;  // of tasks, not of attempts that were tried again
-  int task_code_ = 0;  // of the last task that failed
-  uint32_t held_ = 0;  // as was told
-  std::string told_;   // why nothing is started
+  uint64_t ends_ = 0;                       // of tasks, not of attempts that were tried again
+  int task_code_ = 0;                       // of the last task that failed
+  uint32_t held_ = 0;                       // as was told
+  std::string told_;                        // why nothing is started
+  std::map<AttemptRef, std::string> left_;  // left running, as was told
   uint64_t spooled_ = 0;
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
   os::TimerId tick_ = 0;
@@ -101,10 +105,9 @@ class JobScreen {
 
 Status JobScreen::MakeView() {
   const JobSettings& settings = *submission_.head.settings;
-  submission_.tasks.rows([this](std::string_view row) { rows_.emplace_back(row); });
-  auto compiled = format::CompileJob(settings, job_);
-  if (!compiled) return std::unexpected(compiled.error());
-  compiled_ = std::move(*compiled);
+  submission_.rows([this](std::string_view row) { rows_.emplace_back(row); });
+  auto compiled = TRY(format::CompileJob(settings, job_));
+  compiled_ = std::move(compiled);
   cli::ViewTexts texts;
   texts.command = [this](TaskIndex index) {
     return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
@@ -140,13 +143,12 @@ Status JobScreen::MakeView() {
                        /*beside_hub=*/false,
                        /*on_hub=*/true,
                        reach_};
-  auto view = cli::MakeRunView(std::move(parts), [this](const Error& error) {
+  auto view = TRY(cli::MakeRunView(std::move(parts), [this](const Error& error) {
     fmt::print(stderr, "spate: {}\n", error.message);
     output_closed_ = true;
     call_.Interrupt();
-  });
-  if (!view) return std::unexpected(view.error());
-  view_ = std::move(*view);
+  }));
+  view_ = std::move(view);
   return {};
 }
 
@@ -158,9 +160,8 @@ void JobScreen::Tick() {
 Status JobScreen::KeepPiece(const wire::Printed& piece) {
   auto& file = pieces_[piece.stream == 2];
   if (!file) file = std::make_shared<SpoolFile>(spools_.Path(fmt::format("{}", ++spooled_)));
-  auto fd = os::OpenWrite(file->path, os::OpenHow::kAppend, 0600);
-  if (!fd) return std::unexpected(fd.error());
-  return os::WriteAll(fd->get(), piece.bytes, file->path);
+  auto fd = TRY(os::OpenWrite(file->path, os::OpenHow::kAppend, 0600));
+  return os::WriteAll(fd.get(), piece.bytes, file->path);
 }
 
 // With the pieces that came before it.
@@ -213,6 +214,7 @@ void JobScreen::TakeEnds(wire::EndsRead& read) {
 void JobScreen::TakeNews(const wire::JobNews& news) {
   counts_ = news.counts;
   Instant now = loop_.Now();
+  TakeLeftRunning(news);
   auto reason = static_cast<engine::HoldReason>(news.held);
   bool by_rule = news.held != 0 && reason != engine::HoldReason::kUser;
   bool ending = reason == engine::HoldReason::kHaltRule &&
@@ -229,31 +231,54 @@ void JobScreen::TakeNews(const wire::JobNews& news) {
   told_ = std::move(why);
 }
 
+// To the view these are news of tasks, which it forgets when it hears of their ends.
+void JobScreen::TakeLeftRunning(const wire::JobNews& news) {
+  std::map<AttemptRef, std::string> now;
+  for (const LeftRunningFacts& left : news.left) {
+    if (left.task == 0) continue;
+    AttemptRef ref{job_, left.task - 1, Attempt(static_cast<uint16_t>(left.attempt))};
+    now[ref] = fmt::format("{} on {}", left.processes, left.node);
+  }
+  for (const auto& [ref, processes] : now) {
+    auto told = left_.find(ref);
+    if (told != left_.end() && told->second == processes) continue;
+    view_->OnNews(cli::TaskLeftRunning{ref, processes}, loop_.Now());
+  }
+  for (const auto& [ref, processes] : left_) {
+    if (!now.contains(ref)) view_->OnNews(cli::TaskLeftRunning{ref, ""}, loop_.Now());
+  }
+  left_ = std::move(now);
+}
+
 bool JobScreen::AllRead() const {
   return ends_ >= uint64_t{counts_.succeeded} + counts_.failed + counts_.unknown;
 }
 
 Result<int> JobScreen::Stream() {
-  if (auto sent = call_.Send(wire::ReadEnds{job_, position_}); !sent) {
-    return std::unexpected(sent.error());
-  }
-  // The journal may tell of the last end before the hub tells the job's counts, or after it.
+  auto ends = TRY(call_.Begin(wire::ReadEnds{job_, position_}));
   bool all_read = false;
   wire::JobNews last;
-  while (!all_read || !last.finished) {
-    if (HasStopped(last) && AllRead()) break;
-    auto reply = call_.Next();
-    if (!reply) return std::unexpected(reply.error());
-    if (auto* news = std::get_if<wire::JobNews>(&*reply)) {
+  while (!all_read) {
+    if (HasStopped(last) && AllRead()) return Finish(last);
+    auto reply = TRY(call_.Next(*ends));
+    if (auto* news = std::get_if<wire::JobNews>(&reply)) {
       TakeNews(*news);
       last = std::move(*news);
-    } else if (auto* piece = std::get_if<wire::Printed>(&*reply)) {
-      if (auto kept = KeepPiece(*piece); !kept) return std::unexpected(kept.error());
-    } else if (auto* read = std::get_if<wire::EndsRead>(&*reply)) {
+    } else if (auto* piece = std::get_if<wire::Printed>(&reply)) {
+      TRY(KeepPiece(*piece));
+    } else if (auto* read = std::get_if<wire::EndsRead>(&reply)) {
       TakeEnds(*read);
       all_read = read->finished;
-    } else if (auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return Fail(failed->kind, failed->text);
+    } else if (auto* failed = std::get_if<wire::Failed>(&reply)) {
+      return std::unexpected(client::ErrorOf(*failed));
+    }
+  }
+  // The journal may tell of the last end before the hub tells the job's counts.
+  if (!last.finished) {
+    auto watch = TRY(call_.Begin(wire::Watch{job_}));
+    while (!last.finished) {
+      last = TRY(call_.NextNews(*watch));
+      TakeNews(last);
     }
   }
   return Finish(last);
@@ -287,22 +312,23 @@ int JobScreen::GoAway() {
   }
   fmt::print(
       stderr,
-      "spate: job {0} goes on without this terminal, {2} of {3} ended; to watch it: spate "
-      "job progress{1} {0}; to end it: spate job cancel{1} {0}, or Ctrl-C within {4:.0f} s\n",
-      job_.value, reach_, FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
-      cli::CountOf(counts_.total, "task"), kSecondThoughts.seconds());
+      "spate: job {} goes on without this terminal, {} of {} ended; to watch it: {}; to end it: "
+      "{}, or Ctrl-C within {:.0f} s\n",
+      job_.value, FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
+      cli::CountOf(counts_.total, "task"),
+      present::TextOf(Advice("job progress", job_.value), reach_),
+      present::TextOf(Advice("job cancel", job_.value), reach_), kSecondThoughts.seconds());
   call_.Resume();
   call_.Pause(kSecondThoughts);
   if (!call_.interrupted()) return cli::kExitInterrupted;
   call_.Resume();
   auto cancelled = Cancel();
   fmt::print(stderr, "spate: job {} {}\n", job_.value,
-             cancelled ? "is cancelled" : "goes on: " + cancelled.error().message);
+             cancelled ? "is cancelled" : "goes on: " + present::TextOf(cancelled.error(), reach_));
   return cli::kExitInterrupted;
 }
 
 Status JobScreen::Cancel() {
-  if (auto connected = call_.Connect(); !connected) return connected;
   wire::Cancel question;
   question.jobs.ranges = {{job_.value, job_.value, 1}};
   auto cancelled = client::AskOne(call_, std::move(question));
@@ -310,7 +336,7 @@ Status JobScreen::Cancel() {
 }
 
 Result<int> JobScreen::Run() {
-  if (auto made = MakeView(); !made) return std::unexpected(made.error());
+  TRY(MakeView());
   counts_.total = submission_.end.count;
   counts_.queued = counts_.total;
   view_->OnStart({job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()});

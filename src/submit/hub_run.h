@@ -9,7 +9,6 @@
 
 #include "cli/options/submit_options.h"
 #include "client/hub_call.h"
-#include "run/local_job.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {

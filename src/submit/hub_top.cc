@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/options/run_options.h"
+#include "cli/options/shared.h"
 #include "cli/report.h"
 #include "cli/table/text_width.h"
 #include "cli/top/top_keys.h"
@@ -16,6 +17,7 @@
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "present/advice.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {
@@ -92,20 +94,16 @@ void TopScreen::Watch() {
 }
 
 Result<int> TopScreen::Run() {
-  auto terminal = os::KeyTerminal::Enter(os::kStdin);
-  if (!terminal) return std::unexpected(terminal.error());
+  auto terminal = TRY(os::KeyTerminal::Enter(os::kStdin));
   (void)os::WriteAll(os::kStdout, kEnter, "the terminal");
   Watch();
-  Status connected;
   while (!call_.interrupted()) {
-    auto snapshot =
-        connected ? client::AskOne(call_, wire::LookAtAll()) : std::unexpected(connected.error());
+    auto snapshot = client::AskOne(call_, wire::LookAtAll());
     if (call_.interrupted()) break;
     if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
-    view_.SetTrouble(snapshot ? "" : snapshot.error().message);
+    view_.SetTrouble(snapshot ? "" : present::TextOf(snapshot.error()));
     Draw();
     call_.Pause(kLookEvery);
-    if (!snapshot && !call_.interrupted()) connected = call_.Connect();
   }
   loop_.Unwatch(os::kStdin);
   (void)os::WriteAll(os::kStdout, kLeave, "the terminal");
@@ -122,43 +120,38 @@ std::string JsonLinesOf(const TopFacts& all) {
 
 Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting,
                       cli::OutputForm form, const os::TerminalFacts& facts) {
-  auto all = client::AskOne(call, wire::LookAtAll());
-  if (!all) return std::unexpected(all.error());
+  auto all = TRY(client::AskOne(call, wire::LookAtAll()));
   std::string text;
   if (form == cli::OutputForm::kHuman) {
     cli::TopView view;
-    view.Set(std::move(*all), setting.loop->Now());
+    view.Set(std::move(all), setting.loop->Now());
     uint32_t width =
         os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
     auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
     text = fmt::format("{}\n", fmt::join(screen, "\n"));
   } else {
-    text = JsonLinesOf(*all);
+    text = JsonLinesOf(all);
   }
-  auto written = os::WriteAll(os::kStdout, text, "standard output");
-  if (!written) return std::unexpected(written.error());
+  TRY(os::WriteAll(os::kStdout, text, "standard output"));
   return cli::kExitSuccess;
 }
 
-Result<int> Run(const cli::Words& words) {
-  auto form = cli::OutputFormOf(words);
-  if (!form) return std::unexpected(form.error());
-  auto setting = FindSetting(words);
-  if (!setting) return std::unexpected(setting.error());
-  auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
-  bool keys = os::LookAtTerminal(os::kStdin, setting->here.environment).is_terminal;
-  bool screen =
-      keys && facts.may_move && *form == cli::OutputForm::kHuman && !words.Has(cli::Opt::kOneLook);
-  client::HubCall call(*setting->loop, setting->target);
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
-  if (!screen) return PrintOnce(call, *setting, *form, facts);
-  return TopScreen(call, *setting, facts.may_colour).Run();
+Result<int> Run(const cli::Words& words, bool once) {
+  auto form = TRY(cli::OutputFormOf(words));
+  auto setting = TRY(FindSetting(words));
+  auto facts = os::LookAtTerminal(os::kStdout, setting.here.environment);
+  bool keys = os::LookAtTerminal(os::kStdin, setting.here.environment).is_terminal;
+  bool screen = keys && facts.may_move && form == cli::OutputForm::kHuman && !once;
+  client::HubCall call(*setting.loop, setting.target);
+  TRY(call.Connect());
+  if (!screen) return PrintOnce(call, setting, form, facts);
+  return TopScreen(call, setting, facts.may_colour).Run();
 }
 
 }  // namespace
 
-int Top(const cli::Invocation& invocation) {
-  auto code = Run(invocation.words);
+int Top(const cli::Words& words, bool once) {
+  auto code = Run(words, once);
   return code ? *code : cli::ReportError(code.error());
 }
 

@@ -4,10 +4,11 @@
 // docs/design/012-looking.md.
 #pragma once
 
-#include "cli/main.h"
+#include "cli/options/words.h"
 
 namespace spate::submit {
 
-int Top(const cli::Invocation& invocation);
+// `once`: prints what is now, and ends. Reports its own errors; returns the exit code.
+int Top(const cli::Words& words, bool once);
 
 }  // namespace spate::submit

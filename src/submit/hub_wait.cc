@@ -9,10 +9,13 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/why_not.h"
-#include "cli/job/job_verbs.h"
+#include "cli/job/failures.h"
 #include "cli/text/end_text.h"
+#include "cli/text/left_text.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
+#include "present/advice.h"
+#include "present/why.h"
 
 namespace spate::submit {
 namespace {
@@ -25,7 +28,7 @@ engine::HoldReason HeldBy(const wire::JobNews& news) {
 }
 
 wire::JobNow NowOf(const wire::JobNews& news) {
-  return {news.job, HeldBy(news), news.nodes, news.why, ""};
+  return {news.job, HeldBy(news), news.nodes, news.why, {}};
 }
 
 }  // namespace
@@ -36,7 +39,8 @@ std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
 
 std::string BriefWhyNot(const wire::JobNews& news) {
   if (news.held != 0) return fmt::format("held, {}", cli::HeldWhy(HeldBy(news)));
-  return cli::IsForWantOfNodes(news.nodes, news.why) ? "no node is connected" : news.why;
+  return cli::IsForWantOfNodes(news.nodes, news.why) ? "no node is connected"
+                                                     : present::TextOf(news.why);
 }
 
 bool HasStopped(const wire::JobNews& news) {
@@ -71,8 +75,20 @@ void Waiter::TellWhyNot(const wire::JobNews& news) {
   fmt::print(stderr, "spate: {}\n", told_);
 }
 
+// Once, as `run` does; a bar shows the rest.
+void Waiter::TellLeftRunning(const wire::JobNews& news) {
+  if (bar_ || options_.quiet || news.left.empty() || std::exchange(told_left_, true)) return;
+  const LeftRunningFacts& left = news.left.front();
+  fmt::print(stderr,
+             "spate: job {}: task {} has ended but left running on node {}: {}; waiting for that "
+             "(see --leftovers)\n",
+             news.job.value, left.task, EscapeForScreen(left.node),
+             EscapeForScreen(left.processes));
+}
+
 void Waiter::Show(const wire::JobNews& news) {
   TellWhyNot(news);
+  TellLeftRunning(news);
   if (!bar_) return;
   Instant now = loop_.Now();
   if (!rated_) rate_.Start(now);
@@ -86,6 +102,7 @@ void Waiter::Show(const wire::JobNews& news) {
   state.running = news.counts.leased;
   state.rate = rate_.PerSecond(now);
   state.pause = BriefWhyNot(news);
+  state.left = cli::LeftTextOfAll(news.left);
   state.colour = colour_;
   int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
   fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
@@ -129,48 +146,36 @@ int Waiter::Finish(const wire::JobNews& news) {
 
 int Waiter::GoAway(JobId job) {
   if (shown_) fmt::print(stderr, "\n");
-  fmt::print(stderr,
-             "spate: job {0} goes on; to wait again: spate job wait{1} {0}; to end it: spate job "
-             "cancel{1} {0}\n",
-             job.value, options_.reach);
+  fmt::print(stderr, "spate: job {} goes on; to wait again: {}; to end it: {}\n", job.value,
+             present::TextOf(Advice("job wait", job.value), options_.reach),
+             present::TextOf(Advice("job cancel", job.value), options_.reach));
   return cli::kExitInterrupted;
 }
 
-Result<int> Waiter::Wait(JobId job, bool connected) {
+Result<int> Waiter::Wait(JobId job) {
   Duration pause = kFirstWaitPause;
   bool told = false;
-  bool was_connected = connected;
   for (;;) {
-    Status status;
-    if (!connected) status = call_.Connect();
-    if (status) {
-      was_connected = true;
-      status = call_.Send(wire::Watch{job});
-    }
-    while (status) {
-      auto reply = call_.Next();
-      if (!reply) {
-        status = std::unexpected(reply.error());
+    auto watch = call_.Begin(wire::Watch{job});
+    Error error = watch ? Error() : std::move(watch.error());
+    while (watch) {
+      auto news = call_.NextNews(**watch);
+      if (!news) {
+        error = std::move(news.error());
         break;
       }
-      if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-        return Fail(failed->kind, failed->text);
-      }
-      const auto* news = std::get_if<wire::JobNews>(&*reply);
-      if (news == nullptr) return Fail(ErrorKind::kIo, "the hub sent something else than news");
       pause = kFirstWaitPause;
       told = false;
       job = news->job;
       Show(*news);
       if (news->finished || (options_.stopped && HasStopped(*news))) return Finish(*news);
     }
-    connected = false;
     if (call_.interrupted()) return GoAway(job);
-    bool again = status.error().kind == ErrorKind::kUnavailable && was_connected;
-    if (!again) return std::unexpected(status.error());
+    bool again = error.kind == ErrorKind::kUnavailable && call_.reached();
+    if (!again) return std::unexpected(std::move(error));
     if (!told) {
       fmt::print(stderr, "{}spate: the hub is away ({}); trying again\n", shown_ ? "\n" : "",
-                 status.error().message);
+                 error.message);
     }
     told = true;
     call_.Pause(pause);

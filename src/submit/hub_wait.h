@@ -6,15 +6,15 @@
 
 #include "cli/view/bar.h"
 #include "client/hub_call.h"
+#include "client/surroundings.h"
 #include "core/engine/record.h"
 #include "core/model/job.h"
-#include "run/local_job.h"
 #include "wire/client_messages.h"
 
 namespace spate::submit {
 
-// What keeps the job from going on; empty: nothing does, or it is its turn that it waits for.
-// "job 29 is held: its tasks fail one after the other; ...", with what to type next.
+// The reason why the job cannot continue; empty: none, or it only waits for its turn.
+// "job 29 is held: its tasks fail one after the other; ...", with the command to type next.
 std::string WhyNot(const wire::JobNews& news, const std::string& reach);
 // The same in few words, for the bar.
 std::string BriefWhyNot(const wire::JobNews& news);
@@ -36,11 +36,12 @@ class Waiter {
  public:
   Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
          WaitOptions options);
-  // `connected`: the call is. The exit code.
-  Result<int> Wait(JobId job, bool connected);
+  // The exit code.
+  Result<int> Wait(JobId job);
 
  private:
   void TellWhyNot(const wire::JobNews& news);
+  void TellLeftRunning(const wire::JobNews& news);
   void Show(const wire::JobNews& news);
   void EraseBar();
   void TellFailures(const wire::JobNews& news);
@@ -55,6 +56,7 @@ class Waiter {
   bool colour_ = false;
   bool shown_ = false;
   std::string told_;
+  bool told_left_ = false;
   cli::RateMeter rate_;
   bool rated_ = false;
 };

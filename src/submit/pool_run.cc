@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/option_words.h"
+#include "cli/options/shared.h"
 #include "cli/pool/own_options.h"
 #include "cli/report.h"
 #include "client/hub_call.h"
@@ -25,6 +26,7 @@
 #include "os/remove_tree.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "present/advice.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {
@@ -108,11 +110,11 @@ Status PoolRun::FindFolder() {
   for (const std::string& word : invocation_.argv) {
     if (word != "--resume") typed.push_back(word);
   }
-  std::string state(invocation_.words.Last(cli::Opt::kState).value_or(""));
+  std::string state(invocation_.words.Last(cli::opt::kState).value_or(""));
   const std::string runs = os::JoinPath(client::StateDirOf(state, *here_), "pool-runs");
   ForgetOld(runs);
   state_ = os::JoinPath(runs, NameOf(typed));
-  resume_ = invocation_.words.Has(cli::Opt::kResume);
+  resume_ = invocation_.words.Has(cli::opt::kResume);
   std::string dir = client::HubDirOf(state_, *here_);
   if (client::FindLocalHub(dir)) {
     return Fail(ErrorKind::kBusy,
@@ -124,14 +126,13 @@ Status PoolRun::FindFolder() {
                 "there is no earlier run of this command in this folder; leave out --resume");
   }
   if (!resume_) {
-    if (auto removed = os::RemoveTree(state_); !removed) return removed;
+    TRY(os::RemoveTree(state_));
   }
   return os::MakeOwnDir(dir, os::Others::kMayPass);
 }
 
 Status PoolRun::StartHub() {
-  auto program = os::OwnProgram();
-  if (!program) return std::unexpected(program.error());
+  auto program = TRY(os::OwnProgram());
   std::string dir = client::HubDirOf(state_, *here_);
   os::Child::Events events;
   events.output = [this](std::string_view) {
@@ -142,9 +143,8 @@ Status PoolRun::StartHub() {
     gone_ = true;
     loop_->Stop();
   };
-  auto hub =
-      os::Child::Start(*loop_, {*program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())}, "",
-                       std::move(events));
+  auto hub = os::Child::Start(*loop_, {program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())},
+                              "", std::move(events));
   if (!hub) return std::unexpected(hub.error());
   hub_ = std::move(*hub);
   const Instant until = loop_->Now() + kUpPatience;
@@ -172,7 +172,7 @@ Status PoolRun::AddPool() {
   return trial ? Status() : std::unexpected(trial.error());
 }
 
-// What an earlier run had to hold.
+// Releases the jobs that an earlier run had to hold.
 Status PoolRun::Release() {
   wire::ChangeJobs asked;
   asked.jobs.all = true;
@@ -185,7 +185,6 @@ Status PoolRun::Release() {
 // Whatever goes wrong here, the hub sees the rest through when this process has gone.
 void PoolRun::TakeBack() {
   call_->Resume();
-  if (!call_->Connect()) return;
   wire::ChangePools remove;
   remove.names = {kPool};
   remove.change = wire::ChangePools::Change::kRemove;
@@ -210,40 +209,32 @@ void PoolRun::TakeBack() {
 }
 
 Result<int> PoolRun::Run() {
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  here_ = std::move(*here);
+  auto here = TRY(client::Surroundings::Find());
+  here_ = std::move(here);
   // Before a hub is started for them.
-  auto words = cli::ParseWords(cli::Command::kRun, invocation_.argv);
-  if (!words) return std::unexpected(words.error());
-  if (auto used = cli::CheckUses(cli::Way::kPool, *words); !used) {
-    return std::unexpected(used.error());
-  }
-  auto word = ReadPoolWord(*invocation_.words.Last(cli::Opt::kRunPool));
-  if (!word) return std::unexpected(word.error());
-  word_ = std::move(*word);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
-  loop_ = std::move(*loop);
-  if (auto found = FindFolder(); !found) return std::unexpected(found.error());
+  auto words = TRY(cli::ParseWords(cli::kRunWords, invocation_.argv));
+  TRY(cli::CheckUses(cli::Way::kPool, words));
+  auto word = TRY(ReadPoolWord(*invocation_.words.Last(cli::opt::kRunPool)));
+  word_ = std::move(word);
+  auto loop = TRY(os::RealLoop::Create());
+  loop_ = std::move(loop);
+  TRY(FindFolder());
   os::IgnoreSignal(os::kSignalPipe);
-  if (auto started = StartHub(); !started) return std::unexpected(started.error());
+  TRY(StartHub());
   cli::Invocation inner = invocation_;
   std::erase_if(inner.words.options, [](const cli::TypedOption& option) {
-    return option.opt == cli::Opt::kRunPool || option.opt == cli::Opt::kResume ||
-           option.opt == cli::Opt::kState;
+    return option.opt == &cli::opt::kRunPool || option.opt == &cli::opt::kResume ||
+           option.opt == &cli::opt::kState;
   });
-  inner.words.options.push_back({cli::Opt::kHub, "true"});
-  inner.words.options.push_back({cli::Opt::kState, state_});
-  auto setting = FindSetting(inner.words);
-  if (!setting) return std::unexpected(setting.error());
-  call_ = std::make_unique<client::HubCall>(*loop_, setting->target);
-  if (auto connected = call_->Connect(); !connected) return std::unexpected(connected.error());
-  if (auto added = AddPool(); !added) return std::unexpected(added.error());
+  inner.words.options.push_back({&cli::opt::kHub, "true"});
+  inner.words.options.push_back({&cli::opt::kState, state_});
+  auto setting = TRY(FindSetting(inner.words));
+  call_ = std::make_unique<client::HubCall>(*loop_, setting.target);
+  TRY(AddPool());
   if (resume_) {
-    if (auto released = Release(); !released) return std::unexpected(released.error());
+    TRY(Release());
   }
-  std::string line = "spate run --resume";
+  std::string line = present::TextOf(Advice("run", "--resume"));
   for (const std::string& typed : invocation_.argv) {
     if (typed != "--resume") line += " " + ShellQuote(typed);
   }

@@ -1,4 +1,4 @@
-#include "client/collecting.h"
+#include "client/follower.h"
 
 #include <fmt/format.h>
 
@@ -43,15 +43,22 @@ Place ReadPlace(const std::string& path) {
   return position && created && bytes ? Place{*position, *created, *bytes} : Place{};
 }
 
-Result<os::FileLock> AwaitLock(HubCall& call, os::RealLoop& loop, const std::string& path,
-                               Duration patience) {
-  const Instant last = loop.Now() + patience;
+Result<Follower> Follower::Open(HubCall& call, std::string place_path, const std::string& lock_path,
+                                Duration patience) {
+  const Instant last = call.loop().Now() + patience;
   for (;;) {
-    auto lock = os::FileLock::TryLock(path, fmt::format("process {}", os::OwnPid()));
-    bool again = !lock && lock.error().kind == ErrorKind::kBusy && loop.Now() < last;
-    if (!again || call.interrupted()) return lock;
+    auto lock = os::FileLock::TryLock(lock_path, fmt::format("process {}", os::OwnPid()));
+    if (lock) return Follower(std::move(place_path), std::move(*lock));
+    bool again = lock.error().kind == ErrorKind::kBusy && call.loop().Now() < last;
+    if (!again || call.interrupted()) return std::unexpected(std::move(lock.error()));
     call.Pause(kLockPause);
   }
+}
+
+Status Follower::MoveTo(const Place& place) {
+  TRY(os::WriteFileAtomically(path_, FormatPlace(place), 0600));
+  place_ = place;
+  return {};
 }
 
 }  // namespace spate::client

@@ -1,0 +1,41 @@
+// Submission: a job, or more tasks for one, on its way to a hub: made once, sent as often as it
+// takes until the hub has it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "client/hub_call.h"
+#include "core/model/graph.h"
+#include "wire/client_messages.h"
+
+namespace spate::client {
+
+struct Submission {
+  // The failure after which it may be sent once more.
+  enum class Again : uint8_t {
+    kNever,
+    kLost,  // the connection was lost, and the hub knows the job by its name when it comes twice
+    kBusy,  // somebody else is submitting to the same job
+  };
+  using RowVisitor = std::function<void(std::string_view row)>;
+
+  wire::Submit head;
+  std::vector<std::string> pieces;  // of the files that it brings along
+  // Calls `visit` with the row of each task in order, the same ones each time.
+  std::function<void(const RowVisitor& visit)> rows;
+  std::vector<Edge> edges;
+  wire::SubmitEnd end;
+  Again again = Again::kNever;
+};
+
+// Sends it until the hub has it, for at most a minute, and runs the loop meanwhile. Uses the
+// connection that there is, else makes one. Errors are the hub's refusal; kInvalid: no hub takes
+// it; kUnavailable: the connection was lost, and nobody knows whether the hub has it.
+Result<wire::Accepted> Submit(HubCall& call, const Submission& submission);
+
+}  // namespace spate::client

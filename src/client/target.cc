@@ -1,0 +1,88 @@
+#include "client/target.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "access/access_file.h"
+#include "base/units.h"
+#include "os/file.h"
+#include "present/advice.h"
+
+namespace spate::client {
+namespace {
+
+constexpr const char* kSystemHub = "/run/spate/hub";
+
+}  // namespace
+
+os::Address SocketOf(const std::string& hub_dir) {
+  os::Address address;
+  address.path = os::JoinPath(hub_dir, "socket");
+  return address;
+}
+
+os::Address SystemSocket() { return SocketOf(kSystemHub); }
+
+std::string StartHubLine() { return present::TextOf(Advice("hub start", "--daemon")); }
+
+std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
+  for (os::Address address : {SocketOf(hub_dir), SystemSocket()}) {
+    if (os::Exists(address.path)) return address;
+  }
+  return std::nullopt;
+}
+
+bool KnowsHub(const std::string& hub_dir) { return os::Exists(hub_dir + "/hub.db"); }
+
+Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
+                                         const os::Environment& environment,
+                                         const std::string& hub_dir) {
+  bool named = !typed_access.empty() || !environment.GetOr("SPATE_HUB", "").empty();
+  auto file = access::FindAccessFile(typed_access, environment);
+  // The system's file is for root's nodes; others need not be able to read it.
+  if (file && (named || os::MayAccess(*file, "r"))) {
+    auto access = access::LoadAccess(*file);
+    if (!access) return std::unexpected(access.error());
+    if (access->role == access::Role::kNode) {
+      return Fail(ErrorKind::kPermission,
+                  "'" + EscapeForScreen(*file) +
+                      "' is the access of a node; ask the hub's owner for one of a client",
+                  Remedy(" ({})", Advice("hub access add", "--role", "client")));
+    }
+    bool admin = access->role == access::Role::kAdmin;
+    return HubTarget{link::Target::Of(*access), "the access file '" + EscapeForScreen(*file) + "'",
+                     admin ? wire::Role::kAdmin : wire::Role::kClient};
+  }
+  if (!file && named) return std::unexpected(file.error());
+  auto socket = FindLocalHub(hub_dir);
+  if (!socket) return std::nullopt;
+  return HubTarget{link::Target::Of(*socket), "the socket '" + EscapeForScreen(socket->path) + "'"};
+}
+
+Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
+                          const std::string& hub_dir, const StartLine& start) {
+  auto found = TRY(FindHub(typed_access, environment, hub_dir));
+  if (found) {
+    bool own = !found->target.access && os::Exists(SocketOf(hub_dir).path);
+    bool by_access = found->target.access.has_value();
+    if (own && start.restarts) found->start = start.text;
+    if (by_access && start.restarts) {
+      found->start = fmt::format("{} (on the hub's machine)", StartHubLine());
+    }
+    return std::move(*found);
+  }
+  if (KnowsHub(hub_dir) && start.restarts) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("your hub does not run; its folder is '{}'\nStart it: {}",
+                            EscapeForScreen(hub_dir), start.text));
+  }
+  return Fail(ErrorKind::kUnavailable,
+              fmt::format("there is no hub: none of yours runs here, and there is no access file\n"
+                          "Start one: {}\n"
+                          "For one elsewhere, put its access file to ~/.config/spate/access",
+                          start.text),
+              Remedy(" (made there by: {})", Advice("hub access add")));
+}
+
+}  // namespace spate::client

@@ -1,0 +1,49 @@
+// HubTarget: which hub a program means, and how it is found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "link/caller.h"
+#include "os/address.h"
+#include "os/environment.h"
+#include "wire/greeting.h"
+
+namespace spate::client {
+
+// A hub, and by what we know it.
+struct HubTarget {
+  link::Target target;
+  std::string name;  // for people: the access file, or the socket
+  wire::Role role = wire::Role::kClient;
+  std::string start = {};  // the line that starts it, where it is known
+};
+
+// The hub of `--access`, $SPATE_HUB, the user's or the system's access file; else the user's own on
+// this machine, whose folder is `hub_dir`; else that of the system at /run/spate/hub. nullopt: none
+// of these is there. Errors: a file that was named, and cannot be used.
+Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
+                                         const os::Environment& environment,
+                                         const std::string& hub_dir);
+// The line that starts a hub, for messages.
+struct StartLine {
+  std::string text;
+  bool restarts = true;  // it starts the user's own, which ran before, once more
+};
+std::string StartHubLine();  // of one with the usual options
+// For those who need one: the error says how to start it, by `start`. kUnavailable: there is none,
+// or the user's own does not run.
+Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
+                          const std::string& hub_dir, const StartLine& start);
+// Whether a hub with this folder has ever run, and may run again.
+bool KnowsHub(const std::string& hub_dir);
+// The socket of a hub with this folder, whether it runs or not.
+os::Address SocketOf(const std::string& hub_dir);
+// The socket of the system's hub on this machine, whether it runs or not.
+os::Address SystemSocket();
+// The socket of a hub on this machine: of the one with this folder, else the system's.
+std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
+
+}  // namespace spate::client

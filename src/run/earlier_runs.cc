@@ -13,6 +13,7 @@
 #include "cli/view/summary.h"
 #include "format/sources/sources.h"
 #include "os/file.h"
+#include "present/advice.h"
 #include "store/sqlite/history.h"
 
 namespace spate::run {
@@ -74,9 +75,11 @@ Error DamageOf(const store::JobSummary& job, const cli::RunOptions& options) {
   std::string state = cli::WhoseOption({.state_dir = options.state_dir});
   return {
       ErrorKind::kCorrupt,
-      fmt::format("job {0} may be the run to go on with, and it is damaged: {1}\nTo look at it: "
-                  "spate state check{2} {0}; to begin anew without it: spate job forget{3} {0}",
-                  job.number, job.problem, state, state.empty() ? " --local" : state)};
+      fmt::format(
+          "job {} may be the run to go on with, and it is damaged: {}\nTo look at it: {}; "
+          "to begin anew without it: {}",
+          job.number, job.problem, present::TextOf(Advice("state check", job.number), state),
+          present::TextOf(Advice("job forget", job.number), state.empty() ? " --local" : state))};
 }
 
 std::vector<std::string> AbsoluteFiles(const cli::RunOptions& options, const std::string& cwd) {
@@ -95,15 +98,14 @@ Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::strin
   bool named = options.sources.has_command || !files.empty();
   EarlierRun found;
   size_t nearest = 0;
-  auto numbers = store::RunNumbers(state_dir);
-  if (!numbers) return std::unexpected(numbers.error());
+  auto numbers = TRY(store::RunNumbers(state_dir));
   // The newest come first.
-  for (size_t i = numbers->size(); i > 0 && nearest != kSameWork; --i) {
-    auto job = store::SummarizeJob(state_dir, (*numbers)[i - 1]);
+  for (size_t i = numbers.size(); i > 0 && nearest != kSameWork; --i) {
+    auto job = store::SummarizeJob(state_dir, numbers[i - 1]);
     if (!job && job.error().kind == ErrorKind::kNotFound) {
-      auto row = store::RowOfUnaccepted(state_dir, (*numbers)[i - 1]);
+      auto row = store::RowOfUnaccepted(state_dir, numbers[i - 1]);
       bool same = row && row->cwd == cwd && (!named || Nearness(*row, files, options) == kSameWork);
-      if (same && !found.passed_over) found.passed_over = (*numbers)[i - 1];
+      if (same && !found.passed_over) found.passed_over = numbers[i - 1];
       continue;
     }
     if (!job) return std::unexpected(job.error());

@@ -1,4 +1,4 @@
-// What earlier runs tell a new one: which of them to go on with, and how long tasks took.
+// Lessons of earlier runs for a new one: which of them to resume, and how long tasks took.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/run/placeholder_check.h"
 #include "os/file.h"
 
 namespace spate::run {
@@ -87,6 +88,7 @@ std::string Follower::WhyWrong(const format::ListLine& line) const {
            "anything starts";
   }
   std::string why = context_.shell.Why(line.command);
+  if (why.empty()) why = cli::WhyMistypedIn(line, context_.literal_braces);
   if (why.empty()) why = sink_.why_never(cli::NeedsOf(line, defaults_));
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
 }

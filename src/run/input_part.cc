@@ -17,11 +17,10 @@ constexpr int kOut = 1;
 
 // A task that has read enough is none that failed.
 Status WritePart(uint64_t header, uint64_t offset, uint64_t length, const char* name) {
-  auto file = os::OpenRead(name);
-  if (!file) return std::unexpected(file.error());
-  auto copied = os::CopyPart(file->get(), 0, header, kOut, name);
+  auto file = TRY(os::OpenRead(name));
+  auto copied = os::CopyPart(file.get(), 0, header, kOut, name);
   if (copied && *copied == os::Copied::kAll) {
-    copied = os::CopyPart(file->get(), offset, length, kOut, name);
+    copied = os::CopyPart(file.get(), offset, length, kOut, name);
   }
   return copied ? Status() : std::unexpected(copied.error());
 }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/view/results_table.h"
+#include "cli/view/results_tree.h"
 #include "format/dag_line.h"
 #include "format/expand.h"
 #include "format/input_row.h"
+#include "os/file.h"
 #include "run/old_settings.h"
 #include "wire/field_bytes.h"
 
@@ -65,6 +68,26 @@ std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string ro
   }
   values.push_back(row.substr(start));
   return values;
+}
+
+cli::OutputRules OutputRulesOf(const cli::RunOptions& options, const JobSettings& settings) {
+  cli::OutputRules rules{.settings = settings};
+  const std::string& dir = options.show.results_dir;
+  if (dir.empty() || cli::TableFormOf(dir)) return rules;
+  rules.results = [&settings, dir](std::string_view row) {
+    return os::JoinPath(dir, cli::ResultsFolder(ValuesOfRow(settings, std::string(row)),
+                                                settings.value_names, settings.record_values));
+  };
+  return rules;
+}
+
+Status CheckOutputs(const cli::RunOptions& options, const JobSettings& settings,
+                    const cli::RowSource& rows) {
+  return cli::CheckOutputs(OutputRulesOf(options, settings),
+                           [&rows](const cli::TaskRowVisitor& visit) {
+                             TaskIndex task = 0;
+                             rows([&](std::string_view row) { visit(task++, row); });
+                           });
 }
 
 }  // namespace spate::run

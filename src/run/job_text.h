@@ -1,4 +1,4 @@
-// What a run makes of its job's rows beside running them, and what later runs need for it.
+// Uses of a job's rows in a run, next to running them, and what later runs need for them.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/options/run_options.h"
+#include "cli/run/output_clash.h"
+#include "cli/run/task_list.h"
 #include "core/model/job.h"
 
 namespace spate::run {
@@ -21,5 +24,11 @@ Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings);
 
 // The values of a task, as people see them: a list's line is one.
 std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row);
+
+// Files that a new job's tasks write to (cli/run/output_clash.h). `settings` outlive the rules.
+cli::OutputRules OutputRulesOf(const cli::RunOptions& options, const JobSettings& settings);
+// Refuses a list whose tasks would overwrite each other's files.
+Status CheckOutputs(const cli::RunOptions& options, const JobSettings& settings,
+                    const cli::RowSource& rows);
 
 }  // namespace spate::run

@@ -1,5 +1,8 @@
 #include "run/late_delivery.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <memory>
 
 #include "cli/run/list_change.h"
@@ -24,7 +27,7 @@ Result<OutputStream> StreamOf(History& history, const store::AttemptEntry& attem
                               std::shared_ptr<cli::SpillFile>& owner) {
   OutputStream output;
   Status spilled;
-  auto read = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t) {
+  TRY(history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t) {
     output.total += bytes.size();
     if (!owner && output.total > kInMemory) {
       auto made = cli::SpillFile::Make(spill_folder);
@@ -38,8 +41,7 @@ Result<OutputStream> StreamOf(History& history, const store::AttemptEntry& attem
     } else {
       output.bytes += bytes;
     }
-  });
-  if (!read) return std::unexpected(read.error());
+  }));
   if (!spilled) return std::unexpected(spilled.error());
   if (owner) output.spool = owner->path();
   return output;
@@ -54,33 +56,43 @@ Status Show(History& history, const std::vector<TaskRange>& tasks, const Shown& 
             cli::RunView& view) {
   for (TaskRange range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      auto task = history.Task(i);
-      if (!task) return std::unexpected(task.error());
-      if (!task->last) continue;  // withdrawn before it ran
+      auto task = TRY(history.Task(i));
+      if (!task.last) continue;  // withdrawn before it ran
       auto output = std::make_shared<TaskOutput>();
       std::shared_ptr<cli::SpillFile> owners[2];
       for (auto [stream, to, owner] : {std::tuple{store::Stream::kStdout, &output->out, &owners[0]},
                                        {store::Stream::kStderr, &output->err, &owners[1]}}) {
         if (!what.with_output) break;
-        auto read = StreamOf(history, *task->last, stream, what.spill_folder, *owner);
-        if (!read) return std::unexpected(read.error());
-        *to = std::move(*read);
+        auto read = TRY(StreamOf(history, *task.last, stream, what.spill_folder, *owner));
+        *to = std::move(read);
       }
-      const engine::AttemptEnded& record = task->last->record;
+      const engine::AttemptEnded& record = task.last->record;
       view.OnEnded({record.end, record.verdict, std::move(output), record.ended});
     }
   }
   return {};
 }
 
+// The numbers in a folder's `seq`, each with a newline around it.
+std::string NumbersIn(const std::string& seq) {
+  auto text = os::ReadFile(seq, 64 << 20);
+  return '\n' + (text ? *text : std::string()) + '\n';
+}
+
 std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
   std::vector<TaskRange> missing;
+  std::map<std::string, std::string> shared;  // with --append: NumbersIn, by path
   for (TaskRange range : what.ended) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      std::string folder = cli::ResultsFolder(what.texts.values(i), what.value_names, 0);
-      if (!os::Exists(os::JoinPath(os::JoinPath(what.results_dir, folder), "seq"))) {
-        AppendIndex(missing, i);
+      std::string folder = cli::ResultsFolder(what.texts.values(i), what.value_names, what.columns);
+      std::string seq = os::JoinPath(os::JoinPath(what.results_dir, folder), "seq");
+      bool there = os::Exists(seq);
+      if (there && what.append_results) {
+        auto known = shared.try_emplace(seq);
+        if (known.second) known.first->second = NumbersIn(seq);
+        there = known.first->second.find(fmt::format("\n{}\n", i + 1)) != std::string::npos;
       }
+      if (!there) AppendIndex(missing, i);
     }
   }
   return missing;
@@ -90,30 +102,26 @@ std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
 
 Status DeliverMissing(const LateDelivery& what) {
   if (what.ended.empty() || (what.joblog.empty() && what.results_dir.empty())) return {};
-  auto history = History::Open(what.state_dir, what.job);
-  if (!history) return std::unexpected(history.error());
+  auto history = TRY(History::Open(what.state_dir, what.job));
   Status broken;
   auto on_broken = [&](const Error& error) { broken = std::unexpected(error); };
   if (!what.joblog.empty()) {
-    auto missing = cli::MissingInJoblog(what.joblog, what.ended);
-    if (!missing) return std::unexpected(missing.error());
-    auto log = cli::Joblog::Open(what.joblog, /*append=*/true, what.texts.command, on_broken);
-    if (!log) return std::unexpected(log.error());
-    if (auto shown = Show(*history, *missing, {}, **log); !shown) return shown;
+    auto missing = TRY(cli::MissingInJoblog(what.joblog, what.ended));
+    auto log = TRY(cli::Joblog::Open(what.joblog, /*append=*/true, what.texts.command, on_broken));
+    TRY(Show(history, missing, {}, *log));
   }
   if (cli::TableFormOf(what.results_dir)) {
-    auto missing = cli::MissingInTable(what.results_dir, what.ended);
-    if (!missing) return std::unexpected(missing.error());
-    auto table = cli::ResultsTable::Open(what.results_dir, /*append=*/true, what.texts, on_broken);
-    if (!table) return std::unexpected(table.error());
+    auto missing = TRY(cli::MissingInTable(what.results_dir, what.ended));
+    auto table =
+        TRY(cli::ResultsTable::Open(what.results_dir, /*append=*/true, what.texts, on_broken));
     Shown with{true, what.spill_folder};
-    if (auto shown = Show(*history, *missing, with, **table); !shown) return shown;
+    TRY(Show(history, missing, with, *table));
   } else if (!what.results_dir.empty()) {
-    auto tree = cli::ResultsTree::Open({what.results_dir, what.value_names, 0}, what.texts.values,
-                                       on_broken);
-    if (!tree) return std::unexpected(tree.error());
+    auto tree = TRY(cli::ResultsTree::Open(
+        {what.results_dir, what.value_names, what.columns, what.append_results}, what.texts.values,
+        on_broken));
     Shown with{true, what.spill_folder};
-    if (auto shown = Show(*history, MissingInResults(what), with, **tree); !shown) return shown;
+    TRY(Show(history, MissingInResults(what), with, *tree));
   }
   return broken;
 }

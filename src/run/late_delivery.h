@@ -18,6 +18,8 @@ struct LateDelivery {
   std::string results_dir;   // absolute; empty: none
   std::string spill_folder;  // for long output on its way
   std::vector<std::string> value_names;
+  uint32_t columns = 0;         // as in ResultsFolder
+  bool append_results = false;  // tasks may share a folder below results_dir
   cli::ViewTexts texts;
   std::vector<TaskRange> ended;  // tasks that have ended in earlier runs
 };

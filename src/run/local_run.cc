@@ -1,13 +1,10 @@
-// What a run is: new, resumed, or a retry; see local_run.h.
+// Kinds of runs: new, resumed, or a retry; see local_run.h.
 #include "run/local_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "base/units.h"
@@ -17,6 +14,7 @@
 #include "cli/options/needs_change.h"
 #include "cli/options/option_uses.h"
 #include "cli/report.h"
+#include "cli/run/placeholder_check.h"
 #include "cli/run/shell_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
@@ -31,8 +29,12 @@
 #include "os/terminal.h"
 #include "run/earlier_runs.h"
 #include "run/history.h"
-#include "run/local_job.h"
-#include "shepherd/path_lookup.h"
+#include "run/job_text.h"
+#include "run/prepared_job.h"
+#include "run/run_to_end.h"
+#include "run/shared_needs.h"
+#include "run/slots_file.h"
+#include "run/this_machine.h"
 
 namespace spate::run {
 namespace {
@@ -43,7 +45,7 @@ using cli::RunOptions;
 std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
                                const cli::TaskList& tasks) {
   if (options.order == cli::TaskOrder::kLongest) {
-    return LongestFirst(StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
+    return LongestFirst(client::StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
   }
   if (options.order != cli::TaskOrder::kShuffle) return {};
   return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
@@ -74,7 +76,7 @@ void TellNew(const RunOptions& options, JobId job) {
   fmt::print(stderr, "spate: no earlier run of this: starting job {}\n", job.value);
 }
 
-// What was never accepted is no run to go on with.
+// A run that was never accepted cannot be resumed.
 void TellPassedOver(const RunOptions& options, const EarlierRun& earlier) {
   if (!earlier.passed_over || options.show.form == cli::OutputForm::kQuiet) return;
   fmt::print(stderr,
@@ -86,74 +88,23 @@ void TellPassedOver(const RunOptions& options, const EarlierRun& earlier) {
 // A list that is still being written: tasks are added while it runs.
 Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
                    const std::vector<std::string>& argv) {
-  auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
-  if (!job) return std::unexpected(job.error());
-  TellNew(options, (*job)->id());
+  auto job =
+      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
+  TellNew(options, job->id());
   settings.row_kind = RowKind::kListLine;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
   none.requests = {cli::ClassOf(options)};
-  (*job)->SetTasks(none, std::move(settings), {});
-  return (*job)->Run(/*resumed=*/false);
-}
-
-// Why no task can read `file`, which the user calls `name`; empty when one may. The look is taken
-// by a thread that is left behind after two seconds: on a file server that does not answer it may
-// take for ever, and the tasks' own limits hold there.
-std::string WhyNoInput(const std::string& file, const std::string& name) {
-  auto found = std::make_shared<std::promise<std::string>>();
-  std::thread([found, file, name] {
-    auto info = os::Stat(file);
-    std::string why;
-    if (!info) {
-      why = info.error().message;
-    } else if (info->kind == os::FileKind::kDir) {
-      why = fmt::format("'{}' is a folder", EscapeForScreen(name));
-    } else if (!os::MayAccess(file, "r")) {
-      why = fmt::format("'{}' cannot be read: check its rights", EscapeForScreen(name));
-    }
-    found->set_value(std::move(why));
-  }).detach();
-  auto answer = found->get_future();
-  bool told = answer.wait_for(std::chrono::seconds(2)) == std::future_status::ready;
-  return told ? answer.get() : "";
-}
-
-// What no task could do without, checked once: the shell, and a file that all of them read.
-Status CheckSurroundings(const Surroundings& here, const JobSettings& settings) {
-  if (!settings.shell.empty()) {
-    std::string program = settings.shell.substr(0, settings.shell.find_first_of(" \t"));
-    std::string path = here.environment.GetOr("PATH", "");
-    for (const std::string& variable : settings.environment) {
-      if (variable.starts_with("PATH=")) path = variable.substr(5);
-    }
-    shepherd::PathLookup lookup;
-    const auto& found = lookup.Find(program, path);
-    std::string file = found.path.empty() ? "" : os::JoinPath(settings.cwd, found.path);
-    if (file.empty() || !os::MayAccess(file, "x")) {
-      return Fail(ErrorKind::kInvalid,
-                  fmt::format("--shell: '{}' is not a program that can be started: check the name, "
-                              "and PATH\nnothing was started",
-                              EscapeForScreen(program)));
-    }
-  }
-  if (settings.row_kind == RowKind::kInput) return {};  // pieces, which are ours
-  const std::string& input = settings.stdin_pattern;
-  auto pattern = format::Template::Parse(
-      input, {.names = settings.value_names, .job = true, .replace = settings.replace});
-  if (input.empty() || pattern.has_placeholder()) return {};
-  std::string why = WhyNoInput(os::JoinPath(settings.cwd, input), input);
-  if (why.empty()) return {};
-  return Fail(ErrorKind::kInvalid, fmt::format("--stdin: {}\nnothing was started", why));
+  TRY(job->SetTasks(none, std::move(settings), {}));
+  return RunToEnd(*job, /*resumed=*/false);
 }
 
 // Input that is cut up while it runs.
 Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSettings settings,
                     const std::vector<std::string>& argv) {
   if (!cli::StdinIsSource(os::kStdin)) {
-    return Fail(ErrorKind::kInvalid,
-                "--pipe: nothing comes on standard input; write ... | spate run --pipe -- COMMAND, "
-                "or < FILE");
+    return Fail(ErrorKind::kInvalid, "--pipe: nothing comes on standard input",
+                Remedy("; write ... | {}, or < FILE", Advice("run", "--pipe", "--", "COMMAND")));
   }
   if (options.dry_run) {
     return Fail(ErrorKind::kInvalid,
@@ -162,23 +113,21 @@ Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSett
   settings.row_kind = RowKind::kInput;
   settings.command = options.sources.command;
   cli::ShellCheck shell(settings, /*inherits=*/true);
-  if (auto sound = shell.Check(settings.command); !sound) return std::unexpected(sound.error());
-  if (auto sound = format::CompileJob(settings, JobId(1)); !sound) {
-    return std::unexpected(sound.error());
-  }
-  auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
-  if (!job) return std::unexpected(job.error());
-  (*job)->SetPipe(std::move(settings));
-  return (*job)->Run(/*resumed=*/false);
+  TRY(shell.Check(settings.command));
+  TRY(format::CompileJob(settings, JobId(1)));
+  // Of pieces no two have the same results.
+  TRY(cli::CheckLaterOutputs({.settings = settings}, "--pipe"));
+  auto job =
+      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
+  TRY(job->SetPipe(std::move(settings)));
+  return RunToEnd(*job, /*resumed=*/false);
 }
 
 Result<int> RunNew(const Surroundings& here, const RunOptions& options,
                    const std::vector<std::string>& argv) {
-  if (auto status = cli::CheckSources(options); !status) return std::unexpected(status.error());
+  TRY(cli::CheckSources(options));
   std::string path = here.environment.GetOr("PATH", "");
-  if (auto status = cli::CheckListFiles(options.sources.files, path); !status) {
-    return std::unexpected(status.error());
-  }
+  TRY(cli::CheckListFiles(options.sources.files, path));
   JobSettings settings = cli::SettingsOf(options, here.cwd, here.machine.facts().cores);
   auto info = os::Stat(settings.cwd);
   if (!info) return Fail(ErrorKind::kInvalid, "--cwd: " + info.error().message);
@@ -188,12 +137,16 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   bool comes_later =
       options.sources.follow || options.sources.input.from == cli::InputOptions::From::kPipe;
-  if (comes_later && !options.dry_run) {
-    if (auto sound = CheckSurroundings(here, settings); !sound) {
-      return std::unexpected(sound.error());
-    }
+  if (comes_later) {
+    TRY(cli::CheckPlaceholders(options, settings));
   }
-  if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
+  if (comes_later && !options.dry_run) {
+    TRY(CheckSharedNeeds(here, settings, TasksRun::kHere));
+  }
+  if (options.sources.follow) {
+    TRY(cli::CheckLaterOutputs(OutputRulesOf(options, settings), "--follow"));
+    return Follow(here, options, std::move(settings), argv);
+  }
   if (options.sources.input.from == cli::InputOptions::From::kPipe) {
     return RunPipe(here, options, std::move(settings), argv);
   }
@@ -201,28 +154,27 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   auto tasks =
       cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run), settings);
   if (!tasks) return std::unexpected(tasks.error());
+  TRY(CheckOutputs(options, settings, tasks->rows));
   if (options.dry_run) {
     return DryRun(tasks->rows, settings, JobId(1), [](TaskIndex) { return true; });
   }
-  if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
-  if (auto sound = CheckSurroundings(here, settings); !sound) {
-    return std::unexpected(sound.error());
-  }
+  TRY(CheckNeeds(*tasks, offer));
+  TRY(CheckSharedNeeds(here, settings, TasksRun::kHere));
   if (tasks->count == 0) {
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
   }
-  auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
-  if (!job) return std::unexpected(job.error());
-  TellNew(options, (*job)->id());
-  (*job)->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks));
+  auto job =
+      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
+  TellNew(options, job->id());
+  TRY(job->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks)));
   *tasks = {};  // the text is in the store now
-  auto code = (*job)->Run(/*resumed=*/false);
-  if (!code) (*job)->Discard();  // nothing was started
+  auto code = RunToEnd(*job, /*resumed=*/false);
+  if (!code) job->Discard();  // nothing was started
   return code;
 }
 
-// What a changed list means for a job that is resumed.
+// Consequences of a changed list for a job that is resumed.
 struct Changes {
   cli::TaskList tasks;
   bool read = false;  // `tasks` and `list` are those of now
@@ -241,7 +193,7 @@ bool HasListOfNow(const RunOptions& options, const RunOptions& typed) {
 }
 
 // Those that have just left the list.
-std::vector<TaskRange> Leaving(const LocalJob& job, const std::vector<TaskRange>& missing) {
+std::vector<TaskRange> Leaving(const PreparedJob& job, const std::vector<TaskRange>& missing) {
   std::vector<TaskRange> leaving;
   for (TaskRange range : missing) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
@@ -253,7 +205,7 @@ std::vector<TaskRange> Leaving(const LocalJob& job, const std::vector<TaskRange>
 
 // Those that were cancelled, but not for the sake of a task that failed: that is for a retry. And
 // those that the list did not have for a while.
-std::vector<TaskRange> ToReopen(const LocalJob& job, const std::vector<TaskRange>& kept,
+std::vector<TaskRange> ToReopen(const PreparedJob& job, const std::vector<TaskRange>& kept,
                                 const std::vector<Edge>& edges) {
   const uint32_t total = job.task_count();
   std::vector<bool> hopeless(total);
@@ -275,27 +227,24 @@ std::vector<TaskRange> ToReopen(const LocalJob& job, const std::vector<TaskRange
 }
 
 // Reads the lists again and compares.
-Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOptions& typed) {
+Result<Changes> ReadChanges(PreparedJob& job, const Surroundings& here, const RunOptions& typed) {
   Changes changes;
   const RunOptions& options = job.options();
   if (!HasListOfNow(options, typed)) return changes;
   std::string path = here.environment.GetOr("PATH", "");
-  if (auto status = cli::CheckListFiles(options.sources.files, path); !status) {
-    return std::unexpected(status.error());
-  }
+  TRY(cli::CheckListFiles(options.sources.files, path));
   Offer offer = OfferOf(options, here);
   JobSettings settings = job.settings();
   auto context = LoadContextOf(settings, offer.slots, /*run_checks=*/false);
-  auto tasks = cli::LoadTaskList(options, context, settings);
-  if (!tasks) return std::unexpected(tasks.error());
+  auto tasks = TRY(cli::LoadTaskList(options, context, settings));
   if (settings.has_source != job.settings().has_source) return changes;  // no values came this time
-  if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
-  changes.tasks = std::move(*tasks);
+  TRY(CheckNeeds(tasks, offer));
+  changes.tasks = std::move(tasks);
   changes.read = true;
   const std::vector<Edge> edges = job.engine().Edges(job.id());
   const cli::RowSource stored = job.StoredRows();
   changes.list = cli::CompareGraphs({stored, edges}, {changes.tasks.rows, changes.tasks.edges});
-  if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
+  TRY(job.rows_status());
   changes.withdrawn = Leaving(job, changes.list.missing);
   changes.reopened = ToReopen(job, changes.list.kept, edges);
   // Tasks that have not run yet need their inputs now.
@@ -308,27 +257,22 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
     auto state = job.engine().StateOf(job.id(), index);
     return state == TaskState::kQueued || state == TaskState::kLeased;
   };
-  if (auto ok = cli::CheckInputs(job.StoredRows(), waits, context); !ok) {
-    return std::unexpected(ok.error());
-  }
+  TRY(cli::CheckInputs(job.StoredRows(), waits, context));
   auto is_new = [&](uint32_t position) {
     return std::binary_search(changes.list.added.begin(), changes.list.added.end(), position);
   };
-  if (auto ok = cli::CheckInputs(changes.tasks.rows, is_new, context); !ok) {
-    return std::unexpected(ok.error());
-  }
+  TRY(cli::CheckInputs(changes.tasks.rows, is_new, context));
   return changes;
 }
 
-// What --memory, --cpus and their like say that were typed now, and not in the environment.
+// Needs typed on the command line (--memory, --cpus and their like), not in the environment.
 Result<NeedsChange> NeedsTyped(const std::vector<std::string>& argv) {
-  auto words = cli::ParseWords(cli::Command::kRun, argv);
-  if (!words) return std::unexpected(words.error());
-  return cli::MakeNeedsChange(*words);
+  auto words = TRY(cli::ParseWords(cli::kRunWords, argv));
+  return cli::MakeNeedsChange(words);
 }
 
 // Whether this machine can ever run tasks of the job with other needs.
-Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& offer) {
+Status CheckChange(const PreparedJob& job, const NeedsChange& change, const Offer& offer) {
   if (change.empty()) return {};
   cli::TaskList tasks;
   for (const TaskClass& each : job.engine().Requests(job.id())) {
@@ -339,9 +283,9 @@ Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& 
   return CheckNeeds(tasks, offer);
 }
 
-// What the queued tasks of a job ask for with the options of now: as their list says that was read
+// The needs of a job's queued tasks under the new options: as stated by the list that was read
 // again, or all alike. Nothing when no need was typed.
-Result<engine::ChangeNeeds> OtherNeeds(const LocalJob& job, const Changes& changes,
+Result<engine::ChangeNeeds> OtherNeeds(const PreparedJob& job, const Changes& changes,
                                        const NeedsChange& change, const Offer& offer) {
   engine::ChangeNeeds needs{job.id(), {}, {}};
   if (change.empty()) return needs;
@@ -352,7 +296,7 @@ Result<engine::ChangeNeeds> OtherNeeds(const LocalJob& job, const Changes& chang
                   "the tasks have needs of their own, and their list is not read again; give it "
                   "once more, as in the first run, or leave out --memory, --cpus and their like");
     }
-    if (auto fits = CheckChange(job, change, offer); !fits) return std::unexpected(fits.error());
+    TRY(CheckChange(job, change, offer));
     for (TaskClass& each : needs.requests) each.needs = Changed(std::move(each.needs), change);
     needs.runs = {{0, job.task_count(), 0}};
     return needs;
@@ -366,20 +310,11 @@ Result<engine::ChangeNeeds> OtherNeeds(const LocalJob& job, const Changes& chang
   }
   std::ranges::sort(asked);
   needs.requests = changes.tasks.requests;
-  for (const auto& [index, request] : asked) {
-    std::vector<RequestRun>& runs = needs.runs;
-    bool joins = !runs.empty() && runs.back().first + runs.back().count == index &&
-                 runs.back().request == request;
-    if (joins) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({index, 1, request});
-    }
-  }
+  for (const auto& [index, request] : asked) AppendRequest(needs.runs, index, request);
   return needs;
 }
 
-int NothingLeft(const LocalJob& job) {
+int NothingLeft(const PreparedJob& job) {
   JobCounts counts = job.counts();
   uint32_t failed = counts.failed + counts.unknown;
   bool good = failed + counts.cancelled == 0 && !job.cancelled();
@@ -400,7 +335,7 @@ void TellChange(size_t added, size_t missing) {
 }
 
 // Another input than the one that was taken whole must not be passed over in silence.
-Status CheckWholeInput(const LocalJob& job) {
+Status CheckWholeInput(const PreparedJob& job) {
   auto same = CheckSameInput(os::kStdin, job.InputFolder());
   if (same) return {};
   JobCounts counts = job.counts();
@@ -414,14 +349,13 @@ Status CheckWholeInput(const LocalJob& job) {
 }
 
 // Goes on with what was taken of the input, and with the rest when it is given again.
-Result<int> ResumePipe(LocalJob& job, const RunOptions& typed, const Surroundings& here,
+Result<int> ResumePipe(PreparedJob& job, const RunOptions& typed, const Surroundings& here,
                        const NeedsChange& change) {
-  auto needs = OtherNeeds(job, {}, change, OfferOf(job.options(), here));
-  if (!needs) return std::unexpected(needs.error());
+  auto needs = TRY(OtherNeeds(job, {}, change, OfferOf(job.options(), here)));
   bool whole = job.InputIsWhole();
   bool given = typed.sources.has_command && cli::StdinIsSource(os::kStdin);
   if (whole && given) {
-    if (auto same = CheckWholeInput(job); !same) return std::unexpected(same.error());
+    TRY(CheckWholeInput(job));
   }
   JobCounts counts = job.counts();
   if (whole && counts.finished() == counts.total) return NothingLeft(job);
@@ -429,62 +363,88 @@ Result<int> ResumePipe(LocalJob& job, const RunOptions& typed, const Surrounding
     job.TellRestOfInput();
     return cli::kExitTasksFailed;
   }
-  job.Resume();
-  if (!needs->runs.empty()) job.Post(std::move(*needs));
+  TRY(job.Resume());
+  if (!needs.runs.empty()) job.Post(std::move(needs));
   if (!whole && given) {
-    if (auto read = job.ReadOn(); !read) return std::unexpected(read.error());
+    TRY(job.ReadOn());
   } else if (whole) {
     job.Post(engine::SealJob{job.id()});
   }
-  return job.Run(/*resumed=*/true);
+  return RunToEnd(job, /*resumed=*/true);
+}
+
+// Of stored tasks for which `writes` holds, and of those that are added to them.
+Status CheckOutputsOfNow(PreparedJob& job, const std::function<bool(TaskIndex)>& writes,
+                         const Changes& changes) {
+  auto rows = [&](const cli::TaskRowVisitor& visit) {
+    TaskIndex next = 0;
+    job.StoredRows()([&](std::string_view row) {
+      if (writes(next)) visit(next, row);
+      ++next;
+    });
+    const std::vector<uint32_t>& added = changes.list.added;
+    if (added.empty()) return;
+    uint32_t position = 0;
+    changes.tasks.rows([&](std::string_view row) {
+      if (std::ranges::binary_search(added, position++)) visit(next++, row);
+    });
+  };
+  auto apart = cli::CheckOutputs(OutputRulesOf(job.options(), job.settings()), rows);
+  return job.rows_status() ? apart : job.rows_status();
+}
+
+// Files of tasks that have left the list are nobody's any more.
+Status CheckOutputsOfList(PreparedJob& job, const Changes& changes) {
+  std::vector<bool> left(job.task_count());
+  for (TaskIndex i = 0; i < left.size(); ++i) left[i] = job.engine().LeftList(job.id(), i);
+  auto mark = [&](const std::vector<TaskRange>& ranges, bool gone) {
+    for (TaskRange range : ranges) std::fill_n(left.begin() + range.first, range.count, gone);
+  };
+  mark(changes.reopened, false);
+  mark(changes.withdrawn, true);
+  return CheckOutputsOfNow(job, [&](TaskIndex i) { return !left[i]; }, changes);
 }
 
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
                    const cli::Invocation& invocation, const RunOptions& typed, uint32_t number) {
   auto parse = [&](const std::vector<std::string>& stored) -> Result<RunOptions> {
-    auto kept = cli::CheckKept(stored, invocation.argv);
-    if (!kept) return std::unexpected(kept.error());
-    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::Command::kRun);
+    TRY(cli::CheckKept(stored, invocation.argv));
+    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRunWords);
   };
-  auto change = NeedsTyped(invocation.argv);
-  if (!change) return std::unexpected(change.error());
-  auto opened = LocalJob::Open(here, state_dir, number, parse);
-  if (!opened) return std::unexpected(opened.error());
-  LocalJob& job = **opened;
+  auto change = TRY(NeedsTyped(invocation.argv));
+  auto opened = TRY(PreparedJob::Open(here, state_dir, number, parse));
+  PreparedJob& job = *opened;
   if (job.options().sources.input.from == cli::InputOptions::From::kPipe) {
-    return ResumePipe(job, typed, here, *change);
+    return ResumePipe(job, typed, here, change);
   }
-  auto changes = ReadChanges(job, here, typed);
-  if (!changes) return std::unexpected(changes.error());
-  auto needs = OtherNeeds(job, *changes, *change, OfferOf(job.options(), here));
-  if (!needs) return std::unexpected(needs.error());
-  const cli::ListChange& list = changes->list;
-  bool changed = !list.added.empty() || !changes->reopened.empty() || !changes->withdrawn.empty();
+  auto changes = TRY(ReadChanges(job, here, typed));
+  auto needs = TRY(OtherNeeds(job, changes, change, OfferOf(job.options(), here)));
+  const cli::ListChange& list = changes.list;
+  bool changed = !list.added.empty() || !changes.reopened.empty() || !changes.withdrawn.empty();
   if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
-  if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
-    return std::unexpected(sound.error());
-  }
+  TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
+  TRY(CheckOutputsOfList(job, changes));
   size_t missing = 0;
-  for (TaskRange range : changes->withdrawn) missing += range.count;
+  for (TaskRange range : changes.withdrawn) missing += range.count;
   bool told = missing > 0 || !list.added.empty();
   if (told && job.options().show.form != cli::OutputForm::kQuiet) {
     TellChange(list.added.size(), missing);
   }
   const uint32_t known = job.task_count();
-  job.Resume();
+  TRY(job.Resume());
   if (missing > 0) {
-    job.Post(engine::WithdrawTasks{job.id(), changes->withdrawn, /*left_list=*/true});
+    job.Post(engine::WithdrawTasks{job.id(), changes.withdrawn, /*left_list=*/true});
   }
-  if (!changes->reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes->reopened});
-  job.AddTasks(changes->tasks, list.added, cli::EdgesOfAdded(changes->tasks.edges, list, known));
-  if (!needs->runs.empty()) job.Post(std::move(*needs));
+  if (!changes.reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes.reopened});
+  job.AddTasks(changes.tasks, list.added, cli::EdgesOfAdded(changes.tasks.edges, list, known));
+  if (!needs.runs.empty()) job.Post(std::move(needs));
   job.Post(engine::SealJob{job.id()});
-  *changes = {};
-  return job.Run(/*resumed=*/true);
+  changes = {};
+  return RunToEnd(job, /*resumed=*/true);
 }
 
 // A retry runs what the job has. Says so where its list has something else by now.
-void TellOldText(LocalJob& job, const Surroundings& here, const RunOptions& typed,
+void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& typed,
                  const std::vector<TaskRange>& retried) {
   const RunOptions& options = job.options();
   if (options.show.form == cli::OutputForm::kQuiet || options.sources.files.empty()) return;
@@ -509,38 +469,38 @@ void TellOldText(LocalJob& job, const Surroundings& here, const RunOptions& type
              old == 1 ? "it was" : "they were", job.id().value, cli::ResumeCommand(hints));
 }
 
+// Of the job that the tasks are of: the newest, when none is named.
+Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir) {
+  if (tasks.job) return *tasks.job;
+  auto numbers = TRY(store::RunNumbers(state_dir));
+  auto last = TRY(store::NewestAccepted(state_dir, numbers));
+  if (!last) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
+  return *last;
+}
+
 Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   const auto& words = invocation.words.words;
-  auto selected = format::ParseTaskSelector(words.empty() ? "last" : words.front());
-  if (!selected) return std::unexpected(selected.error());
-  if (selected->size() != 1) {
-    return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
+  if (words.size() > 1) {
+    return Fail(ErrorKind::kInvalid,
+                "name one job: runs of this machine are retried one after the other",
+                Remedy("; for jobs of a hub: {}", Advice("job retry", "--hub", 12, 13)));
   }
-  auto typed = cli::ParseRun({}, invocation.argv, cli::Command::kJobRetry);
-  if (!typed) return std::unexpected(typed.error());
-  if (auto used = cli::CheckUses(cli::Way::kRetry, invocation.words); !used) {
-    return std::unexpected(used.error());
+  auto selected = TRY(format::ParseTaskSelector(words.empty() ? "last" : words.front()));
+  if (selected.size() != 1) {
+    return Fail(ErrorKind::kInvalid, "name one job, as in",
+                Remedy(": {}, or 12.3-9", Advice("job retry", 12)));
   }
-  std::string state_dir = StateDirOf(typed->state_dir, here);
+  auto typed = TRY(cli::ParseRun({}, invocation.argv, cli::kRetryWords));
+  TRY(cli::CheckUses(cli::Way::kRetry, invocation.words));
+  std::string state_dir = client::StateDirOf(typed.state_dir, here);
   history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
-  if (auto found = cli::LookUpNames(runs, *selected); !found) {
-    return std::unexpected(found.error());
-  }
-  const TasksOfJob& tasks = selected->front();
-  uint32_t number = tasks.job.value_or(0);
-  if (!tasks.job) {
-    auto numbers = store::RunNumbers(state_dir);
-    if (!numbers) return std::unexpected(numbers.error());
-    auto last = store::NewestAccepted(state_dir, *numbers);
-    if (!last) return std::unexpected(last.error());
-    if (!*last) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
-    number = **last;
-  }
-  auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
-    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::Command::kJobRetry);
-  });
-  if (!opened) return std::unexpected(opened.error());
-  LocalJob& job = **opened;
+  TRY(cli::LookUpNames(runs, selected));
+  const TasksOfJob& tasks = selected.front();
+  auto number = TRY(NumberOf(tasks, state_dir));
+  auto opened = TRY(PreparedJob::Open(here, state_dir, number, [&](const auto& stored) {
+    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRetryWords);
+  }));
+  PreparedJob& job = *opened;
   auto is_wanted = [&](TaskIndex i) {
     auto state = job.engine().StateOf(job.id(), i);
     bool bad = state == TaskState::kFailed || state == TaskState::kUnknown;
@@ -556,56 +516,52 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
                chosen ? "chosen " : "", number);
     return cli::kExitSuccess;
   }
-  if (typed->dry_run) {
+  TRY(CheckOutputsOfNow(job, is_wanted, {}));
+  if (typed.dry_run) {
     int code = DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
-    if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
+    TRY(job.rows_status());
     return code;
   }
-  auto change = cli::MakeNeedsChange(invocation.words);
-  if (!change) return std::unexpected(change.error());
-  if (auto fits = CheckChange(job, *change, OfferOf(job.options(), here)); !fits) {
-    return std::unexpected(fits.error());
-  }
-  if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
-    return std::unexpected(sound.error());
-  }
-  TellOldText(job, here, *typed, failed);
-  job.Resume();
-  job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(*change)});
-  return job.Run(/*resumed=*/true);
+  auto change = TRY(cli::MakeNeedsChange(invocation.words));
+  TRY(CheckChange(job, change, OfferOf(job.options(), here)));
+  TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
+  TellOldText(job, here, typed, failed);
+  TRY(job.Resume());
+  job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(change)});
+  return RunToEnd(job, /*resumed=*/true);
 }
 
 Result<int> RunAny(const cli::Invocation& invocation) {
-  auto here = Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  if (invocation.words.command == cli::Command::kJobRetry) return Retry(*here, invocation);
-  auto options = cli::ParseRun(invocation.preset, invocation.argv);
-  if (!options) return std::unexpected(options.error());
-  auto slots = ReadSlotsFile(*options, here->cwd, here->machine.facts().cores);
-  if (!slots) return std::unexpected(slots.error());
-  if (options->resume) {
-    std::string state_dir = StateDirOf(options->state_dir, *here);
-    auto earlier = FindEarlierRun(state_dir, here->cwd, *options);
-    if (!earlier) return std::unexpected(earlier.error());
-    TellPassedOver(*options, *earlier);
-    if (earlier->job) return Resume(*here, state_dir, invocation, *options, earlier->job->number);
-    if (options->sources.files.empty() && !options->sources.has_command) {
+  auto here = TRY(Surroundings::Find());
+  auto options = TRY(cli::ParseRun(invocation.preset, invocation.argv));
+  TRY(ReadSlotsFile(options, here.cwd, here.machine.facts().cores));
+  if (options.resume) {
+    std::string state_dir = client::StateDirOf(options.state_dir, here);
+    auto earlier = TRY(FindEarlierRun(state_dir, here.cwd, options));
+    TellPassedOver(options, earlier);
+    if (earlier.job) return Resume(here, state_dir, invocation, options, earlier.job->number);
+    if (options.sources.files.empty() && !options.sources.has_command) {
       return Fail(ErrorKind::kNotFound,
                   "there is no unfinished run of this folder; name the list to run");
     }
   }
-  if (auto in_time = cli::SetDeadline(*options, os::Clock().Now()); !in_time) {
-    return std::unexpected(in_time.error());
-  }
+  TRY(cli::SetDeadline(options, os::Clock().Now()));
   std::vector<std::string> argv = invocation.preset;
   argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
-  return RunNew(*here, *options, argv);
+  return RunNew(here, options, argv);
 }
 
 }  // namespace
 
 int RunLocally(const cli::Invocation& invocation) {
   auto code = RunAny(invocation);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+int RetryLocally(const cli::Invocation& invocation) {
+  auto here = Surroundings::Find();
+  if (!here) return cli::ReportError(here.error());
+  auto code = Retry(*here, invocation);
   return code ? *code : cli::ReportError(code.error());
 }
 

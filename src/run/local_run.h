@@ -1,12 +1,13 @@
 // `spate run` and `spate job retry` on this machine: what to run is read and checked, the job's
-// folder is made (or an earlier one opened), and a RunSession runs it.
+// folder is made (or an earlier one opened), and a Foreground runs it.
 #pragma once
 
 #include "cli/main.h"
 
 namespace spate::run {
 
-// Handler of both commands; reports its own errors. Returns the exit code.
+// They report their own errors. Return the exit code.
 int RunLocally(const cli::Invocation& invocation);
+int RetryLocally(const cli::Invocation& invocation);
 
 }  // namespace spate::run

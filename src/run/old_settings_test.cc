@@ -45,7 +45,7 @@ TEST(OldSettings, DamageIsTold) {
   }
 }
 
-// What the command line tells stays as it is told now.
+// Settings that the command line has keep their present values.
 TEST(RowSettings, AreWhatTheCommandLineDoesNotTell) {
   JobSettings stored;
   stored.cwd = "/then";

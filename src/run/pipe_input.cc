@@ -32,10 +32,9 @@ std::string BlockFile(const std::string& folder, uint64_t number) {
 }
 
 Status WriteBlock(const std::string& path, std::string_view bytes, os::OpenHow how, bool sync) {
-  auto file = os::OpenWrite(path, how, 0600);
-  if (!file) return std::unexpected(file.error());
-  if (auto written = os::WriteAll(file->get(), bytes, path); !written) return written;
-  return sync ? os::Fsync(file->get(), path) : Status();
+  auto file = TRY(os::OpenWrite(path, how, 0600));
+  TRY(os::WriteAll(file.get(), bytes, path));
+  return sync ? os::Fsync(file.get(), path) : Status();
 }
 
 uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -97,10 +96,9 @@ Status CheckSameInput(int fd, const std::string& folder) {
   InputSum sum;
   std::string piece(kReadMost, '\0');
   while (whole && sum.bytes() <= whole->bytes) {
-    auto size = os::ReadSome(fd, piece.data(), piece.size(), kInput);
-    if (!size) return std::unexpected(size.error());
-    if (*size == 0) break;
-    sum.Add(std::string_view(piece).substr(0, *size));
+    auto size = TRY(os::ReadSome(fd, piece.data(), piece.size(), kInput));
+    if (size == 0) break;
+    sum.Add(std::string_view(piece).substr(0, size));
   }
   if (!whole || sum.bytes() == 0) return {};
   if (sum.bytes() == whole->bytes && sum.hash() == whole->hash) return {};

@@ -3,10 +3,26 @@
 // free when its command is gone.
 #pragma once
 
-#include "cli/main.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
 
 namespace spate::run {
 
-int Semaphore(const cli::Invocation& invocation);
+struct SemOptions {
+  uint32_t slots = 1;
+  std::string name = "default";
+  bool foreground = false;
+  bool wait = false;
+  std::optional<Duration> timeout;
+  std::vector<std::string> argv;
+};
+
+// `state_dir` has the semaphores. The exit code.
+Result<int> Semaphore(const SemOptions& options, const std::string& state_dir);
 
 }  // namespace spate::run

@@ -31,10 +31,9 @@ Status ReadSlotsFile(cli::RunOptions& options, const std::string& cwd, uint32_t 
   std::string path = os::JoinPath(cwd, options.slots_file);
   auto word = FirstWord(path);
   if (!word) return Within("-j", word.error());
-  auto rule = RuleOf(options.slots_file, *word);
-  if (!rule) return std::unexpected(rule.error());
-  options.slots = *rule;
-  options.policy.max_running = cli::SlotCount(*rule, cores);
+  auto rule = TRY(RuleOf(options.slots_file, *word));
+  options.slots = rule;
+  options.policy.max_running = cli::SlotCount(rule, cores);
   return {};
 }
 

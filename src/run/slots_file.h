@@ -10,7 +10,7 @@
 
 namespace spate::run {
 
-// What the file of -j says now: sets slots and the bound of running tasks. `cwd`: where spate was
+// Reads the file of -j: sets slots and the bound of running tasks. `cwd`: where spate was
 // started. Fine when there is no such option.
 Status ReadSlotsFile(cli::RunOptions& options, const std::string& cwd, uint32_t cores);
 

@@ -1,0 +1,50 @@
+// JobInput: what comes for a job while it runs: lines that are added to its lists (--follow),
+// blocks of standard input (--pipe), and another number of slots (-j FILE).
+//
+// Thread: the loop's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/view/run_view.h"
+#include "run/follower.h"
+#include "run/pipe_input.h"
+#include "run/prepared_job.h"
+#include "run/slots_file.h"
+
+namespace spate::run {
+
+class JobInput {
+ public:
+  // Reads from now on. Both outlive it.
+  JobInput(PreparedJob& job, cli::RunView& view);
+  JobInput(const JobInput&) = delete;
+  JobInput& operator=(const JobInput&) = delete;
+
+  // A task has ended, and its block is not needed any more.
+  void OnEnded(TaskIndex index);
+  // Without more input a job that waits for it ends here.
+  void StopWithoutInput();
+
+ private:
+  void Add(std::vector<std::string> rows, const std::vector<Needs>& needs);
+  void Seal();
+  std::unique_ptr<Follower> MakeFollower();
+  std::unique_ptr<PipeInput> MakePipeInput();
+  std::unique_ptr<SlotsFile> WatchSlots();
+
+  PreparedJob& job_;
+  cli::RunView& view_;
+  bool reads_;  // from --pipe
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<PipeInput> pipe_;
+  std::unique_ptr<SlotsFile> slots_;
+};
+
+// Of --pipe, a kill can come between a task's success and the end of its block, and while a file
+// was being written under another name.
+void RemoveLateBlocks(const PreparedJob& job);
+
+}  // namespace spate::run

@@ -1,0 +1,73 @@
+// LocalNode: the node of a run, in the process of its hub.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "forward/deliverer.h"
+#include "hub/service.h"
+#include "node/host.h"
+#include "os/cgroup.h"
+#include "os/machine.h"
+#include "os/real_loop.h"
+#include "transport/inproc.h"
+
+namespace spate::run {
+
+class LocalNode final : public node::ExecutorEvents {
+ public:
+  // All that is referred to outlives it.
+  struct Parts {
+    os::RealLoop& loop;
+    hub::Service& hub;
+    forward::Deliverer& deliverer;  // of what tasks forward
+    const os::Machine& machine;
+    Offer offer;
+    node::ProcessExecutorOptions tasks;
+    node::Doubt doubt;
+    // A command has ended and left these processes running. For people.
+    std::function<void(const AttemptRef&, const std::string& processes)> left_running;
+  };
+  // Ready to start tasks.
+  static Result<std::unique_ptr<LocalNode>> Open(Parts parts);
+  // Joins the hub. Once.
+  void Join();
+
+  // Null: slots have none; the error is the reason.
+  const Result<std::unique_ptr<os::CgroupTree>>& cgroups() const { return host_->cgroups(); }
+  uint32_t running() const;
+  // See node::Node.
+  void SetOutputBlocked(bool blocked) { host_->node().SetOutputBlocked(blocked); }
+  void CutOffHeld(const std::string& why) { host_->node().CutOffHeld(why); }
+  void Pause(bool paused) { host_->Pause(paused); }
+
+  // node::ExecutorEvents
+  void OnStarted(const AttemptRef& ref, Instant when) override {
+    host_->events().OnStarted(ref, when);
+  }
+  void OnEnded(AttemptEnd end, TaskOutputPtr output) override {
+    host_->events().OnEnded(std::move(end), std::move(output));
+  }
+  void OnTakenBack(const AttemptRef& ref) override { host_->events().OnTakenBack(ref); }
+  void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) override {
+    host_->events().OnOutput(ref, stream, bytes);
+  }
+  void OnMemory(const AttemptRef& ref, uint64_t bytes) override {
+    host_->events().OnMemory(ref, bytes);
+  }
+  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
+
+ private:
+  LocalNode(Parts parts, NodeId id);
+
+  const Parts parts_;
+  const NodeId id_;
+  transport::InprocPair<wire::ToNode, wire::ToHub> channels_;
+  std::unique_ptr<node::Host> host_;
+};
+
+}  // namespace spate::run

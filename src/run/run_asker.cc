@@ -1,0 +1,192 @@
+#include "run/run_asker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "os/file.h"
+#include "os/signals.h"
+#include "present/advice.h"
+#include "run/history.h"
+#include "store/sqlite/job_dir.h"
+#include "store/sqlite/job_list.h"
+#include "wire/field_bytes.h"
+
+namespace spate::run {
+namespace {
+
+JobSelector Only(uint32_t number) { return {.ranges = {{number, number, 1}}}; }
+
+bool NamesOne(const JobSelector& jobs, const std::vector<uint32_t>& picked) {
+  return !jobs.all && picked.size() == 1;
+}
+
+template <typename T>
+Status Give(const client::Asker::TakeAnswer& take, const T& answer) {
+  return take(wire::BytesOf(answer));
+}
+
+std::vector<JobId> IdsOf(const std::vector<uint32_t>& numbers) {
+  std::vector<JobId> jobs;
+  for (uint32_t number : numbers) jobs.emplace_back(number);
+  return jobs;
+}
+
+}  // namespace
+
+Result<RunTarget> TargetOf(const std::string& job_folder) {
+  auto folder = TRY(os::OpenDir(job_folder));
+  os::Address at = client::SocketOf(fmt::format("/proc/self/fd/{}", folder.get()));
+  return RunTarget{std::move(folder), {link::Target::Of(std::move(at)), "the run"}};
+}
+
+RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std::string whose)
+    : state_dir_(std::move(state_dir)),
+      whose_(std::move(whose)),
+      journals_(RunsIn(state_dir_, here.machine.facts().cores)) {}
+
+RunAsker::~RunAsker() = default;
+
+Status RunAsker::Ask(wire::Question question, const TakeAnswer& take) {
+  return std::visit(
+      [&]<typename Q>(Q& asked) -> Status {
+        if constexpr (wire::OfJournal<Q>) {
+          return journals_.Ask(std::move(asked), take);
+        } else if constexpr (requires { Answer(std::move(asked), take); }) {
+          return Answer(std::move(asked), take);
+        } else {
+          return Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
+        }
+      },
+      question);
+}
+
+Result<uint32_t> RunAsker::Newest() const {
+  auto numbers = TRY(store::RunNumbers(state_dir_));
+  auto newest = TRY(store::NewestAccepted(state_dir_, numbers));
+  if (newest) return *newest;
+  return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir_);
+}
+
+Result<std::vector<uint32_t>> RunAsker::Pick(const JobSelector& jobs) const {
+  auto numbers = TRY(store::RunNumbers(state_dir_));
+  for (const NumberRange& range : jobs.ranges) {
+    auto in_range = [&](uint32_t number) { return range.Contains(number); };
+    if (std::ranges::any_of(numbers, in_range)) continue;
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no job {} in {}", range.first, state_dir_));
+  }
+  const uint32_t newest = jobs.last ? TRY(Newest()) : 0;
+  std::erase_if(numbers, [&](uint32_t number) { return !jobs.Contains(number, newest); });
+  return numbers;
+}
+
+Status RunAsker::AskRun(uint32_t number, wire::Question question, const TakeAnswer& take) {
+  const std::string folder = store::JobPath(state_dir_, number);
+  auto owner = TRY(store::RunningOwner(folder));
+  if (!owner) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("job {} is not running; see: {}", number,
+                            present::TextOf(Advice("job info", number), whose_)));
+  }
+  if (!loop_) {
+    loop_ = TRY(os::RealLoop::Create());
+    os::IgnoreSignal(os::kSignalPipe);
+  }
+  auto target = TargetOf(folder);
+  client::HubCall call(*loop_, target ? target->hub : client::HubTarget{});
+  if (!target || !call.Connect()) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("job {} runs as process {}, which does not answer; it may be stopped, "
+                            "or of another version",
+                            number, owner->pid));
+  }
+  auto asked = call.Ask(std::move(question), take);
+  if (asked || asked.error().kind != ErrorKind::kUnavailable) return asked;
+  return Fail(ErrorKind::kUnavailable, fmt::format("job {} has just ended", number));
+}
+
+template <typename Q>
+Result<std::vector<uint32_t>> RunAsker::AskEach(
+    Q question, const std::function<void(typename Q::Answer)>& take) {
+  const JobSelector named = question.jobs;
+  auto picked = TRY(Pick(named));
+  std::vector<uint32_t> ended;
+  for (uint32_t number : picked) {
+    question.jobs = Only(number);
+    auto asked = AskRun(number, question, [&](std::string_view bytes) -> Status {
+      take(TRY(
+          wire::FromBytes<typename Q::Answer>("the run's answer", bytes, client::kMostAnswered)));
+      return {};
+    });
+    const bool gone = !asked && asked.error().kind == ErrorKind::kUnavailable;
+    if (!asked && (!gone || NamesOne(named, picked))) return std::unexpected(asked.error());
+    if (gone && !named.all) ended.push_back(number);
+  }
+  return ended;
+}
+
+Status RunAsker::Answer(wire::ChangeJobs question, const TakeAnswer& take) {
+  wire::JobsChanged all;
+  auto add = [&](const wire::JobsChanged& one) {
+    all.changed.insert(all.changed.end(), one.changed.begin(), one.changed.end());
+    all.ended.insert(all.ended.end(), one.ended.begin(), one.ended.end());
+  };
+  auto gone = TRY(AskEach(std::move(question), add));
+  add({.changed = {}, .ended = IdsOf(gone)});
+  return Give(take, all);
+}
+
+Status RunAsker::Answer(const wire::Cancel& question, const TakeAnswer& take) {
+  wire::Cancel::Answer all;
+  auto add = [&](const wire::Cancel::Answer& one) {
+    const wire::JobsChanged& jobs = one.jobs;
+    all.jobs.changed.insert(all.jobs.changed.end(), jobs.changed.begin(), jobs.changed.end());
+    all.jobs.ended.insert(all.jobs.ended.end(), jobs.ended.begin(), jobs.ended.end());
+    all.tasks.insert(all.tasks.end(), one.tasks.begin(), one.tasks.end());
+  };
+  std::map<uint32_t, wire::Cancel> of_tasks;
+  for (TasksOfJob tasks : question.tasks) {
+    const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+    TRY(Pick(Only(number)));
+    tasks.job = number;
+    of_tasks[number].tasks.push_back(std::move(tasks));
+  }
+  for (auto& [number, one] : of_tasks) {
+    TRY(AskRun(number, std::move(one), [&](std::string_view bytes) -> Status {
+      add(TRY(
+          wire::FromBytes<wire::Cancel::Answer>("the run's answer", bytes, client::kMostAnswered)));
+      return {};
+    }));
+  }
+  auto gone = TRY(AskEach(wire::Cancel{.jobs = question.jobs, .tasks = {}}, add));
+  add({.jobs = {.changed = {}, .ended = IdsOf(gone)}, .tasks = {}});
+  return Give(take, all);
+}
+
+Status RunAsker::Answer(const wire::ExplainTasks& question, const TakeAnswer& take) {
+  for (TasksOfJob tasks : question.tasks) {
+    const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+    tasks.job = number;
+    auto asked = AskRun(number, wire::ExplainTasks{{std::move(tasks)}}, take);
+    if (asked) continue;
+    if (asked.error().kind != ErrorKind::kUnavailable) return asked;
+    return Fail(ErrorKind::kNotFound, "the journal tells of this task");
+  }
+  return {};
+}
+
+Status RunAsker::Answer(wire::LookAtJobs question, const TakeAnswer& take) {
+  std::vector<wire::JobNow> all;
+  auto gone =
+      AskEach(std::move(question), [&](wire::JobNow now) { all.push_back(std::move(now)); });
+  if (!gone && gone.error().kind != ErrorKind::kUnavailable) return std::unexpected(gone.error());
+  for (const wire::JobNow& now : all) TRY(Give(take, now));
+  return {};
+}
+
+}  // namespace spate::run

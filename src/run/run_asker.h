@@ -1,0 +1,61 @@
+// RunAsker: the runs of this machine, as whoever asks about jobs sees them. What their journals
+// know is read from there; all else, orders among it, is asked of the runs that it is about, each a
+// hub with a socket in its job's folder (run/run_hub.h).
+//
+// A run is found by its number in the state folder, so it does not matter where it was started.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/asker.h"
+#include "client/hub_call.h"
+#include "client/surroundings.h"
+#include "core/model/selection.h"
+#include "history/journal_asker.h"
+#include "os/fd.h"
+#include "os/real_loop.h"
+
+namespace spate::run {
+
+// The hub of the run of a job. `folder` must be open until it is connected: a path may be longer
+// than the address of a socket.
+struct RunTarget {
+  os::Fd folder;
+  client::HubTarget hub;
+};
+Result<RunTarget> TargetOf(const std::string& job_folder);
+
+class RunAsker final : public client::Asker {
+ public:
+  // `whose`: options that make commands mean these runs (" --local"), for messages.
+  RunAsker(const client::Surroundings& here, std::string state_dir, std::string whose);
+  ~RunAsker() override;
+
+  // kUnavailable: a run that is named does not run, or does not answer.
+  Status Ask(wire::Question question, const TakeAnswer& take) override;
+  // Numbers, ascending, each once. kNotFound: there is no such job.
+  Result<std::vector<uint32_t>> Pick(const JobSelector& jobs) const;
+
+ private:
+  Result<uint32_t> Newest() const;
+  Status AskRun(uint32_t number, wire::Question question, const TakeAnswer& take);
+  // Of several runs those that have ended are passed over: their numbers come back.
+  template <typename Q>
+  Result<std::vector<uint32_t>> AskEach(Q question, const std::function<void(typename Q::Answer)>&);
+
+  Status Answer(wire::ChangeJobs question, const TakeAnswer& take);
+  Status Answer(const wire::Cancel& question, const TakeAnswer& take);
+  Status Answer(const wire::ExplainTasks& question, const TakeAnswer& take);
+  Status Answer(wire::LookAtJobs question, const TakeAnswer& take);
+
+  const std::string state_dir_;
+  const std::string whose_;
+  history::JournalAsker journals_;
+  std::unique_ptr<os::RealLoop> loop_;  // once a run is asked
+};
+
+}  // namespace spate::run

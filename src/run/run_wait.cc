@@ -1,0 +1,224 @@
+// Runs of this machine that are waited for, each at its own socket.
+//
+// One that nobody carries on (its process was killed, or has stopped) cannot change any more, and
+// whoever waits for it is told so at once. What became of it is read from its journal.
+#include "run/run_wait.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/options/shared.h"
+#include "cli/report.h"
+#include "cli/text/end_text.h"
+#include "cli/view/bar.h"
+#include "cli/view/summary.h"
+#include "client/hub_call.h"
+#include "format/selector/selector.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "present/advice.h"
+#include "run/run_asker.h"
+#include "run/whose_jobs.h"
+#include "store/sqlite/history.h"
+#include "store/sqlite/job_list.h"
+
+namespace spate::run {
+namespace {
+
+using store::JobStanding;
+
+// A run that cannot be talked to is looked at so often.
+constexpr Duration kLookAgain = Duration::Millis(100);
+
+struct Place {
+  client::Surroundings here;
+  std::string state_dir;
+  std::unique_ptr<os::RealLoop> loop;
+  std::string whose;  // what makes commands mean these: " --local"
+  bool interrupted = false;
+  std::unique_ptr<client::HubCall> call = nullptr;  // of the run that is waited for
+
+  void Interrupt() {
+    interrupted = true;
+    call ? call->Interrupt() : loop->Stop();
+  }
+  void Pause(Duration time) {
+    os::TimerId timer = loop->At(loop->Now() + time, [this] { loop->Stop(); });
+    if (!interrupted) loop->Run();
+    loop->Cancel(timer);
+  }
+};
+
+// Whether a job's tasks were cancelled by somebody; else they have left their list.
+bool WasCancelled(const std::string& state_dir, uint32_t number) {
+  auto history = store::History::Open(state_dir, number);
+  bool cancelled = false;
+  if (!history) return true;
+  auto read = history->Log([&](const engine::Record& record) {
+    if (std::holds_alternative<engine::JobCancelled>(record)) cancelled = true;
+    if (std::holds_alternative<engine::TasksCancelled>(record)) cancelled = true;
+    const auto* withdrawn = std::get_if<engine::TasksWithdrawn>(&record);
+    if (withdrawn != nullptr && !withdrawn->reason.empty()) cancelled = true;
+  });
+  return !read || cancelled;
+}
+
+class Waiter {
+ public:
+  Waiter(Place& place, bool bar)
+      : place_(place),
+        terminal_(os::LookAtTerminal(os::kStderr, place.here.environment)),
+        bar_(bar && terminal_.may_move),
+        tells_(bar) {}
+
+  Result<int> Wait(uint32_t number);
+
+ private:
+  void Show(const wire::JobNews& news);
+  Status Follow(uint32_t number);
+  void Erase();
+  int Finish(const store::JobSummary& job);
+  int Interrupted(uint32_t number);
+
+  Place& place_;
+  os::TerminalFacts terminal_;
+  bool bar_;
+  bool tells_;  // a good end, too
+  bool shown_ = false;
+  std::optional<cli::RateMeter> rate_;
+};
+
+void Waiter::Erase() {
+  if (std::exchange(shown_, false)) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Waiter::Show(const wire::JobNews& news) {
+  if (!bar_) return;
+  Instant now = place_.loop->Now();
+  uint64_t ended = news.counts.finished();
+  if (!rate_) {
+    rate_.emplace();
+    rate_->Start(now, ended);
+  }
+  rate_->Note(now, ended);
+  cli::BarState state{.done = news.counts.succeeded,
+                      .ended = ended,
+                      .total = news.counts.total,
+                      .failed = uint64_t{news.counts.failed} + news.counts.unknown,
+                      .running = news.counts.leased,
+                      .rate = rate_->PerSecond(now),
+                      .pause = news.held != 0 ? "held" : "",
+                      .colour = terminal_.may_colour};
+  auto width = static_cast<int>(os::TerminalWidth(os::kStderr, place_.here.environment));
+  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
+  shown_ = true;
+}
+
+int Waiter::Interrupted(uint32_t number) {
+  Erase();
+  fmt::print(stderr, "spate: job {} goes on; to wait again: {}; to end it: {}\n", number,
+             present::TextOf(Advice("job wait", number), place_.whose),
+             present::TextOf(Advice("job cancel", number), place_.whose));
+  return cli::kExitInterrupted;
+}
+
+int Waiter::Finish(const store::JobSummary& job) {
+  Erase();
+  const JobCounts& counts = job.row.counts;
+  uint32_t failed = counts.failed + counts.unknown;
+  bool ended = job.standing == JobStanding::kFinished;
+  bool good = ended && failed == 0 &&
+              (counts.cancelled == 0 || !WasCancelled(place_.state_dir, job.number));
+  if (good && !tells_) return cli::kExitSuccess;
+  std::string text = fmt::format("spate: job {}: {} of {} succeeded", job.number,
+                                 FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
+  for (auto [count, what] : {std::pair{counts.failed, "failed"},
+                             {counts.unknown, "unknown"},
+                             {counts.cancelled, good ? "not in the list any more" : "cancelled"},
+                             {counts.total - counts.finished(), "not done"}}) {
+    if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
+  }
+  fmt::print(stderr, "{}\n", text);
+  if (!ended) {
+    fmt::print(stderr, "spate: it {}; how to go on: {}\n",
+               job.standing == JobStanding::kStopped ? "has stopped" : "was interrupted",
+               present::TextOf(Advice("job info", job.number), place_.whose));
+  } else if (failed > 0) {
+    fmt::print(stderr, "spate: to run them again: {}\n",
+               present::TextOf(Advice("job retry", job.number), place_.whose));
+  }
+  return good ? cli::kExitSuccess : cli::kExitTasksFailed;
+}
+
+// Shows its news until it hangs up, or the wait is interrupted.
+Status Waiter::Follow(uint32_t number) {
+  auto target = TRY(TargetOf(store::JobPath(place_.state_dir, number)));
+  place_.call = std::make_unique<client::HubCall>(*place_.loop, target.hub);
+  auto watch = place_.call->Begin(wire::Watch{JobId(number)});
+  while (watch) {
+    auto news = place_.call->NextNews(**watch);
+    if (!news) break;
+    Show(*news);
+  }
+  Status told = watch ? Status() : std::unexpected(watch.error());
+  watch = nullptr;  // before its connection
+  place_.call.reset();
+  return told;
+}
+
+Result<int> Waiter::Wait(uint32_t number) {
+  const std::string folder = store::JobPath(place_.state_dir, number);
+  for (;;) {
+    auto owner = TRY(store::RunningOwner(folder));
+    if (!owner) break;
+    (void)Follow(number);
+    if (place_.interrupted) return Interrupted(number);
+    place_.Pause(kLookAgain);  // it writes its last words, or begins, or cannot be talked to
+  }
+  auto job = TRY(store::SummarizeJob(place_.state_dir, number));
+  if (job.standing == JobStanding::kDamaged) return Fail(ErrorKind::kCorrupt, job.problem);
+  return Finish(job);
+}
+
+Result<int> WaitFor(const cli::Words& words, bool bar) {
+  auto here = TRY(client::Surroundings::Find());
+  std::string state =
+      client::StateDirOf(std::string(words.Last(cli::opt::kState).value_or("")), here);
+  std::string whose = RunsOption(words, here);
+  const RunAsker runs(here, state, whose);
+  Place place{std::move(here), std::move(state), TRY(os::RealLoop::Create()), std::move(whose)};
+  os::IgnoreSignal(os::kSignalPipe);
+  place.loop->OnSignal(os::kSignalInt, [&] { place.Interrupt(); });
+  std::vector<std::string> names = words.words;
+  if (names.empty()) names.emplace_back("last");
+  int code = cli::kExitSuccess;
+  for (const std::string& name : names) {
+    auto numbers = TRY(runs.Pick(TRY(format::ParseJobSelector(name))));
+    for (uint32_t number : numbers) {
+      auto waited = Waiter(place, bar).Wait(number);
+      // Of several, those that were never accepted are passed over.
+      const bool absent = !waited && waited.error().kind == ErrorKind::kNotFound;
+      if (absent && numbers.size() > 1) continue;
+      if (!waited) return waited;
+      code = std::max(code, *waited);
+      if (place.interrupted) return code;
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+int WaitForRuns(const cli::Invocation& invocation, bool bar) {
+  auto code = WaitFor(invocation.words, bar);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::run

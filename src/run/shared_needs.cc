@@ -1,0 +1,106 @@
+#include "run/shared_needs.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+#include "base/units.h"
+#include "format/template.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "shepherd/path_lookup.h"
+#include "shepherd/user_files.h"
+
+namespace spate::run {
+namespace {
+
+constexpr Duration kLookPatience = Duration::Seconds(2);
+
+// Why no task can read `file`, which the user calls `name`; empty when one may, or when that cannot
+// be told: a file server may take for ever to answer, and the tasks' own limits hold there. The
+// look is taken by a child that is ended then. A thread would stay in it, and the kernel lets
+// nobody who looks for the same file after it be killed.
+std::string WhyNoInput(const std::string& file, const std::string& name) {
+  shepherd::UserFiles files;
+  std::string why;
+  auto look = [&] {
+    why = files
+              .Ask("", name,
+                   [&](bool*) -> std::string {
+                     auto info = os::Stat(file);
+                     if (!info) return info.error().message;
+                     if (info->kind == os::FileKind::kDir) {
+                       return fmt::format("'{}' is a folder", EscapeForScreen(name));
+                     }
+                     if (os::MayAccess(file, "r")) return {};
+                     return fmt::format("'{}' cannot be read: check its rights",
+                                        EscapeForScreen(name));
+                   })
+              .value_or("");
+  };
+  if (files.Start(look) != 0) return {};
+  const int64_t until = os::MonotonicNanos() + kLookPatience.ns;
+  while (!files.Read()) {
+    Duration left{until - os::MonotonicNanos()};
+    if (left.ns <= 0) break;
+    os::WaitReadable(files.fd(), left);
+  }
+  if (!files.is_busy()) look();
+  files.End(kLookPatience.ns);
+  return why;
+}
+
+const char* NothingDone(TasksRun where) {
+  return where == TasksRun::kHere ? "nothing was started" : "nothing was submitted";
+}
+
+}  // namespace
+
+Status CheckShell(const client::Surroundings& here, const JobSettings& settings, TasksRun where) {
+  if (settings.shell.empty()) return {};
+  std::string program = settings.shell.substr(0, settings.shell.find_first_of(" \t"));
+  std::string path = here.environment.GetOr("PATH", "");
+  for (const std::string& variable : settings.environment) {
+    if (variable.starts_with("PATH=")) path = variable.substr(5);
+  }
+  shepherd::PathLookup lookup;
+  const auto& found = lookup.Find(program, path);
+  std::string file = found.path.empty() ? "" : os::JoinPath(settings.cwd, found.path);
+  if (!file.empty() && os::MayAccess(file, "x")) return {};
+  std::string told =
+      fmt::format("--shell: '{}' is not a program that can be started", EscapeForScreen(program));
+  if (where == TasksRun::kHere) {
+    told += ": check the name, and PATH";
+  } else {
+    told += fmt::format(
+        " on this machine: check the name, and PATH; if the nodes have it, write --shell {}",
+        EscapeForScreen(ShellQuote("env " + settings.shell)));
+  }
+  return Fail(ErrorKind::kInvalid, fmt::format("{}\n{}", told, NothingDone(where)));
+}
+
+Status CheckStdin(const JobSettings& settings, TasksRun where) {
+  if (settings.row_kind == RowKind::kInput) return {};  // pieces, which are ours
+  const std::string& input = settings.stdin_pattern;
+  auto pattern = format::Template::Parse(
+      input, {.names = settings.value_names, .job = true, .replace = settings.replace});
+  if (input.empty() || pattern.has_placeholder()) return {};
+  if (where == TasksRun::kOnNodes && !os::Exists(settings.cwd)) return {};
+  std::string why = WhyNoInput(os::JoinPath(settings.cwd, input), input);
+  if (why.empty()) return {};
+  if (where == TasksRun::kOnNodes) {
+    why += "; if the nodes have the file, write COMMAND < FILE instead of --stdin";
+  }
+  return Fail(ErrorKind::kInvalid, fmt::format("--stdin: {}\n{}", why, NothingDone(where)));
+}
+
+Status CheckSharedNeeds(const client::Surroundings& here, const JobSettings& settings,
+                        TasksRun where) {
+  auto shell = CheckShell(here, settings, where);
+  return shell ? CheckStdin(settings, where) : shell;
+}
+
+}  // namespace spate::run

@@ -1,0 +1,25 @@
+// Requirements of all tasks of a job, checked once before it starts rather than by each task.
+#pragma once
+
+#include "base/result.h"
+#include "client/surroundings.h"
+#include "core/model/job.h"
+
+namespace spate::run {
+
+// kOnNodes: the nodes of a hub, which are taken to have the programs and files of this machine. The
+// errors then say how to name what only the nodes have.
+enum class TasksRun { kHere, kOnNodes };
+
+// Fails (kInvalid) when --shell names no program that can be started.
+Status CheckShell(const client::Surroundings& here, const JobSettings& settings, TasksRun where);
+
+// Fails (kInvalid) when --stdin names the same file for all tasks, and it cannot be read. Of tasks
+// on nodes nothing is known when this machine does not have their folder.
+Status CheckStdin(const JobSettings& settings, TasksRun where);
+
+// Both.
+Status CheckSharedNeeds(const client::Surroundings& here, const JobSettings& settings,
+                        TasksRun where);
+
+}  // namespace spate::run

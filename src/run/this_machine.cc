@@ -1,0 +1,97 @@
+#include "run/this_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/run/shell_check.h"
+#include "core/model/gang.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "present/advice.h"
+#include "present/why.h"
+#include "shepherd/output_check.h"
+
+namespace spate::run {
+
+uint32_t FitOpenFiles(uint32_t slots) {
+  constexpr uint64_t kOfASlot = 4;    // a socket, a page, and while it is started two more
+  constexpr uint64_t kOfTheRun = 48;  // journal, lists, loop, terminal
+  os::OpenFileLimit limit = os::GetOpenFileLimit();
+  uint64_t wanted = kOfTheRun + kOfASlot * slots;
+  if (wanted > limit.now && os::SetOpenFileLimit(std::min(wanted, limit.most))) {
+    limit = os::GetOpenFileLimit();
+  }
+  uint64_t allowed = limit.now > kOfTheRun ? (limit.now - kOfTheRun) / kOfASlot : 0;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(allowed, 1, slots));
+}
+
+Offer OfferOf(const cli::RunOptions& options, const client::Surroundings& here) {
+  const os::MachineFacts& facts = here.machine.facts();
+  Offer offer;
+  offer.node_name = facts.host_name;
+  offer.slots = FitOpenFiles(cli::OfferedSlots(options, facts.cores));
+  offer.milli_cpus = cli::OfferedMilliCpus(options, facts.cores);
+  offer.memory = facts.memory;
+  if (!facts.gpus.empty()) offer.named.push_back({"gpus", facts.gpus});
+  for (const NamedOffer& given : options.offers) {
+    std::erase_if(offer.named, [&](const NamedOffer& named) { return named.name == given.name; });
+    offer.named.push_back(given);
+  }
+  std::sort(offer.named.begin(), offer.named.end(),
+            [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
+  return offer;
+}
+
+std::optional<std::string> WhyNeverHere(const Offer& offer, const TaskClass& of_tasks) {
+  const GangShape& gang = of_tasks.gang;
+  if (auto why = WhyNever(offer, of_tasks.needs)) return present::TextOf({*why});
+  if (gang.empty()) return std::nullopt;
+  if (gang.nodes > 1) {
+    return fmt::format(
+        "is a gang on {} nodes, and this machine is one: give it to a hub ({}), or write --nodes 1",
+        gang.nodes, present::TextOf(Advice("run", "--hub")));
+  }
+  auto why = WhyNever(offer, NeedsOfPart(of_tasks.needs, gang.procs));
+  if (!why) return std::nullopt;
+  return fmt::format("is a gang of {} processes, which together {}", gang.procs,
+                     present::TextOf({*why}));
+}
+
+Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
+  std::string problems;
+  bool named = false;
+  for (size_t i = 0; i < tasks.requests.size(); ++i) {
+    auto why = WhyNeverHere(offer, tasks.requests[i]);
+    if (!why) continue;
+    problems += fmt::format("{}: it {}\n", tasks.places[i], *why);
+    named |= !tasks.requests[i].needs.named.empty();
+  }
+  if (problems.empty()) return {};
+  return Fail(ErrorKind::kInvalid,
+              problems +
+                  (named ? "ask for less, or tell what this machine has with --offer NAME=N"
+                         : "ask for less") +
+                  "\nnothing was started");
+}
+
+cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
+  cli::LoadContext context;
+  context.why_check_fails = [cwd = settings.cwd](CheckKind kind, const char* file) {
+    std::string path = os::JoinPath(cwd, file);
+    std::string why = shepherd::WhyCheckFails(kind, path.c_str());
+    // People know the file by the name that they wrote.
+    return why.starts_with(path) ? file + why.substr(path.size()) : why;
+  };
+  context.slots = slots;
+  context.run_input_checks = run_checks;
+  context.shell = cli::ShellCheck(settings, /*inherits=*/true);
+  context.on_slow_stdin = [] {
+    fmt::print(stderr, "spate: reading values from standard input (for none: < /dev/null)\n");
+  };
+  return context;
+}
+
+}  // namespace spate::run

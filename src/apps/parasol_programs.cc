@@ -31,9 +31,8 @@ struct Program {
 
 Result<int> RunPara(std::span<const std::string> args) {
   parasol::ParaParts parts;
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  parts.state_root = parasol::ParaStateRoot(*here);
+  auto here = TRY(client::Surroundings::Find());
+  parts.state_root = parasol::ParaStateRoot(here);
   parts.open_hub =
       [](const parasol::ParaState& state) -> Result<std::unique_ptr<parasol::BatchHub>> {
     return parasol::BatchClient::Open(state);
@@ -47,24 +46,23 @@ Result<int> RunPara(std::span<const std::string> args) {
 }
 
 Result<int> RunParaHub(std::span<const std::string> args) {
-  auto site = parasol::MakeSiteHub(args);
-  if (!site) return std::unexpected(std::move(site.error()));
-  const os::MachineFacts& facts = site->here.machine.facts();
+  auto site = TRY(parasol::MakeSiteHub(args));
+  const os::MachineFacts& facts = site.here.machine.facts();
   daemon::HubProgram::Options with;
-  with.hub.dir = site->dir;
-  with.hub.listen = std::move(site->listen);
-  with.hub.peers = std::move(site->peers);
-  with.hub.host = facts.host_name;
+  with.hub.dir = site.dir;
+  with.door.listen = std::move(site.listen);
+  with.door.peers = std::move(site.peers);
+  with.door.host = facts.host_name;
   cli::HubOptions usual;
-  with.hub.suspect_after = usual.suspect_after;
-  with.hub.lost_after = usual.lost_after;
+  with.door.suspect_after = usual.suspect_after;
+  with.hub.limits.node_patience = usual.lost_after;
   with.user = facts.user_name;
   with.node_user = os::EffectiveUser() == 0 ? access::kEveryUser : std::string_view(with.user);
-  with.parasol = std::move(site->site);
-  daemon::DaemonLife life{site->background, site->log};
+  with.parasol = std::move(site.site);
+  daemon::DaemonLife life{site.background, site.log};
   std::string log = life.log.empty() ? "standard error" : life.log;
-  return daemon::RunHub(std::move(with), life, [&](const hub::Service& service) {
-    return parasol::WelcomeOf(service.self().dir, log);
+  return daemon::RunHub(std::move(with), life, [&](daemon::HubProgram& program) {
+    return parasol::WelcomeOf(program.service().self().dir, log);
   });
 }
 
@@ -82,19 +80,15 @@ cli::NodeOptions NodeOptionsOf(const parasol::ParaNodeStart& start) {
 }
 
 Result<int> RunParaNode(std::span<const std::string> args) {
-  auto start = parasol::ReadParaNode(args);
-  if (!start) return std::unexpected(std::move(start.error()));
-  const client::Surroundings& here = start->here;
-  auto folder = daemon::MakeNodeFolder(parasol::PlacesOfSite(here).node_state, start->name,
-                                       here.machine.facts().host_name);
-  if (!folder) return std::unexpected(std::move(folder.error()));
-  auto site = parasol::MakeSiteNode(*start, *folder);
-  if (!site) return std::unexpected(std::move(site.error()));
-  const parasol::ParaNodeOptions& options = start->options;
-  daemon::DaemonLife life{!options.debug,
-                          parasol::LogOf(options.log, options.debug, *folder, here)};
+  auto start = TRY(parasol::ReadParaNode(args));
+  const client::Surroundings& here = start.here;
+  auto folder = TRY(daemon::MakeNodeFolder(parasol::PlacesOfSite(here).node_state, start.name,
+                                           here.machine.facts().host_name));
+  auto site = TRY(parasol::MakeSiteNode(start, folder));
+  const parasol::ParaNodeOptions& options = start.options;
+  daemon::DaemonLife life{!options.debug, parasol::LogOf(options.log, options.debug, folder, here)};
   return daemon::RunNode(
-      here, {NodeOptionsOf(*start), std::move(*folder), std::move(life), std::move(*site)});
+      here, {NodeOptionsOf(start), std::move(folder), std::move(life), std::move(site)});
 }
 
 constexpr Program kPrograms[] = {

@@ -28,11 +28,11 @@ inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
-    {kExitCouldNotRun, "could not run: no right, no space, state damaged or in use"},
-    {kExitHangup, "ended by SIGHUP; the state is kept, --resume goes on"},
-    {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume goes on"},
+    {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
+    {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
+    {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},
     {kExitOutputClosed, "standard output was closed by its reader"},
-    {kExitTerminated, "ended by SIGTERM; the state is kept, --resume goes on"},
+    {kExitTerminated, "ended by SIGTERM; the state is kept, --resume continues"},
 }};
 
 // The code of a command that ends with an error of this kind.

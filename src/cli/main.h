@@ -1,49 +1,43 @@
-// The front of `spate`: takes the command line apart and calls who runs it.
+// The front of `spate`: takes the command line apart and calls the command.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options/words.h"
 #include "cli/programs.h"
+#include "cli/world.h"
 
 namespace spate::cli {
 
+struct Wiring;
+
 struct Invocation {
   Words words;
-  // What was typed after the command's name, behind the words of its profiles: what a job keeps for
+  // Words after the command's name, behind the words of its profiles: a job keeps them for
   // --resume and retry.
   std::vector<std::string> argv;
   // Of $SPATE_OPTIONS: they hold where argv and an earlier run say nothing. In `words`, too.
   std::vector<std::string> preset = {};
+  const Wiring* wiring = nullptr;
+  // Where the data of an answer goes; empty: to standard output.
+  std::function<Status(std::string_view)> out = {};
 };
 
-// Returns an exit code (cli/exit_code.h). Reports its own errors (cli/report.h).
-using Handler = std::function<int(const Invocation&)>;
-
-// The handlers of the commands; apps/ fills it in. A command without a handler is "not part of this
-// program".
+// The parts of a program.
 struct Wiring {
-  Handler run;         // run and job retry
-  Handler job;         // what looks into jobs, and report
-  Handler task;        // task info and task explain
-  Handler state;       // state check
-  Handler submit;      // submit and job add
-  Handler wait;        // job wait and job progress
-  Handler hub_start;   // hub start
-  Handler node_start;  // node start
-  Handler node_stop;   // node stop
-  Handler get;         // job get
-  Handler top;
-  Handler sem;
-  Handler overseer;
-  Handler simulate;
-  Handler ask_hub;                 // all else that only a hub answers
+  CommandList commands;
   std::vector<Programs> programs;  // of the doors
+  World* world = nullptr;
 };
 
-// The whole of main(): help, version, errors of usage, dispatch. Returns the exit code.
+// The whole of main(): help, errors of usage, and the command's body. Returns the exit code.
 int Main(int argc, char** argv, const Wiring& wiring);
+
+// `spate help [COMMAND]` and `spate version`
+int TellHelp(const std::vector<std::string>& words, const Wiring& wiring);
+int TellVersion();
 
 }  // namespace spate::cli

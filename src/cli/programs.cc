@@ -1,12 +1,17 @@
 #include "cli/programs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "base/check.h"
 #include "format/lines.h"
 #include "format/shell_words.h"
 #include "os/file.h"
+#include "present/advice.h"
 
 namespace spate::cli {
 namespace {
@@ -55,6 +60,36 @@ std::vector<std::string> UsageOptions(const Program& program) {
   return options;
 }
 
+std::string NextWords(const std::vector<std::string>& names, std::string_view before) {
+  std::set<std::string> known;
+  std::string lines;
+  for (const std::string& name : names) {
+    if (!name.starts_with(before)) continue;
+    std::string word = name.substr(before.size(), name.find(' ', before.size()) - before.size());
+    if (known.insert(word).second) lines += word + "\n";
+  }
+  return lines;
+}
+
+std::string WordsAfter(const Program& program, std::span<const std::string> typed) {
+  if (typed.back().starts_with('-')) {
+    return fmt::format("{}\n", fmt::join(UsageOptions(program), "\n"));
+  }
+  std::vector<std::string> words;  // that are neither options nor their values
+  for (size_t i = 0; i + 1 < typed.size(); ++i) {
+    if (typed[i] == "=")
+      ++i;
+    else if (!typed[i].starts_with('-'))
+      words.push_back(typed[i]);
+  }
+  bool value = typed.size() > 1 && typed[typed.size() - 2] == "=";
+  std::string lines;
+  if (program.commands != nullptr && words.size() < 2 && !value) {
+    lines = NextWords(program.commands(), words.empty() ? "" : words.front() + " ");
+  }
+  return lines.empty() ? ":files\n" : lines;
+}
+
 std::optional<int> ProgramEntry(int argc, char** argv, DoorPrograms doors,
                                 ProgramRun (*run_of)(std::string_view name)) {
   std::vector<std::string> args(argv, argv + argc);
@@ -69,7 +104,7 @@ std::optional<int> ProgramEntry(int argc, char** argv, DoorPrograms doors,
   CHECK(run != nullptr);
   auto code = run(std::span(args).subspan(taken));
   if (code) return *code;
-  std::string message = std::move(code.error().message);
+  std::string message = present::TextOf(code.error());
   if (!message.ends_with('\n')) message += '\n';  // a usage does
   std::fwrite(message.data(), 1, message.size(), stderr);
   return DoorOf(doors, *program).error_code;

@@ -41,6 +41,11 @@ bool UsageNames(const Program& program, std::string_view command);
 // "-batch=", "-all", ...: the options that the usage explains.
 std::vector<std::string> UsageOptions(const Program& program);
 
+// For completion, a line each: of names such as "job list" the next words behind `before` ("job ").
+std::string NextWords(const std::vector<std::string>& names, std::string_view before);
+// The same: what may be the last of `typed`, which stands behind the program's name; ":files".
+std::string WordsAfter(const Program& program, std::span<const std::string> typed);
+
 // The exit code when this is one of them, else nullopt. `run_of` knows the programs that have no
 // `run` of their own.
 std::optional<int> ProgramEntry(int argc, char** argv, DoorPrograms doors,

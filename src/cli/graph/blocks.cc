@@ -66,7 +66,7 @@ void SetEdges(const Shape& shape, Blocks& all) {
   all.edges.erase(std::unique(all.edges.begin(), all.edges.end()), all.edges.end());
 }
 
-// What has no parents would stand at the top, its edges across half the picture.
+// Blocks without parents would be at the top, with edges across half the picture.
 void LowerSources(const Shape& shape, Blocks& all) {
   std::vector<uint32_t> least(all.blocks.size(), kNone);
   for (const BlockEdge& edge : all.edges) {

@@ -17,7 +17,7 @@ constexpr TaskIndex kNoTask = ~TaskIndex{0};
 
 Duration Sum(Duration a, Duration b) { return a > Duration::Max() - b ? Duration::Max() : a + b; }
 
-// What a longest path is chosen by: time, then tasks.
+// Key that chooses a longest path: time, then tasks.
 struct Reach {
   Duration end;
   uint32_t tasks = 0;

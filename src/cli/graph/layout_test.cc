@@ -29,7 +29,7 @@ bool Inside(const Point& a, const Box& b) {
          a.y < b.y + b.height - kTiny;
 }
 
-// What a block takes up: the box of its task, or the frame around them.
+// Area of a block: the box of its task, or the frame around its tasks.
 Box PlaceOf(const Layout& layout, uint32_t block) {
   const Box& first = layout.boxes[layout.blocks.blocks[block].tasks.front()];
   if (layout.blocks.blocks[block].tasks.size() == 1) return first;

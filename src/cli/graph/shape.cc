@@ -8,7 +8,7 @@
 
 namespace spate::cli {
 
-// Whoever has t in its list comes into the list of t; lists become ascending by that.
+// Turns all edges around: every task with t in its list enters the list of t, in ascending order.
 Shape::Lists Shape::Turned(const Lists& lists, uint64_t& work) {
   Lists turned;
   auto tasks = static_cast<TaskIndex>(lists.begin.size() - 1);

@@ -27,8 +27,8 @@ size_t CountIn(std::string_view text, std::string_view what) {
   return count;
 }
 
-// What is wrong with `text` as XML: each tag is closed by its own, and no sign of markup or control
-// byte stands in text or values.
+// The defect of `text` as XML; empty when each tag is closed by its own, and no markup sign or
+// control byte is in text or values.
 std::string Fault(std::string_view text) {
   std::vector<std::string> open;
   for (size_t at = 0; at < text.size();) {

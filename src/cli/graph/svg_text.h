@@ -1,4 +1,4 @@
-// What both kinds of picture begin with, and how numbers and marks are written in them.
+// Common beginning of both kinds of picture, and the form of numbers and marks in them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a drawing tells of a task when somebody points at it.
+// Text that a drawing shows for a task under the pointer.
 #pragma once
 
 #include <string>

@@ -4,8 +4,9 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/options/shared.h"
 #include "cli/table/time_text.h"
-#include "cli/text/reach.h"
+#include "present/advice.h"
 
 namespace spate::cli {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kBufferBytes = 64 << 10;
 
 std::string TypedState(const Words& words) {
-  return std::string(words.Last(Opt::kState).value_or(""));
+  return std::string(words.Last(opt::kState).value_or(""));
 }
 
 }  // namespace
@@ -27,15 +28,10 @@ Result<client::Asker*> HistoryCall::Whom() const {
   return on_hub() ? environment_.hub : environment_.here(state_dir());
 }
 
-Error HistoryCall::Here(Error error) const {
-  error.message = Reaching(std::move(error.message), StateOption());
-  return error;
-}
-
 std::string HistoryCall::StateOption() const {
   if (on_hub()) return environment_.reach;
   std::string typed = TypedState(words_);
-  if (typed.empty()) return words_.Has(Opt::kLocal) ? " --local" : "";
+  if (typed.empty()) return words_.Has(opt::kLocal) ? " --local" : "";
   return " --state " + ShellQuote(typed);
 }
 
@@ -71,6 +67,8 @@ Status HistoryCall::Flush() {
   return written_;
 }
 
+void HistoryCall::Say(const Error& error) { Say(present::TextOf(error, StateOption())); }
+
 void HistoryCall::Say(std::string_view text) {
   (void)Flush();
   environment_.write_err(fmt::format("spate: {}\n", text));
@@ -81,14 +79,14 @@ int CallHistory(const HistoryEnvironment& environment, const Invocation& invocat
   auto form = OutputFormOf(invocation.words);
   HistoryCall call(environment, invocation.words, form.value_or(OutputForm::kHuman));
   if (!form) {
-    call.Say(form.error().message);
+    call.Say(form.error());
     return ExitCodeOf(form.error().kind);
   }
   Result<int> code = command(call);
   Status written = call.Flush();
   if (code && written) return *code;
   const Error& error = code ? written.error() : code.error();
-  call.Say(error.message);
+  call.Say(error);
   return ExitCodeOf(error.kind);
 }
 

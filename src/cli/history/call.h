@@ -34,20 +34,16 @@ class HistoryCall {
   // "2026-07-03 12:40:05", on a terminal also how long ago.
   std::string FullTimeText(Instant when) const;
 
-  // Who answers: the hub, or what reads this machine's runs.
+  // The side that answers: the hub, or the reader of this machine's runs.
   Result<client::Asker*> Whom() const;
-  // An error that names commands, with what makes them mean this place.
-  Error Here(Error error) const;
   // Calls `take` with each answer, until what it writes cannot be written.
   template <typename Q, typename Take>
   Status Ask(Q question, Take take) {
-    auto asker = Whom();
-    if (!asker) return std::unexpected(asker.error());
-    auto told = client::Ask(**asker, std::move(question), [&](typename Q::Answer answer) {
+    auto asker = TRY(Whom());
+    return client::Ask(*asker, std::move(question), [&](typename Q::Answer answer) {
       take(std::move(answer));
       return written_;
     });
-    return told ? told : std::unexpected(Here(std::move(told.error())));
   }
 
   // Data. Buffered; after a failure nothing more is written.
@@ -58,6 +54,7 @@ class HistoryCall {
   void PutTitle();
   // Talk: "spate: TEXT" to standard error, after the data before it.
   void Say(std::string_view text);
+  void Say(const Error& error);  // its commands mean this place
 
  private:
   const HistoryEnvironment& environment_;

@@ -1,4 +1,4 @@
-// What the history commands (job, task, report) see of the world; apps/ fills it in, tests make it
+// Surroundings of the history commands (job, task, report); apps/ fills them in, tests make them
 // up.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -19,12 +20,14 @@ struct HistoryEnvironment {
   std::function<Result<client::Asker*>(const std::string& state_dir)> here;
   // Where runs live, absolute: as typed with --state, or by the environment when that is empty.
   std::function<std::string(const std::string& typed)> state_dir;
-  // What makes commands mean jobs of this hub: " --access FILE".
+  // Sockets of programs that run here with jobs of their own (--at). May be null.
+  std::function<std::vector<std::string>(const std::string& state_dir)> masters = {};
+  // Options that make commands mean jobs of this hub: " --access FILE".
   std::string reach;
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<Instant()> now;
-  // Whose runs these are, where a hub's jobs could be meant: "this machine". Empty: they cannot.
+  // Owner of these runs, if a hub's jobs could be meant: "this machine". Empty: they cannot.
   std::string title;
   std::string cwd;        // absolute
   bool terminal = false;  // of standard output: relative times

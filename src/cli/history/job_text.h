@@ -1,4 +1,4 @@
-// What the history commands say about one job, as fields and as words.
+// Texts of the history commands about one job, as fields and as words.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ JobFacts WithOutcome(JobFacts job);
 // values)".
 std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values = SIZE_MAX);
 
-// What to type to go on with the job, or to run again what failed of it.
+// Commands to resume the job, or to run its failed tasks again.
 std::string ResumeCommandOf(const HistoryCall& call, const JobFacts& job);
 std::string RetryCommandOf(const HistoryCall& call, std::string_view selector);
 

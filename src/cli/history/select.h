@@ -16,10 +16,13 @@ namespace spate::cli {
 Result<JobSelector> SelectJobs(std::span<const std::string> words);
 // Words with a dot name tasks, others jobs; an element for each word.
 Result<std::vector<wire::TaskPick>> SelectTasks(std::span<const std::string> words);
-// Puts the numbers of tasks in the place of their names, as whoever is asked knows them. Asks
-// nothing where no task is named.
+// Puts the numbers of tasks in the place of their names, as whoever is asked knows them. kInvalid:
+// a number of a task is the name of another one, too. Asks nothing where whole jobs are named.
 Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks);
 // --filter of tasks, as wire::ListTasks::states; all of them when it is not given.
 Result<uint32_t> TaskStatesOf(const Words& words);
+
+// --limit; `otherwise` when it is not given.
+Result<uint64_t> LimitOf(const Words& words, uint64_t otherwise);
 
 }  // namespace spate::cli

@@ -34,30 +34,27 @@ std::string Suggestion::Text() const { return fmt::format("{}", fmt::join(option
 
 Result<Suggestion> Suggest(client::Asker& asker, std::string_view job) {
   const std::string words[] = {std::string(job)};
-  auto jobs = SelectJobs(words);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  auto jobs = TRY(SelectJobs(words));
   std::vector<JobDetails> details;
-  auto described = client::Ask(asker, wire::DescribeJobs{*jobs},
-                               [&](JobDetails one) { details.push_back(std::move(one)); });
-  if (!described) return std::unexpected(std::move(described.error()));
+  TRY(client::Ask(asker, wire::DescribeJobs{jobs},
+                  [&](JobDetails one) { details.push_back(std::move(one)); }));
   if (details.size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
   const JobId number = details.front().job.job;
   std::optional<UseFacts> found;
   std::string problem;
   wire::SumUse sum;
-  sum.jobs = std::move(*jobs);
-  auto summed = client::Ask(asker, std::move(sum), [&](UseFacts use) {
+  sum.jobs = std::move(jobs);
+  TRY(client::Ask(asker, std::move(sum), [&](UseFacts use) {
     if (use.job != number) return;
     if (!use.problem.empty()) problem = use.problem;
     if (use.problem.empty()) found = std::move(use);
-  });
-  if (!summed) return std::unexpected(std::move(summed.error()));
+  }));
   if (!problem.empty()) return Fail(ErrorKind::kCorrupt, problem);
   // A hub that does not know how to tell counts as one that knows nothing.
   if (!found || found->suggested_time == Duration{}) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("no task of job {} has succeeded, so it is not known what they need",
-                            number.value));
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("no task of job {} has succeeded, so their needs are not known", number.value));
   }
   return SuggestionOf(std::move(*found), !details.front().gang.empty());
 }

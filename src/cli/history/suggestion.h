@@ -1,4 +1,4 @@
-// What more tasks of a job should ask for, by what those that it had were measured to need.
+// Suggested requests for further tasks of a job, from the measured needs of its earlier ones.
 #pragma once
 
 #include <string>

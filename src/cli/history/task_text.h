@@ -1,4 +1,4 @@
-// What the history commands say about one task, as fields and as words.
+// Texts of the history commands about one task, as fields and as words.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task);
 // The last attempt's fields, all null before the first end.
 void AddLastEndFields(JsonLine& line, const TaskFacts& task);
 
-// What the last attempt came to: "exit code 3"; "" before the first end and after a success.
+// Result of the last attempt: "exit code 3"; "" before the first end and after a success.
 std::string EndText(const TaskFacts& task);
 
 }  // namespace spate::cli

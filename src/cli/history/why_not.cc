@@ -3,22 +3,22 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/text/reach.h"
+#include "present/why.h"
 
 namespace spate::cli {
 
 const char* HeldWhy(HoldReason reason) {
   switch (reason) {
     case HoldReason::kHaltRule:
-      return "--halt says so";
+      return "--halt stopped it";
     case HoldReason::kMaxFailures:
-      return "as many of its tasks have failed as --max-failures allows";
+      return "its failed tasks have reached --max-failures";
     case HoldReason::kAllFail:
-      return "its tasks fail one after the other, and none has succeeded";
+      return "too many of its tasks failed in a row without a success";
     case HoldReason::kDamaged:
-      return "some of it is damaged, as the hub's log tells";
+      return "part of it is damaged; the hub's log has the details";
     default:
-      return "a person wished it";
+      return "a user held it";
   }
 }
 
@@ -31,13 +31,13 @@ HintContext HintsOf(const wire::JobNow& now, std::string_view reach) {
   return hints;
 }
 
-bool IsForWantOfNodes(uint32_t nodes, std::string_view why) {
-  return nodes == 0 && (why.empty() || why.starts_with("no node has joined"));
+bool IsForWantOfNodes(uint32_t nodes, const Why& why) {
+  return nodes == 0 && (why.empty() || why.front().kind == ReasonKind::kNoNodeJoined);
 }
 
 std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
   if (now.held != HoldReason::kNone) {
-    return fmt::format("job {0} is held: {1}\nto go on: {2}; to end it: spate job cancel{3} {0}",
+    return fmt::format("job {0} is held: {1}\nto continue: {2}; to cancel: spate job cancel{3} {0}",
                        now.job.value, HeldWhy(now.held), ReleaseCommand(HintsOf(now, reach)),
                        reach);
   }
@@ -45,8 +45,8 @@ std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
     return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
   }
   if (now.stuck.empty()) return "";
-  return fmt::format("job {0} waits: {1}\nto end it: spate job cancel{2} {0}", now.job.value,
-                     EscapeForScreen(Reaching(now.stuck, reach)), reach);
+  return fmt::format("job {0} waits: {1}\nto cancel: spate job cancel{2} {0}", now.job.value,
+                     EscapeForScreen(present::TextOf(now.stuck, reach)), reach);
 }
 
 }  // namespace spate::cli

@@ -1,4 +1,4 @@
-// What a command about a hub has: whom it asks, what was typed, and where the answer is shown.
+// Parts of a command about a hub: the hub to ask, the words typed, and the output.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct HubScreen {
   OutputForm form = OutputForm::kHuman;
   uint32_t width = 80;  // or kWholeWidth
   bool colour = false;
-  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
+  // Options to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
   std::string reach;
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
@@ -29,15 +29,8 @@ struct HubScreen {
   bool human() const { return form == OutputForm::kHuman; }
   // "spate: TEXT", unless nothing but data is wanted.
   void Say(std::string_view text) const;
+  // Data; kExitSuccess, when it was written.
+  Result<int> Write(std::string_view text) const;
 };
-
-// A command that only a hub answers. The exit code.
-using HubVerb = Result<int> (*)(const HubScreen& screen);
-// Null: it is none of these.
-HubVerb HubVerbOf(Command command);
-
-// The verbs, by what they are about.
-HubVerb NodeVerbOf(Command command);
-HubVerb JobVerbOf(Command command);
 
 }  // namespace spate::cli

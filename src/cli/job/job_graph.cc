@@ -1,26 +1,11 @@
-// Who waits for whom among the tasks of a job: progress by depth and the critical path, or a
-// picture.
+#include "cli/job/job_graph.h"
+
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "base/units.h"
-#include "cli/exit_code.h"
-#include "cli/graph/critical_path.h"
-#include "cli/graph/depth.h"
-#include "cli/graph/dot.h"
-#include "cli/graph/svg.h"
-#include "cli/history/select.h"
-#include "cli/job/job_graph.h"
-#include "cli/job/job_verbs.h"
-#include "cli/table/text_width.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_fields.h"
-
 namespace spate::cli {
 namespace {
-
-constexpr uint32_t kMostDepths = 30;  // lines
 
 // The progress of a graph: all tasks of the job, in their order.
 struct Gathered {
@@ -71,74 +56,13 @@ JobGraphFacts WithoutWithdrawn(Gathered gathered) {
   return std::move(facts);
 }
 
-// A line for each task.
-void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
-  for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
-    const GraphTask& task = facts.graph.tasks[i];
-    if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
-      continue;
-    }
-    std::string parents;
-    for (TaskIndex parent : shape.parents(i)) {
-      parents += fmt::format("{}{}", parents.empty() ? "" : ",", facts.numbers[parent]);
-    }
-    JsonLine line = TypedLine("graph_task");
-    line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
-    TextOrBase64(line, "name", task.name);
-    line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
-    call.Put(line.Raw("parents", "[" + parents + "]"));
-  }
-}
-
-void PrintText(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
-  const std::vector<Phase> phases = PhasesOf(facts.graph, shape);
-  call.Put(fmt::format("job {}  {}  {}, {}\n", facts.job.value, EscapeForScreen(facts.name),
-                       CountOf(facts.graph.tasks.size(), "task"),
-                       CountOf(facts.graph.edges.size(), "edge")));
-  call.Put(DepthTable(ProgressByDepth(phases, shape, kMostDepths), call.width(),
-                      call.environment().colour));
-  const CriticalPath critical = CriticalPathOf(facts.graph, shape);
-  const char* label = "critical path  ";
-  for (const std::string& line : CriticalPathLines(critical, facts.graph, phases)) {
-    call.Put(fmt::format("{}{}\n", label, EscapeForScreen(line)));
-    label = "               ";
-  }
-}
-
 }  // namespace
 
 Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job) {
   Gathered gathered;
-  auto told = call.Ask(wire::LookAtGraph{std::move(job)},
-                       [&](const GraphFacts& some) { Take(some, gathered); });
-  if (!told) return std::unexpected(std::move(told.error()));
+  TRY(call.Ask(wire::LookAtGraph{std::move(job)},
+               [&](const GraphFacts& some) { Take(some, gathered); }));
   return WithoutWithdrawn(std::move(gathered));
-}
-
-Result<int> JobGraph(HistoryCall& call) {
-  auto jobs = SelectJobs(call.words().words);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
-  auto asked = AskGraph(call, std::move(*jobs));
-  if (!asked) return std::unexpected(std::move(asked.error()));
-  const JobGraphFacts& facts = *asked;
-  auto shape = Shape::Of(facts.graph);
-  if (!shape) return std::unexpected(std::move(shape.error()));
-  if (!call.human()) {
-    PrintLines(call, facts, *shape);
-    return kExitSuccess;
-  }
-  const std::string title = fmt::format("job {}  {}", facts.job.value, facts.name);
-  const TextSink put = [&](std::string_view text) { call.Put(text); };
-  if (call.words().Has(Opt::kSvg)) {
-    const CriticalPath critical = CriticalPathOf(facts.graph, *shape);
-    WriteSvg({facts.graph, *shape, critical, title}, put);
-  } else if (call.words().Has(Opt::kDot)) {
-    WriteDot(facts.graph, *shape, CriticalPathOf(facts.graph, *shape), title, put);
-  } else {
-    PrintText(call, facts, *shape);
-  }
-  return kExitSuccess;
 }
 
 }  // namespace spate::cli

@@ -1,4 +1,4 @@
-// What is told of a job's graph.
+// Texts about a job's graph.
 #pragma once
 
 #include <string>

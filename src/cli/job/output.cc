@@ -6,19 +6,19 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/history/why_not.h"
+#include "cli/options/shared.h"
 
 namespace spate::cli {
 
 using wire::Streams;
 
 Result<Streams> StreamsOf(const Words& words) {
-  auto value = words.Last(Opt::kStream);
+  auto value = words.Last(opt::kStream);
   if (!value || *value == "both") return Streams::kBoth;
   if (*value == "stdout") return Streams::kStdout;
   if (*value == "stderr") return Streams::kStderr;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("--stream: '{}' is not one of: {}", EscapeForScreen(*value),
-                          Definition(Opt::kStream).words));
+  return Fail(ErrorKind::kInvalid, fmt::format("--stream: '{}' is not one of: {}",
+                                               EscapeForScreen(*value), opt::kStream.words));
 }
 
 void PutBytes(HistoryCall& call, Streams streams, const OutputFacts& piece) {
@@ -36,25 +36,23 @@ Result<JobSelector> SelectOneJob(const Words& words) {
   bool several = job->all || job->ranges.size() + (job->last ? 1 : 0) > 1;
   if (!several) return job;
   return Fail(ErrorKind::kInvalid,
-              fmt::format("name one job, as in: spate {} 12", Definition(words.command).name));
+              fmt::format("name one job, as in: spate {} 12", words.command->name));
 }
 
 Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
-  auto streams = StreamsOf(call.words());
-  if (!streams) return std::unexpected(std::move(streams.error()));
-  auto job = SelectOneJob(call.words());
-  if (!job) return std::unexpected(std::move(job.error()));
+  auto streams = TRY(StreamsOf(call.words()));
+  auto job = TRY(SelectOneJob(call.words()));
   // A reader of output that cannot come now is told at once.
   if (call.on_hub()) {
-    JobSelector last{.all = false, .last = job->ranges.empty(), .ranges = job->ranges};
+    JobSelector last{.all = false, .last = job.ranges.empty(), .ranges = job.ranges};
     (void)call.Ask(wire::LookAtJobs{std::move(last)}, [&](const wire::JobNow& now) {
       std::string why = WhyNot(now, call.StateOption());
       if (!why.empty()) call.Say(why);
     });
   }
-  wire::TailOutput question{std::move(*job), *streams, lines, /*follow=*/true};
+  wire::TailOutput question{std::move(job), streams, lines, /*follow=*/true};
   auto told = call.Ask(std::move(question), [&](const OutputFacts& piece) {
-    PutBytes(call, *streams, piece);
+    PutBytes(call, streams, piece);
     (void)call.Flush();
   });
   return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));

@@ -1,4 +1,4 @@
-// What tasks wrote: which streams a command prints, and where each piece goes.
+// Output of tasks: which streams a command prints, and where each piece goes.
 #pragma once
 
 #include "base/result.h"

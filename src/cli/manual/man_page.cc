@@ -7,8 +7,8 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/options/command.h"
 #include "cli/options/help.h"
-#include "cli/options/table.h"
 #include "format/lines.h"
 
 namespace spate::cli {
@@ -50,7 +50,7 @@ std::string Head(std::string_view page, std::string_view summary) {
       SPATE_VERSION, Roff(page), Roff(summary));
 }
 
-std::string OptionEntry(const OptionDef& def) {
+std::string OptionEntry(const Option& def) {
   std::string names;
   for (char letter : def.letters.substr(0, 1)) names += fmt::format("\\fB\\-{}\\fR, ", letter);
   names += fmt::format("\\fB\\-\\-{}\\fR", Roff(def.name()));
@@ -71,28 +71,31 @@ std::string OptionEntry(const OptionDef& def) {
   return fmt::format(".TP\n{}\n{}\n", names, Roff(text));
 }
 
-std::string OptionsOf(Command command, std::string_view heading) {
+std::string OptionEntries(const Command& command, std::string_view macro) {
   std::string text;
-  for (int group = 0; group < kGroupCount; ++group) {
+  const auto options = OptionsOf(command);
+  for (int i = 0; i < kHeadingCount; ++i) {
+    const auto heading = static_cast<Heading>(i);
     std::string entries;
-    for (const OptionDef& def : Options()) {
-      bool here = def.commands & Bit(command);
-      if (here && static_cast<int>(def.group) == group) entries += OptionEntry(def);
+    for (const Option* option : options) {
+      if (option->heading == heading) entries += OptionEntry(*option);
     }
     if (entries.empty()) continue;
-    text += fmt::format("{} \"{}\"\n{}", heading, GroupTitle(static_cast<Group>(group)), entries);
+    text += fmt::format("{} \"{}\"\n{}", macro, TitleOf(heading), entries);
   }
   return text;
 }
 
-std::string Synopsis(const CommandDef& def) {
+std::string Synopsis(const Command& def) {
   return fmt::format(".B spate {}\n[\\fIOPTIONS\\fR] {}\n", def.name, Roff(def.arguments));
 }
 
 std::string Units() {
   return ".SH \"TIMES AND SIZES\"\n" +
          Roff(
-             "A time is 90 (seconds), 1.5s, 200ms, 10m, 1h30m, 2d, MM:SS or HH:MM:SS. A size is "
+             "A time is 90 (seconds), 1.5s, 200ms, 10m, 1h30m, 2d, MM:SS, HH:MM:SS or "
+             "DAYS-HH:MM:SS. A "
+             "size is "
              "512 (bytes), 64K, 1.5G or 2GiB; K, M, G, T and P are powers of 1024.") +
          "\n";
 }
@@ -111,7 +114,7 @@ std::string Tail() {
   return text;
 }
 
-std::string MainPage(DoorPrograms doors) {
+std::string MainPage(CommandList commands, DoorPrograms doors) {
   std::string text = Head("spate", "run a great many commands and lose none of them");
   text += ".SH SYNOPSIS\n.B spate\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [...]\n";
   std::string examples = ShortHelp();
@@ -120,14 +123,16 @@ std::string MainPage(DoorPrograms doors) {
   text += ".SH DESCRIPTION\n";
   text += Roff(
               "spate runs the commands of a job list, or one command for many values, as many at "
-              "once as the machine has cores. The end of every task is kept durably: after a kill "
-              "or a loss of power a run goes on where it was, and what failed can be run again.") +
+              "once as the machine has cores. The end of every task is stored durably: after a "
+              "kill or a power failure, a run can be resumed where it stopped, and failed tasks "
+              "can be retried.") +
           "\n.SH COMMANDS\n";
-  for (int group = 0; group < kCommandGroupCount; ++group) {
-    text += fmt::format(".SS \"{}\"\n", GroupTitle(static_cast<CommandGroup>(group)));
-    for (const CommandDef& def : Commands()) {
-      if (static_cast<int>(def.group) != group) continue;
-      text += fmt::format(".TP\n.B spate {}\n{}.\n", def.name, Roff(def.summary));
+  for (int i = 0; i < kCommandGroupCount; ++i) {
+    const auto group = static_cast<CommandGroup>(i);
+    text += fmt::format(".SS \"{}\"\n", TitleOf(group));
+    for (const Command* command : commands) {
+      if (command->group != group) continue;
+      text += fmt::format(".TP\n.B spate {}\n{}.\n", command->name, Roff(command->summary));
     }
   }
   for (const Programs& door : doors) {
@@ -137,91 +142,96 @@ std::string MainPage(DoorPrograms doors) {
     }
   }
   text +=
-      ".SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
-      "\\-\\-state is given.\n.TP\n.B XDG_STATE_HOME\nIts folder spate is the default "
-      "(~/.local/state/spate without it).\n.TP\n.B SPATE_HUB\nThe access file of the hub, "
-      "unless \\-\\-access is given.\n.TP\n.B SPATE_OPTIONS\nOptions of every spate run, before "
-      "those that are typed.\n";
+      ".SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nFolder of the history, unless \\-\\-state is "
+      "given.\n.TP\n.B XDG_STATE_HOME\nIts folder spate is the default for the history (without "
+      "it, ~/.local/state/spate).\n.TP\n.B SPATE_HUB\nThe access file of the hub, unless "
+      "\\-\\-access is given.\n.TP\n.B SPATE_OPTIONS\nOptions for every spate run; options on the "
+      "command line override them.\n";
   return text + Tail();
 }
 
-std::string NounPage(std::string_view noun, std::string_view summary) {
+std::string NounPage(CommandList commands, std::string_view noun, std::string_view summary) {
   std::string page = fmt::format("spate-{}", noun);
-  std::vector<const CommandDef*> defs;
-  for (const CommandDef& def : Commands()) {
-    bool here = def.name == noun || def.name.starts_with(fmt::format("{} ", noun));
-    if (here) defs.push_back(&def);
+  std::vector<const Command*> defs;
+  for (const Command* command : commands) {
+    bool here = command->name == noun || command->name.starts_with(fmt::format("{} ", noun));
+    if (here) defs.push_back(command);
   }
   std::string text = Head(page, summary) + ".SH SYNOPSIS\n";
   for (size_t i = 0; i < defs.size(); ++i) text += (i ? ".br\n" : "") + Synopsis(*defs[i]);
   if (defs.size() == 1) {
     text += ".SH EXAMPLES\n" + Verbatim(ExampleLines(*defs[0]));
     text += ".SH DESCRIPTION\n" + Roff(defs[0]->details) + "\n";
-    text += OptionsOf(defs[0]->id, ".SH");
+    text += OptionEntries(*defs[0], ".SH");
   } else {
-    for (const CommandDef* def : defs) {
+    for (const Command* def : defs) {
       std::string upper(def->name);
       text += fmt::format(".SH \"SPATE {}\"\n{}.\n", upper, Roff(def->summary));
       text += ".PP\n" + Verbatim(ExampleLines(*def));
       if (!def->details.empty()) text += ".PP\n" + Roff(def->details) + "\n";
-      if (!IsOtherName(*def)) text += OptionsOf(def->id, ".SS");
+      if (!IsOtherName(*def)) text += OptionEntries(*def, ".SS");
     }
   }
   if (noun == "run") {
     text += ".SH \"ENVIRONMENT OF A TASK\"\n" +
             Roff(
                 "SPATE_JOB_ID, SPATE_TASK_ID, SPATE_TASK_INDEX, SPATE_ATTEMPT, SPATE_SLOT, "
-                "SPATE_NODE, SPATE_CPUS, SPATE_CPU_LIST, SPATE_MEMORY, SPATE_GPUS.") +
+                "SPATE_NODE, SPATE_CPUS, SPATE_CPU_LIST, SPATE_MEMORY, SPATE_GPUS, "
+                "SPATE_ARRAY_VALUE.") +
             "\n";
   }
   return text + Units() + Tail();
 }
+
+// The nouns that have a page. A noun that is a command has the command's summary.
+struct NounText {
+  std::string_view noun;
+  std::string_view summary = {};
+};
+constexpr NounText kNouns[] = {{"run"},
+                               {"job", "examine, retry and control jobs"},
+                               {"task", "examine and cancel single tasks"},
+                               {"state", "examine the stored state"},
+                               {"submit"},
+                               {"hub", "run a hub and control access to it"},
+                               {"pool", "let a hub request nodes from batch systems"},
+                               {"node", "serve a hub and manage its nodes"},
+                               {"top"},
+                               {"overseer"},
+                               {"sem"},
+                               {"simulate"},
+                               {"report"}};
 
 // The usage of a program, below the line that names it.
 std::string ProgramPage(const Program& program, int error_code) {
   std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n";
   text += Verbatim(program.usage.substr(program.usage.find('\n') + 1));
   text += fmt::format(
-      ".SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B {}\nAny error; it is told on "
-      "standard error.\n.SH \"SEE ALSO\"\n.BR spate (1)\n",
+      ".SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B {}\nAny error; standard error has the "
+      "message.\n.SH \"SEE ALSO\"\n.BR spate (1)\n",
       error_code);
   return text;
 }
 
 }  // namespace
 
-Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
+Result<std::string> ManPage(std::string_view name, CommandList commands, DoorPrograms doors) {
   for (const Programs& door : doors) {
     const Program* program = FindProgram({&door, 1}, name);
     if (program != nullptr) return ProgramPage(*program, door.error_code);
   }
-  if (name == "spate") return MainPage(doors);
-  if (name == "spate-run") {
-    return NounPage("run", Definition(Command::kRun).summary);
+  if (name == "spate") return MainPage(commands, doors);
+  for (const NounText& text : kNouns) {
+    if (name != fmt::format("spate-{}", text.noun)) continue;
+    const Command* command = FindNamed(commands, text.noun);
+    return NounPage(commands, text.noun, command != nullptr ? command->summary : text.summary);
   }
-  if (name == "spate-job") return NounPage("job", "look at jobs that ran, run them again");
-  if (name == "spate-task") return NounPage("task", "look at single tasks");
-  if (name == "spate-state") return NounPage("state", "examine the stored state");
-  if (name == "spate-submit") {
-    return NounPage("submit", Definition(Command::kSubmit).summary);
-  }
-  if (name == "spate-hub") return NounPage("hub", "run a hub, and say who may use it");
-  if (name == "spate-pool") return NounPage("pool", "let a hub ask batch systems for nodes");
-  if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
-  if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
-  if (name == "spate-overseer") return NounPage("overseer", Definition(Command::kOverseer).summary);
-  if (name == "spate-sem") return NounPage("sem", Definition(Command::kSem).summary);
-  if (name == "spate-simulate") {
-    return NounPage("simulate", Definition(Command::kSimulate).summary);
-  }
-  if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(
       ErrorKind::kInvalid,
       fmt::format(
-          "there is no man page '{}'; there are spate, spate-run, spate-submit, "
-          "spate-job, spate-task, spate-hub, spate-node, spate-pool, spate-top, spate-report, "
-          "spate-overseer, spate-sem, spate-simulate, spate-state and those of the programs of "
-          "Parasol",
+          "no man page '{}'; the pages are spate, spate-run, spate-submit, spate-job, spate-task, "
+          "spate-hub, spate-node, spate-pool, spate-top, spate-report, spate-overseer, spate-sem, "
+          "spate-simulate, spate-state, and those of Parasol's programs",
           EscapeForScreen(name)));
 }
 

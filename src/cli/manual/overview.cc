@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
-#include "cli/options/table.h"
+#include "cli/options/command.h"
 
 namespace spate::cli {
 namespace {
@@ -12,12 +12,13 @@ std::string Line(std::string_view name, std::string_view summary) {
   return fmt::format("  {:<15}{}\n", name, summary);
 }
 
-std::string CommandLines() {
+std::string CommandLines(CommandList commands) {
   std::string text;
-  for (int group = 0; group < kCommandGroupCount; ++group) {
-    text += fmt::format("\n{}\n", GroupTitle(static_cast<CommandGroup>(group)));
-    for (const CommandDef& def : Commands()) {
-      if (static_cast<int>(def.group) == group) text += Line(def.name, def.summary);
+  for (int i = 0; i < kCommandGroupCount; ++i) {
+    const auto group = static_cast<CommandGroup>(i);
+    text += fmt::format("\n{}\n", TitleOf(group));
+    for (const Command* command : commands) {
+      if (command->group == group) text += Line(command->name, command->summary);
     }
   }
   return text;
@@ -25,10 +26,10 @@ std::string CommandLines() {
 
 }  // namespace
 
-std::string GeneralHelp(DoorPrograms doors) {
+std::string GeneralHelp(CommandList commands, DoorPrograms doors) {
   std::string text = "Usage: spate COMMAND [OPTIONS] [...]\n       spate COMMAND --help\n";
-  text += CommandLines();
-  text += Line("-h, --help", "this help") + Line("--version", "print the version");
+  text += CommandLines(commands);
+  text += Line("-h, --help", "print this help") + Line("--version", "print the version");
   for (const Programs& door : doors) {
     text += fmt::format("\n{} ({})\n", door.title, door.help);
     for (const Program& program : door.all) text += Line(program.name, program.summary);

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "cli/options/command.h"
 #include "cli/programs.h"
 
 namespace spate::cli {
 
 // Lines have at most 80 columns.
-std::string GeneralHelp(DoorPrograms doors);
+std::string GeneralHelp(CommandList commands, DoorPrograms doors);
 
 }  // namespace spate::cli

@@ -15,23 +15,23 @@ struct Foreign {
 constexpr Foreign kForeign[] = {
     {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts filter-host "
      "filterhosts onall nonall hgrp hostgrp hostgroup hostgroups Y W",
-     "spate run uses this machine only; run spate there, or put ssh into the command"},
+     "spate run uses only this machine; run spate on the other machine, or use ssh in the command"},
     {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
      "basefile bf rsync-opts rsyncopts B",
-     "spate run uses this machine only, so there is nothing to copy: leave it out; with a hub, use "
+     "spate run uses only this machine, so there is nothing to copy; leave it out; with a hub, use "
      "--put FILE and --get FILE"},
     {"cat fifo", "with --pipe, the task's block is its standard input: /dev/stdin, a file"},
     {"block-timeout blocktimeout bt regexp regex remove-rec-sep removerecsep rrs tee shard bin "
      "group-by groupby",
-     "not supported: --pipe cuts at --recstart and --recend texts; bring the input into that form "
-     "before"},
-    {"eta bar progress", "the bar on the terminal shows it already; leave it out"},
+     "not supported: --pipe splits at the texts of --recstart and --recend; convert the input "
+     "first"},
+    {"eta bar progress", "the bar on the terminal shows this already; leave it out"},
     {"total-jobs totaljobs total", "spate counts the tasks itself; leave it out"},
     {"memfree memsuspend", "use --min-free-memory SIZE"},
     {"load", "use --max-load N"},
     {"noswap", "use --min-free-memory SIZE"},
     {"resume-failed resumefailed",
-     "use --resume to go on, and `spate job retry last` to run again what failed"},
+     "use --resume to continue, and `spate job retry last` to retry failed tasks"},
     {"retry-failed retryfailed", "use `spate job retry last`"},
     {"no-keep-order nokeeporder nok no-k", "output comes as tasks end; leave it out"},
     {"group g", "output is grouped by task already; leave it out"},
@@ -47,11 +47,11 @@ constexpr Foreign kForeign[] = {
      "basenameextensionreplace seqreplace slotreplace parens rpl plus",
      "the placeholders have fixed names: {} {.} {..} {/} {//} {/.} {%.txt} {#} {%} {1} ..., and "
      "-I TEXT for {}"},
-    {"E e eof", "there is no end marker; cut the input before spate"},
+    {"E e eof", "there is no end marker; cut the input before it reaches spate"},
     {"L l max-lines maxlines", "use --max-args N"},
     {"s max-chars maxchars", "use --max-args N; -X fills commands up to the system's limit"},
     {"x exit", "not needed; leave it out"},
-    {"r no-run-if-empty norunifempty", "without values nothing runs; leave it out"},
+    {"r no-run-if-empty norunifempty", "nothing runs without values; leave it out"},
     {"m xargs", "use -X"},
     {"skip-first-line", "use --header :"},
     {"arg-sep argsep arg-file-sep argfilesep", "the separators are ::: and ::::"},
@@ -62,27 +62,27 @@ constexpr Foreign kForeign[] = {
      "values are quoted where a shell reads them; leave it out"},
     {"quote", "values are quoted where a shell reads them; leave it out"},
     {"semaphore fg bg wait id semaphore-name semaphorename semaphore-timeout semaphoretimeout st",
-     "a semaphore is a command of its own: spate sem -j 4 --id NAME -- COMMAND"},
+     "semaphores are a separate command: spate sem -j 4 --id NAME -- COMMAND"},
     {"tmux tmux-pane tmuxpane tty T o open-tty", "tasks have no terminal; leave it out"},
     {"compress compress-program use-compress-program decompress-program tmpdir tempdir",
-     "stored output is compressed already; leave it out"},
+     "stored output is always compressed; leave it out"},
     {"term-seq termseq", "use --kill-grace T (TERM, then KILL)"},
     {"H", "use --halt"},
     {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
-     "spate keeps every job in an SQLite file already; see `spate job list`"},
+     "spate always stores jobs in an SQLite file; see `spate job list`"},
     {"record-env recordenv", "tasks inherit the environment; leave it out"},
     {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain",
      "not needed; leave it out"},
     {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},
-    {"filter", "filter the values before spate"},
+    {"filter", "filter the values before they reach spate"},
     {"template tmpl shebang hashbang embed shell-completion parset", "not supported; leave it out"},
     {"ctrlc ctrl-c no-ctrlc no-ctrl-c noctrlc",
-     "Ctrl-C once lets tasks end, twice ends them; leave it out"},
+     "the first Ctrl-C lets tasks end, the second terminates them; leave it out"},
     {"number-of-cpus number-of-cores number-of-sockets number-of-threads show-limits "
      "max-line-length-allowed",
-     "not supported; nproc(1) tells the cores"},
+     "not supported; nproc(1) prints the number of cores"},
     {"use-sockets-instead-of-threads use-cores-instead-of-threads use-cpus-instead-of-cores",
-     "use -j 50% for one task on every second thread"},
+     "use -j 50% for one task per two threads"},
     {"V version", "write `spate --version`"},
 };
 
@@ -96,6 +96,12 @@ std::optional<std::string_view> ForeignHint(std::string_view name) {
       at = end + 1;
     }
   }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> BatchSystemHint(std::string_view typed) {
+  if (typed == "-N") return "write --nodes N (values of one task: --max-args N)";
+  if (typed == "-n") return "write --procs N (values of one task: --max-args N)";
   return std::nullopt;
 }
 

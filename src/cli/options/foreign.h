@@ -1,4 +1,4 @@
-// Options of GNU parallel that spate does not have, and what to use instead.
+// Options of other programs that spate does not have, and what to use instead.
 #pragma once
 
 #include <optional>
@@ -8,5 +8,8 @@ namespace spate::cli {
 
 // `name` without dashes: "sshlogin", "S". nullopt when it is not one of GNU parallel's.
 std::optional<std::string_view> ForeignHint(std::string_view name);
+
+// "-N" and "-n" are nodes and tasks to whoever submits to batch systems.
+std::optional<std::string_view> BatchSystemHint(std::string_view typed);
 
 }  // namespace spate::cli

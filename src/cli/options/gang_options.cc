@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "base/utc.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
 #include "core/model/limits.h"
 
 namespace spate::cli {
@@ -22,7 +23,7 @@ std::unexpected<Error> Wrong(std::string why) { return Fail(ErrorKind::kInvalid,
 
 Result<uint32_t> ParseProcs(std::string_view value) {
   auto count = ParseCountUpTo(value, kLimits.gang_procs);
-  if (count && *count == 0) return Wrong("'0' is no gang; write 1 or more");
+  if (count && *count == 0) return Wrong("'0' is not a gang; write 1 or more");
   return count;
 }
 
@@ -34,13 +35,14 @@ struct TypedShape {
 Result<GangShape> ShapeOf(const TypedShape& typed) {
   GangShape shape{.procs = typed.procs, .nodes = typed.nodes};
   if (typed.per_node > 0 && typed.nodes == 0 && typed.procs == 0) {
-    return Wrong("--procs-per-node says how a gang is spread: add --nodes N, or --procs N");
+    return Wrong(
+        "--procs-per-node determines how a gang is spread over nodes; add --nodes N or --procs N");
   }
   if (typed.per_node > 0 && typed.nodes == 0) {
     if (typed.procs % typed.per_node != 0) {
       return Wrong(fmt::format(
-          "--procs {0} with --procs-per-node {1}: each node has as many processes; write --procs "
-          "{2}, or leave --procs-per-node out",
+          "--procs {0} with --procs-per-node {1}: every node must have the same number of "
+          "processes; write --procs {2}, or leave out --procs-per-node",
           typed.procs, typed.per_node, (typed.procs / typed.per_node + 1) * typed.per_node));
     }
     shape.nodes = typed.procs / typed.per_node;
@@ -50,23 +52,24 @@ Result<GangShape> ShapeOf(const TypedShape& typed) {
   uint64_t all = uint64_t{typed.nodes} * std::max(typed.per_node, 1u);
   if (typed.procs == 0) {
     if (all > kLimits.gang_procs) {
-      return Wrong(fmt::format("--nodes {} --procs-per-node {}: a gang has {} processes at most",
-                               typed.nodes, typed.per_node, FormatCount(kLimits.gang_procs)));
+      return Wrong(
+          fmt::format("--nodes {} --procs-per-node {}: a gang can have at most {} processes",
+                      typed.nodes, typed.per_node, FormatCount(kLimits.gang_procs)));
     }
     shape.procs = static_cast<uint32_t>(all);
     return shape;
   }
   if (typed.per_node > 0 && all != typed.procs) {
     return Wrong(
-        fmt::format("--procs {} contradicts --nodes {} --procs-per-node {}, which are {}: leave "
-                    "--procs out",
+        fmt::format("--procs {} contradicts --nodes {} --procs-per-node {}, which make {} "
+                    "processes; leave out --procs",
                     typed.procs, typed.nodes, typed.per_node, FormatCount(all)));
   }
   if (typed.procs % typed.nodes != 0) {
     uint64_t more = (uint64_t{typed.procs} / typed.nodes + 1) * typed.nodes;
     return Wrong(
-        fmt::format("--procs {} with --nodes {}: each node has as many processes; write --procs "
-                    "{}, or leave --nodes out",
+        fmt::format("--procs {} with --nodes {}: every node must have the same number of "
+                    "processes; write --procs {}, or leave out --nodes",
                     typed.procs, typed.nodes, more));
   }
   return shape;
@@ -177,34 +180,33 @@ std::optional<Instant> ParseWhen(std::string_view text, Instant now) {
 Status ReadGang(const Words& words, RunOptions& options) {
   OptionReader in(words);
   TypedShape typed;
-  in.Read(Opt::kProcs, typed.procs, ParseProcs);
-  in.Read(Opt::kGangNodes, typed.nodes, ParseProcs);
-  in.Read(Opt::kProcsPerNode, typed.per_node, ParseProcs);
+  in.Read(opt::kProcs, typed.procs, ParseProcs);
+  in.Read(opt::kGangNodes, typed.nodes, ParseProcs);
+  in.Read(opt::kProcsPerNode, typed.per_node, ParseProcs);
   GangShape::Start start = GangShape::Start::kEach;
-  in.Choice<GangShape::Start>(Opt::kGangStart, start,
+  in.Choice<GangShape::Start>(opt::kGangStart, start,
                               {{"each", GangShape::Start::kEach},
                                {"node", GangShape::Start::kNode},
                                {"first", GangShape::Start::kFirst}});
   in.Choice<BoundBy>(
-      Opt::kBound, options.bound,
+      opt::kBound, options.bound,
       {{"cpu", BoundBy::kCpu}, {"memory", BoundBy::kMemory}, {"network", BoundBy::kNetwork}});
-  in.Text(Opt::kDeadline, options.deadline_text);
-  if (auto ok = in.status(); !ok) return ok;
+  in.Text(opt::kDeadline, options.deadline_text);
+  TRY(in.status());
   if (!options.deadline_text.empty()) {
     // Whether it is past shows when it is used: --resume reads it again.
     auto when = ParseDeadline(options.deadline_text, Instant());
     if (!when) return Within("--deadline", when.error());
   }
-  auto shape = ShapeOf(typed);
-  if (!shape) return std::unexpected(shape.error());
-  shape->whole = in.Has(Opt::kWholeNodes);
-  shape->start = start;
-  if (shape->procs == 0 && (shape->whole || words.Last(Opt::kGangStart))) {
-    return Wrong(fmt::format(
-        "{} is for gangs: say how large they are, as in --nodes 2 (--nodes 1 for one node)",
-        shape->whole ? "--whole-nodes" : "--start"));
+  auto shape = TRY(ShapeOf(typed));
+  shape.whole = in.Has(opt::kWholeNodes);
+  shape.start = start;
+  if (shape.procs == 0 && (shape.whole || words.Last(opt::kGangStart))) {
+    return Wrong(
+        fmt::format("{} is for gangs; state their size, as in --nodes 2 (--nodes 1 for one node)",
+                    shape.whole ? "--whole-nodes" : "--start"));
   }
-  options.gang = *shape;
+  options.gang = shape;
   JobSettings& settings = options.settings;
   bool limited = settings.time_limit.ns > 0 || settings.time_limit_percent > 0;
   if (!options.gang.empty() && !limited) settings.time_limit = options.needs.time;
@@ -215,18 +217,18 @@ Status CheckGang(const RunOptions& options) {
   if (options.gang.empty()) return {};
   const SourceOptions& sources = options.sources;
   const JobSettings& settings = options.settings;
-  constexpr const char* kPieces = "its processes have one standard input each";
-  constexpr const char* kForward = "what its processes write is told apart by their ranks";
+  constexpr const char* kPieces = "each of its processes has its own standard input";
+  constexpr const char* kForward = "the output of its processes is separated by rank";
   for (auto [given, name, why] :
        {std::tuple{sources.input.any(), "--pipe and --pipepart", kPieces},
-        {sources.resident, "--resident", "a process that stays takes tasks of its own alone"},
+        {sources.resident, "--resident", "a resident process accepts only tasks of its own"},
         {sources.is_graph(), "--format dag", "tasks of a graph have one process"},
         {!settings.forward_patterns.empty(), "--forward", kForward},
         {!settings.forward_file_patterns.empty(), "--forward-file", kForward},
         {options.show.line_buffer, "--line-buffer",
-         "its output comes by rank, when it has ended"}}) {
+         "its output is printed by rank when it has ended"}}) {
     if (!given) continue;
-    return Wrong(fmt::format("a gang (--procs, --nodes) goes without {}: {}; leave one of them out",
+    return Wrong(fmt::format("a gang (--procs, --nodes) cannot have {}: {}; leave one of them out",
                              name, why));
   }
   return {};
@@ -249,16 +251,16 @@ Status SetDeadline(RunOptions& options, Instant now) {
   if (!when) return Within("--deadline", when.error());
   const Duration left = *when - now;
   if (left.ns <= 0) {
-    return Wrong(fmt::format("--deadline: '{}' is past, {} ago; write a later time, as in +2h",
+    return Wrong(fmt::format("--deadline: '{}' was {} ago; write a later time, such as +2h",
                              EscapeForScreen(options.deadline_text),
                              FormatDuration(Duration{} - left)));
   }
   if (left < options.needs.time) {
-    return Wrong(fmt::format(
-        "--deadline: '{}' is in {}, and a task takes {} (--time): it could not end by then; write "
-        "a later --deadline, or a shorter --time",
-        EscapeForScreen(options.deadline_text), FormatDuration(left),
-        FormatDuration(options.needs.time)));
+    return Wrong(
+        fmt::format("--deadline: '{}' is in {}, but a task takes {} (--time) and could not end by "
+                    "then; write a later --deadline or a shorter --time",
+                    EscapeForScreen(options.deadline_text), FormatDuration(left),
+                    FormatDuration(options.needs.time)));
   }
   options.deadline = *when;
   return {};

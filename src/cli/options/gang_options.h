@@ -13,14 +13,14 @@ namespace spate::cli {
 // --procs, --nodes and the like, --bound and --deadline, into `options`. Errors name the options
 // that contradict each other, and the fix.
 Status ReadGang(const Words& words, RunOptions& options);
-// What has no meaning for a task of several processes.
+// Rejects options that have no meaning for a task of several processes.
 Status CheckGang(const RunOptions& options);
 
 // "2026-11-24T18:00", "18:00" (today, or tomorrow where that is past), "tomorrow 18:00", "+2h", in
 // the local time zone. Errors: it is past, or not understood.
 Result<Instant> ParseDeadline(std::string_view text, Instant now);
 
-// What --deadline says, now that it is known what time it is. An error when it is past, or when a
+// The instant that --deadline means, given the present time. An error when it is past, or when a
 // task would take longer by --time.
 Status SetDeadline(RunOptions& options, Instant now);
 

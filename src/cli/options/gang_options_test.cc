@@ -12,7 +12,7 @@ using Argv = std::vector<std::string>;
 
 Result<RunOptions> Make(Argv argv) {
   argv.insert(argv.end(), {"--", "true"});
-  auto words = ParseWords(Command::kRun, argv);
+  auto words = ParseWords(kRunWords, argv);
   if (!words) return std::unexpected(words.error());
   return MakeRunOptions(*words);
 }
@@ -51,16 +51,17 @@ TEST(GangOptionsTest, Contradictions) {
   for (const Case& c : {
            Case{{"--procs", "7", "--nodes", "2"}, {"--procs 7 with --nodes 2", "--procs 8"}},
            Case{{"--procs", "7", "--nodes", "2", "--procs-per-node", "4"},
-                {"--procs 7 contradicts --nodes 2 --procs-per-node 4", "are 8", "leave --procs"}},
+                {"--procs 7 contradicts --nodes 2 --procs-per-node 4", "make 8",
+                 "leave out --procs"}},
            Case{{"--procs", "7", "--procs-per-node", "2"}, {"--procs-per-node 2", "--procs 8"}},
-           Case{{"--procs-per-node", "2"}, {"add --nodes N, or --procs N"}},
+           Case{{"--procs-per-node", "2"}, {"add --nodes N or --procs N"}},
            Case{{"--whole-nodes"}, {"--whole-nodes is for gangs", "--nodes 1"}},
            Case{{"--start", "first"}, {"--start is for gangs", "--nodes 2"}},
            Case{{"--start", "last", "--nodes", "2"}, {"--start: 'last' is not one of: each"}},
            Case{{"--bound", "disk"}, {"--bound: 'disk' is not one of: cpu memory network"}},
-           Case{{"--procs", "0"}, {"--procs: '0' is no gang"}},
+           Case{{"--procs", "0"}, {"--procs: '0' is not a gang"}},
            Case{{"--procs", "1000001"}, {"--procs"}},
-           Case{{"--nodes", "1000000", "--procs-per-node", "2"}, {"1,000,000 processes at most"}},
+           Case{{"--nodes", "1000000", "--procs-per-node", "2"}, {"at most 1,000,000 processes"}},
            Case{{"--procs", "2", "--resident"}, {"a gang", "--resident"}},
            Case{{"--procs", "2", "--line-buffer"}, {"a gang", "--line-buffer"}},
            Case{{"--procs", "2", "--forward", "A=b"}, {"a gang", "--forward"}},
@@ -142,10 +143,10 @@ TEST_F(DeadlineTest, WhatIsPastOrTooSoonIsRefused) {
   EXPECT_EQ(said({"--deadline", "18:00"}), "");
   EXPECT_EQ(said({"--deadline", "+1h", "--time", "1h"}), "");
   EXPECT_EQ(said({"--deadline", "2026-11-24T14:00"}),
-            "--deadline: '2026-11-24T14:00' is past, 1h00m ago; write a later time, as in +2h");
+            "--deadline: '2026-11-24T14:00' was 1h00m ago; write a later time, such as +2h");
   EXPECT_EQ(said({"--deadline", "16:00", "--time", "90m"}),
-            "--deadline: '16:00' is in 1h00m, and a task takes 1h30m (--time): it could not end by "
-            "then; write a later --deadline, or a shorter --time");
+            "--deadline: '16:00' is in 1h00m, but a task takes 1h30m (--time) and could not end by "
+            "then; write a later --deadline or a shorter --time");
   EXPECT_EQ(said({"--deadline", "soon"}).substr(0, 18), "--deadline: 'soon'");
 }
 

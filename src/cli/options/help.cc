@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kHelpColumn = 27;
 
-std::string OptionLine(const OptionDef& def, bool all) {
+std::string OptionLine(const Option& def, bool all) {
   std::string line = "  " + OptionSynopsis(def);
   if (line.size() + 2 > kHelpColumn) {
     line += "\n" + std::string(kHelpColumn, ' ');
@@ -23,11 +23,12 @@ std::string OptionLine(const OptionDef& def, bool all) {
 
 }  // namespace
 
-std::string ExampleLines(const CommandDef& def) {
+std::string ExampleLines(const Command& command) {
   size_t column = 0;
-  for (const Example& example : ExamplesOf(def)) column = std::max(column, example.command.size());
+  for (const Example& example : ExamplesOf(command))
+    column = std::max(column, example.command.size());
   std::string text;
-  for (const Example& example : ExamplesOf(def)) {
+  for (const Example& example : ExamplesOf(command)) {
     text += fmt::format("  {:<{}}  # {}\n", example.command, column, example.text);
   }
   return text;
@@ -54,7 +55,7 @@ std::string Wrap(std::string_view text, size_t indent, size_t width) {
   return out;
 }
 
-std::string OptionSynopsis(const OptionDef& def) {
+std::string OptionSynopsis(const Option& def) {
   std::string text = def.letters.empty() ? "    " : fmt::format("-{}, ", def.letters.front());
   text += fmt::format("--{}", def.name());
   if (!def.argument.empty()) text += fmt::format(" {}", def.argument);
@@ -66,36 +67,33 @@ std::string ShortHelp() {
 
   spate run jobs.lst                   run the lines of a file on all cores
   spate run -- gzip {} ::: *.txt       run a command for many values
-  ls | spate run -- gzip {}            the same, values from standard input
-  spate run --resume                   go on after a kill or a loss of power
-  spate job retry last                 run again what failed
-  spate job list                       what ran before
+  ls | spate run -- gzip {}            the same with values from standard input
+  spate run --resume                   resume after a kill or a power failure
+  spate job retry last                 retry the failed tasks
+  spate job list                       list earlier runs
 
 All commands: spate --help. Options of run: spate run --help
 )";
 }
 
-std::string CommandHelp(Command command, bool all) {
-  const CommandDef& def = Definition(command);
-  std::string text = fmt::format("Usage: spate {} [OPTIONS] {}\n\n", def.name, def.arguments);
-  std::string summary(def.summary);
+std::string CommandHelp(const Command& command, bool all) {
+  std::string text =
+      fmt::format("Usage: spate {} [OPTIONS] {}\n\n", command.name, command.arguments);
+  std::string summary(command.summary);
   summary.front() = static_cast<char>(summary.front() - 32);
   text += Wrap(summary + ".", 0);
-  text += "\nExamples\n" + ExampleLines(def);
-  if (all && !def.details.empty()) text += "\n" + Wrap(def.details, 0);
-  for (int group = 0; group < kGroupCount; ++group) {
+  text += "\nExamples\n" + ExampleLines(command);
+  if (all && !command.details.empty()) text += "\n" + Wrap(command.details, 0);
+  const auto options = OptionsOf(command);
+  for (int i = 0; i < kHeadingCount; ++i) {
+    const auto heading = static_cast<Heading>(i);
     std::string lines;
-    for (const OptionDef& option : Options()) {
-      bool here = option.commands & Bit(command);
-      if (here && static_cast<int>(option.group) == group) lines += OptionLine(option, all);
+    for (const Option* option : options) {
+      if (option->heading == heading) lines += OptionLine(*option, all);
     }
-    if (!lines.empty()) {
-      text += fmt::format("\n{}\n{}", GroupTitle(static_cast<Group>(group)), lines);
-    }
+    if (!lines.empty()) text += fmt::format("\n{}\n{}", TitleOf(heading), lines);
   }
-  if (command == Command::kRun && !all) {
-    text += "\nT is a time (90, 1.5s, 10m, 1h30m, HH:MM:SS), SIZE is bytes (512, 64K, 2G).\n";
-  }
+  if (!command.footer.empty() && !all) text += fmt::format("\n{}\n", command.footer);
   return text;
 }
 

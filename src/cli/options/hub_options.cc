@@ -7,9 +7,185 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
 #include "core/model/limits.h"
 
 namespace spate::cli {
+
+namespace opt {
+
+const Option kListen = {
+    .names = "listen",
+    .argument = "HOST[:PORT]",
+    .heading = Heading::kHub,
+    .help = "address to listen on, or none (default: *:18150)",
+    .more = "May be given several times. The socket for this machine always exists.",
+    .repeat = true};
+
+const Option kDaemon = {
+    .names = "daemon",
+    .heading = Heading::kHub,
+    .help = "continue in the background after a successful start",
+    .more = "Messages go to the file log in the state folder, which is reopened at HUP."};
+
+const Option kMetrics = {
+    .names = "metrics",
+    .argument = "[HOST:]PORT",
+    .heading = Heading::kHub,
+    .help = "port that answers GET /metrics, for Prometheus",
+    .more =
+        "Without HOST, the port is open on this machine only. The answer has numbers, but no names "
+        "of users or jobs. Anyone who can reach the port may read them, without encryption."};
+
+const Option kGangPolicy = {
+    .names = "policy",
+    .argument = "NAME",
+    .heading = Heading::kHub,
+    .help = "scheduling policy for gangs (default: fair)",
+    .more =
+        "fair, fcfs, easy, easy-sjbf or conservative. fair: in the order of users' and jobs' "
+        "shares; others may start before the first waiting gang if they do not delay it. fcfs: in "
+        "the order of submission. easy: in the order of submission; others may start before, as "
+        "with fair. easy-sjbf: as easy, but of those others, the one with the shortest --time "
+        "first. conservative: the first 50 gangs have a reservation each. The hub remembers the "
+        "policy.",
+    .complete = Complete::kWords,
+    .words = "fair fcfs easy easy-sjbf conservative"};
+
+const Option kNodeName = {.names = "name",
+                          .argument = "NAME",
+                          .heading = Heading::kHub,
+                          .help = "name of the node (default: the host's)"};
+
+const Option kNodeSlots = {.names = "jobs,slots",
+                           .letters = "j",
+                           .argument = "N",
+                           .heading = Heading::kSlots,
+                           .help = "tasks at once: N, 50%, +N, -N (default: all cores)"};
+
+const Option kNodeCpus = {.names = "cpus,cores",
+                          .argument = "N",
+                          .heading = Heading::kNeeds,
+                          .help = "cores that the node offers (default: all)"};
+
+const Option kNodeBind = {
+    .names = "bind",
+    .argument = "HOW",
+    .heading = Heading::kNeeds,
+    .help = "reserve cores for a task: core, numa, none (default)",
+    .more =
+        "A task with several cpus gets as many hardware threads, next to each other, out of those "
+        "that the node may use when the node starts. SPATE_CPU_LIST in the task's environment "
+        "lists them. The task runs on these threads (core), or on the NUMA nodes that contain them "
+        "(numa). All other tasks run on the remaining threads.",
+    .complete = Complete::kWords,
+    .words = "core numa none"};
+
+const Option kNodeMemory = {.names = "memory,mem",
+                            .argument = "SIZE",
+                            .heading = Heading::kNeeds,
+                            .help = "memory that the node offers (default: all)"};
+
+const Option kNodeGpus = {.names = "gpus",
+                          .argument = "auto|LIST",
+                          .heading = Heading::kNeeds,
+                          .help = "GPUs of the node: auto (default), none or 0,1"};
+
+const Option kNodeResource = {.names = "resource,offer",
+                              .argument = "NAME=N|NAME=A,B,...",
+                              .heading = Heading::kNeeds,
+                              .help = "pieces of a resource that the node offers",
+                              .repeat = true};
+
+const Option kNodeLabel = {.names = "label",
+                           .argument = "LABEL",
+                           .heading = Heading::kNeeds,
+                           .help = "label of the node, for submit --label",
+                           .repeat = true};
+
+const Option kLifetime = {.names = "lifetime",
+                          .argument = "T",
+                          .heading = Heading::kHub,
+                          .help = "end after T, and start only tasks that fit",
+                          .more = "For nodes inside an allocation of a batch system."};
+
+const Option kIdleExit = {.names = "idle-exit",
+                          .argument = "T",
+                          .heading = Heading::kHub,
+                          .help = "end after T without tasks"};
+
+const Option kHubPatience = {.names = "hub-patience",
+                             .argument = "T",
+                             .heading = Heading::kHub,
+                             .help = "end after T without a hub (default of a pilot: 10m)"};
+
+const Option kGangPort = {.names = "gang-port",
+                          .argument = "N|none",
+                          .heading = Heading::kHub,
+                          .help = "port for other nodes of a gang (default: a free one)",
+                          .more =
+                              "spate remote, and therefore mpirun, reaches this node at this port. "
+                              "The address is the one that the node uses to reach its hub; a node "
+                              "on the hub's machine uses the addresses where the hub listens. "
+                              "none: gangs over several nodes cannot start commands on this node."};
+
+const Option kPilot = {
+    .names = "pilot",
+    .heading = Heading::kHub,
+    .help = "offer what the batch system has allocated",
+    .more =
+        "The node's end, cpus, memory and GPUs come from Slurm, Grid Engine, PBS or HTCondor "
+        "unless options state them. In an allocation of several hosts, a node starts on each host. "
+        "Pools start their nodes this way (spate pool add)."};
+
+const Option kTmp = {.names = "tmp",
+                     .argument = "DIR",
+                     .heading = Heading::kHub,
+                     .help = "folder for output in transit and for tasks' files",
+                     .complete = Complete::kFolder};
+
+const Option kUsers = {.names = "users",
+                       .argument = "NAME,...",
+                       .heading = Heading::kHub,
+                       .help = "run only tasks of these users (for nodes of root)"};
+
+const Option kSuspectAfter = {
+    .names = "suspect-after",
+    .argument = "T",
+    .heading = Heading::kHub,
+    .help = "silence before a node gets no tasks (default: 15s)",
+    .more = "The hub closes the connection; the node reconnects when it can. At least 1s."};
+
+const Option kLostAfter = {.names = "lost-after",
+                           .argument = "T",
+                           .heading = Heading::kHub,
+                           .help = "silence before tasks run elsewhere (default: 60s)",
+                           .more = "Later reports of the node about these tasks are ignored."};
+
+const Option kForgetNodes = {
+    .names = "forget-nodes",
+    .argument = "T",
+    .heading = Heading::kHub,
+    .help = "forget nodes that are absent for T (default: 1d)",
+    .more = "Forgotten nodes may connect again. Drained and removed nodes are not forgotten."};
+
+const Option kAllowRoot = {.names = "allow-root",
+                           .heading = Heading::kHub,
+                           .help = "let a node run root's tasks, or a hub run as root"};
+
+constexpr OptionRef kOfHubStartRefs[] = {kState,       kKeep,       kListen,       kDaemon,
+                                         kMetrics,     kGangPolicy, kSuspectAfter, kLostAfter,
+                                         kForgetNodes, kAllowRoot};
+const OptionGroup kOfHubStart = {kOfHubStartRefs};
+
+constexpr OptionRef kOfNodeStartRefs[] = {
+    kState,      kAccess,   kDaemon,       kNodeName,  kNodeSlots, kNodeCpus, kNodeBind,
+    kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime,  kIdleExit, kHubPatience,
+    kGangPort,   kPilot,    kTmp,          kUsers,     kAllowRoot};
+const OptionGroup kOfNodeStart = {kOfNodeStartRefs};
+
+}  // namespace opt
+
 namespace {
 
 std::vector<std::string> SplitAtCommas(std::string_view text) {
@@ -26,7 +202,7 @@ Result<std::vector<std::string>> ParseGpus(std::string_view value) {
   if (value == "none") return std::vector<std::string>();
   std::vector<std::string> gpus = SplitAtCommas(value);
   if (gpus.empty()) {
-    return Fail(ErrorKind::kInvalid, "the value is empty; write auto, none or for example 0,1");
+    return Fail(ErrorKind::kInvalid, "the value is empty; write auto, none, or a list such as 0,1");
   }
   return gpus;
 }
@@ -40,13 +216,6 @@ Result<std::string> ParseLabel(std::string_view value) {
                           EscapeForScreen(value)));
 }
 
-Result<uint64_t> ParseSerial(std::string_view word) {
-  if (auto serial = ReadNumber<uint64_t>(word); serial && *serial > 0) return *serial;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not the serial of an access; see: spate hub access list",
-                          EscapeForScreen(word)));
-}
-
 // 0: none.
 Result<uint16_t> ParseGangPort(std::string_view word) {
   if (word == "none") return uint16_t{0};
@@ -55,116 +224,47 @@ Result<uint16_t> ParseGangPort(std::string_view word) {
               fmt::format("'{}' is not a port; write 1 to 65535, or none", EscapeForScreen(word)));
 }
 
+}  // namespace
+
 Result<GangPolicy> ParseGangPolicy(std::string_view word) {
   if (auto policy = GangPolicyOf(word)) return *policy;
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no policy; write fair, fcfs, easy, easy-sjbf or conservative",
+              fmt::format("'{}' is not a policy; write fair, fcfs, easy, easy-sjbf or conservative",
                           EscapeForScreen(word)));
 }
-
-}  // namespace
 
 Result<HubOptions> MakeHubOptions(const Words& words) {
   HubOptions options;
   OptionReader in(words);
-  options.listen = words.All(Opt::kListen);
+  options.listen = words.All(opt::kListen);
   if (options.listen.empty()) options.listen.push_back(fmt::format("*:{}", kHubPort));
   if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
-  in.Text(Opt::kMetrics, options.metrics);
+  in.Text(opt::kMetrics, options.metrics);
   bool port_alone = options.metrics.find_first_not_of("0123456789") == std::string::npos;
   if (!options.metrics.empty() && port_alone) options.metrics = "127.0.0.1:" + options.metrics;
-  in.Text(Opt::kState, options.state_dir);
-  options.daemon = in.Has(Opt::kDaemon);
-  options.allow_root = in.Has(Opt::kAllowRoot);
-  in.Read(Opt::kSuspectAfter, options.suspect_after, ParseDuration);
-  in.Read(Opt::kLostAfter, options.lost_after, ParseDuration);
-  in.Read(Opt::kForgetNodes, options.forget_nodes, ParseDuration);
+  in.Text(opt::kState, options.state_dir);
+  options.daemon = in.Has(opt::kDaemon);
+  options.allow_root = in.Has(opt::kAllowRoot);
+  in.Read(opt::kSuspectAfter, options.suspect_after, ParseDuration);
+  in.Read(opt::kLostAfter, options.lost_after, ParseDuration);
+  in.Read(opt::kForgetNodes, options.forget_nodes, ParseDuration);
   GangPolicy policy = GangPolicy::kFair;
-  if (in.Read(Opt::kGangPolicy, policy, ParseGangPolicy)) options.policy = policy;
+  if (in.Read(opt::kGangPolicy, policy, ParseGangPolicy)) options.policy = policy;
   in.ReadAll(
-      Opt::kKeep,
+      opt::kKeep,
       [&](std::string_view value) -> Result<bool> {
-        if (auto ok = ParseHistoryBound(value, options.keep); !ok) {
-          return std::unexpected(ok.error());
-        }
+        TRY(ParseHistoryBound(value, options.keep));
         return true;
       },
       [](bool) {});
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  TRY(in.status());
   if (options.suspect_after < Duration::Seconds(1) ||
       options.suspect_after > Duration::Seconds(86'400)) {
-    return Fail(ErrorKind::kInvalid, "--suspect-after: from 1s to 1d");
+    return Fail(ErrorKind::kInvalid, "--suspect-after: the value must be from 1s to 1d");
   }
   if (options.lost_after < options.suspect_after) {
-    return Fail(ErrorKind::kInvalid, "--lost-after: at least the time of --suspect-after");
-  }
-  return options;
-}
-
-Result<HubChange> MakeHubChange(const Words& words) {
-  HubChange change;
-  OptionReader in(words);
-  const bool is_there = in.Read(Opt::kGangPolicy, change.policy, ParseGangPolicy);
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
-  if (!is_there) {
-    return Fail(ErrorKind::kInvalid, "what? write for example: spate hub set --policy easy");
-  }
-  return change;
-}
-
-Result<AccessOptions> MakeAccessOptions(const Words& words) {
-  AccessOptions options;
-  OptionReader in(words);
-  const std::string& verb = words.words.front();
-  if (verb == "add") {
-    options.verb = AccessOptions::Verb::kAdd;
-  } else if (verb == "list") {
-    options.verb = AccessOptions::Verb::kList;
-  } else if (verb == "revoke") {
-    options.verb = AccessOptions::Verb::kRevoke;
-  } else {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}': spate hub access is followed by add, list or revoke",
-                            EscapeForScreen(verb)));
-  }
-  in.Choice<AccessRole>(Opt::kRole, options.role,
-                        {{"client", AccessRole::kClient},
-                         {"node", AccessRole::kNode},
-                         {"admin", AccessRole::kAdmin}});
-  in.Text(Opt::kUser, options.user);
-  Duration lifetime;
-  if (in.Read(Opt::kExpires, lifetime, ParseDuration)) options.lifetime = lifetime;
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
-  bool revoke = options.verb == AccessOptions::Verb::kRevoke;
-  if (revoke != (words.words.size() > 1)) {
-    return Fail(ErrorKind::kInvalid, revoke ? "which one? write its serial, as spate hub access "
-                                              "list shows it: spate hub access revoke 3"
-                                            : "one word too many after " + verb);
-  }
-  for (size_t i = 1; i < words.words.size(); ++i) {
-    auto serial = ParseSerial(words.words[i]);
-    if (!serial) return std::unexpected(serial.error());
-    options.serials.push_back(*serial);
-  }
-  return options;
-}
-
-Result<UserOptions> MakeUserOptions(const Words& words) {
-  UserOptions options;
-  OptionReader in(words);
-  if (!words.words.empty()) options.user = words.words.front();
-  uint32_t number = 0;
-  if (in.Read(Opt::kWeight, number, CountUpTo(1'000'000))) options.weight = number;
-  if (in.Read(Opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
-    options.max_running = number;
-  }
-  if (in.Read(Opt::kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
-  uint64_t bytes = 0;
-  if (in.Read(Opt::kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
-  if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
-  if (options.changes() && options.user.empty()) {
-    return Fail(ErrorKind::kInvalid, "whose? write for example: spate hub user ada --weight 2");
+                "--lost-after: the value must be at least that of --suspect-after");
   }
   return options;
 }
@@ -172,43 +272,43 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
 Result<NodeOptions> MakeNodeOptions(const Words& words) {
   NodeOptions options;
   OptionReader in(words);
-  in.Text(Opt::kAccess, options.access);
-  in.Text(Opt::kState, options.state_dir);
-  options.daemon = in.Has(Opt::kDaemon);
-  in.Read(Opt::kNodeName, options.name, ParseLabel);
-  in.Read(Opt::kNodeSlots, options.slots, ParseSlotRule);
+  in.Text(opt::kAccess, options.access);
+  in.Text(opt::kState, options.state_dir);
+  options.daemon = in.Has(opt::kDaemon);
+  in.Read(opt::kNodeName, options.name, ParseLabel);
+  in.Read(opt::kNodeSlots, options.slots, ParseSlotRule);
   uint32_t cpus = 0;
-  if (in.Read(Opt::kNodeCpus, cpus, ParseMilliCpus)) options.milli_cpus = cpus;
-  in.Choice<BindTo>(Opt::kNodeBind, options.bind,
+  if (in.Read(opt::kNodeCpus, cpus, ParseMilliCpus)) options.milli_cpus = cpus;
+  in.Choice<BindTo>(opt::kNodeBind, options.bind,
                     {{"core", BindTo::kCore}, {"numa", BindTo::kNuma}, {"none", BindTo::kNone}});
   uint64_t memory = 0;
-  if (in.Read(Opt::kNodeMemory, memory, ParseSize)) options.memory = memory;
+  if (in.Read(opt::kNodeMemory, memory, ParseSize)) options.memory = memory;
   std::vector<std::string> gpus;
-  if (words.Last(Opt::kNodeGpus) != "auto" && in.Read(Opt::kNodeGpus, gpus, ParseGpus)) {
+  if (words.Last(opt::kNodeGpus) != "auto" && in.Read(opt::kNodeGpus, gpus, ParseGpus)) {
     options.gpus = gpus;
   }
-  in.ReadAll(Opt::kNodeResource, ParseNamedOffer, [&](NamedOffer offer) {
+  in.ReadAll(opt::kNodeResource, ParseNamedOffer, [&](NamedOffer offer) {
     std::erase_if(options.offers, [&](const NamedOffer& o) { return o.name == offer.name; });
     options.offers.push_back(std::move(offer));
   });
   std::sort(options.offers.begin(), options.offers.end(),
             [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
-  in.ReadAll(Opt::kNodeLabel, ParseLabel,
+  in.ReadAll(opt::kNodeLabel, ParseLabel,
              [&](std::string label) { options.labels.push_back(std::move(label)); });
   std::sort(options.labels.begin(), options.labels.end());
   options.labels.erase(std::unique(options.labels.begin(), options.labels.end()),
                        options.labels.end());
   Duration time;
-  if (in.Read(Opt::kLifetime, time, ParseDuration)) options.lifetime = time;
-  if (in.Read(Opt::kIdleExit, time, ParseDuration)) options.idle_exit = time;
-  if (in.Read(Opt::kHubPatience, time, ParseDuration)) options.hub_patience = time;
+  if (in.Read(opt::kLifetime, time, ParseDuration)) options.lifetime = time;
+  if (in.Read(opt::kIdleExit, time, ParseDuration)) options.idle_exit = time;
+  if (in.Read(opt::kHubPatience, time, ParseDuration)) options.hub_patience = time;
   uint16_t port = 0;
-  if (in.Read(Opt::kGangPort, port, ParseGangPort)) options.gang_port = port;
-  options.pilot = in.Has(Opt::kPilot);
-  in.Text(Opt::kTmp, options.tmp);
-  if (auto users = words.Last(Opt::kUsers)) options.users = SplitAtCommas(*users);
-  options.allow_root = in.Has(Opt::kAllowRoot);
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (in.Read(opt::kGangPort, port, ParseGangPort)) options.gang_port = port;
+  options.pilot = in.Has(opt::kPilot);
+  in.Text(opt::kTmp, options.tmp);
+  if (auto users = words.Last(opt::kUsers)) options.users = SplitAtCommas(*users);
+  options.allow_root = in.Has(opt::kAllowRoot);
+  TRY(in.status());
   return options;
 }
 

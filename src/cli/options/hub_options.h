@@ -1,4 +1,4 @@
-// What a person types for `spate hub start`, `spate hub access` and `spate node start`.
+// The options of `spate hub start` and `spate node start`, and what they mean.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,14 @@
 #include "core/model/needs.h"
 
 namespace spate::cli {
+
+namespace opt {
+extern const Option kListen, kDaemon, kMetrics, kGangPolicy, kNodeName, kNodeSlots, kNodeCpus,
+    kNodeBind, kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime, kIdleExit,
+    kHubPatience, kGangPort, kPilot, kTmp, kUsers, kSuspectAfter, kLostAfter, kForgetNodes,
+    kAllowRoot;
+extern const OptionGroup kOfHubStart, kOfNodeStart;
+}  // namespace opt
 
 // Parasol has 18140 and 18141.
 inline constexpr uint16_t kHubPort = 18150;
@@ -33,30 +41,10 @@ struct HubOptions {
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 
-struct HubChange {
-  GangPolicy policy = GangPolicy::kFair;
-};
-Result<HubChange> MakeHubChange(const Words& words);
+// --policy
+Result<GangPolicy> ParseGangPolicy(std::string_view word);
 
-enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
-struct AccessOptions {
-  enum class Verb : uint8_t { kAdd, kList, kRevoke } verb = Verb::kList;
-  AccessRole role = AccessRole::kClient;
-  std::string user;                  // empty: who asks
-  std::optional<Duration> lifetime;  // not given: for ever
-  std::vector<uint64_t> serials;     // of revoke
-};
-Result<AccessOptions> MakeAccessOptions(const Words& words);
-
-struct UserOptions {
-  std::string user;  // empty: all of them
-  std::optional<uint32_t> weight, max_running, max_queued;
-  std::optional<uint64_t> max_output;
-  bool changes() const { return weight || max_running || max_queued || max_output; }
-};
-Result<UserOptions> MakeUserOptions(const Words& words);
-
-// What a task of several cpus is bound to: nothing, its own units, or the NUMA nodes of these.
+// The target that a task of several cpus is bound to: none, its own units, or their NUMA nodes.
 enum class BindTo : uint8_t { kNone, kCore, kNuma };
 struct NodeOptions {
   std::string access;  // --access as typed

@@ -33,15 +33,17 @@ std::unexpected<Error> Missing(const std::string& file, bool first, std::string_
   std::string shown = EscapeForScreen(file);
   bool blanks = file.find_first_of(" \t") != std::string::npos;
   if (first && (blanks || IsProgram(file, path))) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("{}: there is no such job list; to run a command write -- before it: "
-                            "spate run -- {} ...",
-                            shown, shown));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format(
+            "{}: no such job list; to run a command, write -- before it: spate run -- {} ...",
+            shown, shown));
   }
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("{}: there is no such file; check the name (the folder is the one where "
-                          "spate was started)",
-                          shown));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format(
+          "{}: no such file; check the name (it is relative to the folder where spate was started)",
+          shown));
 }
 
 Status CheckListFile(const std::string& file, bool first, std::string_view path) {
@@ -51,7 +53,7 @@ Status CheckListFile(const std::string& file, bool first, std::string_view path)
   if (status.type() == fs::file_type::not_found) return Missing(file, first, path);
   if (fs::is_directory(status)) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{} is a folder; name a file with one command a line", shown));
+                fmt::format("{} is a folder; name a file with one command per line", shown));
   }
   int reason = error.value();
   if (fs::is_regular_file(status)) {
@@ -63,8 +65,9 @@ Status CheckListFile(const std::string& file, bool first, std::string_view path)
   } else if (!error) {
     return {};
   }
-  return Fail(ErrorKind::kInvalid, fmt::format("{}: cannot be read: {}; check its rights", shown,
-                                               std::strerror(reason)));
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("{}: cannot read the file: {}; check its permissions", shown,
+                          std::strerror(reason)));
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ Status CheckListFile(const std::string& file, bool first, std::string_view path)
 Status CheckListFiles(std::span<const std::string> files, std::string_view path) {
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i] == "-") continue;
-    if (auto ok = CheckListFile(files[i], i == 0, path); !ok) return ok;
+    TRY(CheckListFile(files[i], i == 0, path));
   }
   return {};
 }

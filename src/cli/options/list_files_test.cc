@@ -40,10 +40,10 @@ TEST_F(ListFilesTest, GoodOnesPass) {
 
 TEST_F(ListFilesTest, NamesTheFix) {
   EXPECT_NE(Check(folder_).find("is a folder"), std::string::npos);
-  EXPECT_NE(Check("nosuch.lst").find("there is no such file"), std::string::npos);
+  EXPECT_NE(Check("nosuch.lst").find("no such file"), std::string::npos);
   EXPECT_EQ(Check("echo hello"),
-            "echo hello: there is no such job list; to run a command write -- before it: spate "
-            "run -- echo hello ...");
+            "echo hello: no such job list; to run a command, write -- before it: spate run -- echo "
+            "hello ...");
   ::chmod(File("mytool").c_str(), 0755);
   EXPECT_NE(Check("mytool").find("spate run -- mytool"), std::string::npos);
   EXPECT_NE(Check("a\x1b[0m").find("a\\x1b[0m"), std::string::npos);
@@ -53,7 +53,7 @@ TEST_F(ListFilesTest, Unreadable) {
   if (::geteuid() == 0) GTEST_SKIP() << "root reads everything";
   std::string file = File("secret");
   ::chmod(file.c_str(), 0);
-  EXPECT_EQ(Check(file), file + ": cannot be read: Permission denied; check its rights");
+  EXPECT_EQ(Check(file), file + ": cannot read the file: Permission denied; check its permissions");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
 #include "cli/options/values.h"
 
 namespace spate::cli {
@@ -14,12 +15,12 @@ namespace {
 
 // Reads the last value of `opt`, when there is one.
 template <typename T, typename Parse>
-void ReadChange(OptionReader& in, Opt opt, std::optional<T>& target, Parse parse) {
+void ReadChange(OptionReader& in, const Option& opt, std::optional<T>& target, Parse parse) {
   T value{};
   if (in.Read(opt, value, parse)) target = std::move(value);
 }
 
-std::optional<std::vector<std::string>> Names(const Words& words, Opt opt) {
+std::optional<std::vector<std::string>> Names(const Words& words, const Option& opt) {
   if (!words.Last(opt)) return std::nullopt;
   auto names = words.All(opt);
   std::sort(names.begin(), names.end());
@@ -40,20 +41,20 @@ void Sort(std::vector<NamedNeed>& named) {
 Result<NeedsChange> MakeNeedsChange(const Words& words) {
   NeedsChange change;
   OptionReader in(words);
-  ReadChange(in, Opt::kCpus, change.milli_cpus, ParseMilliCpus);
-  ReadChange(in, Opt::kMemory, change.memory, ParseSize);
-  ReadChange(in, Opt::kPlanTime, change.time, ParseDuration);
+  ReadChange(in, opt::kCpus, change.milli_cpus, ParseMilliCpus);
+  ReadChange(in, opt::kMemory, change.memory, ParseSize);
+  ReadChange(in, opt::kPlanTime, change.time, ParseDuration);
   uint32_t gpus = 0;
-  if (in.Read(Opt::kGpus, gpus, CountUpTo(1024))) change.named.push_back({"gpus", gpus});
-  in.ReadAll(Opt::kResource, ParseNamedNeed,
+  if (in.Read(opt::kGpus, gpus, CountUpTo(1024))) change.named.push_back({"gpus", gpus});
+  in.ReadAll(opt::kResource, ParseNamedNeed,
              [&](NamedNeed need) { change.named.push_back(std::move(need)); });
   Sort(change.named);
-  change.labels = Names(words, Opt::kWithLabel);
-  change.not_on = Names(words, Opt::kNotOnNode);
+  change.labels = Names(words, opt::kWithLabel);
+  change.not_on = Names(words, opt::kNotOnNode);
   std::string node;
-  in.Text(Opt::kOnNode, node);
+  in.Text(opt::kOnNode, node);
   if (!node.empty()) change.on_node = std::move(node);
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  TRY(in.status());
   return change;
 }
 

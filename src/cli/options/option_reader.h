@@ -19,11 +19,11 @@ class OptionReader {
  public:
   explicit OptionReader(const Words& words) : words_(words) {}
 
-  bool Has(Opt opt) const { return words_.Has(opt); }
+  bool Has(const Option& opt) const { return words_.Has(opt); }
 
   // Calls parse(value) for the last value of `opt`, when there is one, and stores what it gives.
   template <typename T, typename Parse>
-  bool Read(Opt opt, T& target, Parse parse) {
+  bool Read(const Option& opt, T& target, Parse parse) {
     auto value = words_.Last(opt);
     if (!value) return false;
     auto parsed = parse(*value);
@@ -34,7 +34,7 @@ class OptionReader {
 
   // The same for every value of a repeated option; add(parsed) takes it.
   template <typename Parse, typename Add>
-  void ReadAll(Opt opt, Parse parse, Add add) {
+  void ReadAll(const Option& opt, Parse parse, Add add) {
     for (const std::string& value : words_.All(opt)) {
       auto parsed = parse(std::string_view(value));
       if (!parsed) {
@@ -45,7 +45,7 @@ class OptionReader {
     }
   }
 
-  void Text(Opt opt, std::string& target) {
+  void Text(const Option& opt, std::string& target) {
     Read(opt, target, [](std::string_view value) -> Result<std::string> {
       if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
       return std::string(value);
@@ -54,17 +54,18 @@ class OptionReader {
 
   // One of a few words.
   template <typename T>
-  void Choice(Opt opt, T& target, std::initializer_list<std::pair<std::string_view, T>> choices) {
+  void Choice(const Option& opt, T& target,
+              std::initializer_list<std::pair<std::string_view, T>> choices) {
     Read(opt, target, [&](std::string_view value) -> Result<T> {
       for (const auto& [name, meaning] : choices) {
         if (name == value) return meaning;
       }
-      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not one of: {}", EscapeForScreen(value),
-                                                   Definition(opt).words));
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("'{}' is not one of: {}", EscapeForScreen(value), opt.words));
     });
   }
 
-  bool Keep(Opt opt, const Error& error) {
+  bool Keep(const Option& opt, const Error& error) {
     if (error_.message.empty()) {
       error_ = {error.kind, fmt::format("{}: {}", DashedName(opt), error.message)};
     }

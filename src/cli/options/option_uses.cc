@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "cli/options/job_words.h"
+#include "cli/options/shared.h"
 #include "cli/options/values.h"
 
 namespace spate::cli {
@@ -19,21 +21,22 @@ constexpr Use kNo = Use::kRefused;
 constexpr Use kNone = Use::kNone;
 
 struct Row {
-  Opt opt;
+  const Option* opt;
   std::array<Use, 6> uses;  // by Way
   std::string_view why;     // it is refused, or kept; the same everywhere
 };
 
-constexpr std::string_view kNewRun = "leave it out, or begin a new run without --resume";
+constexpr std::string_view kNewRun = "leave it out, or start a new run without --resume";
 constexpr std::string_view kGang =
-    "the tasks of a resumed run keep their gangs; begin a new run without --resume";
+    "the tasks of a resumed run keep their gangs; start a new run without --resume";
 constexpr std::string_view kHubKeeps =
-    "a hub's job keeps the options that it was submitted with; only the needs of what is run again "
-    "(--memory, --cpus, ...) and --time-limit can be others";
+    "a hub's job keeps the options that it was submitted with; only the needs of the retried tasks "
+    "(--memory, --cpus, ...) and --time-limit can change";
 constexpr std::string_view kNodesOffer =
-    "the nodes of a hub say what they have (spate node start --resource)";
+    "the nodes of a hub declare their resources (spate node start --resource)";
 constexpr std::string_view kFiles =
-    "for nodes of a hub (spate run --hub, spate submit); here the tasks have your files already";
+    "only for nodes of a hub (spate run --hub, spate submit); tasks on this machine have your "
+    "files already";
 
 // resume, retry of a run, retry of a hub's job, submit, run --hub, run --pool
 constexpr std::array<Use, 6> kSources = {kYes, kNone, kNone, kYes, kYes, kYes};
@@ -46,176 +49,182 @@ constexpr std::array<Use, 6> kScreen = {kYes, kYes, kNo, kNone, kYes, kYes};
 constexpr std::array<Use, 6> kHereOnly = {kYes, kYes, kNo, kNone, kNo, kNo};
 constexpr std::array<Use, 6> kSubmitOnly = {kNone, kNone, kNone, kYes, kNone, kNone};
 constexpr std::array<Use, 6> kUsesOfNodeNeeds = {kNone, kNo, kYes, kYes, kNone, kNone};
-constexpr std::string_view kIsOfRuns = "a run on this machine has this machine's node alone";
+constexpr std::string_view kIsOfRuns = "a run on this machine has only this machine's node";
 
 constexpr Row kRows[] = {
-    // Where the tasks come from. A resumed run reads its lists again with these.
-    {Opt::kFormat, kSources, ""},
-    {Opt::kArgFile, kSources, ""},
-    {Opt::kJsonLines, kSources, ""},
-    {Opt::kNull, kSources, ""},
-    {Opt::kDelimiter, kSources, ""},
-    {Opt::kColsep, kSources, ""},
-    {Opt::kCsv, kSources, ""},
-    {Opt::kHeader, kSources, ""},
-    {Opt::kMaxArgs, kSources, ""},
-    {Opt::kFill, kSources, ""},
-    {Opt::kTrim, kSources, ""},
-    {Opt::kReplace, kSources, ""},
-    {Opt::kPipe,
-     {kKept, kNone, kNone, kNone, kNo, kNo},
-     "standard input is read here; with a hub, use --pipepart with a file that its nodes see"},
-    {Opt::kPipepart, kKeptSource, kNewRun},
-    {Opt::kBlock, kSources, ""},
-    {Opt::kRecstart, kSources, ""},
-    {Opt::kRecend, kSources, ""},
-    {Opt::kRoundRobin,
-     {kKept, kNone, kNone, kNone, kNo, kNo},
-     "blocks are dealt out to the slots of this machine; leave it out"},
-    {Opt::kFollow,
-     {kNo, kNone, kNone, kNone, kNo, kNo},
-     "only a new run on this machine follows a list; here the list is read once, as it is now"},
-    {Opt::kResume,
-     {kYes, kNone, kNone, kNone, kNo, kYes},
-     "a hub's job goes on without its terminal (spate job progress); to run again what failed: "
-     "spate job retry"},
-    {Opt::kDryRun,
-     {kNo, kYes, kYes, kYes, kYes, kNo},
-     "spate job tasks last --filter queued shows what a resumed run has left; without --pool, "
-     "--dry-run prints the commands"},
-    {Opt::kArray, kSubmitOnly, ""},
-    {Opt::kOpen, kSubmitOnly, ""},
-    // Needs of one task.
-    {Opt::kCpus, kNeeds, ""},
-    {Opt::kMemory, kNeeds, ""},
-    {Opt::kGpus, kNeeds, ""},
-    {Opt::kResource, kNeeds, ""},
-    {Opt::kPlanTime, kNeeds, ""},
-    {Opt::kOffer, kHereOnly, kNodesOffer},
-    {Opt::kWithLabel, kUsesOfNodeNeeds, kIsOfRuns},
-    {Opt::kOnNode, kUsesOfNodeNeeds, kIsOfRuns},
-    {Opt::kNotOnNode, kUsesOfNodeNeeds, kIsOfRuns},
-    {Opt::kProcs, kGangs, kGang},
-    {Opt::kGangNodes, kGangs, kGang},
-    {Opt::kProcsPerNode, kGangs, kGang},
-    {Opt::kWholeNodes, kGangs, kGang},
-    {Opt::kGangStart, kGangs, kGang},
-    {Opt::kBound, kGangs, kGang},
-    {Opt::kDeadline, kGangs,
-     "the tasks of a resumed run keep their deadline; begin a new run without --resume"},
-    {Opt::kLike, kSubmitOnly, ""},
     // How many at once, and when.
-    {Opt::kJobs, {kYes, kYes, kNo, kNone, kYes, kYes}, kHubKeeps},
-    {Opt::kDelay, kSettings, kHubKeeps},
-    {Opt::kMinFreeMemory, kSettings, kHubKeeps},
-    {Opt::kMaxLoad, kSettings, kHubKeeps},
-    {Opt::kNice, kSettings, kHubKeeps},
-    {Opt::kOrder, kKeptSource, kNewRun},
-    {Opt::kShuf, kKeptSource, kNewRun},
-    {Opt::kAfter, kSubmitOnly, ""},
-    {Opt::kNotify, kSubmitOnly, ""},
-    {Opt::kPriority, kSubmitOnly, ""},
-    {Opt::kJobWeight, kSubmitOnly, ""},
-    {Opt::kMaxRunning, kSubmitOnly, ""},
+    {&opt::kJobs, {kYes, kYes, kNo, kNone, kYes, kYes}, kHubKeeps},
+    {&opt::kDelay, kSettings, kHubKeeps},
+    {&opt::kOrder, kKeptSource, kNewRun},
+    {&opt::kShuf, kKeptSource, kNewRun},
+    {&opt::kMinFreeMemory, kSettings, kHubKeeps},
+    {&opt::kMaxLoad, kSettings, kHubKeeps},
+    {&opt::kNice, kSettings, kHubKeeps},
+    // Needs of one task.
+    {&opt::kCpus, kNeeds, ""},
+    {&opt::kMemory, kNeeds, ""},
+    {&opt::kGpus, kNeeds, ""},
+    {&opt::kResource, kNeeds, ""},
+    {&opt::kOffer, kHereOnly, kNodesOffer},
+    {&opt::kProcs, kGangs, kGang},
+    {&opt::kGangNodes, kGangs, kGang},
+    {&opt::kProcsPerNode, kGangs, kGang},
+    {&opt::kWholeNodes, kGangs, kGang},
+    {&opt::kGangStart, kGangs, kGang},
+    {&opt::kBound, kGangs, kGang},
     // Time, failures and tries.
-    {Opt::kRetries, kSettings, kHubKeeps},
-    {Opt::kRetryOn, kSettings, kHubKeeps},
-    {Opt::kRetryDelay, kSettings, kHubKeeps},
-    {Opt::kOnce, kSettings, kHubKeeps},
-    {Opt::kRetryElsewhere, kSettings, kHubKeeps},
-    {Opt::kRetryMemory, kSettings, kHubKeeps},
-    {Opt::kMaxMemory, kSettings, kHubKeeps},
-    {Opt::kTimeLimit, kNeeds, ""},
-    {Opt::kWarnSignal, kSettings, kHubKeeps},
-    {Opt::kLeftovers, kSettings, kHubKeeps},
-    {Opt::kKillGrace, kSettings, kHubKeeps},
-    {Opt::kWarnTime,
+    {&opt::kRetries, kSettings, kHubKeeps},
+    {&opt::kRetryOn, kSettings, kHubKeeps},
+    {&opt::kRetryDelay, kSettings, kHubKeeps},
+    {&opt::kRetryElsewhere, kSettings, kHubKeeps},
+    {&opt::kRetryMemory, kSettings, kHubKeeps},
+    {&opt::kMaxMemory, kSettings, kHubKeeps},
+    {&opt::kOnce, kSettings, kHubKeeps},
+    {&opt::kTimeLimit, kNeeds, ""},
+    {&opt::kDeadline, kGangs,
+     "the tasks of a resumed run keep their deadline; start a new run without --resume"},
+    {&opt::kKillGrace, kSettings, kHubKeeps},
+    {&opt::kWarnSignal, kSettings, kHubKeeps},
+    {&opt::kLeftovers, kSettings, kHubKeeps},
+    {&opt::kWarnTime,
      {kYes, kYes, kNo, kNo, kNo, kNo},
-     "a hub's job has no terminal that could be told of slow tasks; use --time-limit, or watch "
-     "them with spate job progress"},
-    {Opt::kMaxFailures, kSettings, kHubKeeps},
-    {Opt::kHalt, kSettings, kHubKeeps},
+     "a hub's job has no terminal to report slow tasks to; use --time-limit, or watch them with "
+     "spate job progress"},
+    {&opt::kMaxFailures, kSettings, kHubKeeps},
+    {&opt::kHalt, kSettings, kHubKeeps},
     // The tasks' surroundings.
-    {Opt::kEnv, kSettings, kHubKeeps},
-    {Opt::kCwd, kRunSettings, ""},
-    {Opt::kShell, kRunSettings, ""},
-    {Opt::kPipefail, kRunSettings, ""},
-    {Opt::kStdin, kSettings, kHubKeeps},
-    {Opt::kStdout, kSettings, kHubKeeps},
-    {Opt::kStderr, kSettings, kHubKeeps},
-    {Opt::kPut, {kNo, kNone, kNone, kYes, kYes, kYes}, kFiles},
-    {Opt::kGet, {kNo, kNone, kNone, kYes, kYes, kYes}, kFiles},
-    {Opt::kForward, kRunSettings, ""},
-    {Opt::kForwardFile, kRunSettings, ""},
-    {Opt::kResident, kKeptSource, kNewRun},
-    {Opt::kMeasureIo, kSettings, kHubKeeps},
-    // Output.
-    {Opt::kKeepOrder, kScreen, kHubKeeps},
-    {Opt::kTag, kScreen, kHubKeeps},
-    {Opt::kTagString, kScreen, kHubKeeps},
-    {Opt::kLineBuffer,
-     {kYes, kYes, kNo, kNone, kNo, kNo},
-     "the output of a hub's task comes when the task has ended; leave it out"},
-    {Opt::kOutput, kNeeds, ""},
-    {Opt::kQuiet, kNeeds, ""},
-    {Opt::kJson, kNeeds, ""},
-    {Opt::kNoBar, kScreen, kHubKeeps},
-    {Opt::kJoblog, kScreen, kHubKeeps},
-    {Opt::kResults, kScreen, kHubKeeps},
-    {Opt::kKeepOutput, kSettings, kHubKeeps},
-    {Opt::kWait, kSubmitOnly, ""},
-    {Opt::kProgress, kSubmitOnly, ""},
-    // State.
-    {Opt::kName, kSettings, kHubKeeps},
-    {Opt::kProfile, kSources, ""},
-    {Opt::kState, kNeeds, ""},
-    {Opt::kKeep, kHereOnly, "a hub keeps the history of its jobs (spate hub start --keep)"},
-    {Opt::kHub,
-     {kNo, kYes, kYes, kNone, kYes, kNo},
-     "--resume is for runs on this machine, and --pool makes a hub of its own; leave --hub out"},
-    {Opt::kLocal, {kNone, kYes, kNo, kNone, kNone, kNone}, "a hub is asked for; leave --local out"},
-    {Opt::kAccess,
-     {kNo, kYes, kYes, kYes, kYes, kNo},
-     "--resume is for runs on this machine, and --pool makes a hub of its own; leave --access out"},
-    {Opt::kRunPool,
+    {&opt::kEnv, kSettings, kHubKeeps},
+    {&opt::kCwd, kRunSettings, ""},
+    {&opt::kShell, kRunSettings, ""},
+    {&opt::kPipefail, kRunSettings, ""},
+    {&opt::kStdin, kSettings, kHubKeeps},
+    {&opt::kStdout, kSettings, kHubKeeps},
+    {&opt::kStderr, kSettings, kHubKeeps},
+    {&opt::kAppend, kSettings, kHubKeeps},
+    {&opt::kPut, {kNo, kNone, kNone, kYes, kYes, kYes}, kFiles},
+    {&opt::kGet, {kNo, kNone, kNone, kYes, kYes, kYes}, kFiles},
+    {&opt::kForward, kRunSettings, ""},
+    {&opt::kForwardFile, kRunSettings, ""},
+    {&opt::kResident, kKeptSource, kNewRun},
+    {&opt::kMeasureIo, kSettings, kHubKeeps},
+    // Where the tasks come from. A resumed run reads its lists again with these.
+    {&opt::kFormat, kSources, ""},
+    {&opt::kArgFile, kSources, ""},
+    {&opt::kJsonLines, kSources, ""},
+    {&opt::kNull, kSources, ""},
+    {&opt::kDelimiter, kSources, ""},
+    {&opt::kColsep, kSources, ""},
+    {&opt::kCsv, kSources, ""},
+    {&opt::kHeader, kSources, ""},
+    {&opt::kMaxArgs, kSources, ""},
+    {&opt::kFill, kSources, ""},
+    {&opt::kTrim, kSources, ""},
+    {&opt::kReplace, kSources, ""},
+    {&opt::kLiteralBraces, kSources, ""},
+    {&opt::kPipe,
+     {kKept, kNone, kNone, kNone, kNo, kNo},
+     "standard input is read on this machine; with a hub, use --pipepart with a file that its "
+     "nodes can read"},
+    {&opt::kPipepart, kKeptSource, kNewRun},
+    {&opt::kBlock, kSources, ""},
+    {&opt::kRecstart, kSources, ""},
+    {&opt::kRecend, kSources, ""},
+    {&opt::kRoundRobin,
+     {kKept, kNone, kNone, kNone, kNo, kNo},
+     "blocks are distributed among the slots of this machine; leave it out"},
+    {&opt::kFollow,
+     {kNo, kNone, kNone, kNone, kNo, kNo},
+     "only a new run on this machine can follow a list; here, the list is read once, as it is now"},
+    {&opt::kResume,
      {kYes, kNone, kNone, kNone, kNo, kYes},
-     "--pool makes a hub of its own; leave --pool or --hub out"},
-    {Opt::kInPool, kSubmitOnly, ""},
+     "a hub's job continues without a terminal (spate job progress); to retry failed tasks: spate "
+     "job retry"},
+    {&opt::kDryRun,
+     {kNo, kYes, kYes, kYes, kYes, kNo},
+     "spate job tasks last --filter queued shows the remaining tasks of a resumed run; without "
+     "--pool, --dry-run prints the commands"},
+    // Output.
+    {&opt::kKeepOrder, kScreen, kHubKeeps},
+    {&opt::kTag, kScreen, kHubKeeps},
+    {&opt::kTagString, kScreen, kHubKeeps},
+    {&opt::kLineBuffer,
+     {kYes, kYes, kNo, kNone, kNo, kNo},
+     "the output of a hub's task arrives when the task has ended; leave it out"},
+    {&opt::kOutput, kNeeds, ""},
+    {&opt::kQuiet, kNeeds, ""},
+    {&opt::kJson, kNeeds, ""},
+    {&opt::kNoBar, kScreen, kHubKeeps},
+    {&opt::kJoblog, kScreen, kHubKeeps},
+    {&opt::kResults, kScreen, kHubKeeps},
+    {&opt::kKeepOutput, kSettings, kHubKeeps},
+    // State.
+    {&opt::kName, kSettings, kHubKeeps},
+    {&opt::kProfile, kSources, ""},
+    {&opt::kState, kNeeds, ""},
+    {&opt::kKeep, kHereOnly, "a hub keeps the history of its jobs (spate hub start --keep)"},
+    // A hub.
+    {&opt::kHub,
+     {kNo, kYes, kYes, kNone, kYes, kNo},
+     "--resume is for runs on this machine, and --pool makes its own hub; leave out --hub"},
+    {&opt::kLocal,
+     {kNone, kYes, kNo, kNone, kNone, kNone},
+     "a hub is requested; leave out --local"},
+    {&opt::kAccess,
+     {kNo, kYes, kYes, kYes, kYes, kNo},
+     "--resume is for runs on this machine, and --pool makes its own hub; leave out --access"},
+    // For a submit alone, and which nodes.
+    {&opt::kWait, kSubmitOnly, ""},
+    {&opt::kProgress, kSubmitOnly, ""},
+    {&opt::kArray, kSubmitOnly, ""},
+    {&opt::kOpen, kSubmitOnly, ""},
+    {&opt::kAfter, kSubmitOnly, ""},
+    {&opt::kLike, kSubmitOnly, ""},
+    {&opt::kNotify, kSubmitOnly, ""},
+    {&opt::kPriority, kSubmitOnly, ""},
+    {&opt::kJobWeight, kSubmitOnly, ""},
+    {&opt::kMaxRunning, kSubmitOnly, ""},
+    {&opt::kPlanTime, kNeeds, ""},
+    {&opt::kWithLabel, kUsesOfNodeNeeds, kIsOfRuns},
+    {&opt::kOnNode, kUsesOfNodeNeeds, kIsOfRuns},
+    {&opt::kNotOnNode, kUsesOfNodeNeeds, kIsOfRuns},
+    {&opt::kInPool, kSubmitOnly, ""},
+    {&opt::kRunPool,
+     {kYes, kNone, kNone, kNone, kNo, kYes},
+     "--pool makes its own hub; leave out --pool or --hub"},
 };
 
-const Row* RowOf(Opt opt) {
-  auto row = std::ranges::find(kRows, opt, &Row::opt);
+const Row* RowOf(const Option& opt) {
+  auto row = std::ranges::find(kRows, &opt, &Row::opt);
   return row == std::end(kRows) ? nullptr : &*row;
 }
 
-bool IsForHelp(Opt opt) { return opt == Opt::kHelp || opt == Opt::kHelpAll; }
+bool IsForHelp(const Option& opt) { return &opt == &opt::kHelp || &opt == &opt::kHelpAll; }
 
 // The part of an option that two command lines must agree on: a switch by whether it is on, any
 // other option by its values.
-std::vector<std::string> ValuesOf(const Words& words, Opt opt) {
-  const OptionDef& def = Definition(opt);
-  if (def.repeat) return words.All(opt);
-  if (def.argument.empty() && !words.Has(opt)) return {};
+std::vector<std::string> ValuesOf(const Words& words, const Option& opt) {
+  if (opt.repeat) return words.All(opt);
+  if (opt.argument.empty() && !words.Has(opt)) return {};
   auto last = words.Last(opt);
   return last ? std::vector<std::string>{std::string(*last)} : std::vector<std::string>();
 }
 
 // Why a hub cannot use this value, which only a run on this machine understands; empty: it can.
 std::string_view WhyNotElsewhere(const TypedOption& option) {
-  if (option.opt == Opt::kOrder && option.value == "longest") {
-    return "the times of earlier runs are known on this machine only; write --order shuffle, or "
+  if (option.opt == &opt::kOrder && option.value == "longest") {
+    return "the times of earlier runs are known only on this machine; write --order shuffle, or "
            "leave it out";
   }
-  if (option.opt == Opt::kMaxLoad && option.value.ends_with('%')) {
-    return "N% counts from the cores of this machine, and the nodes have others; write a number";
+  if (option.opt == &opt::kMaxLoad && option.value.ends_with('%')) {
+    return "N% is relative to the cores of this machine, but the nodes have others; write a number";
   }
-  if (option.opt == Opt::kBlock && option.value.starts_with('-')) {
-    return "how many slots the nodes will have is not known; write --block SIZE";
+  if (option.opt == &opt::kBlock && option.value.starts_with('-')) {
+    return "the number of slots of the nodes is not known; write --block SIZE";
   }
-  auto slots = option.opt == Opt::kJobs ? ParseSlotRule(option.value) : SlotRule();
-  if (option.opt == Opt::kJobs && slots && slots->form != SlotRule::Form::kCount) {
-    return "N%, +N and -N count from the cores of this machine, and the nodes have others; write a "
-           "number";
+  auto slots = option.opt == &opt::kJobs ? ParseSlotRule(option.value) : SlotRule();
+  if (option.opt == &opt::kJobs && slots && slots->form != SlotRule::Form::kCount) {
+    return "N%, +N and -N are relative to the cores of this machine, but the nodes have others; "
+           "write a number";
   }
   return "";
 }
@@ -242,25 +251,28 @@ std::string_view NameOf(Way way) {
   return kNames[static_cast<size_t>(way)];
 }
 
-Command CommandOf(Way way) {
+const Command& CommandOf(Way way) {
   switch (way) {
     case Way::kRetry:
     case Way::kHubRetry:
-      return Command::kJobRetry;
+      return kRetryWords;
     case Way::kSubmit:
-      return Command::kSubmit;
+      return kSubmitWords;
     case Way::kResume:
     case Way::kHub:
     case Way::kPool:
       break;
   }
-  return Command::kRun;
+  return kRunWords;
 }
 
-bool HasUse(Opt opt) { return RowOf(opt) != nullptr; }
+bool HasUse(const Option& opt) { return RowOf(opt) != nullptr; }
 
-Use UseOf(Opt opt, Way way) {
-  if ((Definition(opt).commands & Bit(CommandOf(way))) == 0) return Use::kNone;
+Use UseOf(const Option& opt, Way way) {
+  bool taken = std::ranges::any_of(OptionsOf(CommandOf(way)), [&](const Option* option) {
+    return option == &opt || (!option->argument.empty() && option->short_for == &opt);
+  });
+  if (!taken) return Use::kNone;
   if (IsForHelp(opt)) return Use::kObeyed;
   const Row* row = RowOf(opt);
   CHECK(row != nullptr);
@@ -269,38 +281,36 @@ Use UseOf(Opt opt, Way way) {
 
 Status CheckUses(Way way, const Words& typed) {
   for (const TypedOption& option : typed.options) {
-    const OptionDef& def = Definition(option.opt);
-    bool is_off = def.argument.empty() && !typed.Has(option.opt);
+    bool is_off = option.opt->argument.empty() && !typed.Has(*option.opt);
     bool elsewhere = way == Way::kSubmit || way == Way::kHub || way == Way::kPool;
     std::string_view not_there = elsewhere ? WhyNotElsewhere(option) : "";
     if (!not_there.empty()) {
-      return Fail(ErrorKind::kInvalid, fmt::format("{} {}: {}", DashedName(option.opt),
+      return Fail(ErrorKind::kInvalid, fmt::format("{} {}: {}", DashedName(*option.opt),
                                                    EscapeForScreen(option.value), not_there));
     }
-    if (is_off || UseOf(option.opt, way) != Use::kRefused) continue;
+    if (is_off || UseOf(*option.opt, way) != Use::kRefused) continue;
     // One reason serves all options that a hub's job keeps.
-    std::string_view why = way == Way::kHubRetry ? kHubKeeps : RowOf(option.opt)->why;
-    return Fail(ErrorKind::kInvalid, fmt::format("{}: {}", DashedName(option.opt), why));
+    std::string_view why = way == Way::kHubRetry ? kHubKeeps : RowOf(*option.opt)->why;
+    return Fail(ErrorKind::kInvalid, fmt::format("{}: {}", DashedName(*option.opt), why));
   }
   return {};
 }
 
 Status CheckKept(std::span<const std::string> first, std::span<const std::string> typed) {
-  auto now = ParseWords(Command::kRun, typed);
-  if (!now) return std::unexpected(now.error());
-  if (auto used = CheckUses(Way::kResume, *now); !used) return used;
-  auto before = ParseWords(Command::kRun, first);
+  auto now = TRY(ParseWords(kRunWords, typed));
+  TRY(CheckUses(Way::kResume, now));
+  auto before = ParseWords(kRunWords, first);
   if (!before) return Within("options of the first run", before.error());
-  for (const TypedOption& option : now->options) {
-    if (UseOf(option.opt, Way::kResume) != Use::kKept) continue;
-    if (ValuesOf(*now, option.opt) == ValuesOf(*before, option.opt)) continue;
-    auto was = before->Last(option.opt);
+  for (const TypedOption& option : now.options) {
+    if (UseOf(*option.opt, Way::kResume) != Use::kKept) continue;
+    if (ValuesOf(now, *option.opt) == ValuesOf(*before, *option.opt)) continue;
+    auto was = before->Last(*option.opt);
     std::string given =
-        was && !Definition(option.opt).argument.empty()
-            ? fmt::format("the first run was given {} {}", DashedName(option.opt), ShellQuote(*was))
-            : "the first run was not given it";
+        was && !option.opt->argument.empty()
+            ? fmt::format("the first run had {} {}", DashedName(*option.opt), ShellQuote(*was))
+            : "the first run did not have it";
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{}: {}; {}", DashedName(option.opt), given, RowOf(option.opt)->why));
+                fmt::format("{}: {}; {}", DashedName(*option.opt), given, RowOf(*option.opt)->why));
   }
   return {};
 }
@@ -313,12 +323,9 @@ std::string OptionUsesTable() {
     line += "---|";
   }
   text += '\n' + line + '\n';
-  for (const OptionDef& def : Options()) {
-    if (IsForHelp(def.id)) continue;
-    bool any = std::ranges::any_of(kWays, [&](Way way) { return UseOf(def.id, way) != kNone; });
-    if (!any) continue;
-    text += fmt::format("| `{}` |", DashedName(def.id));
-    for (Way way : kWays) text += fmt::format(" {} |", WordOf(UseOf(def.id, way)));
+  for (const Row& row : kRows) {
+    text += fmt::format("| `{}` |", DashedName(*row.opt));
+    for (Way way : kWays) text += fmt::format(" {} |", WordOf(UseOf(*row.opt, way)));
     text += '\n';
   }
   return text;

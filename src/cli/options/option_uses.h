@@ -26,7 +26,7 @@ inline constexpr Way kWays[] = {Way::kResume, Way::kRetry, Way::kHubRetry,
                                 Way::kSubmit, Way::kHub,   Way::kPool};
 // As a person types it: "run --resume".
 std::string_view NameOf(Way way);
-Command CommandOf(Way way);
+const Command& CommandOf(Way way);
 
 enum class Use : uint8_t {
   kNone,  // the command has no such option, and says so
@@ -35,10 +35,10 @@ enum class Use : uint8_t {
   kRefused,
 };
 
-// What becomes of an option; kNone of one that the command of the way does not take.
-Use UseOf(Opt opt, Way way);
+// The use of an option; kNone for an option that the command of the way does not take.
+Use UseOf(const Option& opt, Way way);
 // Whether the table has a row for it.
-bool HasUse(Opt opt);
+bool HasUse(const Option& opt);
 
 // An option that was typed and is refused there: kInvalid, with the reason.
 Status CheckUses(Way way, const Words& typed);
@@ -46,7 +46,7 @@ Status CheckUses(Way way, const Words& typed);
 // what stands behind "run" in the first run, `typed` the same of now.
 Status CheckKept(std::span<const std::string> first, std::span<const std::string> typed);
 
-// The table as Markdown: a line for each option, in the order of the reference.
+// The table as Markdown: a line for each option.
 std::string OptionUsesTable();
 
 }  // namespace spate::cli

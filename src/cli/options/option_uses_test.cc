@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "cli/options/run_options.h"
+#include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
 
 namespace spate::cli {
@@ -17,37 +19,51 @@ namespace {
 using Argv = std::vector<std::string>;
 
 // A value that the parser takes, whatever it means.
-Argv Typed(const OptionDef& def) {
+Argv Typed(const Option& def) {
   std::string dashed = "--" + std::string(def.name());
   return def.argument.empty() ? Argv{dashed} : Argv{dashed, "1"};
 }
 
+// The option that the words contain when `option` was typed.
+const Option& MeantBy(const Option& option) {
+  return option.argument.empty() || option.short_for == nullptr ? option : *option.short_for;
+}
+
+// All that one of these commands takes.
+std::set<const Option*> AllOptions() {
+  std::set<const Option*> all;
+  for (Way way : kWays) {
+    for (const Option* option : OptionsOf(CommandOf(way))) all.insert(option);
+  }
+  return all;
+}
+
 TEST(OptionUses, EveryOptionHasARow) {
-  for (const OptionDef& def : Options()) {
-    if (def.id == Opt::kHelp || def.id == Opt::kHelpAll) continue;
-    for (Way way : kWays) {
-      if ((def.commands & Bit(CommandOf(way))) == 0) continue;
-      ASSERT_TRUE(HasUse(def.id)) << "--" << def.name() << " needs a row in option_uses.cc: does `"
-                                  << NameOf(way) << "` obey it, or refuse it?";
-      EXPECT_NE(UseOf(def.id, way), Use::kNone)
-          << "--" << def.name() << " is taken by `" << NameOf(way) << "`, and its row has nothing";
+  for (Way way : kWays) {
+    for (const Option* typed : OptionsOf(CommandOf(way))) {
+      const Option& option = MeantBy(*typed);
+      if (option.heading == Heading::kGeneral) continue;
+      ASSERT_TRUE(HasUse(option)) << "--" << option.name()
+                                  << " needs a row in option_uses.cc: does `" << NameOf(way)
+                                  << "` obey it, or refuse it?";
+      EXPECT_NE(UseOf(option, way), Use::kNone) << "--" << option.name() << " is taken by `"
+                                                << NameOf(way) << "`, and its row has nothing";
     }
   }
 }
 
-// What is refused is refused with a reason; what is obeyed is not.
+// Refused options come with a reason; obeyed ones are accepted.
 TEST(OptionUses, TheTableIsEnforced) {
-  for (const OptionDef& def : Options()) {
+  for (const Option* typed : AllOptions()) {
+    const Option& def = MeantBy(*typed);
     for (Way way : kWays) {
       Argv argv = Typed(def);
-      if (CommandOf(way) == Command::kSubmit || CommandOf(way) == Command::kRun) {
-        argv.push_back("x.lst");
-      }
+      if (way != Way::kRetry && way != Way::kHubRetry) argv.push_back("x.lst");
       auto words = ParseWords(CommandOf(way), argv);
-      Use use = UseOf(def.id, way);
+      Use use = UseOf(def, way);
       // Another command may have another option of this name.
       bool taken = words && std::ranges::any_of(words->options, [&](const TypedOption& option) {
-                     return option.opt == def.id || option.opt == def.short_for;
+                     return option.opt == &def || option.opt == def.short_for;
                    });
       EXPECT_EQ(taken, use != Use::kNone) << "--" << def.name() << ' ' << NameOf(way);
       if (!taken) continue;
@@ -62,23 +78,24 @@ TEST(OptionUses, TheTableIsEnforced) {
 }
 
 TEST(OptionUses, AResumedRunKeepsWhatItHasOrSaysNo) {
-  for (const OptionDef& def : Options()) {
-    if (UseOf(def.id, Way::kResume) != Use::kKept) continue;
+  for (const Option* option : OptionsOf(kRunWords)) {
+    const Option& def = *option;
+    if (UseOf(def, Way::kResume) != Use::kKept) continue;
     Argv typed = Typed(def);
     Argv resumed = typed;
     resumed.insert(resumed.begin(), "--resume");
     EXPECT_TRUE(CheckKept(typed, resumed)) << def.name();
     auto other = CheckKept(Argv{}, resumed);
     ASSERT_FALSE(other) << def.name();
-    EXPECT_NE(other.error().message.find("the first run was not given it"), std::string::npos)
+    EXPECT_NE(other.error().message.find("the first run did not have it"), std::string::npos)
         << other.error().message;
   }
   EXPECT_TRUE(CheckKept(Argv{"--procs", "4"}, Argv{"--resume", "--memory", "2G", "x.lst"}));
   auto procs = CheckKept(Argv{"--procs", "4"}, Argv{"--resume", "--procs", "8"});
   ASSERT_FALSE(procs);
   EXPECT_EQ(procs.error().message,
-            "--procs: the first run was given --procs 4; the tasks of a resumed run keep their "
-            "gangs; begin a new run without --resume");
+            "--procs: the first run had --procs 4; the tasks of a resumed run keep their gangs; "
+            "start a new run without --resume");
   EXPECT_FALSE(CheckKept(Argv{"--shuf"}, Argv{"--resume", "--order", "longest"}));
   EXPECT_TRUE(CheckKept(Argv{"--shuf"}, Argv{"--resume", "--order", "shuffle"}));
 }
@@ -88,23 +105,23 @@ TEST(OptionUses, ValuesThatOnlyThisMachineUnderstands) {
                            Argv{"-j", "+1"}}) {
     Argv typed = argv;
     typed.push_back("x.lst");
-    auto words = ParseWords(Command::kRun, typed);
+    auto words = ParseWords(kRunWords, typed);
     ASSERT_TRUE(words);
     EXPECT_FALSE(CheckUses(Way::kHub, *words)) << argv[1];
     EXPECT_FALSE(CheckUses(Way::kPool, *words)) << argv[1];
     EXPECT_TRUE(CheckUses(Way::kResume, *words)) << argv[1];
   }
-  auto parts = ParseWords(Command::kSubmit, Argv{"--pipepart", "-a", "f", "--block", "-4"});
+  auto parts = ParseWords(kSubmitWords, Argv{"--pipepart", "-a", "f", "--block", "-4"});
   ASSERT_TRUE(parts);
   EXPECT_FALSE(CheckUses(Way::kSubmit, *parts));
-  auto number = ParseWords(Command::kRun, Argv{"-j", "4", "--max-load", "3", "x.lst"});
+  auto number = ParseWords(kRunWords, Argv{"-j", "4", "--max-load", "3", "x.lst"});
   EXPECT_TRUE(CheckUses(Way::kHub, *number));
 }
 
 // -j bounds the tasks at once of a hub's job.
 TEST(OptionUses, JobsOfARunOnAHub) {
   for (auto [value, most] : {std::pair{"4", 4u}, {"0", 0u}, {"50%", 0u}}) {
-    auto words = ParseWords(Command::kRun, Argv{"--hub", "-j", value, "x.lst"});
+    auto words = ParseWords(kRunWords, Argv{"--hub", "-j", value, "x.lst"});
     auto options = MakeSubmitOptions(*words);
     ASSERT_TRUE(options);
     EXPECT_EQ(options->max_running, most) << value;

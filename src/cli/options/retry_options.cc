@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/options/shared.h"
 #include "cli/options/values.h"
 #include "core/model/limits.h"
 
@@ -85,15 +86,14 @@ Result<RetryCauses> ParseRetryCauses(std::string_view text) {
     const auto* found =
         std::ranges::find(kNames, part, &std::pair<std::string_view, CauseSet>::first);
     if (found == std::end(kNames)) {
-      return Unreadable(
-          part,
-          "is not a cause; write some of exit, exit:CODES, signal, time, memory, check, "
-          "node, with commas between them");
+      return Unreadable(part,
+                        "is not a cause; write one or more of exit, exit:CODES, signal, time, "
+                        "memory, check, node, separated by commas");
     }
     wanted.causes |= found->second;
   }
   if (wanted.causes == 0 && wanted.exits.empty()) {
-    return Unreadable(text, "names no cause; write for example exit,signal");
+    return Unreadable(text, "does not name a cause; write for example exit,signal");
   }
   if (!wanted.exits.empty() && (wanted.causes & CauseBit(Cause::kExit)) != 0) {
     return Unreadable(text,
@@ -134,31 +134,30 @@ Result<uint32_t> ParseGrowth(std::string_view text) {
 std::string GrowthText(uint32_t percent) { return fmt::format("x{:g}", percent / 100.0); }
 
 void ReadRetries(OptionReader& in, const Words& words, RetryPolicy& retry) {
-  in.Read(Opt::kRetries, retry.retries, CountUpTo(kLimits.retries));
-  in.Read(Opt::kRetryDelay, retry.delay, ParseDuration);
-  retry.once = in.Has(Opt::kOnce);
+  in.Read(opt::kRetries, retry.retries, CountUpTo(kLimits.retries));
+  in.Read(opt::kRetryDelay, retry.delay, ParseDuration);
+  retry.once = in.Has(opt::kOnce);
   // Several --retry-on of one command line add up, as the commas do.
-  const std::string text = fmt::format("{}", fmt::join(words.All(Opt::kRetryOn), ","));
+  const std::string text = fmt::format("{}", fmt::join(words.All(opt::kRetryOn), ","));
   RetryCauses causes{.causes = retry.retry_on, .exits = retry.exits};
-  if (in.Read(Opt::kRetryOn, causes, [&](std::string_view) { return ParseRetryCauses(text); })) {
+  if (in.Read(opt::kRetryOn, causes, [&](std::string_view) { return ParseRetryCauses(text); })) {
     retry.retry_on = causes.causes;
     retry.exits = std::move(causes.exits);
   }
-  in.Read(Opt::kRetryElsewhere, retry.elsewhere, CountUpTo(kLimits.retries));
-  in.Read(Opt::kRetryMemory, retry.memory_growth, ParseGrowth);
-  in.Read(Opt::kMaxMemory, retry.max_memory, ParseSize);
+  in.Read(opt::kRetryElsewhere, retry.elsewhere, CountUpTo(kLimits.retries));
+  in.Read(opt::kRetryMemory, retry.memory_growth, ParseGrowth);
+  in.Read(opt::kMaxMemory, retry.max_memory, ParseSize);
 }
 
 Status CheckRetries(const RetryPolicy& retry, uint64_t memory) {
   if (retry.max_memory > 0 && retry.memory_growth == 0) {
     return Fail(ErrorKind::kInvalid,
-                "--max-memory bounds what --retry-memory asks for: add --retry-memory x2, or leave "
-                "it out");
+                "--max-memory limits --retry-memory; add --retry-memory x2, or leave it out");
   }
   if (retry.memory_growth == 0) return {};
   if (memory == 0) {
     return Fail(ErrorKind::kInvalid,
-                "--retry-memory multiplies what tasks ask for: add --memory SIZE");
+                "--retry-memory multiplies the tasks' memory; add --memory SIZE");
   }
   if (retry.max_memory > 0 && retry.max_memory < memory) {
     return Fail(ErrorKind::kInvalid,
@@ -167,8 +166,8 @@ Status CheckRetries(const RetryPolicy& retry, uint64_t memory) {
   }
   if ((retry.retry_on & CauseBit(Cause::kMemory)) == 0) {
     return Fail(ErrorKind::kInvalid,
-                "--retry-memory is for tasks that ran out of memory, and --retry-on does not name "
-                "memory: add it there");
+                "--retry-memory is for tasks that ran out of memory, but --retry-on does not name "
+                "memory; add it there");
   }
   return {};
 }

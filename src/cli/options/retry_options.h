@@ -1,4 +1,4 @@
-// What is tried again, where, and with how much memory: options to policy, and back to text.
+// Retries: which failures, where, and with how much memory: options to policy, and back to text.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace spate::cli {
 
-// What --retry-on names.
+// Causes that --retry-on names.
 struct RetryCauses {
   CauseSet causes = 0;
   std::vector<ExitRange> exits;  // sorted, without overlaps

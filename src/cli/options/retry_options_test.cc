@@ -59,23 +59,23 @@ TEST(RetryOptions, BadOnesAreRefused) {
        "--retry-on: 'exit,exit:3' names every exit code (exit, all) and some of them (exit:CODES); "
        "write one of the two"},
       {{"--retry-on", "7", "l"},
-       "--retry-on: '7' is not a cause; write some of exit, exit:CODES, signal, time, memory, "
-       "check, node, with commas between them"},
+       "--retry-on: '7' is not a cause; write one or more of exit, exit:CODES, signal, time, "
+       "memory, check, node, separated by commas"},
       {{"--retry-memory", "x2", "l"},
-       "--retry-memory multiplies what tasks ask for: add --memory SIZE"},
+       "--retry-memory multiplies the tasks' memory; add --memory SIZE"},
       {{"--memory", "1G", "--max-memory", "2G", "l"},
-       "--max-memory bounds what --retry-memory asks for: add --retry-memory x2, or leave it out"},
+       "--max-memory limits --retry-memory; add --retry-memory x2, or leave it out"},
       {{"--memory", "2G", "--retry-memory", "x2", "--max-memory", "1G", "l"},
        "--max-memory: 1.0 GB is less than --memory 2.0 GB; write a larger size"},
       {{"--memory", "2G", "--retry-memory", "2", "l"},
        "--retry-memory: '2' is not a factor; write x and a number from 1.1 to 100, as in x2 or "
        "x1.5"},
       {{"--memory", "2G", "--retry-memory", "x2", "--retry-on", "signal", "l"},
-       "--retry-memory is for tasks that ran out of memory, and --retry-on does not name memory: "
+       "--retry-memory is for tasks that ran out of memory, but --retry-on does not name memory; "
        "add it there"},
   };
   for (const Case& each : cases) {
-    auto words = ParseWords(Command::kRun, each.argv);
+    auto words = ParseWords(kRunWords, each.argv);
     ASSERT_TRUE(words);
     auto options = MakeRunOptions(*words);
     ASSERT_FALSE(options) << each.message;
@@ -84,8 +84,8 @@ TEST(RetryOptions, BadOnesAreRefused) {
 }
 
 TEST(RetryOptions, MemoryGrowsAndTriesGoElsewhere) {
-  auto words = ParseWords(Command::kRun, Argv{"--memory", "2G", "--retry-memory", "x1.5",
-                                              "--max-memory", "8G", "--retry-elsewhere", "2", "l"});
+  auto words = ParseWords(kRunWords, Argv{"--memory", "2G", "--retry-memory", "x1.5",
+                                          "--max-memory", "8G", "--retry-elsewhere", "2", "l"});
   ASSERT_TRUE(words);
   auto options = MakeRunOptions(*words);
   ASSERT_TRUE(options) << options.error().message;

@@ -14,6 +14,7 @@
 #include "cli/options/gang_options.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/retry_options.h"
+#include "cli/options/shared.h"
 #include "core/model/limits.h"
 #include "core/model/task_files.h"
 #include "format/forward.h"
@@ -24,7 +25,7 @@ namespace {
 
 void ReadForm(OptionReader& in, OutputForm& form) {
   in.Choice<OutputForm>(
-      Opt::kOutput, form,
+      opt::kOutput, form,
       {{"human", OutputForm::kHuman}, {"json", OutputForm::kJson}, {"quiet", OutputForm::kQuiet}});
 }
 
@@ -35,18 +36,17 @@ Result<std::string> ParseColsep(std::string_view value) {
 
 Result<bool> ParseHeader(std::string_view value) {
   if (value == ":") return true;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not understood; only --header : is, which takes the first value "
-                          "of each source as its name",
-                          EscapeForScreen(value)));
+  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not supported; write --header :, which "
+                                               "uses the first value of each source as its name",
+                                               EscapeForScreen(value)));
 }
 
 Result<uint32_t> ParseMaxArgs(std::string_view value) {
   auto count = ParseCountUpTo(value, 100'000);
   if (count && *count == 0)
     return Fail(ErrorKind::kInvalid,
-                "'0' values are no task; write 1 up. To run a command once for "
-                "each value without it: -- ': {}; COMMAND' ::: ...");
+                "a task cannot have '0' values; write 1 or more. To run a command once per value "
+                "without using the value: -- ': {}; COMMAND' ::: ...");
   return count;
 }
 
@@ -59,43 +59,43 @@ Result<std::string> ParseText(std::string_view value) {
 Result<std::string> ParseRecordEnd(std::string_view value) { return Unescaped(value); }
 
 void ReadInput(OptionReader& in, InputOptions& input) {
-  if (in.Has(Opt::kPipe)) input.from = InputOptions::From::kPipe;
-  if (in.Has(Opt::kPipepart)) input.from = InputOptions::From::kParts;
+  if (in.Has(opt::kPipe)) input.from = InputOptions::From::kPipe;
+  if (in.Has(opt::kPipepart)) input.from = InputOptions::From::kParts;
   std::string block;
-  in.Text(Opt::kBlock, block);
+  in.Text(opt::kBlock, block);
   if (block.starts_with('-')) {
-    in.Read(Opt::kBlock, input.per_slot,
+    in.Read(opt::kBlock, input.per_slot,
             [](std::string_view value) { return ParseCountUpTo(value.substr(1), kLimits.slots); });
   } else if (!block.empty()) {
-    in.Read(Opt::kBlock, input.block, ParseSize);
+    in.Read(opt::kBlock, input.block, ParseSize);
   }
-  if (in.Read(Opt::kRecstart, input.recstart, ParseText)) input.recend.clear();
-  in.Read(Opt::kRecend, input.recend, ParseRecordEnd);
-  input.round_robin = in.Has(Opt::kRoundRobin);
+  if (in.Read(opt::kRecstart, input.recstart, ParseText)) input.recend.clear();
+  in.Read(opt::kRecend, input.recend, ParseRecordEnd);
+  input.round_robin = in.Has(opt::kRoundRobin);
 }
 
 void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
   sources.command = words.rest;
   sources.has_command = words.has_rest;
-  sources.arg_files = words.All(Opt::kArgFile);
-  sources.json_files = words.All(Opt::kJsonLines);
-  in.Choice<ListFormat>(Opt::kFormat, sources.format,
+  sources.arg_files = words.All(opt::kArgFile);
+  sources.json_files = words.All(opt::kJsonLines);
+  in.Choice<ListFormat>(opt::kFormat, sources.format,
                         {{"list", ListFormat::kList}, {"dag", ListFormat::kDag}});
-  sources.null_separated = in.Has(Opt::kNull);
-  in.Read(Opt::kDelimiter, sources.delimiter, ParseText);
-  sources.csv = in.Has(Opt::kCsv);
-  in.Read(Opt::kColsep, sources.colsep, ParseColsep);
-  in.Read(Opt::kHeader, sources.header, ParseHeader);
-  in.Read(Opt::kMaxArgs, sources.max_args, ParseMaxArgs);
-  sources.fill = in.Has(Opt::kFill);
-  in.Choice<std::optional<TrimRule>>(Opt::kTrim, sources.trim,
+  sources.null_separated = in.Has(opt::kNull);
+  in.Read(opt::kDelimiter, sources.delimiter, ParseText);
+  sources.csv = in.Has(opt::kCsv);
+  in.Read(opt::kColsep, sources.colsep, ParseColsep);
+  in.Read(opt::kHeader, sources.header, ParseHeader);
+  in.Read(opt::kMaxArgs, sources.max_args, ParseMaxArgs);
+  sources.fill = in.Has(opt::kFill);
+  in.Choice<std::optional<TrimRule>>(opt::kTrim, sources.trim,
                                      {{"n", TrimRule::kNone},
                                       {"l", TrimRule::kLeft},
                                       {"r", TrimRule::kRight},
                                       {"lr", TrimRule::kBoth},
                                       {"rl", TrimRule::kBoth}});
-  sources.follow = in.Has(Opt::kFollow);
-  sources.resident = in.Has(Opt::kResident);
+  sources.follow = in.Has(opt::kFollow);
+  sources.resident = in.Has(opt::kResident);
   ReadInput(in, sources.input);
 }
 
@@ -112,16 +112,16 @@ void Put(std::vector<Named>& list, Named item) {
 }
 
 void ReadNeeds(OptionReader& in, RunOptions& options) {
-  options.cpus_given = in.Read(Opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
-  in.Read(Opt::kMemory, options.needs.memory, ParseSize);
+  options.cpus_given = in.Read(opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
+  in.Read(opt::kMemory, options.needs.memory, ParseSize);
   uint32_t gpus = 0;
-  if (in.Read(Opt::kGpus, gpus, CountUpTo(1024)) && gpus > 0) {
+  if (in.Read(opt::kGpus, gpus, CountUpTo(1024)) && gpus > 0) {
     Put(options.needs.named, NamedNeed{"gpus", gpus});
   }
-  in.ReadAll(Opt::kResource, ParseNamedNeed,
+  in.ReadAll(opt::kResource, ParseNamedNeed,
              [&](NamedNeed need) { Put(options.needs.named, std::move(need)); });
-  in.Read(Opt::kPlanTime, options.needs.time, ParseDuration);
-  in.ReadAll(Opt::kOffer, ParseNamedOffer,
+  in.Read(opt::kPlanTime, options.needs.time, ParseDuration);
+  in.ReadAll(opt::kOffer, ParseNamedOffer,
              [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
 }
 
@@ -134,18 +134,18 @@ bool IsFileOfSlots(std::string_view value) {
 
 void ReadSlots(OptionReader& in, RunOptions& options) {
   JobSettings& settings = options.settings;
-  options.slots_given = in.Read(Opt::kJobs, options.slots, [&](std::string_view value) {
+  options.slots_given = in.Read(opt::kJobs, options.slots, [&](std::string_view value) {
     auto rule = ParseSlotRule(value);
     if (rule || !IsFileOfSlots(value)) return rule;
     options.slots_file = value;
     return Result<SlotRule>(SlotRule());
   });
-  in.Read(Opt::kDelay, settings.start_delay, ParseDuration);
-  in.Read(Opt::kMinFreeMemory, settings.min_free_memory, ParseSize);
-  in.Read(Opt::kMaxLoad, options.max_load, ParseLoadBound);
-  in.Read(Opt::kNice, settings.nice,
+  in.Read(opt::kDelay, settings.start_delay, ParseDuration);
+  in.Read(opt::kMinFreeMemory, settings.min_free_memory, ParseSize);
+  in.Read(opt::kMaxLoad, options.max_load, ParseLoadBound);
+  in.Read(opt::kNice, settings.nice,
           [](std::string_view value) { return ParseInteger(value, -20, 19); });
-  in.Choice<TaskOrder>(Opt::kOrder, options.order,
+  in.Choice<TaskOrder>(opt::kOrder, options.order,
                        {{"given", TaskOrder::kGiven},
                         {"shuffle", TaskOrder::kShuffle},
                         {"longest", TaskOrder::kLongest}});
@@ -154,69 +154,72 @@ void ReadSlots(OptionReader& in, RunOptions& options) {
 void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   JobSettings& settings = options.settings;
   TimeLimit limit;
-  if (in.Read(Opt::kTimeLimit, limit, ParseTimeLimit)) {
+  if (in.Read(opt::kTimeLimit, limit, ParseTimeLimit)) {
     settings.time_limit = limit.limit;
     settings.time_limit_percent = limit.percent;
   }
-  in.Read(Opt::kWarnTime, settings.warn_time, ParseDuration);
-  in.Read(Opt::kKillGrace, settings.kill_grace, ParseDuration);
+  in.Read(opt::kWarnTime, settings.warn_time, ParseDuration);
+  in.Read(opt::kKillGrace, settings.kill_grace, ParseDuration);
   WarnSignal warn;
-  if (in.Read(Opt::kWarnSignal, warn, ParseWarnSignal)) {
+  if (in.Read(opt::kWarnSignal, warn, ParseWarnSignal)) {
     settings.warn_signal = warn.number;
     settings.warn_before = warn.before;
   }
   LeftoversRule leftovers;
   if (options.sources.resident) leftovers = {Leftovers::kEnd, {}};  // it stays by itself
-  options.leftovers_given = in.Read(Opt::kLeftovers, leftovers, ParseLeftovers);
+  options.leftovers_given = in.Read(opt::kLeftovers, leftovers, ParseLeftovers);
   settings.leftovers = leftovers.what;
   settings.leftovers_wait = leftovers.wait;
   ReadRetries(in, words, options.policy.retry);
-  in.Read(Opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
-  in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
+  in.Read(opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
+  in.Read(opt::kHalt, options.policy.halt, ParseHalt);
 }
 
 void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
   JobSettings& settings = options.settings;
-  in.ReadAll(Opt::kEnv, ParseAssignment, [&](std::string assignment) {
+  in.ReadAll(opt::kEnv, ParseAssignment, [&](std::string assignment) {
     if (assignment.find('=') == std::string::npos) return;  // inherited anyway
     std::string name = assignment.substr(0, assignment.find('=') + 1);
     std::erase_if(settings.environment,
                   [&](const std::string& known) { return known.starts_with(name); });
     settings.environment.push_back(std::move(assignment));
   });
-  in.Text(Opt::kCwd, options.cwd);
-  in.Text(Opt::kShell, settings.shell);
-  if (in.Has(Opt::kPipefail)) options.pipefail = true;
-  in.Text(Opt::kReplace, settings.replace);
-  in.Text(Opt::kStdin, settings.stdin_pattern);
-  in.Text(Opt::kStdout, settings.stdout_pattern);
-  in.Text(Opt::kStderr, settings.stderr_pattern);
-  settings.put_patterns = words.All(Opt::kPut);
-  settings.get_patterns = words.All(Opt::kGet);
-  settings.forward_patterns = words.All(Opt::kForward);
-  settings.forward_file_patterns = words.All(Opt::kForwardFile);
-  settings.measure_io = in.Has(Opt::kMeasureIo);
-  settings.live_output = in.Has(Opt::kLineBuffer);
-  in.Text(Opt::kName, settings.name);
+  in.Text(opt::kCwd, options.cwd);
+  in.Text(opt::kShell, settings.shell);
+  if (in.Has(opt::kPipefail)) options.pipefail = true;
+  in.Text(opt::kReplace, settings.replace);
+  options.literal_braces = in.Has(opt::kLiteralBraces);
+  in.Text(opt::kStdin, settings.stdin_pattern);
+  in.Text(opt::kStdout, settings.stdout_pattern);
+  in.Text(opt::kStderr, settings.stderr_pattern);
+  settings.append_output = in.Has(opt::kAppend);
+  settings.put_patterns = words.All(opt::kPut);
+  settings.get_patterns = words.All(opt::kGet);
+  settings.forward_patterns = words.All(opt::kForward);
+  settings.forward_file_patterns = words.All(opt::kForwardFile);
+  settings.measure_io = in.Has(opt::kMeasureIo);
+  settings.live_output = in.Has(opt::kLineBuffer);
+  in.Text(opt::kName, settings.name);
 }
 
 void ReadShow(OptionReader& in, ShowOptions& show) {
   ReadForm(in, show.form);
-  show.keep_order = in.Has(Opt::kKeepOrder);
-  in.Text(Opt::kTagString, show.tag_text);
-  show.tag = in.Has(Opt::kTag) || !show.tag_text.empty();
-  show.line_buffer = in.Has(Opt::kLineBuffer);
-  show.bar = !in.Has(Opt::kNoBar);
-  in.Text(Opt::kJoblog, show.joblog);
-  in.Text(Opt::kResults, show.results_dir);
+  show.keep_order = in.Has(opt::kKeepOrder);
+  in.Text(opt::kTagString, show.tag_text);
+  show.tag = in.Has(opt::kTag) || !show.tag_text.empty();
+  show.line_buffer = in.Has(opt::kLineBuffer);
+  show.bar = !in.Has(opt::kNoBar);
+  in.Text(opt::kJoblog, show.joblog);
+  in.Text(opt::kResults, show.results_dir);
+  show.append_results = in.Has(opt::kAppend);
 }
 
-Status CheckFiles(const RunOptions& options, Command command) {
+Status CheckFiles(const RunOptions& options, Makes makes) {
   const JobSettings& settings = options.settings;
-  if (command == Command::kRun && !options.hub && settings.has_own_folder()) {
+  if (makes == Makes::kRun && !options.hub && settings.has_own_folder()) {
     return Fail(ErrorKind::kInvalid,
-                "--put and --get are for nodes of a hub (spate run --hub, spate submit); here the "
-                "tasks have your files already");
+                "--put and --get are only for nodes of a hub (spate run --hub, spate submit); "
+                "tasks on this machine have your files already");
   }
   struct Files {
     const std::vector<std::string>& patterns;
@@ -249,21 +252,21 @@ Status CheckFiles(const RunOptions& options, Command command) {
 Status CheckValues(const SourceOptions& sources) {
   if (sources.null_separated && !sources.delimiter.empty()) {
     return Fail(ErrorKind::kInvalid,
-                "--null and --delimiter: values end in one way; leave one out");
+                "--null and --delimiter both define the end of a value; leave one out");
   }
   if (!sources.csv) return {};
   if (sources.null_separated || !sources.delimiter.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                "--csv: records are lines, as CSV has them; leave --null and --delimiter out");
+    return Fail(ErrorKind::kInvalid, "--csv: records are lines; leave out --null and --delimiter");
   }
   bool one = sources.colsep.size() <= 1 || sources.colsep == "\\t";
   if (one && sources.colsep != "\"" && sources.colsep != "\n") return {};
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("--csv --colsep '{}': one character is wanted, as in --colsep ';'",
-                          EscapeForScreen(sources.colsep)));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("--csv --colsep '{}': the separator must be one character, as in --colsep ';'",
+                  EscapeForScreen(sources.colsep)));
 }
 
-// What goes together with pieces of input, and what is about them alone.
+// Checks which options go together with pieces of input, and which need them.
 Status CheckInput(const RunOptions& options) {
   const SourceOptions& sources = options.sources;
   const InputOptions& input = sources.input;
@@ -273,44 +276,44 @@ Status CheckInput(const RunOptions& options) {
                  input.recend != "\n" || input.round_robin;
     if (!given || options.resume) return {};
     return wrong(
-        "--block, --recstart, --recend and --round-robin are for input that is cut into pieces: "
+        "--block, --recstart, --recend and --round-robin are for input that is split into blocks; "
         "add --pipe (standard input) or --pipepart (files of -a)");
   }
   bool pipe = input.from == InputOptions::From::kPipe;
   std::string name = pipe ? "--pipe" : "--pipepart";
   if (!options.resume && (!sources.has_command || sources.command.empty())) {
-    return wrong(name + " wants a command that reads standard input: " + name + " -- wc -l");
+    return wrong(name + " needs a command that reads standard input: " + name + " -- wc -l");
   }
   if (pipe && options.hub) {
     return wrong(
-        "--pipe reads standard input here; with a hub, use --pipepart with a file that its nodes "
-        "see");
+        "--pipe reads standard input on this machine; with a hub, use --pipepart with a file that "
+        "its nodes can read");
   }
-  if (sources.follow) return wrong(name + ": tasks come as the input does; leave --follow out");
+  if (sources.follow) return wrong(name + ": tasks start as input arrives; leave out --follow");
   if (pipe && !sources.arg_files.empty()) {
-    return wrong("--pipe reads standard input: write < FILE, or use --pipepart -a FILE");
+    return wrong("--pipe reads standard input; write < FILE, or use --pipepart -a FILE");
   }
   if (!pipe && sources.arg_files.empty() && !options.resume) {
-    return wrong("--pipepart wants the file to be cut: --pipepart -a FILE");
+    return wrong("--pipepart needs the file to split: --pipepart -a FILE");
   }
   if (pipe && input.per_slot > 0) {
     return wrong("--block -N needs the size of the input: write --block SIZE, or --pipepart");
   }
   if (!pipe && sources.max_args > 0) {
-    return wrong("--pipepart cuts by size; leave -n out, or use --pipe");
+    return wrong("--pipepart splits by size; leave out -n, or use --pipe");
   }
   if (input.round_robin && sources.max_args > 0) {
-    return wrong("--round-robin deals out blocks of a size; leave -n out");
+    return wrong("--round-robin distributes blocks of a size; leave out -n");
   }
   if (!options.settings.stdin_pattern.empty()) {
-    return wrong(name + ": the piece is the standard input; leave --stdin out");
+    return wrong(name + ": the block is the standard input; leave out --stdin");
   }
   bool values = std::any_of(sources.command.begin(), sources.command.end(), [](const auto& word) {
     return word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
   });
   if (values || sources.csv || sources.fill || !sources.colsep.empty() ||
       !sources.delimiter.empty() || sources.null_separated || !sources.json_files.empty()) {
-    return wrong(name + ": tasks have no values; options about values do not go with it");
+    return wrong(name + ": tasks have no values; leave out options for values");
   }
   return {};
 }
@@ -321,7 +324,7 @@ Status CheckResident(const RunOptions& options) {
   if (!sources.resident) return {};
   if (!options.resume && (!sources.has_command || sources.command.empty())) {
     return Fail(ErrorKind::kInvalid,
-                "--resident wants the command that takes the tasks: spate run --resident -- "
+                "--resident needs the command that reads the tasks: spate run --resident -- "
                 "./worker.py ::: a b");
   }
   if (sources.files.size() > 1) {
@@ -329,47 +332,46 @@ Status CheckResident(const RunOptions& options) {
   }
   const JobSettings& settings = options.settings;
   constexpr const char* kStreams =
-      "what a task writes to its process's stdout and stderr is kept "
-      "as its output: see --results";
-  constexpr const char* kFiles = "a process that takes many tasks has no files of one of them";
-  constexpr const char* kValues = "the values of a task come as its input, and not in words";
+      "the process's stdout and stderr are kept as the task's output; see --results";
+  constexpr const char* kFiles = "a process that runs many tasks has no files of a single task";
+  constexpr const char* kValues = "the values of a task are its input, not words of the command";
   for (auto [given, name, why] :
-       {std::tuple{sources.input.any(), "--pipe and --pipepart", "tasks come as its input"},
-        {sources.follow, "--follow", "name the list when it is whole"},
+       {std::tuple{sources.input.any(), "--pipe and --pipepart", "tasks arrive on its input"},
+        {sources.follow, "--follow", "name the list when it is complete"},
         {sources.is_graph(), "--format dag", "a graph has commands of its own"},
         {sources.fill, "--fill", kValues},
         {!settings.replace.empty(), "--replace-str", kValues},
-        {!settings.stdin_pattern.empty(), "--stdin", "tasks come as its input"},
+        {!settings.stdin_pattern.empty(), "--stdin", "tasks arrive on its input"},
         {!settings.stdout_pattern.empty(), "--stdout", kStreams},
         {!settings.stderr_pattern.empty(), "--stderr", kStreams},
         {settings.has_own_folder(), "--put and --get", kFiles},
         {!settings.forward_patterns.empty(), "--forward", kFiles},
         {!settings.forward_file_patterns.empty(), "--forward-file", kFiles},
         {options.leftovers_given, "--leftovers", "its process outlives each of its tasks"},
-        {settings.measure_io, "--measure-io", "it is counted when a process ends"}}) {
+        {settings.measure_io, "--measure-io", "it is measured when a process ends"}}) {
     if (given)
       return Fail(ErrorKind::kInvalid, fmt::format("--resident without {}: {}", name, why));
   }
   return {};
 }
 
-// Of a gang the limit may come from --time.
-Status CheckWarnSignal(const JobSettings& settings) {
+// Of a gang the limit may come from --time. A node of a hub may have an end that is known, and then
+// the signal comes before that.
+Status CheckWarnSignal(const JobSettings& settings, bool on_nodes) {
   if (settings.warn_signal == 0 || settings.time_limit > settings.warn_before) return {};
   if (settings.time_limit.ns > 0) {
-    return Fail(
-        ErrorKind::kInvalid,
-        fmt::format("--signal: {} before the time limit of {} the task has not begun; give a "
-                    "shorter time",
-                    FormatDuration(settings.warn_before), FormatDuration(settings.time_limit)));
+    return Fail(ErrorKind::kInvalid, fmt::format("--signal: {} before the time limit of {}, the "
+                                                 "task has not started yet; write a shorter time",
+                                                 FormatDuration(settings.warn_before),
+                                                 FormatDuration(settings.time_limit)));
   }
   if (settings.time_limit_percent > 0) {
     return Fail(ErrorKind::kInvalid,
-                "--signal needs a --time-limit that is a time: a part of the median is not known "
-                "beforehand");
+                "--signal needs a --time-limit in time units, because a percentage of the median "
+                "is not known in advance");
   }
-  return Fail(ErrorKind::kInvalid,
-              "--signal comes before the time limit; give one, as in --time-limit 1h");
+  if (on_nodes) return {};
+  return Fail(ErrorKind::kInvalid, "--signal needs a time limit; add one, as in --time-limit 1h");
 }
 
 // --pipefail is an option of the shell that runs the tasks: bash, when none was named.
@@ -380,8 +382,8 @@ Status AddPipefail(RunOptions& options) {
   auto kind = format::KindOfShell(shell);
   if (kind == format::ShellKind::kPosix || kind == format::ShellKind::kOther) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("--pipefail: '{}' has no such option; name bash, ksh or zsh, or leave "
-                            "--shell out (bash -o pipefail)",
+                fmt::format("--pipefail: '{}' does not support it; name bash, ksh or zsh, or leave "
+                            "out --shell (bash -o pipefail)",
                             EscapeForScreen(shell)));
   }
   shell += " -o pipefail";
@@ -389,29 +391,30 @@ Status AddPipefail(RunOptions& options) {
 }
 
 Status CheckTogether(const RunOptions& options) {
-  if (auto ok = CheckResident(options); !ok) return ok;
+  TRY(CheckResident(options));
   bool is_list = !options.sources.files.empty() && !options.sources.resident;
   if (options.sources.has_command && is_list) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("there is both a job list ('{}') and a command after --; give one of "
-                            "them (values for a command: -a FILE)",
+                fmt::format("there is both a job list ('{}') and a command after --; leave one of "
+                            "them out (for values from a file, write -a FILE)",
                             EscapeForScreen(options.sources.files.front())));
   }
   if (options.show.form == OutputForm::kJson && options.show.line_buffer) {
-    return Fail(ErrorKind::kInvalid,
-                "--output json: a task's output is part of its end; leave --line-buffer out");
+    return Fail(
+        ErrorKind::kInvalid,
+        "--output json prints a task's output together with its end; leave out --line-buffer");
   }
   const std::string& results = options.show.results_dir;
   if (results.find('{') != std::string::npos) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("--results: '{}': a folder is wanted, as in --results DIR, or a file "
-                            "as in all.csv; for a file of each task's output: --stdout "
-                            "'{{1}}.txt'",
-                            EscapeForScreen(results)));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("--results: '{}' contains a placeholder; name a folder, as in --results DIR, "
+                    "or a file such as all.csv; for one output file per task: --stdout '{{1}}.txt'",
+                    EscapeForScreen(results)));
   }
   if (options.show.tag_text.find("{%}") != std::string::npos) {
     return Fail(ErrorKind::kInvalid,
-                "--tagstring: {%}, the slot, is not known where output is shown; use {#}, the "
+                "--tagstring: {%}, the slot, is not known when output is printed; use {#}, the "
                 "task's number");
   }
   if (options.hub && !options.slots_file.empty()) {
@@ -419,8 +422,8 @@ Status CheckTogether(const RunOptions& options) {
         ErrorKind::kInvalid,
         "-j FILE is for runs on this machine; with a hub: spate job set JOB --max-running N");
   }
-  if (auto ok = CheckValues(options.sources); !ok) return ok;
-  if (auto ok = CheckInput(options); !ok) return ok;
+  TRY(CheckValues(options.sources));
+  TRY(CheckInput(options));
   if (options.resume && options.dry_run) {
     return Fail(ErrorKind::kInvalid,
                 "--resume --dry-run: to see what is left to do, use `spate job tasks last "
@@ -429,16 +432,30 @@ Status CheckTogether(const RunOptions& options) {
   return {};
 }
 
+// A run that goes on has the files' names from its first command line.
+Status CheckAppend(const RunOptions& options, Makes makes) {
+  const JobSettings& settings = options.settings;
+  bool named = !settings.stdout_pattern.empty() || !settings.stderr_pattern.empty() ||
+               !options.show.results_dir.empty();
+  if (!settings.append_output || named || options.resume || makes == Makes::kRetry) {
+    return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              "--append: there is no file to append to; name one with --stdout or --stderr, or "
+              "leave out --append");
+}
+
 }  // namespace
 
 Result<RunOptions> MakeRunOptions(const Words& words) {
   RunOptions options;
   OptionReader in(words);
   // The words of the others are jobs.
-  bool lists = words.command == Command::kRun || words.command == Command::kSubmit;
-  options.is_submit = words.command == Command::kSubmit || words.command == Command::kJobAdd;
+  const Makes makes = words.command->makes;
+  bool lists = makes == Makes::kRun || makes == Makes::kSubmission;
+  options.is_submit = makes == Makes::kSubmission || makes == Makes::kAddition;
   if (lists) options.sources.files = words.words;
-  if (words.command == Command::kJobAdd) {
+  if (makes == Makes::kAddition) {
     options.sources.files.assign(words.words.begin() + 1, words.words.end());
   }
   ReadSources(in, words, options.sources);
@@ -447,33 +464,32 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   ReadPolicy(in, words, options);
   ReadTask(in, words, options);
   ReadShow(in, options.show);
-  options.profiles = words.All(Opt::kProfile);
-  options.resume = in.Has(Opt::kResume);
-  options.dry_run = in.Has(Opt::kDryRun);
-  in.Text(Opt::kAccess, options.access);
-  options.hub = in.Has(Opt::kHub) || !options.access.empty();
-  in.Read(Opt::kKeepOutput, options.keep_output, ParseSize);
-  in.Text(Opt::kState, options.state_dir);
+  options.profiles = words.All(opt::kProfile);
+  options.resume = in.Has(opt::kResume);
+  options.dry_run = in.Has(opt::kDryRun);
+  in.Text(opt::kAccess, options.access);
+  options.hub = in.Has(opt::kHub) || !options.access.empty();
+  in.Read(opt::kKeepOutput, options.keep_output, ParseSize);
+  in.Text(opt::kState, options.state_dir);
   in.ReadAll(
-      Opt::kKeep,
+      opt::kKeep,
       [&](std::string_view value) -> Result<bool> {
-        if (auto ok = ParseHistoryBound(value, options.keep); !ok) {
-          return std::unexpected(ok.error());
-        }
+        TRY(ParseHistoryBound(value, options.keep));
         return true;
       },
       [](bool) {});
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
-  if (!words.Has(Opt::kLike)) {
-    auto ok = CheckRetries(options.policy.retry, options.needs.memory);
-    if (!ok) return std::unexpected(ok.error());
+  TRY(in.status());
+  if (!words.Has(opt::kLike)) {
+    TRY(CheckRetries(options.policy.retry, options.needs.memory));
   }
-  if (auto ok = AddPipefail(options); !ok) return std::unexpected(ok.error());
-  if (auto ok = ReadGang(words, options); !ok) return std::unexpected(ok.error());
-  if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
-  if (auto ok = CheckWarnSignal(options.settings); !ok) return std::unexpected(ok.error());
-  if (auto ok = CheckGang(options); !ok) return std::unexpected(ok.error());
-  if (auto ok = CheckFiles(options, words.command); !ok) return std::unexpected(ok.error());
+  TRY(AddPipefail(options));
+  TRY(ReadGang(words, options));
+  TRY(CheckTogether(options));
+  TRY(CheckAppend(options, makes));
+  const bool on_nodes = options.is_submit || options.hub || words.Has(opt::kRunPool);
+  TRY(CheckWarnSignal(options.settings, on_nodes));
+  TRY(CheckGang(options));
+  TRY(CheckFiles(options, makes));
   // A list beside a command is what the command is given, line by line.
   if (options.sources.resident) {
     std::vector<std::string>& files = options.sources.files;
@@ -486,20 +502,20 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
 namespace {
 
 bool IsOfScreen(const TypedOption& option) {
-  return option.opt == Opt::kOutput || option.opt == Opt::kQuiet || option.opt == Opt::kJson ||
-         option.opt == Opt::kNoBar;
+  return option.opt == &opt::kOutput || option.opt == &opt::kQuiet || option.opt == &opt::kJson ||
+         option.opt == &opt::kNoBar;
 }
 
 Words OnTop(Words both, const Words& now) {
   std::erase_if(both.options, [&](const TypedOption& option) {
     // These add up on one command line only; what is given now takes their place.
-    bool adds =
-        option.opt == Opt::kArgFile || option.opt == Opt::kJsonLines || option.opt == Opt::kRetryOn;
-    bool replaced = adds && now.Last(option.opt).has_value();
-    return option.opt == Opt::kResume || option.opt == Opt::kDryRun || replaced;
+    bool adds = option.opt == &opt::kArgFile || option.opt == &opt::kJsonLines ||
+                option.opt == &opt::kRetryOn;
+    bool replaced = adds && now.Last(*option.opt).has_value();
+    return option.opt == &opt::kResume || option.opt == &opt::kDryRun || replaced;
   });
   both.options.insert(both.options.end(), now.options.begin(), now.options.end());
-  if (now.command == Command::kRun && (!now.words.empty() || now.has_rest)) {
+  if (now.command->makes == Makes::kRun && (!now.words.empty() || now.has_rest)) {
     both.words = now.words;
     both.rest = now.rest;
     both.has_rest = now.has_rest;
@@ -510,26 +526,24 @@ Words OnTop(Words both, const Words& now) {
 }  // namespace
 
 Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
-                            Command given_command) {
-  auto first = ParseWords(Command::kRun, stored);
+                            const Command& given_command) {
+  auto first = ParseWords(kRunWords, stored);
   if (!first) return Within("options of the first run", first.error());
-  auto now = ParseWords(given_command, given);
-  if (!now) return std::unexpected(now.error());
-  return MakeRunOptions(OnTop(std::move(*first), *now));
+  auto now = TRY(ParseWords(given_command, given));
+  return MakeRunOptions(OnTop(std::move(*first), now));
 }
 
 Result<RunOptions> ParseAgain(std::span<const std::string> stored,
                               std::span<const std::string> preset,
-                              std::span<const std::string> given, Command given_command) {
-  auto first = ParseWords(Command::kRun, stored);
+                              std::span<const std::string> given, const Command& given_command) {
+  auto first = ParseWords(kRunWords, stored);
   if (!first) return Within("options of the first run", first.error());
-  auto always = ParseWords(Command::kRun, preset);
+  auto always = ParseWords(kRunWords, preset);
   if (!always) return Within("$SPATE_OPTIONS", always.error());
-  auto now = ParseWords(given_command, given);
-  if (!now) return std::unexpected(now.error());
+  auto now = TRY(ParseWords(given_command, given));
   std::erase_if(first->options, IsOfScreen);
   std::ranges::copy_if(always->options, std::back_inserter(first->options), IsOfScreen);
-  return MakeRunOptions(OnTop(std::move(*first), *now));
+  return MakeRunOptions(OnTop(std::move(*first), now));
 }
 
 bool SourceOptions::is_graph() const {
@@ -539,21 +553,22 @@ bool SourceOptions::is_graph() const {
 
 namespace {
 
-// What has no meaning where tasks wait for one another.
+// Rejects options that have no meaning when tasks wait for one another.
 Status CheckGraph(const RunOptions& options) {
   const SourceOptions& sources = options.sources;
   if (sources.has_command) {
-    return Fail(ErrorKind::kInvalid, "--format dag is for a file: name it, without a command");
+    return Fail(ErrorKind::kInvalid,
+                "--format dag is for a file; name the file, without a command");
   }
   if (sources.files.size() > 1) {
     return Fail(ErrorKind::kInvalid,
-                "a graph is a job of its own: name one DAG file, and no list beside it");
+                "a graph is a separate job; name one DAG file and no other list");
   }
   for (auto [given, name, why] :
-       {std::tuple{sources.follow, "--follow", "is read whole before anything starts"},
-        {options.show.keep_order, "--keep-order", "has an order of its own"},
-        {options.order != TaskOrder::kGiven, "--order", "has an order of its own"},
-        {sources.input.any(), "--pipe and --pipepart", "has no input to cut up"}}) {
+       {std::tuple{sources.follow, "--follow", "is read completely before anything starts"},
+        {options.show.keep_order, "--keep-order", "determines the order itself"},
+        {options.order != TaskOrder::kGiven, "--order", "determines the order itself"},
+        {sources.input.any(), "--pipe and --pipepart", "has no input to split"}}) {
     if (!given) continue;
     return Fail(ErrorKind::kInvalid, fmt::format("{}: a graph {}", name, why));
   }
@@ -564,7 +579,7 @@ Status CheckGraph(const RunOptions& options) {
 
 Status CheckSources(const RunOptions& options) {
   if (options.sources.is_graph()) {
-    if (auto sound = CheckGraph(options); !sound) return sound;
+    TRY(CheckGraph(options));
   }
   const SourceOptions& sources = options.sources;
   if (sources.has_command && sources.command.empty()) {
@@ -590,7 +605,7 @@ Status CheckSources(const RunOptions& options) {
                              {sources.trim.has_value(), "--trim"}}) {
     if (!given || options.resume) continue;
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{} is for the values of a command: write the command after --, as in "
+                fmt::format("{} is for the values of a command; write the command after --, as in "
                             "spate run {} ... -- gzip {{}}",
                             name, name));
   }
@@ -662,7 +677,7 @@ Result<OutputForm> OutputFormOf(const Words& words) {
   OutputForm form = OutputForm::kHuman;
   OptionReader in(words);
   ReadForm(in, form);
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  TRY(in.status());
   return form;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/options/job_words.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
 #include "core/model/job.h"
@@ -63,8 +64,9 @@ struct ShowOptions {
   std::string tag_text;  // --tagstring; empty: the values
   bool line_buffer = false;
   bool bar = true;
-  std::string joblog;       // empty: none
-  std::string results_dir;  // a folder, or a file for a table (.csv, .tsv, .json); empty: none
+  std::string joblog;           // empty: none
+  std::string results_dir;      // a folder, or a file for a table (.csv, .tsv, .json); empty: none
+  bool append_results = false;  // --append: tasks may share a folder below results_dir
 };
 
 struct RunOptions {
@@ -74,8 +76,9 @@ struct RunOptions {
   std::vector<std::string> profiles;  // as typed; what they hold was put before what is typed
   bool resume = false;
   bool dry_run = false;
-  bool hub = false;    // --hub: not on this machine
-  std::string access;  // --access as typed
+  bool literal_braces = false;  // what looks like a mistyped placeholder is text
+  bool hub = false;             // --hub: not on this machine
+  std::string access;           // --access as typed
 
   SlotRule slots;
   bool slots_given = false;
@@ -105,17 +108,17 @@ struct RunOptions {
 // land in sources.files.
 Result<RunOptions> MakeRunOptions(const Words& words);
 
-// What a run goes on with: the words after "run" that the first run was given, and those given
+// The options of a resumed run: the words after "run" that the first run had, and those given
 // now, on top. Of an option given twice the last counts, --env, --resource and --offer by name;
-// files or a command given now take the place of the stored ones. --resume and --dry-run of the
+// files or a command given now replace the stored ones. --resume and --dry-run of the
 // first run do not count. Errors name the option.
 Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
-                            Command given_command = Command::kRun);
+                            const Command& given_command = kRunWords);
 // The same for `run --resume` and `job retry`: how the first run was shown (--output, --no-bar) is
 // no property of the job. That stands in `given`, else in `preset`, of which nothing else counts.
 Result<RunOptions> ParseAgain(std::span<const std::string> stored,
                               std::span<const std::string> preset,
-                              std::span<const std::string> given, Command given_command);
+                              std::span<const std::string> given, const Command& given_command);
 
 // The class of tasks with these needs, else as the options say.
 TaskClass ClassOf(const RunOptions& options, Needs needs);
@@ -134,7 +137,7 @@ double MaxLoad(const RunOptions& options, uint32_t cores);
 // started; --cwd, when relative, counts from there.
 JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t cores);
 
-// What a run with -j FILE offers: more than the file may ask for now.
+// Slots that a run with -j FILE offers: more than the file may ask for now.
 inline constexpr uint32_t kSlotsOfFile = 256;
 // Slots of a run: what -j says, or kSlotsOfFile.
 uint32_t OfferedSlots(const RunOptions& options, uint32_t cores);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/options/needs_change.h"
+#include "cli/options/shared.h"
 
 namespace spate::cli {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using Argv = std::vector<std::string>;
 
 Result<RunOptions> Make(const Argv& argv) {
-  auto words = ParseWords(Command::kRun, argv);
+  auto words = ParseWords(kRunWords, argv);
   if (!words) return std::unexpected(words.error());
   return MakeRunOptions(*words);
 }
@@ -48,184 +49,193 @@ TEST(RunOptionsTest, Defaults) {
 }
 
 using See = std::function<bool(const RunOptions&)>;
-using Cases = std::map<Opt, std::pair<Argv, See>>;
+using Cases = std::map<const Option*, std::pair<Argv, See>>;
 
 // Of options that came from GNU parallel late.
 Cases LateCases() {
   return {
-      {Opt::kRetryElsewhere,
+      {&opt::kRetryElsewhere,
        {{"--retry-elsewhere", "2"}, [](auto& o) { return o.policy.retry.elsewhere == 2; }}},
-      {Opt::kRetryMemory,
+      {&opt::kRetryMemory,
        {{"--memory", "1G", "--retry-memory", "x2"},
         [](auto& o) { return o.policy.retry.memory_growth == 200; }}},
-      {Opt::kMaxMemory,
+      {&opt::kMaxMemory,
        {{"--memory", "1G", "--retry-memory", "x2", "--max-memory", "3G"},
         [](auto& o) { return o.policy.retry.max_memory == 3ull << 30; }}},
-      {Opt::kDelimiter, {{"-d", "\\t"}, [](auto& o) { return o.sources.delimiter == "\t"; }}},
-      {Opt::kFormat,
+      {&opt::kDelimiter, {{"-d", "\\t"}, [](auto& o) { return o.sources.delimiter == "\t"; }}},
+      {&opt::kFormat,
        {{"--format", "dag"}, [](auto& o) { return o.sources.format == ListFormat::kDag; }}},
-      {Opt::kCsv, {{"--csv"}, [](auto& o) { return o.sources.csv; }}},
-      {Opt::kReplace, {{"-I", ",,"}, [](auto& o) { return o.settings.replace == ",,"; }}},
-      {Opt::kPipefail,
+      {&opt::kCsv, {{"--csv"}, [](auto& o) { return o.sources.csv; }}},
+      {&opt::kLiteralBraces, {{"--literal-braces"}, [](auto& o) { return o.literal_braces; }}},
+      {&opt::kReplace, {{"-I", ",,"}, [](auto& o) { return o.settings.replace == ",,"; }}},
+      {&opt::kPipefail,
        {{"--pipefail"}, [](auto& o) { return o.settings.shell == "bash -o pipefail"; }}},
-      {Opt::kPipe,
+      {&opt::kPipe,
        {{"--pipe", "--", "wc"},
         [](auto& o) { return o.sources.input.from == InputOptions::From::kPipe; }}},
-      {Opt::kPipepart,
+      {&opt::kPipepart,
        {{"--pipe-part", "-a", "f", "--", "wc"},
         [](auto& o) { return o.sources.input.from == InputOptions::From::kParts; }}},
-      {Opt::kBlock,
+      {&opt::kBlock,
        {{"--pipe", "--blocksize", "2K", "--", "wc"},
         [](auto& o) { return o.sources.input.block == 2048; }}},
-      {Opt::kRecstart,
+      {&opt::kRecstart,
        {{"--pipe", "--recstart", ">", "--", "wc"},
         [](auto& o) { return o.sources.input.recstart == ">" && o.sources.input.recend.empty(); }}},
-      {Opt::kRecend,
+      {&opt::kRecend,
        {{"--pipe", "--recend", ";\\n", "--", "wc"},
         [](auto& o) { return o.sources.input.recend == ";\n"; }}},
-      {Opt::kRoundRobin,
+      {&opt::kRoundRobin,
        {{"--pipe", "--roundrobin", "--", "wc"},
         [](auto& o) { return o.sources.input.round_robin; }}},
-      {Opt::kShell, {{"--shell", "bash"}, [](auto& o) { return o.settings.shell == "bash"; }}},
-      {Opt::kTagString,
+      {&opt::kShell, {{"--shell", "bash"}, [](auto& o) { return o.settings.shell == "bash"; }}},
+      {&opt::kTagString,
        {{"--tagstring", "{#}"}, [](auto& o) { return o.show.tag && o.show.tag_text == "{#}"; }}},
-      {Opt::kJson, {{"--json"}, [](auto& o) { return o.show.form == OutputForm::kJson; }}},
-      {Opt::kProcs, {{"--procs", "4"}, [](auto& o) { return o.gang.procs == 4; }}},
-      {Opt::kGangNodes, {{"--nodes", "2"}, [](auto& o) { return o.gang.nodes == 2; }}},
-      {Opt::kProcsPerNode,
+      {&opt::kJson, {{"--json"}, [](auto& o) { return o.show.form == OutputForm::kJson; }}},
+      {&opt::kProcs, {{"--procs", "4"}, [](auto& o) { return o.gang.procs == 4; }}},
+      {&opt::kGangNodes, {{"--nodes", "2"}, [](auto& o) { return o.gang.nodes == 2; }}},
+      {&opt::kProcsPerNode,
        {{"--nodes", "2", "--procs-per-node", "3"}, [](auto& o) { return o.gang.procs == 6; }}},
-      {Opt::kWholeNodes, {{"--nodes", "1", "--whole-nodes"}, [](auto& o) { return o.gang.whole; }}},
-      {Opt::kGangStart,
+      {&opt::kWholeNodes,
+       {{"--nodes", "1", "--whole-nodes"}, [](auto& o) { return o.gang.whole; }}},
+      {&opt::kGangStart,
        {{"--procs", "2", "--start", "first"},
         [](auto& o) { return o.gang.start == GangShape::Start::kFirst; }}},
-      {Opt::kBound, {{"--bound", "memory"}, [](auto& o) { return o.bound == BoundBy::kMemory; }}},
-      {Opt::kDeadline, {{"--deadline", "+2h"}, [](auto& o) { return o.deadline_text == "+2h"; }}},
-      {Opt::kPlanTime,
+      {&opt::kBound, {{"--bound", "memory"}, [](auto& o) { return o.bound == BoundBy::kMemory; }}},
+      {&opt::kDeadline, {{"--deadline", "+2h"}, [](auto& o) { return o.deadline_text == "+2h"; }}},
+      {&opt::kPlanTime,
        {{"--time", "1h"}, [](auto& o) { return o.needs.time == Duration::Seconds(3600); }}},
-      {Opt::kWarnSignal,
+      {&opt::kWarnSignal,
        {{"--signal", "USR1@60s", "--time-limit", "1h"},
         [](auto& o) {
           return o.settings.warn_signal == 10 && o.settings.warn_before == Duration::Seconds(60);
         }}},
-      {Opt::kLeftovers,
+      {&opt::kLeftovers,
        {{"--leftovers", "fail"},
         [](auto& o) {
           return o.settings.leftovers == Leftovers::kFail && o.settings.leftovers_wait.ns == 0;
         }}},
-      {Opt::kProfile, {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
+      {&opt::kAppend,
+       {{"--append", "--stdout", "log"},
+        [](auto& o) { return o.settings.append_output && o.show.append_results; }}},
+      {&opt::kProfile, {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
   };
 }
 
 // Every option of `run` in the table is understood and changes something that can be seen.
 TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
   Cases cases = {
-      {Opt::kArgFile, {{"-a", "f"}, [](auto& o) { return o.sources.arg_files == Argv{"f"}; }}},
-      {Opt::kJsonLines,
+      {&opt::kArgFile, {{"-a", "f"}, [](auto& o) { return o.sources.arg_files == Argv{"f"}; }}},
+      {&opt::kJsonLines,
        {{"--json-lines", "f"}, [](auto& o) { return o.sources.json_files == Argv{"f"}; }}},
-      {Opt::kNull, {{"-0"}, [](auto& o) { return o.sources.null_separated; }}},
-      {Opt::kColsep, {{"--colsep", ","}, [](auto& o) { return o.sources.colsep == ","; }}},
-      {Opt::kHeader, {{"--header", ":"}, [](auto& o) { return o.sources.header; }}},
-      {Opt::kMaxArgs, {{"-n2"}, [](auto& o) { return o.sources.max_args == 2; }}},
-      {Opt::kFill, {{"-X"}, [](auto& o) { return o.sources.fill; }}},
-      {Opt::kTrim, {{"--trim", "lr"}, [](auto& o) { return o.sources.trim == TrimRule::kBoth; }}},
-      {Opt::kFollow, {{"--follow"}, [](auto& o) { return o.sources.follow; }}},
-      {Opt::kResume, {{"--resume"}, [](auto& o) { return o.resume; }}},
-      {Opt::kDryRun, {{"--dry-run"}, [](auto& o) { return o.dry_run; }}},
-      {Opt::kCpus,
+      {&opt::kNull, {{"-0"}, [](auto& o) { return o.sources.null_separated; }}},
+      {&opt::kColsep, {{"--colsep", ","}, [](auto& o) { return o.sources.colsep == ","; }}},
+      {&opt::kHeader, {{"--header", ":"}, [](auto& o) { return o.sources.header; }}},
+      {&opt::kMaxArgs, {{"-n2"}, [](auto& o) { return o.sources.max_args == 2; }}},
+      {&opt::kFill, {{"-X"}, [](auto& o) { return o.sources.fill; }}},
+      {&opt::kTrim, {{"--trim", "lr"}, [](auto& o) { return o.sources.trim == TrimRule::kBoth; }}},
+      {&opt::kFollow, {{"--follow"}, [](auto& o) { return o.sources.follow; }}},
+      {&opt::kResume, {{"--resume"}, [](auto& o) { return o.resume; }}},
+      {&opt::kDryRun, {{"--dry-run"}, [](auto& o) { return o.dry_run; }}},
+      {&opt::kCpus,
        {{"--cpus", "0.5"}, [](auto& o) { return o.needs.milli_cpus == 500 && o.cpus_given; }}},
-      {Opt::kMemory, {{"--memory", "2G"}, [](auto& o) { return o.needs.memory == 2ull << 30; }}},
-      {Opt::kGpus,
+      {&opt::kMemory, {{"--memory", "2G"}, [](auto& o) { return o.needs.memory == 2ull << 30; }}},
+      {&opt::kGpus,
        {{"--gpus", "1"},
         [](auto& o) { return o.needs.named == std::vector{NamedNeed{"gpus", 1}}; }}},
-      {Opt::kResource,
+      {&opt::kResource,
        {{"--resource", "b=2", "--resource", "a=1", "--resource", "b=3"},
         [](auto& o) {
           return o.needs.named == std::vector{NamedNeed{"a", 1}, NamedNeed{"b", 3}};
         }}},
-      {Opt::kOffer,
+      {&opt::kOffer,
        {{"--offer", "b=x,y", "--offer", "a=2"},
         [](auto& o) {
           return o.offers == std::vector{NamedOffer{"a", {"0", "1"}}, NamedOffer{"b", {"x", "y"}}};
         }}},
-      {Opt::kJobs, {{"-j3"}, [](auto& o) { return SlotCount(o.slots, 8) == 3 && o.slots_given; }}},
-      {Opt::kDelay,
+      {&opt::kJobs, {{"-j3"}, [](auto& o) { return SlotCount(o.slots, 8) == 3 && o.slots_given; }}},
+      {&opt::kDelay,
        {{"--delay", "0.5"},
         [](auto& o) { return o.settings.start_delay == Duration::Millis(500); }}},
-      {Opt::kMinFreeMemory,
+      {&opt::kMinFreeMemory,
        {{"--min-free-memory", "1K"}, [](auto& o) { return o.settings.min_free_memory == 1024; }}},
-      {Opt::kMaxLoad, {{"--max-load", "150%"}, [](auto& o) { return MaxLoad(o, 4) == 6; }}},
-      {Opt::kNice, {{"--nice", "-5"}, [](auto& o) { return o.settings.nice == -5; }}},
-      {Opt::kOrder,
+      {&opt::kMaxLoad, {{"--max-load", "150%"}, [](auto& o) { return MaxLoad(o, 4) == 6; }}},
+      {&opt::kNice, {{"--nice", "-5"}, [](auto& o) { return o.settings.nice == -5; }}},
+      {&opt::kOrder,
        {{"--order", "longest"}, [](auto& o) { return o.order == TaskOrder::kLongest; }}},
-      {Opt::kShuf, {{"--shuf"}, [](auto& o) { return o.order == TaskOrder::kShuffle; }}},
-      {Opt::kTimeLimit,
+      {&opt::kShuf, {{"--shuf"}, [](auto& o) { return o.order == TaskOrder::kShuffle; }}},
+      {&opt::kTimeLimit,
        {{"--timeout", "300%"}, [](auto& o) { return o.settings.time_limit_percent == 300; }}},
-      {Opt::kWarnTime,
+      {&opt::kWarnTime,
        {{"--warn-time", "1m"},
         [](auto& o) { return o.settings.warn_time == Duration::Seconds(60); }}},
-      {Opt::kKillGrace,
+      {&opt::kKillGrace,
        {{"--kill-grace", "0"}, [](auto& o) { return o.settings.kill_grace.ns == 0; }}},
-      {Opt::kRetries, {{"--retries", "3"}, [](auto& o) { return o.policy.retry.retries == 3; }}},
-      {Opt::kRetryOn,
+      {&opt::kRetries, {{"--retries", "3"}, [](auto& o) { return o.policy.retry.retries == 3; }}},
+      {&opt::kRetryOn,
        {{"--retry-on", "signal", "--retry-on", "time"},
         [](auto& o) {
           return o.policy.retry.retry_on ==
                  (CauseBit(Cause::kSignal) | CauseBit(Cause::kTimeLimit));
         }}},
-      {Opt::kRetryDelay,
+      {&opt::kRetryDelay,
        {{"--retry-delay", "2s"},
         [](auto& o) { return o.policy.retry.delay == Duration::Seconds(2); }}},
-      {Opt::kMaxFailures,
+      {&opt::kMaxFailures,
        {{"--max-failures", "7"}, [](auto& o) { return o.policy.max_failures == 7; }}},
-      {Opt::kHalt,
+      {&opt::kHalt,
        {{"--halt", "2"}, [](auto& o) { return o.policy.halt.when == HaltRule::When::kNow; }}},
-      {Opt::kOnce, {{"--once"}, [](auto& o) { return o.policy.retry.once; }}},
-      {Opt::kEnv,
+      {&opt::kOnce, {{"--once"}, [](auto& o) { return o.policy.retry.once; }}},
+      {&opt::kEnv,
        {{"--env", "A=1", "--env", "B=2", "--env", "A=3"},
         [](auto& o) { return o.settings.environment == Argv{"B=2", "A=3"}; }}},
-      {Opt::kCwd, {{"--wd", "x"}, [](auto& o) { return o.cwd == "x"; }}},
-      {Opt::kStdin, {{"--stdin", "{}"}, [](auto& o) { return o.settings.stdin_pattern == "{}"; }}},
-      {Opt::kStdout, {{"--stdout", "o"}, [](auto& o) { return o.settings.stdout_pattern == "o"; }}},
-      {Opt::kStderr, {{"--stderr", "e"}, [](auto& o) { return o.settings.stderr_pattern == "e"; }}},
-      {Opt::kPut,
+      {&opt::kCwd, {{"--wd", "x"}, [](auto& o) { return o.cwd == "x"; }}},
+      {&opt::kStdin, {{"--stdin", "{}"}, [](auto& o) { return o.settings.stdin_pattern == "{}"; }}},
+      {&opt::kStdout,
+       {{"--stdout", "o"}, [](auto& o) { return o.settings.stdout_pattern == "o"; }}},
+      {&opt::kStderr,
+       {{"--stderr", "e"}, [](auto& o) { return o.settings.stderr_pattern == "e"; }}},
+      {&opt::kPut,
        {{"--hub", "--put", "a", "--put", "{}"},
         [](auto& o) { return o.settings.put_patterns == Argv{"a", "{}"}; }}},
-      {Opt::kGet,
+      {&opt::kGet,
        {{"--hub", "--get", "b/{#}"},
         [](auto& o) { return o.settings.get_patterns == Argv{"b/{#}"}; }}},
-      {Opt::kForward,
+      {&opt::kForward,
        {{"--forward", "OUT=all"},
         [](auto& o) { return o.settings.forward_patterns == Argv{"OUT=all"}; }}},
-      {Opt::kForwardFile,
+      {&opt::kForwardFile,
        {{"--forward-file", "p{}=all"},
         [](auto& o) { return o.settings.forward_file_patterns == Argv{"p{}=all"}; }}},
-      {Opt::kResident, {{"--resident", "--", "x"}, [](auto& o) { return o.sources.resident; }}},
-      {Opt::kMeasureIo, {{"--measure-io"}, [](auto& o) { return o.settings.measure_io; }}},
-      {Opt::kKeepOrder, {{"-k"}, [](auto& o) { return o.show.keep_order; }}},
-      {Opt::kTag, {{"--tag"}, [](auto& o) { return o.show.tag; }}},
-      {Opt::kLineBuffer,
+      {&opt::kResident, {{"--resident", "--", "x"}, [](auto& o) { return o.sources.resident; }}},
+      {&opt::kMeasureIo, {{"--measure-io"}, [](auto& o) { return o.settings.measure_io; }}},
+      {&opt::kKeepOrder, {{"-k"}, [](auto& o) { return o.show.keep_order; }}},
+      {&opt::kTag, {{"--tag"}, [](auto& o) { return o.show.tag; }}},
+      {&opt::kLineBuffer,
        {{"--lb"}, [](auto& o) { return o.show.line_buffer && o.settings.live_output; }}},
-      {Opt::kOutput, {{"--output=json"}, [](auto& o) { return o.show.form == OutputForm::kJson; }}},
-      {Opt::kQuiet, {{"-q"}, [](auto& o) { return o.show.form == OutputForm::kQuiet; }}},
-      {Opt::kNoBar, {{"--no-bar"}, [](auto& o) { return !o.show.bar; }}},
-      {Opt::kJoblog, {{"--joblog", "l"}, [](auto& o) { return o.show.joblog == "l"; }}},
-      {Opt::kResults, {{"--results", "d"}, [](auto& o) { return o.show.results_dir == "d"; }}},
-      {Opt::kKeepOutput, {{"--keep-output", "0"}, [](auto& o) { return o.keep_output == 0; }}},
-      {Opt::kName, {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
-      {Opt::kHub, {{"--hub"}, [](auto& o) { return o.hub; }}},
-      {Opt::kAccess, {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
-      {Opt::kState, {{"--state", "s"}, [](auto& o) { return o.state_dir == "s"; }}},
-      {Opt::kKeep,
+      {&opt::kOutput,
+       {{"--output=json"}, [](auto& o) { return o.show.form == OutputForm::kJson; }}},
+      {&opt::kQuiet, {{"-q"}, [](auto& o) { return o.show.form == OutputForm::kQuiet; }}},
+      {&opt::kNoBar, {{"--no-bar"}, [](auto& o) { return !o.show.bar; }}},
+      {&opt::kJoblog, {{"--joblog", "l"}, [](auto& o) { return o.show.joblog == "l"; }}},
+      {&opt::kResults, {{"--results", "d"}, [](auto& o) { return o.show.results_dir == "d"; }}},
+      {&opt::kKeepOutput, {{"--keep-output", "0"}, [](auto& o) { return o.keep_output == 0; }}},
+      {&opt::kName, {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
+      {&opt::kHub, {{"--hub"}, [](auto& o) { return o.hub; }}},
+      {&opt::kAccess, {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
+      {&opt::kState, {{"--state", "s"}, [](auto& o) { return o.state_dir == "s"; }}},
+      {&opt::kKeep,
        {{"--keep", "5G", "--keep", "7d"},
         [](auto& o) {
           return o.keep == HistoryBound{Duration::Seconds(7 * 86400), uint64_t{5} << 30};
         }}},
   };
   cases.merge(LateCases());
-  for (const OptionDef& def : Options()) {
-    if (!(def.commands & Bit(Command::kRun)) || def.group == Group::kGeneral) continue;
-    if (def.id == Opt::kRunPool) continue;  // it says where the run is, not how
-    auto found = cases.find(def.id);
+  for (const Option* option : OptionsOf(kRunWords)) {
+    const Option& def = *option;
+    if (def.heading == Heading::kGeneral) continue;
+    if (option == &opt::kRunPool) continue;  // it says where the run is, not how
+    auto found = cases.find(option);
     ASSERT_NE(found, cases.end()) << "no case for --" << def.name();
     EXPECT_TRUE(found->second.second(Good(found->second.first))) << "--" << def.name();
     EXPECT_FALSE(found->second.second(Good({"x"}))) << "--" << def.name();
@@ -244,20 +254,21 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
        "--jobs: '1.5' is not a number of tasks; write for example 8, 50%, +2, -1 or 0 (as many as "
        "possible), at most 4096"},
       {{"--put", "a"},
-       "--put and --get are for nodes of a hub (spate run --hub, spate submit); here the tasks "
-       "have "
-       "your files already"},
+       "--put and --get are only for nodes of a hub (spate run --hub, spate submit); tasks on this "
+       "machine have your files already"},
       {{"--hub", "--get", "../a"},
        "--get: '../a' leads out of the folder: files go to and from a task's own folder, so name "
        "them by a relative path without '..'"},
       {{"--memory", "2Q"},
        "--memory: '2Q' is not a size; write for example 512, 64K, 1.5G or 2GiB"},
       {{"--time-limit", "soon"},
-       "--time-limit: 'soon' is not a duration; write for example 90, 1.5s, 200ms, 10m, 1h30m or "
-       "HH:MM:SS, or 300% of the median"},
+       "--time-limit: 'soon' is not a duration; write for example 90, 1.5s, 200ms, 10m, 1h30m, "
+       "HH:MM:SS or DAYS-HH:MM:SS, or 300% of the median"},
       {{"--timeout", "50%"},
-       "--time-limit: '50%' is not a part of the median time; write more than 100%, as 300%"},
-      {{"--time-limit", "0"}, "--time-limit: '0' ends every task at once; write a time above 0"},
+       "--time-limit: '50%' is not a valid percentage of the median time; write more than 100%, "
+       "such as 300%"},
+      {{"--time-limit", "0"},
+       "--time-limit: '0' would terminate every task at once; write a time above 0"},
       {{"--signal", "USR1"},
        "--signal: 'USR1' is not a signal and a time before the time limit; write for example "
        "USR1@60s"},
@@ -267,85 +278,86 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--signal", "KILL@60s"},
        "--signal: 'KILL@60s' is a signal that no program can catch; write for example USR1@60s"},
       {{"--signal", "USR1@0"},
-       "--signal: 'USR1@0' is no time before the time limit; write a time above 0"},
+       "--signal: 'USR1@0' is not before the time limit; write a time above 0"},
       {{"--signal", "USR1@60s", "--", "true"},
-       "--signal comes before the time limit; give one, as in --time-limit 1h"},
+       "--signal needs a time limit; add one, as in --time-limit 1h"},
       {{"--signal", "USR1@60s", "--time-limit", "300%", "--", "true"},
-       "--signal needs a --time-limit that is a time: a part of the median is not known "
-       "beforehand"},
+       "--signal needs a --time-limit in time units, because a percentage of the median is not "
+       "known in advance"},
       {{"--signal", "USR1@1m", "--time-limit", "60s", "--", "true"},
-       "--signal: 1m00s before the time limit of 1m00s the task has not begun; give a shorter "
-       "time"},
+       "--signal: 1m00s before the time limit of 1m00s, the task has not started yet; write a "
+       "shorter time"},
       {{"--leftovers", "kill"},
-       "--leftovers: 'kill' is not understood; write wait, wait=T (as wait=5m), end or fail"},
+       "--leftovers: 'kill' is not supported; write wait, wait=T (such as wait=5m), end or fail"},
       {{"--leftovers", "wait=0"},
-       "--leftovers: 'wait=0' waits for no time; write a time above 0, or fail"},
+       "--leftovers: 'wait=0' does not wait at all; write a time above 0, or fail"},
       {{"--resident", "--leftovers", "wait", "--", "w"},
        "--resident without --leftovers: its process outlives each of its tasks"},
       {{"--retries", "-1"}, "--retries: '-1' is not a whole number from 0 to 10,000"},
       {{"--retry-on", "exit,sig"},
-       "--retry-on: 'sig' is not a cause; write some of exit, exit:CODES, signal, time, memory, "
-       "check, node, with commas between them"},
+       "--retry-on: 'sig' is not a cause; write one or more of exit, exit:CODES, signal, time, "
+       "memory, check, node, separated by commas"},
       {{"--halt", "now"},
-       "--halt: 'now' is not understood; write never, or WHEN,WHAT=N or N% with WHEN soon or now "
-       "and WHAT fail, success or done, as now,fail=1 or soon,done=50%"},
+       "--halt: 'now' is not supported; write never, or WHEN,WHAT=N or N% with WHEN soon or now "
+       "and WHAT fail, success or done, such as now,fail=1 or soon,done=50%"},
       {{"--cpus", "-1"}, "--cpus: '-1' is not a number of cores; write for example 2 or 0.5"},
       {{"--cpus", "1e3"}, "--cpus: '1e3' is not a number of cores; write for example 2 or 0.5"},
       {{"--resource", "a"},
        "--resource: 'a' is not NAME=N; write for example licence=1 (letters, digits, _ . -)"},
       {{"--offer", "a="},
-       "--offer: 'a=' is not an offer; write NAME=N, as gpus=2, or NAME=A,B, as gpus=0,3"},
-      {{"--offer", "a=x,x"}, "--offer: 'a=x,x' offers 'x' twice; each piece has a name of its own"},
+       "--offer: 'a=' is not an offer; write NAME=N, such as gpus=2, or NAME=A,B, such as "
+       "gpus=0,3"},
+      {{"--offer", "a=x,x"}, "--offer: 'a=x,x' offers 'x' twice; give each piece its own name"},
       {{"--order", "best"}, "--order: 'best' is not one of: given shuffle longest"},
       {{"--output", "xml"}, "--output: 'xml' is not one of: human json quiet"},
       {{"--env", "1A=x"},
-       "--env: '1A=x' does not begin with a variable's name (letters, digits and _)"},
+       "--env: '1A=x' does not begin with the name of a variable (letters, digits and _)"},
       {{"--nice", "20"}, "--nice: '20' is not a whole number from -20 to 19"},
       {{"--header", "x"},
-       "--header: 'x' is not understood; only --header : is, which takes the first value of each "
+       "--header: 'x' is not supported; write --header :, which uses the first value of each "
        "source as its name"},
       {{"-n0"},
-       "--max-args: '0' values are no task; write 1 up. To run a command once for each value "
-       "without it: -- ': {}; COMMAND' ::: ..."},
+       "--max-args: a task cannot have '0' values; write 1 or more. To run a command once per "
+       "value without using the value: -- ': {}; COMMAND' ::: ..."},
       {{"--keep", "90"},
        "--keep: '90' is neither a time nor a size; write for example 90d, 10G or 90d,10G"},
       {{"--name", ""}, "--name: the value is empty"},
       {{"--max-load", "0"},
        "--max-load: '0' is not a load; write for example 4, 1.5 or 80% (of the cores)"},
       {{"--output", "json", "--lb"},
-       "--output json: a task's output is part of its end; leave --line-buffer out"},
+       "--output json prints a task's output together with its end; leave out --line-buffer"},
       {{"jobs.lst", "--", "echo"},
-       "there is both a job list ('jobs.lst') and a command after --; give one of them (values "
-       "for a command: -a FILE)"},
+       "there is both a job list ('jobs.lst') and a command after --; leave one of them out (for "
+       "values from a file, write -a FILE)"},
       {{"--"}, "there is no command after --; write for example: spate run -- gzip {} ::: *.txt"},
       {{}, "nothing to run: name a job list (- for standard input), or write a command after --"},
-      {{"--pipe", "a.lst"}, "--pipe wants a command that reads standard input: --pipe -- wc -l"},
+      {{"--pipe", "a.lst"}, "--pipe needs a command that reads standard input: --pipe -- wc -l"},
       {{"--pipe", "-a", "f", "--", "wc"},
-       "--pipe reads standard input: write < FILE, or use --pipepart -a FILE"},
+       "--pipe reads standard input; write < FILE, or use --pipepart -a FILE"},
       {{"--pipe", "--block", "-2", "--", "wc"},
        "--block -N needs the size of the input: write --block SIZE, or --pipepart"},
-      {{"--pipepart", "--", "wc"}, "--pipepart wants the file to be cut: --pipepart -a FILE"},
+      {{"--pipepart", "--", "wc"}, "--pipepart needs the file to split: --pipepart -a FILE"},
       {{"--pipepart", "-a", "f", "-n2", "--", "wc"},
-       "--pipepart cuts by size; leave -n out, or use --pipe"},
+       "--pipepart splits by size; leave out -n, or use --pipe"},
       {{"--pipe", "--stdin", "f", "--", "wc"},
-       "--pipe: the piece is the standard input; leave --stdin out"},
+       "--pipe: the block is the standard input; leave out --stdin"},
       {{"--pipe", "--csv", "--", "wc"},
-       "--pipe: tasks have no values; options about values do not go with it"},
+       "--pipe: tasks have no values; leave out options for values"},
       {{"--hub", "--pipe", "--", "wc"},
-       "--pipe reads standard input here; with a hub, use --pipepart with a file that its nodes "
-       "see"},
+       "--pipe reads standard input on this machine; with a hub, use --pipepart with a file that "
+       "its nodes can read"},
       {{"--block", "1M", "--", "wc"},
-       "--block, --recstart, --recend and --round-robin are for input that is cut into pieces: add "
-       "--pipe (standard input) or --pipepart (files of -a)"},
+       "--block, --recstart, --recend and --round-robin are for input that is split into blocks; "
+       "add --pipe (standard input) or --pipepart (files of -a)"},
       {{"--csv", "--colsep", "ab", "--", "echo"},
-       "--csv --colsep 'ab': one character is wanted, as in --colsep ';'"},
+       "--csv --colsep 'ab': the separator must be one character, as in --colsep ';'"},
       {{"-0", "-d", ",", "--", "echo"},
-       "--null and --delimiter: values end in one way; leave one out"},
+       "--null and --delimiter both define the end of a value; leave one out"},
       {{"--tagstring", "{%}", "--", "echo"},
-       "--tagstring: {%}, the slot, is not known where output is shown; use {#}, the task's "
+       "--tagstring: {%}, the slot, is not known when output is printed; use {#}, the task's "
        "number"},
       {{"-n2", "jobs.lst"},
-       "--max-args is for the values of a command: write the command after --, as in spate run "
+       "--max-args is for the values of a command; write the command after --, as in spate run "
        "--max-args ... -- gzip {}"},
   };
   for (const auto& [argv, message] : kCases) EXPECT_EQ(Wrong(argv), message);
@@ -453,7 +465,7 @@ TEST(ParseRunTest, FilesGivenNowTakeThePlaceOfStoredOnes) {
 
 TEST(ParseRunTest, ARetryKeepsTheCommandAndDropsResume) {
   auto options =
-      ParseRun(Argv{"--resume", "--", "echo", ":::", "a"}, Argv{"12", "-j1"}, Command::kJobRetry);
+      ParseRun(Argv{"--resume", "--", "echo", ":::", "a"}, Argv{"12", "-j1"}, kRetryWords);
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_FALSE(options->resume);
   EXPECT_EQ(options->sources.command, (Argv{"echo", ":::", "a"}));
@@ -470,7 +482,7 @@ TEST(ParseRunTest, ErrorsSayWhoseOptionsAreWrong) {
 
 TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
   auto made = [](Argv argv) {
-    auto words = ParseWords(Command::kJobRetry, argv);
+    auto words = ParseWords(kRetryWords, argv);
     EXPECT_TRUE(words) << words.error().message;
     return MakeNeedsChange(*words);
   };

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
 #include "core/model/limits.h"
 #include "core/model/pool_facts.h"
 
@@ -28,44 +29,80 @@ bool TakeSign(std::string_view& text, char sign) {
   return true;
 }
 
+// "7", "1-10" or "0-100:5" from the front of `text`.
+std::optional<ArrayRange> TakeRange(std::string_view& text) {
+  ArrayRange range;
+  auto first = TakeNumber(text);
+  if (!first) return std::nullopt;
+  range.first = range.last = *first;
+  if (TakeSign(text, '-')) {
+    auto last = TakeNumber(text);
+    if (!last || *last < *first) return std::nullopt;
+    range.last = *last;
+  }
+  if (TakeSign(text, ':')) {
+    auto step = TakeNumber(text);
+    if (!step || *step == 0) return std::nullopt;
+    range.step = *step;
+  }
+  return range;
+}
+
+// A number that is in two of the ranges.
+std::optional<uint64_t> NamedTwice(std::vector<ArrayRange> ranges) {
+  std::ranges::sort(ranges, {}, &ArrayRange::first);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    for (size_t j = i + 1; j < ranges.size() && ranges[j].first <= ranges[i].last; ++j) {
+      const ArrayRange& of = ranges[j];
+      uint64_t last = std::min(ranges[i].last, of.last);
+      for (uint64_t n = of.first; n <= last; n += of.step) {
+        if ((n - ranges[i].first) % ranges[i].step == 0) return n;
+        if (last - n < of.step) break;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::string NameOfVariable(std::string_view assignment) {
   return std::string(assignment.substr(0, assignment.find('=')));
 }
 
 }  // namespace
 
-Result<ArrayRange> ParseArray(std::string_view value) {
+Result<ArrayNumbers> ParseArray(std::string_view value) {
+  constexpr size_t kRangesMost = 1000;
   std::string_view rest = value;
-  ArrayRange array;
-  auto wrong = [&] {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a range; write for example 1-1000, 0-100:5 or 1-1000%20",
-                            EscapeForScreen(value)));
+  ArrayNumbers array;
+  auto wrong = [&](std::string_view why) {
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' {}", EscapeForScreen(value), why));
   };
-  auto first = TakeNumber(rest);
-  if (!first) return wrong();
-  array.first = array.last = *first;
-  if (TakeSign(rest, '-')) {
-    auto last = TakeNumber(rest);
-    if (!last) return wrong();
-    array.last = *last;
-  }
-  if (TakeSign(rest, ':')) {
-    auto step = TakeNumber(rest);
-    if (!step || *step == 0) return wrong();
-    array.step = *step;
-  }
+  constexpr std::string_view kForms =
+      "is not a range; write for example 1-1000, 0-100:5, 1,3,7-9 or 1-1000%20";
+  do {
+    auto range = TakeRange(rest);
+    if (!range) return wrong(kForms);
+    array.ranges.push_back(*range);
+    if (array.ranges.size() > kRangesMost) return wrong("is more than 1,000 ranges; use a list");
+  } while (TakeSign(rest, ','));
   if (TakeSign(rest, '%')) {
     auto most = TakeNumber(rest);
-    if (!most || *most == 0 || *most > kLimits.tasks_per_job) return wrong();
+    if (!most || *most == 0 || *most > kLimits.tasks_per_job) return wrong(kForms);
     array.most = static_cast<uint32_t>(*most);
   }
-  if (!rest.empty() || array.last < array.first) return wrong();
-  if ((array.last - array.first) / array.step >= kLimits.tasks_per_job) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is more than {} tasks; make several jobs of it",
-                            EscapeForScreen(value), FormatCount(kLimits.tasks_per_job)));
+  if (!rest.empty()) return wrong(kForms);
+  uint64_t count = 0;
+  for (const ArrayRange& range : array.ranges) {
+    if ((range.last - range.first) / range.step < kLimits.tasks_per_job)
+      count += range.count();
+    else
+      count = kLimits.tasks_per_job + uint64_t{1};
+    if (count > kLimits.tasks_per_job) {
+      return wrong(fmt::format("has more than {} tasks; split it into several jobs",
+                               FormatCount(kLimits.tasks_per_job)));
+    }
   }
+  if (auto twice = NamedTwice(array.ranges)) return wrong(fmt::format("names {} twice", *twice));
   return array;
 }
 
@@ -84,7 +121,7 @@ Result<AfterJob> ParseAfter(std::string_view value) {
   bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string_view::npos;
   if (!number && job != "last") {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' names no job; write for example 12, any:12, fail:12 or each:12",
+                fmt::format("'{}' is not a job; write for example 12, any:12, fail:12 or each:12",
                             EscapeForScreen(value)));
   }
   after.job = job;
@@ -92,72 +129,70 @@ Result<AfterJob> ParseAfter(std::string_view value) {
 }
 
 Result<uint32_t> ParseJobWeight(std::string_view value) {
-  auto weight = ParseInteger(value, 1, kMaxJobWeight);
-  if (!weight) return std::unexpected(weight.error());
-  return static_cast<uint32_t>(*weight);
+  auto weight = TRY(ParseInteger(value, 1, kMaxJobWeight));
+  return static_cast<uint32_t>(weight);
 }
 
 Result<JobChanges> MakeJobChanges(const Words& words) {
   JobChanges changes;
   OptionReader in(words);
   uint32_t number = 0;
-  if (in.Read(Opt::kJobWeight, number, ParseJobWeight)) changes.weight = number;
-  if (in.Read(Opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
+  if (in.Read(opt::kJobWeight, number, ParseJobWeight)) changes.weight = number;
+  if (in.Read(opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
     changes.max_running = number;
   }
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  TRY(in.status());
   if (!changes.weight && !changes.max_running) {
     return Fail(ErrorKind::kInvalid,
-                "what shall change? Write for example: spate job set 12 --max-running 4");
+                "nothing to change; write for example: spate job set 12 --max-running 4");
   }
   return changes;
 }
 
 Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
-  auto run = MakeRunOptions(words);
-  if (!run) return std::unexpected(run.error());
-  SubmitOptions options{.run = std::move(*run)};
+  auto run = TRY(MakeRunOptions(words));
+  SubmitOptions options{.run = std::move(run)};
   OptionReader in(words);
-  options.wait = in.Has(Opt::kWait);
-  options.progress = in.Has(Opt::kProgress);
-  options.open = in.Has(Opt::kOpen);
-  ArrayRange array;
-  if (in.Read(Opt::kArray, array, ParseArray)) {
+  options.wait = in.Has(opt::kWait);
+  options.progress = in.Has(opt::kProgress);
+  options.open = in.Has(opt::kOpen);
+  ArrayNumbers array;
+  if (in.Read(opt::kArray, array, ParseArray)) {
     options.array = array;
     options.max_running = array.most;
   }
-  in.ReadAll(Opt::kAfter, ParseAfter,
+  in.ReadAll(opt::kAfter, ParseAfter,
              [&](AfterJob after) { options.after.push_back(std::move(after)); });
-  in.Read(Opt::kPriority, options.priority,
+  in.Read(opt::kPriority, options.priority,
           [](std::string_view value) { return ParseInteger(value, -1'000'000, 1'000'000); });
   // -j of `run --hub` bounds the job's tasks at once, wherever they run.
   const SlotRule& slots = options.run.slots;
   bool bounded = options.run.slots_given && slots.form == SlotRule::Form::kCount;
-  if (words.command == Command::kRun && bounded) options.max_running = slots.value;
-  in.Read(Opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
-  in.Read(Opt::kJobWeight, options.weight, ParseJobWeight);
+  if (words.command->makes == Makes::kRun && bounded) options.max_running = slots.value;
+  in.Read(opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
+  in.Read(opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;
-  needs.labels = words.All(Opt::kWithLabel);
-  in.Text(Opt::kInPool, options.pool);
+  needs.labels = words.All(opt::kWithLabel);
+  in.Text(opt::kInPool, options.pool);
   if (!options.pool.empty()) needs.labels.push_back(std::string(kPoolLabel) + options.pool);
-  needs.not_on = words.All(Opt::kNotOnNode);
+  needs.not_on = words.All(opt::kNotOnNode);
   for (std::vector<std::string>* names : {&needs.labels, &needs.not_on}) {
     std::sort(names->begin(), names->end());
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
-  in.Text(Opt::kOnNode, needs.on_node);
-  in.Text(Opt::kNotify, options.notify);
-  if (words.Last(Opt::kNotify) && options.notify.empty()) {
+  in.Text(opt::kOnNode, needs.on_node);
+  in.Text(opt::kNotify, options.notify);
+  if (words.Last(opt::kNotify) && options.notify.empty()) {
     return Fail(ErrorKind::kInvalid, "--notify: name a command, as in: --notify 'mail -s done me'");
   }
-  options.environment = words.All(Opt::kEnv);
-  if (words.command == Command::kJobAdd) options.job = words.words.front();
-  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  options.environment = words.All(opt::kEnv);
+  if (words.command->makes == Makes::kAddition) options.job = words.words.front();
+  TRY(in.status());
   const SourceOptions& sources = options.run.sources;
   if (options.array && !sources.has_command) {
     return Fail(ErrorKind::kInvalid,
-                "--array gives values to a command: write the command after --, as in spate submit "
-                "--array 1-100 -- ./step {}");
+                "--array provides values for a command; write the command after --, as in spate "
+                "submit --array 1-100 -- ./step {}");
   }
   return options;
 }
@@ -177,7 +212,7 @@ Result<std::vector<std::string>> CaptureEnvironment(const std::vector<std::strin
       });
       if (known == all.end()) {
         return Fail(ErrorKind::kInvalid,
-                    fmt::format("--env {}: there is no such variable here; write --env {}=VALUE",
+                    fmt::format("--env {}: the variable is not set here; write --env {}=VALUE",
                                 EscapeForScreen(name), EscapeForScreen(name)));
       }
       assignment = *known;

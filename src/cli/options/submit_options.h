@@ -1,4 +1,4 @@
-// What a person types for `spate submit` and `spate job add`, understood.
+// Command lines of `spate submit` and `spate job add`, parsed.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,23 @@
 
 namespace spate::cli {
 
-// --array A-B[:STEP][%MOST]
 struct ArrayRange {
   uint64_t first = 0, last = 0, step = 1;
-  uint32_t most = 0;  // tasks at once; 0: not given
   uint64_t count() const { return (last - first) / step + 1; }
   friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
 };
-Result<ArrayRange> ParseArray(std::string_view value);
+// --array A-B[:STEP],...[%MOST]. No number is in two ranges.
+struct ArrayNumbers {
+  std::vector<ArrayRange> ranges;  // as typed
+  uint32_t most = 0;               // tasks at once; 0: not given
+  uint64_t count() const {
+    uint64_t all = 0;
+    for (const ArrayRange& range : ranges) all += range.count();
+    return all;
+  }
+  friend bool operator==(const ArrayNumbers&, const ArrayNumbers&) = default;
+};
+Result<ArrayNumbers> ParseArray(std::string_view value);
 
 enum class AfterHow : uint8_t { kOk = 0, kAny = 1, kFail = 2, kEach = 3 };
 struct AfterJob {
@@ -33,7 +42,7 @@ struct SubmitOptions {
   bool wait = false;
   bool progress = false;
   bool open = false;
-  std::optional<ArrayRange> array;
+  std::optional<ArrayNumbers> array;
   std::vector<AfterJob> after;
   int priority = 0;
   uint32_t max_running = 0;  // 0: no bound
@@ -44,7 +53,7 @@ struct SubmitOptions {
   std::string job;                       // job add: the one that grows
 };
 
-// What `job set` changes of jobs; at least one.
+// Changes that `job set` makes to jobs; at least one.
 struct JobChanges {
   std::optional<uint32_t> weight, max_running;
 };

@@ -2,26 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/options/hub_options.h"
-
 namespace spate::cli {
 namespace {
 
 using Argv = std::vector<std::string>;
 
 template <typename Make>
-auto Made(Command command, const Argv& argv, Make make) {
+auto Made(const Command& command, const Argv& argv, Make make) {
   auto words = ParseWords(command, argv);
   EXPECT_TRUE(words) << words.error().message;
   return make(*words);
 }
 
 TEST(SubmitOptions, ArraysAreRanges) {
-  EXPECT_EQ(ParseArray("1-10").value(), (ArrayRange{1, 10, 1, 0}));
-  EXPECT_EQ(ParseArray("0-100:5%7").value(), (ArrayRange{0, 100, 5, 7}));
-  EXPECT_EQ(ParseArray("7").value(), (ArrayRange{7, 7, 1, 0}));
+  EXPECT_EQ(ParseArray("1-10").value(), (ArrayNumbers{{{1, 10, 1}}, 0}));
+  EXPECT_EQ(ParseArray("0-100:5%7").value(), (ArrayNumbers{{{0, 100, 5}}, 7}));
+  EXPECT_EQ(ParseArray("7").value(), (ArrayNumbers{{{7, 7, 1}}, 0}));
+  EXPECT_EQ(ParseArray("1,3,7-9%10").value(),
+            (ArrayNumbers{{{1, 1, 1}, {3, 3, 1}, {7, 9, 1}}, 10}));
+  EXPECT_EQ(ParseArray("1-9:2,2-8:2").value().count(), 9u);
   EXPECT_EQ(ParseArray("0-100:7").value().count(), 15u);
-  for (const char* wrong : {"", "a", "3-1", "1-2:0", "1-2%0", "1-2x", "1-", "1-200000000", "-1"}) {
+  for (const char* wrong : {"", "a", "3-1", "1-2:0", "1-2%0", "1-2x", "1-", "1-200000000", "-1",
+                            "1,", ",1", "1,1", "1-9,5", "1-9:2,4-9:3", "1%2,3"}) {
     EXPECT_FALSE(ParseArray(wrong)) << wrong;
   }
 }
@@ -34,15 +36,22 @@ TEST(SubmitOptions, AfterNamesAJob) {
   EXPECT_FALSE(ParseAfter("ok:"));
 }
 
+// A pilot's node has an end that is known.
+TEST(SubmitOptions, ASignalNeedsNoTimeLimit) {
+  EXPECT_TRUE(Made(kSubmitWords, {"--signal", "USR1@60s", "--", "true"}, MakeSubmitOptions));
+  EXPECT_TRUE(Made(kRunWords, {"--hub", "--signal", "USR1@60s", "--", "true"}, MakeRunOptions));
+  EXPECT_FALSE(Made(kRunWords, {"--signal", "USR1@60s", "--", "true"}, MakeRunOptions));
+}
+
 TEST(SubmitOptions, TakesTheOptionsOfRun) {
   auto made = Made(
-      Command::kSubmit,
+      kSubmitWords,
       {"--array",   "1-9%3", "--after", "4",        "--priority", "-2",      "--memory", "1G",
        "--retries", "2",     "--wait",  "--time",   "10m",        "--label", "fast",     "--label",
        "big",       "--on",  "n1",      "--not-on", "n2",         "--",      "echo",     "{}"},
       MakeSubmitOptions);
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->array->last, 9u);
+  EXPECT_EQ(made->array->count(), 9u);
   EXPECT_EQ(made->max_running, 3u);
   EXPECT_EQ(made->after.at(0).job, "4");
   EXPECT_EQ(made->priority, -2);
@@ -53,23 +62,23 @@ TEST(SubmitOptions, TakesTheOptionsOfRun) {
   EXPECT_EQ(made->run.needs.labels, (Argv{"big", "fast"}));
   EXPECT_EQ(made->run.needs.on_node, "n1");
   EXPECT_EQ(made->run.needs.not_on, Argv{"n2"});
-  auto list = Made(Command::kSubmit, {"-j", "4", "jobs.lst"}, MakeSubmitOptions);
+  auto list = Made(kSubmitWords, {"-j", "4", "jobs.lst"}, MakeSubmitOptions);
   EXPECT_EQ(list->run.sources.files, Argv{"jobs.lst"});
   EXPECT_EQ(list->max_running, 4u);
-  EXPECT_FALSE(Made(Command::kSubmit, {"--array", "1-3", "jobs.lst"}, MakeSubmitOptions));
+  EXPECT_FALSE(Made(kSubmitWords, {"--array", "1-3", "jobs.lst"}, MakeSubmitOptions));
 }
 
 TEST(SubmitOptions, APoolIsALabel) {
   auto made =
-      Made(Command::kSubmit, {"--pool", "lab", "--label", "zoo", "jobs.lst"}, MakeSubmitOptions);
+      Made(kSubmitWords, {"--pool", "lab", "--label", "zoo", "jobs.lst"}, MakeSubmitOptions);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->pool, "lab");
   EXPECT_EQ(made->run.needs.labels, (Argv{"pool:lab", "zoo"}));
-  EXPECT_FALSE(Made(Command::kSubmit, {"--pool", "", "jobs.lst"}, MakeSubmitOptions));
+  EXPECT_FALSE(Made(kSubmitWords, {"--pool", "", "jobs.lst"}, MakeSubmitOptions));
 }
 
 TEST(SubmitOptions, JobAddHasTheJobFirst) {
-  auto made = Made(Command::kJobAdd, {"12", "more.lst"}, MakeSubmitOptions);
+  auto made = Made(kAddWords, {"12", "more.lst"}, MakeSubmitOptions);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->job, "12");
   EXPECT_EQ(made->run.sources.files, Argv{"more.lst"});
@@ -82,71 +91,6 @@ TEST(SubmitOptions, CapturesTheEnvironment) {
   EXPECT_EQ(CaptureEnvironment({"none", "A"}, all).value(), Argv{"A=1"});
   EXPECT_EQ(CaptureEnvironment({"A=2", "all"}, all).value(), (Argv{"PATH=/bin", "A=2"}));
   EXPECT_FALSE(CaptureEnvironment({"B"}, all));
-}
-
-TEST(HubOptions, ListensByDefault) {
-  EXPECT_EQ(Made(Command::kHubStart, {}, MakeHubOptions)->listen, Argv{"*:18150"});
-  EXPECT_EQ(Made(Command::kHubStart, {"--listen", "none"}, MakeHubOptions)->listen, Argv{});
-  EXPECT_EQ(Made(Command::kHubStart, {"--listen", "a", "--listen", "b:1"}, MakeHubOptions)->listen,
-            (Argv{"a", "b:1"}));
-}
-
-TEST(HubOptions, SilenceOfNodes) {
-  auto hub =
-      Made(Command::kHubStart, {"--suspect-after", "5", "--lost-after", "2m"}, MakeHubOptions);
-  ASSERT_TRUE(hub) << hub.error().message;
-  EXPECT_EQ(hub->suspect_after, Duration::Seconds(5));
-  EXPECT_EQ(hub->lost_after, Duration::Seconds(120));
-  for (const Argv& wrong : std::vector<Argv>{{"--suspect-after", "0.5"},
-                                             {"--suspect-after", "2d", "--lost-after", "3d"},
-                                             {"--lost-after", "14s"}}) {
-    EXPECT_FALSE(Made(Command::kHubStart, wrong, MakeHubOptions));
-  }
-}
-
-TEST(HubOptions, AccessIsAddedListedRevoked) {
-  auto add =
-      Made(Command::kHubAccess, {"add", "--role", "node", "--user", "ada", "--expires", "90d"},
-           MakeAccessOptions);
-  ASSERT_TRUE(add) << add.error().message;
-  EXPECT_EQ(add->role, AccessRole::kNode);
-  EXPECT_EQ(add->lifetime, Duration::Seconds(90 * 86400));
-  EXPECT_EQ(Made(Command::kHubAccess, {"revoke", "3", "4"}, MakeAccessOptions)->serials,
-            (std::vector<uint64_t>{3, 4}));
-  for (const Argv& wrong : std::vector<Argv>{{"revoke"}, {"revoke", "x"}, {"list", "3"}, {"new"}}) {
-    EXPECT_FALSE(Made(Command::kHubAccess, wrong, MakeAccessOptions));
-  }
-}
-
-TEST(NodeOptions, OffersAreRead) {
-  auto node = Made(
-      Command::kNodeStart,
-      {"--name",     "n1",  "-j",          "3",      "--cpus",  "2",       "--memory",    "4G",
-       "--gpus",     "0,2", "--resource",  "disk=2", "--label", "fast",    "--label",     "big",
-       "--lifetime", "2h",  "--idle-exit", "60",     "--users", "ada,bob", "--allow-root"},
-      MakeNodeOptions);
-  ASSERT_TRUE(node) << node.error().message;
-  EXPECT_EQ(node->name, "n1");
-  EXPECT_EQ(node->milli_cpus, 2000u);
-  EXPECT_EQ(*node->gpus, (Argv{"0", "2"}));
-  EXPECT_EQ(node->offers.at(0).indices, (Argv{"0", "1"}));
-  EXPECT_EQ(node->labels, (Argv{"big", "fast"}));
-  EXPECT_EQ(node->lifetime, Duration::Seconds(7200));
-  EXPECT_EQ(node->users, (Argv{"ada", "bob"}));
-  EXPECT_TRUE(node->allow_root);
-  EXPECT_FALSE(Made(Command::kNodeStart, {"--gpus", "auto"}, MakeNodeOptions)->gpus);
-  EXPECT_EQ(Made(Command::kNodeStart, {}, MakeNodeOptions)->gang_port, std::nullopt);
-  EXPECT_EQ(Made(Command::kNodeStart, {"--gang-port", "7001"}, MakeNodeOptions)->gang_port, 7001);
-  EXPECT_EQ(Made(Command::kNodeStart, {"--gang-port", "none"}, MakeNodeOptions)->gang_port, 0);
-  for (const char* port : {"0", "65536", "", "7001x"}) {
-    EXPECT_FALSE(Made(Command::kNodeStart, {"--gang-port", port}, MakeNodeOptions)) << port;
-  }
-  EXPECT_FALSE(Made(Command::kNodeStart, {"--label", "a b"}, MakeNodeOptions));
-  EXPECT_EQ(node->bind, BindTo::kNone);
-  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "core"}, MakeNodeOptions)->bind, BindTo::kCore);
-  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "numa"}, MakeNodeOptions)->bind, BindTo::kNuma);
-  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "none"}, MakeNodeOptions)->bind, BindTo::kNone);
-  EXPECT_FALSE(Made(Command::kNodeStart, {"--bind", "cpu"}, MakeNodeOptions));
 }
 
 }  // namespace

@@ -115,13 +115,14 @@ Result<TimeLimit> ParseTimeLimit(std::string_view text) {
   if (text.ends_with('%')) {
     auto percent = Whole(text.substr(0, text.size() - 1), 1'000'000);
     if (!percent || *percent <= 100) {
-      return Bad(text, "is not a part of the median time; write more than 100%, as 300%");
+      return Bad(
+          text, "is not a valid percentage of the median time; write more than 100%, such as 300%");
     }
     return TimeLimit{.percent = *percent};
   }
   auto limit = ParseDuration(text);
   if (!limit) return Fail(limit.error().kind, limit.error().message + ", or 300% of the median");
-  if (limit->ns == 0) return Bad(text, "ends every task at once; write a time above 0");
+  if (limit->ns == 0) return Bad(text, "would terminate every task at once; write a time above 0");
   return TimeLimit{.limit = *limit};
 }
 
@@ -136,10 +137,9 @@ Result<WarnSignal> ParseWarnSignal(std::string_view text) {
   if (number == os::kSignalKill || number == os::kSignalStop) {
     return Bad(text, "is a signal that no program can catch; write for example USR1@60s");
   }
-  auto before = ParseDuration(text.substr(at + 1));
-  if (!before) return std::unexpected(before.error());
-  if (before->ns == 0) return Bad(text, "is no time before the time limit; write a time above 0");
-  return WarnSignal{static_cast<uint32_t>(number), *before};
+  auto before = TRY(ParseDuration(text.substr(at + 1)));
+  if (before.ns == 0) return Bad(text, "is not before the time limit; write a time above 0");
+  return WarnSignal{static_cast<uint32_t>(number), before};
 }
 
 Result<LeftoversRule> ParseLeftovers(std::string_view text) {
@@ -148,12 +148,11 @@ Result<LeftoversRule> ParseLeftovers(std::string_view text) {
   if (text == "fail") return LeftoversRule{Leftovers::kFail, {}};
   constexpr std::string_view kWaitFor = "wait=";
   if (!text.starts_with(kWaitFor)) {
-    return Bad(text, "is not understood; write wait, wait=T (as wait=5m), end or fail");
+    return Bad(text, "is not supported; write wait, wait=T (such as wait=5m), end or fail");
   }
-  auto wait = ParseDuration(text.substr(kWaitFor.size()));
-  if (!wait) return std::unexpected(wait.error());
-  if (wait->ns == 0) return Bad(text, "waits for no time; write a time above 0, or fail");
-  return LeftoversRule{Leftovers::kWait, *wait};
+  auto wait = TRY(ParseDuration(text.substr(kWaitFor.size())));
+  if (wait.ns == 0) return Bad(text, "does not wait at all; write a time above 0, or fail");
+  return LeftoversRule{Leftovers::kWait, wait};
 }
 
 Result<LoadBound> ParseLoadBound(std::string_view text) {
@@ -194,8 +193,8 @@ Result<HaltRule> ParseHalt(std::string_view text) {
   bool what_ok = what == "fail" || what == "success" || what == "done";
   if (!when_ok || !what_ok || !value || *value == 0) {
     return Bad(text,
-               "is not understood; write never, or WHEN,WHAT=N or N% with WHEN soon or now and "
-               "WHAT fail, success or done, as now,fail=1 or soon,done=50%");
+               "is not supported; write never, or WHEN,WHAT=N or N% with WHEN soon or now and WHAT "
+               "fail, success or done, such as now,fail=1 or soon,done=50%");
   }
   rule.when = when == "now" ? HaltRule::When::kNow : HaltRule::When::kSoon;
   rule.what = what == "fail"      ? HaltRule::What::kFail
@@ -211,7 +210,8 @@ Result<uint32_t> ParseMilliCpus(std::string_view text) {
     return Bad(text, "is not a number of cores; write for example 2 or 0.5");
   }
   double milli = *value * kMilliCpu;
-  if (milli > 0 && milli < 1) return Bad(text, "is below a thousandth of a core; write 0 or more");
+  if (milli > 0 && milli < 1)
+    return Bad(text, "is less than a thousandth of a core; write 0, or 0.001 or more");
   return static_cast<uint32_t>(std::lround(milli));
 }
 
@@ -230,7 +230,8 @@ Result<NamedOffer> ParseNamedOffer(std::string_view text) {
   NamedOffer offer{.name = std::string(text.substr(0, equals))};
   std::string_view pieces = text.substr(std::min(equals + 1, text.size()));
   if (!IsName(offer.name, ".-") || pieces.empty()) {
-    return Bad(text, "is not an offer; write NAME=N, as gpus=2, or NAME=A,B, as gpus=0,3");
+    return Bad(text,
+               "is not an offer; write NAME=N, such as gpus=2, or NAME=A,B, such as gpus=0,3");
   }
   if (auto count = Whole(pieces, kLimits.slots); count && *count > 0) {
     for (uint32_t i = 0; i < *count; ++i) offer.indices.push_back(std::to_string(i));
@@ -238,7 +239,7 @@ Result<NamedOffer> ParseNamedOffer(std::string_view text) {
   }
   for (std::string_view piece : SplitCommas(pieces)) {
     if (std::find(offer.indices.begin(), offer.indices.end(), piece) != offer.indices.end()) {
-      return Bad(text, fmt::format("offers '{}' twice; each piece has a name of its own", piece));
+      return Bad(text, fmt::format("offers '{}' twice; give each piece its own name", piece));
     }
     offer.indices.emplace_back(piece);
   }
@@ -262,7 +263,7 @@ Result<int> ParseInteger(std::string_view text, int low, int high) {
 Result<std::string> ParseAssignment(std::string_view text) {
   size_t equals = text.find('=');
   if (!IsName(text.substr(0, equals), "")) {
-    return Bad(text, "does not begin with a variable's name (letters, digits and _)");
+    return Bad(text, "does not begin with the name of a variable (letters, digits and _)");
   }
   return std::string(text);
 }

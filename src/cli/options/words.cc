@@ -1,6 +1,6 @@
-// The parser: CLI11 takes a command line apart by the table; what it does not know becomes an
-// error of ours. CLI11 is included nowhere else (it costs seconds to compile), and no exception
-// of it leaves this file.
+// The parser: CLI11 takes a command line apart by what the command takes; what it does not know
+// becomes an error of ours. CLI11 is included nowhere else (it costs seconds to compile), and no
+// exception of it leaves this file.
 #include "cli/options/words.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/near.h"
 #include "base/units.h"
-#include "cli/options/foreign.h"
+#include "cli/options/shared.h"
 #include "cli/options/values.h"
 
 namespace spate::cli {
@@ -22,7 +22,7 @@ using std::string_view_literals::operator""sv;
 
 bool IsOptionWord(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-std::vector<std::string> NamesOf(const OptionDef& def) {
+std::vector<std::string> NamesOf(const Option& def) {
   std::vector<std::string> names;
   for (std::string_view name : SplitCommas(def.names)) names.emplace_back(name);
   return names;
@@ -37,16 +37,15 @@ std::string WithoutHyphens(std::string_view name) {
   return plain;
 }
 
-using NamedOptions = std::map<std::string, const OptionDef*>;
+using NamedOptions = std::map<std::string, const Option*>;
 
-// All long names that a command takes: those of the table, and each without its hyphens.
-NamedOptions LongNames(Command command) {
+// All long names that a command takes: those of its options, and each without its hyphens.
+NamedOptions LongNames(const Command& command) {
   NamedOptions known;
   for (bool plain : {false, true}) {
-    for (const OptionDef& def : Options()) {
-      if (!(def.commands & Bit(command))) continue;
-      for (const std::string& name : NamesOf(def)) {
-        known.try_emplace(plain ? WithoutHyphens(name) : name, &def);
+    for (const Option* def : OptionsOf(command)) {
+      for (const std::string& name : NamesOf(*def)) {
+        known.try_emplace(plain ? WithoutHyphens(name) : name, def);
       }
     }
   }
@@ -54,7 +53,7 @@ NamedOptions LongNames(Command command) {
 }
 
 // "-j,-P,--jobs,--max-procs,--maxprocs"
-std::string CliNames(const OptionDef& def, const NamedOptions& known) {
+std::string CliNames(const Option& def, const NamedOptions& known) {
   std::string names;
   for (char letter : def.letters) names += fmt::format("-{},", letter);
   for (const auto& [name, option] : known) {
@@ -64,57 +63,41 @@ std::string CliNames(const OptionDef& def, const NamedOptions& known) {
   return names;
 }
 
-// The definition that "--jobs", "--jobs=3", "-j" or "-kj" (its last letter) names, or null.
-const OptionDef* DefinitionOf(Command command, std::string_view word) {
-  if (word.starts_with("--")) {
-    NamedOptions known = LongNames(command);
-    auto found = known.find(std::string(word.substr(2, word.find('=') - 2)));
-    return found == known.end() ? nullptr : found->second;
-  }
-  for (const OptionDef& def : Options()) {
-    bool here = def.commands & Bit(command);
-    if (here && def.letters.find(word.back()) != std::string_view::npos) return &def;
-  }
-  return nullptr;
-}
-
-std::unexpected<Error> Usage(Command command, std::string_view message) {
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("{}\nSee: spate {} --help", message, Definition(command).name));
+std::unexpected<Error> Usage(const Command& command, std::string_view message) {
+  return Fail(ErrorKind::kInvalid, fmt::format("{}\nSee: spate {} --help", message, command.name));
 }
 
 // "spate submit" or "spate job cat and spate job tail": who takes an option that this command does
 // not; empty when nobody does.
-std::string WhoTakes(std::string_view name) {
+std::string WhoTakes(std::string_view name, CommandList all) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> takers;
-  for (const CommandDef& def : Commands()) {
-    if (!IsOtherName(def) && LongNames(def.id).contains(std::string(name))) {
-      takers.push_back(fmt::format("spate {}", def.name));
+  for (const Command* command : all) {
+    if (!IsOtherName(*command) && LongNames(*command).contains(std::string(name))) {
+      takers.push_back(fmt::format("spate {}", command->name));
     }
   }
   if (takers.size() > kNamed) takers = {takers.begin(), takers.begin() + kNamed};
   return fmt::format("{}", fmt::join(takers, " and "));
 }
 
-std::unexpected<Error> UnknownOption(Command command, std::string_view word) {
+std::unexpected<Error> UnknownOption(const Command& command, std::string_view word,
+                                     CommandList all) {
   std::string_view typed = word.substr(0, word.find('='));
   bool is_long = typed.starts_with("--");
-  if (command == Command::kRun) {
-    if (auto hint = ForeignHint(is_long ? typed.substr(2) : typed.substr(1, 1))) {
-      std::string shown(is_long ? typed : typed.substr(0, 2));
+  if (command.hint != nullptr) {
+    std::string_view shown = is_long ? typed : typed.substr(0, 2);
+    if (auto hint = command.hint(shown)) {
       return Usage(command, fmt::format("{}: {}", shown, *hint));
     }
   }
-  std::string takers = is_long ? WhoTakes(typed.substr(2)) : std::string();
+  std::string takers = is_long ? WhoTakes(typed.substr(2), all) : std::string();
   if (!takers.empty()) {
     return Usage(command, fmt::format("{}: an option of {}", EscapeForScreen(typed), takers));
   }
   std::string near;
   std::vector<std::string_view> names;
-  for (const OptionDef& def : Options()) {
-    if (def.commands & Bit(command)) names.push_back(def.name());
-  }
+  for (const Option* option : OptionsOf(command)) names.push_back(option->name());
   // One dash may be a long name with a dash too few ("-timeout").
   if (is_long || typed.size() > 2) {
     if (auto nearest = Nearest(typed.substr(is_long ? 2 : 1), names)) {
@@ -124,9 +107,9 @@ std::unexpected<Error> UnknownOption(Command command, std::string_view word) {
   return Usage(command, fmt::format("{}: unknown option{}", EscapeForScreen(typed), near));
 }
 
-std::unexpected<Error> MissingValue(Command command, std::span<const std::string> argv) {
+std::unexpected<Error> MissingValue(const Command& command, std::span<const std::string> argv) {
   if (!argv.empty()) {
-    if (const OptionDef* def = DefinitionOf(command, argv.back())) {
+    if (const Option* def = FindOption(command, argv.back())) {
       return Usage(command, fmt::format("--{} needs a value: --{} {}", def->name(), def->name(),
                                         def->argument));
     }
@@ -134,41 +117,44 @@ std::unexpected<Error> MissingValue(Command command, std::span<const std::string
   return Usage(command, "an option at the end needs a value");
 }
 
-void Declare(CLI::App& app, Command command, std::map<const CLI::Option*, const OptionDef*>& defs) {
+void Declare(CLI::App& app, const Command& command,
+             std::map<const CLI::Option*, const Option*>& defs) {
   app.set_help_flag();
   app.allow_extras();
   NamedOptions known = LongNames(command);
-  for (const OptionDef& def : Options()) {
-    if (!(def.commands & Bit(command))) continue;
-    CLI::Option* option = def.argument.empty() ? app.add_flag(CliNames(def, known))
-                                               : app.add_option(CliNames(def, known))->expected(1);
+  for (const Option* def : OptionsOf(command)) {
+    CLI::Option* option = def->argument.empty()
+                              ? app.add_flag(CliNames(*def, known))
+                              : app.add_option(CliNames(*def, known))->expected(1);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-    defs[option] = &def;
+    defs[option] = def;
   }
 }
 
 // A short form becomes what it is short for.
-Result<TypedOption> Typed(Command command, const OptionDef& def, std::string value) {
-  if (!def.argument.empty()) return TypedOption{def.id, std::move(value)};
+Result<TypedOption> Typed(const Command& command, const Option& def, std::string value) {
+  const Option* meant = def.short_for != nullptr ? def.short_for : &def;
+  if (!def.argument.empty()) return TypedOption{meant, std::move(value)};
   if (value != "true" && value != "false") {
-    return Usage(command, fmt::format("--{} takes no value (but =false undoes it)", def.name()));
+    return Usage(command,
+                 fmt::format("--{} takes no value (except =false, which undoes it)", def.name()));
   }
-  if (def.short_for_value.empty() || value == "false") return TypedOption{def.id, value};
-  return TypedOption{def.short_for, std::string(def.short_for_value)};
+  if (def.short_for_value.empty() || value == "false") return TypedOption{&def, value};
+  return TypedOption{meant, std::string(def.short_for_value)};
 }
 
 Status CheckCount(const Words& words) {
-  const CommandDef& def = Definition(words.command);
+  const Command& def = *words.command;
   std::string usage = fmt::format("write: spate {} {}", def.name, def.arguments);
   if (words.words.size() < def.words_min) {
-    return Usage(words.command, fmt::format("spate {}: something is missing; {}", def.name, usage));
+    return Usage(def, fmt::format("spate {}: an argument is missing; {}", def.name, usage));
   }
   if (words.words.size() > def.words_max) {
-    return Usage(words.command, fmt::format("'{}': one word too many; {}",
-                                            EscapeForScreen(words.words[def.words_max]), usage));
+    return Usage(def, fmt::format("'{}': unexpected extra word; {}",
+                                  EscapeForScreen(words.words[def.words_max]), usage));
   }
   if (words.has_rest && !def.takes_command) {
-    return Usage(words.command, fmt::format("spate {} takes no command after --", def.name));
+    return Usage(def, fmt::format("spate {} accepts no command after --", def.name));
   }
   return {};
 }
@@ -179,47 +165,62 @@ bool AsksForHelp(std::span<const std::string> argv, std::string_view name) {
 
 }  // namespace
 
-bool Words::Has(Opt opt) const {
-  auto last = Last(opt);
-  return last && (*last != "false" || !Definition(opt).argument.empty());
+const Option* FindOption(const Command& command, std::string_view word) {
+  if (word.starts_with("--")) {
+    NamedOptions known = LongNames(command);
+    auto found = known.find(std::string(word.substr(2, word.find('=') - 2)));
+    return found == known.end() ? nullptr : found->second;
+  }
+  if (!word.starts_with('-')) return nullptr;
+  for (const Option* def : OptionsOf(command)) {
+    if (def->letters.find(word.back()) != std::string_view::npos) return def;
+  }
+  return nullptr;
 }
 
-std::optional<std::string_view> Words::Last(Opt opt) const {
+bool Words::Has(const Option& opt) const {
+  auto last = Last(opt);
+  return last && (*last != "false" || !opt.argument.empty());
+}
+
+std::optional<std::string_view> Words::Last(const Option& opt) const {
   std::vector<std::string_view> undone;  // by --quiet=false and its like, which come later
   for (auto it = options.rbegin(); it != options.rend(); ++it) {
-    if (it->opt == opt && std::ranges::find(undone, it->value) == undone.end()) return it->value;
-    const OptionDef& def = Definition(it->opt);
-    bool undoes = it->value == "false" && !def.short_for_value.empty() && def.short_for == opt;
+    if (it->opt == &opt && std::ranges::find(undone, it->value) == undone.end()) return it->value;
+    const Option& def = *it->opt;
+    bool undoes = it->value == "false" && !def.short_for_value.empty() && def.short_for == &opt;
     if (undoes) undone.push_back(def.short_for_value);
   }
   return std::nullopt;
 }
 
-std::vector<std::string> Words::All(Opt opt) const {
+std::vector<std::string> Words::All(const Option& opt) const {
   std::vector<std::string> values;
   for (const TypedOption& option : options) {
-    if (option.opt == opt) values.push_back(option.value);
+    if (option.opt == &opt) values.push_back(option.value);
   }
   return values;
 }
 
-Result<Words> ParseWords(Command command, std::span<const std::string> argv) {
-  Words words{.command = command};
+Result<Words> ParseWords(const Command& command, std::span<const std::string> argv,
+                         CommandList all) {
+  Words words{.command = &command};
   auto dashes = std::find(argv.begin(), argv.end(), "--"sv);
   if (dashes != argv.end()) {
     words.has_rest = true;
     words.rest.assign(dashes + 1, argv.end());
     argv = argv.first(static_cast<size_t>(dashes - argv.begin()));
   }
-  for (auto [opt, name] :
-       {std::pair{Opt::kHelpAll, "--help-all"sv}, {Opt::kHelp, "--help"sv}, {Opt::kHelp, "-h"sv}}) {
+  for (auto [help, name] : {std::pair{&opt::kHelpAll, "--help-all"sv},
+                            {&opt::kHelp, "--help"sv},
+                            {&opt::kHelp, "-h"sv}}) {
     if (!AsksForHelp(argv, name)) continue;
-    words.options.push_back({opt, "true"});
+    words.options.push_back({help, "true"});
     return words;
   }
 
   CLI::App app;
-  std::map<const CLI::Option*, const OptionDef*> defs;
+  std::map<const CLI::Option*, const Option*> defs;
   try {
     Declare(app, command, defs);
     app.parse(std::vector<std::string>(argv.rbegin(), argv.rend()));
@@ -230,23 +231,22 @@ Result<Words> ParseWords(Command command, std::span<const std::string> argv) {
   }
   std::map<const CLI::Option*, size_t> taken;
   for (const CLI::Option* option : app.parse_order()) {
-    const OptionDef& def = *defs.at(option);
+    const Option& def = *defs.at(option);
     CHECK(taken[option] < option->results().size());
-    auto typed = Typed(command, def, option->results()[taken[option]++]);
-    if (!typed) return std::unexpected(typed.error());
-    words.options.push_back(std::move(*typed));
+    auto typed = TRY(Typed(command, def, option->results()[taken[option]++]));
+    words.options.push_back(std::move(typed));
   }
   for (std::string& word : app.remaining()) {
-    if (IsOptionWord(word)) return UnknownOption(command, word);
+    if (IsOptionWord(word)) return UnknownOption(command, word, all);
     words.words.push_back(std::move(word));
   }
-  if (auto ok = CheckCount(words); !ok) return std::unexpected(ok.error());
+  TRY(CheckCount(words));
   return words;
 }
 
 namespace {
 
-// What people type for a command when they think of another program.
+// Words that people type for a command when they think of another program.
 struct CommandWord {
   std::string_view words;  // separated by blanks
   std::string_view commands;
@@ -284,35 +284,35 @@ std::string_view CommandMeant(std::string_view word) {
 
 }  // namespace
 
-Result<FoundCommand> FindCommand(std::span<const std::string> argv) {
+Result<FoundCommand> FindCommand(std::span<const std::string> argv, CommandList commands) {
   CHECK(!argv.empty());
   const std::string& noun = argv.front();
   std::vector<std::string_view> firsts;
   std::vector<std::string_view> verbs;
-  for (const CommandDef& def : Commands()) {
-    size_t blank = def.name.find(' ');
-    if (def.name == noun) return FoundCommand{def.id, 1};
+  for (const Command* command : commands) {
+    std::string_view name = command->name;
+    size_t blank = name.find(' ');
+    if (name == noun) return FoundCommand{&MeantBy(*command), 1};
     if (blank == std::string_view::npos) {
-      firsts.push_back(def.name);
+      firsts.push_back(name);
       continue;
     }
-    firsts.push_back(def.name.substr(0, blank));
+    firsts.push_back(name.substr(0, blank));
     if (firsts.back() != noun) continue;
-    verbs.push_back(def.name.substr(blank + 1));
-    if (argv.size() > 1 && verbs.back() == argv[1]) return FoundCommand{def.id, 2};
+    verbs.push_back(name.substr(blank + 1));
+    if (argv.size() > 1 && verbs.back() == argv[1]) return FoundCommand{&MeantBy(*command), 2};
   }
   if (verbs.empty()) {
     if (std::string_view meant = CommandMeant(noun); !meant.empty()) {
-      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a command of spate; write: {}\n"
-                                                   "See: spate --help",
-                                                   noun, meant));
+      return Fail(
+          ErrorKind::kInvalid,
+          fmt::format("'{}' is not a spate command; write: {}\nSee: spate --help", noun, meant));
     }
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a command of spate{}\nTo run a list or a command: spate "
-                            "run. See: spate --help",
-                            EscapeForScreen(noun), DidYouMean(noun, firsts)));
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a spate command{}\nTo run a list or "
+                                                 "a command: spate run. See: spate --help",
+                                                 EscapeForScreen(noun), DidYouMean(noun, firsts)));
   }
-  std::string known = fmt::format("spate {} is followed by {}", noun, fmt::join(verbs, ", "));
+  std::string known = fmt::format("spate {} needs one of: {}", noun, fmt::join(verbs, ", "));
   if (argv.size() < 2) return Fail(ErrorKind::kInvalid, known);
   return Fail(ErrorKind::kInvalid, fmt::format("'{}': {}{}", EscapeForScreen(argv[1]), known,
                                                DidYouMean(argv[1], verbs)));

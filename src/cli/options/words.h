@@ -1,4 +1,4 @@
-// Words: a command line taken apart by the table, before any value is understood.
+// Words: a command line taken apart by what its command takes, before any value is understood.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/options/table.h"
+#include "cli/options/command.h"
 
 namespace spate::cli {
 
 struct TypedOption {
-  Opt opt;
+  const Option* opt;
   std::string value;  // of a switch: "true" or "false"
   friend bool operator==(const TypedOption&, const TypedOption&) = default;
 };
 
 struct Words {
-  Command command = Command::kRun;
+  const Command* command = nullptr;
   std::vector<TypedOption> options;  // in the order typed; short forms are replaced already
   std::vector<std::string> words;    // before `--`
   std::vector<std::string> rest;     // after `--`, untouched
@@ -27,21 +27,27 @@ struct Words {
 
   // Whether a switch is on, or an option was given. The last one counts; --quiet=false takes back
   // an earlier -q, which is short for --output quiet.
-  bool Has(Opt opt) const;
-  std::optional<std::string_view> Last(Opt opt) const;
-  std::vector<std::string> All(Opt opt) const;
+  bool Has(const Option& opt) const;
+  std::optional<std::string_view> Last(const Option& opt) const;
+  std::vector<std::string> All(const Option& opt) const;
 };
 
 // `argv`: what stands after the command's name. With --help or --help-all anywhere before `--`
-// nothing else is judged. Errors (kInvalid) name the wrong word and what to write instead.
-Result<Words> ParseWords(Command command, std::span<const std::string> argv);
+// nothing else is judged. Errors (kInvalid) name the wrong word and what to write instead; which
+// command takes an option that this one does not is looked up in `all`. The words refer to
+// `command`, which outlives them.
+Result<Words> ParseWords(const Command& command, std::span<const std::string> argv,
+                         CommandList all = {});
+
+// The option that "--jobs", "--jobs=3", "-j" or "-kj" (its last letter) names; null: none.
+const Option* FindOption(const Command& command, std::string_view word);
 
 // The command that the first words name, and how many words that took; an error names the nearest
 // command. `argv` is not empty. The noun alone ("job") is an error that lists its verbs.
 struct FoundCommand {
-  Command command;
+  const Command* command;  // what is carried out, whatever name was typed
   size_t words = 1;
 };
-Result<FoundCommand> FindCommand(std::span<const std::string> argv);
+Result<FoundCommand> FindCommand(std::span<const std::string> argv, CommandList commands);
 
 }  // namespace spate::cli

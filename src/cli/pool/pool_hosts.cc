@@ -21,7 +21,7 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNameByte(char c) { return IsLetter(c) || IsDigit(c) || c == '-' || c == '_'; }
 
-// What ssh can take for nothing but a host, with a user before it.
+// True for text that ssh can only read as a host, with a user before it.
 bool IsHost(std::string_view host) {
   if (host.empty() || host.size() > kHostBytes || host.starts_with('-')) return false;
   return std::ranges::all_of(
@@ -29,10 +29,9 @@ bool IsHost(std::string_view host) {
 }
 
 Result<std::vector<PoolHost>> HostsOfFile(const std::string& path) {
-  auto text = os::ReadFile(path, kFileBytes);
-  if (!text) return std::unexpected(text.error());
+  auto text = TRY(os::ReadFile(path, kFileBytes));
   std::vector<PoolHost> hosts;
-  std::string_view rest = *text;
+  std::string_view rest = text;
   for (int number = 1; auto line = format::TakeLine(&rest); ++number) {
     std::string_view word = format::Trim(line->substr(0, line->find('#')));
     if (word.empty()) continue;
@@ -50,9 +49,8 @@ Result<std::vector<PoolHost>> HostsOfWords(std::string_view value) {
     std::string_view word = format::Trim(value.substr(0, end));
     value.remove_prefix(std::min(end + 1, value.size()));
     if (word.empty()) continue;
-    auto host = ParseHost(word);
-    if (!host) return std::unexpected(host.error());
-    hosts.push_back(std::move(*host));
+    auto host = TRY(ParseHost(word));
+    hosts.push_back(std::move(host));
   }
   return hosts;
 }
@@ -116,11 +114,12 @@ Result<std::vector<PoolHost>> ReadHosts(const std::string& value) {
   auto hosts = IsFile(value) ? HostsOfFile(value) : HostsOfWords(value);
   if (!hosts) return hosts;
   if (hosts->empty()) {
-    return Fail(ErrorKind::kInvalid, fmt::format("'{}' names no host", EscapeForScreen(value)));
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' does not name a host", EscapeForScreen(value)));
   }
   if (hosts->size() > kLimits.pools) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{} hosts are too many: a hub has at most {} pools", hosts->size(),
+                fmt::format("{} hosts are too many; a hub has at most {} pools", hosts->size(),
                             FormatCount(kLimits.pools)));
   }
   std::set<std::string_view> seen;
@@ -136,8 +135,8 @@ Status CheckPoolName(std::string_view name) {
               std::ranges::all_of(name, IsNameByte);
   if (fits) return {};
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not a name for a pool; write up to {} letters, digits, - and "
-                          "_, the first a letter",
+              fmt::format("'{}' is not a valid name for a pool; write up to {} letters, digits, - "
+                          "and _, beginning with a letter",
                           EscapeForScreen(name), kPoolNameBytes));
 }
 

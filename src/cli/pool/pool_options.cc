@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
 #include "cli/pool/own_options.h"
 #include "core/model/limits.h"
 
@@ -30,8 +31,8 @@ Result<std::string> TakeText(std::string_view value) {
 Result<std::string> TakePath(std::string_view value) {
   if (value.starts_with('/')) return std::string(value);
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' does not begin with a /; the hub and the nodes have no folder in "
-                          "common that it could count from",
+              fmt::format("'{}' does not begin with a /; write an absolute path, because the hub "
+                          "and the nodes have no common current folder",
                           EscapeForScreen(value)));
 }
 
@@ -76,56 +77,56 @@ class WishReader {
     ReadNodes();
     ReadStart();
     ReadWatch();
-    if (auto ok = in_.status(); !ok) return std::unexpected(ok.error());
+    TRY(in_.status());
     return std::move(wish_);
   }
 
  private:
   template <typename T, typename Parse>
-  void Take(Opt opt, std::optional<T>& target, Parse parse) {
+  void Take(const Option& opt, std::optional<T>& target, Parse parse) {
     T value{};
     if (in_.Read(opt, value, parse)) target = std::move(value);
   }
   template <typename Parse>
-  void TakeAll(Opt opt, std::optional<std::vector<std::string>>& target, Parse parse) {
+  void TakeAll(const Option& opt, std::optional<std::vector<std::string>>& target, Parse parse) {
     in_.ReadAll(opt, parse, [&](std::string value) {
       if (!target) target.emplace();
       target->push_back(std::move(value));
     });
   }
-  std::optional<bool> Switch(Opt opt) const {
+  std::optional<bool> Switch(const Option& opt) const {
     auto value = words_.Last(opt);
     return value ? std::optional(*value == "true") : std::nullopt;
   }
 
   void ReadPilots() {
-    Take(Opt::kMaxPilots, wish_.max_pilots, CountFrom1(kLimits.pilots));
-    Take(Opt::kMinPilots, wish_.min_pilots, CountUpTo(kLimits.pilots));
-    Take(Opt::kPilotBacklog, wish_.backlog, CountFrom1(kLimits.pilots));
-    Take(Opt::kPilotNodes, wish_.nodes_per_pilot, CountFrom1(100'000));
-    Take(Opt::kPilotTimeLimit, wish_.time_limit, SomeTime);
-    Take(Opt::kPilotLifetime, wish_.lifetime, SomeTime);
-    Take(Opt::kPilotIdleExit, wish_.idle_exit, TimeOrNever);
-    Take(Opt::kSubmitRate, wish_.submit_interval, ParseSubmitRate);
-    Take(Opt::kPoolUser, wish_.user, TakeText);
-    wish_.chain = Switch(Opt::kChain);
+    Take(opt::kMaxPilots, wish_.max_pilots, CountFrom1(kLimits.pilots));
+    Take(opt::kMinPilots, wish_.min_pilots, CountUpTo(kLimits.pilots));
+    Take(opt::kPilotBacklog, wish_.backlog, CountFrom1(kLimits.pilots));
+    Take(opt::kPilotNodes, wish_.nodes_per_pilot, CountFrom1(100'000));
+    Take(opt::kPilotTimeLimit, wish_.time_limit, SomeTime);
+    Take(opt::kPilotLifetime, wish_.lifetime, SomeTime);
+    Take(opt::kPilotIdleExit, wish_.idle_exit, TimeOrNever);
+    Take(opt::kSubmitRate, wish_.submit_interval, ParseSubmitRate);
+    Take(opt::kPoolUser, wish_.user, TakeText);
+    wish_.chain = Switch(opt::kChain);
   }
 
   void ReadNodes() {
-    Take(Opt::kPoolSlots, wish_.slots, CountFrom1(kLimits.slots));
-    Take(Opt::kPoolCpus, wish_.milli_cpus, ParseMilliCpus);
-    Take(Opt::kPoolMemory, wish_.memory, ParseSize);
-    in_.ReadAll(Opt::kPoolResource, ParseNamedNeed,
+    Take(opt::kPoolSlots, wish_.slots, CountFrom1(kLimits.slots));
+    Take(opt::kPoolCpus, wish_.milli_cpus, ParseMilliCpus);
+    Take(opt::kPoolMemory, wish_.memory, ParseSize);
+    in_.ReadAll(opt::kPoolResource, ParseNamedNeed,
                 [&](NamedNeed named) { Put(std::move(named)); });
     uint32_t gpus = 0;
-    if (in_.Read(Opt::kPoolGpus, gpus, CountUpTo(1024))) Put({"gpus", gpus});
-    TakeAll(Opt::kPoolLabel, wish_.labels, TakeLabel);
+    if (in_.Read(opt::kPoolGpus, gpus, CountUpTo(1024))) Put({"gpus", gpus});
+    TakeAll(opt::kPoolLabel, wish_.labels, TakeLabel);
     if (wish_.labels) {
       std::ranges::sort(*wish_.labels);
       auto doubles = std::ranges::unique(*wish_.labels);
       wish_.labels->erase(doubles.begin(), doubles.end());
     }
-    TakeAll(Opt::kPoolNodeOption, wish_.node_options, TakeText);
+    TakeAll(opt::kPoolNodeOption, wish_.node_options, TakeText);
   }
 
   void Put(NamedNeed named) {
@@ -136,28 +137,28 @@ class WishReader {
   }
 
   void ReadStart() {
-    Take(Opt::kPrologue, wish_.prologue,
+    Take(opt::kPrologue, wish_.prologue,
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
-    Take(Opt::kEpilogue, wish_.epilogue,
+    Take(opt::kEpilogue, wish_.epilogue,
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
-    Take(Opt::kSubmitCommand, wish_.submit_command, TakeText);
-    Take(Opt::kQueryCommand, wish_.query_command, TakeText);
-    Take(Opt::kCancelCommand, wish_.cancel_command, TakeText);
-    Take(Opt::kSelectCommand, wish_.select_command, TakeText);
-    TakeAll(Opt::kCommandWord, wish_.everywhere, TakeText);
-    TakeAll(Opt::kPoolAddress, wish_.addresses, TakeText);
-    Take(Opt::kPoolFolder, wish_.folder, TakePath);
-    Take(Opt::kPoolProgram, wish_.program, TakePath);
-    if (auto apart = Switch(Opt::kNoSharedFiles)) wish_.shared_files = !*apart;
+    Take(opt::kSubmitCommand, wish_.submit_command, TakeText);
+    Take(opt::kQueryCommand, wish_.query_command, TakeText);
+    Take(opt::kCancelCommand, wish_.cancel_command, TakeText);
+    Take(opt::kSelectCommand, wish_.select_command, TakeText);
+    TakeAll(opt::kCommandWord, wish_.everywhere, TakeText);
+    TakeAll(opt::kPoolAddress, wish_.addresses, TakeText);
+    Take(opt::kPoolFolder, wish_.folder, TakePath);
+    Take(opt::kPoolProgram, wish_.program, TakePath);
+    if (auto apart = Switch(opt::kNoSharedFiles)) wish_.shared_files = !*apart;
   }
 
   void ReadWatch() {
-    Take(Opt::kWatchUnknown, wish_.watch_init, TimeOrNever);
-    Take(Opt::kWatchError, wish_.watch_error, TimeOrNever);
-    Take(Opt::kWatchSilent, wish_.watch_silent, TimeOrNever);
-    Take(Opt::kWatchJoining, wish_.watch_joining, TimeOrNever);
+    Take(opt::kWatchUnknown, wish_.watch_init, TimeOrNever);
+    Take(opt::kWatchError, wish_.watch_error, TimeOrNever);
+    Take(opt::kWatchSilent, wish_.watch_silent, TimeOrNever);
+    Take(opt::kWatchJoining, wish_.watch_joining, TimeOrNever);
     TimeSpan suspended;
-    if (!in_.Read(Opt::kWatchSuspended, suspended, ParseTimeSpan)) return;
+    if (!in_.Read(opt::kWatchSuspended, suspended, ParseTimeSpan)) return;
     wish_.watch_suspended_from = suspended.from;
     wish_.watch_suspended_until = suspended.to;
   }
@@ -181,7 +182,7 @@ Status TakeOwnOptions(const Words& words, std::string_view system, PoolWish& wis
   OwnOptions own = ReadOwnOptions(system, words.rest);
   if (own.limit && wish.time_limit && *own.limit != *wish.time_limit) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("--time-limit says {}, and '{}' behind -- says {}; write one of them",
+                fmt::format("--time-limit is {}, but '{}' after -- is {}; write only one of them",
                             FormatDuration(*wish.time_limit), EscapeForScreen(own.limit_word),
                             FormatDuration(*own.limit)));
   }
@@ -191,23 +192,23 @@ Status TakeOwnOptions(const Words& words, std::string_view system, PoolWish& wis
 }
 
 Status TakeHosts(const Words& words, NewPool& pool) {
-  auto typed = words.Last(Opt::kHosts);
+  auto typed = words.Last(opt::kHosts);
   if (pool.system != "ssh") {
     if (!typed) return {};
     return Fail(ErrorKind::kInvalid,
-                fmt::format("--hosts is for pools of ssh; {} has its own", pool.system));
+                fmt::format("--hosts is only for ssh pools; {} has its own hosts", pool.system));
   }
   if (!typed) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("which hosts? Write for example: spate pool add ssh {} --hosts "
-                            "pc1,pc2:4, or a file",
+                fmt::format("the hosts are missing; write for example: spate pool add ssh {} "
+                            "--hosts pc1,pc2:4, or name a file",
                             pool.name));
   }
   if (pool.name.size() > kGroupNameBytes) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is too long: of pools of ssh it is the first part of their "
-                            "names; write up to {} bytes",
-                            pool.name, kGroupNameBytes));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("'{}' is too long; names of ssh pools begin with it, so write up to {} bytes",
+                    pool.name, kGroupNameBytes));
   }
   auto hosts = ReadHosts(std::string(*typed));
   if (!hosts) return Within("--hosts", hosts.error());
@@ -261,39 +262,37 @@ Result<NewPool> MakeNewPool(const Words& words) {
   NewPool pool{.system = words.words.at(0), .name = words.words.at(1)};
   if (std::ranges::find(kSystems, pool.system) == kSystems.end()) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a batch system that spate knows; write one of {}, and "
-                            "then the name",
+                fmt::format("'{}' is not a batch system that spate supports; write one of {}, "
+                            "followed by the pool's name",
                             EscapeForScreen(pool.system), fmt::join(kSystems, ", ")));
   }
-  if (auto fits = CheckPoolName(pool.name); !fits) return std::unexpected(fits.error());
-  auto wish = WishReader(words).Read();
-  if (!wish) return std::unexpected(wish.error());
-  pool.wish = std::move(*wish);
+  TRY(CheckPoolName(pool.name));
+  auto wish = TRY(WishReader(words).Read());
+  pool.wish = std::move(wish);
   SetDefaults(pool);
-  if (auto sound = CheckWish(pool.wish); !sound) return std::unexpected(sound.error());
-  if (auto own = TakeOwnOptions(words, pool.system, pool.wish); !own) {
-    return std::unexpected(own.error());
-  }
-  if (auto hosts = TakeHosts(words, pool); !hosts) return std::unexpected(hosts.error());
-  pool.test = !words.Has(Opt::kNoTest);
-  pool.dry_run = words.Has(Opt::kPoolDryRun);
+  TRY(CheckWish(pool.wish));
+  TRY(TakeOwnOptions(words, pool.system, pool.wish));
+  TRY(TakeHosts(words, pool));
+  pool.test = !words.Has(opt::kNoTest);
+  pool.dry_run = words.Has(opt::kPoolDryRun);
   return pool;
 }
 
 Result<PoolWish> MakePoolChange(const Words& words, std::string_view system) {
-  constexpr Opt kOthers[] = {Opt::kOutput, Opt::kAccess, Opt::kState};
+  constexpr const Option* kOthers[] = {&opt::kOutput, &opt::kAccess, &opt::kState};
   bool changes = words.has_rest || std::ranges::any_of(words.options, [&](const TypedOption& o) {
                    return std::ranges::find(kOthers, o.opt) == std::end(kOthers);
                  });
   if (!changes) {
-    return Fail(ErrorKind::kInvalid, fmt::format("what shall change? Write for example: spate "
-                                                 "pool set {} --max-pilots 20",
-                                                 EscapeForScreen(words.words.front())));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("nothing to change; write for example: spate pool set {} --max-pilots 20",
+                    EscapeForScreen(words.words.front())));
   }
   auto wish = WishReader(words).Read();
   if (!wish) return wish;
-  if (auto sound = CheckWish(*wish); !sound) return std::unexpected(sound.error());
-  if (auto own = TakeOwnOptions(words, system, *wish); !own) return std::unexpected(own.error());
+  TRY(CheckWish(*wish));
+  TRY(TakeOwnOptions(words, system, *wish));
   return wish;
 }
 

@@ -1,4 +1,4 @@
-// What a person types for `spate pool add` and `spate pool set`, understood.
+// Command lines of `spate pool add` and `spate pool set`, parsed.
 #pragma once
 
 #include <string>
@@ -11,6 +11,17 @@
 #include "core/model/pool_facts.h"
 
 namespace spate::cli {
+
+namespace opt {
+extern const Option kMaxPilots, kMinPilots, kPilotBacklog, kPilotNodes, kPilotTimeLimit,
+    kPilotLifetime, kPilotIdleExit, kChain, kSubmitRate, kPoolUser, kWatchUnknown, kWatchError,
+    kWatchSuspended, kWatchSilent, kWatchJoining, kPoolSlots, kPoolCpus, kPoolMemory, kPoolGpus,
+    kPoolResource, kPoolLabel, kPoolNodeOption, kHosts, kPrologue, kEpilogue, kSubmitCommand,
+    kQueryCommand, kCancelCommand, kSelectCommand, kCommandWord, kPoolAddress, kPoolFolder,
+    kPoolProgram, kNoSharedFiles, kNoTest, kPoolDryRun;
+// Options of both commands: number of pilots, resources of their nodes, how pilots start.
+extern const OptionGroup kPoolWishes;
+}  // namespace opt
 
 struct NewPool {
   std::string system;

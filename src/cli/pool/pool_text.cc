@@ -12,7 +12,7 @@
 #include "cli/table/time_text.h"
 #include "cli/text/end_text.h"
 #include "cli/text/pool_words.h"
-#include "cli/text/reach.h"
+#include "present/advice.h"
 
 namespace spate::cli {
 namespace {
@@ -35,7 +35,7 @@ std::string EndText(const PoolFacts& pool) {
 }
 
 std::string OfferText(const PoolFacts& pool) {
-  if (pool.slots == 0 && pool.cpus == 0) return "the first pilot will tell";
+  if (pool.slots == 0 && pool.cpus == 0) return "known from the first pilot on";
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (pool.slots > 0) add(CountOf(pool.slots, "slot"));
@@ -49,7 +49,7 @@ Tone ToneOf(const PoolFacts& pool) {
   return pool.trouble.empty() ? Tone::kGood : Tone::kBad;
 }
 
-// What happens to a pilot, or what it waits for.
+// State of a pilot, or what it waits for.
 std::string NoteOf(const PilotFacts& pilot) {
   std::string text = pilot.why;
   if (pilot.idle) {
@@ -95,7 +95,7 @@ std::string PlanOf(const PoolFacts& pool) {
   }
   std::string end = EndText(pool);
   if (!end.empty()) text += fmt::format("; each ends {}", end);
-  if (pool.chain) text += "; a successor queues before that";
+  if (pool.chain) text += "; a successor is queued before that";
   return text;
 }
 
@@ -147,9 +147,10 @@ std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   page.Field("system", fmt::format("{}, as {}", pool.system, pool.account));
   page.Field("serves", pool.user == "*" ? "all users" : pool.user);
   page.Field("plan", PlanOf(pool));
-  page.Field("pilots", fmt::format("{} queued, {} joined, {} leaving; {} wanted beside those that "
-                                   "have joined",
-                                   pool.queued, pool.joined, pool.leaving, pool.wanted));
+  page.Field(
+      "pilots",
+      fmt::format("{} queued, {} joined, {} leaving; {} wanted in addition to the joined ones",
+                  pool.queued, pool.joined, pool.leaving, pool.wanted));
   page.Field("nodes", fmt::format("{} connected", pool.nodes));
   page.Field("each has", OfferText(pool));
   std::vector<std::string> quoted;
@@ -157,8 +158,7 @@ std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   page.Field("options", fmt::format("{}", fmt::join(quoted, " ")));
   if (pool.next_submit) page.Field("next", "not before " + DateAndTime(*pool.next_submit));
   if (pool.state == "paused") {
-    page.Command("to go on",
-                 Reaching(fmt::format("spate pool resume {}", pool.name), screen.reach));
+    page.Command("to resume", present::TextOf(Advice("pool resume", pool.name), screen.reach));
   }
   return text + PilotTable(screen, pool.pilots);
 }

@@ -1,4 +1,4 @@
-// What people read of pools.
+// Texts about pools, for people.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace spate::cli {
 
-// What a pool does when there is work: "up to 10 pilots, ...".
+// A pool's plan for when there is work: "up to 10 pilots, ...".
 std::string PlanOf(const PoolFacts& pool);
 // "lab", "lab and pc", "lab and 2 others"
 std::string NamesText(const std::vector<std::string>& names);

@@ -23,9 +23,8 @@ Result<std::string> ReadWhole(const std::string& file, int stdin_fd, const std::
   int fd = stdin_fd;
   std::string text;
   if (file != "-") {
-    auto open = os::OpenRead(file);
-    if (!open) return std::unexpected(open.error());
-    opened = std::move(*open);
+    auto open = TRY(os::OpenRead(file));
+    opened = std::move(open);
     fd = opened.get();
     if (auto info = os::StatFd(fd, file)) text.reserve(info->size + 1);
   }
@@ -84,9 +83,10 @@ class GraphLoader {
     for (const auto* forwards : {&entry.task.pipe_forwards, &entry.task.file_forwards}) {
       for (const format::Forward& forward : *forwards) {
         if (!forward.from.empty() && !forward.to.empty()) continue;
-        problems_.Add(fmt::format("{}: task {} forwards nothing, or to nowhere: '{}={}'", place(),
-                                  EscapeForScreen(entry.task.name), EscapeForScreen(forward.from),
-                                  EscapeForScreen(forward.to)));
+        problems_.Add(
+            fmt::format("{}: task {}: the forward '{}={}' lacks a source or a destination", place(),
+                        EscapeForScreen(entry.task.name), EscapeForScreen(forward.from),
+                        EscapeForScreen(forward.to)));
       }
     }
     if (auto argv = format::CheckArgv(entry.task.argv); !argv) {
@@ -104,8 +104,8 @@ class GraphLoader {
     table_.Add(index_++, of_task, place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
       problems_.Add(
-          fmt::format("{}: more than {} different needs, priorities and tries in one "
-                      "run; round them, or split the graph",
+          fmt::format("{}: more than {} different combinations of needs, priorities and tries in "
+                      "one run; round them, or split the graph",
                       place(), FormatCount(kLimits.requests)));
     }
   }
@@ -128,12 +128,10 @@ Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context
   settings.row_kind = RowKind::kDagTask;
   const std::string& file = options.sources.files.front();
   std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
-  auto text = ReadWhole(file, context.stdin_fd, name);
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto known = context.known_names ? context.known_names() : std::vector<std::string>();
-  if (!known) return std::unexpected(std::move(known.error()));
-  return GraphLoader(options, context.shell, std::move(name), std::move(*known))
-      .Load(std::move(*text));
+  auto text = TRY(ReadWhole(file, context.stdin_fd, name));
+  auto known = TRY(context.known_names ? context.known_names() : std::vector<std::string>());
+  return GraphLoader(options, context.shell, std::move(name), std::move(known))
+      .Load(std::move(text));
 }
 
 }  // namespace spate::cli

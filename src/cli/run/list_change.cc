@@ -68,7 +68,7 @@ ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
 
 namespace {
 
-// What a task is known by: its row and all that it waits for, hashed along the edges.
+// Identity of each task: its row and all that it waits for, hashed along the edges.
 std::vector<XXH128_hash_t> Identities(const GraphRows& tasks) {
   std::vector<XXH128_hash_t> known;
   tasks.rows([&](std::string_view row) { known.push_back(XXH3_128bits(row.data(), row.size())); });

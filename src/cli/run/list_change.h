@@ -1,4 +1,4 @@
-// What a resumed run has to do when its list is not the one that it started with: unchanged tasks
+// Changes for a resumed run whose list is not the one that it started with: unchanged tasks
 // keep their state, new ones are added, missing ones are withdrawn.
 #pragma once
 

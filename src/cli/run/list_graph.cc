@@ -13,7 +13,7 @@ void ListGraph::Add(TaskIndex position, const format::ListLine& line,
                     const std::function<std::string()>& place, Problems& problems) {
   if (!line.name.empty() && !names_.Add(texts_.emplace_back(line.name), position)) {
     problems.Add(
-        fmt::format("{}: another task is called {}, too", place(), EscapeForScreen(line.name)));
+        fmt::format("{}: another task is also called {}", place(), EscapeForScreen(line.name)));
   }
   if (!line.after.empty()) waiting_.push_back({position, line.after, place()});
 }

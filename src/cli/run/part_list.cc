@@ -27,28 +27,25 @@ struct PartFile {
 Result<std::vector<PartFile>> OpenFiles(const RunOptions& options) {
   std::vector<PartFile> files;
   for (const std::string& name : options.sources.arg_files) {
-    auto path = os::AbsolutePath(name);
-    if (!path) return std::unexpected(path.error());
-    auto fd = os::OpenRead(*path);
+    auto path = TRY(os::AbsolutePath(name));
+    auto fd = os::OpenRead(path);
     if (!fd) return Fail(ErrorKind::kInvalid, fd.error().message);
-    auto info = os::StatFd(fd->get(), name);
-    if (!info) return std::unexpected(info.error());
-    if (info->kind != os::FileKind::kFile) {
+    auto info = TRY(os::StatFd(fd->get(), name));
+    if (info.kind != os::FileKind::kFile) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("--pipepart: '{}' is no plain file, which could be read at any "
-                              "place: use --pipe",
+                  fmt::format("--pipepart: '{}' is not a regular file, so parts of it cannot be "
+                              "read directly; use --pipe",
                               EscapeForScreen(name)));
     }
-    files.push_back({std::move(*path), std::move(*fd), info->size});
+    files.push_back({std::move(path), std::move(*fd), info.size});
   }
   return files;
 }
 
 Result<uint64_t> HeaderOf(const PartFile& file) {
-  auto text = os::ReadAt(file.fd.get(), 0, kHeaderMost, file.path);
-  if (!text) return std::unexpected(text.error());
-  size_t end = text->find('\n');
-  return end == std::string::npos ? text->size() : end + 1;
+  auto text = TRY(os::ReadAt(file.fd.get(), 0, kHeaderMost, file.path));
+  size_t end = text.find('\n');
+  return end == std::string::npos ? text.size() : end + 1;
 }
 
 // As GNU parallel computes it.
@@ -64,18 +61,16 @@ uint64_t BlockOf(const InputOptions& input, const std::vector<PartFile>& files, 
 Status AddRows(const PartFile& file, format::RecordRules rules, std::vector<std::string>& rows) {
   uint64_t header = 0;
   if (rules.header) {
-    auto found = HeaderOf(file);
-    if (!found) return std::unexpected(found.error());
-    header = *found;
+    auto found = TRY(HeaderOf(file));
+    header = found;
   }
-  auto borders = format::PartBorders(rules, header, file.size, [&](uint64_t at, size_t length) {
+  auto borders = TRY(format::PartBorders(rules, header, file.size, [&](uint64_t at, size_t length) {
     return os::ReadAt(file.fd.get(), at, length, file.path);
-  });
-  if (!borders) return std::unexpected(borders.error());
-  for (size_t i = 0; i + 1 < borders->size(); ++i) {
-    uint64_t offset = (*borders)[i];
+  }));
+  for (size_t i = 0; i + 1 < borders.size(); ++i) {
+    uint64_t offset = borders[i];
     rows.push_back(format::EncodeInputRow({.offset = offset,
-                                           .length = (*borders)[i + 1] - offset,
+                                           .length = borders[i + 1] - offset,
                                            .header = header,
                                            .hash = 0,
                                            .file = file.path}));
@@ -89,25 +84,21 @@ Result<TaskList> LoadPartList(const RunOptions& options, const LoadContext& cont
                               JobSettings& settings) {
   settings.row_kind = RowKind::kInput;
   settings.command = options.sources.command;
-  if (auto sound = format::CompileJob(settings, JobId(1)); !sound) {
-    return std::unexpected(sound.error());
-  }
-  if (auto sound = context.shell.Check(settings.command); !sound) {
-    return std::unexpected(sound.error());
-  }
-  auto files = OpenFiles(options);
-  if (!files) return std::unexpected(files.error());
+  TRY(format::CompileJob(settings, JobId(1)));
+  TRY(context.shell.Check(settings.command));
+  auto files = TRY(OpenFiles(options));
   format::RecordRules rules{.start = options.sources.input.recstart,
                             .end = options.sources.input.recend,
-                            .block = BlockOf(options.sources.input, *files, context.slots),
+                            .block = BlockOf(options.sources.input, files, context.slots),
                             .header = options.sources.header};
   auto rows = std::make_shared<std::vector<std::string>>();
-  for (const PartFile& file : *files) {
-    if (auto added = AddRows(file, rules, *rows); !added) return std::unexpected(added.error());
+  for (const PartFile& file : files) {
+    TRY(AddRows(file, rules, *rows));
   }
   if (rows->size() > kLimits.tasks_per_job) {
-    return Fail(ErrorKind::kInvalid, fmt::format("--block makes more than {} tasks; make it larger",
-                                                 FormatCount(kLimits.tasks_per_job)));
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--block makes more than {} tasks; write a larger size",
+                            FormatCount(kLimits.tasks_per_job)));
   }
   TaskList list;
   list.count = static_cast<uint32_t>(rows->size());

@@ -10,6 +10,7 @@
 #include "cli/run/graph_list.h"
 #include "cli/run/list_graph.h"
 #include "cli/run/part_list.h"
+#include "cli/run/placeholder_check.h"
 #include "cli/run/problems.h"
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
@@ -39,9 +40,8 @@ class ListLoader {
     os::Fd opened;
     int fd = context_.stdin_fd;
     if (file != "-") {
-      auto open = os::OpenRead(file);
-      if (!open) return std::unexpected(open.error());
-      opened = std::move(*open);
+      auto open = TRY(os::OpenRead(file));
+      opened = std::move(open);
       fd = opened.get();
       if (auto info = os::StatFd(fd, file)) {
         text_->bytes.reserve(text_->bytes.size() + info->size);
@@ -55,7 +55,7 @@ class ListLoader {
       if (*size == 0) break;
       auto text = std::string_view(piece).substr(0, *size);
       if (first) {
-        if (auto list = CheckNoScript(options_, file, text); !list) return list;
+        TRY(CheckNoScript(options_, file, text));
       }
       reader.Feed(text);
       while (auto entry = reader.Next()) Add(name, *entry);
@@ -69,12 +69,11 @@ class ListLoader {
     TaskList list;
     list.count = static_cast<uint32_t>(text_->ends.size());
     if (graph_.has_edges()) {
-      auto known = context_.known_names ? context_.known_names() : std::vector<std::string>();
-      if (!known) return std::unexpected(std::move(known.error()));
-      list.edges = graph_.TakeEdges(list.count, *known, problems_);
-      list.known_tasks = static_cast<uint32_t>(known->size());
+      auto known = TRY(context_.known_names ? context_.known_names() : std::vector<std::string>());
+      list.edges = graph_.TakeEdges(list.count, known, problems_);
+      list.known_tasks = static_cast<uint32_t>(known.size());
       if (options_.order != TaskOrder::kGiven) {
-        problems_.Add("--order: a list with {after} has an order of its own");
+        problems_.Add("--order: a list with {after} determines the order itself");
       }
     }
     if (problems_.any()) return std::unexpected(problems_.Take());
@@ -109,16 +108,19 @@ class ListLoader {
     const format::ListLine& line = *entry.parsed;
     forwards_ |= !line.pipe_forwards.empty();
     if (!line.pipe_forwards.empty() && !options_.gang.empty()) {
-      problems_.Add(fmt::format(
-          "{}: {{forward}}: what a gang's processes write is told apart by their ranks; leave it "
-          "out, or --procs and --nodes",
-          place()));
+      problems_.Add(
+          fmt::format("{}: {{forward}}: the output of a gang's processes is separated by rank; "
+                      "leave it out, or leave out --procs and --nodes",
+                      place()));
     }
     graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
     if (std::string why = context_.shell.Why(line.command); !why.empty()) {
       problems_.Add(fmt::format("{}: {}", place(), why));
     }
-    // What other tasks make is not there yet.
+    if (std::string why = WhyMistypedIn(line, options_.literal_braces); !why.empty()) {
+      problems_.Add(fmt::format("{}: {}", place(), why));
+    }
+    // Files made by other tasks do not exist yet.
     if (context_.run_input_checks && !line.checks.empty() && line.after.empty()) {
       std::string why = WhyInputFails(line, context_);
       if (!why.empty()) problems_.Add(fmt::format("{}: {}", place(), why));
@@ -161,12 +163,13 @@ Status CheckNoScript(const RunOptions& options, const std::string& file,
           fmt::format("{} {}", script->interpreter.empty() ? "sh" : script->interpreter, command);
     }
   }
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("{}: a script, not a list ('{}'): each line would run as a task of its "
-                          "own, all at once; to run it: spate {} -- {}\nnothing was started",
-                          file == "-" ? "standard input" : EscapeForScreen(file),
-                          EscapeForScreen(script->sign), options.is_submit ? "submit" : "run",
-                          EscapeForScreen(command)));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("{}: this is a script, not a list ('{}'); each line would run as a separate "
+                  "task, all at once; to run the script: spate {} -- {}\nnothing was started",
+                  file == "-" ? "standard input" : EscapeForScreen(file),
+                  EscapeForScreen(script->sign), options.is_submit ? "submit" : "run",
+                  EscapeForScreen(command)));
 }
 
 std::string WhyInputFails(const format::ListLine& line, const LoadContext& context) {
@@ -186,17 +189,29 @@ Needs NeedsOf(const format::ListLine& line, const Needs& defaults) {
   return needs;
 }
 
-Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
-                              JobSettings& settings) {
+namespace {
+
+Result<TaskList> LoadAnyList(const RunOptions& options, const LoadContext& context,
+                             JobSettings& settings) {
   if (options.sources.input.any()) return LoadPartList(options, context, settings);
   if (options.sources.has_command) return LoadValueList(options, context, settings);
   if (options.sources.is_graph()) return LoadGraph(options, context, settings);
   settings.row_kind = RowKind::kListLine;
   ListLoader loader(options, context);
   for (const std::string& file : options.sources.files) {
-    if (auto status = loader.Load(file); !status) return std::unexpected(status.error());
+    TRY(loader.Load(file));
   }
   return loader.Finish();
+}
+
+}  // namespace
+
+Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
+                              JobSettings& settings) {
+  auto list = LoadAnyList(options, context, settings);
+  if (!list) return list;
+  auto sound = CheckPlaceholders(options, settings);
+  return sound ? std::move(list) : std::unexpected(std::move(sound.error()));
 }
 
 Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t position)>& wanted,

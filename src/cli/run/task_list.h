@@ -1,4 +1,4 @@
-// What a run is asked to do, read whole and found right before anything starts or is stored.
+// The tasks of a run, read whole and checked before anything starts or is stored.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,9 @@ struct LoadContext {
   // The names of the tasks that the job has, where tasks are added to one; empty texts: no name.
   // Asked when the list names tasks.
   std::function<Result<std::vector<std::string>>()> known_names = {};
-  // What of the tasks' shell text is looked at; nothing when their shell is not known here.
+  // Checks for the tasks' shell text; none when their shell is not known here.
   ShellCheck shell = {};
+  bool literal_braces = false;  // of a list that is followed: see CheckPlaceholders
   // Called once, after a second, when values are still being read from a standard input that
   // nobody named.
   std::function<void()> on_slow_stdin = {};
@@ -63,7 +64,7 @@ Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t posi
 
 // Why an input check of the line fails, all that do; empty when they pass.
 std::string WhyInputFails(const format::ListLine& line, const LoadContext& context);
-// What the line's task needs: its own clauses, else the defaults.
+// Needs of the line's task: its own clauses, else the defaults.
 Needs NeedsOf(const format::ListLine& line, const Needs& defaults);
 
 // The requests of tasks `first` on, when tasks were added to a list: new requests are numbered

@@ -12,6 +12,7 @@
 #include "format/json_lines/json_lines.h"
 #include "format/sources/csv.h"
 #include "format/sources/sources.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -28,16 +29,28 @@ struct Values {
   std::vector<format::SourceValues> sources;
 };
 
-// In parallel's order: -a files first. Without any, standard input when it brings values.
+// Whether the command has a place for values, or an option says how they come.
+bool AsksForValues(const RunOptions& options, const std::vector<std::string>& command) {
+  const SourceOptions& sources = options.sources;
+  if (sources.header || sources.csv || sources.fill || sources.null_separated || sources.trim ||
+      sources.max_args > 0 || !sources.colsep.empty() || !sources.delimiter.empty() ||
+      sources.resident) {
+    return true;
+  }
+  return format::AsksForValue(command, options.settings.replace);
+}
+
+// In parallel's order: -a files first. Without any, standard input when it brings values: for a
+// submit, which may stand in a loop that reads it, only when the command asks for them.
 std::vector<format::SourceWords> AllSources(const RunOptions& options, const LoadContext& context,
-                                            std::vector<format::SourceWords> typed) {
+                                            std::vector<format::SourceWords> typed, bool asks) {
   std::vector<format::SourceWords> all;
   for (const std::string& file : options.sources.arg_files) {
     all.push_back({.is_file = true, .linked = false, .values = {}, .file = file});
   }
   std::move(typed.begin(), typed.end(), std::back_inserter(all));
   bool none = all.empty() && options.sources.json_files.empty();
-  if (none && StdinIsSource(context.stdin_fd)) {
+  if (none && (asks || !options.is_submit) && StdinIsSource(context.stdin_fd)) {
     all.push_back({.is_file = true, .linked = false, .values = {}, .file = "-"});
   }
   return all;
@@ -51,10 +64,9 @@ class SourceReader {
     bool standard = file == "-";
     if (standard && std::exchange(stdin_taken_, true)) {
       return Fail(ErrorKind::kInvalid,
-                  "standard input is named as a source twice; it can be read only once");
+                  "standard input is named as a source twice, but can be read only once");
     }
-    auto text = standard ? os::ReadToEnd(context_.stdin_fd, kValuesBytesMost, NameOf(file))
-                         : os::ReadFile(file, kValuesBytesMost);
+    auto text = standard ? ReadStdin() : os::ReadFile(file, kValuesBytesMost);
     if (!text) return Fail(ErrorKind::kInvalid, text.error().message);
     return text;
   }
@@ -63,14 +75,37 @@ class SourceReader {
   }
 
  private:
+  // People are told when it takes long: it may be that nobody meant it.
+  Result<std::string> ReadStdin() {
+    constexpr Duration kLong = Duration::Seconds(1);
+    constexpr size_t kStdinPiece = 64 * 1024;
+    const std::string name = NameOf("-");
+    const Instant last = os::Clock().Now() + kLong;
+    std::string text;
+    while (context_.on_slow_stdin && text.size() < kValuesBytesMost) {
+      Duration left = last - os::Clock().Now();
+      if (left.ns <= 0 || !os::WaitReadable(context_.stdin_fd, left)) {
+        context_.on_slow_stdin();
+        break;
+      }
+      size_t size = text.size();
+      text.resize(size + kStdinPiece);
+      auto more = TRY(os::ReadSome(context_.stdin_fd, text.data() + size, kStdinPiece, name));
+      text.resize(size + more);
+      if (more == 0) return text;
+    }
+    auto rest = os::ReadToEnd(context_.stdin_fd, kValuesBytesMost - text.size(), name);
+    if (!rest) return rest;
+    return text.empty() ? std::move(*rest) : text + *rest;
+  }
+
   const LoadContext& context_;
   bool stdin_taken_ = false;
 };
 
 Status ReadJson(SourceReader& reader, const std::string& file, Values& values) {
-  auto text = reader.Read(file);
-  if (!text) return std::unexpected(text.error());
-  auto lines = format::ParseJsonLines(*text);
+  auto text = TRY(reader.Read(file));
+  auto lines = format::ParseJsonLines(text);
   if (!lines) return Within(SourceReader::NameOf(file), lines.error());
   const format::JsonLines& kept = values.json.emplace_back(std::move(*lines));
   format::SourceValues& out = values.sources.emplace_back();
@@ -89,26 +124,24 @@ Result<std::vector<std::string_view>> SplitText(const SourceOptions& sources, Va
   const std::string& text = values.texts.back();
   if (!sources.delimiter.empty()) return format::SplitAt(text, sources.delimiter);
   if (!sources.csv) return format::SplitValues(text, sources.null_separated);
-  auto records = format::ParseCsv(text, CsvSeparator(sources));
-  if (!records) return std::unexpected(records.error());
+  auto records = TRY(format::ParseCsv(text, CsvSeparator(sources)));
   values.texts.pop_back();
   std::vector<std::string_view> split;
-  for (std::string& record : *records) {
+  for (std::string& record : records) {
     split.push_back(values.texts.emplace_back(std::move(record)));
   }
   return split;
 }
 
-// What stands behind :::; with --csv each word is a line.
+// The values after :::; with --csv each word is a line.
 Result<std::vector<std::string_view>> TypedValues(const SourceOptions& sources,
                                                   const format::SourceWords& source,
                                                   Values& values) {
   std::vector<std::string_view> typed(source.values.begin(), source.values.end());
   if (!sources.csv) return typed;
   for (std::string_view& value : typed) {
-    auto records = format::ParseCsv(value, CsvSeparator(sources));
-    if (!records) return std::unexpected(records.error());
-    std::string columns = records->empty() ? std::string() : std::move(records->front());
+    auto records = TRY(format::ParseCsv(value, CsvSeparator(sources)));
+    std::string columns = records.empty() ? std::string() : std::move(records.front());
     value = values.texts.emplace_back(std::move(columns));
   }
   return typed;
@@ -117,7 +150,7 @@ Result<std::vector<std::string_view>> TypedValues(const SourceOptions& sources,
 Status ReadSources(const RunOptions& options, const LoadContext& context, Values& values) {
   SourceReader reader(context);
   for (const std::string& file : options.sources.json_files) {
-    if (auto read = ReadJson(reader, file, values); !read) return read;
+    TRY(ReadJson(reader, file, values));
   }
   for (const format::SourceWords& source : values.words) {
     format::SourceValues& out = values.sources.emplace_back();
@@ -128,9 +161,8 @@ Status ReadSources(const RunOptions& options, const LoadContext& context, Values
       out.values = std::move(*typed);
       continue;
     }
-    auto text = reader.Read(source.file);
-    if (!text) return std::unexpected(text.error());
-    values.texts.push_back(std::move(*text));
+    auto text = TRY(reader.Read(source.file));
+    values.texts.push_back(std::move(text));
     auto split = SplitText(options.sources, values);
     if (!split) return Within(SourceReader::NameOf(source.file), split.error());
     out.values = std::move(*split);
@@ -155,9 +187,7 @@ std::optional<format::Trim> TrimOf(std::optional<TrimRule> rule) {
 
 // A command that runs once, as it stands.
 Result<TaskList> OneTask(const RunOptions& options, const JobSettings& settings) {
-  if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
-    return std::unexpected(compiled.error());
-  }
+  TRY(format::CompileJob(settings, JobId(1)));
   TaskList list;
   list.count = 1;
   list.requests = {ClassOf(options)};
@@ -170,13 +200,11 @@ Result<TaskList> OneTask(const RunOptions& options, const JobSettings& settings)
 // Walks all rows once; stops at the first error.
 Status Walk(const Values& values, const format::RowRules& rules,
             const std::function<bool(std::string_view)>& visit) {
-  auto generator = format::RowGenerator::Make(values.sources, rules);
-  if (!generator) return std::unexpected(generator.error());
+  auto generator = TRY(format::RowGenerator::Make(values.sources, rules));
   std::string row;
   while (true) {
-    auto more = generator->Next(&row);
-    if (!more) return std::unexpected(more.error());
-    if (!*more || !visit(row)) return {};
+    auto more = TRY(generator.Next(&row));
+    if (!more || !visit(row)) return {};
   }
 }
 
@@ -193,49 +221,18 @@ format::RowRules RulesOf(const RunOptions& options, const LoadContext& context) 
   return rules;
 }
 
-}  // namespace
-
-bool StdinIsSource(int fd) {
-  auto info = os::StatFd(fd, "standard input");
-  return info && (info->kind == os::FileKind::kPipe || info->kind == os::FileKind::kFile ||
-                  info->kind == os::FileKind::kSocket);
-}
-
-Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
-                               JobSettings& settings) {
-  auto words = format::ParseCommandWords(options.sources.command);
-  if (!words) return std::unexpected(words.error());
-  auto values = std::make_shared<Values>();
-  values->words = AllSources(options, context, std::move(words->sources));
-  settings.row_kind = options.sources.resident ? RowKind::kResident : RowKind::kValues;
-  settings.command = std::move(words->command);
-  settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
-  settings.repeat_context = options.sources.fill;
-  if (auto sound = context.shell.Check(settings.command); !sound) {
-    return std::unexpected(sound.error());
-  }
-  if (options.sources.resident && !settings.has_source) {
-    return Fail(ErrorKind::kInvalid,
-                "--resident: there are no tasks; write values, as in spate run --resident -- "
-                "./worker.py ::: a b, or name a list before --");
-  }
-  if (!settings.has_source) return OneTask(options, settings);
-  if (auto status = ReadSources(options, context, *values); !status) {
-    return std::unexpected(status.error());
-  }
+// The tasks of these values.
+Result<TaskList> ListOf(const RunOptions& options, const LoadContext& context,
+                        std::shared_ptr<Values> values, JobSettings& settings) {
   format::RowRules rules = RulesOf(options, context);
-  auto first = format::RowGenerator::Make(values->sources, rules);
-  if (!first) return std::unexpected(first.error());
-  settings.value_names = first->names();
-  settings.record_values = static_cast<uint32_t>(first->values_per_record().value_or(0));
-  auto compiled = format::CompileJob(settings, JobId(1));
-  if (!compiled) return std::unexpected(compiled.error());
-  if (auto most = first->values_per_row()) {
-    if (auto ok = format::CheckPositions(settings, *most); !ok) {
-      return std::unexpected(ok.error());
-    }
+  auto first = TRY(format::RowGenerator::Make(values->sources, rules));
+  settings.value_names = first.names();
+  settings.record_values = static_cast<uint32_t>(first.values_per_record().value_or(0));
+  auto compiled = TRY(format::CompileJob(settings, JobId(1)));
+  if (auto most = first.values_per_row()) {
+    TRY(format::CheckPositions(settings, *most));
   }
-  rules.fits = [job = *compiled](std::string_view row) {
+  rules.fits = [job = compiled](std::string_view row) {
     return format::Expand(job, row, 0, 1).has_value();
   };
 
@@ -248,7 +245,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
       problem = Fail(
           ErrorKind::kInvalid,
           fmt::format("the sources make more than {} tasks; split the run", kLimits.tasks_per_job));
-    } else if (auto body = format::Expand(*compiled, row, static_cast<TaskIndex>(count - 1), 1);
+    } else if (auto body = format::Expand(compiled, row, static_cast<TaskIndex>(count - 1), 1);
                !body) {
       problem = Within(fmt::format("task {}", count), body.error());
     }
@@ -268,6 +265,42 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
     });
   };
   return list;
+}
+
+}  // namespace
+
+bool StdinIsSource(int fd) {
+  auto info = os::StatFd(fd, "standard input");
+  return info && (info->kind == os::FileKind::kPipe || info->kind == os::FileKind::kFile ||
+                  info->kind == os::FileKind::kSocket);
+}
+
+Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
+                               JobSettings& settings) {
+  auto words = TRY(format::ParseCommandWords(options.sources.command));
+  auto values = std::make_shared<Values>();
+  const bool named = !words.sources.empty() || !options.sources.arg_files.empty();
+  const bool asks = AsksForValues(options, words.command);
+  values->words = AllSources(options, context, std::move(words.sources), asks);
+  settings.row_kind = options.sources.resident ? RowKind::kResident : RowKind::kValues;
+  settings.command = std::move(words.command);
+  settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
+  settings.repeat_context = options.sources.fill;
+  TRY(context.shell.Check(settings.command));
+  if (options.sources.resident && !settings.has_source) {
+    return Fail(ErrorKind::kInvalid,
+                "--resident: there are no tasks; write values, as in spate run --resident -- "
+                "./worker.py ::: a b, or name a list before --");
+  }
+  if (!settings.has_source) return OneTask(options, settings);
+  TRY(ReadSources(options, context, *values));
+  // A command that asks for no values, and an input that nobody named and that brings none.
+  if (!asks && !named && options.sources.json_files.empty() &&
+      values->sources.front().values.empty()) {
+    settings.has_source = false;
+    return OneTask(options, settings);
+  }
+  return ListOf(options, context, std::move(values), settings);
 }
 
 }  // namespace spate::cli

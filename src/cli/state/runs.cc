@@ -4,17 +4,19 @@
 
 #include "cli/history/select.h"
 #include "history/pick.h"
+#include "os/file.h"
 
 namespace spate::cli {
 
 Result<std::vector<uint32_t>> PickRuns(const HistoryCall& call,
                                        std::span<const std::string> words) {
-  auto named = SelectJobs(words);
-  if (!named) return std::unexpected(std::move(named.error()));
+  auto named = TRY(SelectJobs(words));
   history::Source source{store::JobPlace(call.state_dir())};
-  auto numbers = words.empty() ? history::AllJobs(source) : history::PickJobs(source, *named);
-  if (!numbers) return std::unexpected(call.Here(std::move(numbers.error())));
+  auto numbers = words.empty() ? history::AllJobs(source) : history::PickJobs(source, named);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
   return numbers;
 }
+
+std::string HubDir(const HistoryCall& call) { return os::JoinPath(call.state_dir(), "hub"); }
 
 }  // namespace spate::cli

@@ -14,6 +14,7 @@ namespace spate::cli {
 // Those that are named, or all; ascending. kNotFound: there is none.
 Result<std::vector<uint32_t>> PickRuns(const HistoryCall& call, std::span<const std::string> words);
 
-Result<int> JobForget(HistoryCall& call);
+// The folder of a hub that has its state here.
+std::string HubDir(const HistoryCall& call);
 
 }  // namespace spate::cli

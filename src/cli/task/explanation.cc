@@ -45,7 +45,7 @@ Explanation Failed(const Situation& s) {
   bool wanted = IsRetried(retry, last.end.cause, last.end.status);
   if (OfDeadline(s, last.end.note)) {
     why.reason = "deadline";
-    why.text = fmt::format("{}, and a further try could not end by its deadline", how);
+    why.text = fmt::format("{}, and a retry could not end by its deadline", how);
   } else if (!wanted) {
     why.reason = "not-retried";
     std::string name = RetryName(last.end.cause);
@@ -55,10 +55,10 @@ Explanation Failed(const Situation& s) {
     why.text = fmt::format("{}, and --retry-on does not name {}", how, name);
   } else if (!last.counts) {
     why.reason = "losses";
-    why.text =
-        fmt::format("{}, and it was present at so many losses that it may be their cause", how);
+    why.text = fmt::format(
+        "{}, and it was present at so many losses of nodes that it may be the cause", how);
   } else if (retry.retries == 0) {
-    why.text = fmt::format("{}, and no further tries were asked for (--retries)", how);
+    why.text = fmt::format("{}, and no retries were requested (--retries)", how);
   } else {
     why.text = fmt::format("{} at the last of {} (--retries {})", how,
                            s.task.tries == 1 ? "1 try" : fmt::format("{} tries", s.task.tries),
@@ -83,9 +83,16 @@ std::string HeldText(HoldReason reason) {
 }
 
 Explanation QueuedInRun(const Situation& s, const TimeText& time) {
+  if (s.details.held == HoldReason::kUser) {
+    return {
+        "held",
+        "its job is held from another terminal, or a signal (Ctrl-C) is ending the run: no more "
+        "of its tasks start until it is released or resumed",
+        std::nullopt, Remedy::kNone};
+  }
   if (s.details.held != HoldReason::kNone) {
     return {"held",
-            fmt::format("the run is ending: by {} nothing more of the job is started",
+            fmt::format("the run is ending: {} stopped it, so no more tasks of the job start",
                         HeldText(s.details.held)),
             std::nullopt, Remedy::kNone};
   }
@@ -98,22 +105,22 @@ Explanation QueuedInRun(const Situation& s, const TimeText& time) {
               due, Remedy::kNone};
     }
   }
-  std::string text = fmt::format("it waits for a free slot: {} running or about to, {} queued",
-                                 CountOf(s.details.job.counts.leased, "task"),
-                                 FormatCount(s.details.job.counts.queued));
+  std::string text = fmt::format(
+      "it waits for a free slot: {} running or about to start, {} queued",
+      CountOf(s.details.job.counts.leased, "task"), FormatCount(s.details.job.counts.queued));
   if (s.details.min_free_memory > 0) {
-    text += fmt::format("; nothing starts while less than {} of memory are free",
+    text += fmt::format("; no tasks start while less than {} of memory is free",
                         FormatSize(s.details.min_free_memory));
   }
   if (s.details.max_load > 0) {
-    text += fmt::format("; nothing starts while the load is above {:g}", s.details.max_load);
+    text += fmt::format("; no tasks start while the load is above {:g}", s.details.max_load);
   }
   return {"slot", text, std::nullopt, Remedy::kNone};
 }
 
 Explanation QueuedOnHub(const Situation& s, const TimeText& time) {
   if (s.standing() == JobStanding::kHeld || s.details.held != HoldReason::kNone) {
-    return {"held", "its job is held: nothing more of it is started until it is released",
+    return {"held", "its job is held: no more of its tasks start until it is released",
             std::nullopt, Remedy::kNone};
   }
   return QueuedInRun(s, time);
@@ -124,10 +131,10 @@ Explanation Queued(const Situation& s, const TimeText& time) {
   if (s.standing() == JobStanding::kRunning) return QueuedInRun(s, time);
   if (s.standing() == JobStanding::kInterrupted) {
     std::string text = fmt::format(
-        "the process {} that ran the job ended without a word, before the task had an end that "
-        "was kept; a run that goes on starts it{}",
+        "process {}, which ran the job, ended unexpectedly before the end of the task was stored; "
+        "resuming the run starts it{}",
         s.details.job.pid.value_or(0),
-        s.retry().once ? ", or tells that it is unknown when it was running (--once)" : "");
+        s.retry().once ? ", or reports it as unknown if it was running (--once)" : "");
     return {"interrupted", text, std::nullopt, Remedy::kResume};
   }
   std::string text = "the run was stopped";
@@ -145,13 +152,13 @@ Explanation Withdrawn(const Situation& s) {
 
 Explanation Running(const Situation& s, const TimeText& time) {
   if (!s.details.live) {
-    return {"given", "it is given to a slot and starts next, or is just starting or ending",
-            std::nullopt, Remedy::kNone};
+    return {"given", "it has a slot, and starts next or is just starting or ending", std::nullopt,
+            Remedy::kNone};
   }
-  std::string text =
-      fmt::format("attempt {} runs since {} ({}) in slot {} as process {}", s.details.live->attempt,
-                  time(s.details.live->since), BriefDuration(s.now - s.details.live->since),
-                  s.details.live->slot, s.details.live->pid);
+  std::string text = fmt::format(
+      "attempt {} has been running since {} ({}) in slot {} as process {}", s.details.live->attempt,
+      time(s.details.live->since), BriefDuration(s.now - s.details.live->since),
+      s.details.live->slot, s.details.live->pid);
   return {"running", text, std::nullopt, Remedy::kNone};
 }
 
@@ -179,8 +186,8 @@ Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const Tim
       break;
   }
   return {"once",
-          "its end was lost, and --once forbids to repeat what may have done its work; look at "
-          "what it left, then decide",
+          "its outcome was lost, and --once does not allow repeating a task that may have done its "
+          "work; check what it left, then decide",
           std::nullopt, Remedy::kRetry};
 }
 

@@ -67,7 +67,7 @@ std::string CauseText(const AttemptEnd& end) {
                                           : "could not be started",
                       end.note);
     case Cause::kStopped:
-      return IsCutOff(end) ? "cut off as its node ended" : "stopped";
+      return IsCutOff(end) ? "cut off because its node ended" : "stopped";
   }
   return "?";
 }

@@ -32,7 +32,7 @@ TEST(EndTextTest, Causes) {
       {{.cause = Cause::kStart, .status = 127}, "command not found (127)"},
       {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"}, "x is a folder (126)"},
       {{.cause = Cause::kStopped}, "stopped"},
-      {{.cause = Cause::kStopped, .status = kCutOff}, "cut off as its node ended"},
+      {{.cause = Cause::kStopped, .status = kCutOff}, "cut off because its node ended"},
   };
   for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);
 }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/units.h"
-#include "cli/text/reach.h"
+#include "present/advice.h"
 
 namespace spate::cli {
 namespace {
@@ -52,13 +52,15 @@ Status CheckPoolOfSubmit(const std::vector<PoolFacts>& pools, std::string_view n
   std::string shown = EscapeForScreen(name);
   std::string text = closes ? fmt::format("--pool: pool '{}' is being removed", shown)
                             : fmt::format("--pool: there is no pool '{}' for your tasks", shown);
+  Remedy remedy = See("pool list");
   if (others.empty()) {
-    text += "; to make one: spate pool add SYSTEM NAME";
+    remedy = Remedy("; to add one: {}", Advice("pool add", "SYSTEM", "NAME"));
   } else {
-    text += fmt::format("; there {} {}; see: spate pool list", others.size() == 1 ? "is" : "are",
-                        fmt::join(others, ", "));
+    text +=
+        fmt::format("; there {} {}", others.size() == 1 ? "is" : "are", fmt::join(others, ", "));
   }
-  return Fail(ErrorKind::kNotFound, Reaching(std::move(text), reach));
+  return std::unexpected(
+      present::Reached({ErrorKind::kNotFound, std::move(text), std::move(remedy)}, reach));
 }
 
 std::vector<PoolFacts> ByGroup(const std::vector<PoolFacts>& pools) {

@@ -14,7 +14,7 @@ namespace spate::cli {
 std::string WhyOf(const PoolFacts& pool);
 
 // For tasks of `submit --pool NAME`: whether there is such a pool, or group, and it is to stay.
-// `reach` as for Reaching.
+// `reach` as in present/advice.h.
 Status CheckPoolOfSubmit(const std::vector<PoolFacts>& pools, std::string_view name,
                          std::string_view reach);
 

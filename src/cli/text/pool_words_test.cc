@@ -45,7 +45,7 @@ TEST(PoolWords, TasksGoToAPoolThatIsThere) {
             "--pool: pool 'old' is being removed; there are a, lab; see: spate pool list --access "
             "f");
   EXPECT_EQ(said({}, "x"),
-            "--pool: there is no pool 'x' for your tasks; to make one: spate pool add --access f "
+            "--pool: there is no pool 'x' for your tasks; to add one: spate pool add --access f "
             "SYSTEM NAME");
 }
 

@@ -175,12 +175,12 @@ TEST(TopView, FitsAndScrolls) {
 TEST(TopView, SaysWhenTheHubIsAway) {
   TopView view;
   view.SetTrouble("no answer\n");
-  EXPECT_NE(Text(view.Draw({.rows = 9}, kNow)).find("the hub is away: no answer\\n\n"),
+  EXPECT_NE(Text(view.Draw({.rows = 9}, kNow)).find("the hub is unreachable: no answer\\n\n"),
             std::string::npos);
   view.Set(Example(), kNow);
   EXPECT_NE(Text(view.Draw({}, kNow)).find("life 2"), std::string::npos);
   view.SetTrouble("");
-  EXPECT_EQ(Text(view.Draw({}, kNow)).find("is away:"), std::string::npos);
+  EXPECT_EQ(Text(view.Draw({}, kNow)).find("is unreachable:"), std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/table/table.h"
 #include "cli/table/text_width.h"
 #include "cli/text/end_text.h"
+#include "cli/text/left_text.h"
 #include "cli/text/pool_words.h"
 
 namespace spate::cli {
@@ -126,7 +127,7 @@ TopView::Lines TopView::Head(const Size& size, Instant now) const {
                     FormatCount(hub.nodes), FormatCount(hub.away), FormatCount(hub.running),
                     FormatCount(hub.queued), FormatCount(hub.jobs)));
   }
-  if (!trouble_.empty()) lines.push_back("the hub is away: " + EscapeForScreen(trouble_));
+  if (!trouble_.empty()) lines.push_back("the hub is unreachable: " + EscapeForScreen(trouble_));
   for (std::string& line : lines) line = CutToWidth(line, size.columns);
   if (!trouble_.empty() && size.colour) lines.back() = Toned(lines.back(), Tone::kBad);
   return lines;
@@ -202,7 +203,14 @@ TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
                {BriefRate(rate)},
                {EtaOf(job, rate)}});
   }
-  return table.Take();
+  Lines lines = table.Take();
+  for (const JobGlance& job : snapshot_.jobs) {
+    if (job.left.empty()) continue;
+    lines.push_back(
+        EscapeForScreen(fmt::format("job {} waits for processes that its commands left running: {}",
+                                    job.job.value, LeftTextOfAll(job.left))));
+  }
+  return lines;
 }
 
 // The titles stay where they are.

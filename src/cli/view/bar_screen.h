@@ -28,17 +28,17 @@ class BarScreen final : public Screen {
 
   // `line` as DrawBar makes it. An equal bar is not drawn again.
   void ShowBar(std::string_view line);
-  // What is drawn when output is next written, if the bar is there then.
+  // Sets the bar to draw when output is next written, if the bar is visible then.
   void SetNextBar(std::string line) { next_ = std::move(line); }
   void EraseBar();
   bool bar_visible() const { return !shown_.empty(); }
 
  private:
-  // What erases the bar and goes back to the end of the open line.
+  // Text that erases the bar and returns to the end of the open line.
   std::string MakeRoom();
   void NoteOutput(std::string_view bytes);
   bool CanReturn() const;
-  // What draws the bar again below what was written; empty when it stays away.
+  // Text that draws the bar again below the output; empty when it stays away.
   std::string BarAgain();
 
   Screen& inner_;

@@ -36,7 +36,7 @@ class FakeScreen final : public Screen {
   }
   ScreenLook Look() const override { return {width, colour, true}; }
 
-  // What a terminal would show of `terminal`: lines, after carriage returns, erasing, and moves of
+  // Picture of `terminal` on a terminal: lines, after carriage returns, erasing, and moves of
   // the cursor up and to the right; without colours.
   std::string Shown() const {
     std::vector<std::string> lines(1);

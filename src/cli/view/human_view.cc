@@ -52,7 +52,7 @@ void HumanView::OnStart(const RunStart& start) {
   drawn_ = start.now;
   if (options_.show_output) writer_.OnStart(start.ended);
   if (start.resumed && !options_.quiet) {
-    Say(fmt::format("job {} goes on: {} of {} done", start.job.value,
+    Say(fmt::format("resuming job {}: {} of {} done", start.job.value,
                     FormatCount(start.counts.succeeded), CountOf(start.counts.total, "task")));
   }
 }
@@ -102,12 +102,12 @@ void HumanView::Say(std::string_view line) { screen_.WriteLines(fmt::format("spa
 void HumanView::SayNews(const News& news) {
   if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     TaskIndex index = slow->ref.index;
-    Say(fmt::format("task {} takes longer than --warn-time: {}", index + 1,
+    Say(fmt::format("task {} runs longer than --warn-time: {}", index + 1,
                     CutTo(EscapeForScreen(texts_.command(index)), kCommandColumns)));
   } else if (const auto* held = std::get_if<JobHeld>(&news)) {
     std::string tasks = CountOf(held->running, "task");
     std::string waits = held->running == 0 ? ""
-                        : held->ending     ? fmt::format("; ending {}", tasks)
+                        : held->ending     ? fmt::format("; terminating {}", tasks)
                                            : fmt::format("; {} still running", tasks);
     bool may_end = held->running > 0 && !held->ending;
     switch (held->reason) {
@@ -115,27 +115,25 @@ void HumanView::SayNews(const News& news) {
         if (held->parked) {
           HintContext hints = options_.hints;
           hints.job = start_.job;
-          Say(fmt::format("held from another terminal: nothing is started until {}{}",
+          Say(fmt::format("held from another terminal: no tasks start until {}{}",
                           ReleaseCommand(hints), waits));
           break;
         }
-        Say(fmt::format("nothing more is started{}{}", waits,
-                        may_end ? " (Ctrl-C again ends them)" : ""));
+        Say(fmt::format("no more tasks start{}{}", waits,
+                        may_end ? " (press Ctrl-C again to terminate them)" : ""));
         break;
       case engine::HoldReason::kHaltRule:
-        Say(fmt::format("--halt: nothing more is started{}", waits));
+        Say(fmt::format("--halt: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kMaxFailures:
-        Say(fmt::format("--max-failures is reached: nothing more is started{}", waits));
+        Say(fmt::format("--max-failures reached: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kAllFail:
-        Say(
-            fmt::format("the tasks fail one after the other, and none succeeded: nothing more is "
-                        "started{}",
+        Say(fmt::format("too many failures in a row without a success: no more tasks start{}",
                         waits));
         break;
       case engine::HoldReason::kDamaged:
-        Say(fmt::format("the journal is damaged: nothing more is started{}", waits));
+        Say(fmt::format("the journal is damaged: no more tasks start{}", waits));
         break;
       case engine::HoldReason::kNone:
         break;
@@ -146,11 +144,17 @@ void HumanView::SayNews(const News& news) {
 }
 
 void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
-  left_running_[left.ref] = left.processes;
+  if (left.processes.empty()) {
+    left_running_.erase(left.ref);
+  } else {
+    left_running_[left.ref] = left.processes;
+  }
   ShowLeftRunning();
+  if (left.processes.empty()) return;
   if (bar_on_ || options_.quiet || std::exchange(left_running_said_, true)) return;
-  Say(fmt::format("task {} has ended but left running: {}; waiting for that (see --leftovers)",
-                  left.ref.index + 1, EscapeForScreen(left.processes)));
+  Say(fmt::format(
+      "task {} has ended but left processes running: {}; waiting for them (see --leftovers)",
+      left.ref.index + 1, EscapeForScreen(left.processes)));
 }
 
 void HumanView::ShowLeftRunning() {
@@ -168,7 +172,7 @@ void HumanView::OnNews(const News& news, Instant) {
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
     // On a terminal the bar shows it; elsewhere it is said once.
     if (!bar_on_ && !options_.quiet && !paused->reason.empty() && bar_.pause.empty()) {
-      Say(fmt::format("nothing is started for now: {}", EscapeForScreen(paused->reason)));
+      Say(fmt::format("no tasks start for now: {}", EscapeForScreen(paused->reason)));
     }
     bar_.pause = paused->reason;
   } else if (const auto* held = std::get_if<JobHeld>(&news); held != nullptr && held->parked) {
@@ -235,14 +239,14 @@ void HumanView::SayFailures(const RunFinish& finish) {
 void HumanView::SayShell() {
   if (bash_.empty()) return;
   Say(
-      fmt::format("/bin/sh says \"{}\": the tasks seem to be bash's, and /bin/sh reads them "
-                  "unless told otherwise: --shell bash",
+      fmt::format("/bin/sh printed \"{}\": the tasks seem to use bash syntax, but /bin/sh runs "
+                  "them; add --shell bash",
                   bash_));
 }
 
 void HumanView::SayLeftBehind() {
   if (left_behind_.empty()) return;
-  std::string text = fmt::format("spate: {} left processes running, which were ended:\n",
+  std::string text = fmt::format("spate: {} left processes running, which were terminated:\n",
                                  CountOf(left_behind_count_, "task"));
   for (const LeftBehind& one : left_behind_) {
     text += fmt::format("  task {}: {}\n", one.index + 1, EscapeForScreen(one.processes));

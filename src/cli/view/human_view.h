@@ -49,7 +49,7 @@ class HumanView final : public RunView {
   void NoteFailure(const TaskEnded& ended);
   // The list may be another shell's.
   void SayShell();
-  // What tasks left behind, and was ended.
+  // Reports processes that tasks left behind, and that were ended.
   void SayLeftBehind();
   void NoteLeftRunning(const TaskLeftRunning& left);
   void ShowLeftRunning();

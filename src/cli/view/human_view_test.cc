@@ -1,4 +1,4 @@
-// What a person sees, frame by frame, with a clock set by hand.
+// The human view, frame by frame, with a clock set by hand.
 #include "cli/view/human_view.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(HumanViewTest, AWholeRunAt80Columns) {
             "      bad thing\n"
             "spate: 4 tasks: 3 succeeded, 1 failed in 3.00 s (1.3 tasks/s), 0.10 s CPU, peak 3.0 "
             "MB\n"
-            "to run again what failed:  spate job retry 12\n");
+            "to retry the failed tasks:  spate job retry 12\n");
 }
 
 TEST_F(HumanViewTest, TheBarAt40Columns) {
@@ -160,7 +160,7 @@ TEST_F(HumanViewTest, WithoutATerminalThereIsOnlyTheSummary) {
   Finish(2000, {.total = 2, .succeeded = 2});
   EXPECT_EQ(screen_.out, "one\ntwo\n");
   EXPECT_EQ(screen_.err,
-            "spate: nothing is started for now: 1 GB free, below 4 GB\n"
+            "spate: no tasks start for now: 1 GB free, below 4 GB\n"
             "spate: 2 tasks: 2 succeeded in 2.00 s (1.0 tasks/s), 0.05 s CPU, peak 3.0 MB\n");
 }
 
@@ -185,7 +185,7 @@ TEST_F(HumanViewTest, ResultsAreNotShown) {
   EXPECT_EQ(screen_.err,
             "spate: 1 task failed:\n  task 1: exit code 3 after 1.23 s: cmd 1\n"
             "spate: 1 task: 1 failed in 0.02 s, 0.02 s CPU, peak 3.0 MB\n"
-            "to run again what failed:  spate job retry 12\n");
+            "to retry the failed tasks:  spate job retry 12\n");
 }
 
 TEST_F(HumanViewTest, RepeatedErrorsAreBounded) {
@@ -201,7 +201,7 @@ TEST_F(HumanViewTest, RepeatedErrorsAreBounded) {
   EXPECT_NE(screen_.err.find("      2\n"), std::string::npos);
   EXPECT_NE(screen_.err.find("  and 20 more: spate job tasks 12 --filter failed\n"),
             std::string::npos);
-  EXPECT_NE(screen_.err.find("to go on with what is not done:  spate run --resume jobs.lst\n"),
+  EXPECT_NE(screen_.err.find("to run the remaining tasks:  spate run --resume jobs.lst\n"),
             std::string::npos);
 }
 
@@ -215,14 +215,15 @@ TEST_F(HumanViewTest, News) {
   view_->OnNews(JobHeld{engine::HoldReason::kUser, 2, true}, At(2));
   view_->OnNews(Remark{"disk\tfull\nfree some"}, At(3));
   view_->OnNews(Remark{"2 lines are not in the list any more"}, At(3));
-  EXPECT_EQ(screen_.err,
-            "spate: task 3 takes longer than --warn-time: cmd 3\n"
-            "spate: nothing more is started; 2 tasks still running (Ctrl-C again ends them)\n"
-            "spate: --halt: nothing more is started; 1 task still running\n"
-            "spate: --max-failures is reached: nothing more is started\n"
-            "spate: nothing more is started; ending 2 tasks\n"
-            "spate: disk\\tfull\nfree some\n"
-            "spate: 2 lines are not in the list any more\n");
+  EXPECT_EQ(
+      screen_.err,
+      "spate: task 3 runs longer than --warn-time: cmd 3\n"
+      "spate: no more tasks start; 2 tasks still running (press Ctrl-C again to terminate them)\n"
+      "spate: --halt: no more tasks start; 1 task still running\n"
+      "spate: --max-failures reached: no more tasks start\n"
+      "spate: no more tasks start; terminating 2 tasks\n"
+      "spate: disk\\tfull\nfree some\n"
+      "spate: 2 lines are not in the list any more\n");
 }
 
 TEST_F(HumanViewTest, WhatIsLeftRunningIsInTheBar) {
@@ -251,8 +252,8 @@ TEST_F(HumanViewTest, WithoutABarWhatIsLeftRunningIsSaidOnce) {
   view_->OnNews(TaskLeftRunning{{JobId(12), 2, Attempt(1)}, "sort (pid 12)"}, At(350));
   view_->OnNews(TaskLeftRunning{{JobId(12), 3, Attempt(1)}, "cat (pid 14)"}, At(450));
   EXPECT_EQ(screen_.err,
-            "spate: task 3 has ended but left running: sort (pid 12); waiting for that (see "
-            "--leftovers)\n");
+            "spate: task 3 has ended but left processes running: sort (pid 12); waiting for them "
+            "(see --leftovers)\n");
 }
 
 TEST_F(HumanViewTest, WhatWasLeftBehindIsNamedAtTheEnd) {
@@ -267,7 +268,7 @@ TEST_F(HumanViewTest, WhatWasLeftBehindIsNamedAtTheEnd) {
   End(1, 7);
   Finish(100, {.total = 8, .succeeded = 8});
   EXPECT_TRUE(screen_.err.starts_with(
-      "spate: 7 tasks left processes running, which were ended:\n"
+      "spate: 7 tasks left processes running, which were terminated:\n"
       "  task 1: sleep (pid 100)\n  task 2: sleep (pid 101)\n  task 3: sleep (pid 102)\n"
       "  task 4: sleep (pid 103)\n  task 5: sleep (pid 104)\n  and 2 more\n"
       "spate: 8 tasks: 8 succeeded"))
@@ -292,7 +293,7 @@ TEST_F(HumanViewTest, AResumedRunSaysSo) {
   start.counts.succeeded = 4;
   start.counts.queued = 6;
   view_->OnStart(start);
-  EXPECT_EQ(screen_.err, "spate: job 12 goes on: 4 of 10 tasks done\n");
+  EXPECT_EQ(screen_.err, "spate: resuming job 12: 4 of 10 tasks done\n");
 }
 
 TEST_F(HumanViewTest, AClosedOutputIsTheEndOfAllTalk) {

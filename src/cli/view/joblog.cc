@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/model/ranges.h"
 #include "os/file.h"
 
 namespace spate::cli {
@@ -18,9 +19,8 @@ constexpr size_t kLogPiece = 256 * 1024;
 Result<uint64_t> WholeLines(int fd, uint64_t size, const std::string& path) {
   while (size > 0) {
     size_t length = std::min<uint64_t>(size, kLogPiece);
-    auto piece = os::ReadAt(fd, size - length, length, path);
-    if (!piece) return std::unexpected(piece.error());
-    size_t newline = piece->rfind('\n');
+    auto piece = TRY(os::ReadAt(fd, size - length, length, path));
+    size_t newline = piece.rfind('\n');
     if (newline != std::string::npos) return size - length + newline + 1;
     size -= length;
   }
@@ -28,15 +28,12 @@ Result<uint64_t> WholeLines(int fd, uint64_t size, const std::string& path) {
 }
 
 Status CutUnfinished(const std::string& path) {
-  auto file = os::OpenWrite(path, os::OpenHow::kReadWrite);
-  if (!file) return std::unexpected(file.error());
-  auto info = os::StatFd(file->get(), path);
-  if (!info) return std::unexpected(info.error());
-  if (info->kind != os::FileKind::kFile) return {};
-  auto whole = WholeLines(file->get(), info->size, path);
-  if (!whole) return std::unexpected(whole.error());
-  if (*whole == info->size) return {};
-  return os::Truncate(file->get(), *whole, path);
+  auto file = TRY(os::OpenWrite(path, os::OpenHow::kReadWrite));
+  auto info = TRY(os::StatFd(file.get(), path));
+  if (info.kind != os::FileKind::kFile) return {};
+  auto whole = TRY(WholeLines(file.get(), info.size, path));
+  if (whole == info.size) return {};
+  return os::Truncate(file.get(), whole, path);
 }
 
 }  // namespace
@@ -79,15 +76,13 @@ Result<std::vector<TaskRange>> MissingInJoblog(const std::string& path,
   uint32_t count = ended.empty() ? 0 : ended.back().first + ended.back().count;
   std::vector<bool> there(count);
   if (os::Exists(path)) {
-    auto file = os::OpenRead(path);
-    if (!file) return std::unexpected(file.error());
+    auto file = TRY(os::OpenRead(path));
     std::string carry;
     for (uint64_t offset = 0;;) {
-      auto piece = os::ReadAt(file->get(), offset, kLogPiece, path);
-      if (!piece) return std::unexpected(piece.error());
-      if (piece->empty()) break;
-      offset += piece->size();
-      carry += *piece;
+      auto piece = TRY(os::ReadAt(file.get(), offset, kLogPiece, path));
+      if (piece.empty()) break;
+      offset += piece.size();
+      carry += piece;
       size_t at = 0;
       for (size_t end; (end = carry.find('\n', at)) != std::string::npos; at = end + 1) {
         uint32_t seq = 0;
@@ -101,11 +96,7 @@ Result<std::vector<TaskRange>> MissingInJoblog(const std::string& path,
   for (const TaskRange& range : ended) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (there[i]) continue;
-      if (!missing.empty() && missing.back().first + missing.back().count == i) {
-        ++missing.back().count;
-      } else {
-        missing.push_back({i, 1});
-      }
+      AppendIndex(missing, i);
     }
   }
   return missing;

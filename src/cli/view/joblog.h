@@ -15,7 +15,7 @@ namespace spate::cli {
 
 // The line, with its newline. Newlines in the command become NUL bytes, as in parallel.
 std::string JoblogLine(const AttemptEnd& end, std::string_view command);
-// What parallel would have in Exitval and Signal; never 0 and 0 for a task that failed.
+// Exitval and Signal as parallel would have them; never 0 and 0 for a task that failed.
 std::pair<int, int> JoblogStatus(const AttemptEnd& end);
 
 // The tasks of `ended` that have no line in the file: a kill can come between an end and its line.

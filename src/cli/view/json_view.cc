@@ -113,6 +113,8 @@ void JsonView::OnEnded(const TaskEnded& ended) {
 }
 
 void JsonView::OnNews(const News& news, Instant now) {
+  const auto* no_longer = std::get_if<TaskLeftRunning>(&news);
+  if (no_longer != nullptr && no_longer->processes.empty()) return;
   JsonLine line;
   if (const auto* started = std::get_if<TaskStarted>(&news)) {
     line = TaskLine("start", started->ref);

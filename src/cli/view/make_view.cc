@@ -74,23 +74,21 @@ Result<std::unique_ptr<RunView>> MakeRunView(ViewParts parts,
   std::vector<std::unique_ptr<RunView>> views;
   std::string table = os::JoinPath(parts.cwd, parts.show.results_dir);
   if (TableFormOf(parts.show.results_dir)) {
-    auto results = ResultsTable::Open(table, parts.append_joblog, parts.texts, on_broken);
-    if (!results) return std::unexpected(results.error());
-    views.push_back(std::move(*results));
+    auto results = TRY(ResultsTable::Open(table, parts.append_joblog, parts.texts, on_broken));
+    views.push_back(std::move(results));
   } else if (!parts.show.results_dir.empty()) {
-    auto tree = ResultsTree::Open({.dir = os::JoinPath(parts.cwd, parts.show.results_dir),
-                                   .value_names = parts.value_names,
-                                   .columns = parts.columns},
-                                  parts.texts.values, on_broken);
-    if (!tree) return std::unexpected(tree.error());
-    views.push_back(std::move(*tree));
+    auto tree = TRY(ResultsTree::Open({.dir = os::JoinPath(parts.cwd, parts.show.results_dir),
+                                       .value_names = parts.value_names,
+                                       .columns = parts.columns,
+                                       .append = parts.show.append_results},
+                                      parts.texts.values, on_broken));
+    views.push_back(std::move(tree));
   }
   if (!parts.show.joblog.empty()) {
     bool plus = parts.show.joblog.starts_with('+');
     std::string path = os::JoinPath(parts.cwd, parts.show.joblog.substr(plus ? 1 : 0));
-    auto log = Joblog::Open(path, parts.append_joblog || plus, parts.texts.command, on_broken);
-    if (!log) return std::unexpected(log.error());
-    views.push_back(std::move(*log));
+    auto log = TRY(Joblog::Open(path, parts.append_joblog || plus, parts.texts.command, on_broken));
+    views.push_back(std::move(log));
   }
   auto screen = ScreenView(parts);
   if (views.empty()) return screen;

@@ -23,15 +23,13 @@ Status ForEachPiece(const OutputStream& stream, uint64_t offset,
     if (offset < bytes.size()) take(bytes.substr(offset));
     return {};
   }
-  auto file = os::OpenRead(stream.spool);
-  if (!file) return std::unexpected(file.error());
+  auto file = TRY(os::OpenRead(stream.spool));
   while (offset < stream.total) {
     size_t size = std::min<uint64_t>(kPiece, stream.total - offset);
-    auto bytes = os::ReadAt(file->get(), offset, size, stream.spool);
-    if (!bytes) return std::unexpected(bytes.error());
-    if (bytes->empty()) break;
-    take(*bytes);
-    offset += bytes->size();
+    auto bytes = TRY(os::ReadAt(file.get(), offset, size, stream.spool));
+    if (bytes.empty()) break;
+    take(bytes);
+    offset += bytes.size();
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "cli/view/joblog.h"
 #include "cli/view/json_line.h"
 #include "cli/view/output_pieces.h"
+#include "core/model/ranges.h"
 #include "os/file.h"
 
 namespace spate::cli {
@@ -53,15 +54,13 @@ class TableReader {
 
 // Reads the whole file; returns how many bytes of it are whole rows.
 Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
-  auto file = os::OpenRead(path);
-  if (!file) return std::unexpected(file.error());
+  auto file = TRY(os::OpenRead(path));
   TableReader reader(TableFormOf(path) == TableForm::kJson, there);
   for (uint64_t offset = 0;;) {
-    auto piece = os::ReadAt(file->get(), offset, kTablePiece, path);
-    if (!piece) return std::unexpected(piece.error());
-    if (piece->empty()) return reader.whole();
-    offset += piece->size();
-    reader.Feed(*piece);
+    auto piece = TRY(os::ReadAt(file.get(), offset, kTablePiece, path));
+    if (piece.empty()) return reader.whole();
+    offset += piece.size();
+    reader.Feed(piece);
   }
 }
 
@@ -90,23 +89,15 @@ Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
                                               const std::vector<TaskRange>& ended) {
   std::vector<bool> there(ended.empty() ? 0 : ended.back().first + ended.back().count);
   if (os::Exists(path)) {
-    auto whole = ReadRows(path, there);
-    if (!whole) return std::unexpected(whole.error());
-    auto file = os::OpenWrite(path, os::OpenHow::kReadWrite);
-    if (!file) return std::unexpected(file.error());
-    if (auto cut = os::Truncate(file->get(), *whole, path); !cut) {
-      return std::unexpected(cut.error());
-    }
+    auto whole = TRY(ReadRows(path, there));
+    auto file = TRY(os::OpenWrite(path, os::OpenHow::kReadWrite));
+    TRY(os::Truncate(file.get(), whole, path));
   }
   std::vector<TaskRange> missing;
   for (const TaskRange& range : ended) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (there[i]) continue;
-      if (!missing.empty() && missing.back().first + missing.back().count == i) {
-        ++missing.back().count;
-      } else {
-        missing.push_back({i, 1});
-      }
+      AppendIndex(missing, i);
     }
   }
   return missing;
@@ -207,7 +198,7 @@ Status ResultsTable::WriteCells(const TaskEnded& ended) {
     row_ += separator;
   }
   const TaskOutput* output = ended.output.get();
-  if (auto ok = WriteStream(output ? &output->out : nullptr); !ok) return ok;
+  TRY(WriteStream(output ? &output->out : nullptr));
   row_ += separator;
   return WriteStream(output ? &output->err : nullptr);
 }
@@ -232,9 +223,9 @@ Status ResultsTable::WriteObject(const TaskEnded& ended) {
       is_text ? "" : "_base64", is_text ? JsonEscaped(command) : ToBase64(command),
       are_texts ? "" : "_base64", list);
   const TaskOutput* output = ended.output.get();
-  if (auto ok = WriteField("Stdout", output ? &output->out : nullptr); !ok) return ok;
+  TRY(WriteField("Stdout", output ? &output->out : nullptr));
   row_ += ", ";
-  if (auto ok = WriteField("Stderr", output ? &output->err : nullptr); !ok) return ok;
+  TRY(WriteField("Stderr", output ? &output->err : nullptr));
   row_ += " }";
   return {};
 }

@@ -40,13 +40,12 @@ double LeadingNumber(std::string_view text) {
   return value;
 }
 
-Status WriteStream(const std::string& path, const OutputStream* stream) {
-  auto file = os::OpenWrite(path, os::OpenHow::kTruncate);
-  if (!file) return std::unexpected(file.error());
+Status WriteStream(const std::string& path, const OutputStream* stream, os::OpenHow how) {
+  auto file = TRY(os::OpenWrite(path, how));
   if (!stream || stream->total == 0) return {};
   Status written;
   auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
-    if (written) written = os::WriteAll(file->get(), piece, path);
+    if (written) written = os::WriteAll(file.get(), piece, path);
   });
   return written ? read : written;
 }
@@ -84,7 +83,7 @@ Result<std::unique_ptr<ResultsTree>> ResultsTree::Open(
   if (auto ok = os::MakeDirs(options.dir); !ok) return Within("--results", ok.error());
   if (!os::MayAccess(options.dir, "rwx")) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("--results: {} is not a folder that can be written", options.dir));
+                fmt::format("--results: {} is not a writable folder", options.dir));
   }
   std::unique_ptr<ResultsTree> tree(new ResultsTree);
   tree->options_ = std::move(options);
@@ -97,12 +96,16 @@ Status ResultsTree::WriteTask(const TaskEnded& ended) {
   TaskIndex index = ended.end.ref.index;
   std::string folder = os::JoinPath(
       options_.dir, ResultsFolder(values_(index), options_.value_names, options_.columns));
-  if (auto ok = os::MakeDirs(folder); !ok) return ok;
+  TRY(os::MakeDirs(folder));
+  auto how = options_.append ? os::OpenHow::kAppend : os::OpenHow::kTruncate;
   OutputStream seq{.bytes = std::to_string(index + 1), .spool = {}, .total = 1};
+  if (options_.append) seq.bytes += '\n';
   const TaskOutput* output = ended.output.get();
-  if (auto ok = WriteStream(folder + "/seq", &seq); !ok) return ok;
-  if (auto ok = WriteStream(folder + "/stdout", output ? &output->out : nullptr); !ok) return ok;
-  return WriteStream(folder + "/stderr", output ? &output->err : nullptr);
+  auto out = WriteStream(folder + "/stdout", output ? &output->out : nullptr, how);
+  if (!out) return out;
+  auto err = WriteStream(folder + "/stderr", output ? &output->err : nullptr, how);
+  if (!err) return err;
+  return WriteStream(folder + "/seq", &seq, how);
 }
 
 void ResultsTree::OnEnded(const TaskEnded& ended) {

@@ -23,6 +23,7 @@ class ResultsTree final : public RunView {
     std::string dir;
     std::vector<std::string> value_names;
     uint32_t columns = 0;
+    bool append = false;  // tasks with the same folder add to its files; `seq` has a line for each
   };
   // Makes `dir`, so that a wrong name is found before anything runs.
   static Result<std::unique_ptr<ResultsTree>> Open(

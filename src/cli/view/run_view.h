@@ -52,7 +52,8 @@ struct TaskStarted {  // told by json only; others take the number of running ta
 struct TaskSlow {  // it runs longer than --warn-time
   AttemptRef ref;
 };
-struct TaskLeftRunning {  // its command has ended, what it left running is waited for
+// Its command has ended, what it left running is waited for; empty `processes`: no longer.
+struct TaskLeftRunning {
   AttemptRef ref;
   std::string processes;  // "sort (pid 12)"
 };

@@ -146,16 +146,16 @@ std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd ho
   uint32_t left = counts.queued + counts.leased;
   bool held = context.held != engine::HoldReason::kNone;
   if (left > 0 && context.on_hub && held) {
-    text += fmt::format("to go on with what is not done:  {}\n", ReleaseCommand(context));
+    text += fmt::format("to run the remaining tasks:  {}\n", ReleaseCommand(context));
   } else if (left > 0 && !context.on_hub) {
-    text += fmt::format("to go on with what is not done:  {}\n", ResumeCommand(context));
+    text += fmt::format("to run the remaining tasks:  {}\n", ResumeCommand(context));
   }
   uint32_t failed = counts.failed + counts.unknown;
   // A job that goes on may still run them again.
   bool goes_on = context.on_hub && left > 0 && !held;
   bool said = context.on_hub && left > 0 && context.held == engine::HoldReason::kMaxFailures;
   if (failed > 0 && how != RunEnd::kOutputClosed && !goes_on && !said) {
-    text += fmt::format("to run again what failed:  {}\n", RetryCommand(context));
+    text += fmt::format("to retry the failed tasks:  {}\n", RetryCommand(context));
   }
   return text;
 }

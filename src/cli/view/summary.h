@@ -1,4 +1,4 @@
-// What is said at the end of a run, as text. Pure.
+// Texts for the end of a run. Pure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace spate::cli {
 
-// What one run did, gathered from the ends of its attempts.
+// Totals of one run, gathered from the ends of its attempts.
 struct RunTotals {
   uint32_t succeeded = 0;
   uint32_t failed = 0;
@@ -37,7 +37,7 @@ struct HintContext {
   engine::HoldReason held = engine::HoldReason::kNone;
   std::vector<std::string> files;  // of the run; empty for a command
 };
-// What makes commands mean the job: " --state DIR", " --local", " --access FILE", or nothing.
+// Options that make commands mean the job: " --state DIR", " --local", " --access FILE", or none.
 std::string WhoseOption(const HintContext& context);
 // `spate job retry 12`
 std::string RetryCommand(const HintContext& context);
@@ -52,7 +52,7 @@ std::string BlameText(const HintContext& context, const JobCounts& counts,
                       const std::vector<BlamedFacts>& blamed);
 // The same for JSON: [{"node":"n1","failed":8}].
 std::string BlamedJson(const std::vector<BlamedFacts>& blamed);
-// What lets a held job of a hub go on: `spate job release 12`.
+// The command that releases a held job of a hub: `spate job release 12`.
 std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
 std::string ResumeCommand(const HintContext& context);

@@ -55,12 +55,12 @@ TEST(SummaryTest, HintsAreWhatOneTypes) {
   HintContext command{.job = JobId(3), .state_dir = "/tmp/s t"};
   EXPECT_EQ(Hints(list, {.total = 2, .succeeded = 2}, RunEnd::kFinished), "");
   EXPECT_EQ(Hints(list, {.total = 2, .failed = 2}, RunEnd::kFinished),
-            "to run again what failed:  spate job retry 12\n");
+            "to retry the failed tasks:  spate job retry 12\n");
   EXPECT_EQ(Hints(list, {.total = 2, .queued = 2}, RunEnd::kInterrupted),
-            "to go on with what is not done:  spate run --resume 'my jobs.lst'\n");
+            "to run the remaining tasks:  spate run --resume 'my jobs.lst'\n");
   EXPECT_EQ(Hints(command, {.total = 2, .queued = 1, .failed = 1}, RunEnd::kHalted),
-            "to go on with what is not done:  spate run --resume --state '/tmp/s t'\n"
-            "to run again what failed:  spate job retry --state '/tmp/s t' 3\n");
+            "to run the remaining tasks:  spate run --resume --state '/tmp/s t'\n"
+            "to retry the failed tasks:  spate job retry --state '/tmp/s t' 3\n");
 }
 
 TEST(SummaryTest, HintsOfAHubsJobMeanThatOne) {
@@ -70,14 +70,14 @@ TEST(SummaryTest, HintsOfAHubsJobMeanThatOne) {
   // It goes on, whoever looks.
   EXPECT_EQ(Hints(hub, left, RunEnd::kInterrupted), "");
   EXPECT_EQ(Hints(hub, {.total = 2, .failed = 2}, RunEnd::kFinished),
-            "to run again what failed:  spate job retry --access a 3\n");
+            "to retry the failed tasks:  spate job retry --access a 3\n");
   hub.held = HoldReason::kAllFail;
   EXPECT_EQ(Hints(hub, left, RunEnd::kHalted),
-            "to go on with what is not done:  spate job release --access a 3\n"
-            "to run again what failed:  spate job retry --access a 3\n");
+            "to run the remaining tasks:  spate job release --access a 3\n"
+            "to retry the failed tasks:  spate job retry --access a 3\n");
   hub.held = HoldReason::kMaxFailures;
   EXPECT_EQ(Hints(hub, left, RunEnd::kHalted),
-            "to go on with what is not done:  spate job retry --access a 3\n");
+            "to run the remaining tasks:  spate job retry --access a 3\n");
 }
 
 TEST(SummaryTest, AHaltThatWasAskedForIsASuccess) {

@@ -1,4 +1,4 @@
-// What tests of views share: a clock that is set by hand, ends of tasks, a folder of their own.
+// Common parts of the tests of views: a clock set by hand, ends of tasks, a folder of their own.
 #pragma once
 
 #include <gtest/gtest.h>

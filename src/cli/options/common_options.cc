@@ -1,0 +1,143 @@
+// Options that commands of many kinds take.
+#include "cli/options/shared.h"
+
+namespace spate::cli::opt {
+
+const Option kDryRun = {.names = "dry-run,dryrun,dr",
+                        .heading = Heading::kSources,
+                        .help = "only print what would be done"};
+
+const Option kOutput = {.names = "output",
+                        .argument = "FORM",
+                        .heading = Heading::kOutput,
+                        .help = "form of the output: human, json or quiet",
+                        .more =
+                            "json prints one object per line; its fields are documented and "
+                            "stable. quiet prints only the data.",
+                        .complete = Complete::kWords,
+                        .words = "human json quiet"};
+
+const Option kQuiet = {.names = "quiet",
+                       .letters = "q",
+                       .heading = Heading::kOutput,
+                       .help = "short for --output quiet",
+                       .short_for = &kOutput,
+                       .short_for_value = "quiet"};
+
+const Option kJson = {.names = "json",
+                      .heading = Heading::kOutput,
+                      .help = "short for --output json",
+                      .short_for = &kOutput,
+                      .short_for_value = "json"};
+
+const Option kState = {
+    .names = "state",
+    .argument = "DIR",
+    .heading = Heading::kState,
+    .help = "folder of the history",
+    .more = "Default: $SPATE_STATE, else $XDG_STATE_HOME/spate, else ~/.local/state/spate.",
+    .complete = Complete::kFolder};
+
+const Option kKeep = {.names = "keep",
+                      .argument = "T|SIZE",
+                      .heading = Heading::kState,
+                      .help = "limit of the history (default: 90d and 10G)",
+                      .more =
+                          "An age (90d), a size (10G), or both (90d,10G). The oldest finished jobs "
+                          "are removed first.",
+                      .repeat = true};
+
+const Option kLimit = {.names = "limit",
+                       .letters = "n",
+                       .argument = "N",
+                       .heading = Heading::kSelect,
+                       .help = "show at most N rows"};
+
+const Option kFilter = {
+    .names = "filter",
+    .argument = "STATE,...",
+    .heading = Heading::kSelect,
+    .help = "show only jobs or tasks in these states, as failed",
+    .more =
+        "Of tasks: queued running succeeded failed cancelled unknown. Of jobs: running stopped "
+        "interrupted damaged queued held succeeded cancelled; finished (succeeded, cancelled or "
+        "failed); failed (has failed tasks, ended or not).",
+    .repeat = true,
+    .complete = Complete::kWords,
+    .words =
+        "queued running succeeded failed cancelled unknown finished stopped interrupted "
+        "damaged held"};
+
+const Option kStream = {.names = "stream",
+                        .argument = "WHICH",
+                        .heading = Heading::kSelect,
+                        .help = "stream: stdout, stderr or both (default: both)",
+                        .more =
+                            "With both, standard output and standard error stay separate. One "
+                            "stream alone goes to standard output.",
+                        .complete = Complete::kWords,
+                        .words = "stdout stderr both"};
+
+const Option kStderrOnly = {.names = "stderr",
+                            .heading = Heading::kSelect,
+                            .help = "short for --stream stderr",
+                            .short_for = &kStream,
+                            .short_for_value = "stderr"};
+
+const Option kFollowOutput = {.names = "follow",
+                              .letters = "f",
+                              .heading = Heading::kSelect,
+                              .help = "hub jobs only: continue until the job has ended"};
+
+const Option kHub = {.names = "hub",
+                     .heading = Heading::kHub,
+                     .help = "use the hub instead of local runs",
+                     .more = "For jobs, this is the default wherever a hub is configured."};
+
+const Option kLocal = {
+    .names = "local", .heading = Heading::kHub, .help = "use local runs instead of the hub"};
+
+const Option kAccess = {.names = "access",
+                        .argument = "FILE",
+                        .heading = Heading::kHub,
+                        .help = "access file of the hub",
+                        .more =
+                            "Default: $SPATE_HUB, ~/.config/spate/access or /etc/spate/access, "
+                            "else your own hub on this machine.",
+                        .complete = Complete::kFile};
+
+const Option kAt = {
+    .names = "at",
+    .argument = "SOCKET",
+    .heading = Heading::kHub,
+    .help = "ask the hub that listens at SOCKET",
+    .more =
+        "A run listens at jobs/N/socket in the state folder. Masters of master-worker programs and "
+        "pegasus-mpi-cluster print their sockets, and spate job list shows them; others can look "
+        "at their jobs and change nothing.",
+    .complete = Complete::kFile};
+
+const Option kHelp = {
+    .names = "help", .letters = "h", .heading = Heading::kGeneral, .help = "print this help"};
+
+const Option kHelpAll = {
+    .names = "help-all", .heading = Heading::kGeneral, .help = "print this help with all details"};
+
+constexpr OptionRef kFormsRefs[] = {kOutput, kQuiet, kJson};
+const OptionGroup kForms = {kFormsRefs};
+
+constexpr OptionRef kWhoseRefs[] = {kHub, kLocal, kAccess};
+const OptionGroup kWhose = {kWhoseRefs};
+
+constexpr OptionRef kAboutJobsRefs[] = {kForms, kState, kWhose, kAt};
+const OptionGroup kAboutJobs = {kAboutJobsRefs};
+
+constexpr OptionRef kAboutHubJobsRefs[] = {kForms, kState, kHub, kAccess};
+const OptionGroup kAboutHubJobs = {kAboutHubJobsRefs};
+
+constexpr OptionRef kAboutHubRefs[] = {kForms, kState, kAccess};
+const OptionGroup kAboutHub = {kAboutHubRefs};
+
+constexpr OptionRef kAboutHereRefs[] = {kForms, kState};
+const OptionGroup kAboutHere = {kAboutHereRefs};
+}  // namespace spate::cli::opt

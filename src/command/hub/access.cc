@@ -1,0 +1,170 @@
+// `spate hub access`
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/number.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
+#include "cli/table/table.h"
+#include "cli/table/time_text.h"
+#include "cli/view/json_fields.h"
+#include "client/asker.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Option kRole = {.names = "role",
+                          .argument = "ROLE",
+                          .heading = Heading::kHub,
+                          .help = "role: client, node or admin",
+                          .complete = Complete::kWords,
+                          .words = "client node admin"};
+
+constexpr Option kUser = {.names = "user",
+                          .argument = "NAME",
+                          .heading = Heading::kHub,
+                          .help = "user who gets the access (default: you)",
+                          .more =
+                              "For a node: the user whose tasks the node runs. '*' means all "
+                              "users, for nodes that root starts."};
+
+constexpr Option kExpires = {.names = "expires",
+                             .argument = "T",
+                             .heading = Heading::kHub,
+                             .help = "time until the access expires (default: never)"};
+
+enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
+struct AccessOptions {
+  enum class Verb : uint8_t { kAdd, kList, kRevoke } verb = Verb::kList;
+  AccessRole role = AccessRole::kClient;
+  std::string user;                  // empty: who asks
+  std::optional<Duration> lifetime;  // not given: for ever
+  std::vector<uint64_t> serials;     // of revoke
+};
+Result<uint64_t> ParseSerial(std::string_view word) {
+  if (auto serial = ReadNumber<uint64_t>(word); serial && *serial > 0) return *serial;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a serial number; see: spate hub access list",
+                          EscapeForScreen(word)));
+}
+
+Result<AccessOptions> MakeAccessOptions(const Words& words) {
+  AccessOptions options;
+  OptionReader in(words);
+  const std::string& verb = words.words.front();
+  if (verb == "add") {
+    options.verb = AccessOptions::Verb::kAdd;
+  } else if (verb == "list") {
+    options.verb = AccessOptions::Verb::kList;
+  } else if (verb == "revoke") {
+    options.verb = AccessOptions::Verb::kRevoke;
+  } else {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}': spate hub access needs one of: add, list, revoke",
+                            EscapeForScreen(verb)));
+  }
+  in.Choice<AccessRole>(kRole, options.role,
+                        {{"client", AccessRole::kClient},
+                         {"node", AccessRole::kNode},
+                         {"admin", AccessRole::kAdmin}});
+  in.Text(kUser, options.user);
+  Duration lifetime;
+  if (in.Read(kExpires, lifetime, ParseDuration)) options.lifetime = lifetime;
+  TRY(in.status());
+  bool revoke = options.verb == AccessOptions::Verb::kRevoke;
+  if (revoke != (words.words.size() > 1)) {
+    return Fail(ErrorKind::kInvalid, revoke ? "the serial is missing; write it as spate hub access "
+                                              "list shows it: spate hub access revoke 3"
+                                            : "unexpected extra word after " + verb);
+  }
+  for (size_t i = 1; i < words.words.size(); ++i) {
+    auto serial = TRY(ParseSerial(words.words[i]));
+    options.serials.push_back(serial);
+  }
+  return options;
+}
+
+Result<int> AddAccess(const HubScreen& screen, const AccessOptions& options) {
+  auto access = TRY(client::AskOne(screen.hub, wire::AddAccess{static_cast<uint32_t>(options.role),
+                                                               options.user, options.lifetime}));
+  return screen.Write(access.file);
+}
+
+Result<int> ListAccess(const HubScreen& screen) {
+  std::string text;
+  Table table({{"SERIAL", Align::kRight},
+               {"ROLE"},
+               {"USER", Align::kLeft, 6},
+               {"MADE"},
+               {"EXPIRES"},
+               {"STATE"}},
+              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  auto add = [&](const AccessFacts& access) {
+    if (!screen.human()) {
+      text += JsonOf("access", access);
+      return;
+    }
+    table.Add({{fmt::format("{}", access.serial)},
+               {access.role},
+               {access.user},
+               {DateAndMinute(access.made)},
+               {access.expires ? DateAndMinute(*access.expires) : "never"},
+               {access.state, access.state == "good" ? Tone::kGood : Tone::kBad}});
+  };
+  TRY(client::Ask(screen.hub, wire::ListAccess(), add));
+  table.Finish();
+  return screen.Write(text);
+}
+
+Result<int> RevokeAccess(const HubScreen& screen, const AccessOptions& options) {
+  TRY(client::AskOne(screen.hub, wire::RevokeAccess{options.serials}));
+  const auto& serials = options.serials;
+  screen.Say(serials.size() == 1 ? fmt::format("access {} revoked", serials.front())
+                                 : fmt::format("{} accesses revoked", serials.size()));
+  return kExitSuccess;
+}
+
+Result<int> HubAccess(const HubScreen& screen) {
+  auto options = TRY(MakeAccessOptions(screen.words));
+  switch (options.verb) {
+    case AccessOptions::Verb::kAdd:
+      return AddAccess(screen, options);
+    case AccessOptions::Verb::kList:
+      return ListAccess(screen);
+    default:
+      return RevokeAccess(screen, options);
+  }
+}
+
+}  // namespace
+
+extern const Command kHubAccess = {
+    .order = 300,
+    .group = CommandGroup::kHub,
+    .name = "hub access",
+    .arguments = "add | list | revoke SERIAL...",
+    .summary = "grant, list and revoke access to the hub",
+    .details =
+        "add prints an access file for --role and --user. Store it on the other machine as "
+        "~/.config/spate/access, with mode 0600. revoke invalidates a credential and closes the "
+        "connections that use it.",
+    .examples = {{{"spate hub access add --role node > node.access", "for a node elsewhere"},
+                  {"spate hub access add --user ann > ann.access", "for a user"},
+                  {"spate hub access list", "who has access"},
+                  {"spate hub access revoke 7", "the access with serial 7"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutHub, kRole, kUser, kExpires}},
+    .run = AskHub<HubAccess>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,94 @@
+// `spate hub status`
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "cli/table/time_text.h"
+#include "cli/text/end_text.h"
+#include "cli/text/pool_words.h"
+#include "cli/view/json_fields.h"
+#include "client/asker.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+// "3 joined, 1 queued"
+std::string PilotsText(const std::vector<NamedCount>& pilots) {
+  std::string text;
+  for (const NamedCount& some : pilots) {
+    if (some.count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(some.count), some.name);
+  }
+  return text.empty() ? "no pilot" : "pilots " + text;
+}
+
+// Of each pool that does not do what it could, a line.
+std::string TroubleOf(const HubScreen& screen) {
+  std::vector<PoolFacts> pools;
+  // A hub of the last release has none to tell of.
+  (void)client::Ask(screen.hub, wire::LookAtPools(),
+                    [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  std::string text;
+  for (const PoolFacts& pool : ByGroup(pools)) {
+    std::string why = WhyOf(pool);
+    if (pool.state == "on" && why.empty()) continue;
+    text += fmt::format("  {:<10} {}: {}{}\n", "", EscapeForScreen(pool.name), pool.state,
+                        why.empty() ? "" : ": " + EscapeForScreen(why));
+  }
+  return text;
+}
+
+std::string PageOf(const HubFacts& hub, const std::string& trouble) {
+  std::string text = fmt::format("Hub of spate {}\n", hub.program);
+  auto add = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("  {:<10} {}\n", name, value);
+  };
+  add("since", fmt::format("{} (life {})", DateAndTime(hub.since), hub.life));
+  add("folder", EscapeForScreen(hub.folder));
+  add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
+  add("nodes", fmt::format("{} connected", hub.nodes));
+  add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),
+                          CountOf(hub.running, "task"), FormatCount(hub.queued)));
+  if (!hub.policy.empty()) add("policy", hub.policy);
+  if (hub.pools > 0) add("pools", fmt::format("{}: {}", hub.pools, PilotsText(hub.pilots)));
+  text += trouble;
+  add("peers", fmt::format("{} accepted, {} refused, {} closed for violating the protocol",
+                           hub.accepted, hub.refused, hub.breaches));
+  if (!hub.metrics.empty()) add("metrics", hub.metrics);
+  return text;
+}
+
+Result<int> HubStatus(const HubScreen& screen) {
+  auto hub = TRY(client::AskOne(screen.hub, wire::LookAtHub()));
+  if (!screen.human()) return screen.Write(JsonOf("hub", hub));
+  auto written = screen.Write(PageOf(hub, hub.pools > 0 ? TroubleOf(screen) : ""));
+  if (hub.nodes == 0 && hub.pools == 0) {
+    screen.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
+  }
+  return written;
+}
+
+}  // namespace
+
+extern const Command kHubStatus = {
+    .order = 280,
+    .group = CommandGroup::kHub,
+    .name = "hub status",
+    .arguments = "",
+    .summary = "show the hub's status",
+    .details = "",
+    .examples = {{{"spate hub status", "for people"}, {"spate hub status --json", "for programs"}}},
+    .words_max = 0,
+    .options = {{opt::kAboutHub}},
+    .run = AskHub<HubStatus>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,35 @@
+// `spate hub stop`
+#include "cli/exit_code.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "client/asker.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+Result<int> HubStop(const HubScreen& screen) {
+  TRY(client::AskOne(screen.hub, wire::StopHub()));
+  screen.Say("hub stopping; nodes continue their tasks");
+  return kExitSuccess;
+}
+
+}  // namespace
+
+extern const Command kHubStop = {
+    .order = 290,
+    .group = CommandGroup::kHub,
+    .name = "hub stop",
+    .arguments = "",
+    .summary = "stop the hub; nodes continue their tasks and wait for it",
+    .details = "",
+    .examples = {{{"spate hub stop", "the hub of this machine"},
+                  {"spate hub stop --access admin.access", "the hub of the access file"}}},
+    .words_max = 0,
+    .options = {{opt::kAboutHub}},
+    .run = AskHub<HubStop>,
+};
+
+}  // namespace spate::cli::command

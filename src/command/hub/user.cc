@@ -1,0 +1,138 @@
+// `spate hub user`
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
+#include "cli/table/table.h"
+#include "cli/view/json_fields.h"
+#include "client/asker.h"
+#include "core/model/limits.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Option kWeight = {.names = "weight",
+                            .argument = "N",
+                            .heading = Heading::kHub,
+                            .help = "share relative to other users (default: 1)"};
+
+constexpr Option kMaxQueued = {.names = "max-queued",
+                               .argument = "N",
+                               .heading = Heading::kHub,
+                               .help = "limit of unfinished tasks of all jobs (0: no limit)"};
+
+constexpr Option kMaxOutput = {
+    .names = "max-output",
+    .argument = "SIZE",
+    .heading = Heading::kHub,
+    .help = "limit of kept output of all jobs (0: no limit)",
+    .more =
+        "Checked when a job is submitted. The job is refused if the user's jobs already keep that "
+        "much output; otherwise it can keep as much as is left."};
+
+struct UserOptions {
+  std::string user;  // empty: all of them
+  std::optional<uint32_t> weight, max_running, max_queued;
+  std::optional<uint64_t> max_output;
+  bool changes() const { return weight || max_running || max_queued || max_output; }
+};
+Result<UserOptions> MakeUserOptions(const Words& words) {
+  UserOptions options;
+  OptionReader in(words);
+  if (!words.words.empty()) options.user = words.words.front();
+  uint32_t number = 0;
+  if (in.Read(kWeight, number, CountUpTo(1'000'000))) options.weight = number;
+  if (in.Read(opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
+    options.max_running = number;
+  }
+  if (in.Read(kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
+  uint64_t bytes = 0;
+  if (in.Read(kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
+  TRY(in.status());
+  if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
+  if (options.changes() && options.user.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "the user is missing; write for example: spate hub user ada --weight 2");
+  }
+  return options;
+}
+
+std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format("{}", bound); }
+std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
+
+Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
+  auto set =
+      client::AskOne(screen.hub, wire::SetUser{options.user, options.weight, options.max_running,
+                                               options.max_queued, options.max_output});
+  if (!set) return std::unexpected(set.error());
+  const UserRule& rule = set->rule;
+  screen.Say(fmt::format("{}: weight {}, {} running, {} queued, {} of output at most", options.user,
+                         rule.weight, BoundText(rule.max_running), BoundText(rule.max_queued),
+                         SizeBoundText(rule.max_output)));
+  return kExitSuccess;
+}
+
+std::vector<Cell> RowOf(const UserFacts& user) {
+  return {{user.user},
+          {fmt::format("{}", user.jobs)},
+          {fmt::format("{}", user.running)},
+          {fmt::format("{}", user.queued)},
+          {fmt::format("{:g}", user.cpus)},
+          {fmt::format("{}", user.rule.weight)},
+          {BoundText(user.rule.max_running)},
+          {BoundText(user.rule.max_queued)},
+          {SizeBoundText(user.rule.max_output)}};
+}
+
+Result<int> HubUser(const HubScreen& screen) {
+  auto options = TRY(MakeUserOptions(screen.words));
+  if (options.changes()) return SetUser(screen, options);
+  std::string text;
+  Table table({{"USER", Align::kLeft, 8},
+               {"JOBS", Align::kRight},
+               {"RUNNING", Align::kRight},
+               {"QUEUED", Align::kRight},
+               {"CPUS", Align::kRight},
+               {"WEIGHT", Align::kRight},
+               {"MAX RUNNING", Align::kRight},
+               {"MAX QUEUED", Align::kRight},
+               {"MAX OUTPUT", Align::kRight}},
+              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  auto add = [&](const UserFacts& user) {
+    if (screen.human()) return table.Add(RowOf(user));
+    text += JsonOf("user", user);
+  };
+  TRY(client::Ask(screen.hub, wire::ListUsers{options.user}, add));
+  table.Finish();
+  return screen.Write(text);
+}
+
+}  // namespace
+
+extern const Command kHubUser = {
+    .order = 310,
+    .group = CommandGroup::kHub,
+    .name = "hub user",
+    .arguments = "[NAME]",
+    .summary = "show users' usage and limits; with options, set limits",
+    .details = "Users who compete for nodes share them by weight.",
+    .examples = {{{"spate hub user", "all users"},
+                  {"spate hub user ann --weight 3", "three times the share of other users"},
+                  {"spate hub user ann --max-running 100", "at most 100 tasks at once"}}},
+    .words_max = 1,
+    .options = {{opt::kAboutHub, kWeight, kMaxQueued, kMaxOutput, opt::kMaxRunning}},
+    .run = AskHub<HubUser>,
+};
+
+}  // namespace spate::cli::command

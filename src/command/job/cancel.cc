@@ -1,0 +1,81 @@
+// `spate job cancel`
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/history/select.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/hub/job_changes.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "cli/text/end_text.h"
+#include "client/asker.h"
+#include "format/selector/selector.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+// Words with a dot name tasks, others jobs.
+Result<wire::Cancel> CancelOf(const Words& words, client::Asker& hub) {
+  wire::Cancel question;
+  std::vector<std::string> of_jobs;
+  for (const std::string& word : words.words) {
+    if (word.find('.') == std::string::npos) {
+      of_jobs.push_back(word);
+      continue;
+    }
+    auto tasks = TRY(format::ParseTaskSelector(word));
+    question.tasks.insert(question.tasks.end(), tasks.begin(), tasks.end());
+  }
+  TRY(LookUpNames(hub, question.tasks));
+  auto jobs = TRY(SelectJobs(of_jobs));
+  question.jobs = std::move(jobs);
+  return question;
+}
+
+Result<int> CancelJobs(const HubScreen& screen) {
+  auto question = TRY(CancelOf(screen.words, screen.hub));
+  auto done = TRY(client::AskOne(screen.hub, std::move(question)));
+  SayEnded(screen, done.jobs);
+  std::vector<std::string> cancelled;
+  if (!done.jobs.changed.empty()) cancelled.push_back(JobsText(done.jobs.changed));
+  for (const wire::TaskCount& of : done.tasks) {
+    if (of.count > 0) {
+      cancelled.push_back(fmt::format("{} of job {}", CountOf(of.count, "task"), of.job.value));
+    } else {
+      screen.Say(fmt::format("no selected task of job {} is queued or running", of.job.value));
+    }
+  }
+  const bool none = cancelled.empty() && done.jobs.ended.empty() && done.tasks.empty();
+  if (none) screen.Say("no job is running");
+  if (!cancelled.empty()) screen.Say(fmt::format("{} cancelled", fmt::join(cancelled, ", ")));
+  return kExitSuccess;
+}
+
+}  // namespace
+
+extern const Command kJobCancel = {
+    .order = 200,
+    .group = CommandGroup::kRunning,
+    .name = "job cancel",
+    .arguments = "JOB|TASK...",
+    .completes = Completes::kUnfinishedJobs,
+    .summary = "cancel jobs or tasks, whether running or waiting",
+    .details =
+        "JOB is a number, a range (1-10, 1-10:2), a list of these (1,3,5-8), last or all. TASK is "
+        "JOB.INDEX: 12.3, 12.3-9, last.1. A task that succeeds before the cancellation reaches it "
+        "counts as succeeded.",
+    .examples = {{{"spate job cancel 12", "running and waiting tasks"},
+                  {"spate job cancel 12.3-9", "only these tasks"},
+                  {"spate job cancel last", "the newest job"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutJobs}},
+    .run = Order<CancelJobs>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,114 @@
+// `spate job graph`
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/graph/critical_path.h"
+#include "cli/graph/depth.h"
+#include "cli/graph/dot.h"
+#include "cli/graph/svg.h"
+#include "cli/history/call.h"
+#include "cli/history/select.h"
+#include "cli/job/job_graph.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/run_options.h"
+#include "cli/options/shared.h"
+#include "cli/table/text_width.h"
+#include "cli/text/end_text.h"
+#include "cli/view/json_fields.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Option kSvg = {
+    .names = "svg",
+    .heading = Heading::kSelect,
+    .help = "write an SVG picture to standard output",
+    .more = "Up to 3,000 tasks: a box for each task. More tasks: a bar for each depth."};
+
+constexpr Option kDot = {.names = "dot",
+                         .heading = Heading::kSelect,
+                         .help = "write text for Graphviz to standard output"};
+
+constexpr uint32_t kMostDepths = 30;  // lines
+
+// A line for each task.
+void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
+  for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
+    const GraphTask& task = facts.graph.tasks[i];
+    if (call.form() == OutputForm::kQuiet) {
+      call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
+      continue;
+    }
+    std::string parents;
+    for (TaskIndex parent : shape.parents(i)) {
+      parents += fmt::format("{}{}", parents.empty() ? "" : ",", facts.numbers[parent]);
+    }
+    JsonLine line = TypedLine("graph_task");
+    line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
+    TextOrBase64(line, "name", task.name);
+    line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
+    call.Put(line.Raw("parents", "[" + parents + "]"));
+  }
+}
+
+void PrintText(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
+  const std::vector<Phase> phases = PhasesOf(facts.graph, shape);
+  call.Put(fmt::format("job {}  {}  {}, {}\n", facts.job.value, EscapeForScreen(facts.name),
+                       CountOf(facts.graph.tasks.size(), "task"),
+                       CountOf(facts.graph.edges.size(), "edge")));
+  call.Put(DepthTable(ProgressByDepth(phases, shape, kMostDepths), call.width(),
+                      call.environment().colour));
+  const CriticalPath critical = CriticalPathOf(facts.graph, shape);
+  const char* label = "critical path  ";
+  for (const std::string& line : CriticalPathLines(critical, facts.graph, phases)) {
+    call.Put(fmt::format("{}{}\n", label, EscapeForScreen(line)));
+    label = "               ";
+  }
+}
+
+Result<int> JobGraph(HistoryCall& call) {
+  auto jobs = TRY(SelectJobs(call.words().words));
+  auto asked = TRY(AskGraph(call, std::move(jobs)));
+  const JobGraphFacts& facts = asked;
+  auto shape = TRY(Shape::Of(facts.graph));
+  if (!call.human()) {
+    PrintLines(call, facts, shape);
+    return kExitSuccess;
+  }
+  const std::string title = fmt::format("job {}  {}", facts.job.value, facts.name);
+  const TextSink put = [&](std::string_view text) { call.Put(text); };
+  if (call.words().Has(kSvg)) {
+    const CriticalPath critical = CriticalPathOf(facts.graph, shape);
+    WriteSvg({facts.graph, shape, critical, title}, put);
+  } else if (call.words().Has(kDot)) {
+    WriteDot(facts.graph, shape, CriticalPathOf(facts.graph, shape), title, put);
+  } else {
+    PrintText(call, facts, shape);
+  }
+  return kExitSuccess;
+}
+
+}  // namespace
+
+extern const Command kJobGraph = {
+    .order = 50,
+    .group = CommandGroup::kHistory,
+    .name = "job graph",
+    .arguments = "[JOB]",
+    .completes = Completes::kJobs,
+    .summary = "show the dependencies of a job's tasks (default: last)",
+    .details =
+        "Prints the progress by depth and the critical path, which are the tasks that determine "
+        "how long the job takes. Times are measured times if known, else planned times.",
+    .examples = {{{"spate job graph", "of the newest job"},
+                  {"spate job graph 12 --svg > graph.svg", "a picture"},
+                  {"spate job graph 12 --dot | dot -Tpdf > graph.pdf", "with Graphviz"}}},
+    .options = {{opt::kAboutJobs, kSvg, kDot}},
+    .run = LookAtJobs<JobGraph>,
+};
+
+}  // namespace spate::cli::command

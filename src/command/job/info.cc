@@ -1,0 +1,493 @@
+// All about one job: what its row, its journal and its folder tell.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/graph/critical_path.h"
+#include "cli/history/call.h"
+#include "cli/history/job_text.h"
+#include "cli/history/select.h"
+#include "cli/history/task_text.h"
+#include "cli/job/failures.h"
+#include "cli/job/job_graph.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/retry_options.h"
+#include "cli/options/run_options.h"
+#include "cli/options/shared.h"
+#include "cli/table/page.h"
+#include "cli/text/end_text.h"
+#include "cli/text/left_text.h"
+#include "cli/view/json_fields.h"
+#include "cli/view/summary.h"
+#include "present/why.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr size_t kShownValues = 10;
+constexpr size_t kShownTasks = 8;      // of one kind of failure
+constexpr size_t kShownFailures = 10;  // kinds
+constexpr uint64_t kJsonTasks = 100;
+
+// By job, why its next task is not started; the hub alone knows.
+using JobsNow = std::map<JobId, wire::JobNow>;
+
+// Why a hub's job is held, and since when.
+std::string HeldText(const HistoryCall& call, const JobDetails& details) {
+  std::string since = details.held_since ? " since " + call.FullTimeText(*details.held_since) : "";
+  switch (details.held) {
+    case HoldReason::kHaltRule:
+      return fmt::format("held{} by --halt", since);
+    case HoldReason::kMaxFailures:
+      return fmt::format("held{} by --max-failures until the failed tasks are retried", since);
+    case HoldReason::kAllFail:
+      return fmt::format(
+          "held{}: {} attempts in a row have failed, and none has succeeded on any node", since,
+          details.policy.pause_after_failures);
+    case HoldReason::kDamaged:
+      return fmt::format(
+          "held{}: part of it is damaged; for details, see the hub's log, or run spate state check "
+          "hub on its machine",
+          since);
+    default:
+      return fmt::format("held{} by a user", since);
+  }
+}
+
+// Of a run that was stopped.
+std::string StoppedText(HoldReason held) {
+  switch (held) {
+    case HoldReason::kHaltRule:
+      return "stopped by --halt before all tasks had ended";
+    case HoldReason::kMaxFailures:
+      return "stopped by --max-failures before all tasks had ended";
+    case HoldReason::kAllFail:
+      return "held: too many failures in a row without a success";
+    default:
+      return "stopped before all tasks had ended";
+  }
+}
+
+std::string StandingText(const HistoryCall& call, const JobDetails& details) {
+  const JobStanding standing = details.job.outcome();
+  switch (standing) {
+    case JobStanding::kRunning:
+      if (call.on_hub()) return "running";
+      return fmt::format("running, as process {}", details.owner.value_or(0));
+    case JobStanding::kFinished:
+    case JobStanding::kSucceeded:
+    case JobStanding::kFailed:
+    case JobStanding::kCancelled:
+      return WordOf(standing);
+    case JobStanding::kInterrupted:
+      return fmt::format("interrupted: its process {} ended unexpectedly",
+                         details.job.pid.value_or(0));
+    case JobStanding::kDamaged:
+      return "damaged";
+    case JobStanding::kQueued:
+      return "queued: none of its tasks has been started yet";
+    case JobStanding::kHeld:
+      return HeldText(call, details);
+    case JobStanding::kStopped:
+      break;
+  }
+  return StoppedText(details.held);
+}
+
+// Empty: none waits, or its state has told it.
+std::string WhyWaits(const HistoryCall& call, const JobDetails& details, const JobsNow& now) {
+  auto known = now.find(details.job.job);
+  bool told = details.job.state == JobStanding::kHeld;
+  return known == now.end() || told ? "" : present::TextOf(known->second.waits, call.StateOption());
+}
+
+std::vector<LeftRunningFacts> LeftRunningOf(const JobDetails& details, const JobsNow& now) {
+  auto known = now.find(details.job.job);
+  return known == now.end() ? std::vector<LeftRunningFacts>() : known->second.left;
+}
+
+// Lines of a page: some tasks, and how many more.
+void PrintLeftRunning(const std::vector<LeftRunningFacts>& left, Page& page) {
+  constexpr size_t kMostLeft = 5;
+  std::string label = "waits for";
+  for (size_t i = 0; i < std::min(left.size(), kMostLeft); ++i) {
+    page.Field(std::exchange(label, ""), LeftText(left[i]));
+  }
+  if (left.size() > kMostLeft)
+    page.Field("", "and " + CountOf(left.size() - kMostLeft, "other task"));
+}
+
+std::string LeftRunningJson(const std::vector<LeftRunningFacts>& left) {
+  std::string list;
+  for (const LeftRunningFacts& each : left) {
+    JsonLine one;
+    one.Number("task", each.task).Number("attempt", each.attempt);
+    TextOrBase64(one, "node", each.node);
+    TextOrBase64(one, "processes", each.processes);
+    std::string text = one.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
+std::string CountsText(const JobCounts& counts) {
+  std::string text = FormatCount(counts.total);
+  bool first = true;
+  for (auto [count, what] : {std::pair{counts.succeeded, "succeeded"},
+                             {counts.failed, "failed"},
+                             {counts.unknown, "unknown"},
+                             {counts.cancelled, "cancelled"},
+                             {counts.leased, "running or next"},
+                             {counts.queued, "queued"}}) {
+    if (count == 0) continue;
+    text += fmt::format("{} {} {}", first ? ":" : ",", FormatCount(count), what);
+    first = false;
+  }
+  return text;
+}
+
+void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
+  const JobFacts& job = details.job;
+  if (job.argv) page.Field("command", CommandLineOf(job, call.on_hub(), kShownValues));
+  page.Field("folder", job.cwd.value_or(""));
+  std::string label = "lists";
+  for (const std::string& file : job.files.value_or(std::vector<std::string>())) {
+    page.Field(std::exchange(label, ""), file);
+  }
+  std::string who = fmt::format("{} on {}", job.user, job.host.value_or(""));
+  if (!call.on_hub()) who += fmt::format(", process {}", job.pid.value_or(0));
+  uint32_t runs = job.runs.value_or(1);
+  if (runs > 1) {
+    std::string times = runs == 2 ? "once" : fmt::format("{} times", runs - 1);
+    who += fmt::format(" (the job was resumed {})", times);
+  }
+  page.Field(call.on_hub() ? "submitter" : "run by", who);
+  page.Field("created", call.FullTimeText(job.created.value_or(Instant())));
+  if (runs > 1) page.Field("resumed", call.FullTimeText(job.started.value_or(Instant())));
+  if (job.ended) page.Field("ended", call.FullTimeText(*job.ended));
+  if (job.took) page.Field("took", FormatDuration(*job.took));
+  page.Field("gang", GangText(details.gang));
+  if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
+  page.Field("bound by", BoundName(details.bound));
+}
+
+// Empty: tasks are not tried again.
+std::string RetriesText(const RetryPolicy& retry) {
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (retry.elsewhere > 0) add(fmt::format("{} on other nodes", retry.elsewhere));
+  if (retry.retries > 0) add(FormatCount(retry.retries));
+  if (text.empty()) return "";
+  if (retry.retry_on != kAllCauses || !retry.exits.empty()) add("on " + RetryOnText(retry));
+  if (retry.delay.ns > 0) add(fmt::format("after {}", FormatDuration(retry.delay)));
+  if (retry.memory_growth > 0) {
+    add(fmt::format("memory {}{}", GrowthText(retry.memory_growth),
+                    retry.max_memory > 0 ? " up to " + FormatSize(retry.max_memory) : ""));
+  }
+  return text;
+}
+
+std::string RetryElsewhereCommandOf(const HistoryCall& call, const JobDetails& details) {
+  std::string more;
+  for (const BlamedFacts& each : details.blamed) more += " --not-on " + ShellQuote(each.node);
+  return RetryCommandOf(call, fmt::format("{}", details.job.job.value)) + more;
+}
+
+void PrintBlamed(const JobDetails& details, Page& page) {
+  for (const BlamedFacts& each : details.blamed) {
+    page.Field(&each == details.blamed.data() ? "blame" : "",
+               fmt::format("{} of {} failed on {}, where none succeeded", FormatCount(each.failed),
+                           CountOf(details.job.counts.total, "task"), each.node));
+  }
+}
+
+void PrintTasks(const JobDetails& details, Page& page) {
+  const JobCounts& counts = details.job.counts;
+  const JobStatistics& all = details.statistics;
+  page.Field("tasks", CountsText(counts));
+  if (details.withdrawn > 0) {
+    page.Field("withdrawn", fmt::format("{} no longer in the list; not counted",
+                                        CountOf(details.withdrawn, "task")));
+  }
+  uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
+  if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
+  for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
+    const FailureFacts& kind = details.failures[i];
+    page.Field(i == 0 ? "failures" : "",
+               fmt::format("{}: {} ({} {})", FormatCount(kind.count), CauseText(kind.end),
+                           kind.count == 1 ? "task" : "tasks",
+                           TaskNumbersText(kind.tasks, kind.count, kShownTasks)));
+  }
+  if (details.failures.size() > kShownFailures) {
+    page.Field("", fmt::format("and {} more kinds", details.failures.size() - kShownFailures));
+  }
+  PrintBlamed(details, page);
+  page.Field("retries", RetriesText(details.policy.retry));
+  if (all.attempts == 0) return;
+  std::string wall = fmt::format("{} in all", FormatDuration(all.total_wall));
+  if (counts.succeeded > 0) {
+    wall = fmt::format("median {}, {}", FormatDuration(all.median_wall), wall);
+  }
+  page.Field("wall time", wall);
+  if (all.tasks_per_second > 0) page.Field("rate", BriefRate(all.tasks_per_second));
+  page.Field("CPU time", fmt::format("{} user, {} system", FormatDuration(all.total_user),
+                                     FormatDuration(all.total_system)));
+  if (all.peak_memory > 0) {
+    page.Field("memory", fmt::format("peak {} (task {})", FormatSize(all.peak_memory),
+                                     uint64_t{all.peak_task} + 1));
+  }
+  page.Field("output", fmt::format("{} kept", FormatSize(all.output_bytes)));
+}
+
+bool CanResume(const JobFacts& job) {
+  return job.state == JobStanding::kStopped || job.state == JobStanding::kInterrupted;
+}
+
+bool CanRetry(const JobFacts& job) {
+  return job.state != JobStanding::kRunning && job.failed() > 0;
+}
+
+// Lets a held job go on; empty: it is not held. Released with all its failures, --max-failures
+// would hold it again at once.
+std::string ReleaseCommand(const HistoryCall& call, const JobDetails& details) {
+  if (details.job.state != JobStanding::kHeld) return "";
+  bool failures = details.held == HoldReason::kMaxFailures;
+  return fmt::format("spate job {}{} {}", failures ? "retry" : "release", call.StateOption(),
+                     details.job.job.value);
+}
+
+std::string NodeCommand(const SetAsideFacts& node) { return "spate node resume " + node.node; }
+
+void PrintSetAside(const JobDetails& details, Page& page) {
+  for (const SetAsideFacts& node : details.set_aside) {
+    page.Field(&node == details.set_aside.data() ? "excluded" : "",
+               fmt::format("{}: {}", node.node, node.why));
+  }
+  if (!details.set_aside.empty() && !details.for_admin) {
+    page.Field("", "(only an administrator of the hub can resume nodes)");
+  }
+}
+
+void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
+  const JobFacts& job = details.job;
+  uint32_t number = job.job.value;
+  if (job.state == JobStanding::kDamaged) {
+    page.Command("to examine", fmt::format("spate state check{} {}", call.StateOption(), number));
+    page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
+    return;
+  }
+  if (std::string command = ReleaseCommand(call, details); !command.empty()) {
+    page.Command("to proceed", command);
+  }
+  for (const SetAsideFacts& node : details.set_aside) {
+    page.Command("to include", NodeCommand(node));
+  }
+  if (CanResume(job)) page.Command("to resume", ResumeCommandOf(call, job));
+  if (CanRetry(job) && !details.blamed.empty()) {
+    page.Command("elsewhere", RetryElsewhereCommandOf(call, details));
+  }
+  if (CanRetry(job)) page.Command("to retry", RetryCommandOf(call, fmt::format("{}", number)));
+  if (job.failed() > 0) {
+    page.Command("to see", fmt::format("spate job tasks{} {} --filter failed,unknown",
+                                       call.StateOption(), number));
+  }
+  if (job.counts.finished() > 0) {
+    page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), number));
+  }
+}
+
+// Nothing of a job without edges. What cannot be told is left out.
+void PrintGraph(HistoryCall& call, const JobDetails& details, Page& page) {
+  if (details.edges == 0) return;
+  const uint32_t job = details.job.job.value;
+  page.Field("graph", fmt::format("{} (spate job graph{} {})", CountOf(details.edges, "edge"),
+                                  call.StateOption(), job));
+  auto asked = AskGraph(call, JobSelector{.ranges = {{job, job, 1}}});
+  if (!asked) return;
+  auto shape = Shape::Of(asked->graph);
+  if (!shape) return;
+  const CriticalPath critical = CriticalPathOf(asked->graph, *shape);
+  const char* label = "critical";
+  for (const std::string& line :
+       CriticalPathLines(critical, asked->graph, PhasesOf(asked->graph, *shape))) {
+    page.Field(std::exchange(label, ""), line);
+  }
+}
+
+void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
+  const JobFacts& job = details.job;
+  Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
+  page.Field("state", StandingText(call, details));
+  page.Field("waits", WhyWaits(call, details, now));
+  PrintLeftRunning(LeftRunningOf(details, now), page);
+  if (job.state == JobStanding::kDamaged) {
+    page.Field("problem", job.problem.value_or(""));
+  } else {
+    PrintWho(call, details, page);
+    PrintTasks(details, page);
+    PrintGraph(call, details, page);
+    PrintSetAside(details, page);
+  }
+  if (job.path) {
+    page.Field("kept in", fmt::format("{} ({})", *job.path, FormatSize(details.bytes)));
+  }
+  PrintNext(call, details, page);
+}
+
+// ---- JSON --------------------------------------------------------------------------------------
+
+// The first of them, by number.
+std::string TasksJson(const std::vector<TaskRange>& tasks) {
+  std::string list;
+  uint64_t told = 0;
+  for (TaskRange range : tasks) {
+    for (uint64_t i = 0; i < range.count && told < kJsonTasks; ++i, ++told) {
+      list += fmt::format("{}{}", list.empty() ? "" : ",", range.first + i + 1);
+    }
+  }
+  return "[" + list + "]";
+}
+
+std::string FailuresJson(const std::vector<FailureFacts>& failures) {
+  std::string list;
+  for (const FailureFacts& kind : failures) {
+    JsonLine line;
+    line.Text("cause", CauseName(kind.end.cause)).Number("status", kind.end.status);
+    line.Number("count", static_cast<int64_t>(kind.count)).Raw("tasks", TasksJson(kind.tasks));
+    std::string text = line.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
+std::string SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
+  std::string list;
+  for (const SetAsideFacts& node : nodes) {
+    JsonLine line;
+    TextOrBase64(line, "node", node.node);
+    TextOrBase64(line, "why", node.why);
+    TextOrBase64(line, "command", NodeCommand(node));
+    std::string text = line.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
+void CommandOrNull(JsonLine& line, std::string_view key, const std::string& command) {
+  if (command.empty()) {
+    line.Null(key);
+  } else {
+    TextOrBase64(line, key, command);
+  }
+}
+
+void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& details,
+                   const JobsNow& now) {
+  line.Text("held", HoldName(details.held));
+  TimeOrNull(line, "held_since", details.held_since);
+  CommandOrNull(line, "release_command", ReleaseCommand(call, details));
+  line.Raw("set_aside", SetAsideJson(details.set_aside));
+  CommandOrNull(line, "waits", WhyWaits(call, details, now));
+  line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
+}
+
+void AddStatistics(JsonLine& line, const JobDetails& details) {
+  const JobStatistics& all = details.statistics;
+  line.Number("attempts", static_cast<int64_t>(all.attempts));
+  line.Raw("failures", FailuresJson(details.failures));
+  line.Raw("blamed", BlamedJson(details.blamed));
+  line.Seconds("median_wall", all.median_wall.seconds());
+  line.Seconds("total_wall", all.total_wall.seconds());
+  line.Seconds("total_user", all.total_user.seconds());
+  line.Seconds("total_system", all.total_system.seconds());
+  line.Number("peak_memory", static_cast<int64_t>(all.peak_memory));
+  bool started = all.first_start.ns > 0;
+  if (all.peak_memory > 0) {
+    line.Number("peak_task", int64_t{all.peak_task} + 1);
+  } else {
+    line.Null("peak_task");
+  }
+  TimeOrNull(line, "first_start", started ? std::optional(all.first_start) : std::nullopt);
+  TimeOrNull(line, "last_end", started ? std::optional(all.last_end) : std::nullopt);
+  line.Seconds("tasks_per_second", all.tasks_per_second);
+  line.Number("output_kept", static_cast<int64_t>(all.output_bytes));
+}
+
+void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
+  const JobFacts& job = details.job;
+  JsonLine line = TypedLine("job");
+  AddFields(line, WithOutcome(job));
+  AddHeldFields(line, call, details, now);
+  line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
+  const RetryPolicy& retry = details.policy.retry;
+  line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
+  line.Number("retry_elsewhere", retry.elsewhere);
+  line.Number("retry_memory", retry.memory_growth);
+  line.Number("max_memory", static_cast<int64_t>(retry.max_memory));
+  AddClassFields(line, details.gang, details.deadline, details.bound);
+  AddStatistics(line, details);
+  line.Number("bytes", static_cast<int64_t>(details.bytes));
+  CommandOrNull(line, "resume_command", CanResume(job) ? ResumeCommandOf(call, job) : "");
+  std::string number = fmt::format("{}", job.job.value);
+  CommandOrNull(line, "retry_command", CanRetry(job) ? RetryCommandOf(call, number) : "");
+  const bool elsewhere = CanRetry(job) && !details.blamed.empty();
+  CommandOrNull(line, "retry_elsewhere_command",
+                elsewhere ? RetryElsewhereCommandOf(call, details) : "");
+  call.Put(line);
+}
+
+JobsNow AskJobsNow(HistoryCall& call, const JobSelector& jobs) {
+  JobsNow known;
+  bool last = jobs.last || (!jobs.all && jobs.ranges.empty());
+  // Facts that the hub cannot tell now, or a run that has ended, are left out.
+  (void)call.Ask(wire::LookAtJobs{{jobs.all, last, jobs.ranges}},
+                 [&](wire::JobNow now) { known.insert_or_assign(now.job, std::move(now)); });
+  return known;
+}
+
+Result<int> JobInfo(HistoryCall& call) {
+  auto jobs = TRY(SelectJobs(call.words().words));
+  JobsNow now = AskJobsNow(call, jobs);
+  std::vector<JobDetails> pages;  // a page asks more, when all of this was heard
+  auto told = call.Ask(wire::DescribeJobs{std::move(jobs)}, [&](JobDetails details) {
+    if (call.form() == OutputForm::kQuiet) {
+      call.Put(fmt::format("{}\n", details.job.job.value));
+    } else if (call.form() == OutputForm::kJson) {
+      PrintJson(call, details, now);
+    } else {
+      pages.push_back(std::move(details));
+    }
+  });
+  bool first = true;
+  for (const JobDetails& details : pages) {
+    if (!std::exchange(first, false)) call.Put("\n");
+    PrintPage(call, details, now);
+  }
+  return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
+}
+
+}  // namespace
+
+extern const Command kJobInfo = {
+    .order = 30,
+    .group = CommandGroup::kHistory,
+    .name = "job info",
+    .arguments = "[JOB...]",
+    .completes = Completes::kJobs,
+    .summary = "show job details (default: last)",
+    .details = "",
+    .examples = {{{"spate job info", "of the newest job"}, {"spate job info 12", "of job 12"}}},
+    .options = {{opt::kAboutJobs}},
+    .run = LookAtJobs<JobInfo>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,177 @@
+// `spate job list`
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "base/near.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/call.h"
+#include "cli/history/job_text.h"
+#include "cli/history/select.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/run_options.h"
+#include "cli/options/shared.h"
+#include "cli/table/table.h"
+#include "cli/view/json_fields.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Option kAll = {
+    .names = "all", .heading = Heading::kSelect, .help = "list all jobs, not only the newest 20"};
+
+using std::string_view_literals::operator""sv;
+
+constexpr uint64_t kListedJobs = 20;
+
+// Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks, ended or not.
+constexpr std::array kKinds = {"running"sv, "finished"sv, "stopped"sv, "interrupted"sv,
+                               "damaged"sv, "queued"sv,   "held"sv,    "succeeded"sv,
+                               "failed"sv,  "cancelled"sv};
+static_assert(static_cast<size_t>(JobStanding::kCancelled) + 1 == kKinds.size());
+
+Result<uint32_t> KindsOf(const Words& words) {
+  uint32_t kinds = 0;
+  auto values = words.All(opt::kFilter);
+  for (const std::string& value : values) {
+    for (std::string_view name : SplitCommas(value)) {
+      auto at = std::ranges::find(kKinds, name);
+      if (at == kKinds.end()) {
+        return Fail(
+            ErrorKind::kInvalid,
+            fmt::format("--filter: '{}' is not a state of jobs{}; write one or more of: {}",
+                        EscapeForScreen(name), DidYouMean(name, kKinds), fmt::join(kKinds, " ")));
+      }
+      bool failed = at - kKinds.begin() == static_cast<int>(JobStanding::kFailed);
+      kinds |= failed ? wire::ListJobs::kFailedKind : 1u << (at - kKinds.begin());
+    }
+  }
+  return values.empty() ? wire::ListJobs::kAllKinds : kinds;
+}
+
+// Exact up to seven digits, so that two of them fit into a column.
+std::string ShortCount(uint32_t count) {
+  if (count < 10'000'000) return fmt::format("{}", count);
+  return fmt::format("{:.1f}M", count / 1e6);
+}
+
+std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
+  bool damaged = job.state == JobStanding::kDamaged;
+  std::vector<Cell> cells = {{fmt::format("{}", job.job.value)}};
+  if (call.on_hub()) cells.push_back({job.user});
+  cells.push_back({damaged ? "?" : job.name.value_or("-")});
+  cells.push_back({WordOf(job.outcome()), ToneOf(job.outcome())});
+  if (damaged) {
+    cells.resize(7);
+    return cells;
+  }
+  const JobCounts& counts = job.counts;
+  cells.push_back({fmt::format("{}/{}", ShortCount(counts.succeeded), ShortCount(counts.total))});
+  cells.push_back({ShortCount(job.failed()), job.failed() > 0 ? Tone::kBad : Tone::kPlain});
+  bool waits = job.state == JobStanding::kQueued || !job.started;
+  cells.push_back({waits ? "-" : call.TimeText(*job.started)});
+  cells.push_back({job.took ? FormatDuration(*job.took) : "-"});
+  return cells;
+}
+
+void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
+  std::vector<Column> columns = {{"JOB", Align::kRight}};
+  if (call.on_hub()) columns.push_back({"USER"});
+  for (Column column : {Column{"NAME", Align::kLeft, 8},
+                        {"STATE"},
+                        {"DONE", Align::kRight},
+                        {"FAILED", Align::kRight},
+                        {"STARTED"},
+                        {"TOOK", Align::kRight}}) {
+    columns.push_back(std::move(column));
+  }
+  Table table(std::move(columns), call.width(), call.environment().colour,
+              [&](std::string_view text) { call.Put(text); });
+  for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
+  table.Finish();
+}
+
+Result<wire::ListJobs> QuestionOf(const HistoryCall& call, uint64_t most) {
+  const Words& words = call.words();
+  wire::ListJobs question;
+  auto kinds = TRY(KindsOf(words));
+  question.kinds = kinds;
+  auto limit = TRY(LimitOf(words, most));
+  question.most = limit;
+  question.whole = call.form() == OutputForm::kJson;
+  if (words.words.empty()) return question;
+  auto jobs = TRY(SelectJobs(words.words));
+  question.jobs = std::move(jobs);
+  return question;
+}
+
+void PrintForPeople(HistoryCall& call, const wire::ListJobs& asked, const wire::JobsListed& listed,
+                    bool bounded) {
+  call.PutTitle();
+  PrintTable(call, listed.jobs);
+  if (listed.jobs.empty()) call.Say("no such job");
+  bool more = listed.jobs.size() == asked.most && listed.of > asked.most;
+  if (bounded && asked.kinds == wire::ListJobs::kAllKinds && more) {
+    call.Say(fmt::format("the newest {} of {} jobs; --all lists all", asked.most, listed.of));
+  }
+}
+
+// Programs of this machine that have jobs of their own.
+void PutMasters(HistoryCall& call) {
+  if (!call.words().words.empty() || !call.environment().masters) return;
+  for (const std::string& socket : call.environment().masters(call.state_dir())) {
+    call.Say("jobs of a running program: spate top --at " + ShellQuote(socket));
+  }
+}
+
+Result<int> JobList(HistoryCall& call) {
+  const Words& words = call.words();
+  bool bounded = !words.Has(kAll) && words.words.empty();
+  auto question = TRY(QuestionOf(call, bounded ? kListedJobs : UINT64_MAX));
+  wire::JobsListed all;
+  auto told = call.Ask(question, [&](wire::JobsListed listed) {
+    all.of = listed.of;
+    std::ranges::move(listed.jobs, std::back_inserter(all.jobs));
+  });
+  if (!told && words.words.empty() && told.error().kind == ErrorKind::kNotFound) {
+    if (call.human()) call.Say(told.error());
+    if (call.human()) PutMasters(call);
+    return kExitSuccess;
+  }
+  if (!told) return std::unexpected(std::move(told.error()));
+  std::ranges::reverse(all.jobs);
+  if (call.human()) {
+    PrintForPeople(call, question, all, bounded);
+    PutMasters(call);
+    return kExitSuccess;
+  }
+  for (const JobFacts& job : all.jobs) {
+    call.Put(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
+                                               : JsonOf("job", WithOutcome(job)));
+  }
+  return kExitSuccess;
+}
+
+}  // namespace
+
+extern const Command kJobList = {
+    .order = 20,
+    .group = CommandGroup::kHistory,
+    .name = "job list",
+    .arguments = "[JOB...]",
+    .completes = Completes::kJobs,
+    .summary = "list jobs, newest last",
+    .details = "JOB is a number, a range (1-10, 1-10:2), a list of these (1,3,5-8), all or last.",
+    .examples = {{{"spate job list", "the newest 20"},
+                  {"spate job list --all --filter failed", "all jobs with a failed task"},
+                  {"spate job list 3,8-12 --json", "these, for a program"}}},
+    .options = {{opt::kAboutJobs, kAll, opt::kLimit, opt::kFilter}},
+    .run = LookAtJobs<JobList>,
+};
+
+}  // namespace spate::cli::command

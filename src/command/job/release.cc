@@ -1,0 +1,33 @@
+// `spate job release`
+#include "cli/hub/hub_screen.h"
+#include "cli/hub/job_changes.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+Result<int> ReleaseJobs(const HubScreen& screen) {
+  return ChangeJobs(screen, {.jobs = {}, .change = wire::ChangeJobs::Change::kRelease}, "released");
+}
+
+}  // namespace
+
+extern const Command kJobRelease = {
+    .order = 230,
+    .group = CommandGroup::kRunning,
+    .name = "job release",
+    .arguments = "JOB...",
+    .completes = Completes::kUnfinishedJobs,
+    .summary = "release held jobs",
+    .details = "",
+    .examples = {{{"spate job release 12", "after spate job hold 12"},
+                  {"spate job release 12-15", "several"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutJobs}},
+    .run = Order<ReleaseJobs>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,34 @@
+// `spate node drain`
+#include "cli/hub/hub_screen.h"
+#include "cli/hub/nodes.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+Result<int> Drain(const HubScreen& screen) {
+  return ChangeNodes(screen, wire::ChangeNodes::Change::kDrain,
+                     "drained; no new tasks start there");
+}
+
+}  // namespace
+
+extern const Command kNodeDrain = {
+    .order = 390,
+    .group = CommandGroup::kNodes,
+    .name = "node drain",
+    .arguments = "NODE...",
+    .completes = Completes::kNodes,
+    .summary = "drain nodes: start no new tasks, let running ones end",
+    .details = "",
+    .examples = {{{"spate node drain n7", "before its machine is shut down"},
+                  {"spate node drain n7 n8", "several"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutHub}},
+    .run = AskHub<Drain>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,80 @@
+// `spate node info`
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/hub/nodes.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "cli/table/time_text.h"
+#include "cli/view/json_fields.h"
+
+namespace spate::cli::command {
+namespace {
+
+std::string MachineText(const MachineLoad& machine) {
+  return fmt::format(
+      "load {:.1f}, {} free; tasks wait for cpu {:.0f} %, memory {:.0f} %, disks {:.0f} % of the "
+      "time",
+      machine.load, FormatSize(machine.free_memory), machine.cpu_pressure, machine.memory_pressure,
+      machine.io_pressure);
+}
+
+std::string PageOf(const NodeFacts& node) {
+  std::string text = fmt::format("Node {}\n", EscapeForScreen(node.name));
+  auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<10} {}\n", name, EscapeForScreen(value));
+  };
+  add("state", node.state + ", since " + DateAndTime(node.since));
+  add("why", node.why);
+  add("address", node.from);
+  add("program", "spate " + node.program);
+  add("serves", UserText(node, "all users"));
+  add("offers", fmt::format("{} slots, {:g} cpus{}", node.slots, node.cpus,
+                            node.memory > 0 ? ", " + FormatSize(node.memory) : ""));
+  for (const OfferFacts& offer : node.offers) {
+    add("", fmt::format("{}: {}", offer.name, fmt::join(offer.pieces, ",")));
+  }
+  add("labels", fmt::format("{}", fmt::join(node.labels, " ")));
+  if (node.until) add("until", DateAndTime(*node.until));
+  add("tasks",
+      fmt::format("{} now, {} ended, {} of them failed", node.tasks, node.ended, node.failed));
+  if (node.machine) add("machine", MachineText(*node.machine));
+  for (const RunFacts& run : node.runs) {
+    std::string told =
+        fmt::format("{}.{} since {}", run.job.value, run.task, DateAndTime(run.since));
+    if (!run.left.empty())
+      told += fmt::format(", waits for processes that it left running: {}", run.left);
+    add("runs", told);
+  }
+  return text;
+}
+
+Result<int> Info(const HubScreen& screen) {
+  auto nodes = TRY(AskNodes(screen));
+  std::string text;
+  for (const NodeFacts& node : nodes) text += screen.human() ? PageOf(node) : JsonOf("node", node);
+  return screen.Write(text);
+}
+
+}  // namespace
+
+extern const Command kNodeInfo = {
+    .order = 380,
+    .group = CommandGroup::kNodes,
+    .name = "node info",
+    .arguments = "[NODE...]",
+    .completes = Completes::kNodes,
+    .summary = "show node details",
+    .details = "",
+    .examples = {{{"spate node info", "all nodes"}, {"spate node info n7", "one node"}}},
+    .options = {{opt::kAboutHub}},
+    .run = AskHub<Info>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,34 @@
+// `spate node remove`
+#include "cli/hub/hub_screen.h"
+#include "cli/hub/nodes.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+Result<int> Remove(const HubScreen& screen) {
+  return ChangeNodes(screen, wire::ChangeNodes::Change::kRemove, "removed");
+}
+
+}  // namespace
+
+extern const Command kNodeRemove = {
+    .order = 410,
+    .group = CommandGroup::kNodes,
+    .name = "node remove",
+    .arguments = "NODE...",
+    .completes = Completes::kNodes,
+    .summary = "remove nodes; their tasks run again elsewhere",
+    .details =
+        "A connected node ends. After `spate node resume`, the node can connect again when it is "
+        "started.",
+    .examples = {{{"spate node remove n7", "for good"}, {"spate node remove n7 n8", "several"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutHub}},
+    .run = AskHub<Remove>,
+};
+
+}  // namespace spate::cli::command

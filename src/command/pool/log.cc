@@ -1,0 +1,52 @@
+// `spate pool log`
+#include <string>
+#include <vector>
+
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/option_reader.h"
+#include "cli/options/shared.h"
+#include "cli/pool/pool_text.h"
+#include "cli/view/json_fields.h"
+#include "client/asker.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr uint32_t kMostEvents = 1'000;
+
+Result<int> ReadPoolLog(const HubScreen& screen) {
+  OptionReader in(screen.words);
+  wire::ReadPoolLog question{.name = screen.words.words.front()};
+  in.Read(opt::kLimit, question.most, CountUpTo(kMostEvents));
+  TRY(in.status());
+  std::vector<PoolEvent> events;
+  TRY(client::Ask(screen.hub, std::move(question),
+                  [&](PoolEvent event) { events.push_back(std::move(event)); }));
+  if (screen.human()) return screen.Write(LogOf(screen, events));
+  std::string text;
+  for (const PoolEvent& event : events) text += JsonOf("pool_event", event);
+  return screen.Write(text);
+}
+
+}  // namespace
+
+extern const Command kPoolLog = {
+    .order = 460,
+    .group = CommandGroup::kPools,
+    .name = "pool log",
+    .arguments = "NAME",
+    .completes = Completes::kPools,
+    .summary = "print a pool's log, newest last",
+    .details = "Prints 100 lines, or with -n up to 1,000.",
+    .examples = {{{"spate pool log lab", "the newest 100 lines"},
+                  {"spate pool log lab -n 1000", "all lines that the hub prints"}}},
+    .words_min = 1,
+    .words_max = 1,
+    .options = {{opt::kAboutHub, opt::kLimit}},
+    .run = AskHub<ReadPoolLog>,
+};
+
+}  // namespace spate::cli::command

@@ -1,0 +1,139 @@
+#include "command/program_world.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/history/call.h"
+#include "cli/hub/hub_screen.h"
+#include "cli/main.h"
+#include "cli/options/shared.h"
+#include "cli/report.h"
+#include "cli/table/text_width.h"
+#include "client/hub_call.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/terminal.h"
+#include "present/advice.h"
+#include "run/run_asker.h"
+#include "run/whose_jobs.h"
+#include "submit/hub_submit.h"
+
+namespace spate::cli::command {
+namespace {
+
+using WriteOut = std::function<Status(std::string_view)>;
+
+WriteOut OutOf(const Invocation& invocation) {
+  if (invocation.out) return invocation.out;
+  return [](std::string_view bytes) { return os::WriteAll(os::kStdout, bytes, "standard output"); };
+}
+
+// Where standard error is closed there is nobody to tell.
+void WriteErr(std::string_view bytes) { (void)os::WriteAll(os::kStderr, bytes, "standard error"); }
+
+Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
+  auto found = TRY(client::Surroundings::Find());
+  auto here = std::make_shared<const client::Surroundings>(std::move(found));
+  HistoryEnvironment environment;
+  environment.state_dir = [here](const std::string& typed) {
+    return client::StateDirOf(typed, *here);
+  };
+  environment.masters = [here](const std::string& state_dir) {
+    return client::MastersHere(state_dir, *here);
+  };
+  auto runs = std::make_shared<std::unique_ptr<run::RunAsker>>();
+  environment.here = [here, runs, &words = invocation.words](
+                         const std::string& state_dir) -> Result<client::Asker*> {
+    *runs = std::make_unique<run::RunAsker>(*here, state_dir, run::RunsOption(words, *here));
+    return runs->get();
+  };
+  environment.write_out = OutOf(invocation);
+  environment.write_err = WriteErr;
+  environment.now = [clock = os::Clock()] { return clock.Now(); };
+  if (run::HubIsConfigured(*here)) environment.title = "this machine";
+  environment.cwd = here->cwd;
+  os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
+  environment.terminal = terminal.is_terminal;
+  environment.colour = terminal.may_colour;
+  environment.width = os::PrintWidth(os::kStdout, here->environment).value_or(kWholeWidth);
+  return environment;
+}
+
+// Calls `ask` with the hub that the words mean.
+template <typename Ask>
+Result<int> WithHub(const Invocation& invocation, Ask ask) {
+  auto setting = submit::FindSetting(invocation.words);
+  if (!setting) {
+    return std::unexpected(submit::WithLocalHint(setting.error(), invocation.words));
+  }
+  client::HubCall call(*setting->loop, setting->target);
+  if (auto connected = call.Connect(); !connected) {
+    return std::unexpected(submit::WithLocalHint(connected.error(), invocation.words));
+  }
+  return ask(call, *setting);
+}
+
+Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
+                            const os::Environment& environment) {
+  auto form = TRY(OutputFormOf(invocation.words));
+  HubScreen screen{asker, invocation.words, form};
+  screen.width = os::PrintWidth(os::kStdout, environment).value_or(kWholeWidth);
+  screen.colour = os::LookAtTerminal(os::kStdout, environment).may_colour;
+  screen.write_out = OutOf(invocation);
+  screen.write_err = WriteErr;
+  return screen;
+}
+
+int Reported(const Result<int>& code) { return code ? *code : ReportError(code.error()); }
+
+}  // namespace
+
+bool ProgramWorld::MeansHub(const Words& words) { return run::SpeaksOfHub(words); }
+
+bool ProgramWorld::OrdersGoToHub(const Words& words) { return run::OrdersGoToHub(words); }
+
+int ProgramWorld::LookHere(const Invocation& invocation, HistoryBody body) {
+  auto environment = EnvironmentHere(invocation);
+  if (!environment) return ReportError(environment.error());
+  return CallHistory(*environment, invocation, body);
+}
+
+int ProgramWorld::LookIntoHub(const Invocation& invocation, HistoryBody body) {
+  return Reported(WithHub(
+      invocation, [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
+        auto environment = TRY(EnvironmentHere(invocation));
+        environment.hub = &call;
+        environment.reach = setting.reach;
+        return CallHistory(environment, invocation, body);
+      }));
+}
+
+int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
+  return Reported(WithHub(
+      invocation, [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
+        auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
+        screen.reach = setting.reach;
+        screen.pause = [&call](Duration time) { call.Pause(time); };
+        auto code = body(screen);
+        if (code) return code;
+        return std::unexpected(present::Reached(code.error(), setting.reach));
+      }));
+}
+
+int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
+  auto ask = [&]() -> Result<int> {
+    auto here = TRY(client::Surroundings::Find());
+    const std::string whose = run::RunsOption(invocation.words, here);
+    std::string state =
+        client::StateDirOf(std::string(invocation.words.Last(opt::kState).value_or("")), here);
+    run::RunAsker runs(here, std::move(state), whose);
+    auto screen = TRY(ScreenFor(invocation, runs, here.environment));
+    screen.reach = whose;
+    return body(screen);
+  };
+  return Reported(ask());
+}
+
+}  // namespace spate::cli::command

@@ -1,0 +1,235 @@
+// `spate report`
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/call.h"
+#include "cli/history/select.h"
+#include "cli/history/suggestion.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/run_options.h"
+#include "cli/options/shared.h"
+#include "cli/table/table.h"
+#include "cli/view/json_fields.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Option kSince = {.names = "since",
+                           .argument = "T",
+                           .heading = Heading::kSelect,
+                           .help = "count only tasks that ended in the last T, as 7d"};
+
+constexpr Option kOfUser = {.names = "user",
+                            .argument = "NAME",
+                            .heading = Heading::kSelect,
+                            .help = "count only this user's tasks"};
+
+constexpr Option kSuggest = {
+    .names = "suggest",
+    .argument = "JOB",
+    .heading = Heading::kSelect,
+    .help = "only suggest options for more tasks like a job's",
+    .more =
+        "Prints options for submit and run, by the needs of the job's tasks that succeeded: the "
+        "highest average of processors of a task that ran for at least a second, the largest "
+        "memory and the longest time, each plus 20%. For gangs, only the time."};
+
+constexpr std::string_view kAlone = "alone";  // PairFacts::beside
+
+std::string Hours(Duration time) { return fmt::format("{:.2f}", time.seconds() / 3600); }
+
+std::vector<Cell> RowOf(const UseFacts& use) {
+  std::string failed = use.failed == 0 ? "0"
+                                       : fmt::format("{} ({:.1f}%)", FormatCount(use.failed),
+                                                     100 * use.failed_share);
+  bool known = use.suggested_memory > 0;
+  return {{use.user},
+          {use.job ? fmt::format("{}", use.job->value) : "all"},
+          {use.name.value_or("")},
+          {FormatCount(use.tasks)},
+          {FormatCount(use.ends)},
+          {failed, use.failed > 0 ? Tone::kBad : Tone::kPlain},
+          {Hours(use.cpu)},
+          {Hours(use.wall)},
+          {known ? FormatSize(use.peak_memory) : "-"},
+          {known ? fmt::format("{}M", use.suggested_memory >> 20) : "-"}};
+}
+
+void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
+  Table table({{"USER", Align::kLeft, 6},
+               {"JOB", Align::kRight},
+               {"NAME", Align::kLeft, 8},
+               {"TASKS", Align::kRight},
+               {"ENDS", Align::kRight},
+               {"FAILED", Align::kRight},
+               {"CPU-H", Align::kRight},
+               {"WALL-H", Align::kRight},
+               {"PEAK", Align::kRight},
+               {"SUGGEST", Align::kRight}},
+              call.width(), call.environment().colour,
+              [&](std::string_view text) { call.Put(text); });
+  for (const UseFacts& use : uses) table.Add(RowOf(use));
+  table.Finish();
+}
+
+Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
+  auto asker = TRY(call.Whom());
+  auto suggestion = Suggest(*asker, job);
+  if (!suggestion) return std::unexpected(std::move(suggestion.error()));
+  const UseFacts& use = suggestion->use;
+  if (call.form() == OutputForm::kJson) {
+    call.Put(JsonOf("use", use));
+    return kExitSuccess;
+  }
+  call.Put(suggestion->Text() + '\n');
+  if (call.human()) {
+    call.Say(fmt::format("{} of {} tasks of job {} succeeded; peak memory {}, processor time {}",
+                         FormatCount(use.tasks - use.failed), FormatCount(use.tasks),
+                         use.job->value, FormatSize(use.peak_memory), FormatDuration(use.cpu)));
+  }
+  return kExitSuccess;
+}
+
+// "+94%": so much longer than alone.
+Cell AgainstAlone(const PairFacts& pair) {
+  constexpr double kMuch = 1.2;
+  if (!pair.against_alone || pair.beside == kAlone) return {"-"};
+  return {fmt::format("{:+.0f}%", 100 * (*pair.against_alone - 1)),
+          *pair.against_alone > kMuch ? Tone::kBad : Tone::kPlain};
+}
+
+void PrintPairs(HistoryCall& call, const std::vector<PairFacts>& pairs) {
+  Table table({{"BESIDE", Align::kLeft},
+               {"TASKS", Align::kRight},
+               {"MEDIAN WALL", Align::kRight},
+               {"AGAINST ALONE", Align::kRight}},
+              call.width(), call.environment().colour,
+              [&](std::string_view text) { call.Put(text); });
+  for (const PairFacts& pair : pairs) {
+    table.Add({{pair.beside == kAlone ? pair.beside : pair.beside + " jobs"},
+               {FormatCount(pair.tasks)},
+               {FormatDuration(pair.median_wall)},
+               AgainstAlone(pair)});
+  }
+  table.Finish();
+}
+
+void PrintJob(HistoryCall& call, const UseFacts& use, const std::vector<PairFacts>& pairs) {
+  call.PutTitle();
+  PrintTable(call, {use});
+  if (!pairs.empty()) {
+    call.Put("\n");
+    PrintPairs(call, pairs);
+  }
+  if (call.on_hub() && use.suggested_time > Duration{}) {
+    call.Say(fmt::format("for more tasks like these: spate submit --like {}{} -- COMMAND",
+                         use.job->value, call.StateOption()));
+  }
+}
+
+// One job, and how its tasks got on with others'.
+Result<int> TellJob(HistoryCall& call) {
+  auto jobs = TRY(SelectJobs(call.words().words));
+  std::vector<PairFacts> pairs;
+  TRY(call.Ask(wire::ComparePairs{jobs},
+               [&](PairFacts pair) { pairs.push_back(std::move(pair)); }));
+  wire::SumUse sum;
+  sum.jobs = std::move(jobs);
+  std::optional<UseFacts> found;
+  std::string problem = "no task of this job has ended yet";
+  TRY(call.Ask(std::move(sum), [&](UseFacts use) {
+    if (!use.problem.empty()) problem = use.problem;
+    if (use.problem.empty() && use.job) found = std::move(use);
+  }));
+  if (!found) {
+    call.Say(problem);
+    return kExitSuccess;
+  }
+  if (call.human()) {
+    PrintJob(call, *found, pairs);
+    return kExitSuccess;
+  }
+  call.Put(JsonOf("use", *found));
+  for (const PairFacts& pair : pairs) call.Put(JsonOf("pair", pair));
+  return kExitSuccess;
+}
+
+// An option about one job excludes options that pick among many.
+Status AboutAllOf(const Words& words, std::string_view what) {
+  for (const Option* other : {&kSince, &kOfUser}) {
+    if (!words.Has(*other)) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{} reports all of one job; leave out --{}", what, other->names));
+  }
+  return {};
+}
+
+Result<int> Report(HistoryCall& call) {
+  const Words& words = call.words();
+  if (auto job = words.Last(kSuggest)) {
+    if (!words.words.empty()) return Fail(ErrorKind::kInvalid, "name the job once");
+    TRY(AboutAllOf(words, "--suggest"));
+    return TellSuggestion(call, *job);
+  }
+  if (!words.words.empty()) {
+    TRY(AboutAllOf(words, "JOB"));
+    return TellJob(call);
+  }
+  wire::SumUse question;
+  question.user = call.words().Last(kOfUser).value_or("");
+  if (auto value = call.words().Last(kSince)) {
+    auto time = ParseDuration(*value);
+    if (!time) return Within("--since", std::move(time.error()));
+    question.since = call.now() - *time;
+  }
+  std::vector<UseFacts> uses;
+  TRY(call.Ask(std::move(question), [&](UseFacts use) {
+    if (!use.problem.empty()) return call.Say(use.problem);
+    uses.push_back(std::move(use));
+  }));
+  if (call.human()) {
+    call.PutTitle();
+    PrintTable(call, uses);
+    if (uses.empty()) {
+      call.Say(call.on_hub() ? "the hub has no usage to report"
+                             : fmt::format("there is no usage to report in '{}'",
+                                           EscapeForScreen(call.state_dir())));
+    }
+    return kExitSuccess;
+  }
+  for (const UseFacts& use : uses) call.Put(JsonOf("use", use));
+  return kExitSuccess;
+}
+
+}  // namespace
+
+extern const Command kSpateReport = {
+    .order = 540,
+    .group = CommandGroup::kHistory,
+    .name = "report",
+    .arguments = "[JOB]",
+    .summary = "show the resource usage of users and their jobs",
+    .details =
+        "Every attempt that has ended counts, with its processor time and its wall time. SUGGEST "
+        "is the largest peak of memory plus 20%, for --memory. Only administrators see more of "
+        "other users' jobs than the sums per user.\nFor one job, the report also shows the median "
+        "time of its tasks when they ran alone, and when they ran next to tasks of other jobs on "
+        "the same node, by the bottleneck of those (`submit --bound`). If a job takes much longer "
+        "next to one kind, keep the two apart.",
+    .examples = {{{"spate report", "the whole history"},
+                  {"spate report --since 7d", "the last week"},
+                  {"spate report 12", "one job, and its times next to other jobs"},
+                  {"spate report --suggest 12", "options for more tasks like those of job 12"}}},
+    .words_max = 1,
+    .options = {{opt::kAboutJobs, kSince, kOfUser, kSuggest}},
+    .run = LookAtJobs<Report>,
+};
+
+}  // namespace spate::cli::command

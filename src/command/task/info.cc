@@ -1,0 +1,316 @@
+// All about one task: what it is, and every attempt with what it used and left.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/history/call.h"
+#include "cli/history/job_text.h"
+#include "cli/history/select.h"
+#include "cli/history/task_text.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "cli/run/list_places.h"
+#include "cli/table/page.h"
+#include "cli/task/tasks.h"
+#include "cli/text/end_text.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+std::string CheckText(const Check& check) {
+  return fmt::format("{} {} {}", check.when == CheckWhen::kIn ? "in" : "out",
+                     CheckKindName(check.kind), check.file);
+}
+
+const char* SourceText(MemorySource source) {
+  switch (source) {
+    case MemorySource::kCgroup:
+      return "as measured by its cgroup";
+    case MemorySource::kSampled:
+      return "sampled; the true peak may be higher";
+    case MemorySource::kRusage:
+      return "of its largest process";
+    case MemorySource::kNone:
+      break;
+  }
+  return "";
+}
+
+std::string StreamText(const char* name, uint64_t total, uint64_t kept) {
+  if (total == 0) return "";
+  std::string text = fmt::format("{} {}", FormatSize(total), name);
+  if (kept == 0) return text + " (not kept)";
+  if (kept < total) text += fmt::format(" (beginning and end kept, {})", FormatSize(kept));
+  return text;
+}
+
+std::string OutputText(const AttemptFacts& attempt) {
+  const AttemptEnd& end = attempt.end;
+  std::string text = StreamText("of output", end.stdout_total, attempt.stdout_kept);
+  std::string errors = StreamText("of errors", end.stderr_total, attempt.stderr_kept);
+  uint64_t kept = attempt.files_kept;
+  for (const std::string& more : {errors, StreamText("of files", kept, kept)}) {
+    if (!text.empty() && !more.empty()) text += ", ";
+    text += more;
+  }
+  return text;
+}
+
+// "ranks 4-7 on node n2"
+std::string PartText(const AttemptFacts& attempt) {
+  uint32_t first = attempt.end.processes.front().rank;
+  uint32_t last = attempt.end.processes.back().rank;
+  std::string text =
+      first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+  if (!attempt.node.empty()) text += " on node " + attempt.node;
+  return text;
+}
+
+// Of a gang, which may have thousands, only those that failed.
+std::vector<std::string> ProcessLines(const AttemptEnd& end) {
+  std::vector<std::string> lines;
+  const bool of_gang = IsOfGang(end);
+  for (const ProcessEnd& process : end.processes) {
+    if (!of_gang) {
+      lines.push_back(fmt::format("step {} command {}: status {}", process.step + 1,
+                                  process.command + 1, process.status));
+    } else if (process.status != 0) {
+      lines.push_back(fmt::format("rank {}: status {}", process.rank, process.status));
+    }
+  }
+  return lines;
+}
+
+// The lines about an attempt, each for a field of its own.
+std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFacts& attempt) {
+  const AttemptEnd& end = attempt.end;
+  std::vector<std::string> lines = {AttemptText(attempt)};
+  if (IsOfGang(end)) lines.push_back(PartText(attempt));
+  if (end.slot > 0) {
+    lines.push_back(fmt::format("started {} in slot {}, took {}", call.FullTimeText(end.start),
+                                end.slot, FormatDuration(end.wall)));
+    lines.push_back(fmt::format("CPU {} user, {} system", FormatDuration(end.user),
+                                FormatDuration(end.system)));
+  }
+  if (end.peak_memory > 0) {
+    lines.push_back(fmt::format("memory peak {}, {}", FormatSize(end.peak_memory),
+                                SourceText(end.memory_source)));
+  }
+  if (end.read_bytes >= 0 || end.written_bytes >= 0) {
+    auto size = [](int64_t bytes) {
+      return bytes < 0 ? std::string("?") : FormatSize(static_cast<uint64_t>(bytes));
+    };
+    lines.push_back(
+        fmt::format("I/O {} read, {} written", size(end.read_bytes), size(end.written_bytes)));
+  }
+  lines.push_back(OutputText(attempt));
+  if (end.left_behind > 0) {
+    lines.push_back(
+        end.left_behind == 1
+            ? "1 process outlived it and was terminated"
+            : fmt::format("{} processes outlived it and were terminated", end.left_behind));
+  }
+  for (const std::string& line : ProcessLines(end)) lines.push_back(line);
+  // Some causes are told with the note.
+  bool one_line = end.note.find('\n') == std::string::npos;
+  bool told = one_line && lines[0].find(EscapeForScreen(end.note)) != std::string::npos;
+  for (size_t at = 0; at < end.note.size() && !told;) {
+    size_t stop = std::min(end.note.find('\n', at), end.note.size());
+    lines.push_back(end.note.substr(at, stop - at));
+    at = stop + 1;
+  }
+  return lines;
+}
+
+// "jobs.lst:5", for a task that failed; empty where that cannot be told.
+std::string PlaceOf(const TaskDetails& at) {
+  bool failed = at.task.state == TaskState::kFailed || at.task.state == TaskState::kUnknown;
+  if (!failed || !at.row || !at.job.files) return "";
+  std::string cwd = at.job.cwd.value_or("");
+  std::vector<std::string> files;
+  for (std::string_view file : *at.job.files) {
+    if (file.starts_with(cwd + "/")) file.remove_prefix(cwd.size() + 1);
+    files.emplace_back(file);
+  }
+  return PlacesInLists(cwd, files, {{at.task.index, *at.row}}).front();
+}
+
+// Processes that tasks wait for after their commands have ended, by job and task number, as the hub
+// knows them now. Asked before the tasks are: answers come one question after another.
+using LeftRunningTexts = std::map<std::pair<JobId, uint32_t>, std::string>;
+LeftRunningTexts AskLeftRunning(HistoryCall& call) {
+  LeftRunningTexts texts;
+  if (!call.on_hub()) return texts;
+  auto tasks = SelectTasks(call.words().words);
+  if (!tasks) return texts;
+  wire::LookAtJobs question;
+  for (const wire::TaskPick& pick : *tasks) {
+    question.jobs.all |= pick.jobs.all;
+    question.jobs.last |= pick.jobs.last;
+    std::ranges::copy(pick.jobs.ranges, std::back_inserter(question.jobs.ranges));
+    for (const TasksOfJob& of_job : pick.tasks) {
+      if (of_job.job) {
+        question.jobs.ranges.push_back({*of_job.job, *of_job.job});
+      } else {
+        question.jobs.last = true;
+      }
+    }
+  }
+  // Facts that the hub cannot tell now are left out.
+  (void)call.Ask(std::move(question), [&](const wire::JobNow& now) {
+    for (const LeftRunningFacts& left : now.left) {
+      texts[{now.job, left.task}] =
+          fmt::format("{} on node {}, left running by the command", left.processes, left.node);
+    }
+  });
+  return texts;
+}
+
+void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& place,
+               const std::string& left) {
+  Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task)));
+  page.Field("waits for", left);
+  page.Field("command", at.task.command);
+  page.Field("in list", place);
+  page.Field("folder", at.cwd);
+  page.Field("stdin", at.stdin_file);
+  page.Field("stdout", at.stdout_file);
+  page.Field("stderr", at.stderr_file);
+  std::string checks = "checks";
+  for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
+  if (at.needs) page.Field("needs", NeedsText(*at.needs));
+  page.Field("gang", GangText(at.gang));
+  if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
+  page.Field("bound by", BoundName(at.bound));
+  for (const AttemptFacts& attempt : at.attempts) {
+    std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
+    for (const std::string& line : AttemptLines(call, attempt)) {
+      page.Field(label, line);
+      label.clear();
+    }
+  }
+  page.Command("why", fmt::format("spate task explain{} {}", call.StateOption(), IdOf(at)));
+  if (!at.attempts.empty()) {
+    page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), IdOf(at)));
+  }
+}
+
+// An object without its newline.
+std::string Inside(const JsonLine& line) {
+  std::string text = line.Finish();
+  text.pop_back();
+  return text;
+}
+
+template <typename T, typename ToJson>
+std::string ListOf(const std::vector<T>& values, ToJson to_json) {
+  std::string list;
+  for (const T& value : values) list += (list.empty() ? "" : ",") + Inside(to_json(value));
+  return "[" + list + "]";
+}
+
+void AddNeeds(JsonLine& line, const std::optional<Needs>& needs) {
+  if (!needs) {
+    line.Null("needs");
+    return;
+  }
+  JsonLine inner;
+  inner.Seconds("cpus", needs->milli_cpus / 1000.0);
+  inner.Number("memory", static_cast<int64_t>(needs->memory));
+  JsonLine named;
+  for (const NamedNeed& need : needs->named) named.Number(JsonEscaped(need.name), need.count);
+  inner.Raw("named", Inside(named));
+  line.Raw("needs", Inside(inner));
+}
+
+void TextOrNull(JsonLine& line, std::string_view key, const std::string& text) {
+  if (text.empty()) {
+    line.Null(key);
+  } else {
+    TextOrBase64(line, key, text);
+  }
+}
+
+void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& place,
+               const std::string& left) {
+  JsonLine line = TypedLine("task");
+  AddTaskFields(line, at.job.job, at.task);
+  TextOrBase64(line, "cwd", at.cwd);
+  TextOrNull(line, "place", place);
+  TextOrNull(line, "left_running", left);
+  TextOrNull(line, "stdin_file", at.stdin_file);
+  TextOrNull(line, "stdout_file", at.stdout_file);
+  TextOrNull(line, "stderr_file", at.stderr_file);
+  line.Raw("checks", ListOf(at.checks, [](const Check& check) {
+             JsonLine inner;
+             inner.Text("when", check.when == CheckWhen::kIn ? "in" : "out");
+             inner.Text("kind", CheckKindName(check.kind));
+             TextOrBase64(inner, "file", check.file);
+             return inner;
+           }));
+  AddNeeds(line, at.needs);
+  AddClassFields(line, at.gang, at.deadline, at.bound);
+  line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
+             JsonLine inner;
+             AddAttemptFields(inner, attempt);
+             if (attempt.node.empty()) {
+               inner.Null("node");
+             } else {
+               inner.Text("node", attempt.node);
+             }
+             inner.Raw("processes", ListOf(attempt.end.processes, [](const ProcessEnd& process) {
+                         JsonLine one;
+                         one.Number("step", process.step).Number("command", process.command);
+                         one.Number("rank", process.rank).Number("status", process.status);
+                         one.Number("stdout_bytes", static_cast<int64_t>(process.stdout_bytes));
+                         one.Number("stderr_bytes", static_cast<int64_t>(process.stderr_bytes));
+                         return one;
+                       }));
+             return inner;
+           }));
+  call.Put(line);
+}
+
+Result<int> TaskInfo(HistoryCall& call) {
+  constexpr int kMostPlaces = 20;  // for each its lists are read
+  int places = 0;
+  bool first = true;
+  const LeftRunningTexts lefts = AskLeftRunning(call);
+  return ForEachTask(call, [&](const TaskDetails& at) {
+    std::string place = places < kMostPlaces ? PlaceOf(at) : "";
+    if (!place.empty()) ++places;
+    auto found = lefts.find({at.job.job, at.task.index + 1});
+    std::string left = found == lefts.end() ? "" : found->second;
+    if (!call.human()) return PrintJson(call, at, place, left);
+    if (!std::exchange(first, false)) call.Put("\n");
+    PrintPage(call, at, place, left);
+  });
+}
+
+}  // namespace
+
+extern const Command kTaskInfo = {
+    .order = 130,
+    .group = CommandGroup::kHistory,
+    .name = "task info",
+    .arguments = "TASK...",
+    .completes = Completes::kTasks,
+    .summary = "show task details",
+    .details =
+        "TASK is JOB.INDEX or JOB.NAME: 12.3, 12.3-9, last.align. If a number is also the name of "
+        "another task, 12.#3 is the third task and 12.name=3 the task named 3.",
+    .examples = {{{"spate task info 12.3", "task 3 of job 12"},
+                  {"spate task info last.1", "the first task of the newest job"}}},
+    .words_min = 1,
+    .options = {{opt::kAboutJobs}},
+    .run = LookAtJobs<TaskInfo>,
+};
+
+}  // namespace spate::cli::command

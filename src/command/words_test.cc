@@ -1,0 +1,225 @@
+#include "cli/options/words.h"
+#include "cli/options/shared.h"
+#include "command/testing_world.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cli/options/foreign.h"
+#include "cli/options/job_words.h"
+#include "present/advice.h"
+
+namespace spate::cli::command {
+namespace {
+
+using Argv = std::vector<std::string>;
+
+TEST(TableTest, NamesAndLettersAreUniqueInEachCommand) {
+  for (const Command* command : AllCommands()) {
+    std::set<std::string> seen;
+    for (const Option* option : OptionsOf(*command)) {
+      for (char letter : option->letters) {
+        EXPECT_TRUE(seen.insert(std::string(1, letter)).second) << command->name << " -" << letter;
+      }
+      std::string names(option->names);
+      for (size_t at = 0; at < names.size();) {
+        size_t end = std::min(names.find(',', at), names.size());
+        EXPECT_TRUE(seen.insert(names.substr(at, end - at)).second)
+            << command->name << " --" << names.substr(at, end - at);
+        at = end + 1;
+      }
+    }
+  }
+}
+
+TEST(TableTest, CommandsAreSortedAndCarriedOut) {
+  const Command* before = nullptr;
+  for (const Command* command : AllCommands()) {
+    EXPECT_EQ(command->run == nullptr, IsOtherName(*command)) << command->name;
+    EXPECT_FALSE(IsOtherName(MeantBy(*command))) << command->name;
+    EXPECT_EQ(FindNamed(AllCommands(), command->name), command) << "two of one name";
+    if (before != nullptr) EXPECT_LE(before->order, command->order) << command->name;
+    before = command;
+  }
+}
+
+TEST(TableTest, AdviceGetsOptionsThatItsCommandTakes) {
+  const struct {
+    const char* reach;
+    const char* name;
+    const Option& option;
+  } kCases[] = {{" --access f", "--access", opt::kAccess},
+                {" --local", "--local", opt::kLocal},
+                {" --hub --state s", "--hub", opt::kHub},
+                {" --hub --state s", "--state", opt::kState}};
+  for (const Command* command : AllCommands()) {
+    if (IsOtherName(*command)) continue;
+    for (const auto& each : kCases) {
+      const std::string text = present::TextOf(Advice(std::string(command->name)), each.reach);
+      if (text.contains(each.name)) EXPECT_TRUE(Takes(*command, each.option)) << text;
+    }
+  }
+}
+
+// Jobs keep the words of these commands, which are read again by their lists of options.
+TEST(TableTest, KeptWordsAreThoseOfTheCommands) {
+  for (const Command* kept : {&kRunWords, &kRetryWords, &kSubmitWords, &kAddWords}) {
+    const Command& command = Named(kept->name);
+    EXPECT_EQ(OptionsOf(*kept), OptionsOf(command)) << kept->name;
+    EXPECT_EQ(kept->makes, command.makes) << kept->name;
+    EXPECT_EQ(kept->takes_command, command.takes_command) << kept->name;
+  }
+}
+
+TEST(TableTest, NoOptionOfOursIsCalledForeign) {
+  for (const Option* option : OptionsOf(Named("run"))) {
+    EXPECT_FALSE(ForeignHint(option->name())) << option->name();
+    for (char letter : option->letters) EXPECT_FALSE(ForeignHint(std::string(1, letter))) << letter;
+  }
+}
+
+struct GoodCase {
+  Argv argv;
+  std::vector<TypedOption> options;
+  Argv words = {};
+  Argv rest = {};
+};
+
+TEST(WordsTest, TakesApart) {
+  const GoodCase kCases[] = {
+      {{"jobs.lst"}, {}, {"jobs.lst"}},
+      {{"-"}, {}, {"-"}},
+      {{"-j4", "a"}, {{&opt::kJobs, "4"}}, {"a"}},
+      {{"-j", "4", "a"}, {{&opt::kJobs, "4"}}, {"a"}},
+      {{"-j", "-1"}, {{&opt::kJobs, "-1"}}},
+      {{"-j-1"}, {{&opt::kJobs, "-1"}}},
+      {{"-j+2"}, {{&opt::kJobs, "+2"}}},
+      {{"-j", "50%"}, {{&opt::kJobs, "50%"}}},
+      {{"-P8"}, {{&opt::kJobs, "8"}}},
+      {{"--jobs=4"}, {{&opt::kJobs, "4"}}},
+      {{"--max-procs", "4"}, {{&opt::kJobs, "4"}}},
+      {{"-kj4"}, {{&opt::kKeepOrder, "true"}, {&opt::kJobs, "4"}}},
+      {{"a", "-k", "b"}, {{&opt::kKeepOrder, "true"}}, {"a", "b"}},
+      {{"--maxprocs", "4", "--keeporder"}, {{&opt::kJobs, "4"}, {&opt::kKeepOrder, "true"}}},
+      {{"--timelimit=2s", "--mem", "1G"}, {{&opt::kTimeLimit, "2s"}, {&opt::kMemory, "1G"}}},
+      {{"--cores", "2", "--retry", "1"}, {{&opt::kCpus, "2"}, {&opt::kRetries, "1"}}},
+      {{"--name", "--maxprocs"}, {{&opt::kName, "--maxprocs"}}},
+      {{"--json"}, {{&opt::kOutput, "json"}}},
+      {{"-I", "%", "-d,"}, {{&opt::kReplace, "%"}, {&opt::kDelimiter, ","}}},
+      {{"--timeout", "200%"}, {{&opt::kTimeLimit, "200%"}}},
+      {{"-q", "--output", "json"}, {{&opt::kOutput, "quiet"}, {&opt::kOutput, "json"}}},
+      {{"--output", "json", "-q"}, {{&opt::kOutput, "json"}, {&opt::kOutput, "quiet"}}},
+      {{"--shuf"}, {{&opt::kOrder, "shuffle"}}},
+      {{"--lb", "--tag"}, {{&opt::kLineBuffer, "true"}, {&opt::kTag, "true"}}},
+      {{"--tag=false"}, {{&opt::kTag, "false"}}},
+      {{"-0", "-a", "f"}, {{&opt::kNull, "true"}, {&opt::kArgFile, "f"}}},
+      {{"-a", "f", "-a", "-"}, {{&opt::kArgFile, "f"}, {&opt::kArgFile, "-"}}},
+      {{"-N2"}, {{&opt::kMaxArgs, "2"}}},
+      {{"--halt", "now,fail=1"}, {{&opt::kHalt, "now,fail=1"}}},
+      {{"--env", "A=b=c d"}, {{&opt::kEnv, "A=b=c d"}}},
+      {{"--env=A=b"}, {{&opt::kEnv, "A=b"}}},
+      {{"--name", "[x,y]"}, {{&opt::kName, "[x,y]"}}},
+      {{"--name", "{}"}, {{&opt::kName, "{}"}}},
+      {{"--name", ""}, {{&opt::kName, ""}}},
+      {{"--colsep", "\\t"}, {{&opt::kColsep, "\\t"}}},
+      {{"--", "echo", "-j", "--", ":::", "a"}, {}, {}, {"echo", "-j", "--", ":::", "a"}},
+      {{"-k", "--", "{}"}, {{&opt::kKeepOrder, "true"}}, {}, {"{}"}},
+      {{"--wrong", "--help"}, {{&opt::kHelp, "true"}}},
+      {{"--", "--help"}, {}, {}, {"--help"}},
+  };
+  for (const GoodCase& c : kCases) {
+    auto words = ParseWords(Named("run"), c.argv, AllCommands());
+    ASSERT_TRUE(words) << c.argv.front() << ": " << words.error().message;
+    EXPECT_EQ(words->options, c.options) << c.argv.front();
+    EXPECT_EQ(words->words, c.words) << c.argv.front();
+    EXPECT_EQ(words->rest, c.rest) << c.argv.front();
+  }
+}
+
+struct BadCase {
+  Argv argv;
+  std::string message;  // its first line
+};
+
+TEST(WordsTest, SaysWhatIsWrong) {
+  const BadCase kCases[] = {
+      {{"--job", "3"}, "--job: unknown option; did you mean --jobs?"},
+      {{"--keep-ordre"}, "--keep-ordre: unknown option; did you mean --keep-order?"},
+      {{"--retrys=3"}, "--retrys: unknown option; did you mean --retries?"},
+      {{"--zzzz"}, "--zzzz: unknown option"},
+      {{"-Z"}, "-Z: unknown option"},
+      {{"-kZ"}, "-Z: unknown option"},
+      {{"--a\x1b"}, "--a\\x1b: unknown option"},
+      {{"--jobs"}, "--jobs needs a value: --jobs N|FILE"},
+      {{"a", "-j"}, "--jobs needs a value: --jobs N|FILE"},
+      {{"-kj"}, "--jobs needs a value: --jobs N|FILE"},
+      {{"--tag=maybe"}, "--tag takes no value (except =false, which undoes it)"},
+      {{"--eta"}, "--eta: the bar on the terminal shows this already; leave it out"},
+      {{"-S", "host", "a"},
+       "-S: spate run uses only this machine; run spate on the other machine, or use ssh in the "
+       "command"},
+      {{"--array", "1-9"}, "--array: an option of spate submit and spate job add"},
+      {{"--older-than=3d"}, "--older-than: an option of spate job forget"},
+      {{"--semaphore"},
+       "--semaphore: semaphores are a separate command: spate sem -j 4 --id NAME -- COMMAND"},
+      {{"--memfree=1G"}, "--memfree: use --min-free-memory SIZE"},
+      {{"--load", "80%"}, "--load: use --max-load N"},
+      {{"--resume-failed"},
+       "--resume-failed: use --resume to continue, and `spate job retry last` to retry failed "
+       "tasks"},
+  };
+  for (const BadCase& c : kCases) {
+    auto words = ParseWords(Named("run"), c.argv, AllCommands());
+    ASSERT_FALSE(words) << c.argv.front();
+    EXPECT_EQ(words.error().kind, ErrorKind::kInvalid);
+    std::string first = words.error().message.substr(0, words.error().message.find('\n'));
+    EXPECT_EQ(first, c.message);
+  }
+}
+
+TEST(WordsTest, CountsTheWordsOfACommand) {
+  auto none = ParseWords(Named("task info"), Argv{});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message,
+            "spate task info: an argument is missing; write: spate task info TASK...\n"
+            "See: spate task info --help");
+  EXPECT_FALSE(ParseWords(Named("job tail"), Argv{"1", "2"}));
+  EXPECT_FALSE(ParseWords(Named("job list"), Argv{"--", "x"}));
+  // An option of another command is unknown here.
+  EXPECT_FALSE(ParseWords(Named("job list"), Argv{"--tag"}));
+}
+
+TEST(WordsTest, TheLastOneCounts) {
+  auto words = ParseWords(Named("run"), Argv{"--tag", "--tag=false", "-j1", "-j2"}, AllCommands());
+  ASSERT_TRUE(words);
+  EXPECT_FALSE(words->Has(opt::kTag));
+  EXPECT_EQ(words->Last(opt::kJobs), "2");
+  EXPECT_FALSE(words->Has(opt::kKeepOrder));
+}
+
+TEST(FindCommandTest, FindsNounAndVerb) {
+  static const Command kRun = {.name = "run"};
+  static const Command kList = {.name = "job list"};
+  static const Command kWait = {.name = "job wait"};
+  static const Command kSame = {.name = "task list", .same_as = &kList};
+  static const Command* const kAll[] = {&kRun, &kList, &kWait, &kSame};
+  auto find = [](Argv argv) {
+    auto found = FindCommand(argv, kAll);
+    return found ? std::string(found->command->name) + " " + std::to_string(found->words)
+                 : found.error().message.substr(0, found.error().message.find('\n'));
+  };
+  EXPECT_EQ(find({"run", "x"}), "run 1");
+  EXPECT_EQ(find({"job", "list"}), "job list 2");
+  EXPECT_EQ(find({"task", "list"}), "job list 2");
+  EXPECT_EQ(find({"job"}), "spate job needs one of: list, wait");
+  EXPECT_EQ(find({"job", "lst"}), "'lst': spate job needs one of: list, wait; did you mean list?");
+  EXPECT_EQ(find({"rn"}), "'rn' is not a spate command; did you mean run?");
+  EXPECT_EQ(find({"list"}), "'list' is not a spate command; write: spate job list");
+  EXPECT_EQ(find({"cancel", "3"}), "'cancel' is not a spate command; write: spate job cancel");
+  EXPECT_EQ(find({"ps"}), "'ps' is not a spate command; write: spate job list, or spate top");
+  EXPECT_EQ(find({"jobs.lst"}), "'jobs.lst' is not a spate command");
+}
+
+}  // namespace
+}  // namespace spate::cli::command

@@ -1,0 +1,65 @@
+#include "present/why.h"
+
+#include <gtest/gtest.h>
+
+#include "core/model/job.h"
+#include "wire/field_bytes.h"
+
+namespace spate::present {
+namespace {
+
+int64_t Of(HoldReason reason) { return static_cast<int64_t>(reason); }
+
+// Texts of whole jobs are in core/engine/testdata; here is what these do not reach.
+TEST(WhyText, Commands) {
+  const Why held = {{ReasonKind::kAfterHeld, {3}},
+                    {ReasonKind::kHeld, {3, Of(HoldReason::kAllFail)}}};
+  EXPECT_EQ(TextOf(held, " --hub"),
+            "it waits for job 3, and job 3 is held since its tasks failed one after the other; "
+            "look at them (spate job info --hub 3), then spate job release --hub 3 lets it go on");
+  EXPECT_EQ(TextOf({{ReasonKind::kNoNodeJoined}}, " --access a"),
+            "no node has joined: start one with `spate node start --access a`");
+}
+
+TEST(WhyText, NamesOfUsersStayAsTheyAre) {
+  const Why why = {{ReasonKind::kNoNodeFits},
+                   {ReasonKind::kLacksLabel, {}, {}, {"spate job x", "n1"}}};
+  EXPECT_EQ(TextOf(why, " --hub --state S"),
+            "no node fits: it needs a node with label 'spate job x', n1 has it not");
+}
+
+TEST(WhyText, Pools) {
+  Why why = {{ReasonKind::kNoNodeJoined}};
+  AppendNext(why, {{ReasonKind::kPoolPaused, {}, {}, {"lab", "by ann"}}});
+  AppendNext(why, {{ReasonKind::kPoolState, {1, 0}, {}, {"b", "", "", "asks slowly", "down"}}});
+  AppendNext(why, {});
+  EXPECT_EQ(TextOf(why, " --hub --state s"),
+            "no node has joined: start one with `spate node start --state s`; pool lab is paused: "
+            "by ann (spate pool resume --state s lab); pool b has 1 pilot; asks slowly; it does "
+            "not answer: down");
+}
+
+// A message may be damaged, or of a newer program.
+TEST(WhyText, EveryKindDoesWithoutArguments) {
+  for (int kind = 0; kind < 256; ++kind) {
+    const Reason reason{static_cast<ReasonKind>(kind)};
+    EXPECT_FALSE(TextOf({reason}).empty()) << kind;
+    auto read = wire::FromBytes<Reason>("reason", BytesOf(reason));
+    ASSERT_TRUE(read) << kind;
+    EXPECT_EQ(*read, reason);
+  }
+  EXPECT_NE(TextOf({{ReasonKind{255}}}).find("newer release"), std::string::npos);
+}
+
+TEST(WhyText, ArgumentsGoOverTheWire) {
+  const Reason reason{ReasonKind::kSuspectNode, {2, -1}, {Duration::Seconds(3)}, {"n1", ""}};
+  auto read = wire::FromBytes<Reason>("reason", BytesOf(reason));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, reason);
+  EXPECT_EQ(TextOf({*read}),
+            "2 tasks of its job failed on n1 one after the other: that node is given one task of "
+            "it at a time, the next in 3.00 s, and no other node has room");
+}
+
+}  // namespace
+}  // namespace spate::present

@@ -1,4 +1,4 @@
-// What the doors bring to the programs: dialects of rows for those that read them, habits for hubs.
+// Parts that the doors add to programs: dialects for those that read rows, habits for hubs.
 // The one place that knows all doors (docs/HACKING.md, "Add a door").
 #pragma once
 
@@ -17,7 +17,7 @@ format::Dialects AllDialects();
 format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
 // Of a hub; `site` is null unless paraHub started it.
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
-// What it tells of the site (HubFacts::site).
+// The hub's text about the site (HubFacts::site).
 std::string SiteFacts(const parasol::ParasolSite* site);
 
 }  // namespace spate::doors

@@ -191,7 +191,7 @@ TEST(BytesTest, LengthsThatAreNotThereTakeNoMemory) {
   }
 }
 
-// What holds its own kind could be as deep as there are bytes.
+// A type that holds its own kind could nest as deep as there are bytes.
 TEST(BytesTest, TooDeepIsRefused) {
   std::string bytes;
   for (int i = 0; i < 2'000'000; ++i) bytes += std::string("\0\0\0\0\0\1", 6);

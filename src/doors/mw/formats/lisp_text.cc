@@ -79,7 +79,7 @@ Status LispTokens::SkipBlanks() {
     if (LooksAt(";")) {
       while (!AtEnd() && text_[at_] != '\n') Advance();
     } else if (LooksAt("#|")) {
-      if (auto skipped = SkipComment(); !skipped) return skipped;
+      TRY(SkipComment());
     } else if (IsOneOf(text_[at_], kBlanks) || IsOneOf(text_[at_], kPrefixes)) {
       Advance();
     } else {
@@ -128,7 +128,7 @@ Result<LispToken> LispTokens::End() const {
 }
 
 Result<LispToken> LispTokens::Next() {
-  if (auto skipped = SkipBlanks(); !skipped) return std::unexpected(std::move(skipped.error()));
+  TRY(SkipBlanks());
   if (AtEnd()) return End();
   if (LooksAt("\"")) return String();
   if (!LooksAt("(") && !LooksAt(")")) return Atom();
@@ -151,7 +151,7 @@ Result<LispToken> LispTokens::Next() {
 
 Status LispTokens::SkipTo(size_t depth) {
   while (open_.size() > depth) {
-    if (auto token = Next(); !token) return std::unexpected(std::move(token.error()));
+    TRY(Next());
   }
   return {};
 }

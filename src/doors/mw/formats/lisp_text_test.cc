@@ -85,7 +85,7 @@ TEST(LispTextTest, DepthIsBounded) {
                   .starts_with("f:1: lists lie more than 64 deep: "));
   EXPECT_EQ(Tokens(repeated("#|", 64) + repeated("|#", 64)), "");
   EXPECT_TRUE(Tokens(repeated("#|", 65)).starts_with("f:1: more than 64 comments lie within"));
-  // What is closed counts no more.
+  // Closed lists no longer count.
   EXPECT_EQ(Tokens(repeated("()", 100000)).size(), 400000u);
 }
 

@@ -138,7 +138,7 @@ std::unexpected<Ending> Wrong(std::string_view program, std::string text) {
       Ending{fmt::format("{}: {}; see {} --mw-help\n", program, text, program), true});
 }
 
-// What can be said only when all options are there.
+// Checks that need all options.
 std::expected<void, Ending> Check(const Options& options) {
   if (options.is_master) return {};
   bool host = false, port = false, file = false;
@@ -197,7 +197,7 @@ std::expected<Options, Ending> ReadOptions(std::span<const std::string> args,
       return Wrong(program, fmt::format("{} cannot be '{}'", known->name, args[i]));
     }
   }
-  if (auto checked = Check(options); !checked) return std::unexpected(checked.error());
+  TRY(Check(options));
   return options;
 }
 

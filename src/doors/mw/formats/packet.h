@@ -1,5 +1,5 @@
-// What goes between a master and a slave, as the row of one attempt and what it wrote: some tasks
-// that are computed one after the other, and what became of each (docs/formats/mw-packets.md).
+// Packets between a master and a slave, as the row and the output of one attempt: some tasks
+// that are computed one after the other, and the result of each (docs/formats/mw-packets.md).
 #pragma once
 
 #include <cstdint>

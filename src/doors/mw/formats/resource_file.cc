@@ -86,7 +86,7 @@ Status Value::ReadNumber(int64_t* number) {
 Status Value::ReadText(std::string* text) {
   auto token = tokens_->Next();
   if (!token) return Passed(token);
-  // What stands there is not told: it may be a secret without its quotes.
+  // The text found is not shown: it may be a secret without its quotes.
   if (token->kind != Kind::kString) return MustBe(*token, "a string in double quotes");
   *text = std::move(token->text);
   return {};
@@ -130,7 +130,7 @@ Status Value::ReadProgram(std::string* path, std::vector<std::string>* libraries
   token = tokens_->Next();
   if (!token) return Passed(token);
   if (token->kind != Kind::kClose) {
-    if (auto read = ReadWordsAt(*token, libraries); !read) return read;
+    TRY(ReadWordsAt(*token, libraries));
   }
   return tokens_->SkipTo(outside);
 }
@@ -159,17 +159,16 @@ constexpr Field kFields[] = {
     {":spate-access", [](Value v, ResourceFile* f) { return v.ReadText(&f->access); }},
 };
 
-// What stands behind the ( of a list that lies in no other one.
+// Reads the rest of an outermost list, after its (.
 Status ReadForm(LispTokens* tokens, ResourceFile* file) {
-  auto key = tokens->Next();
-  if (!key) return std::unexpected(std::move(key.error()));
+  auto key = TRY(tokens->Next());
   const auto* field =
-      key->kind == Kind::kAtom
+      key.kind == Kind::kAtom
           ? std::ranges::find_if(
-                kFields, [&](const Field& known) { return SameSymbol(known.key, key->text); })
+                kFields, [&](const Field& known) { return SameSymbol(known.key, key.text); })
           : std::end(kFields);
   if (field != std::end(kFields)) {
-    if (auto read = field->read(Value(tokens, field->key), file); !read) return read;
+    TRY(field->read(Value(tokens, field->key), file));
   }
   return tokens->SkipTo(0);
 }
@@ -237,13 +236,10 @@ Result<ResourceFile> ReadResourceFile(std::string_view text, std::string_view pa
   }
   ResourceFile file = std::move(defaults);
   while (true) {
-    auto token = tokens.Next();
-    if (!token) return std::unexpected(std::move(token.error()));
-    if (token->kind == Kind::kEnd) return file;
-    if (token->kind != Kind::kOpen) continue;
-    if (auto read = ReadForm(&tokens, &file); !read) {
-      return std::unexpected(std::move(read.error()));
-    }
+    auto token = TRY(tokens.Next());
+    if (token.kind == Kind::kEnd) return file;
+    if (token.kind != Kind::kOpen) continue;
+    TRY(ReadForm(&tokens, &file));
   }
 }
 

@@ -28,7 +28,7 @@ struct ResourceFile {
   bool failed = false;
   // When it was written: seconds since 1970, not before 1900. A file without it is stale.
   int64_t timestamp = 0;
-  // What a slave must present. It protects against a port that others use by now, not against foes.
+  // The id that a slave must present. It protects against a reused port, not against enemies.
   std::string member_id = "default-member-id";
   // Seconds until the master writes the file anew; at least 0.
   int64_t update_interval = 300;

@@ -35,7 +35,7 @@ class Ledger {
   // `packet`: tasks that go to a slave together, at most; from 1.
   explicit Ledger(uint32_t packet) : packet_(packet) {}
 
-  // What follows from the calls since, in order.
+  // Effects of the calls since, in order.
   struct Effects {
     std::vector<engine::Event> events;
     std::vector<JobId> over;  // nothing of them is left: they can be unloaded
@@ -56,7 +56,7 @@ class Ledger {
   uint64_t Missing() const;
   // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
   group Arrived(slave_id slave);
-  // What the engine is to know of it.
+  // The slave's offer for the engine.
   Offer OfferOf(slave_id slave) const;
   void Gone(slave_id slave);
   // False: there is no such slave.
@@ -75,7 +75,7 @@ class Ledger {
   // Slaves that have no packet.
   size_t idle() const;
   bool IsBusy(slave_id slave) const;
-  // Who has a packet; none: nobody.
+  // The slave that has a packet; none: nobody.
   slave_id SlaveOf(JobId job, TaskIndex index) const;
 
   // The bytes of a packet.
@@ -84,7 +84,7 @@ class Ledger {
   std::vector<uint64_t> TasksOf(JobId job, TaskIndex index) const;
   // Null: it has ended.
   const task* Find(uint64_t id) const;
-  // What Ended would give of a packet.
+  // The results that Ended would give of a packet.
   std::vector<result> ResultsOf(const engine::NoticeEnded& notice, std::string_view output) const;
   // Tasks that have not ended.
   size_t size() const { return tasks_.size(); }

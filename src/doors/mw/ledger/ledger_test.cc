@@ -74,7 +74,7 @@ TEST(LedgerTest, AnIntermingleSlaveComputesItsOwnFirst) {
   ASSERT_EQ(all.size(), 3u);
   world.SubmitAll(100);
   world.Submit({.slave = {1}});
-  // What it had been given before is no bar, which is a few at most.
+  // Packets given before delay it by a few at most.
   const Ids more = world.ComputeAll(1);
   EXPECT_LT(std::ranges::find(more, 104) - more.begin(), 50);
 }

@@ -136,7 +136,7 @@ class World {
       GiveBack(recall->node, recall->job);
     }
   }
-  // What it has not begun: all but the first.
+  // Returns what the slave has not begun: all but the first.
   void GiveBack(NodeId node, JobId job) {
     std::vector<AttemptRef>& held = leases_[node.value];
     std::map<Attempt, std::vector<TaskRange>> returned;

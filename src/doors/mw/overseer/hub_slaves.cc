@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/asker.h"
+#include "client/submission.h"
 #include "core/model/limits.h"
 #include "wire/questions.h"
 
@@ -69,12 +70,11 @@ std::string HubSlaves::Submission() const {
 Status HubSlaves::Prepare(const ResourceFile& file) {
   std::string identity = IdentityOf(file, how_);
   if (identity == identity_) return {};
-  auto shipment = MakeShipment(file, how_);
-  if (!shipment) return std::unexpected(std::move(shipment.error()));
+  auto shipment = TRY(MakeShipment(file, how_));
   if (job_ != JobId()) {
-    if (auto closed = CloseJob(job_); !closed) return closed;
+    TRY(CloseJob(job_));
   }
-  shipment_ = std::move(*shipment);
+  shipment_ = std::move(shipment);
   identity_ = std::move(identity);
   generation_ = 1;
   job_ = JobId();
@@ -86,34 +86,30 @@ Result<JobWork> HubSlaves::FindWork() {
   for (; generation_ < kMostGenerations; ++generation_) {
     // A long answer comes in several.
     JobWork all;
-    auto asked = client::Ask(
-        link_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
-        [&](JobWork work) {
-          work.unended.insert(work.unended.end(), all.unended.begin(), all.unended.end());
-          work.runs.insert(work.runs.end(), all.runs.begin(), all.runs.end());
-          all = std::move(work);
-        });
-    if (!asked) return std::unexpected(std::move(asked.error()));
+    TRY(client::Ask(hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
+                    [&](JobWork work) {
+                      work.unended.insert(work.unended.end(), all.unended.begin(),
+                                          all.unended.end());
+                      work.runs.insert(work.runs.end(), all.runs.begin(), all.runs.end());
+                      all = std::move(work);
+                    }));
     if (!all.finished) return all;
   }
   return Fail(ErrorKind::kExhausted, "too many jobs of this file have ended on the hub");
 }
 
 Result<SlaveRoster> HubSlaves::Look() {
-  auto work = FindWork();
-  if (!work) return std::unexpected(std::move(work.error()));
-  job_ = work->job;
-  held_ = work->held;
-  if (auto closed = CloseOthers(); !closed) return std::unexpected(std::move(closed.error()));
-  SlaveRoster roster{.there = SlavesIn(*work), .ended = {}, .job = job_.value};
+  auto work = TRY(FindWork());
+  job_ = work.job;
+  held_ = work.held;
+  TRY(CloseOthers());
+  SlaveRoster roster{.there = SlavesIn(work), .ended = {}, .job = job_.value};
   std::set<TaskIndex> unended;
   for (const SlaveSeen& slave : roster.there) unended.insert(static_cast<TaskIndex>(slave.id));
   std::vector<TaskIndex> ended;
   std::ranges::set_difference(unended_, unended, std::back_inserter(ended));
   unended_ = std::move(unended);
-  if (auto told = AskEnds(std::move(ended), roster); !told) {
-    return std::unexpected(std::move(told.error()));
-  }
+  TRY(AskEnds(std::move(ended), roster));
   return roster;
 }
 
@@ -126,7 +122,7 @@ Status HubSlaves::AskEnds(std::vector<TaskIndex> ended, SlaveRoster& roster) {
   tasks.job = job_.value;
   for (TaskIndex index : ended) tasks.ranges.push_back({index + 1, index + 1, 1});
   wire::ListTasks question{.tasks = {std::move(pick)}, .commands = false, .stderr_ends = true};
-  return client::Ask(link_, std::move(question), [&](const wire::TasksListed& listed) {
+  return client::Ask(hub_, std::move(question), [&](const wire::TasksListed& listed) {
     for (const TaskFacts& task : listed.tasks) {
       bool by_itself = task.state == TaskState::kSucceeded || task.state == TaskState::kFailed;
       if (by_itself && task.last) roster.ended.push_back(EndOf(task));
@@ -138,13 +134,14 @@ Status HubSlaves::Start(uint64_t count) {
   // Nodes and the whole job, that the hub gave up because slaves failed on them: whether to try
   // again is decided here.
   if (job_ != JobId() && held_ == HoldReason::kAllFail) {
-    auto trusted = client::AskOne(link_, wire::TrustNodes{job_});
-    if (!trusted) return std::unexpected(std::move(trusted.error()));
+    TRY(client::AskOne(hub_, wire::TrustNodes{job_}));
   }
   const bool fresh = job_ == JobId();
   JobSettings settings = shipment_.settings;
   if (!fresh) settings.puts.clear();  // the job has them
-  wire::Submit head;
+  const auto tasks = static_cast<uint32_t>(std::min<uint64_t>(count, kLimits.tasks_per_job));
+  client::Submission slaves;
+  wire::Submit& head = slaves.head;
   head.settings = std::make_shared<const JobSettings>(std::move(settings));
   head.submission = Submission();
   head.argv = {std::string(kWord), how_.path};
@@ -152,39 +149,38 @@ Status HubSlaves::Start(uint64_t count) {
   head.keep_output = kKeepOutput;
   head.open = true;
   head.add_to = job_;
-  static const std::vector<std::string> kNoPieces;
-  const auto& pieces = fresh ? shipment_.pieces : kNoPieces;
-  auto tasks = static_cast<uint32_t>(std::min<uint64_t>(count, kLimits.tasks_per_job));
-  auto accepted = link_.Submit(head, pieces, tasks, needs_);
-  if (!accepted) return std::unexpected(std::move(accepted.error()));
-  job_ = accepted->job;
-  if (accepted->known) return {};  // an earlier call's, whose answer was lost; the next look tells
-  for (uint32_t i = 0; i < tasks; ++i) unended_.insert(accepted->first + i);
+  if (fresh) slaves.pieces = shipment_.pieces;
+  slaves.rows = [tasks](const client::Submission::RowVisitor& visit) {
+    for (uint32_t i = 0; i < tasks; ++i) visit("");
+  };
+  slaves.end.count = tasks;
+  slaves.end.requests = {needs_};
+  if (tasks > 0) slaves.end.runs = {{0, tasks, 0}};
+  auto accepted = TRY(client::Submit(hub_, slaves));
+  job_ = accepted.job;
+  if (accepted.known) return {};  // an earlier call's, whose answer was lost; the next look tells
+  for (uint32_t i = 0; i < tasks; ++i) unended_.insert(accepted.first + i);
   return {};
 }
 
 Result<uint32_t> HubSlaves::WithdrawAll(JobId job) {
-  auto withdrawn = client::AskOne(link_, wire::Withdraw{job});
-  if (!withdrawn) return std::unexpected(std::move(withdrawn.error()));
-  return withdrawn->count;
+  auto withdrawn = TRY(client::AskOne(hub_, wire::Withdraw{job}));
+  return withdrawn.count;
 }
 
 // A hub takes back all that waits, and never what has just begun; so what is to stay comes again.
 Status HubSlaves::Withdraw(uint64_t count) {
   if (job_ == JobId() || count == 0) return {};
-  auto withdrawn = WithdrawAll(job_);
-  if (!withdrawn) return std::unexpected(std::move(withdrawn.error()));
-  return *withdrawn > count ? Start(*withdrawn - count) : Status();
+  auto withdrawn = TRY(WithdrawAll(job_));
+  return withdrawn > count ? Start(withdrawn - count) : Status();
 }
 
 Status HubSlaves::CloseJob(JobId job) {
-  if (auto withdrawn = WithdrawAll(job); !withdrawn) {
-    return std::unexpected(std::move(withdrawn.error()));
-  }
-  auto closed = client::AskOne(link_, wire::ChangeJobs{.jobs = OnlyJob(job),
-                                                       .change = wire::ChangeJobs::Change::kClose,
-                                                       .weight = {},
-                                                       .max_running = {}});
+  TRY(WithdrawAll(job));
+  auto closed = client::AskOne(hub_, wire::ChangeJobs{.jobs = OnlyJob(job),
+                                                      .change = wire::ChangeJobs::Change::kClose,
+                                                      .weight = {},
+                                                      .max_running = {}});
   return closed ? Status() : std::unexpected(std::move(closed.error()));
 }
 
@@ -199,7 +195,7 @@ Status HubSlaves::CloseOthers() {
   question.whole = true;
   std::vector<JobId> others;
   const std::vector<std::string> argv = {std::string(kWord), how_.path};
-  auto asked = client::Ask(link_, std::move(question), [&](const wire::JobsListed& listed) {
+  auto asked = client::Ask(hub_, std::move(question), [&](const wire::JobsListed& listed) {
     for (const JobFacts& job : listed.jobs) {
       bool ours = job.argv == argv && job.name == shipment_.settings.name;
       if (ours && job.job != job_) others.push_back(job.job);
@@ -208,7 +204,7 @@ Status HubSlaves::CloseOthers() {
   // A hub that has never had a job has none to list.
   if (!asked && asked.error().kind != ErrorKind::kNotFound) return asked;
   for (JobId job : others) {
-    if (auto closed = CloseJob(job); !closed) return closed;
+    TRY(CloseJob(job));
   }
   others_closed_ = true;
   return {};

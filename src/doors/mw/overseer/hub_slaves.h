@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "client/hub_call.h"
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
-#include "doors/mw/overseer/hub_link.h"
 #include "doors/mw/overseer/shipment.h"
 #include "doors/mw/overseer/slaves.h"
 
@@ -21,9 +21,9 @@ namespace spate::mw {
 
 class HubSlaves final : public Slaves {
  public:
-  // `link` outlives it.
-  HubSlaves(HubLink& link, ShipmentSettings how, Needs needs)
-      : link_(link), how_(std::move(how)), needs_(std::move(needs)) {}
+  // `hub` outlives it.
+  HubSlaves(client::HubCall& hub, ShipmentSettings how, Needs needs)
+      : hub_(hub), how_(std::move(how)), needs_(std::move(needs)) {}
 
   Status Prepare(const ResourceFile& file) override;
   Result<SlaveRoster> Look() override;
@@ -36,14 +36,14 @@ class HubSlaves final : public Slaves {
   // have been others before it.
   Result<JobWork> FindWork();
   std::string Submission() const;
-  // What an overseer of this file left behind that was killed, for another master.
+  // Closes jobs that a killed overseer of this file left behind, for another master.
   Status CloseOthers();
   Status CloseJob(JobId job);
   Result<uint32_t> WithdrawAll(JobId job);
   // Those that have ended since the last look.
   Status AskEnds(std::vector<TaskIndex> ended, SlaveRoster& roster);
 
-  HubLink& link_;
+  client::HubCall& hub_;
   const ShipmentSettings how_;
   const Needs needs_;
 

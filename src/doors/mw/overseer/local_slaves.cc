@@ -41,9 +41,8 @@ void LocalSlaves::Read(Slave& slave) {
 
 Status LocalSlaves::Start(uint64_t count) {
   for (; count > 0; --count) {
-    auto kept = StartKept(argv_);
-    if (!kept) return std::unexpected(std::move(kept.error()));
-    Slave& slave = slaves_.emplace_back(next_id_++, std::move(*kept), loop_.Now(), "");
+    auto kept = TRY(StartKept(argv_));
+    Slave& slave = slaves_.emplace_back(next_id_++, std::move(kept), loop_.Now(), "");
     loop_.WatchRead(slave.kept.output.get(), [this, &slave] { Read(slave); });
   }
   return {};

@@ -1,14 +1,12 @@
-// What a person types for `spate overseer`, understood.
+// Parameters of an overseer.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "base/time.h"
 #include "cli/options/run_options.h"
-#include "cli/options/words.h"
 #include "core/model/needs.h"
 
 namespace spate::mw {
@@ -23,7 +21,5 @@ struct OverseerOptions {
   Needs needs;
   cli::OutputForm form = cli::OutputForm::kHuman;
 };
-
-Result<OverseerOptions> MakeOverseerOptions(const cli::Words& words);
 
 }  // namespace spate::mw

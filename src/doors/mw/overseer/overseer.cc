@@ -35,13 +35,13 @@ constexpr int kExitRefused = cli::kExitCouldNotRun;
 
 class Overseer {
  public:
-  // `link`: null, slaves run here.
+  // `hub`: null, slaves run here.
   Overseer(OverseerOptions options, const client::Surroundings& here, os::RealLoop& loop,
-           HubLink* link)
+           client::HubCall* hub)
       : options_(std::move(options)),
         here_(here),
         loop_(loop),
-        link_(link),
+        hub_(hub),
         lines_(options_.form, here.environment) {}
   Result<int> Run();
 
@@ -61,7 +61,7 @@ class Overseer {
   const OverseerOptions options_;
   const client::Surroundings& here_;
   os::RealLoop& loop_;
-  HubLink* const link_;
+  client::HubCall* const hub_;
   StatusLines lines_;
   std::map<std::string, std::unique_ptr<Watch>> watches_;  // by path
   std::vector<std::string> folders_;
@@ -74,12 +74,12 @@ class Overseer {
 void Overseer::StopBy(int signo, int code) {
   loop_.OnSignal(signo, [this, code] {
     stopped_ = code;
-    if (link_ != nullptr) link_->call().Interrupt();
+    if (hub_ != nullptr) hub_->Interrupt();
     loop_.Stop();
   });
 }
 
-// What a signal has cut off is no trouble.
+// Failures caused by a signal are not reported.
 void Overseer::Say(const std::string& text) {
   if (!stopped_ || leaves_) lines_.Say(text);
 }
@@ -94,18 +94,18 @@ void Overseer::Add(const std::string& path, const std::string& shown) {
     return;
   }
   std::unique_ptr<Slaves> slaves;
-  if (link_ != nullptr) {
+  if (hub_ != nullptr) {
     ShipmentSettings how{.path = path,
                          .cwd = here_.cwd,
                          .environment = here_.environment.entries(),
                          .ship = options_.ship};
-    slaves = std::make_unique<HubSlaves>(*link_, std::move(how), options_.needs);
+    slaves = std::make_unique<HubSlaves>(*hub_, std::move(how), options_.needs);
   } else {
     slaves = std::make_unique<LocalSlaves>(loop_, path);
   }
   WatchSettings settings{.path = path,
                          .shown = EscapeForScreen(shown),
-                         .slaves_end_with_us = link_ == nullptr,
+                         .slaves_end_with_us = hub_ == nullptr,
                          .say = [this](const std::string& text) { Say(text); }};
   watches_.emplace(path, std::make_unique<Watch>(std::move(settings), std::move(slaves)));
 }
@@ -113,13 +113,12 @@ void Overseer::Add(const std::string& path, const std::string& shown) {
 Status Overseer::Begin() {
   for (const std::string& typed : options_.paths) {
     std::string path = os::JoinPath(here_.cwd, typed);
-    auto absolute = os::AbsolutePath(path);
-    if (!absolute) return std::unexpected(std::move(absolute.error()));
-    auto info = os::Stat(*absolute);
+    auto absolute = TRY(os::AbsolutePath(path));
+    auto info = os::Stat(absolute);
     if (info && info->kind == os::FileKind::kDir) {
-      folders_.push_back(*absolute);
+      folders_.push_back(absolute);
     } else {
-      Add(*absolute, typed);
+      Add(absolute, typed);
     }
   }
   StopBy(os::kSignalInt, cli::kExitInterrupted);
@@ -142,7 +141,7 @@ void Overseer::SearchFolders() {
       }
     }
   }
-  // What has ended and is not there any more need not be remembered.
+  // Files that have ended and no longer exist need not be remembered.
   if (folders_.empty()) return;
   std::erase_if(watches_,
                 [](const auto& each) { return each.second->ended() && !os::Exists(each.first); });
@@ -181,7 +180,7 @@ void Overseer::Pause() {
 
 void Overseer::Leave() {
   leaves_ = true;
-  if (link_ != nullptr) link_->call().Resume();
+  if (hub_ != nullptr) hub_->Resume();
   for (const auto& [path, watch] : watches_) watch->Leave();
 }
 
@@ -192,7 +191,7 @@ std::vector<const Watch*> Overseer::Shown() const {
 }
 
 Result<int> Overseer::Run() {
-  if (auto begun = Begin(); !begun) return std::unexpected(std::move(begun.error()));
+  TRY(Begin());
   for (;;) {
     SearchFolders();
     LookAtAll();
@@ -206,46 +205,39 @@ Result<int> Overseer::Run() {
 }
 
 // Slaves of --pool NAME would wait for ever if there were no such pool.
-Status CheckPool(HubLink& link, const std::string& name, std::string_view reach) {
+Status CheckPool(client::HubCall& hub, const std::string& name, std::string_view reach) {
   std::vector<PoolFacts> pools;
-  auto asked = client::Ask(link, wire::LookAtPools(),
+  auto asked = client::Ask(hub, wire::LookAtPools(),
                            [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   if (!asked) return asked;
   return cli::CheckPoolOfSubmit(pools, name, reach);
 }
 
 Result<int> OverseeOnHub(OverseerOptions options, client::HubSetting setting) {
-  HubLink link(*setting.loop, setting.target);
+  client::HubCall hub(*setting.loop, setting.target);
   if (!options.pool.empty()) {
-    if (auto there = CheckPool(link, options.pool, setting.reach); !there) {
-      return std::unexpected(std::move(there.error()));
-    }
+    TRY(CheckPool(hub, options.pool, setting.reach));
   }
-  return Overseer(std::move(options), setting.here, *setting.loop, &link).Run();
+  return Overseer(std::move(options), setting.here, *setting.loop, &hub).Run();
 }
 
 Result<int> OverseeHere(OverseerOptions options) {
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto here = TRY(client::Surroundings::Find());
+  auto loop = TRY(os::RealLoop::Create());
   os::IgnoreSignal(os::kSignalPipe);
-  return Overseer(std::move(options), *here, **loop, nullptr).Run();
+  return Overseer(std::move(options), here, *loop, nullptr).Run();
 }
 
-Result<int> Run(const cli::Words& words, const FindHub& find_hub) {
-  auto options = MakeOverseerOptions(words);
-  if (!options) return std::unexpected(std::move(options.error()));
-  if (options->local > 0) return OverseeHere(std::move(*options));
-  auto setting = find_hub(words);
-  if (!setting) return std::unexpected(std::move(setting.error()));
-  return OverseeOnHub(std::move(*options), std::move(*setting));
+Result<int> Run(OverseerOptions options, const FindHub& find_hub) {
+  if (options.local > 0) return OverseeHere(std::move(options));
+  auto setting = TRY(find_hub());
+  return OverseeOnHub(std::move(options), std::move(setting));
 }
 
 }  // namespace
 
-int Oversee(const cli::Invocation& invocation, const FindHub& find_hub) {
-  auto code = Run(invocation.words, find_hub);
+int Oversee(OverseerOptions options, const FindHub& find_hub) {
+  auto code = Run(std::move(options), find_hub);
   return code ? *code : cli::ReportError(code.error());
 }
 

@@ -5,14 +5,15 @@
 #include <functional>
 
 #include "base/result.h"
-#include "cli/main.h"
 #include "client/hub_setting.h"
+#include "doors/mw/overseer/options.h"
 
 namespace spate::mw {
 
-// The hub that the words mean; kUnavailable: there is none.
-using FindHub = std::function<Result<client::HubSetting>(const cli::Words&)>;
+// The hub; kUnavailable: there is none.
+using FindHub = std::function<Result<client::HubSetting>()>;
 
-int Oversee(const cli::Invocation& invocation, const FindHub& find_hub);
+// Reports its own errors; returns the exit code.
+int Oversee(OverseerOptions options, const FindHub& find_hub);
 
 }  // namespace spate::mw

@@ -43,21 +43,14 @@ Status CheckProgram(const ResourceFile& file, const std::string& path) {
 }  // namespace
 
 Result<ResourceFile> ReadOwnedResourceFile(const std::string& path) {
-  auto real = os::RealPath(path);
-  if (!real) return std::unexpected(std::move(real.error()));
-  auto info = os::Stat(*real);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (auto obeyed = CheckOwner(*info, path); !obeyed) {
-    return std::unexpected(std::move(obeyed.error()));
-  }
+  auto real = TRY(os::RealPath(path));
+  auto info = TRY(os::Stat(real));
+  TRY(CheckOwner(info, path));
   // Looks at the owner of what it opens: somebody may have put another file there meanwhile.
-  auto text = os::ReadFileOf(info->user, *real, kResourceFileBytesMax + 1);
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto file = ReadResourceFile(*text, path);
+  auto text = TRY(os::ReadFileOf(info.user, real, kResourceFileBytesMax + 1));
+  auto file = ReadResourceFile(text, path);
   if (!file) return file;
-  if (auto sound = CheckProgram(*file, path); !sound) {
-    return std::unexpected(std::move(sound.error()));
-  }
+  TRY(CheckProgram(*file, path));
   return file;
 }
 

@@ -45,7 +45,7 @@ TEST_F(OwnedFileTest, TellsWhatIsWrong) {
   EXPECT_EQ(KindOf(WriteResourceFile({.executable = "ping"})), ErrorKind::kInvalid);
 }
 
-// What has ended needs no program.
+// A finished computation needs no program.
 TEST_F(OwnedFileTest, AFinishedFileNamesNone) {
   Write("(:computation-status :finished)");
   EXPECT_TRUE(ReadOwnedResourceFile(path_));

@@ -54,17 +54,15 @@ Status AddFile(Shipment& shipment, const std::string& path, std::string_view byt
 }
 
 Result<std::string> ReadProgram(const std::string& path) {
-  auto info = os::Stat(path);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->kind != os::FileKind::kFile || info->size > kLimits.file_bytes) {
-    return Fail(
-        ErrorKind::kInvalid,
-        fmt::format("'{}' cannot travel: {}", EscapeForScreen(path),
-                    info->kind == os::FileKind::kFile
-                        ? fmt::format("it has {}, and at most {} are brought along; strip "
-                                      "it, or use a shared file system and --no-ship",
-                                      FormatSize(info->size), FormatSize(kLimits.file_bytes))
-                        : "it is no file"));
+  auto info = TRY(os::Stat(path));
+  if (info.kind != os::FileKind::kFile || info.size > kLimits.file_bytes) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' cannot travel: {}", EscapeForScreen(path),
+                            info.kind == os::FileKind::kFile
+                                ? fmt::format("it has {}, and at most {} are brought along; strip "
+                                              "it, or use a shared file system and --no-ship",
+                                              FormatSize(info.size), FormatSize(kLimits.file_bytes))
+                                : "it is no file"));
   }
   return os::ReadFile(path, kLimits.file_bytes);
 }
@@ -74,16 +72,15 @@ Status AddPrograms(Shipment& shipment, const ResourceFile& file) {
   paths.insert(paths.end(), file.libraries.begin(), file.libraries.end());
   uint64_t total = 0;
   for (const std::string& path : paths) {
-    auto bytes = ReadProgram(path);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    total += bytes->size();
+    auto bytes = TRY(ReadProgram(path));
+    total += bytes.size();
     if (total > kLimits.files_bytes || shipment.settings.puts.size() >= kLimits.put_files) {
       return Fail(ErrorKind::kInvalid,
                   fmt::format("the program and its libraries are more than {}, which is the most "
                               "that travels; use a shared file system and --no-ship",
                               FormatSize(kLimits.files_bytes)));
     }
-    if (auto added = AddFile(shipment, path, *bytes, kProgramMode); !added) return added;
+    TRY(AddFile(shipment, path, bytes, kProgramMode));
   }
   return {};
 }
@@ -100,14 +97,12 @@ void SearchHere(std::vector<std::string>& environment) {
 }
 
 Status Ship(Shipment& shipment, const ResourceFile& file, const std::string& path) {
-  if (auto added = AddPrograms(shipment, file); !added) return added;
+  TRY(AddPrograms(shipment, file));
   JobSettings& settings = shipment.settings;
   settings.command = {"./" + os::BaseName(file.executable), "--mw-slave", "--mw-resource-file",
                       os::BaseName(path)};
   SearchHere(settings.environment);
-  if (auto added = AddFile(shipment, path, WriteResourceFile(file), kSecretMode); !added) {
-    return added;
-  }
+  TRY(AddFile(shipment, path, WriteResourceFile(file), kSecretMode));
   std::ranges::sort(settings.puts, {}, &PutFile::name);
   return {};
 }
@@ -130,9 +125,7 @@ Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& 
   settings.umask = static_cast<int>(os::CurrentUmask());
   settings.command = {file.executable, "--mw-slave", "--mw-resource-file", how.path};
   if (how.ship) {
-    if (auto shipped = Ship(shipment, file, how.path); !shipped) {
-      return std::unexpected(std::move(shipped.error()));
-    }
+    TRY(Ship(shipment, file, how.path));
   }
   return shipment;
 }

@@ -25,7 +25,7 @@ struct SlaveRoster {
   uint32_t job = 0;             // the hub's, whose tasks they are; 0: none yet, or this machine
 };
 
-// What an end was, from an exit code as a shell has it.
+// Description of an end, from an exit code as a shell has it.
 std::string TextOfEnd(int code);
 // The last line or so of what a slave wrote, for people.
 std::string LastWords(std::string_view text);
@@ -33,7 +33,7 @@ std::string LastWords(std::string_view text);
 class Slaves {
  public:
   virtual ~Slaves() = default;
-  // What slaves that are started from now on get. Where that differs from before, the queued ones
+  // Sets what slaves get that are started from now on. If that differs from before, the queued ones
   // are withdrawn.
   virtual Status Prepare(const ResourceFile& file) = 0;
   virtual Result<SlaveRoster> Look() = 0;

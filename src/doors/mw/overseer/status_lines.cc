@@ -58,7 +58,7 @@ Status StatusLines::Show(const std::vector<const Watch*>& watches) {
     std::string line = form_ == cli::OutputForm::kJson ? watch->Json() : watch->Line() + "\n";
     std::string& told = told_[watch->path()];
     if (line == told) continue;
-    if (auto written = os::WriteAll(os::kStdout, line, "standard output"); !written) return written;
+    TRY(os::WriteAll(os::kStdout, line, "standard output"));
     told = std::move(line);
   }
   ForgetOthers(watches);

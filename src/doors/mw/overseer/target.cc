@@ -21,8 +21,8 @@ constexpr uint32_t kFailuresInRow = 3;
 constexpr Duration kFirstPause = Duration::Seconds(5);
 constexpr Duration kLongestPause = Duration::Seconds(300);
 
-// What a file says of itself, not later than `now`: the clock of its machine may be ahead, or have
-// stepped.
+// Time that a file states for itself, but not later than `now`: the clock of its machine may be
+// ahead, or have stepped.
 Instant WrittenAt(const ResourceFile& file, Instant now) {
   return {std::clamp<int64_t>(file.timestamp, 0, now.ns / kSecond) * kSecond};
 }

@@ -367,7 +367,7 @@ TEST(SlaveTargetProperty, TroublesStartNobodyTwice) {
   }));
 }
 
-// Whoever runs stays; nobody else comes.
+// Running slaves stay; no others are started.
 TEST(SlaveTargetProperty, FewerAreWanted) {
   EXPECT_TRUE(rc::check([](uint64_t seed) {
     Prng prng(seed);

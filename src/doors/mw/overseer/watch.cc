@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/view/json_line.h"
 #include "doors/mw/overseer/owned_file.h"
+#include "present/advice.h"
 
 namespace spate::mw {
 namespace {
@@ -46,7 +47,7 @@ void Watch::Look(Instant now, uint64_t most) {
   ReadFile(now);
   if (target_.Phase(now) == FilePhase::kUnread || AwaitsMaster(now)) return;
   Status done = Oversee(now, most);
-  TellTrouble(slaves_trouble_, done ? "" : settings_.shown + ": " + done.error().message);
+  TellTrouble(slaves_trouble_, done ? "" : settings_.shown + ": " + present::TextOf(done.error()));
 }
 
 bool Watch::AwaitsMaster(Instant now) {
@@ -92,13 +93,12 @@ Status Watch::Oversee(Instant now, uint64_t most) {
     FilePhase phase = target_.Phase(now);
     return phase == FilePhase::kActive ? Status() : CloseOnce(phase);
   }
-  auto roster = slaves_->Look();
-  if (!roster) return std::unexpected(std::move(roster.error()));
-  job_ = roster->job;
-  for (const SlaveEnd& end : roster->ended) target_.Ended(end.done, end.ran, now);
-  target_.See(roster->there, now);
+  auto roster = TRY(slaves_->Look());
+  job_ = roster.job;
+  for (const SlaveEnd& end : roster.ended) target_.Ended(end.done, end.ran, now);
+  target_.See(roster.there, now);
   counts_ = target_.counts();
-  TellEnds(roster->ended, now);
+  TellEnds(roster.ended, now);
   FilePhase phase = target_.Phase(now);
   if (phase != FilePhase::kActive) return CloseOnce(phase);
   closed_ = false;
@@ -133,7 +133,7 @@ Status Watch::CloseOnce(FilePhase phase) {
            : phase == FilePhase::kFailed ? State::kFailed
                                          : State::kStale;
   if (closed_) return {};
-  if (auto closed = slaves_->Close(); !closed) return closed;
+  TRY(slaves_->Close());
   closed_ = true;
   counts_.queued = 0;
   if (state_ == State::kFinished) {
@@ -173,7 +173,7 @@ void Watch::TellEnds(const std::vector<SlaveEnd>& ends, Instant now) {
 void Watch::Leave() {
   if (closed_ || job_ == 0) return;
   Status left = slaves_->Close();
-  if (!left) return settings_.say(settings_.shown + ": " + left.error().message);
+  if (!left) return settings_.say(settings_.shown + ": " + present::TextOf(left.error()));
   Say("nothing more is started" + LeftText());
 }
 

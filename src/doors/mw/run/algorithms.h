@@ -35,8 +35,8 @@ class Algorithms {
   std::string clash_;
 };
 
-// What a slave's program lacks, or has otherwise than the master's: by the words of both. Empty:
-// nothing.
+// Algorithms that a slave's program lacks, or has with other types than the master's: by the words
+// of both. Empty: none.
 std::string WhyOtherBuild(const std::vector<std::string>& masters,
                           const std::vector<std::string>& slaves);
 

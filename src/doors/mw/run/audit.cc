@@ -12,9 +12,8 @@ Result<std::unique_ptr<Audit>> Audit::Open(os::Loop& loop, const std::string& pa
   std::unique_ptr<Audit> audit(new Audit(loop));
   audit->path_ = path.empty() ? "standard error" : path;
   if (path.empty()) return audit;
-  auto fd = os::OpenWrite(path, os::OpenHow::kAppend);
-  if (!fd) return std::unexpected(fd.error());
-  audit->fd_ = std::move(*fd);
+  auto fd = TRY(os::OpenWrite(path, os::OpenHow::kAppend));
+  audit->fd_ = std::move(fd);
   return audit;
 }
 

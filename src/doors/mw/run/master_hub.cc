@@ -13,14 +13,14 @@
 #include "access/proof.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "client/surroundings.h"
 #include "doors/mw/formats/resource_file.h"
 #include "doors/mw/ledger/ledger.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
 #include "doors/mw/run/slave_channel.h"
 #include "doors/mw/run/state_store.h"
-#include "hub/hub.h"
-#include "link/entrance.h"
+#include "hub/door/embedded_hub.h"
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/held_file.h"
@@ -34,10 +34,11 @@
 namespace spate::mw {
 namespace {
 
+constexpr size_t kSlavesMost = 1'000'000;
 constexpr uint64_t kSerial = 1;        // of the one credential
 constexpr size_t kUnkeptFew = 10'000;  // numbers of ended tasks that may stay
 constexpr Duration kLookAtSlow = Duration::Millis(250);
-// Whoever starts a master and no slaves is told how to start them.
+// A master without slaves prints how to start them, after this time.
 constexpr Duration kHintAfter = Duration::Seconds(5);
 // The resource file is written anew at most so often where what it says has changed.
 constexpr Duration kFileAtMost = Duration::Seconds(1);
@@ -45,7 +46,6 @@ constexpr Duration kFileAtMost = Duration::Seconds(1);
 uint64_t UnixSeconds(Instant now) { return static_cast<uint64_t>(now.ns / 1'000'000'000); }
 
 slave_id SlaveFor(NodeId node) { return {node.value}; }
-NodeId NodeOf(slave_id slave) { return NodeId(static_cast<uint32_t>(slave.value)); }
 
 Limits LimitsOf(const Options& options) {
   Limits limits;
@@ -61,7 +61,7 @@ struct Place {
 
 }  // namespace
 
-class MasterHub::Inside final : public hub::Watcher, public link::Gate {
+class MasterHub::Inside final : public hub::Watcher {
  public:
   Inside(os::RealLoop& loop, const Options& options, Inbox& inbox, std::shared_ptr<StateFile> state)
       : loop_(loop),
@@ -70,7 +70,6 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
         has_state_(state != nullptr),
         ledger_(std::min(options.task_group, options.result_group.value_or(UINT32_MAX))),
         store_(loop, ledger_, std::move(state)),
-        hub_(loop, store_, *this, Epoch(1), LimitsOf(options)),
         words_(Algorithms::Get().Words()) {
     settings_->name = "master-worker";
     settings_->cwd = "/";
@@ -90,9 +89,6 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   bool has_state() const { return has_state_; }
   void Finish(bool failed, std::function<void()> done);
 
-  // link::Gate
-  std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
-
   // hub::Watcher
   void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
   void OnHeld(const engine::NoticeHeld&) override {}
@@ -104,20 +100,21 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   void OnStoreFailed(const Error& error) override { Fail(error.message); }
 
  private:
-  struct Slave {
-    std::unique_ptr<SlaveChannel> channel;
-    std::string peer;
-  };
-
-  // What the resource file says of the computation, and whether anything is still given out.
+  // The computation's state in the resource file, and whether tasks are still given out.
   enum class Phase : uint8_t { kWorks, kEnds, kOver };
 
   Status HoldFile();
   std::unexpected<Error> InUse() const;
   Status MakeAccess();
+  Status OpenHub();
+  hub::Hub& hub() { return hub_->hub(); }
+  hub::Service& service() { return hub_->service(); }
   Status Listen();
-  Result<std::string> ListenAt(const os::Address& address);
-  void Arrived(link::Visitor visitor);
+  Status ListenAt(const os::Address& address);
+  std::expected<wire::Greeting, wire::Refusal> Judge(const link::Guest& guest);
+  std::string TextOf(JobId job, TaskIndex packet) const;
+  std::unique_ptr<hub::NodePort> Joined(slave_id slave, const std::string& peer,
+                                        std::unique_ptr<hub::NodePort> port);
   void Dismiss(slave_id slave);
   void Lost(slave_id slave, const link::Ended& ended);
   void Told(slave_id slave, const wire::ToHub& message);
@@ -140,7 +137,6 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   const bool has_state_;
   Ledger ledger_;
   StateStore store_;
-  hub::Hub hub_;
   const std::vector<std::string> words_;
   const std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
   os::TempDir spool_;
@@ -149,8 +145,9 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   access::Access access_;
   Place place_;
   std::string executable_;
-  std::vector<std::unique_ptr<link::Entrance>> entrances_;
-  std::map<slave_id, Slave> slaves_;
+  std::map<slave_id, SlaveChannel*> slaves_;  // the hub has them
+  std::unique_ptr<hub::EmbeddedHub> hub_;
+  std::vector<std::unique_ptr<hub::Door>> doors_;
   uint64_t last_slave_ = 0;
   std::vector<task_id> unkept_;  // that no checkpoint has seen, with some that have ended
   std::vector<JobId> over_;
@@ -175,17 +172,16 @@ Status MasterHub::Inside::Begin() {
   auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
   if (!program) return Within("--mw-slave-executable", program.error());
   executable_ = std::move(*program);
-  if (auto held = HoldFile(); !held) return held;
+  TRY(HoldFile());
   place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name
                                       : options_.host;
-  if (auto made = MakeAccess(); !made) return made;
-  if (auto listens = Listen(); !listens) return listens;
+  TRY(MakeAccess());
+  TRY(OpenHub());
+  TRY(Listen());
   access_.hubs = {{.host = place_.host, .port = place_.port, .path = ""}};
   if (!options_.access_file.empty()) {
-    if (auto saved = access::SaveAccess(options_.access_file, access_); !saved) return saved;
+    TRY(access::SaveAccess(options_.access_file, access_));
   }
-  hub_.Resume(engine::LastNodes::kEnded);
-  hub_.SetStepped([this] { Unload(); });
   if (auto written = WriteFile(); !written) {
     if (written.error().kind == ErrorKind::kBusy) return InUse();
     return Within("--mw-resource-file " + options_.resource_file, written.error());
@@ -234,19 +230,17 @@ Status MasterHub::Inside::MakeAccess() {
              .serial = kSerial,
              .role = access::Role::kNode,
              .user = std::string(access::kEveryUser)};
-  auto secret = access::MakeRandom();
-  if (!secret) return std::unexpected(secret.error());
-  access_.secret = *secret;
+  auto secret = TRY(access::MakeRandom());
+  access_.secret = secret;
   if (path.empty() || !os::Exists(path)) return {};
-  auto known = access::LoadAccess(path);
-  if (!known) return std::unexpected(known.error());
-  if (known->pin != access_.pin || known->serial != kSerial) {
+  auto known = TRY(access::LoadAccess(path));
+  if (known.pin != access_.pin || known.serial != kSerial) {
     return spate::Fail(ErrorKind::kInvalid,
                        fmt::format("{} belongs to another key than {}.key: remove both, or name "
                                    "another file",
                                    path, path));
   }
-  access_.secret = known->secret;
+  access_.secret = known.secret;
   return {};
 }
 
@@ -265,37 +259,76 @@ Status MasterHub::Inside::Listen() {
   // All addresses of the name, by the port that the first of them took.
   std::string first_error;
   for (const os::SocketAddress& each : all) {
-    auto parsed = os::ParseAddress(each.Text());
-    if (!parsed) return std::unexpected(parsed.error());
-    parsed->port = place_.port;
-    auto listens = ListenAt(*parsed);
+    auto parsed = TRY(os::ParseAddress(each.Text()));
+    parsed.port = place_.port;
+    auto listens = ListenAt(parsed);
     if (!listens && first_error.empty()) first_error = listens.error().message;
   }
   if (host == "*") {
-    if (auto listens = ListenAt(address); !listens) return std::unexpected(listens.error());
+    TRY(ListenAt(address));
   }
-  if (!entrances_.empty()) return {};
+  if (!doors_.empty()) return {};
   return spate::Fail(ErrorKind::kUnavailable,
                      first_error + "; name another address with --mw-master-bind");
 }
 
-Result<std::string> MasterHub::Inside::ListenAt(const os::Address& address) {
-  link::Entrance::Events events;
-  events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
-  events.trouble = [this](const Error& error) { audit_->Say({"MW-INTERNAL", error.message}); };
-  link::EntranceLimits limits;
-  limits.silence = options_.client_timeout;
-  auto entrance = link::Entrance::Open(loop_, {{.address = address}}, *identity_, SPATE_VERSION,
-                                       *this, std::move(events), limits);
-  if (!entrance) return std::unexpected(entrance.error());
-  std::string at;
-  for (const os::SocketAddress& each : (*entrance)->addresses()) {
-    at = each.Text();
+Status MasterHub::Inside::OpenHub() {
+  TRY(os::MakeDirs(spool_.Path("spool")));  // of the doors
+  store_.AddCredential({.serial = kSerial,
+                        .role = std::string(access::NameOf(access_.role)),
+                        .user = access_.user,
+                        .secret = std::string(access_.secret.begin(), access_.secret.end())});
+  auto here = client::Surroundings::Find();
+  hub::LiveReader::Texts texts;
+  texts.command = [this](JobId job, TaskIndex packet) { return TextOf(job, packet); };
+  auto hub = TRY(hub::EmbeddedHub::Open({.loop = loop_,
+                                         .store = store_,
+                                         .owner = *this,
+                                         .texts = std::move(texts),
+                                         .state_dir = here ? client::StateDirOf("", *here) : "",
+                                         .limits = LimitsOf(options_),
+                                         .stepped = [this] { Unload(); }}));
+  hub_ = std::move(hub);
+  auto at = hub_->OpenDoor();
+  audit_->Say({"MASTER", at ? "to look at it: spate top --at " + *at
+                            : "nobody can look at it: " + at.error().message});
+  return {};
+}
+
+// Of a packet, for people.
+std::string MasterHub::Inside::TextOf(JobId job, TaskIndex packet) const {
+  std::string text;
+  for (uint64_t id : ledger_.TasksOf(job, packet)) {
+    const task* what = ledger_.Find(id);
+    if (what != nullptr)
+      text += fmt::format("{}task {}: {}", text.empty() ? "" : ", ", id, what->algorithm);
+  }
+  return text;
+}
+
+Status MasterHub::Inside::ListenAt(const os::Address& address) {
+  hub::Door::Options with;
+  with.dir = spool_.path();
+  with.socket = false;
+  with.listen = {address};
+  with.product = SPATE_VERSION;
+  with.connections = kSlavesMost;
+  with.suspect_after = options_.client_timeout;
+  with.log = [this](std::string line) { audit_->Say({"MW-INTERNAL", std::move(line)}); };
+  with.judge = [this](const link::Guest& guest) { return Judge(guest); };
+  with.joined = [this](NodeId node, const std::string& peer, std::unique_ptr<hub::NodePort> port) {
+    return Joined(SlaveFor(node), peer, std::move(port));
+  };
+  with.gone = [this](NodeId node, const link::Ended& ended) { Lost(SlaveFor(node), ended); };
+  auto door = TRY(hub::Door::Open(loop_, service(), &*identity_, std::move(with)));
+  HubFacts facts;
+  door->TellAbout(facts);
+  for (const std::string& at : facts.addresses) {
     if (auto parsed = os::ParseAddress(at)) place_.port = parsed->port;
     audit_->Say(audit::MasterReady(at));
   }
-  entrances_.push_back(std::move(*entrance));
-  return at;
+  doors_.push_back(std::move(door));
+  return {};
 }
 
 void MasterHub::Inside::Restore(StateFile::Kept kept) {
@@ -356,7 +389,7 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
     store_.Keeps(id);
   }
   {
-    // What has come and was not taken.
+    // Results that have arrived and were not taken.
     std::lock_guard lock(inbox_.mutex);
     for (const result& each : inbox_.results) {
       if (store_.IsKept(each.task)) continue;
@@ -378,14 +411,15 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
   store_.Write(std::move(change), std::move(done));
 }
 
-// What follows from what the ledger was told.
+// Carries out the effects of the ledger's news.
 void MasterHub::Inside::Carry() {
   Ledger::Effects effects = ledger_.Take();
   for (engine::Event& event : effects.events) {
-    if (const auto* submit = std::get_if<engine::SubmitJob>(&event)) {
-      hub_.SetSettings(submit->job, settings_);
+    if (auto* submit = std::get_if<engine::SubmitJob>(&event)) {
+      hub_->Submit(std::move(*submit), {.name = settings_->name, .cwd = settings_->cwd}, settings_);
+    } else {
+      hub().Post(std::move(event));
     }
-    hub_.Post(std::move(event));
   }
   over_.insert(over_.end(), effects.over.begin(), effects.over.end());
   WriteFileSoon();
@@ -402,7 +436,7 @@ void MasterHub::Inside::Carry() {
 }
 
 void MasterHub::Inside::Unload() {
-  std::erase_if(over_, [this](JobId job) { return hub_.Unload(job); });
+  std::erase_if(over_, [this](JobId job) { return hub_->Drop(job); });
 }
 
 void MasterHub::Inside::Fail(const std::string& why) {
@@ -413,17 +447,18 @@ void MasterHub::Inside::Fail(const std::string& why) {
 
 // ---- Slaves ------------------------------------------------------------------------------------
 
-std::expected<link::Admission, wire::Refusal> MasterHub::Inside::Admit(const link::Guest& guest) {
+// By what the service does not know: that it is a slave of this computation, from the same build.
+std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link::Guest& guest) {
   audit_->Say(audit::NewClient(guest.peer));
   auto refuse = [](wire::RefusalCode code, std::string why) {
     return std::unexpected(wire::Refusal{code, std::move(why)});
   };
-  if (guest.greeting.role != wire::Role::kNode || guest.greeting.serial != kSerial ||
-      !guest.Proves(access_.secret)) {
+  wire::Greeting greeting = guest.greeting;
+  if (greeting.role != wire::Role::kNode || !guest.Proves(access_.secret)) {
     audit_->Say(audit::Closed(guest.peer));
     return refuse(wire::RefusalCode::kCredential, "this is not the credential of its slaves");
   }
-  const std::string& member = guest.greeting.node_name;
+  const std::string member = std::exchange(greeting.node_name, SlaveName({last_slave_ + 1}));
   if (member != options_.member_id) {
     audit_->Say(audit::WrongMember(options_.member_id, member));
     return refuse(wire::RefusalCode::kName,
@@ -435,43 +470,37 @@ std::expected<link::Admission, wire::Refusal> MasterHub::Inside::Admit(const lin
     return refuse(wire::RefusalCode::kVersion,
                   fmt::format("{}: master and slaves must be built of the same source", other));
   }
-  return link::Admission{Epoch(1), NodeId(static_cast<uint32_t>(++last_slave_))};
+  ++last_slave_;
+  return greeting;
 }
 
-void MasterHub::Inside::Arrived(link::Visitor visitor) {
-  const slave_id slave = SlaveFor(visitor.admission.node);
+std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const std::string& peer,
+                                                         std::unique_ptr<hub::NodePort> port) {
   const group joined = ledger_.Arrived(slave);
-  audit_->Say(audit::Connecting(slave.value, visitor.guest.peer, options_.member_id,
-                                static_cast<audit::Group>(joined)));
+  audit_->Say(
+      audit::Connecting(slave.value, peer, options_.member_id, static_cast<audit::Group>(joined)));
   audit_->Say(audit::Became(slave.value, audit::State::kIdle));
-  link::ChannelEvents events;
-  events.closed = [this, slave](const link::Ended& ended) { Lost(slave, ended); };
-  auto under = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection),
-                                                      spool_.Path(fmt::format("{}-", slave.value)),
-                                                      std::move(events));
   auto channel = std::make_unique<SlaveChannel>(
-      std::move(under),
+      std::move(port),
       SlaveChannel::Events{
           .given = [this, slave](const wire::Lease& lease) { Given(slave, lease); },
           .told = [this, slave](const wire::ToHub& message) { Told(slave, message); },
           .offer = [this, slave] { return ledger_.OfferOf(slave); }});
-  Slave& known = slaves_[slave];
-  known = {std::move(channel), visitor.guest.peer};
-  hub_.Connect(NodeOf(slave), *known.channel);
-  Carry();
+  slaves_[slave] = channel.get();
   // Connected, as else nobody would hear of its end.
-  if (phase_ != Phase::kWorks) Dismiss(slave);
+  loop_.Post([this, slave] {
+    Carry();
+    if (phase_ != Phase::kWorks) Dismiss(slave);
+  });
+  return channel;
 }
 
 void MasterHub::Inside::Dismiss(slave_id slave) {
   auto at = slaves_.find(slave);
   if (at == slaves_.end()) return;
   audit_->Say(audit::TryShutdown(slave.value));
-  if (failed_) {
-    at->second.channel->GiveUp("the master has failed");
-  } else {
-    at->second.channel->Dismiss("the work is done");
-  }
+  at->second->Refuse(failed_ ? wire::Refusal{wire::RefusalCode::kOther, "the master has failed"}
+                             : wire::Refusal{wire::RefusalCode::kRemoved, "the work is done"});
 }
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
@@ -515,11 +544,7 @@ void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
     audit_->Say(audit::Lost(slave.value, audit::Loss::kProblem, ended.text));
   }
   audit_->Say(audit::Became(slave.value, audit::State::kDisconnected));
-  // Its channel is in a call of its own now.
-  loop_.Post([channel = std::make_shared<std::unique_ptr<SlaveChannel>>(
-                  std::move(at->second.channel))] { channel->reset(); });
   slaves_.erase(at);
-  hub_.Disconnect(NodeOf(slave), engine::LastNodes::kEnded);
   ledger_.Gone(slave);
   Carry();
   if (slaves_.empty()) Finished();
@@ -587,7 +612,7 @@ void MasterHub::Inside::WriteFileSoon() {
   });
 }
 
-// What was said at the end is the last word: a timer may be due after it.
+// The file written at the end is the last one: a timer may be due after it.
 void MasterHub::Inside::TryToWriteFile() {
   if (phase_ == Phase::kOver) return;
   auto written = WriteFile();
@@ -656,17 +681,15 @@ Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
   std::shared_ptr<StateFile> state;
   StateFile::Kept kept;
   if (!options.state_dir.empty()) {
-    auto opened = StateFile::Open(options.state_dir);
-    if (!opened) return std::unexpected(opened.error());
-    state = std::move(*opened);
-    auto loaded = state->Load();
-    if (!loaded) return std::unexpected(loaded.error());
-    kept = std::move(*loaded);
+    auto opened = TRY(StateFile::Open(options.state_dir));
+    state = std::move(opened);
+    auto loaded = TRY(state->Load());
+    kept = std::move(loaded);
   }
   start.hub.reset(new MasterHub());
   start.hub->loop_ = std::move(*loop);
   start.hub->inside_ = std::make_unique<Inside>(*start.hub->loop_, options, inbox, state);
-  if (auto begun = start.hub->inside_->Begin(); !begun) return std::unexpected(begun.error());
+  TRY(start.hub->inside_->Begin());
   if (kept.found) {
     start.left = restored{kept.state, kept.tasks.size(), kept.results.size()};
     start.last_task = kept.last_task;

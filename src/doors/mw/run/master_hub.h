@@ -24,7 +24,7 @@
 
 namespace spate::mw {
 
-// What the master may take.
+// News that the master may take.
 struct Inbox {
   std::mutex mutex;
   std::condition_variable changed;
@@ -38,8 +38,8 @@ struct Inbox {
 
 class MasterHub {
  public:
-  // What the last life of this master left: its unfinished tasks are given out, its results are in
-  // the inbox.
+  // State that the last life of this master left: its unfinished tasks are given out, its results
+  // are in the inbox.
   struct Start {
     std::unique_ptr<MasterHub> hub;
     std::optional<restored> left;

@@ -63,14 +63,13 @@ class master::impl {
 
 Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options) {
   auto inside = std::make_unique<impl>();
-  auto start = MasterHub::Open(options, inside->inbox);
-  if (!start) return std::unexpected(start.error());
-  inside->hub = std::move(start->hub);
-  inside->left = std::move(start->left);
-  inside->pending = std::move(start->pending);
+  auto start = TRY(MasterHub::Open(options, inside->inbox));
+  inside->hub = std::move(start.hub);
+  inside->left = std::move(start.left);
+  inside->pending = std::move(start.pending);
   if (inside->left) inside->pending[""] = inside->left->pending + inside->left->results;
-  inside->last_task = start->last_task;
-  inside->kept_up_to = {start->last_task};
+  inside->last_task = start.last_task;
+  inside->kept_up_to = {start.last_task};
   return inside;
 }
 
@@ -240,7 +239,7 @@ class slave::impl {
  private:
   void Compute(const Call& call);
 
-  // What is being computed.
+  // The packet in work.
   std::optional<Workbench::Packet> packet_;
   std::vector<Call> calls_;
   size_t next_ = 0;
@@ -265,7 +264,7 @@ bool slave::impl::Step(std::chrono::nanoseconds most) {
     start_ = clock_.Now();
   }
   if (next_ < calls_.size()) Compute(calls_[next_++]);
-  // What nobody waits for any more is not computed.
+  // Tasks that nobody waits for any more are not computed.
   if (!bench.Wants(*packet_)) next_ = calls_.size();
   if (next_ < calls_.size()) return true;
   bench.Finish(std::move(*packet_), std::exchange(answers_, {}), start_,
@@ -341,7 +340,7 @@ void Say(const std::string& program, const std::string& text) {
   (void)os::WriteAll(os::kStderr, fmt::format("{}: {}\n", program, text), "standard error");
 }
 
-// What the application's function gives; nullopt: it threw something, which is told.
+// The result of the application's function; nullopt: it threw something, which is reported.
 std::optional<int> Called(const std::string& program, const std::function<int()>& function) {
   try {
     return function();

@@ -9,19 +9,18 @@
 #include <utility>
 
 #include "core/model/needs.h"
-#include "hub/hub.h"
-#include "link/channels.h"
+#include "hub/nodes.h"
 
 namespace spate::mw {
 
-class SlaveChannel final : public hub::NodeChannel {
+class SlaveChannel final : public hub::NodePort {
  public:
   struct Events {
     std::function<void(const wire::Lease&)> given;
     std::function<void(const wire::ToHub&)> told;
     std::function<Offer()> offer;  // what the engine is to know of it, instead of its own words
   };
-  SlaveChannel(std::unique_ptr<link::NodeChannelTcp> under, Events events)
+  SlaveChannel(std::unique_ptr<hub::NodePort> under, Events events)
       : under_(std::move(under)), events_(std::move(events)) {}
 
   void Send(wire::ToNode message) override {
@@ -35,17 +34,12 @@ class SlaveChannel final : public hub::NodeChannel {
       receiver(std::move(message));
     });
   }
-  // It is to end with success, and why.
-  void Dismiss(const std::string& why) {
-    under_->connection().Refuse({wire::RefusalCode::kRemoved, why});
-  }
-  // It is to end as one whose master has failed.
-  void GiveUp(const std::string& why) {
-    under_->connection().Refuse({wire::RefusalCode::kOther, why});
-  }
+  // kRemoved: it is to end with success; kOther: as one whose master has failed.
+  void Refuse(const wire::Refusal& why) override { under_->Refuse(why); }
+  void Close() override { under_->Close(); }
 
  private:
-  std::unique_ptr<link::NodeChannelTcp> under_;
+  std::unique_ptr<hub::NodePort> under_;
   const Events events_;
 };
 

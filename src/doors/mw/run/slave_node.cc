@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "access/access_file.h"
+#include "base/check.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "base/utc.h"
@@ -15,8 +16,7 @@
 #include "doors/mw/run/audit.h"
 #include "format/dialect.h"
 #include "link/caller.h"
-#include "link/channels.h"
-#include "node/node.h"
+#include "node/host.h"
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/thread.h"
@@ -66,29 +66,26 @@ struct Master {
 };
 
 Result<Master> FromResourceFile(const FromFile& from, Master so_far) {
-  auto text = os::ReadFile(from.path, kResourceFileBytesMax);
-  if (!text) return std::unexpected(text.error());
-  auto file = ReadResourceFile(*text, from.path, {.member_id = so_far.member});
-  if (!file) return std::unexpected(file.error());
-  so_far.finished = file->finished;
-  so_far.failed = file->failed;
+  auto text = TRY(os::ReadFile(from.path, kResourceFileBytesMax));
+  auto file = TRY(ReadResourceFile(text, from.path, {.member_id = so_far.member}));
+  so_far.finished = file.finished;
+  so_far.failed = file.failed;
   constexpr int64_t kLatest = 9'000'000'000;  // in nanoseconds it fits
-  so_far.written = {std::clamp<int64_t>(file->timestamp, 0, kLatest) * 1'000'000'000};
-  if (!file->finished) so_far.written = {};  // a living master writes it again and again
-  so_far.member = file->member_id;
-  if (auto host = SlaveArgument(*file, "--mw-master-host")) so_far.host = *host;
-  if (auto port = SlaveArgument(*file, "--mw-master-port")) {
+  so_far.written = {std::clamp<int64_t>(file.timestamp, 0, kLatest) * 1'000'000'000};
+  if (!file.finished) so_far.written = {};  // a living master writes it again and again
+  so_far.member = file.member_id;
+  if (auto host = SlaveArgument(file, "--mw-master-host")) so_far.host = *host;
+  if (auto port = SlaveArgument(file, "--mw-master-port")) {
     so_far.port = ReadNumber<uint16_t>(*port).value_or(0);
   }
-  if (file->access.empty()) return so_far;
-  auto access = access::ParseAccess(file->access, from.path + ", access");
-  if (!access) return std::unexpected(access.error());
-  so_far.access = std::move(*access);
+  if (file.access.empty()) return so_far;
+  auto access = TRY(access::ParseAccess(file.access, from.path + ", access"));
+  so_far.access = std::move(access);
   return so_far;
 }
 
-// What stands later on the command line wins. A file that is not there matters only when nothing
-// else says where the master is.
+// Later words of the command line win. A missing file matters only when nothing
+// else states where the master is.
 Result<Master> FindMaster(const Options& options) {
   Master master{.member = Options().member_id};
   std::optional<Error> missing;
@@ -114,9 +111,8 @@ Result<Master> FindMaster(const Options& options) {
   std::string access = options.access_file;
   if (access.empty()) access = os::Environment::OfProcess().Get(kAccessVariable).value_or("");
   if (!access.empty()) {
-    auto loaded = access::LoadAccess(access);
-    if (!loaded) return std::unexpected(loaded.error());
-    master.access = std::move(*loaded);
+    auto loaded = TRY(access::LoadAccess(access));
+    master.access = std::move(loaded);
   }
   if (master.host.empty() || master.port == 0) {
     if (missing) return std::unexpected(*missing);
@@ -148,7 +144,7 @@ class SlaveNode::Inside {
   ~Inside() { Drop(); }
 
   Status Begin();
-  // What was computed goes; `done` when it has gone, or cannot go.
+  // Sends off the computed results; calls `done` when they have gone, or cannot go.
   void Leave(std::function<void()> done);
 
  private:
@@ -175,8 +171,7 @@ class SlaveNode::Inside {
   std::unique_ptr<link::Caller> caller_;
   uint64_t life_ = 0;
   std::unique_ptr<BenchExecutor> executor_;
-  std::unique_ptr<node::Node> node_;
-  std::unique_ptr<link::HubChannelTcp> channel_;
+  std::unique_ptr<node::Host> node_;
   bool over_ = false;
   const Instant began_ = loop_.Now();
   std::string why_;  // the last master was lost
@@ -188,7 +183,7 @@ Status SlaveNode::Inside::Begin() {
   audit_->Say(audit::SlaveInit(options_.member_id));
   auto master = FindMaster(options_);
   if (!master) {
-    // Whoever starts master and slaves at once has slaves that are quicker.
+    // If master and slaves are started at once, the slaves are quicker.
     if (master.error().kind != ErrorKind::kNotFound) return std::unexpected(master.error());
     Lost(master.error().message);
   } else if (master->finished) {
@@ -241,7 +236,7 @@ void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::F
   caller_.reset();
   if (!result) {
     audit_->Say(audit::ConnectRefused(address()));
-    // Who refuses it now will do so again: only another master may take it.
+    // This master will refuse it again: only another one may accept it.
     return Lost(result.error().error.message, result.error().lasting ? Duration() : kLookFor);
   }
   const NodeId id = result->welcome.node;
@@ -255,17 +250,18 @@ void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::F
       if (life == life_ && executor_) executor_->Drain();
     });
   });
-  Offer offer{.node_name = fmt::format("SLAVE-{}", id.value), .slots = 1, .milli_cpus = kMilliCpu};
-  node::Node::Parts parts{loop_, *executor_, nullptr};
-  parts.dialects.Add(RowKind::kFunction, std::make_shared<PacketDialect>());
-  node_ = std::make_unique<node::Node>(id, std::move(offer), std::move(parts));
-  executor_->SetEvents(*node_);
-  channel_ = std::make_unique<link::HubChannelTcp>(
-      std::move(result->connection),
-      link::HubChannelTcp::Events{.closed = [this](const link::Ended& ended) { Closed(ended); },
-                                  .silent = [](bool) {},
-                                  .backlogged = [this](bool is) { node_->SetOutputBlocked(is); }});
-  node_->Connect(*channel_);
+  node::HostOptions with{.id = id,
+                         .offer = {.node_name = fmt::format("SLAVE-{}", id.value),
+                                   .slots = 1,
+                                   .milli_cpus = kMilliCpu},
+                         .tasks = executor_.get()};
+  with.dialects.Add(RowKind::kFunction, std::make_shared<PacketDialect>());
+  auto node = node::Host::Open(loop_, std::move(with));
+  CHECK(node.has_value());  // without shepherds nothing can fail
+  node_ = std::move(*node);
+  executor_->SetEvents(node_->events());
+  node_->Connect(std::move(result->connection),
+                 [this](const link::Ended& ended) { Closed(ended); });
 }
 
 void SlaveNode::Inside::Closed(const link::Ended& ended) {
@@ -287,8 +283,6 @@ void SlaveNode::Inside::Closed(const link::Ended& ended) {
 
 void SlaveNode::Inside::Drop() {
   ++life_;
-  if (node_) node_->Disconnect();
-  channel_.reset();
   node_.reset();
   executor_.reset();
 }
@@ -336,7 +330,7 @@ void SlaveNode::Inside::Leave(std::function<void()> done) {
   // The node tells of it in its next turn.
   loop_.Post([this] {
     loop_.Post([this] {
-      if (channel_) channel_->connection().Close();
+      if (node_) node_->channel()->connection().Close();
     });
   });
 }
@@ -357,11 +351,10 @@ Result<std::unique_ptr<SlaveNode>> SlaveNode::Open(const Options& options, Workb
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   slave->loop_ = std::move(*loop);
-  auto audit = Audit::Open(*slave->loop_, options.audit_file);
-  if (!audit) return std::unexpected(audit.error());
+  auto audit = TRY(Audit::Open(*slave->loop_, options.audit_file));
   slave->inside_ =
-      std::make_unique<Inside>(*slave->loop_, options, bench, std::move(*audit), std::move(say));
-  if (auto begun = slave->inside_->Begin(); !begun) return std::unexpected(begun.error());
+      std::make_unique<Inside>(*slave->loop_, options, bench, std::move(audit), std::move(say));
+  TRY(slave->inside_->Begin());
   slave->thread_ = os::ThreadWithoutSignals([loop = slave->loop_.get()] { loop->Run(); });
   return slave;
 }

@@ -21,7 +21,7 @@ class SlaveNode {
   // `bench` outlives it. `say`: what a person should know while the slave waits; on any thread.
   static Result<std::unique_ptr<SlaveNode>> Open(const Options& options, Workbench& bench,
                                                  std::function<void(const std::string&)> say);
-  // What was computed leaves before, if the master takes it.
+  // Sends off the computed results first, if the master accepts them.
   ~SlaveNode();
   SlaveNode(const SlaveNode&) = delete;
   SlaveNode& operator=(const SlaveNode&) = delete;

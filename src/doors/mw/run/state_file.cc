@@ -86,7 +86,7 @@ std::unexpected<Error> Damaged(const std::string& path, const error& why) {
 }  // namespace
 
 Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& dir) {
-  if (auto made = os::MakeDirs(dir, 0700); !made) return std::unexpected(made.error());
+  TRY(os::MakeDirs(dir, 0700));
   auto lock = os::FileLock::TryLock(os::JoinPath(dir, "lock"), fmt::format("pid {}", os::OwnPid()));
   if (!lock && lock.error().kind == ErrorKind::kBusy) {
     return Fail(ErrorKind::kBusy,
@@ -95,26 +95,24 @@ Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& dir) {
   if (!lock) return std::unexpected(lock.error());
   const std::string path = os::JoinPath(dir, "state.db");
   const bool is_new = !os::Exists(path);
-  auto db = store::Database::Open(path, is_new ? store::DbMode::kCreate : store::DbMode::kWrite);
-  if (!db) return std::unexpected(db.error());
-  std::unique_ptr<StateFile> file(new StateFile(std::move(*lock), std::move(*db)));
-  if (auto prepared = file->Prepare(); !prepared) return std::unexpected(prepared.error());
+  auto db =
+      TRY(store::Database::Open(path, is_new ? store::DbMode::kCreate : store::DbMode::kWrite));
+  std::unique_ptr<StateFile> file(new StateFile(std::move(*lock), std::move(db)));
+  TRY(file->Prepare());
   return file;
 }
 
 Status StateFile::Prepare() {
   // No shared memory beside the file: home folders of clusters lie on network file systems.
-  if (auto set = db_.Run("PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL"); !set)
-    return set;
-  auto version = db_.QueryInt("PRAGMA user_version");
-  if (!version) return std::unexpected(version.error());
-  if (*version > kFormat) {
+  TRY(db_.Run("PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL"));
+  auto version = TRY(db_.QueryInt("PRAGMA user_version"));
+  if (version > kFormat) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("{} was written by a newer version of this library", db_.path()));
   }
   const std::string mark = fmt::format("PRAGMA user_version = {}", kFormat);
-  if (auto made = db_.Run(kSchema); !made) return made;
-  if (auto marked = db_.Run(mark.c_str()); !marked) return marked;
+  TRY(db_.Run(kSchema));
+  TRY(db_.Run(mark.c_str()));
   const std::array<std::pair<store::Statement*, std::string_view>, 6> all = {{
       {&add_task_, "INSERT OR REPLACE INTO task (id, given, bytes) VALUES (?, 0, ?)"},
       {&set_given_, "UPDATE task SET given = -id WHERE id = ?"},
@@ -129,33 +127,28 @@ Status StateFile::Prepare() {
 Result<StateFile::Kept> StateFile::Load() {
   Kept kept;
   try {
-    auto check = db_.Prepare("PRAGMA integrity_check(1)");
-    if (!check) return std::unexpected(check.error());
-    auto told = check->Step();
-    if (!told) return std::unexpected(told.error());
-    if (*told && check->Bytes(0) != "ok") throw error(std::string(check->Bytes(0)));
-    auto tasks = db_.Prepare("SELECT id, given, bytes FROM task ORDER BY id");
-    if (!tasks) return std::unexpected(tasks.error());
-    for (auto row = tasks->Step(); !row || *row; row = tasks->Step()) {
+    auto check = TRY(db_.Prepare("PRAGMA integrity_check(1)"));
+    auto told = TRY(check.Step());
+    if (told && check.Bytes(0) != "ok") throw error(std::string(check.Bytes(0)));
+    auto tasks = TRY(db_.Prepare("SELECT id, given, bytes FROM task ORDER BY id"));
+    for (auto row = tasks.Step(); !row || *row; row = tasks.Step()) {
       if (!row) return std::unexpected(row.error());
       kept.tasks.push_back(
-          {TaskOf(tasks->Int(0), tasks->Bytes(2)), IsGiven(tasks->Int(0), tasks->Int(1))});
+          {TaskOf(tasks.Int(0), tasks.Bytes(2)), IsGiven(tasks.Int(0), tasks.Int(1))});
     }
-    auto results = db_.Prepare("SELECT id, bytes FROM result ORDER BY id");
-    if (!results) return std::unexpected(results.error());
-    for (auto row = results->Step(); !row || *row; row = results->Step()) {
+    auto results = TRY(db_.Prepare("SELECT id, bytes FROM result ORDER BY id"));
+    for (auto row = results.Step(); !row || *row; row = results.Step()) {
       if (!row) return std::unexpected(row.error());
-      kept.results.push_back(ResultOf(results->Int(0), results->Bytes(1)));
+      kept.results.push_back(ResultOf(results.Int(0), results.Bytes(1)));
     }
-    auto meta = db_.Prepare("SELECT name, value FROM meta");
-    if (!meta) return std::unexpected(meta.error());
-    for (auto row = meta->Step(); !row || *row; row = meta->Step()) {
+    auto meta = TRY(db_.Prepare("SELECT name, value FROM meta"));
+    for (auto row = meta.Step(); !row || *row; row = meta.Step()) {
       if (!row) return std::unexpected(row.error());
       kept.found = true;
-      if (meta->Bytes(0) == "state") {
-        kept.state = std::string(Opened(0, meta->Bytes(1)));
-      } else if (meta->Bytes(0) == "last_task") {
-        kept.last_task = decode<uint64_t>(Opened(0, meta->Bytes(1)));
+      if (meta.Bytes(0) == "state") {
+        kept.state = std::string(Opened(0, meta.Bytes(1)));
+      } else if (meta.Bytes(0) == "last_task") {
+        kept.last_task = decode<uint64_t>(Opened(0, meta.Bytes(1)));
       } else {
         throw error("a row is not as it was written");
       }
@@ -167,7 +160,7 @@ Result<StateFile::Kept> StateFile::Load() {
 }
 
 Status StateFile::Write(const StateChange& change) {
-  if (auto begun = db_.Run("BEGIN IMMEDIATE"); !begun) return begun;
+  TRY(db_.Run("BEGIN IMMEDIATE"));
   Status written = WriteAll(change);
   if (written) written = db_.Run("COMMIT");
   if (!written) (void)db_.Run("ROLLBACK");

@@ -48,7 +48,7 @@ std::string Words(const result& each) {
                      each.bytes);
 }
 
-// What a file is to hold.
+// The expected contents of a file.
 struct Model {
   std::map<uint64_t, bool> tasks;  // and whether they were given
   std::map<uint64_t, bool> results;

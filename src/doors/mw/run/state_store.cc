@@ -1,6 +1,8 @@
 #include "doors/mw/run/state_store.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "os/file.h"
@@ -13,13 +15,40 @@ Result<std::string> AnswersOf(const TaskOutputPtr& output) {
   return os::ReadFile(output->out.spool, output->out.total);
 }
 
+namespace {
+
+// One stroke for all that wait.
+Status WriteAll(StateFile& file, std::span<StateChange> group) {
+  StateChange all;
+  for (StateChange& each : group) {
+    std::ranges::move(each.tasks, std::back_inserter(all.tasks));
+    std::ranges::move(each.given, std::back_inserter(all.given));
+    std::ranges::move(each.results, std::back_inserter(all.results));
+    std::ranges::move(each.taken, std::back_inserter(all.taken));
+    if (each.state) all.state = std::move(each.state);
+    all.last_task = std::max(all.last_task, each.last_task);
+  }
+  return file.Write(all);
+}
+
+}  // namespace
+
+StateStore::StateStore(os::Loop& loop, const Ledger& ledger, std::shared_ptr<StateFile> file)
+    : TransientStore(loop),
+      ledger_(ledger),
+      has_file_(file != nullptr),
+      writer_(loop, [file](std::span<StateChange> group) { return WriteAll(*file, group); }, {}) {}
+
 void StateStore::Write(StateChange change, std::function<void(Status)> done) {
-  waiting_.push_back({std::move(change), std::move(done)});
-  if (!group_) Commit();
+  const uint64_t bytes = change.empty() ? 0 : sizeof(change);
+  writer_.Add(std::move(change), bytes, false,
+              [done = std::move(done)](Status status, const StateChange&) {
+                if (done) done(std::move(status));
+              });
 }
 
 void StateStore::Append(store::Bundle bundle, std::function<void(Status)> done) {
-  Write(file_ ? ChangeOf(bundle) : StateChange(), std::move(done));
+  Write(has_file_ ? ChangeOf(bundle) : StateChange(), std::move(done));
 }
 
 StateChange StateStore::ChangeOf(const store::Bundle& bundle) {
@@ -54,59 +83,11 @@ StateChange StateStore::ChangeOf(const store::Bundle& bundle) {
   return change;
 }
 
-Status StateStore::ReplayJob(JobId, const std::function<void(const engine::Record&)>&) {
-  return Fail(ErrorKind::kNotFound, "a master keeps no records of jobs");
-}
-
 Result<std::vector<std::string>> StateStore::Rows(JobId job, TaskIndex first, uint32_t count) {
   std::vector<std::string> rows;
   rows.reserve(count);
   for (uint32_t i = 0; i < count; ++i) rows.push_back(ledger_.Row(job, first + i));
   return rows;
-}
-
-// What needs no disk is done as soon as all before it is.
-void StateStore::Commit() {
-  group_ = std::make_shared<std::deque<Waiting>>(std::exchange(waiting_, {}));
-  const bool writes =
-      std::ranges::any_of(*group_, [](const Waiting& each) { return !each.change.empty(); });
-  if (!writes || !failure_) {
-    loop_.Post([this, alive = std::weak_ptr(alive_)] {
-      if (alive.lock()) Committed(failure_);
-    });
-    return;
-  }
-  writer_ = std::make_unique<os::Aside<bool>>(
-      loop_,
-      [file = file_, group = group_]() -> Result<bool> {
-        // One stroke for all that wait.
-        StateChange all;
-        for (Waiting& waiting : *group) {
-          StateChange& each = waiting.change;
-          std::ranges::move(each.tasks, std::back_inserter(all.tasks));
-          std::ranges::move(each.given, std::back_inserter(all.given));
-          std::ranges::move(each.results, std::back_inserter(all.results));
-          std::ranges::move(each.taken, std::back_inserter(all.taken));
-          if (each.state) all.state = std::move(each.state);
-          all.last_task = std::max(all.last_task, each.last_task);
-        }
-        if (auto written = file->Write(all); !written) return std::unexpected(written.error());
-        return true;
-      },
-      [this](Result<bool> written) {
-        Committed(written ? Status() : std::unexpected(written.error()));
-      });
-}
-
-void StateStore::Committed(Status status) {
-  if (!status) failure_ = status;
-  auto group = std::exchange(group_, nullptr);
-  std::weak_ptr alive = alive_;
-  for (Waiting& waiting : *group) {
-    if (waiting.done) waiting.done(status);
-    if (alive.expired()) return;
-  }
-  if (!group_ && !waiting_.empty()) Commit();
 }
 
 }  // namespace spate::mw

@@ -1,5 +1,5 @@
 // StateStore: the journal of a master: what --mw-state keeps (state_file.h), and nothing without.
-// What else the engine records dies with the process: the next life decides anew from the tasks.
+// Other records of the engine die with the process: the next life decides again from the tasks.
 //
 // A result is durable when it is in the file, before the master hears of it. Only tasks that were
 // part of a checkpoint are kept: the master submits the others again.
@@ -7,7 +7,6 @@
 // Thread: the loop's, as store::Store says. The file is written on another thread.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,17 +15,16 @@
 
 #include "doors/mw/ledger/ledger.h"
 #include "doors/mw/run/state_file.h"
-#include "os/aside.h"
 #include "os/loop.h"
-#include "store/store.h"
+#include "store/group_writer.h"
+#include "store/transient_store.h"
 
 namespace spate::mw {
 
-class StateStore final : public store::Store {
+class StateStore final : public store::TransientStore {
  public:
   // `file` may be null; `ledger` outlives the store.
-  StateStore(os::Loop& loop, const Ledger& ledger, std::shared_ptr<StateFile> file)
-      : loop_(loop), ledger_(ledger), file_(std::move(file)) {}
+  StateStore(os::Loop& loop, const Ledger& ledger, std::shared_ptr<StateFile> file);
 
   // These are in the file, or in changes before now.
   void Keeps(task_id id) { kept_.insert(id.value); }
@@ -40,32 +38,19 @@ class StateStore final : public store::Store {
 
   void Append(store::Bundle bundle, std::function<void(Status)> done) override;
   uint64_t Backlog() const override { return 0; }
-  Status Replay(const std::function<void(const engine::Record&)>&) override { return {}; }
-  Status ReplayJob(JobId, const std::function<void(const engine::Record&)>&) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
  private:
-  struct Waiting {
-    StateChange change;
-    std::function<void(Status)> done;
-  };
   StateChange ChangeOf(const store::Bundle& bundle);
-  void Commit();
-  void Committed(Status status);
 
-  os::Loop& loop_;
   const Ledger& ledger_;
-  const std::shared_ptr<StateFile> file_;
+  const bool has_file_;
   std::unordered_set<uint64_t> kept_;
   std::unordered_set<uint64_t> given_;  // WasGiven
-  std::deque<Waiting> waiting_;
-  std::shared_ptr<std::deque<Waiting>> group_;  // what is being written
-  std::unique_ptr<os::Aside<bool>> writer_;
-  Status failure_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  store::GroupWriter<StateChange> writer_;
 };
 
-// What a slave has answered: of its standard output, in memory or in a file.
+// Answers of a slave: from its standard output, in memory or in a file.
 Result<std::string> AnswersOf(const TaskOutputPtr& output);
 
 }  // namespace spate::mw

@@ -67,7 +67,7 @@ bool Workbench::Wants(const Packet& packet) const {
   return !over_ && packet.life == life_;
 }
 
-// What is too long to go with its end goes from a file, which the last owner removes.
+// Answers that are too long for the end go through a file, which the last owner removes.
 Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
   auto output = std::make_unique<TaskOutput>();
   output->out.total = answers.size();

@@ -4,7 +4,6 @@
 // Thread: one; functions run the loop.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -31,9 +30,6 @@ class BatchLink final : public client::Asker {
   Result<JobId> FindJob();
   // The same; kNotFound when it knows none.
   Result<JobId> NeedJob();
-  // Sends a submission by `send`, and hears what the hub says. kBusy, when somebody else submits to
-  // this batch, is tried again for a while.
-  Result<wire::Accepted> Submit(const std::function<Status(client::HubCall&)>& send);
 
   const std::string& results() const { return state_.results(); }
   ParaState& state() { return state_; }
@@ -43,15 +39,10 @@ class BatchLink final : public client::Asker {
   client::HubCall& call() { return call_; }
 
  private:
-  Status Connect();
-  // Of one that may have ended: the next question makes another.
-  Error Lost(Error error);
-
   os::RealLoop& loop_;
   const client::HubTarget target_;
   client::HubCall call_;
   ParaState state_;
-  bool connected_ = false;
 };
 
 }  // namespace spate::parasol

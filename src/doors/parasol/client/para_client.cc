@@ -4,34 +4,23 @@
 #include <cmath>
 #include <map>
 
+#include "client/submission.h"
 #include "core/model/limits.h"
+#include "core/model/ranges.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/client/unix_seconds.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
 #include "os/file.h"
 #include "os/signals.h"
-#include "wire/limits.h"
-#include "wire/pieces.h"
 
 namespace spate::parasol {
 namespace {
 
 constexpr int64_t kUsualPriority = 10;
-constexpr size_t kRowsAtOnce = 16'384;
 constexpr size_t kIdsAtOnce = 10'000;
 // Not to ask again and again about a batch that has ended.
 constexpr Duration kAfterEnd = Duration::Millis(10);
-
-Needs NeedsOf(const BatchTask& task) {
-  Needs needs;
-  if (task.cpus > 0) {
-    needs.milli_cpus =
-        static_cast<uint32_t>(std::clamp(std::round(task.cpus * kMilliCpu), 1.0, 1e9));
-  }
-  needs.memory = task.memory;
-  return needs;
-}
 
 void AddWork(const JobWork& work, BatchHub::State& state) {
   state.known = true;
@@ -58,28 +47,19 @@ JobSelector OnlyJob(JobId job) {
   return selector;
 }
 
-// Tasks that make the same request, one after the other.
-class Requests {
- public:
-  void Add(TaskIndex index, const Needs& needs) {
-    auto [at, fresh] = numbers_.emplace(needs, static_cast<uint32_t>(end_.requests.size()));
-    if (fresh) end_.requests.push_back(needs);
-    if (!end_.runs.empty() && end_.runs.back().request == at->second) {
-      ++end_.runs.back().count;
-    } else {
-      end_.runs.push_back({index, 1, at->second});
-    }
-    ++end_.count;
+// Tasks that make the same request, one after the other, share it.
+void FillRequests(const NewTasks& tasks, client::Submission& submission) {
+  auto& end = submission.end;
+  std::map<Needs, uint32_t> numbers;
+  for (size_t i = 0; i < tasks.count; ++i) {
+    Needs needs = tasks.needs(i);
+    auto [at, fresh] = numbers.emplace(needs, static_cast<uint32_t>(end.requests.size()));
+    if (fresh) end.requests.push_back(std::move(needs));
+    AppendRequest(end.runs, static_cast<TaskIndex>(i), at->second);
+    ++end.count;
   }
-  wire::SubmitEnd Take() {
-    if (end_.requests.empty()) end_.requests.emplace_back();
-    return std::move(end_);
-  }
-
- private:
-  std::map<Needs, uint32_t> numbers_;
-  wire::SubmitEnd end_;
-};
+  if (end.requests.empty()) end.requests.emplace_back();
+}
 
 wire::Submit HeadOf(const std::string& name, const std::string& folder) {
   auto settings = std::make_shared<JobSettings>();
@@ -106,48 +86,42 @@ int64_t PriorityOfWeight(uint32_t weight) {
   return std::max<int64_t>(1, kJobWeight * kUsualPriority / std::max(1u, weight));
 }
 
+Needs NeedsOfJob(double cpus, uint64_t memory) {
+  Needs needs;
+  if (cpus > 0) {
+    needs.milli_cpus = static_cast<uint32_t>(std::clamp(std::round(cpus * kMilliCpu), 1.0, 1e9));
+  }
+  needs.memory = memory;
+  return needs;
+}
+
 Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
                                    const NewTasks& tasks) {
-  const size_t count = tasks.count;
-  return link.Submit([&](client::HubCall& call) -> Status {
-    wire::Submit head = HeadOf(link.state().name(), folder);
-    if (tasks.known) head.known_tasks = static_cast<uint32_t>(*tasks.known);
-    if (auto sent = call.Send(std::move(head)); !sent) return sent;
-    Requests requests;
-    wire::Rows rows;
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; ++i) {
-      BatchTask each = tasks.task(i);
-      requests.Add(static_cast<TaskIndex>(i), NeedsOf(each));
-      bytes += each.row.size();
-      rows.rows.push_back(std::move(each.row));
-      if (rows.rows.size() < kRowsAtOnce && bytes < wire::kPieceBytes && i + 1 < count) continue;
-      if (auto sent = call.Send(std::exchange(rows, {})); !sent) return sent;
-      bytes = 0;
-    }
-    return call.Send(requests.Take());
-  });
+  client::Submission submission;
+  submission.again = client::Submission::Again::kBusy;
+  submission.head = HeadOf(link.state().name(), folder);
+  if (tasks.known) submission.head.known_tasks = static_cast<uint32_t>(*tasks.known);
+  submission.rows = [&](const client::Submission::RowVisitor& visit) {
+    for (size_t i = 0; i < tasks.count; ++i) visit(tasks.row(i));
+  };
+  FillRequests(tasks, submission);
+  return client::Submit(link.call(), submission);
 }
 
 Status TrustNodesOfBatch(BatchLink& link) {
-  auto job = link.NeedJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  auto done = client::AskOne(link, wire::TrustNodes{*job});
+  auto job = TRY(link.NeedJob());
+  auto done = client::AskOne(link, wire::TrustNodes{job});
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
 BatchClient::BatchClient(client::HubSetting setting, ParaState state)
     : setting_(std::move(setting)), link_(*setting_.loop, setting_.target, std::move(state)) {
-  setting_.loop->OnSignal(os::kSignalInt, [this] {
-    link_.call().Interrupt();
-    if (watch_) watch_->Interrupt();
-  });
+  setting_.loop->OnSignal(os::kSignalInt, [this] { link_.call().Interrupt(); });
 }
 
 Result<std::unique_ptr<BatchClient>> BatchClient::Open(const ParaState& state) {
-  auto setting = FindSiteSetting();
-  if (!setting) return std::unexpected(std::move(setting.error()));
-  return Of(std::move(*setting), state);
+  auto setting = TRY(FindSiteSetting());
+  return Of(std::move(setting), state);
 }
 
 std::unique_ptr<BatchClient> BatchClient::Of(client::HubSetting setting, const ParaState& state) {
@@ -163,19 +137,17 @@ Result<BatchClient::State> BatchClient::AskToReport() {
 
 Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
   State state;
-  auto hub = client::AskOne(link_, wire::LookAtHub());
-  if (!hub) return std::unexpected(std::move(hub.error()));
-  state.everybody = hub->queued + hub->running;
+  auto hub = TRY(client::AskOne(link_, wire::LookAtHub()));
+  state.everybody = hub.queued + hub.running;
   job_ = JobId();
-  auto asked = client::Ask(
+  TRY(client::Ask(
       link_,
       wire::LookAtWork{
           .submission = BatchSubmission(link_.state().name()), .user = owner, .tasks = true},
       [&](const JobWork& work) {
         job_ = work.job;
         AddWork(work, state);
-      });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+      }));
   return state;
 }
 
@@ -187,59 +159,53 @@ Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t 
   auto from = static_cast<TaskIndex>(first);
   wire::ReadRows question{.tasks = {{job_, {{from, kLimits.tasks_per_job - from}}}},
                           .whole = RowKind::kParasol};
-  auto asked = client::Ask(link_, question, [&](const wire::RowsRead& read) -> Status {
+  TRY(client::Ask(link_, question, [&](const wire::RowsRead& read) -> Status {
     for (const RowFacts& facts : read.rows) {
-      auto row = ReadParasolRow(facts.row);
-      if (!row) return std::unexpected(std::move(row.error()));
-      submitted.push_back({ParasolId(job_, facts.index), row->job, row->submitted});
+      auto row = TRY(ReadParasolRow(facts.row));
+      submitted.push_back({ParasolId(job_, facts.index), row.job, row.submitted});
     }
     return {};
-  });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+  }));
   return submitted;
 }
 
 Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, uint64_t known,
                                      const std::string& folder, int64_t now) {
-  auto task_of = [&](size_t i) {
-    const Submission& job = jobs[i];
-    BatchTask task{.row = {}, .cpus = job.what->cpus, .memory = job.what->ram};
-    AppendParasolRow({.job = job.job,
+  auto needs_of = [&](size_t i) { return NeedsOfJob(jobs[i].what->cpus, jobs[i].what->ram); };
+  auto row_of = [&](size_t i) {
+    std::string row;
+    AppendParasolRow({.job = jobs[i].job,
                       .submitted = now,
                       .folder = folder,
                       .in = {},
                       .out = {},
-                      .text = job.what->command},
-                     &task.row);
-    return task;
+                      .text = jobs[i].what->command},
+                     &row);
+    return row;
   };
-  auto accepted = SubmitTasks(link_, folder, {jobs.size(), task_of, known});
-  if (!accepted) return std::unexpected(std::move(accepted.error()));
+  auto accepted = TRY(SubmitTasks(link_, folder, {jobs.size(), needs_of, row_of, known}));
   FollowResults(link_);
-  return ParasolId(accepted->job, accepted->first);
+  return ParasolId(accepted.job, accepted.first);
 }
 
 Result<uint64_t> BatchClient::Chill() {
   auto job = link_.FindJob();
   if (!job || *job == JobId()) return job ? Result<uint64_t>(0) : std::unexpected(job.error());
-  auto withdrawn = client::AskOne(link_, wire::Withdraw{*job});
-  if (!withdrawn) return std::unexpected(std::move(withdrawn.error()));
-  return withdrawn->count;
+  auto withdrawn = TRY(client::AskOne(link_, wire::Withdraw{*job}));
+  return withdrawn.count;
 }
 
 Status BatchClient::Remove(std::span<const uint64_t> ids) {
   if (job_ == JobId()) {
-    auto job = link_.NeedJob();
-    if (!job) return std::unexpected(std::move(job.error()));
-    job_ = *job;
+    auto job = TRY(link_.NeedJob());
+    job_ = job;
   }
   TasksOfJob tasks{.job = job_.value};
   for (uint64_t id : ids) {
     uint32_t number = PartsOfParasolId(id).task + 1;
     tasks.ranges.push_back({number, number, 1});
     if (tasks.ranges.size() < kIdsAtOnce && id != ids.back()) continue;
-    auto removed = client::AskOne(link_, wire::Cancel{.jobs = {}, .tasks = {tasks}});
-    if (!removed) return std::unexpected(std::move(removed.error()));
+    TRY(client::AskOne(link_, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
     tasks.ranges.clear();
   }
   return {};
@@ -249,9 +215,8 @@ Status BatchClient::Change(const wire::ChangeJobs& change) {
   auto job = link_.FindJob();
   if (job && *job == JobId()) {
     // It is wished for jobs to come.
-    auto made = SubmitTasks(link_, os::DirName(link_.results()), {});
-    if (!made) return std::unexpected(std::move(made.error()));
-    job = made->job;
+    auto made = TRY(SubmitTasks(link_, os::DirName(link_.results()), {}));
+    job = made.job;
   }
   if (!job) return std::unexpected(std::move(job.error()));
   wire::ChangeJobs of_job = change;
@@ -271,51 +236,43 @@ Status BatchClient::SetMaxJob(int64_t most) {
   using enum wire::ChangeJobs::Change;
   if (most == 0) return Change({.jobs = {}, .change = kHold});
   auto number = static_cast<uint32_t>(std::clamp<int64_t>(most, 0, UINT32_MAX));
-  if (auto set = Change({.jobs = {}, .change = kSet, .max_running = number}); !set) return set;
-  auto work = client::AskOne(
-      link_, wire::LookAtWork{.submission = BatchSubmission(link_.state().name()), .user = {}});
-  if (!work) return std::unexpected(std::move(work.error()));
-  bool held = work->held == HoldReason::kUser;
+  TRY(Change({.jobs = {}, .change = kSet, .max_running = number}));
+  auto work = TRY(client::AskOne(
+      link_, wire::LookAtWork{.submission = BatchSubmission(link_.state().name()), .user = {}}));
+  bool held = work.held == HoldReason::kUser;
   return held ? Change({.jobs = {}, .change = kRelease}) : Status();
 }
 
 Status BatchClient::ClearSick() { return TrustNodesOfBatch(link_); }
 
 Status BatchClient::ResetCounts() {
-  auto job = link_.NeedJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  auto done = client::AskOne(link_, wire::ResetCounts{*job});
+  auto job = TRY(link_.NeedJob());
+  auto done = client::AskOne(link_, wire::ResetCounts{job});
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
 Result<BatchClient::Freed> BatchClient::Free() {
-  auto job = link_.FindJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  if (*job == JobId()) return Freed::kNotFound;
-  auto freed = client::AskOne(link_, wire::Forget{.jobs = OnlyJob(*job), .older_than = {}});
+  auto job = TRY(link_.FindJob());
+  if (job == JobId()) return Freed::kNotFound;
+  auto freed = client::AskOne(link_, wire::Forget{.jobs = OnlyJob(job), .older_than = {}});
   if (freed) return Freed::kFreed;
   bool busy = freed.error().kind == ErrorKind::kBusy && !link_.call().interrupted();
   return busy ? Result<Freed>(Freed::kBusy) : std::unexpected(std::move(freed.error()));
 }
 
 Result<std::string> BatchClient::FetchStderr(uint64_t id, const std::string& host) {
-  auto job = link_.NeedJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  auto told = client::AskOne(
+  auto job = TRY(link_.NeedJob());
+  auto told = TRY(client::AskOne(
       link_,
-      wire::AskNode{.node = host, .job = *job, .task = PartsOfParasolId(id).task, .question = {}});
-  if (!told) return std::unexpected(std::move(told.error()));
-  return std::move(told->text);
+      wire::AskNode{.node = host, .job = job, .task = PartsOfParasolId(id).task, .question = {}}));
+  return std::move(told.text);
 }
 
 Status BatchClient::Watch() {
-  auto job = link_.FindJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  if (*job == JobId()) return Fail(ErrorKind::kNotFound, "the hub knows nothing of this batch");
-  watch_.emplace(*setting_.loop, setting_.target);
-  if (link_.call().interrupted()) watch_->Interrupt();
-  if (auto connected = watch_->Connect(); !connected) return connected;
-  return watch_->Send(wire::Watch{*job});
+  auto job = TRY(link_.FindJob());
+  if (job == JobId()) return Fail(ErrorKind::kNotFound, "the hub knows nothing of this batch");
+  watch_ = TRY(link_.call().Begin(wire::Watch{job}));
+  return {};
 }
 
 // Each change would be too often for who looks at all of a batch: its end is what matters.
@@ -329,7 +286,8 @@ Status BatchClient::WaitForChange(Duration most) {
     }
   }
   for (;;) {
-    auto reply = watch_->NextWithin(std::max(Duration(), last - setting_.loop->Now()));
+    const Duration left = std::max(Duration(), last - setting_.loop->Now());
+    auto reply = link_.call().NextWithin(*watch_, left);
     if (!reply) return {};
     const wire::JobNews* news = *reply ? std::get_if<wire::JobNews>(&**reply) : nullptr;
     if (news != nullptr && !news->finished) continue;

@@ -3,6 +3,7 @@
 // Thread: one; functions run the loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,19 +17,18 @@
 
 namespace spate::parasol {
 
-// A task that is to be added to a batch, and its row.
-struct BatchTask {
-  std::string row;  // doors/parasol/row/parasol_row.h
-  double cpus = 0;  // 0: one
-  uint64_t memory = 0;
-};
-// Adds tasks to the batch; makes it when the hub has none. The hub's job, and the first task's
-// index in it. kExists: the batch does not have `known` tasks, when that is given.
+// Tasks that are to be added to a batch, by their place among them.
 struct NewTasks {
   size_t count = 0;
-  std::function<BatchTask(size_t)> task = {};
+  std::function<Needs(size_t)> needs = {};
+  std::function<std::string(size_t)> row = {};  // doors/parasol/row/parasol_row.h
   std::optional<uint64_t> known = {};
 };
+// Needs of a job of Parasol; 0 cpus: one.
+Needs NeedsOfJob(double cpus, uint64_t memory);
+// Adds tasks to the batch; makes it when the hub has none. The hub's job, and the first task's
+// index in it. kExists: the batch does not have `known` tasks, when that is given. Others who
+// submit to the batch are waited for.
 Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
                                    const NewTasks& tasks);
 
@@ -74,7 +74,7 @@ class BatchClient final : public BatchHub {
 
   client::HubSetting setting_;
   BatchLink link_;
-  std::optional<client::HubCall> watch_;  // while the batch is watched
+  std::unique_ptr<client::Exchange> watch_;  // while the batch is watched
   JobId job_;  // of the batch that was asked about last, which may be another user's
 };
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "client/collecting.h"
+#include "client/follower.h"
 #include "doors/parasol/client/results_lines.h"
 #include "doors/parasol/client/site_setting.h"
 #include "format/lines.h"
@@ -45,63 +45,57 @@ enum class Missing : uint8_t { kIsMade, kStays };
 // The file while lines are added to it. Without Finish it stays as it was.
 class ResultsFile {
  public:
-  static Result<ResultsFile> Open(const ParaState& state, Missing missing);
+  // All up to `place` is there.
+  static Result<ResultsFile> Open(const ParaState& state, const Place& place, Missing missing);
   ResultsFile(ResultsFile&&) = default;
   ~ResultsFile() {
     if (file_ && end_ > begin_) (void)os::Truncate(file_.get(), begin_, path_);
   }
-  const Place& place() const { return place_; }
-  // Pieces of lines, in order.
-  Status Take(std::string_view bytes);
-  // All ends up to this position are there.
-  Status Finish(uint64_t position, int64_t created);
+  // Pieces of lines, in order. How long the file is then.
+  Result<uint64_t> Take(std::string_view bytes);
+  // Taken lines stay, also after a crash of the machine.
+  Status Finish();
 
  private:
-  explicit ResultsFile(const ParaState& state)
-      : path_(state.results()), place_path_(state.Place()) {}
-  Status LookAtTail();
+  explicit ResultsFile(const ParaState& state) : path_(state.results()) {}
+  Status LookAtTail(uint64_t known);
 
-  std::string path_, place_path_;
+  std::string path_;
   os::Fd file_;
-  Place place_;
   uint64_t begin_ = 0, end_ = 0;           // of what we add
   std::unordered_set<std::string> there_;  // ids behind the place: a killed process wrote them
   std::string part_;                       // of a line whose end has not come
 };
 
-Result<ResultsFile> ResultsFile::Open(const ParaState& state, Missing missing) {
+Result<ResultsFile> ResultsFile::Open(const ParaState& state, const Place& place, Missing missing) {
   ResultsFile file(state);
-  file.place_ = client::ReadPlace(file.place_path_);
-  bool removed = file.place_.bytes > 0 && !os::Exists(file.path_);
+  bool removed = place.bytes > 0 && !os::Exists(file.path_);
   if (removed && missing == Missing::kStays) {
     return Fail(ErrorKind::kNotFound, "the results were removed");
   }
-  auto fd = os::OpenWrite(file.path_, os::OpenHow::kReadWrite);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  file.file_ = std::move(*fd);
-  if (auto looked = file.LookAtTail(); !looked) return std::unexpected(std::move(looked.error()));
+  auto fd = TRY(os::OpenWrite(file.path_, os::OpenHow::kReadWrite));
+  file.file_ = std::move(fd);
+  TRY(file.LookAtTail(place.bytes));
   return file;
 }
 
-Status ResultsFile::LookAtTail() {
-  auto info = os::Stat(path_);
-  if (!info) return std::unexpected(std::move(info.error()));
-  begin_ = end_ = info->size;
-  if (end_ <= place_.bytes) return {};
-  auto tail = os::ReadAt(file_.get(), place_.bytes, end_ - place_.bytes, path_);
-  if (!tail) return std::unexpected(std::move(tail.error()));
+Status ResultsFile::LookAtTail(uint64_t known) {
+  auto info = TRY(os::Stat(path_));
+  begin_ = end_ = info.size;
+  if (end_ <= known) return {};
+  auto tail = TRY(os::ReadAt(file_.get(), known, end_ - known, path_));
   // A line that was cut off comes anew.
-  size_t whole = tail->rfind('\n') + 1;
-  if (whole < tail->size()) {
-    begin_ = end_ = place_.bytes + whole;
-    if (auto cut = os::Truncate(file_.get(), end_, path_); !cut) return cut;
+  size_t whole = tail.rfind('\n') + 1;
+  if (whole < tail.size()) {
+    begin_ = end_ = known + whole;
+    TRY(os::Truncate(file_.get(), end_, path_));
   }
-  std::string_view rest = std::string_view(*tail).substr(0, whole);
+  std::string_view rest = std::string_view(tail).substr(0, whole);
   while (auto line = format::TakeLine(&rest)) there_.emplace(IdOf(*line));
   return {};
 }
 
-Status ResultsFile::Take(std::string_view bytes) {
+Result<uint64_t> ResultsFile::Take(std::string_view bytes) {
   part_ += bytes;
   size_t whole = part_.rfind('\n') + 1;
   std::string lines;
@@ -114,70 +108,56 @@ Status ResultsFile::Take(std::string_view bytes) {
     }
   }
   part_.erase(0, whole);
-  if (lines.empty()) return {};
+  if (lines.empty()) return end_;
   auto written = os::WriteAllAt(file_.get(), lines, end_, path_);
   end_ += lines.size();  // or a part of them, which goes with the rest
-  return written;
+  TRY(std::move(written));
+  return end_;
 }
 
-Status ResultsFile::Finish(uint64_t position, int64_t created) {
-  if (position == place_.position && created == place_.created && end_ == place_.bytes) return {};
-  // What the place says to be there must outlive the machine.
+Status ResultsFile::Finish() {
   if (end_ > begin_) {
-    if (auto synced = os::Fsync(file_.get(), path_); !synced) return synced;
+    TRY(os::Fsync(file_.get(), path_));
   }
   begin_ = end_;
-  return os::WriteFile(place_path_, client::FormatPlace({position, created, end_}));
-}
-
-Result<os::FileLock> LockResults(BatchLink& link) {
-  if (auto made = link.state().Make(); !made) return std::unexpected(std::move(made.error()));
-  return client::AwaitLock(link.call(), link.loop(), link.state().Writer(), kLockPatience);
+  return {};
 }
 
 Status CatchUp(BatchLink& link, Missing missing) {
   if (!os::Exists(link.results())) {
-    // Who only asks makes no files for a batch that nobody knows.
-    auto job = link.FindJob();
-    if (!job) return std::unexpected(std::move(job.error()));
-    if (*job == JobId()) return {};
+    // A program that only asks makes no files for an unknown batch.
+    auto job = TRY(link.FindJob());
+    if (job == JobId()) return {};
   }
-  auto lock = LockResults(link);
-  if (!lock) return std::unexpected(std::move(lock.error()));
-  auto file = ResultsFile::Open(link.state(), missing);
-  if (!file) return std::unexpected(std::move(file.error()));
-  auto job = link.FindJob();
-  if (!job) return std::unexpected(std::move(job.error()));
-  if (*job == JobId()) return {};
-  auto lines = ResultsLines::Of(link);
-  if (!lines) return std::unexpected(std::move(lines.error()));
-  Place place = file->place();
-  wire::ListEnds question{.job = *job,
-                          .after = place.position,
-                          .created = Instant{place.created},
-                          .whole = RowKind::kParasol};
-  auto asked = client::Ask(link, question, [&](const wire::EndsListed& listed) -> Status {
-    place.position = listed.position;
-    place.created = listed.created.ns;
-    auto text = lines->TextOf(*job, listed);
-    return text ? file->Take(*text) : std::unexpected(std::move(text.error()));
-  });
-  if (!asked && asked.error().kind == ErrorKind::kNotFound) return {};
-  if (!asked) return asked;
-  return file->Finish(place.position, place.created);
+  ParaState& state = link.state();
+  TRY(state.Make());
+  auto follower =
+      TRY(client::Follower::Open(link.call(), state.Place(), state.Writer(), kLockPatience));
+  auto file = TRY(ResultsFile::Open(state, follower.place(), missing));
+  auto job = TRY(link.FindJob());
+  if (job == JobId()) return {};
+  auto lines = TRY(ResultsLines::Of(link));
+  auto take = [&](const wire::EndsListed& listed, Place& place) -> Status {
+    auto text = TRY(lines.TextOf(job, listed));
+    place = {listed.position, listed.created.ns, TRY(file.Take(text))};
+    return {};
+  };
+  auto caught = follower.CatchUp(link, wire::ListEnds{.job = job, .whole = RowKind::kParasol}, take,
+                                 [&] { return file.Finish(); });
+  bool forgotten = !caught && caught.error().kind == ErrorKind::kNotFound;
+  return forgotten ? Status() : caught;
 }
 
-// Follows one batch until all of it has ended.
-class Follower {
+// Keeps one batch's results up to date until all of it has ended.
+class ResultsKeeper {
  public:
-  explicit Follower(BatchLink& link) : link_(link), watch_(link.loop(), link.target()) {}
+  explicit ResultsKeeper(BatchLink& link) : link_(link) {}
   // kUnavailable: the hub is away.
   Status Follow();
   bool heard() const { return heard_; }
 
  private:
   BatchLink& link_;
-  client::HubCall watch_;
   bool heard_ = false;  // the hub, since it was away
 };
 
@@ -186,21 +166,20 @@ bool Finished(const wire::Reply& reply) {
   return news == nullptr || news->finished;
 }
 
-Status Follower::Follow() {
+Status ResultsKeeper::Follow() {
   heard_ = false;
-  if (auto done = CatchUp(link_, Missing::kStays); !done) return done;
-  auto job = link_.FindJob();
-  if (!job) return std::unexpected(job.error());
-  if (*job == JobId()) return {};
-  if (auto connected = watch_.Connect(); !connected) return connected;
-  if (auto sent = watch_.Send(wire::Watch{*job}); !sent) return sent;
+  TRY(CatchUp(link_, Missing::kStays));
+  auto job = TRY(link_.FindJob());
+  if (job == JobId()) return {};
+  client::HubCall& call = link_.call();
+  auto watch = TRY(call.Begin(wire::Watch{job}));
   uint32_t written = 0;
   Instant next_look = link_.loop().Now();
   for (;;) {
-    auto reply = watch_.Next();
+    auto reply = call.Next(*watch);
     // News come faster than we look, but the last is taken at once.
     while (reply && !Finished(*reply)) {
-      auto newer = watch_.NextWithin(std::max(next_look - link_.loop().Now(), Duration()));
+      auto newer = call.NextWithin(*watch, std::max(next_look - link_.loop().Now(), Duration()));
       if (!newer) break;
       reply = std::move(*newer);
     }
@@ -210,7 +189,7 @@ Status Follower::Follow() {
     heard_ = true;
     if (!news->finished && news->counts.finished() == written) continue;
     written = news->counts.finished();
-    if (auto done = CatchUp(link_, Missing::kStays); !done) return done;
+    TRY(CatchUp(link_, Missing::kStays));
     if (news->finished) return {};
     next_look = link_.loop().Now() + kCatchUpEvery;
   }
@@ -223,16 +202,16 @@ int FollowUntilEnd(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return 1;
   BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
-  Follower follower(link);
+  ResultsKeeper keeper(link);
   Instant away = setting->loop->Now();
   Duration pause = kFirstResultsPause;
   for (;;) {
-    Status status = follower.Follow();
+    Status status = keeper.Follow();
     if (status) return 0;
     if (status.error().kind == ErrorKind::kNotFound) return kRemoved;
     if (status.error().kind != ErrorKind::kUnavailable) return 1;
     Instant now = setting->loop->Now();
-    if (follower.heard()) {
+    if (keeper.heard()) {
       away = now;
       pause = kFirstResultsPause;
     }
@@ -270,7 +249,7 @@ int RunFollower(const std::string& results) {
     if (!lock) return 0;  // somebody follows it already
     int code = FollowUntilEnd(results);
     if (code == 1) return code;
-    // Who submitted after we looked last saw the lock, and left it to us.
+    // A program that submitted after our last look saw the lock, and left the rest to us.
     lock = Fail(ErrorKind::kBusy, "");
     if (code == kRemoved && !os::Exists(results)) return code;
     if (HasEnded(results)) return 0;

@@ -21,7 +21,7 @@ ParaState StateOf(const client::HubSetting& setting, const std::string& results)
 // has no ends.
 Status CatchUpResults(BatchLink& link);
 
-// Whose folder or file this is, when that is another user than we are; else empty.
+// The owner of this folder or file, if that is another user than we are; else empty.
 std::string OwnerOf(const std::string& path);
 
 // Makes sure that a process follows the batch until all of it has ended, and keeps its results up

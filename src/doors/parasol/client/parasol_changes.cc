@@ -37,7 +37,7 @@ Result<std::optional<NodeFacts>> FindNode(BatchLink& link, const std::string& na
   return found;
 }
 
-// What starts a node: on the hub's machine of a site, else on the node's.
+// The command that starts a node: on the hub's machine of a site, else on the node's.
 std::string StartLine(const HubFacts& hub, const std::optional<ParasolSite>& site,
                       const std::vector<std::string>& words) {
   if (site) {
@@ -75,8 +75,7 @@ Status Cancel(BatchLink& link, const Chosen& chosen) {
     for (const TaskRange& range : ranges) {
       tasks.ranges.push_back({range.first + 1, range.first + range.count, 1});
       if (tasks.ranges.size() < kChangedRanges && &range != &ranges.back()) continue;
-      auto done = client::AskOne(link, wire::Cancel{.jobs = {}, .tasks = {tasks}});
-      if (!done) return std::unexpected(std::move(done.error()));
+      TRY(client::AskOne(link, wire::Cancel{.jobs = {}, .tasks = {tasks}}));
       tasks.ranges.clear();
     }
   }
@@ -92,7 +91,7 @@ Status NeedAdmin(BatchLink& link) {
 }
 
 Status AddMachine(BatchLink& link, const std::vector<std::string>& words) {
-  if (auto admin = NeedAdmin(link); !admin) return admin;
+  TRY(NeedAdmin(link));
   const std::string& host = words[0];
   auto resumed =
       client::AskOne(link, wire::ChangeNodes{.names = {host}, .change = Change::kResume});
@@ -101,29 +100,25 @@ Status AddMachine(BatchLink& link, const std::vector<std::string>& words) {
   }
   Instant until = link.loop().Now() + kMachinePatience;
   for (;;) {
-    auto node = FindNode(link, host);
-    if (!node) return std::unexpected(std::move(node.error()));
-    if (*node && (*node)->state != "away") return {};
+    auto node = TRY(FindNode(link, host));
+    if (node && node->state != "away") return {};
     if (link.loop().Now() >= until) break;
     link.call().Pause(kLookEvery);
     if (link.call().interrupted()) return Fail(ErrorKind::kBusy, "interrupted");
   }
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
+  auto look = TRY(SiteLook::At(link, {}));
   return Fail(ErrorKind::kUnavailable,
               fmt::format("no node of {} has joined the hub; to start one, {}", host,
-                          StartLine(look->hub, look->site, words)));
+                          StartLine(look.hub, look.site, words)));
 }
 
 Result<bool> RemoveMachine(BatchLink& link, const std::vector<std::string>& words) {
-  if (auto admin = NeedAdmin(link); !admin) return std::unexpected(std::move(admin.error()));
-  auto node = FindNode(link, words[0]);
-  if (!node) return std::unexpected(std::move(node.error()));
-  if (!*node) return false;
+  TRY(NeedAdmin(link));
+  auto node = TRY(FindNode(link, words[0]));
+  if (!node) return false;
   std::string reason = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
-  auto done = client::AskOne(
-      link, wire::ChangeNodes{.names = {words[0]}, .change = Change::kTurnAway, .reason = reason});
-  if (!done) return std::unexpected(std::move(done.error()));
+  TRY(client::AskOne(
+      link, wire::ChangeNodes{.names = {words[0]}, .change = Change::kTurnAway, .reason = reason}));
   return true;
 }
 
@@ -162,7 +157,7 @@ Status RemoveMatchingJobs(BatchLink& link, const std::string& user, const std::s
     }
     return {};
   };
-  if (auto read = AskForJobs(link, theirs, choose); !read) return read;
+  TRY(AskForJobs(link, theirs, choose));
   return Cancel(link, chosen);
 }
 

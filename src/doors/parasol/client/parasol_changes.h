@@ -1,4 +1,4 @@
-// What `parasol` changes on a hub: machines come and go, jobs are removed.
+// Changes that `parasol` makes on a hub: machines are added and removed, jobs are removed.
 #pragma once
 
 #include <string>

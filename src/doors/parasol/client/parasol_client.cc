@@ -66,7 +66,7 @@ class Parasol {
   // Of what has no answer but that it is done.
   Status Do();
 
-  Result<BatchTask> TaskToAdd() const;
+  Result<Needs> NeedsToAdd() const;
   Result<int> AddJob();
   Result<int> WaitFor(uint64_t id, uint64_t results_before);
   Result<int> Finish(BatchClient& batch, const ParasolEnd& end);
@@ -89,24 +89,22 @@ Parasol::Parasol(const ParasolAsk& ask, client::HubSetting setting, std::string 
 Status Parasol::Ping() {
   int64_t count = ask_.words.empty() ? 1 : std::strtoll(ask_.words[0].c_str(), nullptr, 10);
   for (int64_t i = 0; i < count; ++i) {
-    auto heard = client::AskOne(link_, wire::LookAtHub());
-    if (!heard) return std::unexpected(std::move(heard.error()));
+    TRY(client::AskOne(link_, wire::LookAtHub()));
   }
   fmt::print("Pinged hub {} times\n", count);
   return {};
 }
 
 Status Parasol::RemoveMachineOf() {
-  auto removed = RemoveMachine(link_, ask_.words);
-  if (!removed) return std::unexpected(std::move(removed.error()));
-  fmt::print("{}\n", *removed ? "ok" : "Machine not found.");
+  auto removed = TRY(RemoveMachine(link_, ask_.words));
+  fmt::print("{}\n", removed ? "ok" : "Machine not found.");
   return {};
 }
 
-// What the hub does not name any more is in the results when their size is told.
+// Jobs that the hub no longer names are in the results when their size is printed.
 Status Parasol::Pstat2() {
-  if (auto told = TellAboutSite(ask_, link_, OwnerOf(results_)); !told) return told;
-  if (auto caught = CatchUpResults(link_); !caught) return caught;
+  TRY(TellAboutSite(ask_, link_, OwnerOf(results_)));
+  TRY(CatchUpResults(link_));
   auto file = os::Stat(results_);
   fmt::print("{}", ResultsSizeText(file ? file->size : 0));
   return {};
@@ -148,41 +146,38 @@ Status Parasol::Do() {
 Result<int> Parasol::Run() {
   loop_.OnSignal(os::kSignalInt, [this] { link_.call().Interrupt(); });
   if (ask_.verb == ParasolVerb::kAddJob) return AddJob();
-  if (auto done = Do(); !done) return std::unexpected(std::move(done.error()));
+  TRY(Do());
   return 0;
 }
 
 // ---- add job -----------------------------------------------------------------------------------
 
-Result<BatchTask> Parasol::TaskToAdd() const {
-  BatchTask task;
-  auto cpus = ask_.options.Float("cpu", 0);
-  if (!cpus) return std::unexpected(cpus.error());
-  if (*cpus < 0) return Fail(ErrorKind::kInvalid, "-cpu cannot be negative");
-  task.cpus = *cpus;
+Result<Needs> Parasol::NeedsToAdd() const {
+  auto cpus = TRY(ask_.options.Float("cpu", 0));
+  if (cpus < 0) return Fail(ErrorKind::kInvalid, "-cpu cannot be negative");
+  uint64_t memory = 0;
   if (auto ram = ask_.options.Text("ram")) {
     auto bytes = ParseParasolSize(*ram);
     if (!bytes) return Within("-ram", bytes.error());
-    task.memory = *bytes;
+    memory = *bytes;
   }
-  auto folder = os::AbsolutePath(ask_.options.Text("dir").value_or("."));
-  if (!folder) return std::unexpected(folder.error());
-  const std::vector<std::string>& words = ask_.words;
-  AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
-                    .folder = *folder,
-                    .in = ask_.options.Text("in").value_or(""),
-                    .out = ask_.options.Text("out").value_or(""),
-                    .text = words.size() == 1 ? words[0] : ParasolText(words)},
-                   &task.row);
-  return task;
+  return NeedsOfJob(cpus, memory);
 }
 
 Result<int> Parasol::AddJob() {
-  auto task = TaskToAdd();
-  if (!task) return std::unexpected(task.error());
+  auto needs = TRY(NeedsToAdd());
+  auto folder = TRY(os::AbsolutePath(ask_.options.Text("dir").value_or(".")));
+  const std::vector<std::string>& words = ask_.words;
+  std::string row;
+  AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
+                    .folder = folder,
+                    .in = ask_.options.Text("in").value_or(""),
+                    .out = ask_.options.Text("out").value_or(""),
+                    .text = words.size() == 1 ? words[0] : ParasolText(words)},
+                   &row);
   auto before = os::Stat(results_);
-  auto accepted =
-      SubmitTasks(link_, os::DirName(results_), {1, [&](size_t) -> BatchTask { return *task; }});
+  auto accepted = SubmitTasks(link_, os::DirName(results_),
+                              {1, [&](size_t) { return needs; }, [&](size_t) { return row; }});
   if (!accepted) return std::unexpected(accepted.error());
   FollowResults(link_);
   uint64_t id = ParasolId(accepted->job, accepted->first);
@@ -210,13 +205,12 @@ Result<int> Parasol::WaitFor(uint64_t id, uint64_t results_before) {
       return range.first <= id && id <= range.last;
     });
     if (!unended) break;
-    if (auto waited = batch_->Pause(pause); !waited) return std::unexpected(waited.error());
+    TRY(batch_->Pause(pause));
   }
-  if (auto caught = batch_->CatchUp(); !caught) return std::unexpected(caught.error());
-  auto text = os::ReadFile(results_, kResultsMost);
-  if (!text) return std::unexpected(text.error());
-  size_t from = std::min<size_t>(results_before, text->size());
-  auto read = ReadResults(std::string_view(*text).substr(from), results_, from);
+  TRY(batch_->CatchUp());
+  auto text = TRY(os::ReadFile(results_, kResultsMost));
+  size_t from = std::min<size_t>(results_before, text.size());
+  auto read = ReadResults(std::string_view(text).substr(from), results_, from);
   for (const ParasolEnd& end : read.ends) {
     if (end.id == wanted) return Finish(*batch_, end);
   }
@@ -225,10 +219,8 @@ Result<int> Parasol::WaitFor(uint64_t id, uint64_t results_before) {
 
 Result<int> Parasol::Finish(BatchClient& batch, const ParasolEnd& end) {
   if (auto file = ask_.options.Text("err")) {
-    auto text = batch.FetchStderr(std::strtoull(end.id.c_str(), nullptr, 10), end.host);
-    if (!text) return std::unexpected(text.error());
-    auto written = os::WriteFile(std::string(*file), *text);
-    if (!written) return std::unexpected(written.error());
+    auto text = TRY(batch.FetchStderr(std::strtoull(end.id.c_str(), nullptr, 10), end.host));
+    TRY(os::WriteFile(std::string(*file), text));
   }
   bool exited = (end.status & 0x7F) == 0;
   return exited ? (end.status >> 8) & 0xFF : kParasolExitError;
@@ -237,13 +229,10 @@ Result<int> Parasol::Finish(BatchClient& batch, const ParasolEnd& end) {
 }  // namespace
 
 Result<int> RunParasol(std::span<const std::string> args) {
-  auto ask = ParseParasol(args);
-  if (!ask) return std::unexpected(ask.error());
-  auto results = os::AbsolutePath(ask->options.Text("results").value_or("results"));
-  if (!results) return std::unexpected(results.error());
-  auto setting = SettingOf(*ask);
-  if (!setting) return std::unexpected(setting.error());
-  auto code = Parasol(*ask, std::move(*setting), std::move(*results)).Run();
+  auto ask = TRY(ParseParasol(args));
+  auto results = TRY(os::AbsolutePath(ask.options.Text("results").value_or("results")));
+  auto setting = TRY(SettingOf(ask));
+  auto code = Parasol(ask, std::move(setting), std::move(results)).Run();
   if (code && std::fflush(stdout) != 0) return kParasolExitError;
   return code;
 }

@@ -8,7 +8,7 @@
 
 namespace spate::parasol {
 
-// What stands behind the program's name; the exit code.
+// Runs the words after the program's name; returns the exit code.
 Result<int> RunParasol(std::span<const std::string> args);
 
 }  // namespace spate::parasol

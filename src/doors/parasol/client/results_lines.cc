@@ -28,27 +28,25 @@ bool HasLine(const EndFacts& ended) {
 
 Result<ResultsLines> ResultsLines::Of(client::Asker& hub) {
   ResultsLines lines;
-  auto asked = client::Ask(hub, wire::ListNodes(), [&](NodeFacts node) {
+  TRY(client::Ask(hub, wire::ListNodes(), [&](NodeFacts node) {
     if (!node.temp_dir.empty()) lines.temp_dirs_[node.name] = std::move(node.temp_dir);
-  });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+  }));
   return lines;
 }
 
 Result<std::string> ResultsLines::LineOf(JobId job, const std::string& user,
                                          const EndFacts& ended) const {
-  auto row = ReadParasolRow(ended.what.row);
-  if (!row) return std::unexpected(std::move(row.error()));
+  auto row = TRY(ReadParasolRow(ended.what.row));
   const AttemptEnd& end = ended.end;
   ParasolEnd line;
   line.status = WaitStatusOf(end.cause, end.status);
   line.host = ended.node;
   line.id = fmt::format("{}", ParasolId(job, end.ref.index));
-  line.command = ParasolCommand(row->text);
+  line.command = ParasolCommand(row.text);
   line.program = ProgramOf(line.command);
   line.user_ticks = TicksOf(end.user);
   line.system_ticks = TicksOf(end.system);
-  line.submitted = row->submitted;
+  line.submitted = row.submitted;
   line.started = UnixSeconds(end.start);
   line.ended = UnixSeconds(end.start + end.wall);
   line.user = user;
@@ -62,9 +60,8 @@ Result<std::string> ResultsLines::TextOf(JobId job, const wire::EndsListed& list
   std::string text;
   for (const EndFacts& ended : listed.ends) {
     if (!HasLine(ended)) continue;
-    auto line = LineOf(job, listed.user, ended);
-    if (!line) return std::unexpected(std::move(line.error()));
-    text += *line;
+    auto line = TRY(LineOf(job, listed.user, ended));
+    text += line;
   }
   return text;
 }

@@ -51,20 +51,17 @@ std::string OneLine(std::string text) {
 
 Result<SiteLook> SiteLook::At(client::Asker& hub, Depth depth) {
   SiteLook look;
-  auto facts = client::AskOne(hub, wire::LookAtHub());
-  if (!facts) return std::unexpected(std::move(facts.error()));
-  look.hub = std::move(*facts);
+  auto facts = TRY(client::AskOne(hub, wire::LookAtHub()));
+  look.hub = std::move(facts);
   if (!look.hub.site.empty()) {
-    auto site = wire::FromBytes<ParasolSite>("the hub's site", look.hub.site, kMostInSite);
-    if (!site) return std::unexpected(std::move(site.error()));
-    look.site = std::move(*site);
+    auto site = TRY(wire::FromBytes<ParasolSite>("the hub's site", look.hub.site, kMostInSite));
+    look.site = std::move(site);
   }
-  if (auto added = AddNodes(hub, look); !added) return std::unexpected(std::move(added.error()));
-  auto asked = client::Ask(
+  TRY(AddNodes(hub, look));
+  TRY(client::Ask(
       hub,
       wire::LookAtWork{.submission = {}, .user = {}, .tasks = depth.tasks, .reset = depth.reset},
-      [&](JobWork work) { AddWork(look.jobs, std::move(work)); });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+      [&](JobWork work) { AddWork(look.jobs, std::move(work)); }));
   return look;
 }
 
@@ -147,10 +144,9 @@ Result<HubJob> JobOf(const wire::RowsRead& read, const RowFacts& facts) {
              .submitted = UnixSeconds(read.created),
              .results = read.name ? OneLine(*read.name) : kHidden};
   if (!facts.row.empty()) {
-    auto row = ReadParasolRow(facts.row);
-    if (!row) return std::unexpected(std::move(row.error()));
-    job.submitted = row->submitted;
-    job.command = OneLine(ParasolCommand(row->text));
+    auto row = TRY(ReadParasolRow(facts.row));
+    job.submitted = row.submitted;
+    job.command = OneLine(ParasolCommand(row.text));
   } else if (!facts.command.empty()) {
     job.command = OneLine(facts.command);
   }
@@ -160,9 +156,8 @@ Result<HubJob> JobOf(const wire::RowsRead& read, const RowFacts& facts) {
 Status TakeRows(const wire::RowsRead& read, const TakeJobs& take) {
   std::vector<HubJob> jobs;
   for (const RowFacts& facts : read.rows) {
-    auto job = JobOf(read, facts);
-    if (!job) return std::unexpected(std::move(job.error()));
-    jobs.push_back(std::move(*job));
+    auto job = TRY(JobOf(read, facts));
+    jobs.push_back(std::move(job));
   }
   return take(std::move(jobs));
 }
@@ -186,7 +181,7 @@ Status AskForJobs(client::Asker& hub, const std::vector<wire::RangesOfJob>& task
     for (const TaskRange& range : of_job.tasks) {
       question.tasks.back().tasks.push_back(range);
       if (++ranges < kRangesAtOnce) continue;
-      if (auto asked = ask(); !asked) return asked;
+      TRY(ask());
       question.tasks.push_back({of_job.job, {}});
     }
   }
@@ -205,7 +200,7 @@ Result<std::vector<HubJob>> RunningJobs(client::Asker& hub, const std::vector<Jo
     }
   }
   std::vector<HubJob> running;
-  auto asked = AskForJobs(hub, tasks, [&](std::vector<HubJob> piece) -> Status {
+  TRY(AskForJobs(hub, tasks, [&](std::vector<HubJob> piece) -> Status {
     for (HubJob& job : piece) {
       const TaskRun& run = *runs.at(job.id);
       job.host = run.node;
@@ -213,8 +208,7 @@ Result<std::vector<HubJob>> RunningJobs(client::Asker& hub, const std::vector<Jo
     }
     Append(running, piece);
     return {};
-  });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+  }));
   std::ranges::sort(running, {}, &HubJob::id);
   return running;
 }

@@ -52,7 +52,7 @@ uint64_t WaitingCount(const JobWork& job);
 // The tasks of it that wait, ascending.
 std::vector<TaskRange> WaitingTasks(const JobWork& job);
 
-// What tasks of jobs run, for the texts. Jobs of others are told without their commands, unless
+// Fetches the commands of tasks, for the texts. Others' jobs come without their commands, unless
 // they are Parasol's.
 using TakeJobs = std::function<Status(std::vector<HubJob>)>;
 Status AskForJobs(client::Asker& hub, const std::vector<wire::RangesOfJob>& tasks,

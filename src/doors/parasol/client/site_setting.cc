@@ -5,9 +5,8 @@
 namespace spate::parasol {
 
 Result<client::HubSetting> FindSiteSetting() {
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  return client::OpenHubSetting(std::move(*here), "", "", SiteStart());
+  auto here = TRY(client::Surroundings::Find());
+  return client::OpenHubSetting(std::move(here), "", "", SiteStart());
 }
 
 }  // namespace spate::parasol

@@ -29,28 +29,25 @@ Status Print(std::string_view text) { return os::WriteAll(os::kStdout, text, "st
 // ---- Machines ----------------------------------------------------------------------------------
 
 Status TellMachines(BatchLink& link) {
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
-  auto running = RunningJobs(link, look->jobs);
-  if (!running) return std::unexpected(std::move(running.error()));
+  auto look = TRY(SiteLook::At(link, {}));
+  auto running = TRY(RunningJobs(link, look.jobs));
   std::map<std::string_view, std::vector<HubMachine::Job>> by_host;
-  for (const HubJob& job : *running) by_host[job.host].push_back({job.user, job.command});
+  for (const HubJob& job : running) by_host[job.host].push_back({job.user, job.command});
   std::vector<HubMachine> machines;
-  for (const NodeFacts& node : look->nodes) {
+  for (const NodeFacts& node : look.nodes) {
     machines.push_back({.name = node.name,
                         .good = node.ended - node.failed,
                         .failed = node.failed,
                         .dead = !IsUp(node),
                         .running = std::move(by_host[node.name])});
   }
-  for (const std::string& name : look->missing) machines.push_back({.name = name, .dead = true});
+  for (const std::string& name : look.missing) machines.push_back({.name = name, .dead = true});
   return Print(MachinesText(machines));
 }
 
 Status TellSick(BatchLink& link) {
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
-  return Print(SickText(look->SickHosts(), look->Users().size()));
+  auto look = TRY(SiteLook::At(link, {}));
+  return Print(SickText(look.SickHosts(), look.Users().size()));
 }
 
 void AddToPlan(const NodeFacts& node, HubPlan& plan) {
@@ -72,13 +69,12 @@ void AddToPlan(const NodeFacts& node, HubPlan& plan) {
 }
 
 Status TellPlan(BatchLink& link) {
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
+  auto look = TRY(SiteLook::At(link, {}));
   HubPlan plan;
-  plan.ram_unit = look->RamUnit();
-  plan.dead = look->missing.size();
-  if (look->site) plan.default_ram = look->site->default_ram / plan.ram_unit;
-  for (const NodeFacts& node : look->nodes) AddToPlan(node, plan);
+  plan.ram_unit = look.RamUnit();
+  plan.dead = look.missing.size();
+  if (look.site) plan.default_ram = look.site->default_ram / plan.ram_unit;
+  for (const NodeFacts& node : look.nodes) AddToPlan(node, plan);
   return Print(PlanText(plan));
 }
 
@@ -86,12 +82,10 @@ Status TellPlan(BatchLink& link) {
 
 // `text` makes lines of what runs, and then of what waits.
 Status TellJobs(BatchLink& link, const std::function<std::string(std::span<const HubJob>)>& text) {
-  auto look = SiteLook::At(link, {.tasks = true});
-  if (!look) return std::unexpected(std::move(look.error()));
-  auto running = RunningJobs(link, look->jobs);
-  if (!running) return std::unexpected(std::move(running.error()));
-  if (auto printed = Print(text(*running)); !printed) return printed;
-  return AskForWaiting(link, look->jobs, [&](const auto& jobs) { return Print(text(jobs)); });
+  auto look = TRY(SiteLook::At(link, {.tasks = true}));
+  auto running = TRY(RunningJobs(link, look.jobs));
+  TRY(Print(text(running)));
+  return AskForWaiting(link, look.jobs, [&](const auto& jobs) { return Print(text(jobs)); });
 }
 
 Status TellIds(const JobWork& job) {
@@ -100,7 +94,7 @@ Status TellIds(const JobWork& job) {
     for (uint32_t i = 0; i < range.count; ++i) {
       piece.push_back({.id = ParasolId(job.job, range.first + i)});
       if (piece.size() < kJobsAtOnce) continue;
-      if (auto printed = Print(Pstat2Text(std::exchange(piece, {}))); !printed) return printed;
+      TRY(Print(Pstat2Text(std::exchange(piece, {}))));
     }
   }
   return Print(Pstat2Text(piece));
@@ -110,12 +104,11 @@ Status TellIds(const JobWork& job) {
 Result<JobWork> WorkOfBatch(BatchLink& link, const std::string& owner) {
   std::vector<JobWork> pieces;
   for (const std::string& user : {std::string(), owner}) {
-    auto asked = client::Ask(
+    TRY(client::Ask(
         link,
         wire::LookAtWork{
             .submission = BatchSubmission(link.state().name()), .user = user, .tasks = true},
-        [&](JobWork work) { pieces.push_back(std::move(work)); });
-    if (!asked) return std::unexpected(std::move(asked.error()));
+        [&](JobWork work) { pieces.push_back(std::move(work)); }));
     if (!pieces.empty() || owner.empty()) break;
   }
   JobWork whole = pieces.empty() ? JobWork() : std::move(pieces.front());
@@ -127,17 +120,14 @@ Result<JobWork> WorkOfBatch(BatchLink& link, const std::string& owner) {
 }
 
 Status TellPstat2(BatchLink& link, const std::string& owner) {
-  auto batch = WorkOfBatch(link, owner);
-  if (!batch) return std::unexpected(std::move(batch.error()));
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
-  auto running = RunningJobs(link, look->jobs);
-  if (!running) return std::unexpected(std::move(running.error()));
-  if (auto printed = Print(Pstat2Text(*running)); !printed) return printed;
-  if (auto told = TellIds(*batch); !told) return told;
+  auto batch = TRY(WorkOfBatch(link, owner));
+  auto look = TRY(SiteLook::At(link, {}));
+  auto running = TRY(RunningJobs(link, look.jobs));
+  TRY(Print(Pstat2Text(running)));
+  TRY(TellIds(batch));
   uint64_t jobs = 0;
-  for (const JobWork& job : look->jobs) jobs += uint64_t{job.counts.queued} + job.counts.leased;
-  return Print(Pstat2CountsText(jobs, batch->failures_in_row));
+  for (const JobWork& job : look.jobs) jobs += uint64_t{job.counts.queued} + job.counts.leased;
+  return Print(Pstat2CountsText(jobs, batch.failures_in_row));
 }
 
 // ---- Batches -----------------------------------------------------------------------------------
@@ -188,17 +178,15 @@ Result<std::vector<JobFacts>> OtherJobs(BatchLink& link, const std::vector<JobWo
 
 // Batches as they are listed: those with work, then the others.
 Result<std::vector<std::pair<JobId, HubBatch>>> BatchesToTell(BatchLink& link, bool all) {
-  auto look = SiteLook::At(link, {.tasks = false, .reset = all});
-  if (!look) return std::unexpected(std::move(look.error()));
-  uint64_t ram_unit = look->RamUnit();
+  auto look = TRY(SiteLook::At(link, {.tasks = false, .reset = all}));
+  uint64_t ram_unit = look.RamUnit();
   std::vector<std::pair<JobId, HubBatch>> batches, idle;
-  for (const JobWork& job : look->jobs) {
+  for (const JobWork& job : look.jobs) {
     (job.finished ? idle : batches).emplace_back(job.job, BatchOf(job, ram_unit));
   }
   if (all) {
-    auto others = OtherJobs(link, look->jobs);
-    if (!others) return std::unexpected(std::move(others.error()));
-    for (const JobFacts& job : *others) {
+    auto others = TRY(OtherJobs(link, look.jobs));
+    for (const JobFacts& job : others) {
       JobWork work;
       work.user = job.user;
       work.counts = job.counts;
@@ -211,8 +199,7 @@ Result<std::vector<std::pair<JobId, HubBatch>>> BatchesToTell(BatchLink& link, b
 }
 
 Status TellBatches(BatchLink& link, bool all) {
-  auto batches = BatchesToTell(link, all);
-  if (!batches) return std::unexpected(std::move(batches.error()));
+  auto batches = TRY(BatchesToTell(link, all));
   std::vector<HubBatch> told;
   std::map<JobId, HubBatch*> asked_about;
   wire::SumJobs question;
@@ -222,13 +209,13 @@ Status TellBatches(BatchLink& link, bool all) {
       told.push_back(*asked_about.at(sums.job));
     });
   };
-  for (auto& [job, batch] : *batches) {
+  for (auto& [job, batch] : batches) {
     question.jobs.push_back(job);
     asked_about[job] = &batch;
     if (question.jobs.size() < kSumsAtOnce) continue;
-    if (auto asked = ask(); !asked) return asked;
+    TRY(ask());
   }
-  if (auto asked = ask(); !asked) return asked;
+  TRY(ask());
   return Print(BatchesText(told));
 }
 
@@ -250,31 +237,27 @@ void AddToUser(const JobWork& job, HubUser& user) {
 Result<UsersByName> UsersOf(BatchLink& link, const SiteLook& look) {
   UsersByName users;
   for (const JobWork& job : look.jobs) AddToUser(job, users[job.user]);
-  auto others = OtherJobs(link, look.jobs);
-  if (!others) return std::unexpected(std::move(others.error()));
-  for (const JobFacts& job : *others) {
+  auto others = TRY(OtherJobs(link, look.jobs));
+  for (const JobFacts& job : others) {
     HubUser& user = users[job.user];
     ++user.total_batches;
     user.finished += job.counts.succeeded;
   }
-  auto asked = client::Ask(link, wire::ListUsers(), [&](const UserFacts& facts) {
+  TRY(client::Ask(link, wire::ListUsers(), [&](const UserFacts& facts) {
     auto at = users.find(facts.user);
     if (at != users.end() && facts.rule.max_running > 0) {
       at->second.max_job = facts.rule.max_running;
     }
-  });
-  if (!asked) return std::unexpected(std::move(asked.error()));
+  }));
   for (auto& [name, user] : users) user.name = name;
   return users;
 }
 
 Status TellUsers(BatchLink& link) {
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
-  auto users = UsersOf(link, *look);
-  if (!users) return std::unexpected(std::move(users.error()));
+  auto look = TRY(SiteLook::At(link, {}));
+  auto users = TRY(UsersOf(link, look));
   std::vector<HubUser> list;
-  for (auto& [name, user] : *users) list.push_back(std::move(user));
+  for (auto& [name, user] : users) list.push_back(std::move(user));
   return Print(UsersText(list));
 }
 
@@ -296,23 +279,21 @@ void CountNodes(const SiteLook& look, HubStatus& status) {
 }
 
 Status TellStatus(BatchLink& link, Instant now) {
-  auto look = SiteLook::At(link, {});
-  if (!look) return std::unexpected(std::move(look.error()));
-  auto users = UsersOf(link, *look);
-  if (!users) return std::unexpected(std::move(users.error()));
+  auto look = TRY(SiteLook::At(link, {}));
+  auto users = TRY(UsersOf(link, look));
   HubStatus status;
-  CountNodes(*look, status);
-  for (const JobWork& job : look->jobs) {
+  CountNodes(look, status);
+  for (const JobWork& job : look.jobs) {
     status.jobs_running += job.runs.size();
     status.jobs_waiting += WaitingCount(job);
     status.active_batches += !job.finished;
   }
-  status.jobs_finished = EndsOf(look->hub, Verdict::kSucceeded);
-  status.jobs_crashed = EndsOf(look->hub, Verdict::kFailed) + EndsOf(look->hub, Verdict::kUnknown);
-  status.active_users = look->Users().size();
-  status.days_up = (now - look->hub.since).seconds() / 86400;
-  for (const auto& [name, user] : *users) status.total_batches += user.total_batches;
-  status.total_users = users->size();
+  status.jobs_finished = EndsOf(look.hub, Verdict::kSucceeded);
+  status.jobs_crashed = EndsOf(look.hub, Verdict::kFailed) + EndsOf(look.hub, Verdict::kUnknown);
+  status.active_users = look.Users().size();
+  status.days_up = (now - look.hub.since).seconds() / 86400;
+  for (const auto& [name, user] : users) status.total_batches += user.total_batches;
+  status.total_users = users.size();
   return Print(HubStatusText(status));
 }
 

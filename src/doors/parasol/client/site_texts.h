@@ -1,4 +1,4 @@
-// What `parasol` prints about a hub: `list ...`, `status`, `pstat`, `plan`.
+// Output of `parasol` about a hub: `list ...`, `status`, `pstat`, `plan`.
 #pragma once
 
 #include <string>

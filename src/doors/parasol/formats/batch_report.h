@@ -1,4 +1,4 @@
-// What `para` prints about a batch, to the byte: scripts look for these labels.
+// Output of `para` about a batch, to the byte: scripts look for these labels.
 #pragma once
 
 #include <cstdint>

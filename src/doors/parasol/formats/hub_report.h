@@ -1,4 +1,4 @@
-// What `parasol` and `paraNodeStatus` print about a hub, its machines and users, to the byte:
+// Output of `parasol` and `paraNodeStatus` about a hub, its machines and users, to the byte:
 // scripts look for these labels.
 #pragma once
 

@@ -94,8 +94,7 @@ Result<ParasolJob> ReadLine(const Line& line) {
       return line.Wrong(check ? "{check without }" : "{use without }");
     }
     std::string_view inner = clause.substr(1, close - 1);
-    auto read = check ? ReadCheck(inner, line, &job) : ReadUse(inner, line, &job);
-    if (!read) return std::unexpected(std::move(read.error()));
+    TRY(check ? ReadCheck(inner, line, &job) : ReadUse(inner, line, &job));
     job.command += rest.substr(0, at);
     if (check) job.command += job.checks.back().file;
     rest.remove_prefix(at + close + 1);
@@ -114,9 +113,8 @@ Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::stri
   for (uint64_t number = 1; auto line = format::TakeLine(&text); ++number) {
     std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
-    auto job = ReadLine({trimmed, number, name});
-    if (!job) return std::unexpected(std::move(job.error()));
-    jobs.push_back(std::move(*job));
+    auto job = TRY(ReadLine({trimmed, number, name}));
+    jobs.push_back(std::move(job));
   }
   return jobs;
 }

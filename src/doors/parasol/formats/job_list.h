@@ -20,7 +20,7 @@ Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::stri
 // "512", "64k", "2g": digits and one of k, m, g, t, powers of 1024.
 Result<uint64_t> ParseParasolSize(std::string_view text);
 
-// What the checks at `when` say that fail. `why` looks at one file: "F does not exist", "F is
+// Messages of the failed checks at `when`. `why` looks at one file: "F does not exist", "F is
 // empty", "F has an incomplete last line", or nothing when it passes.
 std::vector<std::string> FailedChecks(
     std::span<const Check> checks, CheckWhen when,

@@ -27,7 +27,7 @@ struct ParasolEnd {
 
 // With its newline. Words must hold no white space; an empty one is written as "none".
 std::string ResultsLine(const ParasolEnd& end);
-// What stands in its fourth column: "prog" for "/bin/prog a b".
+// The fourth column of a line: "prog" for "/bin/prog a b".
 std::string_view ProgramOf(std::string_view command);
 
 struct ReadResultsResult {

@@ -1,4 +1,4 @@
-// What paraHub hands to its hub, for Parasol's programs to ask (HubFacts::site).
+// Facts that paraHub passes to its hub, for Parasol's programs to query (HubFacts::site).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a hub does for Parasol's batches beside what it does for all jobs.
+// A hub's work for Parasol's batches, in addition to its work for all jobs.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@
 
 namespace spate::parasol {
 
-// What the hub tells of the batch.
+// Questions to the hub about the batch.
 class BatchQuestions {
  public:
   struct Running {
@@ -64,7 +64,7 @@ class BatchQuestions {
   // Submissions from the `first`-th ever (0: all) on, in order: those that a killed push has made
   // and not written down.
   virtual Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) = 0;
-  // What the job wrote to stderr, from the machine that it ran on, or runs.
+  // Standard error of the job, from the machine where it ran, or runs.
   virtual Result<std::string> FetchStderr(uint64_t id, const std::string& host) = 0;
 };
 

@@ -26,13 +26,12 @@ struct List {
 };
 
 Result<List> ReadList(const std::string& name) {
-  auto text = ReadParasolLines(name);
-  if (!text) return std::unexpected(std::move(text.error()));
-  std::ranges::replace(*text, '\\', '/');  // paths of Windows
-  List list{.text = std::make_unique<const std::string>(std::move(*text)), .items = {}};
+  auto text = TRY(ReadParasolLines(name));
+  std::ranges::replace(text, '\\', '/');  // paths of Windows
+  List list{.text = std::make_unique<const std::string>(std::move(text)), .items = {}};
   list.items = GensubItems(*list.text);
   if (list.items.empty()) {
-    return Fail(ErrorKind::kInvalid, fmt::format("{} is empty: write a line for each item", name));
+    return Fail(ErrorKind::kInvalid, fmt::format("{} is empty; write one line per item", name));
   }
   return list;
 }
@@ -56,27 +55,23 @@ Result<int> RunGensub2(std::span<const std::string> args) {
   ParasolOptions options = ParasolOptions::ParseAny(args);
   const std::vector<std::string>& words = options.words();
   if (words.size() != 4) return Fail(ErrorKind::kInvalid, std::string(kGensub2.usage));
-  auto first = ReadList(words[0]);
-  if (!first) return std::unexpected(std::move(first.error()));
+  auto first = TRY(ReadList(words[0]));
   Order order = OrderOf(options);
   Result<List> second = List{.text = {}, .items = {kSingle}};
   if (!order.single) second = ReadList(words[1]);
   if (!second) return std::unexpected(std::move(second.error()));
-  auto text = ReadParasolLines(words[2]);
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto made_of = GensubTemplate::Parse(*text, words[2]);
-  if (!made_of) return std::unexpected(std::move(made_of.error()));
+  auto text = TRY(ReadParasolLines(words[2]));
+  auto made_of = TRY(GensubTemplate::Parse(text, words[2]));
 
   // Not before all input is known to be right.
   os::Fd file;
   if (words[3] != "stdout") {
-    auto opened = os::OpenWrite(words[3], os::OpenHow::kTruncate);
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    file = std::move(*opened);
+    auto opened = TRY(os::OpenWrite(words[3], os::OpenHow::kTruncate));
+    file = std::move(opened);
   }
   int fd = file ? file.get() : os::kStdout;
   auto written =
-      WriteGensub(*made_of, first->items, second->items, order.order,
+      WriteGensub(made_of, first.items, second->items, order.order,
                   [&](std::string_view piece) { return os::WriteAll(fd, piece, words[3]); });
   if (written && file) written = file.Close();
   if (!written) return std::unexpected(std::move(written.error()));

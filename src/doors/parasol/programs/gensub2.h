@@ -14,19 +14,19 @@ inline constexpr cli::Program kGensub2 = {
 usage:
    gensub2 LIST1 LIST2 TEMPLATE OUTPUT
 The lines of TEMPLATE between #LOOP and #ENDLOOP are written to OUTPUT for each pair of a line of
-LIST1 and a line of LIST2; the other lines are written once. Files may be stdin and stdout,
-and those that are read packed (.gz, .Z, .bz2, .xz).
+LIST1 and a line of LIST2; the other lines are written once. Files may be stdin and stdout;
+files that are read may be compressed (.gz, .Z, .bz2, .xz).
 LIST2 may be
-   single     there is one list only
-   selfPair   LIST1 once more: each pair of two of its lines once
-In these lines stand for the line of LIST1 (and with 2 for 1, for that of LIST2):
+   single     there is only one list
+   selfPair   LIST1 again: each pair of two of its lines once
+Placeholders in these lines for the line of LIST1 (with 2 instead of 1, for that of LIST2):
    $(path1)        the whole line
    $(dir1)         its folder, without a slash at the end
    $(lastDir1)     the last part of the folder
    $(lastDirs1=N)  the last N parts of the folder
    $(file1)        the name without the folder
-   $(root1)        the name without the folder and what begins with its last dot
-   $(ext1)         what begins with the last dot of the name
+   $(root1)        the name without the folder and the extension
+   $(ext1)         the extension, from the last dot of the name on
    $(num1)         the number of the line, from 0
 options:
    -group1   all of LIST2 for the first line of LIST1, then for the second one: Aa Ab Ac Ba ...

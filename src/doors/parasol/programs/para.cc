@@ -29,9 +29,8 @@ constexpr std::string_view kNoBatch = "Batch not found.";
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
 Result<std::vector<ParasolJob>> ReadJobs(const std::string& path) {
-  auto text = ReadParasolLines(path);
-  if (!text) return std::unexpected(std::move(text.error()));
-  return ReadParasolList(*text, path);
+  auto text = TRY(ReadParasolLines(path));
+  return ReadParasolList(text, path);
 }
 
 class Para {
@@ -69,7 +68,7 @@ class Para {
   const std::string& Word(size_t at) const { return options_.words[at]; }
   void Talk(std::string_view line) const { ParaTalk(options_, line); }
   Result<BatchHub*> Hub();
-  // What the hub has of the batch, which it must know.
+  // The hub's state of the batch; kNotFound when the hub does not know it.
   Result<BatchHub::State> Known();
   // One call of the hub, and what is told when it went well.
   Result<int> Tell(Status (BatchHub::*call)(), std::string_view line);
@@ -132,7 +131,7 @@ Result<int> Para::Tell(Status (BatchHub::*call)(), std::string_view line) {
 Status Para::TellPriority(int64_t priority) {
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  if (auto set = (*hub)->SetPriority(priority); !set) return set;
+  TRY((*hub)->SetPriority(priority));
   Talk(fmt::format("Told hub to set priority {}", priority));
   return {};
 }
@@ -140,14 +139,14 @@ Status Para::TellPriority(int64_t priority) {
 Status Para::TellMaxJob(int64_t most) {
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  if (auto set = (*hub)->SetMaxJob(most); !set) return set;
+  TRY((*hub)->SetMaxJob(most));
   Talk(fmt::format("Told hub to set maxJob {}", most));
   return {};
 }
 
 Status Para::Tune() {
   if (options_.priority) {
-    if (auto told = TellPriority(*options_.priority); !told) return told;
+    TRY(TellPriority(*options_.priority));
   }
   return options_.max_job ? TellMaxJob(*options_.max_job) : Status();
 }
@@ -217,13 +216,12 @@ void Para::TellForeign(const std::vector<ParasolJob>& jobs) const {
   }
   if (quotes > 0) {
     Talk(
-        fmt::format("note: {} jobs hold a double quote: they run here, but UCSC's para cannot read "
-                    "this batch",
+        fmt::format("note: {} jobs contain a double quote; they run here, but UCSC's para cannot "
+                    "read this batch",
                     quotes));
   }
   if (lengthy > 0) {
-    Talk(fmt::format("note: {} jobs are longer than UCSC's para can submit: they run here",
-                     lengthy));
+    Talk(fmt::format("note: {} jobs are too long for UCSC's para; they run here", lengthy));
   }
 }
 
@@ -251,7 +249,7 @@ Result<int> Para::Create() {
   auto started = folder_.Start(*jobs, {.results = *results, .known = state->submitted});
   if (!started) return Failed(started);
   Talk(fmt::format("{} jobs written to {}", jobs->size(), folder_.Batch()));
-  if (jobs->empty()) ParaWarn("note: the list holds no jobs, and the batch is done at once");
+  if (jobs->empty()) ParaWarn("note: the list has no jobs, so the batch is done at once");
   TellForeign(*jobs);
   folder_.Unlock();
   if (auto tuned = Tune(); !tuned) return Failed(tuned);
@@ -281,7 +279,7 @@ Result<int> Para::Try() {
 
 Result<int> Para::Shove() {
   if (options_.max_push == 0) {
-    return Fail(ErrorKind::kInvalid, "with -maxPush=0 nothing would ever be submitted");
+    return Fail(ErrorKind::kInvalid, "with -maxPush=0, nothing would ever be submitted");
   }
   auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
@@ -528,9 +526,10 @@ constexpr std::array kCommands = {
 std::unexpected<Error> NotKnown(std::string_view word) {
   std::vector<std::string_view> names;
   for (const Command& command : kCommands) names.push_back(command.name);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no command of para{}; para alone lists them", word,
-                          DidYouMean(word, names)));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("'{}' is not a command of para{}; para without arguments lists the commands",
+                  word, DidYouMean(word, names)));
 }
 
 }  // namespace
@@ -555,7 +554,7 @@ Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts) {
   bool loose = command->words == 1 && !command->strict;
   bool fits = loose || options->words.size() == command->words;
   if (!fits) return Fail(ErrorKind::kInvalid, std::string(kPara.usage));
-  if (options->eta) ParaTalk(*options, "-eta has no effect: para time tells the estimate");
+  if (options->eta) ParaTalk(*options, "-eta has no effect; para time prints the estimate");
   Para para(std::move(*options), parts);
   if (command->tuned_first) {
     if (auto tuned = para.Tune(); !tuned) return Failed(tuned);

@@ -15,7 +15,7 @@
 
 namespace spate::parasol {
 
-// What para needs from its surroundings. File checks are relative to the current folder.
+// Surroundings that para needs. File checks are relative to the current folder.
 struct ParaParts {
   std::string state_root;  // ParaState::Find
   std::function<Result<std::unique_ptr<BatchHub>>(const ParaState& state)> open_hub;
@@ -34,25 +34,25 @@ inline constexpr cli::Program kPara = {.name = "para",
                                        .usage = R"(para - run a list of jobs as a batch on a cluster
 usage:
    para [options] COMMAND [ARGUMENTS]
-The batch lies in the current folder, or in the one of -batch. Usual are: para create jobList,
-para try, para check, para push until all is done; or para make jobList, which does it all.
+The batch is in the current folder, or in the folder of -batch. The usual steps are: para create
+jobList, para try, para check, and para push until all jobs are done. para make jobList does it all.
 commands that make and run a batch:
-   create LIST    make the batch from LIST, with one job a line; its input checks are made now.
+   create LIST    make the batch from LIST, with one job per line; input checks run now.
                   LIST may be stdin, or packed (.gz, .Z, .bz2, .xz)
    try            submit up to 10 jobs
-   push           submit jobs that were not, and those that have failed and have tries left
+   push           submit new jobs, and failed jobs that have tries left
    shove          push until all jobs are done, or one has failed in all its tries
    make LIST      create and shove
-   chill          start no more jobs of the batch; what runs goes on
-   stop           chill, and end what runs; a make in another terminal ends
+   chill          start no more jobs of the batch; running jobs continue
+   stop           chill, and end running jobs; a make in another terminal ends
 commands that look at it:
-   check          how many jobs are in which state
-   time, times    how long jobs took, and when all may be done
+   check          number of jobs in each state
+   time, times    times of jobs, and an estimate of the end
    status         one line for each job, with tabs
    running        jobs that run
-   hippos [MIN]   jobs that run for longer than MIN minutes (or: hippo)
-   slow           jobs that run for longer than -warnTime
-   problems       what has failed, and why, with standard error (or: problem)
+   hippos [MIN]   jobs that have run for more than MIN minutes (or: hippo)
+   slow           jobs that have run for longer than -warnTime
+   problems       failed jobs with reason and standard error (or: problem)
    finished       lines of the list whose jobs are done
    crashed        ... whose last try has crashed, or has failed an output check
    hung           ... whose last try was ended because of -killTime
@@ -60,29 +60,29 @@ commands that look at it:
    recover LIST NEW   write to NEW those lines of LIST whose output checks fail
    showSickNodes  machines that the batch avoids
 commands that change it:
-   ram SIZE, cpu N    what each job takes, from the next submission on
+   ram SIZE, cpu N    needs of each job, from the next submission on
    priority P         high, medium, low or 1 (the most urgent) to 10000
-   maxJob N           at most N jobs run at a time, or unlimited; 0: none before the next push
-   clearSickNodes     use all machines again, and start jobs of a sick batch again
-   resetCounts        forget how many jobs were done and have crashed
-   flushResults       write all ends to para.results
-   freeBatch          have the hub forget the batch, when nothing of it waits or runs
+   maxJob N           run at most N jobs at a time, or unlimited; 0: none until the next push
+   clearSickNodes     use all machines again, and resume a sick batch
+   resetCounts        reset the counts of done and crashed jobs
+   flushResults       write all results to para.results
+   freeBatch          remove the batch from the hub if none of its jobs waits or runs
 options:
-   -batch=DIR     the batch's folder, made by create; to be given with each command (default: .)
+   -batch=DIR     the batch's folder, made by create; needed for every command (default: .)
    -jobCwd=DIR    where the jobs run (default: .)
    -cpu=N         CPUs of a job, for those without {use cpu N}
    -ram=SIZE      memory of a job, for those without {use ram SIZE}; 500m, 2g
    -retries=N     tries of a job in all (default 4)
    -maxPush=N     jobs submitted by one push, at most (default 100000)
-   -maxQueue=N    none is submitted when so many of all users wait or run (default 2000000)
-   -minPush=N     but so many are in any case (default 1)
+   -maxQueue=N    submit none while N jobs of all users wait or run (default 2000000)
+   -minPush=N     but submit at least N in any case (default 1)
    -delayTime=S   seconds between two submissions (default 0)
-   -warnTime=MIN  a job is slow after so many minutes (default 4320, 3 days)
-   -killTime=MIN  commands that look end jobs that run for so many minutes (default: never)
+   -warnTime=MIN  a job is slow after MIN minutes (default 4320, 3 days)
+   -killTime=MIN  commands that look at the batch end jobs after MIN minutes (default: never)
    -priority=P, -pri=P    as the command
    -maxJob=N, -maxNode=N  as the command
-   -verbose=N     0: no progress on standard error; 2: also how long each step took
-   -eta           has no effect: para time tells it
+   -verbose=N     0: no progress on standard error; 2: also the time of each step
+   -eta           no effect; para time prints the estimate
 )",
                                        .commands = ParaCommands};
 

@@ -18,7 +18,7 @@
 
 namespace spate::parasol {
 
-// What is wrong with one file: "F does not exist", "F is empty", "F has an incomplete last line";
+// The defect of one file: "F does not exist", "F is empty", "F has an incomplete last line";
 // empty when the check passes.
 using WhyFileFails = std::function<std::string(CheckKind, const char* file)>;
 
@@ -49,7 +49,7 @@ class ParaBatch {
   // Lost submissions leave the batch, as if they had never been made. Whether there were some.
   bool DropLost();
 
-  // What is to be submitted, at most `most` jobs: those with the fewest tries first.
+  // The next jobs to submit, at most `most`: those with the fewest tries first.
   std::vector<uint32_t> Next(uint64_t most);
   // The first `count` of these were, under ids from `first` on.
   void SetSubmitted(uint64_t count, uint64_t first, int64_t now);
@@ -91,7 +91,7 @@ class ParaBatch {
   std::vector<Open> open_;  // sorted by id
   size_t in_hub_ = 0;
 
-  // What follows from jobs_, made anew by Count when it is not known.
+  // Derived from jobs_; Count recomputes it when it is not known.
   bool counted_ = false;
   std::vector<Waiting> waiting_;  // by the number of tries
   size_t done_ = 0;

@@ -37,12 +37,12 @@ Status WaitForTurn(const ParaOptions& options, ParaFolder& folder, BatchHub& hub
     if (look == kTurnLooksInSilence) {
       ParaTalk(options, locked.error().message + "; waiting for it");
     }
-    if (auto paused = hub.Pause(kTurnLook); !paused) return paused;
+    TRY(hub.Pause(kTurnLook));
   }
 }
 
 Status ParaCycle::TakeTurn() {
-  if (auto waited = WaitForTurn(options(), parts_.folder, parts_.hub); !waited) return waited;
+  TRY(WaitForTurn(options(), parts_.folder, parts_.hub));
   if (!loaded_) return {};
   Status seen = SeeHalt();
   if (seen && !parts_.folder.IsAsRead()) seen = Load();
@@ -51,9 +51,8 @@ Status ParaCycle::TakeTurn() {
 }
 
 Status ParaCycle::SeeHalt() {
-  auto marks = parts_.folder.ReadHubMarks();
-  if (!marks) return std::unexpected(std::move(marks.error()));
-  if (marks->halts != marks_.halts) halted_by_ = marks->halted_by;
+  auto marks = TRY(parts_.folder.ReadHubMarks());
+  if (marks.halts != marks_.halts) halted_by_ = marks.halted_by;
   return {};
 }
 
@@ -66,25 +65,23 @@ Status ParaCycle::Halt() {
 Error ParaCycle::HaltError() {
   size_t done = batch_.CountDone(), all = batch_.jobs().size();
   if (halted_by_ == "create") {
-    return {ErrorKind::kBusy, "another para has made the batch anew: this one has ended"};
+    return {ErrorKind::kBusy, "another para has created the batch again; this one has ended"};
   }
-  return {ErrorKind::kBusy,
-          fmt::format("para {} has ended this: {} of {} jobs are done; para shove goes on with "
-                      "the others",
-                      halted_by_, done, all)};
+  return {ErrorKind::kBusy, fmt::format("para {} has ended this run: {} of {} jobs are done; para "
+                                        "shove continues with the others",
+                                        halted_by_, done, all)};
 }
 
 Status ParaCycle::Load() {
   step_began_ = now();
-  auto stored = parts_.folder.Read();
-  if (!stored) return std::unexpected(std::move(stored.error()));
+  auto stored = TRY(parts_.folder.Read());
   // Halts are counted from when the batch was read first.
   if (loaded_) {
-    stored->marks.halts = marks_.halts;
-    stored->marks.halted_by = marks_.halted_by;
+    stored.marks.halts = marks_.halts;
+    stored.marks.halted_by = marks_.halted_by;
   }
-  marks_ = stored->marks;
-  batch_ = ParaBatch(std::move(stored->jobs), parts_.options.tries);
+  marks_ = stored.marks;
+  batch_ = ParaBatch(std::move(stored.jobs), parts_.options.tries);
   loaded_ = true;
   changed_ = checked_ = false;
   TellTime("read batch");
@@ -103,8 +100,8 @@ void ParaCycle::TellQueue() const {
 
 void ParaCycle::TellHeld() const {
   if (state_.held == JobId()) return;
-  ParaWarn(fmt::format("somebody holds this batch: spate job release {} lets it go on",
-                       state_.held.value));
+  ParaWarn(
+      fmt::format("the batch is held; to release it: spate job release {}", state_.held.value));
 }
 
 void ParaCycle::TellChecks() {
@@ -114,32 +111,30 @@ void ParaCycle::TellChecks() {
 
 Status ParaCycle::Look(For what) {
   step_began_ = now();
-  auto state = what == For::kReport ? parts_.hub.AskToReport() : parts_.hub.Ask();
-  if (!state) return std::unexpected(std::move(state.error()));
-  state_ = std::move(*state);
-  if (auto taken = TakeSubmitted(); !taken) return taken;
+  auto state = TRY(what == For::kReport ? parts_.hub.AskToReport() : parts_.hub.Ask());
+  state_ = std::move(state);
+  TRY(TakeSubmitted());
   TellTime("ask hub");
   caught_up_ = parts_.hub.CatchUp();
   // When there is no file at all, reports say so.
   if (!caught_up_ && os::Exists(parts_.folder.Results())) return caught_up_;
-  if (auto taken = TakeResults(); !taken) return taken;
+  TRY(TakeResults());
   batch_.FindLost(state_);
   TellTime("read results");
   return {};
 }
 
-// What a push that was killed, or whose answer was lost, has submitted.
+// Takes in the submissions of a push that was killed, or whose answer was lost.
 Status ParaCycle::TakeSubmitted() {
   if (state_.submitted < marks_.known) {
     marks_.known = 0;
     forgotten_ = true;
   }
   if (state_.submitted == marks_.known) return {};
-  auto submitted = parts_.hub.SubmittedFrom(marks_.known);
-  if (!submitted) return std::unexpected(std::move(submitted.error()));
+  auto submitted = TRY(parts_.hub.SubmittedFrom(marks_.known));
   // Later ones are not in the state.
-  submitted->resize(std::min<uint64_t>(submitted->size(), state_.submitted - marks_.known));
-  for (const BatchHub::Submitted& one : *submitted) batch_.Add(one);
+  submitted.resize(std::min<uint64_t>(submitted.size(), state_.submitted - marks_.known));
+  for (const BatchHub::Submitted& one : submitted) batch_.Add(one);
   marks_.known = state_.submitted;
   changed_ = true;
   return {};
@@ -158,9 +153,8 @@ Status ParaCycle::TakeResults() {
     }
     std::ranges::move(read.damage, std::back_inserter(messages_));
   };
-  auto bytes = parts_.folder.ReadResults(marks_.results, take);
-  if (!bytes) return std::unexpected(std::move(bytes.error()));
-  marks_.results = *bytes;
+  auto bytes = TRY(parts_.folder.ReadResults(marks_.results, take));
+  marks_.results = bytes;
   return {};
 }
 
@@ -174,7 +168,7 @@ Status ParaCycle::GiveUpHung() {
     hung.push_back(running);
   }
   if (ids.empty()) return {};
-  if (auto removed = parts_.hub.Remove(ids); !removed) return removed;
+  TRY(parts_.hub.Remove(ids));
   for (const BatchHub::Running& running : hung) {
     batch_.SetHung(running);
     ParaTalk(options(), fmt::format("killed hung jobId: {}", running.id));
@@ -188,9 +182,7 @@ Status ParaCycle::GiveUpHung() {
 Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
   if (forgotten_) {
     // Else, were this to end before Save, the file would count these submissions as known.
-    if (auto told = parts_.folder.ForgetHub(); !told) {
-      return std::unexpected(std::move(told.error()));
-    }
+    TRY(parts_.folder.ForgetHub());
     forgotten_ = false;
   }
   uint64_t retries = 0;
@@ -204,9 +196,8 @@ Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
     submissions.push_back({job, &what});
   }
   int64_t now = seconds();
-  auto first = parts_.hub.Submit(submissions, marks_.known, options().job_dir, now);
-  if (!first) return std::unexpected(std::move(first.error()));
-  batch_.SetSubmitted(jobs.size(), *first, now);
+  auto first = TRY(parts_.hub.Submit(submissions, marks_.known, options().job_dir, now));
+  batch_.SetSubmitted(jobs.size(), first, now);
   marks_.known += jobs.size();
   changed_ = true;
   return retries;
@@ -226,7 +217,7 @@ Status ParaCycle::LetOthers() {
   Status again = TakeTurn();
   if (!paused) return paused;
   if (!again || !was_changed || changed_) return again;
-  if (auto looked = Look(); !looked) return looked;
+  TRY(Look());
   return caught_up_;
 }
 
@@ -248,7 +239,7 @@ Result<ParaCycle::Pushed> ParaCycle::Push() {
     TellTime("submit jobs");
     if (!retries && retries.error().kind == ErrorKind::kExists && ++surprises < kMostSurprises) {
       // A killed push was heard by the hub after we looked.
-      if (auto looked = Look(); !looked) return std::unexpected(std::move(looked.error()));
+      TRY(Look());
       if (!caught_up_) return std::unexpected(caught_up_.error());
       continue;
     }
@@ -257,7 +248,7 @@ Result<ParaCycle::Pushed> ParaCycle::Push() {
     pushed.retries += *retries;
     most -= jobs.size();
     if (!one_by_one || batch_.Next(std::min<uint64_t>(1, most)).empty()) break;
-    if (auto had = LetOthers(); !had) return std::unexpected(std::move(had.error()));
+    TRY(LetOthers());
   }
   return pushed;
 }
@@ -292,7 +283,7 @@ Status ParaCycle::Save() {
 }
 
 Status PushOnce(ParaCycle& cycle) {
-  if (auto looked = cycle.Look(); !looked) return looked;
+  TRY(cycle.Look());
   if (!cycle.caught_up()) return cycle.caught_up();
   cycle.TellQueue();
   cycle.TellChecks();

@@ -1,4 +1,4 @@
-// What para does with a batch and the hub: looks what has become of it, and submits.
+// para's work with a batch and the hub: it updates the batch's state, and submits.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ParaCycle {
   explicit ParaCycle(Parts parts) : parts_(std::move(parts)), batch_({}, parts_.options.tries) {}
 
   // Nobody else changes the batch until EndTurn. Waits for another one that does; kBusy: Ctrl-C.
-  // What others have written since the batch was read is read anew.
+  // Changes that others have written since the batch was read are read again.
   Status TakeTurn();
   void EndTurn() { parts_.folder.Unlock(); }
   // Reads the batch.

@@ -19,7 +19,7 @@
 
 namespace spate::parasol {
 
-// What outlives a command.
+// State that outlives a command.
 struct FakeHubWorld {
   struct Task {
     uint64_t id = 0, job = 0;
@@ -100,10 +100,9 @@ class FakeHub : public BatchHub {
   Status CatchUp() override {
     if (world_.catch_up) return std::unexpected(*std::exchange(world_.catch_up, std::nullopt));
     if (world_.lines.empty()) return {};
-    auto file = os::OpenWrite(world_.results, os::OpenHow::kAppend);
-    if (!file) return std::unexpected(file.error());
+    auto file = TRY(os::OpenWrite(world_.results, os::OpenHow::kAppend));
     for (const std::string& line : std::exchange(world_.lines, {})) {
-      if (auto written = os::WriteAll(file->get(), line, ""); !written) return written;
+      TRY(os::WriteAll(file.get(), line, ""));
     }
     return {};
   }

@@ -34,8 +34,8 @@ Result<ParaMarks> HubMarksOf(std::string_view text, const std::string& path) {
     auto number = ReadNumber<uint64_t>(format::TakeWord(&*line));
     if (!number) {
       return Fail(ErrorKind::kCorrupt,
-                  fmt::format("'{}' holds no number of submissions: remove it, and the hub is "
-                              "asked for all of them",
+                  fmt::format("'{}' contains no number of submissions; remove the file, and para "
+                              "requests all of them from the hub",
                               EscapeForScreen(path)));
     }
     (key == "known" ? marks.known : marks.halts) = *number;
@@ -51,17 +51,16 @@ std::string HubMarksText(const ParaMarks& marks) {
 }
 
 Status WriteJobs(const std::string& path, const std::vector<ParasolJob>& jobs) {
-  auto file = os::NewFile::Begin(path);
-  if (!file) return std::unexpected(std::move(file.error()));
+  auto file = TRY(os::NewFile::Begin(path));
   std::string text;
   for (const ParasolJob& job : jobs) {
     AppendBatchLine(job, &text);
     if (text.size() < kFolderPiece) continue;
-    if (auto written = file->Write(text); !written) return written;
+    TRY(file.Write(text));
     text.clear();
   }
-  Status written = file->Write(text);
-  return written ? file->Commit() : written;
+  Status written = file.Write(text);
+  return written ? file.Commit() : written;
 }
 
 // Calls `take` with whole lines from the byte `from` on, some millions of bytes at a time; what is
@@ -69,13 +68,12 @@ Status WriteJobs(const std::string& path, const std::vector<ParasolJob>& jobs) {
 Result<uint64_t> ReadPieces(const os::Fd& file, const std::string& path, uint64_t from,
                             const std::function<void(std::string_view, uint64_t)>& take) {
   for (size_t piece = kFolderPiece;;) {
-    auto text = os::ReadAt(file.get(), from, piece, path);
-    if (!text) return std::unexpected(std::move(text.error()));
-    size_t whole = text->rfind('\n') + 1;  // npos + 1 is 0
+    auto text = TRY(os::ReadAt(file.get(), from, piece, path));
+    size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
     if (whole > 0) {
-      take(std::string_view(*text).substr(0, whole), from);
+      take(std::string_view(text).substr(0, whole), from);
       from += whole;
-    } else if (text->size() < piece) {
+    } else if (text.size() < piece) {
       return from;
     } else {
       piece *= 2;  // one line is longer
@@ -89,7 +87,7 @@ std::unexpected<Error> Damaged(const std::vector<std::string>& damage) {
   if (damage.size() > kDamageTold) {
     text += fmt::format("and {} more lines\n", damage.size() - kDamageTold);
   }
-  return Fail(ErrorKind::kCorrupt, text + "the batch stays as it is, and nothing was done");
+  return Fail(ErrorKind::kCorrupt, text + "the batch is unchanged, and nothing was done");
 }
 
 }  // namespace
@@ -101,46 +99,40 @@ std::string ParaFolder::StderrOf(std::string_view id) const {
 Status ParaFolder::Lock(std::string_view command) {
   if (lock_) return {};
   std::string owner = fmt::format("para {} (process {})", command, os::OwnPid());
-  if (auto made = state_.Make(); !made) return made;
+  TRY(state_.Make());
   auto lock = os::FileLock::TryLock(state_.Lock(), owner);
   if (lock) {
     lock_ = std::move(*lock);
     return {};
   }
   if (lock.error().kind != ErrorKind::kBusy) return std::unexpected(std::move(lock.error()));
-  return Within("another para works on this batch", std::move(lock.error()));
+  return Within("another para is using this batch", std::move(lock.error()));
 }
 
 Status ParaFolder::Find() const {
   if (os::Exists(Batch())) return {};
-  return Fail(ErrorKind::kNotFound, fmt::format("there is no batch in '{}': make one with para "
+  return Fail(ErrorKind::kNotFound, fmt::format("there is no batch in '{}'; make one with para "
                                                 "create, or name its folder with -batch=DIR",
                                                 EscapeForScreen(dir_)));
 }
 
 Result<ParaFolder::Stored> ParaFolder::Read() {
-  auto marks = ReadHubMarks();
-  if (!marks) return std::unexpected(std::move(marks.error()));
-  auto mark = ReadSmall(Path("para.bookmark"));
-  if (!mark) return std::unexpected(std::move(mark.error()));
-  auto results = ReadBookmark(*mark, Path("para.bookmark"));
-  if (!results) return std::unexpected(std::move(results.error()));
-  written_ = std::move(*marks);
-  written_.results = *results;
+  auto marks = TRY(ReadHubMarks());
+  auto mark = TRY(ReadSmall(Path("para.bookmark")));
+  auto results = TRY(ReadBookmark(mark, Path("para.bookmark")));
+  written_ = std::move(marks);
+  written_.results = results;
 
-  if (auto found = Find(); !found) return std::unexpected(std::move(found.error()));
-  auto file = os::OpenRead(Batch());
-  if (!file) return std::unexpected(std::move(file.error()));
-  auto info = os::StatFd(file->get(), Batch());
-  if (!info) return std::unexpected(std::move(info.error()));
-  read_ = *info;
-  BatchReader reader(Batch(), info->size);
+  TRY(Find());
+  auto file = TRY(os::OpenRead(Batch()));
+  auto info = TRY(os::StatFd(file.get(), Batch()));
+  read_ = info;
+  BatchReader reader(Batch(), info.size);
   auto end =
-      ReadPieces(*file, Batch(), 0, [&](std::string_view lines, uint64_t) { reader.Add(lines); });
+      ReadPieces(file, Batch(), 0, [&](std::string_view lines, uint64_t) { reader.Add(lines); });
   if (!end) return std::unexpected(std::move(end.error()));
-  auto last = os::ReadAt(file->get(), *end, info->size - std::min(*end, info->size), Batch());
-  if (!last) return std::unexpected(std::move(last.error()));
-  reader.Add(*last);
+  auto last = TRY(os::ReadAt(file.get(), *end, info.size - std::min(*end, info.size), Batch()));
+  reader.Add(last);
   ReadBatchResult read = reader.Take();
   if (!read.damage.empty()) return Damaged(read.damage);
   return Stored{.jobs = std::move(read.jobs), .marks = written_};
@@ -178,9 +170,8 @@ Status ParaFolder::WriteHubMarks(const ParaMarks& marks) {
 }
 
 Result<ParaMarks> ParaFolder::ReadHubMarks() const {
-  auto text = ReadSmall(state_.Marks());
-  if (!text) return std::unexpected(std::move(text.error()));
-  return HubMarksOf(*text, state_.Marks());
+  auto text = TRY(ReadSmall(state_.Marks()));
+  return HubMarksOf(text, state_.Marks());
 }
 
 Status ParaFolder::Halt(std::string_view command) {
@@ -198,31 +189,29 @@ Status ParaFolder::Write(const std::vector<ParasolJob>& jobs, ParaMarks marks) {
 }
 
 Status ParaFolder::WriteBatch(const std::vector<ParasolJob>& jobs) {
-  if (auto written = WriteJobs(Batch(), jobs); !written) return written;
-  auto now = os::Stat(Batch());
-  if (!now) return std::unexpected(std::move(now.error()));
-  read_ = *now;
-  return state_.Remember(*now);
+  TRY(WriteJobs(Batch(), jobs));
+  auto now = TRY(os::Stat(Batch()));
+  read_ = now;
+  return state_.Remember(now);
 }
 
 // The marks first: what the hub had of an earlier batch must not be taken for that of the new one.
 Status ParaFolder::Start(const std::vector<ParasolJob>& jobs, ParaMarks marks) {
   auto err = os::MakeDirs(Path("err"));
   if (!err) return err;
-  if (auto claimed = state_.Claim(); !claimed) return claimed;
-  if (auto halted = Halt("create"); !halted) return halted;
+  TRY(state_.Claim());
+  TRY(Halt("create"));
   written_.results = ~marks.results;
-  if (auto written = WriteMarks(marks); !written) return written;
+  TRY(WriteMarks(marks));
   auto written = WriteJobs(Path("batch.bak"), jobs);
   return written ? WriteBatch(jobs) : written;
 }
 
 Status ParaFolder::ForgetHub() {
-  auto marks = ReadHubMarks();
-  if (!marks) return std::unexpected(std::move(marks.error()));
-  if (marks->known == 0) return {};
-  marks->known = 0;
-  return WriteHubMarks(*marks);
+  auto marks = TRY(ReadHubMarks());
+  if (marks.known == 0) return {};
+  marks.known = 0;
+  return WriteHubMarks(marks);
 }
 
 Result<uint64_t> ParaFolder::ReadResults(
@@ -230,9 +219,8 @@ Result<uint64_t> ParaFolder::ReadResults(
   auto file = os::OpenRead(Results());
   if (!file && file.error().kind == ErrorKind::kNotFound) return 0;
   if (!file) return std::unexpected(std::move(file.error()));
-  auto info = os::StatFd(file->get(), Results());
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (from > info->size) from = 0;
+  auto info = TRY(os::StatFd(file->get(), Results()));
+  if (from > info.size) from = 0;
   return ReadPieces(*file, Results(), from, take);
 }
 

@@ -18,7 +18,7 @@
 
 namespace spate::parasol {
 
-// What the file `batch` has taken in.
+// Positions up to which the file `batch` has taken in its sources.
 struct ParaMarks {
   uint64_t results = 0;  // bytes of para.results: para.bookmark
   uint64_t known = 0;    // submissions of the hub: ParaState::Marks
@@ -55,7 +55,7 @@ class ParaFolder {
   Result<Stored> Read();
   // Nobody has replaced `batch` since it was read or written here.
   bool IsAsRead() const;
-  // What is not about bytes of results.
+  // The marks that are not about bytes of results.
   Result<ParaMarks> ReadHubMarks() const;
   Status Write(const std::vector<ParasolJob>& jobs, ParaMarks marks);
   // A new batch, with its copy `batch.bak` and the folder for standard error.

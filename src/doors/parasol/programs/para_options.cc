@@ -44,20 +44,18 @@ std::optional<std::string_view> Either(const ParasolOptions& options, std::strin
 template <typename T>
 Status Take(std::optional<std::string_view> text, Result<T> (*read)(std::string_view), auto* to) {
   if (!text) return {};
-  auto value = read(*text);
-  if (!value) return std::unexpected(std::move(value.error()));
-  *to = *value;
+  auto value = TRY(read(*text));
+  *to = value;
   return {};
 }
 
 template <typename T>
 Status TakeCount(const ParasolOptions& options, std::string_view name, int64_t least, T* to) {
-  auto number = options.Int(name, static_cast<int64_t>(*to));
-  if (!number) return std::unexpected(std::move(number.error()));
-  if (*number < least) {
-    return Fail(ErrorKind::kInvalid, fmt::format("-{} is at least {}", name, least));
+  auto number = TRY(options.Int(name, static_cast<int64_t>(*to)));
+  if (number < least) {
+    return Fail(ErrorKind::kInvalid, fmt::format("-{} must be at least {}", name, least));
   }
-  *to = static_cast<T>(*number);
+  *to = static_cast<T>(number);
   return {};
 }
 
@@ -91,20 +89,15 @@ bool SameWord(std::string_view a, std::string_view b) {
 }
 
 Result<ParaOptions> ReadParaOptions(std::span<const std::string> args) {
-  auto options = ParasolOptions::Parse(args, kOptions);
-  if (!options) return std::unexpected(std::move(options.error()));
+  auto options = TRY(ParasolOptions::Parse(args, kOptions));
   ParaOptions para;
-  para.words = options->words();
-  para.eta = options->Has("eta");
-  if (auto taken = TakeNumbers(*options, &para); !taken) {
-    return std::unexpected(std::move(taken.error()));
-  }
-  auto dir = Folder(*options, "batch");
-  if (!dir) return std::unexpected(std::move(dir.error()));
-  para.dir = std::move(*dir);
-  auto job_dir = Folder(*options, "jobCwd");
-  if (!job_dir) return std::unexpected(std::move(job_dir.error()));
-  para.job_dir = std::move(*job_dir);
+  para.words = options.words();
+  para.eta = options.Has("eta");
+  TRY(TakeNumbers(options, &para));
+  auto dir = TRY(Folder(options, "batch"));
+  para.dir = std::move(dir);
+  auto job_dir = TRY(Folder(options, "jobCwd"));
+  para.job_dir = std::move(job_dir);
   return para;
 }
 
@@ -114,10 +107,10 @@ Result<int64_t> ReadParaPriority(std::string_view text) {
   if (SameWord(text, "low")) return 100;
   auto number = ReadNumber<int64_t>(text);
   if (number && *number >= 1 && *number <= 10000) return *number;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no priority: write high, medium, low or 1 (the most urgent) to "
-                          "10000",
-                          text));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("'{}' is not a priority; write high, medium, low or 1 (the most urgent) to 10000",
+                  text));
 }
 
 Result<int64_t> ReadParaMaxJob(std::string_view text) {
@@ -125,13 +118,13 @@ Result<int64_t> ReadParaMaxJob(std::string_view text) {
   auto number = ReadNumber<int64_t>(text);
   if (number && *number >= -1) return *number;
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no number of jobs: write one from 0 on, or unlimited", text));
+              fmt::format("'{}' is not a number of jobs; write 0 or more, or unlimited", text));
 }
 
 Result<double> ReadParaCpus(std::string_view text) {
   auto number = ReadNumber<double>(text);
   if (number && std::isfinite(*number) && *number >= 0) return *number;
-  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of CPUs", text));
+  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a number of CPUs", text));
 }
 
 }  // namespace spate::parasol

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kStderrMost = size_t{256} << 20;
 
 Result<int> Print(std::string_view text) {
-  if (auto printed = ParaPrint(text); !printed) return std::unexpected(std::move(printed.error()));
+  TRY(ParaPrint(text));
   return 0;
 }
 
@@ -38,8 +38,9 @@ std::string StderrOf(const ParaReport& report, const ParasolSubmission& submissi
   std::string copy = report.folder.StderrOf(submission.id);
   if (auto text = os::ReadFile(copy, kStderrMost)) return *text;
   auto number = ParseCount(submission.id);
-  auto text = number ? report.cycle.hub().FetchStderr(*number, submission.host)
-                     : Result<std::string>(Fail(ErrorKind::kNotFound, "it is not of this hub"));
+  auto text =
+      number ? report.cycle.hub().FetchStderr(*number, submission.host)
+             : Result<std::string>(Fail(ErrorKind::kNotFound, "it does not belong to this hub"));
   if (!text) return fmt::format("cannot fetch {}: {}\n", submission.err_file, text.error().message);
   // Without a copy it is fetched again the next time.
   (void)os::MakeDirs(os::DirName(copy));
@@ -96,7 +97,7 @@ Result<int> ReportHippos(const ParaReport& report) {
   std::string typed = report.options.words.size() > 1 ? report.options.words[1] : "0";
   auto minutes = ParseCount(typed);
   if (!minutes) {
-    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of minutes", typed));
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a number of minutes", typed));
   }
   return PrintRunning(report, static_cast<int64_t>(*minutes));
 }

@@ -92,13 +92,13 @@ class Shover {
     return std::unexpected(std::move(error));
   }
   Result<int> End(std::string_view line, int code) {
-    if (auto saved = SaveInTurn(); !saved) return std::unexpected(std::move(saved.error()));
+    TRY(SaveInTurn());
     Talk(line);
     return code;
   }
 
   Status SaveInTurn() {
-    if (auto turn = cycle_.TakeTurn(); !turn) return turn;
+    TRY(cycle_.TakeTurn());
     Status saved = cycle_.Save();
     cycle_.EndTurn();
     return saved;
@@ -106,7 +106,7 @@ class Shover {
 
   bool Interrupted() { return !cycle_.hub().Pause(Duration()); }
   Result<int> EndInterrupted() {
-    return End("Interrupted. The batch goes on: para shove watches it again, para stop ends it.",
+    return End("Interrupted. The batch continues; para shove watches it again, para stop ends it.",
                kExitInterrupted);
   }
 
@@ -119,21 +119,21 @@ class Shover {
     Status went = LookAndPush();
     looked_ = cycle_.now();
     rest_ = std::clamp((looked_ - before) * kRestPerCost, kRestLeast, kRestMost);
-    if (went && std::exchange(away_, std::nullopt)) Talk("The hub is back.");
+    if (went && std::exchange(away_, std::nullopt)) Talk("The hub is reachable again.");
     return went;
   }
 
   Status LookAndPush() {
-    if (auto turn = cycle_.TakeTurn(); !turn) return turn;
+    TRY(cycle_.TakeTurn());
     Status went = LookAndPushInTurn();
     cycle_.EndTurn();
     return went;
   }
 
   Status LookAndPushInTurn() {
-    if (auto looked = cycle_.Look(); !looked) return looked;
+    TRY(cycle_.Look());
     if (!cycle_.caught_up()) return cycle_.caught_up();
-    if (auto given_up = cycle_.GiveUpHung(); !given_up) return given_up;
+    TRY(cycle_.GiveUpHung());
     bool push = HasToPush();
     if (push || tell_.IsDue(cycle_.now())) {
       Talk("================");
@@ -145,9 +145,8 @@ class Shover {
     }
     cycle_.TellChecks();
     if (!push) return {};
-    auto pushed = cycle_.Push();
-    if (!pushed) return std::unexpected(std::move(pushed.error()));
-    cycle_.TellPushed(*pushed);
+    auto pushed = TRY(cycle_.Push());
+    cycle_.TellPushed(pushed);
     push_.Next(cycle_.now());
     return {};
   }
@@ -162,19 +161,19 @@ class Shover {
   Status Heal() {
     if (++sick_ == kSickMost) return Fail(ErrorKind::kInvalid, std::string(kSickBatch));
     Talk("Sick batch! Waiting 10 minutes, then clearing sick nodes and trying again.");
-    if (auto saved = SaveInTurn(); !saved) return saved;
+    TRY(SaveInTurn());
     for (Instant until = cycle_.now() + kSickPause; cycle_.now() < until;) {
-      if (auto paused = cycle_.hub().Pause(kShoveLook); !paused) return paused;
-      if (auto seen = cycle_.SeeHalt(); !seen) return seen;
+      TRY(cycle_.hub().Pause(kShoveLook));
+      TRY(cycle_.SeeHalt());
       if (!cycle_.halted_by().empty()) return LookAndPush();
     }
-    if (auto cleared = cycle_.hub().ClearSick(); !cleared) return cleared;
+    TRY(cycle_.hub().ClearSick());
     return LookAndPush();
   }
 
   void BeAway(const Error& error) {
     if (!away_) {
-      Talk(fmt::format("The hub is away ({}); trying again until Ctrl-C.", error.message));
+      Talk(fmt::format("The hub is unreachable ({}); retrying until Ctrl-C.", error.message));
       away_ = kAwayLeast;
     }
     (void)cycle_.hub().Pause(*away_);  // Ctrl-C is seen by what follows

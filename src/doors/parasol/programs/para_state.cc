@@ -146,16 +146,16 @@ Status ParaState::Make() {
   if (beside_ && OldProgramWorks()) return {};
   std::string own = os::JoinPath(dir_, "results");
   if (!os::Exists(own)) {
-    if (auto made = os::MakeDirs(root_, 0700); !made) return made;
+    TRY(os::MakeDirs(root_, 0700));
     // The loser of a race for it finds it in its new place.
     if (!moved_from_.empty()) (void)os::Rename(moved_from_, dir_);
-    if (auto made = os::MakeDirs(dir_, 0700); !made) return made;
-    if (auto taken = TakeOver(); !taken) return taken;
+    TRY(os::MakeDirs(dir_, 0700));
+    TRY(TakeOver());
     if (name_ != results_) {
       auto named = os::WriteFileAtomically(os::JoinPath(dir_, "name"), name_, 0600);
       if (!named) return named;
     }
-    if (auto made = os::WriteFileAtomically(own, results_, 0600); !made) return made;
+    TRY(os::WriteFileAtomically(own, results_, 0600));
     if (auto info = os::Stat(own)) RemoveForgotten(root_, info->modified);
   }
   beside_ = false;
@@ -178,7 +178,7 @@ Status ParaState::Claim() {
   for (const os::DirEntry& entry : *entries) {
     std::string dir = os::JoinPath(root_, entry.name), name = os::JoinPath(dir, "name");
     if (dir == dir_ || Small(name) != name_) continue;
-    if (auto removed = os::RemoveFile(name); !removed) return removed;
+    TRY(os::RemoveFile(name));
   }
   return {};
 }

@@ -94,7 +94,7 @@ TEST_F(ParaStateTest, ANewBatchHasTheNameOfTheOldPlace) {
   EXPECT_EQ(Find("b").name(), dir_.Path("b/para.results"));
 }
 
-// What an older version kept in the folder itself.
+// Files that an older version kept in the folder itself.
 TEST_F(ParaStateTest, OldFilesAreTakenOverOnce) {
   ASSERT_TRUE(os::MakeDirs(dir_.Path("a")));
   for (const char* name : {".para.hub", ".para.lock", ".para.results.place", ".para.results.lock",

@@ -1,4 +1,4 @@
-// What para tells: reports on standard output, all else on standard error.
+// Output of para: reports on standard output, all else on standard error.
 #pragma once
 
 #include <cstdint>

@@ -33,19 +33,20 @@ TEST_F(ParaTest, WrongCommandLines) {
   MustCreate("a\n");
   for (auto [args, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"-foo", "check"}, "-foo is not a valid option"},
-           {{"chekc"}, "'chekc' is no command of para; did you mean check?; para alone lists them"},
-           {{"check", "-retries=-1"}, "-retries is at least 0"},
+           {{"chekc"},
+            "'chekc' is not a command of para; did you mean check?; para without arguments lists "
+            "the commands"},
+           {{"check", "-retries=-1"}, "-retries must be at least 0"},
            {{"check", "-retries=x"},
-            "-retries=x is not a whole number: write for example "
-            "-retries=4"},
+            "-retries=x is not a whole number; write for example -retries=4"},
            {{"priority", "0"},
-            "'0' is no priority: write high, medium, low or 1 (the most urgent) "
+            "'0' is not a priority; write high, medium, low or 1 (the most urgent) "
             "to 10000"},
-           {{"maxJob", "x"}, "'x' is no number of jobs: write one from 0 on, or unlimited"},
-           {{"cpu", "x"}, "'x' is no number of CPUs"},
+           {{"maxJob", "x"}, "'x' is not a number of jobs; write 0 or more, or unlimited"},
+           {{"cpu", "x"}, "'x' is not a number of CPUs"},
            {{"ram", "5M"}, "'5M' is no size (write for example 512m or 2g)"},
-           {{"hippos", "x"}, "'x' is no number of minutes"},
-           {{"shove", "-maxPush=0"}, "with -maxPush=0 nothing would ever be submitted"}}) {
+           {{"hippos", "x"}, "'x' is not a number of minutes"},
+           {{"shove", "-maxPush=0"}, "with -maxPush=0, nothing would ever be submitted"}}) {
     Ran ran = Para(args);
     EXPECT_EQ(ran.code, 255);
     EXPECT_TRUE(ran.err.ends_with(message + "\n")) << ran.err;
@@ -57,7 +58,7 @@ TEST_F(ParaTest, NoBatch) {
     Ran ran = Para({command});
     EXPECT_EQ(ran.code, 255);
     EXPECT_EQ(ran.err,
-              "there is no batch in 'DIR': make one with para create, or name its folder with "
+              "there is no batch in 'DIR'; make one with para create, or name its folder with "
               "-batch=DIR\n");
   }
   EXPECT_EQ(os::ListDir(dir_.path())->size(), 0u);
@@ -83,7 +84,7 @@ TEST_F(ParaTest, Create) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(
       ran.err,
-      "-eta has no effect: para time tells the estimate\nChecking input files\n2 jobs written "
+      "-eta has no effect; para time prints the estimate\nChecking input files\n2 jobs written "
       "to DIR/batch\nTold hub to set priority 1\nTold hub to set maxJob 3\n");
   EXPECT_EQ(Log(), Lines({"priority 1", "maxJob 3"}));
   EXPECT_TRUE(Read("batch").starts_with("\"a o\",1.5,1073741824,1,")) << Read("batch");
@@ -113,10 +114,12 @@ TEST_F(ParaTest, CreateRefuses) {
 TEST_F(ParaTest, CreateNotesWhatParasolCouldNotRead) {
   Ran ran = Create("sh -c \"a b\"\n" + std::string(2000, 'x') + "\n");
   EXPECT_EQ(ran.code, 0);
-  EXPECT_EQ(ran.err,
-            "Checking input files\n2 jobs written to DIR/batch\n"
-            "note: 1 jobs hold a double quote: they run here, but UCSC's para cannot read this "
-            "batch\nnote: 1 jobs are longer than UCSC's para can submit: they run here\n");
+  EXPECT_EQ(
+      ran.err,
+      "Checking input files\n"
+      "2 jobs written to DIR/batch\n"
+      "note: 1 jobs contain a double quote; they run here, but UCSC's para cannot read this batch\n"
+      "note: 1 jobs are too long for UCSC's para; they run here\n");
   EXPECT_EQ(Para({"push"}).code, 0);
   EXPECT_EQ(world_.tasks[0].command, "sh -c \"a b\"");
 }
@@ -127,11 +130,11 @@ TEST_F(ParaTest, AnEmptyListIsDone) {
   EXPECT_EQ(Check(), "total jobs in batch: 0\n");
   Ran ran = Para({"make", Path("list")});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_NE(ran.err.find("note: the list holds no jobs"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("note: the list has no jobs"), std::string::npos) << ran.err;
   EXPECT_TRUE(ran.err.ends_with("Successful batch!\n")) << ran.err;
 }
 
-// What an earlier batch of the same name has left is not taken for the new one's.
+// Files left by an earlier batch of the same name are not read as the new one's.
 TEST_F(ParaTest, CreateAfterAnEarlierBatch) {
   MustCreate("a\nb\n");
   ASSERT_EQ(Para({"push"}).code, 0);
@@ -568,7 +571,7 @@ TEST_F(ParaTest, CtrlC) {
   Ran ran = Para({"shove"});
   EXPECT_EQ(ran.code, 130);
   EXPECT_TRUE(ran.err.ends_with(
-      "Interrupted. The batch goes on: para shove watches it again, para stop ends it.\n"));
+      "Interrupted. The batch continues; para shove watches it again, para stop ends it.\n"));
   EXPECT_EQ(Check(), "queued and waiting: 1\nranOk: 1\ntotal jobs in batch: 2\n");
   EXPECT_NE(Read("para.bookmark"), "0\n");
 }
@@ -609,8 +612,10 @@ TEST_F(ParaTest, ShoveWaitsForTheHub) {
   Ran ran = Para({"shove"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_TRUE(
-      ran.err.ends_with("Pushed Jobs: 1\nThe hub is away (no hub); trying again until "
-                        "Ctrl-C.\nThe hub is back.\nSuccessful batch!\n"))
+      ran.err.ends_with("Pushed Jobs: 1\n"
+                        "The hub is unreachable (no hub); retrying until Ctrl-C.\n"
+                        "The hub is reachable again.\n"
+                        "Successful batch!\n"))
       << ran.err;
   EXPECT_GE(world_.now - start, Duration::Seconds(6));
   no_hub_ = true;

@@ -30,21 +30,18 @@ double Compute(uint64_t round) {
 }
 
 Status ReadInput(const std::string& path) {
-  auto file = os::OpenRead(path);
-  if (!file) return std::unexpected(std::move(file.error()));
+  auto file = TRY(os::OpenRead(path));
   std::string piece(kPiece, '\0');
   while (true) {
-    auto read = os::ReadSome(file->get(), piece.data(), piece.size(), path);
-    if (!read) return std::unexpected(std::move(read.error()));
-    if (*read == 0) return {};
+    auto read = TRY(os::ReadSome(file.get(), piece.data(), piece.size(), path));
+    if (read == 0) return {};
   }
 }
 
 Status Wait(int64_t seconds) {
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
-  (*loop)->At((*loop)->Now() + Duration::Seconds(seconds), [&] { (*loop)->Stop(); });
-  (*loop)->Run();
+  auto loop = TRY(os::RealLoop::Create());
+  loop->At(loop->Now() + Duration::Seconds(seconds), [&] { loop->Stop(); });
+  loop->Run();
   return {};
 }
 
@@ -54,10 +51,9 @@ class Output {
   static Result<Output> Open(std::string path) {
     Output output;
     if (path.empty()) return output;
-    auto file = os::OpenWrite(path, os::OpenHow::kTruncate);
-    if (!file) return std::unexpected(std::move(file.error()));
+    auto file = TRY(os::OpenWrite(path, os::OpenHow::kTruncate));
     output.path_ = std::move(path);
-    output.file_ = std::move(*file);
+    output.file_ = std::move(file);
     return output;
   }
   Status Write(std::string_view text) {
@@ -75,16 +71,13 @@ struct Numbers {
   int64_t heavy = 0, sleep = 0;
 };
 Result<Numbers> ReadNumbers(const ParasolOptions& options) {
-  auto count = ParseCount(options.words()[0]);
-  if (!count) return std::unexpected(std::move(count.error()));
-  auto heavy = options.Int("heavy", 0);
-  if (!heavy) return std::unexpected(std::move(heavy.error()));
-  auto sleep = options.Int("sleep", 0);
-  if (!sleep) return std::unexpected(std::move(sleep.error()));
-  if (*heavy < 0 || *sleep < 0) {
-    return Fail(ErrorKind::kInvalid, "-heavy and -sleep are at least 0");
+  auto count = TRY(ParseCount(options.words()[0]));
+  auto heavy = TRY(options.Int("heavy", 0));
+  auto sleep = TRY(options.Int("sleep", 0));
+  if (heavy < 0 || sleep < 0) {
+    return Fail(ErrorKind::kInvalid, "-heavy and -sleep must be at least 0");
   }
-  return Numbers{*count, *heavy, *sleep};
+  return Numbers{count, heavy, sleep};
 }
 
 Status Work(const Numbers& numbers, Output output) {
@@ -95,14 +88,14 @@ Status Work(const Numbers& numbers, Output output) {
     for (int64_t line = 0; line < numbers.heavy; ++line) {
       lines += fmt::format("{}.{}\n", i, line);
       if (lines.size() < kPiece) continue;
-      if (auto written = output.Write(lines); !written) return written;
+      TRY(output.Write(lines));
       lines.clear();
     }
-    if (auto written = output.Write(lines); !written) return written;
+    TRY(output.Write(lines));
   }
   std::string result = fmt::format("Cumulative error {:f}\n", error);
-  if (auto written = output.Write(result); !written) return written;
-  if (auto closed = output.Close(); !closed) return closed;
+  TRY(output.Write(result));
+  TRY(output.Close());
   return os::WriteAll(os::kStdout, result, "standard output");
 }
 
@@ -112,17 +105,15 @@ Result<int> RunParaTestJob(std::span<const std::string> args) {
   ParasolOptions options = ParasolOptions::ParseAny(args);
   if (options.words().size() != 1)
     return Fail(ErrorKind::kInvalid, std::string(kParaTestJob.usage));
-  auto numbers = ReadNumbers(options);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  auto output = Output::Open(std::string(options.Text("output").value_or("")));
-  if (!output) return std::unexpected(std::move(output.error()));
+  auto numbers = TRY(ReadNumbers(options));
+  auto output = TRY(Output::Open(std::string(options.Text("output").value_or(""))));
   Status done;
   if (auto input = options.Text("input")) done = ReadInput(std::string(*input));
-  if (done && numbers->sleep > 0) done = Wait(numbers->sleep);
-  if (done) done = Work(*numbers, std::move(*output));
+  if (done && numbers.sleep > 0) done = Wait(numbers.sleep);
+  if (done) done = Work(numbers, std::move(output));
   if (!done) return std::unexpected(std::move(done.error()));
   if (options.Has("crash")) os::DieOfSignal(os::kSignalSegv);
-  if (options.Has("err")) return Fail(ErrorKind::kInvalid, "An error, as -err asked for");
+  if (options.Has("err")) return Fail(ErrorKind::kInvalid, "An error, as requested by -err");
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// What can go wrong with a batch: lost submissions, killed commands, files that are damaged or
+// Failures of a batch: lost submissions, killed commands, files that are damaged or
 // cannot be written.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -148,7 +148,7 @@ TEST_F(ParaTroubleTest, AnotherHubCountsAnew) {
   world_.tasks.clear();
   world_.next_id = 700'000'000;
   std::string batch = Read("batch");
-  // What a push would leave that is killed when the hub has its jobs.
+  // The marks that a push leaves if it is killed when the hub has its jobs.
   world_.on_submit = [&] { EXPECT_EQ(Marks(), "known 0\nhalts 1 create\n"); };
   ASSERT_EQ(Para({"push", "-maxPush=1"}).code, 0);
   EXPECT_EQ(Marks(), "known 1\nhalts 1 create\n");
@@ -209,7 +209,7 @@ TEST_F(ParaTroubleTest, AHeldBatchSaysSo) {
   MustCreate("a\n");
   world_.held = JobId(7);
   EXPECT_EQ(Para({"push"}).err.find("holds"), std::string::npos);  // it goes on with that
-  std::string line = "somebody holds this batch: spate job release 7 lets it go on\n";
+  std::string line = "the batch is held; to release it: spate job release 7\n";
   for (const char* command : {"push", "check", "time"}) {
     EXPECT_NE(Para({command}).err.find(line), std::string::npos) << command;
   }
@@ -263,7 +263,7 @@ TEST_F(ParaTroubleTest, WaitingForAnotherSaysSo) {
   Ran ran = Para({"push"});
   EXPECT_EQ(ran.code, 255);
   EXPECT_EQ(ran.err,
-            "another para works on this batch: 'STATE/lock' is locked by para shove (process 7); "
+            "another para is using this batch: 'STATE/lock' is locked by para shove (process 7); "
             "waiting for it\ninterrupted\n");
   EXPECT_EQ(Check(), "unsubmitted jobs: 1\ntotal jobs in batch: 1\n");
 }
@@ -275,11 +275,11 @@ TEST_F(ParaTroubleTest, AMakeEndsWhenItIsStopped) {
     std::string end;
   };
   for (const Case& each : {Case{{"stop"},
-                                "para stop has ended this: 0 of 2 jobs are done; para "
-                                "shove goes on with the others\n"},
+                                "para stop has ended this run: 0 of 2 jobs are done; para shove "
+                                "continues with the others\n"},
                            Case{{"chill"},
-                                "para chill has ended this: 1 of 2 jobs are done; para "
-                                "shove goes on with the others\n"}}) {
+                                "para chill has ended this run: 1 of 2 jobs are done; para shove "
+                                "continues with the others\n"}}) {
     world_.tasks.clear();
     MustCreate("a\nb\n");
     int waits = 0;
@@ -313,7 +313,7 @@ TEST_F(ParaTroubleTest, ADamagedBatchStaysAsItIs) {
     EXPECT_EQ(ran.code, 255);
     EXPECT_EQ(ran.err,
               "line 1 of DIR/batch is no job (no comma after a number at byte 8): fix it, or make "
-              "the batch again with para create\nthe batch stays as it is, and nothing was done\n");
+              "the batch again with para create\nthe batch is unchanged, and nothing was done\n");
     EXPECT_EQ(Read("batch"), damaged);
   }
   EXPECT_TRUE(world_.tasks.empty());
@@ -341,10 +341,9 @@ TEST_F(ParaTroubleTest, DamagedMarks) {
             "DIR/para.bookmark holds no number: remove it, and all results are read again\n");
   dir_.Write("para.bookmark", "0");
   ASSERT_TRUE(os::WriteFile(State().Marks(), "other key\nknown x\n"));
-  EXPECT_EQ(
-      Para({"check"}).err,
-      "'STATE/hub' holds no number of submissions: remove it, and the hub is asked for all of "
-      "them\n");
+  EXPECT_EQ(Para({"check"}).err,
+            "'STATE/hub' contains no number of submissions; remove the file, and para requests all "
+            "of them from the hub\n");
   ASSERT_TRUE(os::WriteFile(State().Marks(), "other key\nknown 0\n"));
   ASSERT_EQ(Para({"push"}).code, 0);
   world_.EndAll(0);

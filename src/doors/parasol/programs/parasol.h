@@ -40,7 +40,7 @@ struct ParasolAsk {
   std::vector<std::string> words;  // behind the command's own, at least as many as it needs
   ParasolOptions options;
 };
-// What stands after the program's name. The error is the usage.
+// Parses the words after the program's name. The error is the usage.
 Result<ParasolAsk> ParseParasol(std::span<const std::string> args);
 
 // `remove jobs USER PATTERN`: * stands for any text, ? for any byte.
@@ -56,40 +56,40 @@ inline constexpr cli::Program kParasol = {
 usage:
    parasol [options] COMMAND
 commands:
-   add machine HOST TMPDIR          take HOST into use; waits for its node, 10 seconds
+   add machine HOST TMPDIR          use HOST; waits up to 10 seconds for its node
    add machine HOST CPUS RAM_MB TMPDIR LOCALDIR LOCAL_MB SWITCH
                                     the same
-   remove machine HOST "REASON"     take HOST out of use; what ran there runs elsewhere
-   check dead                       look at dead machines now; they come back by themselves
-   add spoke                        nothing: there are no spokes
-   add job COMMAND                  submit a job; several words stay the words that they are
-   remove job ID                    end a job, or take it out of the queue
+   remove machine HOST "REASON"     stop using HOST; its jobs run again elsewhere
+   check dead                       check dead machines now; they also return without this
+   add spoke                        no effect, because there are no spokes
+   add job COMMAND                  submit a job; several words keep their boundaries
+   remove job ID                    end a job, or remove it from the queue
    remove jobs USER [PATTERN]       the same for all of USER, or those with a command like
                                     PATTERN, in which * is any text and ? any character
-   clear sick                       trust again the machines on which jobs of the batch failed
-   ping [COUNT]                     ask the hub for a sign of life
+   clear sick                       use the machines again on which jobs of the batch failed
+   ping [COUNT]                     check whether the hub answers
    list machines
    list jobs
    list users
    list batches
    list sick                        machines that fail for everybody
-   status                           what there is and what it does, in numbers
+   status                           numbers of machines, CPUs, jobs and users
    pstat, pstat2                    running and waiting jobs, for programs
-   plan                             how machines stand for the next job
+   plan                             state of machines for the next job
    flushResults                     bring the file of the batch's results up to date
 options:
-   -host=HUB       the machine of the hub (default: where the access file says, or this machine)
-   -results=FILE   where the results of a job go; names its batch (default: results)
+   -host=HUB       the hub's machine (default: that of the access file, or this machine)
+   -results=FILE   file for the results of a job; also names its batch (default: results)
    -extended       list jobs: with the file of results
-   -all            list batches: idle ones, too
+   -all            list batches: include idle ones
 of add job:
    -in=FILE -out=FILE   standard input and output (default: /dev/null)
-   -dir=FOLDER     where it runs (default: here)
+   -dir=FOLDER     folder where the job runs (default: here)
    -cpu=N -ram=N   CPUs, and memory in bytes or as 64k, 512m, 2g, 1t
    -printId        print the job's number
    -verbose        print the job's number and command
-   -wait           wait for its end; the exit code is the job's, or 255
-   -err=FILE       with -wait: what it wrote to standard error
+   -wait           wait for the job's end; the exit code is that of the job, or 255
+   -err=FILE       with -wait: file for the job's standard error
 )",
     .commands = ParasolCommands};
 

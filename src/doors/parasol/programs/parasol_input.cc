@@ -29,9 +29,8 @@ constexpr std::array kPacked = {Packed{".gz", "gzip"}, Packed{".Z", "gzip"},
 // By the program that packs: what is damaged ends it with an error, and its own words.
 Result<std::string> Unpack(const std::string& name, std::string_view program) {
   // Its own words would be about standard input.
-  if (auto file = os::OpenRead(name); !file) return std::unexpected(std::move(file.error()));
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  TRY(os::OpenRead(name));
+  auto loop = TRY(os::RealLoop::Create());
   std::string text;
   int status = -1;
   os::Child::Events events;
@@ -40,12 +39,12 @@ Result<std::string> Unpack(const std::string& name, std::string_view program) {
   };
   events.exited = [&](int ended) {
     status = ended;
-    (*loop)->Stop();
+    loop->Stop();
   };
   std::string path = name.starts_with('-') ? "./" + name : name;
-  auto child = os::Child::Start(**loop, {std::string(program), "-dc", path}, "", std::move(events));
-  if (!child) return std::unexpected(std::move(child.error()));
-  while (status == -1) (*loop)->Run();
+  auto child =
+      TRY(os::Child::Start(*loop, {std::string(program), "-dc", path}, "", std::move(events)));
+  while (status == -1) loop->Run();
   if (status != 0) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} cannot unpack '{}'", program, EscapeForScreen(name)));

@@ -28,7 +28,7 @@ template <typename T>
 Result<T> Number(std::string_view name, std::string_view value, std::string_view wanted) {
   auto number = ReadNumber<T>(value);
   if (!number || !std::isfinite(*number)) {
-    return Fail(ErrorKind::kInvalid, fmt::format("-{}={} is not {}: write for example -{}=4", name,
+    return Fail(ErrorKind::kInvalid, fmt::format("-{}={} is not {}; write for example -{}=4", name,
                                                  value, wanted, name));
   }
   return *number;
@@ -67,17 +67,17 @@ Status ParasolOptions::CheckTyped(const Typed& typed,
                                                  DidYouMean(typed.name, names)));
   }
   if (typed.has_value && def->type == ParasolType::kSwitch) {
-    return Fail(ErrorKind::kInvalid, fmt::format("-{0} takes no value: write -{0}", typed.name));
+    return Fail(ErrorKind::kInvalid, fmt::format("-{0} takes no value; write -{0}", typed.name));
   }
   if (!typed.has_value && def->type != ParasolType::kSwitch) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("-{0} takes a value: write -{0}=VALUE", typed.name));
+                fmt::format("-{0} needs a value; write -{0}=VALUE", typed.name));
   }
   if (def->type == ParasolType::kInt) {
-    if (auto number = Int(typed.name, 0); !number) return std::unexpected(number.error());
+    TRY(Int(typed.name, 0));
   }
   if (def->type == ParasolType::kFloat) {
-    if (auto number = Float(typed.name, 0); !number) return std::unexpected(number.error());
+    TRY(Float(typed.name, 0));
   }
   return {};
 }
@@ -86,8 +86,7 @@ Result<ParasolOptions> ParasolOptions::Parse(std::span<const std::string> args,
                                              std::span<const ParasolOptionDef> known) {
   ParasolOptions options = ParseAny(args);
   for (const Typed& typed : options.typed_) {
-    auto status = options.CheckTyped(typed, known);
-    if (!status) return std::unexpected(std::move(status.error()));
+    TRY(options.CheckTyped(typed, known));
   }
   return options;
 }

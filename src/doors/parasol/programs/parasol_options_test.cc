@@ -68,14 +68,14 @@ TEST(ParasolOptionsTest, Checked) {
            {"foo=1", "-foo is not a valid option"},
            {"--eta", "--eta is not a valid option; did you mean eta?"},
            {"-retris=3", "-retris is not a valid option; did you mean retries?"},
-           {"-eta=1", "-eta takes no value: write -eta"},
-           {"-batch", "-batch takes a value: write -batch=VALUE"},
-           {"-retries=x", "-retries=x is not a whole number: write for example -retries=4"},
-           {"-retries=", "-retries= is not a whole number: write for example -retries=4"},
-           {"-retries=1.5", "-retries=1.5 is not a whole number: write for example -retries=4"},
-           {"-verbose", "-verbose takes a value: write -verbose=VALUE"},
-           {"-cpu=nan", "-cpu=nan is not a number: write for example -cpu=4"},
-           {"-cpu=1g", "-cpu=1g is not a number: write for example -cpu=4"}}) {
+           {"-eta=1", "-eta takes no value; write -eta"},
+           {"-batch", "-batch needs a value; write -batch=VALUE"},
+           {"-retries=x", "-retries=x is not a whole number; write for example -retries=4"},
+           {"-retries=", "-retries= is not a whole number; write for example -retries=4"},
+           {"-retries=1.5", "-retries=1.5 is not a whole number; write for example -retries=4"},
+           {"-verbose", "-verbose needs a value; write -verbose=VALUE"},
+           {"-cpu=nan", "-cpu=nan is not a number; write for example -cpu=4"},
+           {"-cpu=1g", "-cpu=1g is not a number; write for example -cpu=4"}}) {
     auto refused = ParasolOptions::Parse(Args{c.arg}, kKnown);
     ASSERT_FALSE(refused) << c.arg;
     EXPECT_EQ(refused.error().message, c.message);

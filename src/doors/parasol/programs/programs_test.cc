@@ -84,8 +84,8 @@ TEST_F(Gensub2Test, ErrorsLeaveTheOutputAlone) {
   std::string out = Write("out", "before");
   EXPECT_EQ(Message({}), Find("gensub2").usage);
   EXPECT_EQ(Message({one, one, made_of, out, "more"}), Find("gensub2").usage);
-  EXPECT_EQ(Message({empty, one, made_of, out}), empty + " is empty: write a line for each item");
-  EXPECT_EQ(Message({one, empty, made_of, out}), empty + " is empty: write a line for each item");
+  EXPECT_EQ(Message({empty, one, made_of, out}), empty + " is empty; write one line per item");
+  EXPECT_EQ(Message({one, empty, made_of, out}), empty + " is empty; write one line per item");
   EXPECT_EQ(Message({one, one, bad, out}), "No #ENDLOOP statement in " + bad);
   EXPECT_EQ(Message({one, one, one, out}), "No #LOOP statement in " + one);
   EXPECT_EQ(Message({Path("no"), one, made_of, out}),

@@ -57,7 +57,7 @@ constexpr ParasolOptionDef kNodeStartKnown[] = {
     {"logFacility", kText},
     {"logMinPriority", kText},
 };
-// What paraNodeStart hands on.
+// Options that paraNodeStart passes on.
 constexpr std::string_view kPassed[] = {"log",      "logFacility", "logMinPriority", "umask",
                                         "userPath", "sysPath",     "randomDelay",    "errKeep"};
 
@@ -76,20 +76,18 @@ std::string TextOf(const ParasolOptions& options, std::string_view name,
 
 Result<uint64_t> NumberOf(const ParasolOptions& options, std::string_view name, uint64_t least,
                           uint64_t most, uint64_t otherwise) {
-  auto number = options.Int(name, static_cast<int64_t>(otherwise));
-  if (!number) return std::unexpected(std::move(number.error()));
-  if (*number >= static_cast<int64_t>(least) && *number <= static_cast<int64_t>(most)) {
-    return static_cast<uint64_t>(*number);
+  auto number = TRY(options.Int(name, static_cast<int64_t>(otherwise)));
+  if (number >= static_cast<int64_t>(least) && number <= static_cast<int64_t>(most)) {
+    return static_cast<uint64_t>(number);
   }
   return Fail(ErrorKind::kInvalid,
-              fmt::format("-{}={}: from {} to {}", name, *number, least, most));
+              fmt::format("-{}={}: must be from {} to {}", name, number, least, most));
 }
 
 Result<std::optional<uint16_t>> PortOf(const ParasolOptions& options) {
   if (!options.Has("port")) return std::nullopt;
-  auto port = NumberOf(options, "port", 0, UINT16_MAX, 0);
-  if (!port) return std::unexpected(std::move(port.error()));
-  return static_cast<uint16_t>(*port);
+  auto port = TRY(NumberOf(options, "port", 0, UINT16_MAX, 0));
+  return static_cast<uint16_t>(port);
 }
 
 Result<uint32_t> ParseUmask(std::string_view text) {
@@ -110,72 +108,63 @@ Status CheckVariable(std::string_view variable) {
 Result<Duration> KeepOf(const ParasolOptions& options, Duration otherwise) {
   constexpr double kMostDays = 36'500;
   if (!options.Has("errKeep")) return otherwise;
-  auto days = options.Float("errKeep", 0);
-  if (!days) return std::unexpected(std::move(days.error()));
-  if (*days >= 0 && *days <= kMostDays) {
-    return Duration::Seconds(static_cast<int64_t>(*days * 86400));
+  auto days = TRY(options.Float("errKeep", 0));
+  if (days >= 0 && days <= kMostDays) {
+    return Duration::Seconds(static_cast<int64_t>(days * 86400));
   }
-  return Fail(ErrorKind::kInvalid, fmt::format("-errKeep={}: from 0 to {} days", *days, kMostDays));
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("-errKeep={}: must be from 0 to {} days", days, kMostDays));
 }
 
 }  // namespace
 
 Result<ParaHubOptions> MakeParaHubOptions(std::span<const std::string> args) {
-  auto options = ParasolOptions::Parse(args, kHubKnown);
-  if (!options) return std::unexpected(std::move(options.error()));
-  if (auto one = WantOneWord(*options, kParaHub); !one) return std::unexpected(one.error());
+  auto options = TRY(ParasolOptions::Parse(args, kHubKnown));
+  TRY(WantOneWord(options, kParaHub));
   ParaHubOptions made;
-  made.machine_list = options->words().front();
-  made.subnet = TextOf(*options, "subnet");
-  made.log = TextOf(*options, "log");
-  made.debug = options->Has("debug");
-  auto port = PortOf(*options);
-  if (!port) return std::unexpected(std::move(port.error()));
-  made.port = *port;
-  if (auto unit = options->Text("ramUnit")) {
+  made.machine_list = options.words().front();
+  made.subnet = TextOf(options, "subnet");
+  made.log = TextOf(options, "log");
+  made.debug = options.Has("debug");
+  auto port = TRY(PortOf(options));
+  made.port = port;
+  if (auto unit = options.Text("ramUnit")) {
     auto size = ParseParasolSize(*unit);
     if (!size) return Within("-ramUnit", std::move(size.error()));
     made.ram_unit = *size;
   }
-  auto units = NumberOf(*options, "defaultJobRam", 1, 1'000'000, 1);
-  if (!units) return std::unexpected(std::move(units.error()));
-  made.default_ram_units = *units;
+  auto units = TRY(NumberOf(options, "defaultJobRam", 1, 1'000'000, 1));
+  made.default_ram_units = units;
   return made;
 }
 
 Result<ParaNodeOptions> MakeParaNodeOptions(std::span<const std::string> args) {
   constexpr uint64_t kMostMegabytes = uint64_t{1} << 30;
-  auto options = ParasolOptions::Parse(args, kNodeKnown);
-  if (!options) return std::unexpected(std::move(options.error()));
-  if (auto one = WantOneWord(*options, kParaNode); !one) return std::unexpected(one.error());
+  auto options = TRY(ParasolOptions::Parse(args, kNodeKnown));
+  TRY(WantOneWord(options, kParaNode));
   ParaNodeOptions made;
-  auto cpus = NumberOf(*options, "cpu", 1, UINT16_MAX, 1);
-  if (!cpus) return std::unexpected(std::move(cpus.error()));
-  made.cpus = static_cast<uint32_t>(*cpus);
-  auto ram = NumberOf(*options, "ram", 1, kMostMegabytes, 1);
-  if (!ram) return std::unexpected(std::move(ram.error()));
-  if (options->Has("ram")) made.memory = *ram << 20;
-  auto port = PortOf(*options);
-  if (!port) return std::unexpected(std::move(port.error()));
-  made.port = *port;
-  auto mask = ParseUmask(options->Text("umask").value_or("002"));
-  if (!mask) return std::unexpected(std::move(mask.error()));
-  made.umask = *mask;
-  auto keep = KeepOf(*options, made.keep_errors);
-  if (!keep) return std::unexpected(std::move(keep.error()));
-  made.keep_errors = *keep;
-  for (std::string_view variable : options->All("env")) {
-    if (auto good = CheckVariable(variable); !good) return std::unexpected(good.error());
+  auto cpus = TRY(NumberOf(options, "cpu", 1, UINT16_MAX, 1));
+  made.cpus = static_cast<uint32_t>(cpus);
+  auto ram = TRY(NumberOf(options, "ram", 1, kMostMegabytes, 1));
+  if (options.Has("ram")) made.memory = ram << 20;
+  auto port = TRY(PortOf(options));
+  made.port = port;
+  auto mask = TRY(ParseUmask(options.Text("umask").value_or("002")));
+  made.umask = mask;
+  auto keep = TRY(KeepOf(options, made.keep_errors));
+  made.keep_errors = keep;
+  for (std::string_view variable : options.All("env")) {
+    TRY(CheckVariable(variable));
     made.environment.emplace_back(variable);
   }
-  made.name = TextOf(*options, "node", options->Has("localhost") ? "localhost" : "");
-  made.hub = TextOf(*options, "hub");
-  made.user_path = TextOf(*options, "userPath");
-  made.sys_path = TextOf(*options, "sysPath");
-  made.temp_dir = TextOf(*options, "tempDir", made.temp_dir);
-  made.log = TextOf(*options, "log");
-  made.debug = options->Has("debug");
-  if (auto access = options->Text("access")) {
+  made.name = TextOf(options, "node", options.Has("localhost") ? "localhost" : "");
+  made.hub = TextOf(options, "hub");
+  made.user_path = TextOf(options, "userPath");
+  made.sys_path = TextOf(options, "sysPath");
+  made.temp_dir = TextOf(options, "tempDir", made.temp_dir);
+  made.log = TextOf(options, "log");
+  made.debug = options.Has("debug");
+  if (auto access = options.Text("access")) {
     made.kit_from_stdin = *access == kStdinName;
     if (!made.kit_from_stdin) return Fail(ErrorKind::kInvalid, "-access: write -access=stdin");
   }
@@ -183,14 +172,13 @@ Result<ParaNodeOptions> MakeParaNodeOptions(std::span<const std::string> args) {
 }
 
 Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::string> args) {
-  auto options = ParasolOptions::Parse(args, kNodeStartKnown);
-  if (!options) return std::unexpected(std::move(options.error()));
-  if (auto one = WantOneWord(*options, kParaNodeStart); !one) return std::unexpected(one.error());
+  auto options = TRY(ParasolOptions::Parse(args, kNodeStartKnown));
+  TRY(WantOneWord(options, kParaNodeStart));
   ParaNodeStartOptions made;
-  made.machine_list = options->words().front();
-  made.exe = TextOf(*options, "exe", made.exe);
-  made.hub = TextOf(*options, "hub");
-  std::string rsh = TextOf(*options, "rsh", kSsh);
+  made.machine_list = options.words().front();
+  made.exe = TextOf(options, "exe", made.exe);
+  made.hub = TextOf(options, "hub");
+  std::string rsh = TextOf(options, "rsh", kSsh);
   std::string_view rest = rsh;
   for (std::string_view word = format::TakeWord(&rest); !word.empty();
        word = format::TakeWord(&rest)) {
@@ -199,18 +187,15 @@ Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::strin
   if (made.rsh.empty() || made.exe.empty()) {
     return Fail(ErrorKind::kInvalid, "-rsh and -exe need a command");
   }
-  auto port = PortOf(*options);
-  if (!port) return std::unexpected(std::move(port.error()));
-  made.port = *port;
-  if (auto mask = ParseUmask(options->Text("umask").value_or("002")); !mask) {
-    return std::unexpected(std::move(mask.error()));
-  }
+  auto port = TRY(PortOf(options));
+  made.port = port;
+  TRY(ParseUmask(options.Text("umask").value_or("002")));
   for (std::string_view name : kPassed) {
-    auto value = options->Text(name);
+    auto value = options.Text(name);
     if (value) made.passed.push_back(fmt::format("{}={}", name, ShellQuote(*value)));
   }
-  for (std::string_view variable : options->All("env")) {
-    if (auto good = CheckVariable(variable); !good) return std::unexpected(good.error());
+  for (std::string_view variable : options.All("env")) {
+    TRY(CheckVariable(variable));
     made.passed.push_back(fmt::format("env={}", ShellQuote(variable)));
   }
   return made;
@@ -221,13 +206,12 @@ namespace {
 Result<ParaNodeAskOptions> MakeAskOptions(std::span<const std::string> args,
                                           const cli::Program& program) {
   ParasolOptions options = ParasolOptions::ParseAny(args);
-  if (auto one = WantOneWord(options, program); !one) return std::unexpected(one.error());
+  TRY(WantOneWord(options, program));
   ParaNodeAskOptions made;
   made.machine_list = options.words().front();
   made.lengthy = options.Has("long");
-  auto port = PortOf(options);
-  if (!port) return std::unexpected(std::move(port.error()));
-  made.port = *port;
+  auto port = TRY(PortOf(options));
+  made.port = port;
   return made;
 }
 

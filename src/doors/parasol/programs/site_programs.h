@@ -77,17 +77,17 @@ inline constexpr cli::Program kParaHub = {
 usage:
    paraHub MACHINELIST
 MACHINELIST: a line for each machine, with its name, CPUs, memory in MB, folder for temporary
-files, and three more words that nobody looks at.
+files, and three more words, which are ignored.
 options:
-   -log=FILE         where the hub's log goes, or stdout (default: to its folder)
+   -log=FILE         file for the hub's log, or stdout (default: in its folder)
    -debug            stay in the foreground
-   -subnet=LIST      take only peers from these networks, such as 192.168 or 10.0.0.0/8,fd00::/8;
-                     they need a credential all the same (default: everywhere)
-   -ramUnit=SIZE     what a job takes that names no memory, as 512m or 2g (default: memory of the
-                     first machine, by its CPUs)
-   -defaultJobRam=N  or so many of these units (default: 1)
-without effect, for command lines that have them:
-   -spokes -jobCheckPeriod -machineCheckPeriod   nodes tell by themselves how they are
+   -subnet=LIST      accept only peers from these networks, such as 192.168 or 10.0.0.0/8,fd00::/8;
+                     they still need a credential (default: all networks)
+   -ramUnit=SIZE     memory of a job that states none, as 512m or 2g (default: memory of the
+                     first machine divided by its CPUs)
+   -defaultJobRam=N  number of these units for such a job (default: 1)
+accepted without effect:
+   -spokes -jobCheckPeriod -machineCheckPeriod   nodes report their state themselves
    -nextJobId -noResume                          the journal knows all jobs
    -logFacility -logMinPriority -logFlush        everything is logged, each line at once
 )"};
@@ -97,28 +97,28 @@ inline constexpr cli::Program kParaHubStop = {.name = "paraHubStop",
                                               .usage = R"(paraHubStop - end the hub of a site
 usage:
    paraHubStop now
-Jobs stay, and nodes go on with what they run. The next hub takes them up again.
+Jobs are kept, and nodes continue to run theirs. The next hub resumes the jobs.
 )"};
 
 inline constexpr cli::Program kParaNode = {
     .name = "paraNode", .summary = "a node of a site", .usage = R"(paraNode - a node of a site
 usage:
    paraNode start
-paraNodeStart starts it on each machine, with an access to the hub.
+paraNodeStart starts a node on each machine, with access to the hub.
 options:
-   -cpu=N             CPUs, which is how many jobs run at once (default: 1)
+   -cpu=N             CPUs, and thus the number of jobs at once (default: 1)
    -ram=MB            memory for jobs (default: the machine's)
-   -hub=HOST[:PORT]   call the hub there, and let none but that host and this machine ask
+   -hub=HOST[:PORT]   connect to the hub there; answer only that host and this machine
    -node=NAME         the node's name (default: $HOST, or the machine's)
    -umask=NNN         permissions that files of jobs lack, octal (default: 002)
    -userPath=A:B      folders for PATH, below the home of the job's user
-   -sysPath=A:B       folders for PATH, behind these
-   -env=NAME=VALUE    for jobs; as often as needed
-   -tempDir=DIR       where standard error of jobs is kept (default: /tmp)
-   -errKeep=DAYS      and for how long (default: 7)
-   -log=FILE          where the node's log goes, or stdout (default: to its folder)
+   -sysPath=A:B       folders for PATH, after these
+   -env=NAME=VALUE    variable for jobs; may be given several times
+   -tempDir=DIR       folder for the standard error of jobs (default: /tmp)
+   -errKeep=DAYS      how long to keep it (default: 7)
+   -log=FILE          file for the node's log, or stdout (default: in its folder)
    -debug             stay in the foreground
-without effect, for command lines that have them:
+accepted without effect:
    -randomDelay                   jobs start at once
    -logFacility -logMinPriority   everything is logged
 )"};
@@ -129,13 +129,13 @@ inline constexpr cli::Program kParaNodeStart = {
     .usage = R"(paraNodeStart - start the nodes of a site
 usage:
    paraNodeStart MACHINELIST
-MACHINELIST: a line for each machine, with its name and CPUs, and perhaps memory in MB and folder
-for temporary files; stdin reads it from there. The hub need not run yet.
+MACHINELIST: a line for each machine, with its name and CPUs, and optionally memory in MB and folder
+for temporary files; stdin means standard input. The hub does not have to be running yet.
 options:
    -hub=HOST[:PORT]   where the nodes find the hub (default: this host)
-   -rsh=COMMAND       how to start a command on another machine (default: ssh)
+   -rsh=COMMAND       command that runs a command on another machine (default: ssh)
    -exe=FILE          the node's program there (default: paraNode)
-handed on to paraNode:
+passed on to paraNode:
    -umask -userPath -sysPath -env -errKeep -log -randomDelay -logFacility -logMinPriority
 )"};
 
@@ -144,8 +144,8 @@ inline constexpr cli::Program kParaNodeStop = {.name = "paraNodeStop",
                                                .usage = R"(paraNodeStop - end the nodes of a site
 usage:
    paraNodeStop MACHINELIST
-MACHINELIST: a line for each machine that begins with its name. Needs no hub. What runs on the nodes
-ends, and runs again elsewhere.
+MACHINELIST: a line for each machine that begins with its name. Needs no hub. Jobs that run on the
+nodes end, and run again elsewhere.
 )"};
 
 inline constexpr cli::Program kParaNodeStatus = {
@@ -156,7 +156,7 @@ usage:
    paraNodeStatus MACHINELIST
 MACHINELIST: a line for each machine that begins with its name. Needs no hub.
 options:
-   -long        what runs, and what has ended lately
+   -long        running jobs, and jobs that ended recently
    -retries=N   without effect, for command lines that have it
 )"};
 

@@ -14,7 +14,7 @@
 namespace spate::parasol {
 namespace {
 
-// What the last release of Parasol sets, whatever its version.
+// The value that the last release of Parasol sets, whatever its version.
 constexpr const char* kVersion = "7";
 constexpr std::string_view kKeptBefore = "para", kKeptAfter = ".err";
 

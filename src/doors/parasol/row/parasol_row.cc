@@ -91,17 +91,16 @@ std::string ParasolCommand(std::string_view text) {
 }
 
 Result<TaskBody> ParasolBody(std::string_view row, JobId job, TaskIndex task) {
-  auto read = ReadParasolRow(row);
-  if (!read) return std::unexpected(read.error());
+  auto read = TRY(ReadParasolRow(row));
   std::string id = fmt::format("{}", ParasolId(job, task));
   TaskBody body;
-  body.cwd = read->folder;
-  body.stdin_file = WithId(read->in, id);
-  body.stdout_file = read->out.empty() ? kNullDevice : WithId(read->out, id);
+  body.cwd = read.folder;
+  body.stdin_file = WithId(read.in, id);
+  body.stdout_file = read.out.empty() ? kNullDevice : WithId(read.out, id);
   std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
-  argv = WordsOf(read->text, id);
+  argv = WordsOf(read.text, id);
   if (argv.empty()) return Fail(ErrorKind::kInvalid, "there is no command");
-  if (auto status = format::CheckArgv(argv); !status) return std::unexpected(status.error());
+  TRY(format::CheckArgv(argv));
   body.environment.push_back("JOB_ID=" + id);
   return body;
 }

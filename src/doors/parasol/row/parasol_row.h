@@ -34,7 +34,7 @@ std::string ParasolText(const std::vector<std::string>& words);
 // For people, and in results: with blanks between words.
 std::string ParasolCommand(std::string_view text);
 
-// What runs, but for the file of stderr. kInvalid: no words, or too many for the system.
+// The body to run, without the file of stderr. kInvalid: no words, or too many for the system.
 Result<TaskBody> ParasolBody(std::string_view row, JobId job, TaskIndex task);
 
 }  // namespace spate::parasol

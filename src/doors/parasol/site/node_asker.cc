@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/client_codec.h"
 #include "wire/field_bytes.h"
 
 namespace spate::parasol {
@@ -23,45 +22,42 @@ void ForEachAtOnce(os::RealLoop& loop, size_t count, size_t most,
   if (count > 0) loop.Run();
 }
 
-NodeAsker::NodeAsker(os::RealLoop& loop, access::Access access, std::string verb, Done done)
-    : verb_(std::move(verb)), done_(std::move(done)) {
+namespace {
+
+client::HubTarget TargetOf(access::Access access) {
   link::Target target = link::Target::Of(std::move(access));
   target.name = "the node";
-  caller_ = std::make_unique<link::Caller>(
-      loop, std::move(target), link::Self{SPATE_VERSION, wire::Role::kAdmin},
-      [this](std::expected<link::Caller::Met, link::Caller::Failure> met) {
-        if (!met) return Finish(std::unexpected(met.error().error));
-        Met(std::move(*met));
-      });
+  return {std::move(target), "the node", wire::Role::kAdmin};
 }
 
-void NodeAsker::Met(link::Caller::Met met) {
-  connection_ = std::move(met.connection);
-  connection_->Start({.opened = nullptr,
-                      .frame = [this](wire::FrameType, std::string_view bytes) { OnReply(bytes); },
-                      .writable = nullptr,
-                      .silent = nullptr,
-                      .closed =
-                          [this](const link::Ended& ended) {
-                            Finish(Fail(ErrorKind::kUnavailable, ended.text));
-                          }});
-  std::string bytes;
+}  // namespace
+
+NodeAsker::NodeAsker(os::RealLoop& loop, access::Access access, std::string verb, Done done)
+    : verb_(std::move(verb)), done_(std::move(done)), session_(loop, TargetOf(std::move(access))) {
+  session_.Connect([this](Status connected) {
+    connected ? Ask() : Finish(std::unexpected(std::move(connected.error())));
+  });
+}
+
+void NodeAsker::Ask() {
   wire::AskNode ask;
   ask.question = verb_;
-  wire::Append(bytes, wire::Request(wire::Query{std::move(ask)}));
-  connection_->Send(wire::FrameType::kRequest, bytes);
+  auto question = session_.Begin(wire::Query{std::move(ask)}, [this] { Heard(); });
+  if (!question) return Finish(std::unexpected(std::move(question.error())));
+  question_ = std::move(*question);
 }
 
-void NodeAsker::OnReply(std::string_view bytes) {
-  auto reply = wire::DecodeReply(bytes);
-  if (!reply) return Finish(std::unexpected(reply.error()));
-  if (const auto* answer = std::get_if<wire::QueryAnswer>(&*reply)) {
+void NodeAsker::Heard() {
+  auto reply = question_->Take();
+  if (!reply) return;
+  if (!*reply) return Finish(std::unexpected(std::move(reply->error())));
+  if (const auto* answer = std::get_if<wire::QueryAnswer>(&**reply)) {
     auto told = wire::FromBytes<wire::AskNode::Answer>("the node's answer", answer->bytes, 1);
     if (!told) return Finish(std::unexpected(told.error()));
     told_ = std::move(told->text);
-  } else if (std::holds_alternative<wire::QueryDone>(*reply)) {
+  } else if (std::holds_alternative<wire::QueryDone>(**reply)) {
     Finish(std::move(told_));
-  } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+  } else if (const auto* failed = std::get_if<wire::Failed>(&**reply)) {
     Finish(Fail(failed->kind, failed->text));
   }
 }

@@ -8,7 +8,7 @@
 
 #include "access/access_file.h"
 #include "base/result.h"
-#include "link/caller.h"
+#include "client/session.h"
 #include "os/real_loop.h"
 
 namespace spate::parasol {
@@ -27,15 +27,15 @@ class NodeAsker {
   NodeAsker& operator=(const NodeAsker&) = delete;
 
  private:
-  void Met(link::Caller::Met met);
-  void OnReply(std::string_view bytes);
+  void Ask();
+  void Heard();
   void Finish(Result<std::string> result);
 
   const std::string verb_;
   Done done_;
   std::string told_;
-  std::unique_ptr<link::Connection> connection_;
-  std::unique_ptr<link::Caller> caller_;
+  client::Session session_;
+  std::unique_ptr<client::Exchange> question_;
 };
 
 }  // namespace spate::parasol

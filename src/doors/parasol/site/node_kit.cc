@@ -27,17 +27,15 @@ std::unexpected<Error> NotOne(std::string_view name, std::string_view why) {
 }  // namespace
 
 Result<NodeKit> MakeNodeKit(const access::Access& hub, const os::Address& port) {
-  auto key = transport::Identity::Make();
-  if (!key) return std::unexpected(std::move(key.error()));
-  auto secret = access::MakeRandom();
-  if (!secret) return std::unexpected(std::move(secret.error()));
-  NodeKit kit{.hub = hub, .port = {}, .key = key->ToPem()};
+  auto key = TRY(transport::Identity::Make());
+  auto secret = TRY(access::MakeRandom());
+  NodeKit kit{.hub = hub, .port = {}, .key = key.ToPem()};
   kit.port.hubs = {port};
-  kit.port.pin = key->pin();
+  kit.port.pin = key.pin();
   kit.port.serial = kPortSerial;
   kit.port.role = access::Role::kAdmin;
   kit.port.user = "site";
-  kit.port.secret = *secret;
+  kit.port.secret = secret;
   return kit;
 }
 
@@ -58,23 +56,19 @@ Result<NodeKit> ParseNodeKit(std::string_view text, std::string_view name) {
     parts[i] = text.substr(0, end);
     text.remove_prefix(parts[i].size());
   }
-  auto hub = access::ParseAccess(parts[0], fmt::format("{}, part hub", name));
-  if (!hub) return std::unexpected(std::move(hub.error()));
-  auto port = access::ParseAccess(parts[1], fmt::format("{}, part port", name));
-  if (!port) return std::unexpected(std::move(port.error()));
-  auto key = transport::Identity::FromPem(parts[2], name);
-  if (!key) return std::unexpected(std::move(key.error()));
-  if (hub->role != access::Role::kNode || port->role != access::Role::kAdmin ||
-      key->pin() != port->pin) {
+  auto hub = TRY(access::ParseAccess(parts[0], fmt::format("{}, part hub", name)));
+  auto port = TRY(access::ParseAccess(parts[1], fmt::format("{}, part port", name)));
+  auto key = TRY(transport::Identity::FromPem(parts[2], name));
+  if (hub.role != access::Role::kNode || port.role != access::Role::kAdmin ||
+      key.pin() != port.pin) {
     return NotOne(name, "its parts do not belong together");
   }
-  return NodeKit{std::move(*hub), std::move(*port), std::string(parts[2])};
+  return NodeKit{std::move(hub), std::move(port), std::string(parts[2])};
 }
 
 Result<NodeKit> LoadNodeKit(const std::string& path) {
-  auto text = os::ReadPrivateFile(path, kKitMost);
-  if (!text) return std::unexpected(std::move(text.error()));
-  return ParseNodeKit(*text, path);
+  auto text = TRY(os::ReadPrivateFile(path, kKitMost));
+  return ParseNodeKit(text, path);
 }
 
 Status SaveNodeKit(const std::string& path, const NodeKit& kit) {

@@ -33,10 +33,9 @@ Result<std::unique_ptr<NodePort>> NodePort::Open(os::RealLoop& loop, const trans
   };
   link::EntranceLimits limits;
   limits.strangers = kStrangersMost;
-  auto entrance = link::Entrance::Open(loop, std::move(addresses), key, SPATE_VERSION, *port,
-                                       std::move(of_entrance), limits);
-  if (!entrance) return std::unexpected(std::move(entrance.error()));
-  port->entrance_ = std::move(*entrance);
+  auto entrance = TRY(link::Entrance::Open(loop, std::move(addresses), key, SPATE_VERSION, *port,
+                                           std::move(of_entrance), limits));
+  port->entrance_ = std::move(entrance);
   return port;
 }
 
@@ -72,28 +71,33 @@ void NodePort::Arrived(link::Visitor visitor) {
        .closed = [this, id](const link::Ended&) { Closed(id); }});
 }
 
-void NodePort::Send(link::Connection& connection, const wire::Reply& reply) {
-  std::string bytes;
+void NodePort::Send(link::Connection& connection, uint32_t request, const wire::Reply& reply) {
+  std::string bytes = wire::IdBytes(request);
   wire::Append(bytes, reply);
   connection.Send(wire::FrameType::kReply, bytes);
 }
 
 void NodePort::OnRequest(uint64_t id, std::string_view bytes) {
   link::Connection& connection = *connections_.at(id);
-  auto request = wire::DecodeRequest(bytes);
+  auto numbered = wire::SplitId(bytes);
+  if (!numbered) return connection.Breach("a request without an id");
+  const uint32_t number = numbered->id;
+  auto request = wire::DecodeRequest(numbered->message);
+  if (request && std::holds_alternative<wire::DropRequest>(*request)) return;  // it was answered
   const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
   const auto* ask = query != nullptr ? std::get_if<wire::AskNode>(&query->question) : nullptr;
   if (ask == nullptr) return connection.Breach("a node's port takes questions to the node alone");
   if (ask->question != kAskStop) {
     auto answer = events_.answer(ask->question);
-    if (!answer) return Send(connection, wire::Failed{answer.error().kind, answer.error().message});
-    Send(connection, wire::QueryAnswer{wire::BytesOf(wire::AskNode::Answer{*answer})});
-    return Send(connection, wire::QueryDone());
+    if (!answer)
+      return Send(connection, number, wire::Failed{answer.error().kind, answer.error().message});
+    Send(connection, number, wire::QueryAnswer{wire::BytesOf(wire::AskNode::Answer{*answer})});
+    return Send(connection, number, wire::QueryDone());
   }
   // The answer must be out before the process ends, and a peer that does not take it must not
   // keep it.
   constexpr Duration kPatience = Duration::Seconds(2);
-  Send(connection, wire::QueryDone());
+  Send(connection, number, wire::QueryDone());
   connection.Close();
   stopping_ = id;
   timer_ = loop_.At(loop_.Now() + kPatience, [this, id] { Closed(id); });

@@ -54,7 +54,7 @@ class NodePort final : public link::Gate {
   void Arrived(link::Visitor visitor);
   void OnRequest(uint64_t id, std::string_view bytes);
   void Closed(uint64_t id);
-  void Send(link::Connection& connection, const wire::Reply& reply);
+  static void Send(link::Connection& connection, uint32_t request, const wire::Reply& reply);
 
   os::RealLoop& loop_;
   const Options options_;

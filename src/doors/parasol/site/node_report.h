@@ -1,4 +1,4 @@
-// What a node of a site tells at its port (node_port.h), as text for the other side:
+// Report of a site's node at its port (node_port.h), as text for the other side:
 //
 //   cpus N
 //   running ID WHAT                      WHAT: as SiteStatus tells it

@@ -48,32 +48,29 @@ Result<access::Access> AccessForNodes(const ParaNodeStartOptions& options,
                                       const client::Surroundings& here,
                                       const std::string& hub_dir) {
   for (const std::string& dir : {hub_dir, os::JoinPath(hub_dir, "nodes")}) {
-    if (auto made = os::MakeDirs(dir, 0700); !made) return std::unexpected(made.error());
+    TRY(os::MakeDirs(dir, 0700));
   }
-  auto keys = link::HubKeys::Open(hub_dir);
-  if (!keys) return std::unexpected(std::move(keys.error()));
-  if (!keys->Has(link::kNodeAccess) && os::Exists(os::JoinPath(hub_dir, "hub.db"))) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("the hub has given out its first accesses, and '{0}' is not there; "
-                            "make it anew: spate hub access add --role node{1} > {0}",
-                            keys->PathOf(link::kNodeAccess),
-                            os::EffectiveUser() == 0 ? " --user '*'" : ""));
+  auto keys = TRY(link::HubKeys::Open(hub_dir));
+  if (!keys.Has(link::kNodeAccess) && os::Exists(os::JoinPath(hub_dir, "hub.db"))) {
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("the hub has given out its first accesses, and '{0}' is not there; "
+                    "make it anew: spate hub access add --role node{1} > {0}",
+                    keys.PathOf(link::kNodeAccess), os::EffectiveUser() == 0 ? " --user '*'" : ""));
   }
-  auto key = keys->LoadOrMakeKey();
-  if (!key) return std::unexpected(std::move(key.error()));
+  auto key = TRY(keys.LoadOrMakeKey());
   const os::MachineFacts& facts = here.machine.facts();
   bool root = os::EffectiveUser() == 0;
-  auto first = keys->LoadOrMake(
-      *key, {.hubs = {{.host = facts.host_name, .port = cli::kHubPort}},
-             .user = facts.user_name,
-             .node_user = root ? std::string(access::kEveryUser) : facts.user_name});
-  if (!first) return std::unexpected(std::move(first.error()));
+  auto first = TRY(keys.LoadOrMake(
+      key, {.hubs = {{.host = facts.host_name, .port = cli::kHubPort}},
+            .user = facts.user_name,
+            .node_user = root ? std::string(access::kEveryUser) : facts.user_name}));
   if (!options.hub.empty()) {
     auto hub = os::ParseAddress(options.hub, cli::kHubPort);
     if (!hub) return Within("-hub", std::move(hub.error()));
-    first->node.hubs = {std::move(*hub)};
+    first.node.hubs = {std::move(*hub)};
   }
-  return std::move(first->node);
+  return std::move(first.node);
 }
 
 // A node keeps its key and the access to its port for good: it may run already.
@@ -86,7 +83,7 @@ Result<NodeKit> KitFor(const std::string& hub_dir, const std::string& name,
   bool is_new = kit->hub != hub || !os::Exists(path);
   kit->hub = hub;
   if (!is_new) return kit;
-  if (auto saved = SaveNodeKit(path, *kit); !saved) return std::unexpected(saved.error());
+  TRY(SaveNodeKit(path, *kit));
   return kit;
 }
 
@@ -162,59 +159,52 @@ class Starter {
 }  // namespace
 
 Result<int> RunParaNodeStart(std::span<const std::string> args) {
-  auto options = MakeParaNodeStartOptions(args);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto machines = LoadMachineList(options->machine_list, kNodeStartColumns);
-  if (!machines) return std::unexpected(std::move(machines.error()));
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  std::string hub_dir = PlacesOfSite(*here).hub_dir;
-  auto hub = AccessForNodes(*options, *here, hub_dir);
-  if (!hub) return std::unexpected(std::move(hub.error()));
+  auto options = TRY(MakeParaNodeStartOptions(args));
+  auto machines = TRY(LoadMachineList(options.machine_list, kNodeStartColumns));
+  auto here = TRY(client::Surroundings::Find());
+  std::string hub_dir = PlacesOfSite(here).hub_dir;
+  auto hub = TRY(AccessForNodes(options, here, hub_dir));
   os::IgnoreSignal(os::kSignalPipe);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto loop = TRY(os::RealLoop::Create());
 
   size_t failed = 0;
-  std::vector<std::unique_ptr<Starter>> starters(machines->size());
-  ForEachAtOnce(**loop, machines->size(), kAtOnce, [&](size_t i, std::function<void()> done) {
-    const ParasolMachine& machine = (*machines)[i];
+  std::vector<std::unique_ptr<Starter>> starters(machines.size());
+  ForEachAtOnce(*loop, machines.size(), kAtOnce, [&](size_t i, std::function<void()> done) {
+    const ParasolMachine& machine = machines[i];
     auto ended = [&, i, done](const std::string& why) {
       if (!why.empty()) {
         ++failed;
-        Tell("paraNodeStart", fmt::format("{} failed: {}", (*machines)[i].name, why));
+        Tell("paraNodeStart", fmt::format("{} failed: {}", machines[i].name, why));
       }
       starters[i].reset();
       done();
     };
-    auto kit = KitFor(hub_dir, machine.name, *hub);
+    auto kit = KitFor(hub_dir, machine.name, hub);
     if (!kit) return ended(kit.error().message);
-    std::vector<std::string> words = StartCommand(*options, machine);
+    std::vector<std::string> words = StartCommand(options, machine);
     (void)Print(fmt::format("{}\n", fmt::join(words, " ")));
-    starters[i] = std::make_unique<Starter>(**loop, words, FormatNodeKit(*kit), ended);
+    starters[i] = std::make_unique<Starter>(*loop, words, FormatNodeKit(*kit), ended);
   });
   if (failed == 0) return 0;
   return Fail(ErrorKind::kUnavailable,
-              fmt::format("paraNodeStart: {} of {} machines failed", failed, machines->size()));
+              fmt::format("paraNodeStart: {} of {} machines failed", failed, machines.size()));
 }
 
 // ---- paraNodeStop, paraNodeStatus --------------------------------------------------------------
 
 namespace {
 
-// What each node answers, in the order of the machines.
+// Answers of the nodes, in the order of the machines.
 using Answers = std::vector<Result<std::string>>;
 Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optional<uint16_t> port,
                          const std::string& verb) {
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  std::string hub_dir = PlacesOfSite(*here).hub_dir;
+  auto here = TRY(client::Surroundings::Find());
+  std::string hub_dir = PlacesOfSite(here).hub_dir;
   os::IgnoreSignal(os::kSignalPipe);
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto loop = TRY(os::RealLoop::Create());
   Answers answers(machines.size());
   std::vector<std::unique_ptr<NodeAsker>> askers(machines.size());
-  ForEachAtOnce(**loop, machines.size(), kAtOnce, [&](size_t i, std::function<void()> done) {
+  ForEachAtOnce(*loop, machines.size(), kAtOnce, [&](size_t i, std::function<void()> done) {
     const std::string& name = machines[i].name;
     auto kit = LoadNodeKit(KitPathOf(hub_dir, name));
     if (!kit) {
@@ -225,7 +215,7 @@ Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optio
     }
     kit->port.hubs = {{.host = name, .port = port.value_or(kNodePort)}};
     askers[i] =
-        std::make_unique<NodeAsker>(**loop, kit->port, verb, [&, i, done](Result<std::string> got) {
+        std::make_unique<NodeAsker>(*loop, kit->port, verb, [&, i, done](Result<std::string> got) {
           answers[i] = std::move(got);
           askers[i].reset();
           done();
@@ -237,45 +227,36 @@ Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optio
 }  // namespace
 
 Result<int> RunParaNodeStop(std::span<const std::string> args) {
-  auto options = MakeParaNodeStopOptions(args);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto machines = LoadMachineList(options->machine_list, kNodeNameColumns);
-  if (!machines) return std::unexpected(std::move(machines.error()));
+  auto options = TRY(MakeParaNodeStopOptions(args));
+  auto machines = TRY(LoadMachineList(options.machine_list, kNodeNameColumns));
   std::string text;
-  for (const ParasolMachine& machine : *machines) {
+  for (const ParasolMachine& machine : machines) {
     text += fmt::format("Telling {} to quit \n", machine.name);
   }
-  if (auto printed = Print(text); !printed) return std::unexpected(printed.error());
-  auto answers = AskNodes(*machines, options->port, kAskStop);
-  if (!answers) return std::unexpected(std::move(answers.error()));
+  TRY(Print(text));
+  auto answers = TRY(AskNodes(machines, options.port, kAskStop));
   size_t failed = 0;
-  for (size_t i = 0; i < answers->size(); ++i) {
-    if ((*answers)[i]) continue;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) continue;
     ++failed;
     Tell("paraNodeStop",
-         fmt::format("{} failed: {}", (*machines)[i].name, (*answers)[i].error().message));
+         fmt::format("{} failed: {}", machines[i].name, answers[i].error().message));
   }
   return failed == 0 ? 0 : kParasolExitError;
 }
 
 Result<int> RunParaNodeStatus(std::span<const std::string> args) {
-  auto options = MakeParaNodeStatusOptions(args);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto machines = LoadMachineList(options->machine_list, kNodeNameColumns);
-  if (!machines) return std::unexpected(std::move(machines.error()));
-  auto answers = AskNodes(*machines, options->port, kAskStatus);
-  if (!answers) return std::unexpected(std::move(answers.error()));
+  auto options = TRY(MakeParaNodeStatusOptions(args));
+  auto machines = TRY(LoadMachineList(options.machine_list, kNodeNameColumns));
+  auto answers = TRY(AskNodes(machines, options.port, kAskStatus));
   std::vector<NodeStatus> nodes;
-  for (size_t i = 0; i < answers->size(); ++i) {
-    auto status =
-        (*answers)[i] ? ParseNodeReport(*(*answers)[i]) : std::unexpected((*answers)[i].error());
-    if (!status) Tell("paraNodeStatus", (*machines)[i].name + ": " + status.error().message);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    auto status = answers[i] ? ParseNodeReport(*answers[i]) : std::unexpected(answers[i].error());
+    if (!status) Tell("paraNodeStatus", machines[i].name + ": " + status.error().message);
     nodes.push_back(status ? std::move(*status) : NodeStatus{.reachable = false});
-    nodes.back().name = (*machines)[i].name;
+    nodes.back().name = machines[i].name;
   }
-  if (auto printed = Print(NodeStatusText(nodes, options->lengthy)); !printed) {
-    return std::unexpected(printed.error());
-  }
+  TRY(Print(NodeStatusText(nodes, options.lengthy)));
   return 0;
 }
 

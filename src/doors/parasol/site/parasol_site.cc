@@ -25,10 +25,9 @@ std::string LogOf(const std::string& typed, bool foreground, const std::string& 
 
 Result<std::vector<ParasolMachine>> LoadMachineList(const std::string& path, size_t columns) {
   constexpr size_t kMostBytes = 64 << 20;
-  auto text = path == kStdinName ? os::ReadToEnd(os::kStdin, kMostBytes, "standard input")
-                                 : os::ReadFile(path, kMostBytes);
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto machines = ReadMachineList(*text, path, columns);
+  auto text = TRY(path == kStdinName ? os::ReadToEnd(os::kStdin, kMostBytes, "standard input")
+                                     : os::ReadFile(path, kMostBytes));
+  auto machines = ReadMachineList(text, path, columns);
   if (machines && machines->empty()) {
     return Fail(ErrorKind::kInvalid, path + " is empty: write a line for each machine");
   }

@@ -18,25 +18,23 @@ namespace spate::parasol {
 namespace {
 
 Result<ParasolSite> SiteOf(const ParaHubOptions& options) {
-  auto machines = LoadMachineList(options.machine_list, kHubColumns);
-  if (!machines) return std::unexpected(std::move(machines.error()));
-  for (const ParasolMachine& machine : *machines) {
+  auto machines = TRY(LoadMachineList(options.machine_list, kHubColumns));
+  for (const ParasolMachine& machine : machines) {
     auto found = os::ResolveBlocking({.host = machine.name, .port = kNodePort});
     if (!found) return Within(options.machine_list, std::move(found.error()));
   }
-  const ParasolMachine& model = machines->front();
+  const ParasolMachine& model = machines.front();
   ParasolSite site;
   site.ram_unit = options.ram_unit.value_or((model.ram_megabytes << 20) / model.cpus);
   site.default_ram = site.ram_unit * options.default_ram_units;
-  site.machines = std::move(*machines);
+  site.machines = std::move(machines);
   return site;
 }
 
 Result<std::vector<os::Address>> ListenAt(const ParaHubOptions& options, const SitePlaces& places) {
   std::vector<os::Address> listen = {{.host = "*", .port = options.port.value_or(cli::kHubPort)}};
   if (places.socket.empty()) return listen;
-  auto made = os::MakeDirs(os::DirName(places.socket), 0755);
-  if (!made) return std::unexpected(std::move(made.error()));
+  TRY(os::MakeDirs(os::DirName(places.socket), 0755));
   listen.push_back({.path = places.socket});
   return listen;
 }
@@ -55,28 +53,24 @@ std::string WelcomeOf(const std::string& dir, const std::string& log) {
 }
 
 Result<SiteHub> MakeSiteHub(std::span<const std::string> args) {
-  auto options = MakeParaHubOptions(args);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto site = SiteOf(*options);
-  if (!site) return std::unexpected(std::move(site.error()));
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  SitePlaces places = PlacesOfSite(*here);
-  auto listen = ListenAt(*options, places);
-  if (!listen) return std::unexpected(std::move(listen.error()));
+  auto options = TRY(MakeParaHubOptions(args));
+  auto site = TRY(SiteOf(options));
+  auto here = TRY(client::Surroundings::Find());
+  SitePlaces places = PlacesOfSite(here);
+  auto listen = TRY(ListenAt(options, places));
   std::optional<os::Subnets> peers;
-  if (!options->subnet.empty()) {
-    auto parsed = os::Subnets::Parse(options->subnet);
+  if (!options.subnet.empty()) {
+    auto parsed = os::Subnets::Parse(options.subnet);
     if (!parsed) return Within("-subnet", std::move(parsed.error()));
     peers = std::move(*parsed);
   }
-  std::string log = LogOf(options->log, options->debug, places.hub_dir, *here);
-  return SiteHub{.here = std::move(*here),
-                 .site = std::move(*site),
+  std::string log = LogOf(options.log, options.debug, places.hub_dir, here);
+  return SiteHub{.here = std::move(here),
+                 .site = std::move(site),
                  .dir = std::move(places.hub_dir),
-                 .listen = std::move(*listen),
+                 .listen = std::move(listen),
                  .peers = std::move(peers),
-                 .background = !options->debug,
+                 .background = !options.debug,
                  .log = std::move(log)};
 }
 
@@ -102,18 +96,15 @@ void AwaitEnd(client::HubCall& call, os::RealLoop& loop, const std::string& hub_
 }  // namespace
 
 Result<int> RunParaHubStop(std::span<const std::string> args) {
-  if (auto good = CheckParaHubStop(args); !good) return std::unexpected(good.error());
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  auto target = client::NeedHub("", here->environment, client::HubDirOf("", *here), SiteStart());
+  TRY(CheckParaHubStop(args));
+  auto here = TRY(client::Surroundings::Find());
+  auto target = client::NeedHub("", here.environment, client::HubDirOf("", here), SiteStart());
   if (!target) return WhenAway(std::move(target.error()));
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(std::move(loop.error()));
-  client::HubCall call(**loop, std::move(*target));
+  auto loop = TRY(os::RealLoop::Create());
+  client::HubCall call(*loop, std::move(*target));
   if (auto connected = call.Connect(); !connected) return WhenAway(std::move(connected.error()));
-  auto stopped = client::AskOne(call, wire::StopHub());
-  if (!stopped) return std::unexpected(std::move(stopped.error()));
-  AwaitEnd(call, **loop, PlacesOfSite(*here).hub_dir);
+  TRY(client::AskOne(call, wire::StopHub()));
+  AwaitEnd(call, *loop, PlacesOfSite(here).hub_dir);
   return 0;
 }
 

@@ -14,7 +14,7 @@
 
 namespace spate::parasol {
 
-// What paraHub asks for.
+// The hub that paraHub requests.
 struct SiteHub {
   client::Surroundings here;
   ParasolSite site;

@@ -1,5 +1,5 @@
-// What paraNodeStart gives a node over standard input (node_kit.h) stays in the node's folder, so
-// that the node can be started again by hand, or when its machine starts.
+// The kit that paraNodeStart passes to a node over standard input (node_kit.h) stays in the node's
+// folder, so that the node can be started again by hand, or when its machine starts.
 #include "doors/parasol/site/site_node.h"
 
 #include <fmt/format.h>
@@ -43,33 +43,28 @@ std::vector<os::Address> PortsOf(const std::string& name, uint16_t port) {
 
 Result<std::optional<NodeKit>> TakeKit(bool from_stdin, const std::string& path) {
   if (from_stdin) {
-    auto text = os::ReadToEnd(os::kStdin, kSiteKitMost, "standard input");
-    if (!text) return std::unexpected(std::move(text.error()));
-    auto kit = ParseNodeKit(*text, "standard input");
-    if (!kit) return std::unexpected(std::move(kit.error()));
-    if (auto saved = SaveNodeKit(path, *kit); !saved) return std::unexpected(saved.error());
-    return std::move(*kit);
+    auto text = TRY(os::ReadToEnd(os::kStdin, kSiteKitMost, "standard input"));
+    auto kit = TRY(ParseNodeKit(text, "standard input"));
+    TRY(SaveNodeKit(path, kit));
+    return kit;
   }
   if (!os::Exists(path)) return std::nullopt;
-  auto kit = LoadNodeKit(path);
-  if (!kit) return std::unexpected(std::move(kit.error()));
-  return std::move(*kit);
+  auto kit = TRY(LoadNodeKit(path));
+  return kit;
 }
 
 }  // namespace
 
 Result<ParaNodeStart> ReadParaNode(std::span<const std::string> args) {
-  auto options = MakeParaNodeOptions(args);
-  if (!options) return std::unexpected(std::move(options.error()));
-  auto here = client::Surroundings::Find();
-  if (!here) return std::unexpected(std::move(here.error()));
-  const std::string& host = here->machine.facts().host_name;
-  std::string name = options->name.empty() ? here->environment.GetOr("HOST", host) : options->name;
+  auto options = TRY(MakeParaNodeOptions(args));
+  auto here = TRY(client::Surroundings::Find());
+  const std::string& host = here.machine.facts().host_name;
+  std::string name = options.name.empty() ? here.environment.GetOr("HOST", host) : options.name;
   if (!IsMachineName(name)) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("'{}' is no name of a machine", EscapeForScreen(name)));
   }
-  return ParaNodeStart{std::move(*options), std::move(*here), std::move(name)};
+  return ParaNodeStart{std::move(options), std::move(here), std::move(name)};
 }
 
 Result<SiteNode> MakeSiteNode(const ParaNodeStart& start, const std::string& folder) {
@@ -94,9 +89,8 @@ Result<SiteNode> MakeSiteNode(const ParaNodeStart& start, const std::string& fol
                             "another one with -tempDir=DIR",
                             EscapeForScreen(site.temp_dir)));
   }
-  auto kit = TakeKit(options.kit_from_stdin, os::JoinPath(folder, "kit"));
-  if (!kit) return std::unexpected(std::move(kit.error()));
-  site.kit = std::move(*kit);
+  auto kit = TRY(TakeKit(options.kit_from_stdin, os::JoinPath(folder, "kit")));
+  site.kit = std::move(kit);
   return site;
 }
 

@@ -14,7 +14,7 @@
 
 namespace spate::parasol {
 
-// What was typed, and where.
+// The command line, and where it was typed.
 struct ParaNodeStart {
   ParaNodeOptions options;
   client::Surroundings here;
@@ -22,7 +22,7 @@ struct ParaNodeStart {
 };
 Result<ParaNodeStart> ReadParaNode(std::span<const std::string> args);
 
-// What a node of a site has beside others.
+// Settings that only a site's node has.
 struct SiteNode {
   std::optional<NodeKit> kit;       // from paraNodeStart; else it looks for a hub as others do
   std::optional<os::Address> hub;   // in place of the access's

@@ -33,7 +33,7 @@ std::string DagmanLines(const TaskEvent& event);
 std::string DagmanStart(Instant when, UtcOffset offset, int64_t pid, std::string_view dag);
 std::string DagmanEnd(Instant when, UtcOffset offset, int64_t pid, bool ok);
 
-// What a host has free.
+// Free resources of a host.
 struct FreeResources {
   std::string_view host;
   uint64_t slots = 0, cpus = 0, memory_mb = 0;

@@ -1,5 +1,5 @@
-// What pegasus-mpi-cluster says on standard error. Programs of others match on these texts, so they
-// are the original's (docs/formats/pmc-records.md says which).
+// Messages of pegasus-mpi-cluster on standard error. Programs of others match on these texts, so
+// they are the original's (docs/formats/pmc-records.md says which).
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ std::string HostScriptStartText(uint64_t worker, std::string_view path);
 std::string HostScriptEndText(int status);
 std::string HostScriptTimeoutText(Duration limit);
 
-// What a run has come to.
+// Totals of a run.
 struct RunStatistics {
   Duration runtime;   // of all tries, also the failed ones
   Duration wall;      // since before the workers came

@@ -134,10 +134,10 @@ class Reader {
 
   std::expected<Options, Ending> Read(const Variables& variables) {
     while (at_ < args_.size()) {
-      if (auto read = ReadArgument(args_[at_++]); !read) return std::unexpected(read.error());
+      TRY(ReadArgument(args_[at_++]));
     }
     if (options_.dag.empty()) return Refuse("No DAG file is given" + taken_);
-    if (auto read = ReadVariables(variables); !read) return std::unexpected(read.error());
+    TRY(ReadVariables(variables));
     if (options_.set_affinity && options_.host_cpus > 0) {
       return Refuse(
           "--set-affinity does not go with a number of CPUs (--host-cpus or PMC_HOST_CPUS)");
@@ -193,7 +193,7 @@ class Reader {
       if (option.variable.empty() || is_set_[i]) continue;
       auto value = variables(option.variable);
       if (!value) continue;
-      if (auto set = SetValue(option, option.variable, *value); !set) return set;
+      TRY(SetValue(option, option.variable, *value));
     }
     return {};
   }

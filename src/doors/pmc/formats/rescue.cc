@@ -22,7 +22,7 @@ std::string_view NameIn(std::string_view line) {
   return whole ? name : std::string_view();
 }
 
-// What is wrong with a line that is no record of a known task.
+// The defect of a line that is no record of a known task.
 std::string Wrong(std::string_view line) {
   if (!line.starts_with(kDone)) return format::InvalidDagRecord("rescue", line);
   std::string_view task = NameIn(line);

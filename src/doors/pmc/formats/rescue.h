@@ -1,9 +1,9 @@
 // A rescue file: which tasks of a DAG need not run again (docs/formats/pmc-records.md).
 //
-// Each success appends a line break and "DONE name", with no line break behind. When a machine dies
-// meanwhile, the last line may be torn. A run that reads the file therefore replaces it by
+// Each success appends a line break and "DONE name", without a line break after it. If a machine
+// dies during that, the last line may be torn. A run that reads the file therefore replaces it by
 // RescueText of what was done (a new file, renamed over the old one), and no torn line stays in it.
-// Whoever appends must cut the file back to its old length when a record was not written whole.
+// A writer must cut the file back to its old length when a record was not written whole.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Rescue {
 Result<Rescue> ReadRescue(std::string_view text,
                           const std::function<bool(std::string_view task)>& known);
 
-// What a success appends. A name is one word, as in a DAG file.
+// The record that a success appends. A name is one word, as in a DAG file.
 std::string RescueRecord(std::string_view task);
 // A whole file; it reads back as `done`.
 std::string RescueText(std::span<const RescueEntry> done);

@@ -15,7 +15,7 @@ namespace spate::pmc {
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
                  os::Fd stream);
 
-// What a host offers: its own, or as the options have it.
+// Resources that a host offers: its own, or as the options have it.
 uint64_t MemoryOf(const Options& options, const Host& host);  // MB
 uint32_t CpusOf(const Options& options, const Host& host);
 

@@ -43,7 +43,7 @@ Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& 
   const bool tried = IsTold(end, ended.verdict);
   if (!tried && !output) return {};
   TaskOutput told = output ? *output : TaskOutput();
-  // What could not be started says so where it would have spoken itself.
+  // The reason why a task could not be started goes where its own messages would have gone.
   if (end.cause == Cause::kStart) told.err.bytes += end.note + "\n";
   return prepared_.files->Put(TaskOf(end.ref.index).name, told, tried ? RecordOf(ended) : "");
 }

@@ -1,5 +1,5 @@
-// What a run writes, on threads of their own: what tasks wrote and their records (the store's
-// thread), and what they forward (the deliverer's). It outlives the run where a disk hangs.
+// Output of a run, on threads of its own: tasks' output and their records (the store's
+// thread), and what they forward (the deliverer's). It outlives the run when a disk hangs.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ class Delivery {
   // A try's output and its record; of what was stopped only what it has written so far.
   Status PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const;
 
-  // What has come with the end of a task; the error is what its end says.
+  // Appends the pack that came with the end of a task; the error is the text for the task's end.
   Status Forward(TaskIndex index, const OutputStream& pack);
   const forward::SharedFiles& forwards() const { return forwards_; }
 

@@ -9,7 +9,7 @@
 
 namespace spate::pmc {
 
-// What a process tells of the machine that it is on.
+// A process's report on its machine.
 struct HostFacts {
   std::string name;
   uint64_t memory_mb = 0;

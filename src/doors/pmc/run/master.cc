@@ -10,13 +10,16 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/check.h"
 #include "doors/pmc/formats/records.h"
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
 #include "doors/pmc/run/rescue_store.h"
 #include "doors/pmc/run/run_logs.h"
+#include "format/expand.h"
 #include "forward/deliverer.h"
-#include "hub/hub.h"
+#include "hub/door/embedded_hub.h"
+#include "hub/door/ports.h"
 #include "link/channels.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -30,6 +33,25 @@ namespace {
 
 constexpr JobId kJob(1);
 
+NodeId NodeOf(size_t host) { return NodeId(static_cast<uint32_t>(host + 1)); }
+
+// The hub's end of a host's stream, behind what delivers data on the way.
+class HostPort final : public hub::NodePort {
+ public:
+  HostPort(std::unique_ptr<hub::NodeChannel> channel, link::Connection& connection)
+      : channel_(std::move(channel)), connection_(connection) {}
+  void Send(wire::ToNode message) override { channel_->Send(std::move(message)); }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    channel_->OnMessage(std::move(receiver));
+  }
+  void Refuse(const wire::Refusal& why) override { connection_.Refuse(why); }
+  void Close() override { connection_.Close(); }
+
+ private:
+  const std::unique_ptr<hub::NodeChannel> channel_;
+  link::Connection& connection_;  // of the channel
+};
+
 class Master final : public hub::Watcher {
  public:
   Master(os::RealLoop& loop, const MasterRun& run, Prepared prepared, RunLogs logs)
@@ -39,17 +61,13 @@ class Master final : public hub::Watcher {
         delivery_(std::make_shared<Delivery>(run.options, run.hosts, std::move(prepared))),
         logs_(std::move(logs)),
         store_(loop, StoreParts()),
-        hub_(loop, store_, *this, Epoch(1)),
         deliverer_(loop, [to = delivery_](const AttemptEnd& end, const OutputStream& pack) {
           return to->Forward(end.ref.index, pack);
-        }) {
-    hub_.SetStepped([this] { StopIfHeld(); });
-  }
+        }) {}
 
+  Status Open();
   int Run(std::vector<os::Fd> streams);
-  bool lost_host() const {
-    return std::ranges::any_of(channels_, [](const auto& channel) { return channel == nullptr; });
-  }
+  bool lost_host() const { return hosts_left_ < run_.hosts.size(); }
 
   // hub::Watcher
   void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
@@ -62,7 +80,10 @@ class Master final : public hub::Watcher {
   const WorkflowTask& TaskOf(TaskIndex index) const { return delivery_->TaskOf(index); }
   const Needs& NeedsOf(TaskIndex index) const { return delivery_->NeedsOf(index); }
   RescueStore::Parts StoreParts();
+  hub::Hub& hub() { return hub_->hub(); }
+  hub::Service& service() { return hub_->service(); }
   void Connect(std::vector<os::Fd> streams);
+  void Connect(size_t host, os::Fd stream);
   void Submit();
   void See(size_t host, const wire::ToHub& message);
   void SeeStart(size_t host, const wire::Running& running);
@@ -85,9 +106,10 @@ class Master final : public hub::Watcher {
   RunLogs logs_;
   os::TempDir spool_;
   RescueStore store_;
-  hub::Hub hub_;
   forward::Deliverer deliverer_;
-  std::vector<std::unique_ptr<hub::NodeChannel>> channels_;  // by host; null: lost
+  std::unique_ptr<hub::EmbeddedHub> hub_;
+  std::optional<format::CompiledJob> compiled_;  // for who looks at it
+  size_t hosts_left_ = 0;
   struct Given {
     size_t host = 0;
     uint16_t slot = 0;
@@ -120,23 +142,54 @@ RescueStore::Parts Master::StoreParts() {
 
 // ---- The hosts ---------------------------------------------------------------------------------
 
+Status Master::Open() {
+  hub::LiveReader::Texts texts;
+  texts.command = [this](JobId, TaskIndex i) {
+    std::string row(TaskOf(i).row);
+    return compiled_ ? format::CommandText(*compiled_, row, i, 0) : row;
+  };
+  texts.name = [this](JobId, TaskIndex i) { return std::string(TaskOf(i).name); };
+  auto hub = TRY(hub::EmbeddedHub::Open({.loop = loop_,
+                                         .store = store_,
+                                         .owner = *this,
+                                         .texts = std::move(texts),
+                                         .state_dir = run_.state_dir,
+                                         .stepped = [this] { StopIfHeld(); }}));
+  hub_ = std::move(hub);
+  auto at = hub_->OpenDoor();
+  talk_.Say(LogLevel::kDebug, at ? "To look at this run: spate top --at " + *at
+                                 : "Others cannot look at this run: " + at.error().message);
+  return {};
+}
+
 void Master::Connect(std::vector<os::Fd> streams) {
+  hosts_left_ = streams.size();
+  for (size_t host = 0; host < streams.size(); ++host) Connect(host, std::move(streams[host]));
+}
+
+void Master::Connect(size_t host, os::Fd stream) {
   const auto expected = link::TypesToHub(wire::Role::kNode);
-  for (size_t host = 0; host < streams.size(); ++host) {
-    auto connection =
-        std::make_unique<link::Connection>(loop_, std::move(streams[host]), nullptr, expected);
-    connection->Start({});
-    connection->Accept(expected);
-    auto channel = std::make_unique<link::NodeChannelTcp>(
-        std::move(connection), spool_.Path(fmt::format("{}-", host)),
-        link::ChannelEvents{
-            .closed = [this, host](const link::Ended& ended) { Lost(host, ended.text); },
-            .silent = [](bool) {},
-            .wants = nullptr});
-    auto see = [this, host](const wire::ToHub& message) { See(host, message); };
-    channels_.push_back(deliverer_.Over(std::move(channel), std::move(see)));
-    hub_.Connect(NodeId(static_cast<uint32_t>(host + 1)), *channels_.back());
-  }
+  auto connection = std::make_unique<link::Connection>(loop_, std::move(stream), nullptr, expected);
+  connection->Start({});
+  connection->Accept(expected);
+  link::Connection& end = *connection;
+  auto channel = std::make_unique<link::NodeChannelTcp>(
+      std::move(connection), spool_.Path(fmt::format("{}-", host)),
+      link::ChannelEvents{
+          .closed = [this, host](const link::Ended& ended) { Lost(host, ended.text); },
+          .silent = [](bool) {},
+          .wants = nullptr});
+  auto see = [this, host](const wire::ToHub& message) { See(host, message); };
+  const hub::Caller everybody{.user = "*"};
+  const std::string& name = run_.hosts[host].facts.name;
+  auto node = service().AdmitNode({.role = wire::Role::kNode, .node_name = name}, everybody);
+  CHECK(node && *node == NodeOf(host));
+  service().NodeArrived(
+      *node,
+      {.port = std::make_unique<HostPort>(deliverer_.Over(std::move(channel), std::move(see)), end),
+       .peer = name,
+       .product = SPATE_VERSION},
+      everybody);
 }
 
 void Master::See(size_t host, const wire::ToHub& message) {
@@ -164,7 +217,7 @@ void Master::SeeStart(size_t host, const wire::Running& running) {
   if (slot.size() == 1 && number == 0) Begin(index);
 }
 
-// Who is next in its slot begins.
+// Removes a task; the next one in its slot begins.
 void Master::Leave(TaskIndex index) {
   const Given& given = given_.at(index);
   std::deque<TaskIndex>& slot = slots_[{given.host, given.slot}];
@@ -210,13 +263,8 @@ void Master::SeeEnd(TaskIndex index, bool ran) {
 void Master::Lost(size_t host, const std::string& why) {
   talk_.Say(LogLevel::kError, fmt::format("Host {} is lost, its tasks run elsewhere: {}",
                                           run_.hosts[host].facts.name, why));
-  hub_.Disconnect(NodeId(static_cast<uint32_t>(host + 1)), engine::LastNodes::kEnded);
-  bool any = false;
-  // Its channel is in a call of its own now.
-  loop_.Post([channel = std::make_shared<std::unique_ptr<hub::NodeChannel>>(
-                  std::move(channels_[host]))] { channel->reset(); });
-  for (const auto& channel : channels_) any = any || channel;
-  if (!any) Abort("No host is left");
+  service().NodeGone(NodeOf(host), why, {});
+  if (--hosts_left_ == 0) Abort("No host is left");
 }
 
 // ---- Ends --------------------------------------------------------------------------------------
@@ -261,12 +309,12 @@ void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
 // Nobody says when the last of a held job has ended, or has come back from a host that had not
 // begun it.
 void Master::StopIfHeld() {
-  if (stops_ || hub_.engine().Held(kJob) == engine::HoldReason::kNone) return;
-  auto counts = hub_.engine().Counts(kJob);
+  if (stops_ || hub().engine().Held(kJob) == engine::HoldReason::kNone) return;
+  auto counts = hub().engine().Counts(kJob);
   if (counts && counts->leased > 0) return;
   stops_ = true;
   // It may come when this has gone.
-  hub_.WhenSettled([&loop = loop_] { loop.Stop(); });
+  hub().WhenSettled([&loop = loop_] { loop.Stop(); });
 }
 
 void Master::OnHeld(const engine::NoticeHeld& notice) {
@@ -285,7 +333,7 @@ void Master::Abort(std::string_view why) {
   if (aborted_) return;
   aborted_ = true;
   talk_.Say(LogLevel::kError, why);
-  if (hub_.engine().Counts(kJob)) hub_.Post(engine::HoldJob{kJob, true});
+  if (hub().engine().Counts(kJob)) hub().Post(engine::HoldJob{kJob, true});
   // A host that does not answer must not keep us.
   wall_timer_ = loop_.At(loop_.Now() + Duration::Seconds(15), [this] { loop_.Stop(); });
 }
@@ -303,13 +351,17 @@ void Master::Submit() {
   settings->name = run_.options.dag;
   settings->cwd = os::CurrentDir().value_or("/");
   settings->row_kind = RowKind::kDagTask;
-  hub_.SetSettings(kJob, std::move(settings));
+  if (auto compiled = format::CompileJob(*settings, kJob)) compiled_ = std::move(*compiled);
+  store::JobRow row;
+  row.name = settings->name;
+  row.cwd = settings->cwd;
   JobPlan plan = std::move(delivery_->prepared().remaining.plan);
   plan.policy.retry.retries = run_.options.tries - 1;
   plan.policy.max_failures = run_.options.max_failures;
-  hub_.Post(engine::SubmitJob{.job = kJob,
-                              .plan = std::move(plan),
-                              .edges = std::move(delivery_->prepared().remaining.edges)});
+  hub_->Submit({.job = kJob,
+                .plan = std::move(plan),
+                .edges = std::move(delivery_->prepared().remaining.edges)},
+               std::move(row), std::move(settings));
 }
 
 int Master::Run(std::vector<os::Fd> streams) {
@@ -321,7 +373,6 @@ int Master::Run(std::vector<os::Fd> streams) {
         loop_.At(run_.began + run_.options.max_wall_time, [this] { Abort(kWallTimeOver); });
   }
   Connect(std::move(streams));
-  hub_.Resume(engine::LastNodes::kEnded);
   if (!delivery_->prepared().remaining.left.empty()) {
     Submit();
     loop_.Run();
@@ -331,7 +382,7 @@ int Master::Run(std::vector<os::Fd> streams) {
 }
 
 int Master::Finish() {
-  auto counts = hub_.engine().Counts(kJob).value_or(JobCounts());
+  auto counts = hub().engine().Counts(kJob).value_or(JobCounts());
   const bool ok =
       !broken_ && !aborted_ && counts.succeeded == delivery_->prepared().remaining.left.size();
   if (aborted_) {
@@ -364,7 +415,7 @@ int Master::Finish() {
   auto merged =
       delivery_->prepared().files->TakeLeftovers(run_.options.dag, static_cast<int>(workers) + 1);
   std::string line = ClusterSummaryRecord(summary);
-  // Whoever looks for it reads our standard output, where that is not the tasks' own.
+  // Programs that look for it read our standard output, unless that is the tasks' own.
   if (run_.options.out || run_.options.per_task_stdio) {
     (void)os::WriteAll(os::kStdout, line, "standard output");
   } else if (auto put = delivery_->prepared().files->PutLine(line); merged && !put) {
@@ -377,11 +428,7 @@ int Master::Finish() {
   if (good) delivery_->forwards().Finish();
   talk_.Say(good ? LogLevel::kInfo : LogLevel::kError, good ? kSucceeded : kFailed);
   logs_.End(now, good);
-  // The hosts end with their channels.
-  for (size_t host = 0; host < channels_.size(); ++host) {
-    if (!channels_[host]) continue;
-    hub_.Disconnect(NodeId(static_cast<uint32_t>(host + 1)), engine::LastNodes::kEnded);
-  }
+  hub_.reset();  // the hosts end with their channels
   return good ? 0 : 1;
 }
 
@@ -409,6 +456,10 @@ Outcome RunWorkflow(os::RealLoop& loop, const MasterRun& run, Prepared prepared,
     return {};
   }
   Master master(loop, run, std::move(prepared), std::move(*logs));
+  if (auto opened = master.Open(); !opened) {
+    run.talk.Say(LogLevel::kFatal, opened.error().message);
+    return {};
+  }
   int code = master.Run(std::move(streams));
   return {code, master.lost_host()};
 }

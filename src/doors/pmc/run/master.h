@@ -19,7 +19,7 @@
 
 namespace spate::pmc {
 
-// What there is to do, found right before anything starts.
+// The remaining work, and its files, found right before anything starts.
 struct Prepared {
   Workflow workflow;
   Remaining remaining;
@@ -35,8 +35,9 @@ struct MasterRun {
   const Options& options;
   const std::vector<Host>& hosts;
   Talk talk;
-  std::string program;  // as it was called
-  Instant began;        // before the workers came
+  std::string program;    // as it was called
+  Instant began;          // before the workers came
+  std::string state_dir;  // of the user, for others who look at the run
   std::function<transport::ParallelJob::Traffic()> traffic;
 };
 struct Outcome {

@@ -14,14 +14,12 @@ namespace {
 constexpr size_t kPieceBytes = 256 * 1024;
 
 Status CopyFile(const std::string& path, int fd, std::string_view name) {
-  auto file = os::OpenRead(path);
-  if (!file) return std::unexpected(file.error());
+  auto file = TRY(os::OpenRead(path));
   std::string piece(kPieceBytes, '\0');
   for (;;) {
-    auto size = os::ReadSome(file->get(), piece.data(), piece.size(), path);
-    if (!size) return std::unexpected(size.error());
-    if (*size == 0) return {};
-    auto written = os::WriteAll(fd, std::string_view(piece).substr(0, *size), name);
+    auto size = TRY(os::ReadSome(file.get(), piece.data(), piece.size(), path));
+    if (size == 0) return {};
+    auto written = os::WriteAll(fd, std::string_view(piece).substr(0, size), name);
     if (!written) return written;
   }
 }
@@ -39,9 +37,8 @@ Result<OutputFiles> OutputFiles::Open(const Options& options, bool goes_on) {
     Target target{.file = {}, .stream = stream, .name = path.value_or("standard output")};
     if (!path) return target;
     auto how = goes_on ? os::OpenHow::kAppend : os::OpenHow::kTruncate;
-    auto file = os::OpenWrite(*path, how);
-    if (!file) return std::unexpected(std::move(file.error()));
-    target.file = std::move(*file);
+    auto file = TRY(os::OpenWrite(*path, how));
+    target.file = std::move(file);
     return target;
   };
   if (options.per_task_stdio) {
@@ -49,16 +46,14 @@ Result<OutputFiles> OutputFiles::Open(const Options& options, bool goes_on) {
     files.folder_ = slash == std::string::npos ? "." : options.dag.substr(0, slash + 1);
   }
   bool merged = !options.per_task_stdio;
-  auto out = open(merged ? options.out : std::nullopt, os::kStdout);
-  if (!out) return std::unexpected(std::move(out.error()));
-  files.out_ = std::make_shared<Target>(std::move(*out));
+  auto out = TRY(open(merged ? options.out : std::nullopt, os::kStdout));
+  files.out_ = std::make_shared<Target>(std::move(out));
   if (merged && options.out && options.out == options.err) {
     files.err_ = files.out_;
     return files;
   }
-  auto err = open(merged ? options.err : std::nullopt, os::kStderr);
-  if (!err) return std::unexpected(std::move(err.error()));
-  files.err_ = std::make_shared<Target>(std::move(*err));
+  auto err = TRY(open(merged ? options.err : std::nullopt, os::kStderr));
+  files.err_ = std::make_shared<Target>(std::move(err));
   return files;
 }
 
@@ -69,8 +64,8 @@ Status OutputFiles::PutLine(std::string_view line) const {
 Status OutputFiles::Put(std::string_view task, const TaskOutput& output,
                         std::string_view record) const {
   if (!folder_.empty()) return PutOwnFiles(task, output, record);
-  if (auto put = CopyStream(output.out, out_->fd(), out_->name); !put) return put;
-  if (auto put = CopyStream(output.err, err_->fd(), err_->name); !put) return put;
+  TRY(CopyStream(output.out, out_->fd(), out_->name));
+  TRY(CopyStream(output.err, err_->fd(), err_->name));
   return PutLine(record);
 }
 
@@ -86,10 +81,9 @@ Status OutputFiles::PutOwnFiles(std::string_view task, const TaskOutput& output,
     auto out = os::OpenWrite(path("out"), os::OpenHow::kCreateNew);
     if (!out && out.error().kind == ErrorKind::kExists) continue;
     if (!out) return std::unexpected(out.error());
-    auto err = os::OpenWrite(path("err"), os::OpenHow::kTruncate);
-    if (!err) return std::unexpected(err.error());
-    if (auto put = CopyStream(output.out, out->get(), path("out")); !put) return put;
-    if (auto put = CopyStream(output.err, err->get(), path("err")); !put) return put;
+    auto err = TRY(os::OpenWrite(path("err"), os::OpenHow::kTruncate));
+    TRY(CopyStream(output.out, out->get(), path("out")));
+    TRY(CopyStream(output.err, err.get(), path("err")));
     return os::WriteAll(out->get(), record, path("out"));
   }
 }
@@ -99,8 +93,8 @@ Status OutputFiles::TakeLeftovers(const std::string& dag, int ranks) const {
     for (const auto& [kind, target] : {std::pair{"out", out_.get()}, {"err", err_.get()}}) {
       std::string path = fmt::format("{}.{}.{}", dag, kind, rank);
       if (!os::Exists(path)) continue;
-      if (auto put = CopyFile(path, target->fd(), target->name); !put) return put;
-      if (auto removed = os::RemoveFile(path); !removed) return removed;
+      TRY(CopyFile(path, target->fd(), target->name));
+      TRY(os::RemoveFile(path));
     }
   }
   return {};

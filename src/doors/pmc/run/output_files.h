@@ -19,7 +19,7 @@ class OutputFiles {
   // wrote is in them.
   static Result<OutputFiles> Open(const Options& options, bool goes_on);
 
-  // What a try wrote, and its record behind its stdout. A failure may have written a part.
+  // Writes a try's output, and its record after its stdout. A failure may have written a part.
   Status Put(std::string_view task, const TaskOutput& output, std::string_view record) const;
   // To where stdout goes.
   Status PutLine(std::string_view line) const;

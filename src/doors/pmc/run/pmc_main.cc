@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/surroundings.h"
 #include "doors/pmc/formats/messages.h"
 #include "doors/pmc/formats/options.h"
 #include "doors/pmc/run/agent.h"
@@ -139,11 +140,13 @@ int Process::RunMaster() {
     if (!stream) Quit(stream.error().message);
     streams.push_back(std::move(*stream));
   }
+  auto here = client::Surroundings::Find();
   MasterRun run{.options = options_,
                 .hosts = hosts_,
                 .talk = talk_,
                 .program = program_,
                 .began = began_,
+                .state_dir = here ? client::StateDirOf("", *here) : "",
                 .traffic = [this] { return job_.traffic(); }};
   Outcome outcome = RunWorkflow(**loop, run, std::move(*prepared), std::move(streams));
   // It would never come where all end.

@@ -58,12 +58,10 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& wor
   std::string text;
   std::vector<RescueEntry> kept;
   if (os::Exists(options.rescue)) {
-    auto read = os::ReadFile(options.rescue, SIZE_MAX);
-    if (!read) return std::unexpected(std::move(read.error()));
-    text = std::move(*read);
+    auto read = TRY(os::ReadFile(options.rescue, SIZE_MAX));
+    text = std::move(read);
     if (options.skip_rescue) {
-      auto saved = os::WriteFileAtomically(options.rescue + ".old", text);
-      if (!saved) return std::unexpected(std::move(saved.error()));
+      TRY(os::WriteFileAtomically(options.rescue + ".old", text));
       text.clear();
     }
   }
@@ -84,14 +82,11 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& wor
   }
   const std::string forwards = options.rescue + std::string(kForwardsSuffix);
   if (options.skip_rescue && os::Exists(forwards)) (void)os::RemoveFile(forwards);
-  auto recovered = forward::SharedFiles::Recover(
+  TRY(forward::SharedFiles::Recover(
       forwards, [&](std::string_view task) { return said.contains(task); },
-      [&](std::string problem) { talk.Say(LogLevel::kWarn, problem); });
-  if (!recovered) return std::unexpected(std::move(recovered.error()));
+      [&](std::string problem) { talk.Say(LogLevel::kWarn, problem); }));
   std::vector<bool> done = DoneTasks(workflow, said);
-  if (auto made = os::WriteFileAtomically(options.rescue, RescueText(kept)); !made) {
-    return std::unexpected(std::move(made.error()));
-  }
+  TRY(os::WriteFileAtomically(options.rescue, RescueText(kept)));
   return done;
 }
 
@@ -99,27 +94,19 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& wor
 
 Result<Prepared> Prepare(const Options& options, const std::vector<Host>& hosts, const Talk& talk) {
   Prepared prepared;
-  auto dag = LockDag(options, talk);
-  if (!dag) return std::unexpected(std::move(dag.error()));
-  auto text = os::ReadToEnd(dag->get(), SIZE_MAX, options.dag);
-  if (!text) return std::unexpected(std::move(text.error()));
-  prepared.lock = std::move(*dag);
-  auto workflow = ReadWorkflow(std::move(*text), options.dag);
-  if (!workflow) return std::unexpected(std::move(workflow.error()));
-  prepared.workflow = std::move(*workflow);
-  if (auto fit = CheckHosts(options, hosts, prepared.workflow); !fit) {
-    return std::unexpected(std::move(fit.error()));
-  }
-  auto done = TakeRescue(options, prepared.workflow, talk);
-  if (!done) return std::unexpected(std::move(done.error()));
-  prepared.done_before = static_cast<uint32_t>(std::ranges::count(*done, true));
-  prepared.remaining = WithoutDone(prepared.workflow, *done);
-  auto rescue = os::OpenWrite(options.rescue, os::OpenHow::kAppend);
-  if (!rescue) return std::unexpected(std::move(rescue.error()));
-  prepared.rescue = std::move(*rescue);
-  auto files = OutputFiles::Open(options, prepared.done_before > 0);
-  if (!files) return std::unexpected(std::move(files.error()));
-  prepared.files = std::move(*files);
+  auto dag = TRY(LockDag(options, talk));
+  auto text = TRY(os::ReadToEnd(dag.get(), SIZE_MAX, options.dag));
+  prepared.lock = std::move(dag);
+  auto workflow = TRY(ReadWorkflow(std::move(text), options.dag));
+  prepared.workflow = std::move(workflow);
+  TRY(CheckHosts(options, hosts, prepared.workflow));
+  auto done = TRY(TakeRescue(options, prepared.workflow, talk));
+  prepared.done_before = static_cast<uint32_t>(std::ranges::count(done, true));
+  prepared.remaining = WithoutDone(prepared.workflow, done);
+  auto rescue = TRY(os::OpenWrite(options.rescue, os::OpenHow::kAppend));
+  prepared.rescue = std::move(rescue);
+  auto files = TRY(OutputFiles::Open(options, prepared.done_before > 0));
+  prepared.files = std::move(files);
   return prepared;
 }
 

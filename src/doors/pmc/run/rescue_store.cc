@@ -1,6 +1,5 @@
 #include "doors/pmc/run/rescue_store.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "doors/pmc/formats/rescue.h"
@@ -9,27 +8,28 @@
 namespace spate::pmc {
 
 RescueStore::RescueStore(os::Loop& loop, Parts parts)
-    : loop_(loop), parts_(std::make_shared<const Parts>(std::move(parts))) {}
+    : TransientStore(loop),
+      parts_(std::make_shared<const Parts>(std::move(parts))),
+      // A delivery may hang (docs/design/051-where-calls-block.md), the program must not.
+      writer_(loop, [parts = parts_](std::span<Ends> group) { return Write(*parts, group); },
+              {.finishes = false}) {}
 
 void RescueStore::Append(store::Bundle bundle, std::function<void(Status)> done) {
-  Waiting waiting;
-  waiting.done = std::move(done);
+  Ends ends;
+  uint64_t bytes = 0;
   size_t outputs = 0;
   for (engine::Record& record : bundle.records) {
     auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) continue;
     TaskOutputPtr output = outputs < bundle.outputs.size() ? bundle.outputs[outputs] : nullptr;
     ++outputs;
-    waiting.bytes += 100 + (output ? output->out.bytes.size() + output->err.bytes.size() : 0);
-    waiting.ends.push_back({std::move(*ended), std::move(output)});
+    bytes += 100 + (output ? output->out.bytes.size() + output->err.bytes.size() : 0);
+    ends.push_back({std::move(*ended), std::move(output)});
   }
-  backlog_ += waiting.bytes;
-  waiting_.push_back(std::move(waiting));
-  if (!group_) Commit();
-}
-
-Status RescueStore::ReplayJob(JobId, const std::function<void(const engine::Record&)>&) {
-  return Fail(ErrorKind::kNotFound, "a rescue file has no records of jobs");
+  writer_.Add(std::move(ends), bytes, bundle.urgent,
+              [done = std::move(done)](Status status, const Ends&) {
+                if (done) done(std::move(status));
+              });
 }
 
 Result<std::vector<std::string>> RescueStore::Rows(JobId, TaskIndex first, uint32_t count) {
@@ -39,52 +39,18 @@ Result<std::vector<std::string>> RescueStore::Rows(JobId, TaskIndex first, uint3
   return rows;
 }
 
-// What needs no disk is done as soon as all before it is.
-void RescueStore::Commit() {
-  group_ = std::make_shared<std::deque<Waiting>>(std::exchange(waiting_, {}));
-  bool writes =
-      std::ranges::any_of(*group_, [](const Waiting& each) { return !each.ends.empty(); });
-  if (!writes || !failure_) {
-    loop_.Post([this, alive = std::weak_ptr(alive_)] {
-      if (alive.lock()) Committed(failure_);
-    });
-    return;
-  }
-  writer_ = std::make_unique<os::Aside<bool>>(
-      loop_,
-      [parts = parts_, group = group_]() -> Result<bool> {
-        if (auto written = Write(*parts, *group); !written) return std::unexpected(written.error());
-        return true;
-      },
-      [this](Result<bool> written) {
-        Committed(written ? Status() : std::unexpected(written.error()));
-      });
-}
-
-Status RescueStore::Write(const Parts& parts, const std::deque<Waiting>& group) {
+Status RescueStore::Write(const Parts& parts, std::span<const Ends> group) {
   std::string records;
-  for (const Waiting& waiting : group) {
-    for (const Ended& ended : waiting.ends) {
-      if (auto sent = parts.deliver(ended.record, ended.output); !sent) return sent;
+  for (const Ends& ends : group) {
+    for (const Ended& ended : ends) {
+      TRY(parts.deliver(ended.record, ended.output));
       if (ended.record.verdict != Verdict::kSucceeded) continue;
       records += RescueRecord(parts.name(ended.record.end.ref.index));
     }
   }
   if (records.empty()) return {};
-  if (auto written = os::WriteAll(parts.file.get(), records, parts.path); !written) return written;
+  TRY(os::WriteAll(parts.file.get(), records, parts.path));
   return os::Fsync(parts.file.get(), parts.path);
-}
-
-void RescueStore::Committed(Status status) {
-  if (!status) failure_ = status;
-  auto group = std::exchange(group_, nullptr);
-  std::weak_ptr alive = alive_;
-  for (Waiting& waiting : *group) {
-    backlog_ -= waiting.bytes;
-    if (waiting.done) waiting.done(status);
-    if (alive.expired()) return;
-  }
-  if (!group_ && !waiting_.empty()) Commit();
 }
 
 }  // namespace spate::pmc

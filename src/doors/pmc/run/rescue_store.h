@@ -8,19 +8,19 @@
 // Thread: the loop's, as store::Store says. Deliveries and the file are written on another thread.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "os/aside.h"
 #include "os/fd.h"
-#include "store/store.h"
+#include "store/group_writer.h"
+#include "store/transient_store.h"
 
 namespace spate::pmc {
 
-class RescueStore final : public store::Store {
+class RescueStore final : public store::TransientStore {
  public:
   struct Parts {
     os::Fd file;       // open for appending
@@ -35,9 +35,7 @@ class RescueStore final : public store::Store {
   RescueStore(os::Loop& loop, Parts parts);
 
   void Append(store::Bundle bundle, std::function<void(Status)> done) override;
-  uint64_t Backlog() const override { return backlog_; }
-  Status Replay(const std::function<void(const engine::Record&)>&) override { return {}; }
-  Status ReplayJob(JobId, const std::function<void(const engine::Record&)>&) override;
+  uint64_t Backlog() const override { return writer_.backlog(); }
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
  private:
@@ -45,23 +43,11 @@ class RescueStore final : public store::Store {
     engine::AttemptEnded record;
     TaskOutputPtr output;
   };
-  struct Waiting {
-    std::vector<Ended> ends;
-    std::function<void(Status)> done;
-    uint64_t bytes = 0;
-  };
-  static Status Write(const Parts& parts, const std::deque<Waiting>& group);
-  void Commit();
-  void Committed(Status status);
+  using Ends = std::vector<Ended>;  // of a bundle
+  static Status Write(const Parts& parts, std::span<const Ends> group);
 
-  os::Loop& loop_;
   const std::shared_ptr<const Parts> parts_;
-  std::deque<Waiting> waiting_;
-  std::shared_ptr<std::deque<Waiting>> group_;  // what is being written
-  std::unique_ptr<os::Aside<bool>> writer_;
-  uint64_t backlog_ = 0;
-  Status failure_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  store::GroupWriter<Ends> writer_;
 };
 
 }  // namespace spate::pmc

@@ -18,7 +18,7 @@ class RescueStoreTest : public testing::Test {
             .row = [](TaskIndex i) { return "row " + std::to_string(i); },
             .name = [](TaskIndex i) { return "t" + std::to_string(i); },
             .deliver = [this](const engine::AttemptEnded& ended, const TaskOutputPtr&) -> Status {
-              // What is not there is not done: the record must not be there before the output.
+              // A record means that the output exists: it must not be written before the output.
               std::string file = os::ReadFile(path_, SIZE_MAX).value_or("");
               std::string name = "DONE t" + std::to_string(ended.end.ref.index);
               if (file.ends_with(name)) return Fail(ErrorKind::kCorrupt, "too early");

@@ -30,16 +30,15 @@ Result<RunLogs> RunLogs::Open(const Options& options, const std::vector<Host>& h
   auto open = [](bool wanted, const std::string& path, os::OpenHow how) -> Result<os::Fd> {
     return wanted ? os::OpenWrite(path, how) : os::Fd();
   };
-  auto resource = open(options.resource_log, options.dag + ".resource", os::OpenHow::kAppend);
-  if (!resource) return std::unexpected(std::move(resource.error()));
-  logs.resource_ = std::move(*resource);
-  auto jobstate = open(options.jobstate_log, os::JoinPath(FolderOf(options.dag), "jobstate.log"),
-                       os::OpenHow::kAppend);
-  if (!jobstate) return std::unexpected(std::move(jobstate.error()));
-  logs.jobstate_ = std::move(*jobstate);
-  auto dagman = open(options.monitord_hack, options.dag + ".dagman.out", os::OpenHow::kTruncate);
-  if (!dagman) return std::unexpected(std::move(dagman.error()));
-  logs.dagman_ = std::move(*dagman);
+  auto resource = TRY(open(options.resource_log, options.dag + ".resource", os::OpenHow::kAppend));
+  logs.resource_ = std::move(resource);
+  auto jobstate =
+      TRY(open(options.jobstate_log, os::JoinPath(FolderOf(options.dag), "jobstate.log"),
+               os::OpenHow::kAppend));
+  logs.jobstate_ = std::move(jobstate);
+  auto dagman =
+      TRY(open(options.monitord_hack, options.dag + ".dagman.out", os::OpenHow::kTruncate));
+  logs.dagman_ = std::move(dagman);
   for (const Host& host : hosts) {
     logs.free_.push_back({host.facts.name, static_cast<int64_t>(host.ranks.size()),
                           int64_t{CpusOf(options, host)} * kMilliCpu,

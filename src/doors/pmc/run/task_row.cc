@@ -20,15 +20,14 @@ class TaskReader final : public format::RowReader {
       : plain_(std::move(plain)), cwd_(std::move(cwd)), strict_(strict), ranks_(std::move(ranks)) {}
 
   Result<TaskBody> Body(std::string_view row, const format::RowRun& run) const override {
-    auto task = format::ParseDagTask(row);
-    if (!task) return std::unexpected(std::move(task.error()));
+    auto task = TRY(format::ParseDagTask(row));
     auto body = plain_->Body(row, run);
     if (!body) return body;
-    const uint64_t memory = task->memory_mb.value_or(0);
+    const uint64_t memory = task.memory_mb.value_or(0);
     const size_t slot = run.slot > 0 ? run.slot - 1u : 0u;
     for (std::string variable :
-         {fmt::format("PMC_TASK={}", task->name), fmt::format("PMC_MEMORY={}", memory),
-          fmt::format("PMC_CPUS={}", task->cpus.value_or(1)),
+         {fmt::format("PMC_TASK={}", task.name), fmt::format("PMC_MEMORY={}", memory),
+          fmt::format("PMC_CPUS={}", task.cpus.value_or(1)),
           fmt::format("PMC_RANK={}", slot < ranks_.size() ? ranks_[slot] : 0),
           fmt::format("PMC_HOST_RANK={}", slot)}) {
       body->environment.push_back(std::move(variable));

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "core/model/ranges.h"
 #include "core/model/request_table.h"
 #include "format/dag/dag.h"
 
@@ -56,13 +57,10 @@ std::vector<bool> DoneTasks(const Workflow& workflow,
 Remaining WithoutDone(const Workflow& workflow, const std::vector<bool>& done) {
   Remaining remaining;
   std::vector<TaskIndex> number(workflow.tasks.size());  // of those that are left
-  auto& runs = remaining.plan.runs;
   for (TaskIndex i = 0; i < workflow.tasks.size(); ++i) {
     if (done[i]) continue;
     number[i] = static_cast<TaskIndex>(remaining.left.size());
-    uint32_t request = workflow.tasks[i].request;
-    if (runs.empty() || runs.back().request != request) runs.push_back({number[i], 0, request});
-    ++runs.back().count;
+    AppendRequest(remaining.plan.runs, number[i], workflow.tasks[i].request);
     remaining.left.push_back(i);
   }
   for (const Edge& edge : workflow.edges) {

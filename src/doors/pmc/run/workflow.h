@@ -37,7 +37,7 @@ Result<Workflow> ReadWorkflow(std::string text, const std::string& path);
 std::vector<bool> DoneTasks(const Workflow& workflow,
                             const std::unordered_set<std::string_view>& said);
 
-// What is left to do, as a job: task i of it is left[i] of the workflow.
+// The remaining work, as a job: task i of it is left[i] of the workflow.
 struct Remaining {
   std::vector<TaskIndex> left;
   JobPlan plan;

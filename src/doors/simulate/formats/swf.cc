@@ -1,0 +1,233 @@
+#include "doors/simulate/formats/swf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number.h"
+#include "base/units.h"
+#include "format/lines.h"
+
+namespace spate::format {
+namespace {
+
+constexpr size_t kFields = 18;
+constexpr size_t kToldBroken = 3;   // so many are shown
+constexpr size_t kToldBytes = 200;  // of a text of the header
+
+// Most are whole numbers; some traces have seconds with decimals, of which the rest is cut.
+std::optional<int64_t> FieldOf(std::string_view word) {
+  if (auto whole = ReadNumber<int64_t>(word)) {
+    return *whole >= -kSwfNumber && *whole <= kSwfNumber ? whole : std::nullopt;
+  }
+  auto number = ReadNumber<double>(word);
+  if (!number || !(std::abs(*number) <= static_cast<double>(kSwfNumber))) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
+// The text after "NAME:" in a comment, or nothing.
+std::optional<std::string_view> HeaderOf(std::string_view comment, std::string_view name) {
+  if (!comment.starts_with(name)) return std::nullopt;
+  comment.remove_prefix(name.size());
+  if (!comment.starts_with(':')) return std::nullopt;
+  return Trim(comment.substr(1));
+}
+
+// The number that the text begins with: "128 (64 of them large)", "128,000". What begins with a
+// number and goes on as something else ("12.5", "128k") is none.
+std::optional<uint32_t> CountOf(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find_first_of(" \t(;"));
+  if (word.empty() || word.front() == ',' || word.back() == ',') return std::nullopt;
+  std::string digits;
+  for (size_t i = 0; i < word.size(); ++i) {
+    // Commas stand before each three digits, counted from the end.
+    const bool here = (word.size() - i) % 4 == 0;
+    if (word[i] != ',') {
+      digits += word[i];
+    } else if (!here) {
+      return std::nullopt;
+    }
+  }
+  const size_t commas = word.size() - digits.size();
+  if (commas > 0 && commas != (digits.size() - 1) / 3) return std::nullopt;
+  auto number = ReadNumber<uint32_t>(digits);
+  return number && *number > 0 && *number <= kSwfProcessors ? number : std::nullopt;
+}
+
+}  // namespace
+
+Status SwfReader::Feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    size_t end = bytes.find('\n');
+    std::string_view piece = bytes.substr(0, end);
+    if (rest_.size() + piece.size() > kSwfLine) {
+      return Fail(
+          ErrorKind::kInvalid,
+          fmt::format(
+              "line {} has more than {} bytes: this is not a trace in the Standard Workload Format",
+              line_ + 1, kSwfLine));
+    }
+    if (end == std::string_view::npos) {
+      rest_ += piece;
+      return {};
+    }
+    bytes.remove_prefix(end + 1);
+    if (!rest_.empty()) rest_ += piece;
+    auto taken = TakeLine(rest_.empty() ? piece : std::string_view(rest_));
+    rest_.clear();
+    if (!taken) return taken;
+  }
+  return {};
+}
+
+Result<SwfTrace> SwfReader::Finish() {
+  if (!rest_.empty()) {
+    TRY(TakeLine(rest_));
+    rest_.clear();
+  }
+  return std::move(trace_);
+}
+
+Status SwfReader::TakeLine(std::string_view line) {
+  ++line_;
+  line = Trim(line);
+  if (line.empty()) return {};
+  if (!line.starts_with(';')) return TakeJob(line);
+  TakeComment(Trim(line.substr(1)));
+  return {};
+}
+
+// Of a header that stands there twice the first one counts.
+void SwfReader::TakeComment(std::string_view comment) {
+  SwfHeader& header = trace_.header;
+  if (auto text = HeaderOf(comment, "MaxProcs"); text && !header.max_procs) {
+    header.max_procs = CountOf(*text);
+  }
+  if (auto text = HeaderOf(comment, "MaxNodes"); text && !header.max_nodes) {
+    header.max_nodes = CountOf(*text);
+  }
+  auto keep = [&](std::string_view name, std::string& target) {
+    auto text = HeaderOf(comment, name);
+    if (text && target.empty()) target = text->substr(0, kToldBytes);
+  };
+  keep("Computer", header.computer);
+  keep("Installation", header.installation);
+  keep("Acknowledge", header.acknowledge);
+}
+
+void SwfReader::Break(std::string why) {
+  if (trace_.broken.size() < kToldBroken) trace_.broken.push_back({line_, std::move(why)});
+  ++trace_.broken_lines;
+}
+
+Status SwfReader::TakeJob(std::string_view line) {
+  std::array<int64_t, kFields> fields{};
+  size_t count = 0;
+  for (std::string_view word = TakeWord(&line); !word.empty(); word = TakeWord(&line), ++count) {
+    if (count >= kFields) continue;
+    auto field = FieldOf(word);
+    if (!field) {
+      Break(fmt::format("field {} is not a number, or is too large: {}", count + 1,
+                        EscapeForScreen(word.substr(0, 40))));
+      return {};
+    }
+    fields[count] = *field;
+  }
+  if (count != kFields) {
+    Break(fmt::format("there are {} fields, not {}", count, kFields));
+    return {};
+  }
+  if (trace_.jobs.size() >= kSwfJobs) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("line {}: more than {} jobs; simulate a part of the trace", line_,
+                            FormatCount(kSwfJobs)));
+  }
+  trace_.jobs.push_back({.number = fields[0],
+                         .submit = fields[1],
+                         .run = fields[3],
+                         .allocated = fields[4],
+                         .requested = fields[7],
+                         .estimate = fields[8],
+                         .user = fields[11]});
+  return {};
+}
+
+std::string_view SwfDropText(SwfDrop why) {
+  switch (why) {
+    case SwfDrop::kTooLarge:
+      return "larger than the machine";
+    case SwfDrop::kNoProcessors:
+      return "without processors";
+    case SwfDrop::kNoRunTime:
+      return "without a run time";
+    case SwfDrop::kNoSubmit:
+      return "without a time of submission";
+    case SwfDrop::kNoEstimate:
+      return "without an estimate";
+  }
+  return "";
+}
+
+namespace {
+
+std::unexpected<Error> Broken(const SwfTrace& trace) {
+  std::string text;
+  for (const SwfBroken& broken : trace.broken) {
+    text += fmt::format("line {}: {}\n", broken.line, broken.why);
+  }
+  if (trace.broken_lines > trace.broken.size()) {
+    text += fmt::format("and {} more\n", FormatCount(trace.broken_lines - trace.broken.size()));
+  }
+  return Fail(ErrorKind::kInvalid,
+              text + "fix or remove the broken lines, or skip them with --filter loose");
+}
+
+std::unexpected<Error> NoProcessors(const SwfHeader& header) {
+  std::string text =
+      "no header states the machine's number of processors; add a line `; MaxProcs: N`";
+  if (header.max_nodes) {
+    text += fmt::format(" (MaxNodes is {}, but nodes may have several)", *header.max_nodes);
+  }
+  return Fail(ErrorKind::kInvalid, text);
+}
+
+std::optional<SwfDrop> DropOf(const SwfJob& job, uint32_t processors, SwfFilter filter) {
+  if (job.allocated > processors || job.requested > processors) return SwfDrop::kTooLarge;
+  if (job.requested <= 0 && job.allocated <= 0) return SwfDrop::kNoProcessors;
+  if (job.run <= 0) return SwfDrop::kNoRunTime;
+  if (job.submit < 0) return SwfDrop::kNoSubmit;
+  if (job.estimate <= 0 && filter == SwfFilter::kStudy) return SwfDrop::kNoEstimate;
+  return std::nullopt;
+}
+
+RigidJob RigidOf(const SwfJob& job) {
+  const int64_t estimate = job.estimate > 0 ? job.estimate : job.run;
+  const int64_t processors = job.requested > 0 ? job.requested : job.allocated;
+  return {.number = job.number,
+          .submit = job.submit,
+          .run = std::min(job.run, estimate),
+          .processors = static_cast<uint32_t>(processors),
+          .estimate = estimate,
+          .user = job.user};
+}
+
+}  // namespace
+
+Result<Workload> WorkloadOf(const SwfTrace& trace, SwfFilter filter) {
+  if (filter == SwfFilter::kStudy && trace.broken_lines > 0) return Broken(trace);
+  if (!trace.header.max_procs) return NoProcessors(trace.header);
+  Workload workload{.processors = *trace.header.max_procs, .jobs = {}};
+  workload.jobs.reserve(trace.jobs.size());
+  for (const SwfJob& job : trace.jobs) {
+    if (auto why = DropOf(job, workload.processors, filter)) {
+      ++workload.dropped[static_cast<size_t>(*why)];
+    } else {
+      workload.jobs.push_back(RigidOf(job));
+    }
+  }
+  if (workload.jobs.empty()) return Fail(ErrorKind::kInvalid, "the trace has no job that can run");
+  return workload;
+}
+
+}  // namespace spate::format

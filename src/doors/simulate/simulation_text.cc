@@ -1,0 +1,146 @@
+#include "doors/simulate/simulation_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "cli/table/page.h"
+#include "cli/text/end_text.h"
+#include "cli/view/json_line.h"
+#include "doors/simulate/job_history.h"
+
+namespace spate::cli {
+namespace {
+
+// Sums of a strange trace may be more than a Duration holds.
+std::string TimeText(int64_t time, int64_t second) {
+  constexpr int64_t kMost = Duration::Max().ns / 1'000'000'000;
+  return FormatDuration(Duration::Seconds(std::min(time / second, kMost)));
+}
+
+// Whole seconds as they are, parts of them with six decimals.
+std::string SecondsText(int64_t time, int64_t second) {
+  if (second == 1) return fmt::format("{}", time);
+  return fmt::format("{:.6f}", static_cast<double>(time) / static_cast<double>(second));
+}
+
+// A task of a history goes by its job's number and its own.
+std::string NumberText(const Simulation& simulation, int64_t number) {
+  if (!simulation.options.is_history()) return fmt::format("{}", number);
+  return fmt::format("{}.{}", number >> kTaskBits, number & ((int64_t{1} << kTaskBits) - 1));
+}
+
+uint64_t DroppedOf(const format::Workload& workload) {
+  uint64_t all = 0;
+  for (uint64_t count : workload.dropped) all += count;
+  return all;
+}
+
+// "8 (5 larger than the machine, 3 without a run time)"
+std::string DroppedText(const format::Workload& workload) {
+  std::string why;
+  for (size_t i = 0; i < format::kSwfDrops; ++i) {
+    if (workload.dropped[i] == 0) continue;
+    why += fmt::format("{}{} {}", why.empty() ? "" : ", ", FormatCount(workload.dropped[i]),
+                       format::SwfDropText(static_cast<format::SwfDrop>(i)));
+  }
+  return why.empty() ? "none" : fmt::format("{} ({})", FormatCount(DroppedOf(workload)), why);
+}
+
+std::string Decimals(double value) { return fmt::format("{:.6f}", value); }
+
+}  // namespace
+
+std::string OriginText(const format::SwfHeader& header) {
+  std::string text = header.computer;
+  if (!header.installation.empty()) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", header.installation);
+  }
+  if (!header.acknowledge.empty()) {
+    text += fmt::format("{}thanks to {}", text.empty() ? "" : "; ", header.acknowledge);
+  }
+  return text;
+}
+
+const std::string& SourceOf(const SimulateOptions& options) {
+  return options.is_history() ? options.history : options.trace;
+}
+
+std::string TitleText(const SimulateOptions& options) {
+  std::string_view users = options.is_history() ? "--time or median as" : "users'";
+  return fmt::format("{}, {} estimates, order {}{}", PolicyName(options.policy),
+                     options.perfect ? "perfect" : users, OrderName(options.order),
+                     options.on_nodes ? ", placed on nodes" : "");
+}
+
+std::string HumanText(const Simulation& simulation, uint32_t width) {
+  const SimulateOptions& options = simulation.options;
+  const Figures& figures = simulation.figures;
+  std::string text;
+  Page page(width, [&](std::string_view line) { text += line; });
+  page.Title(TitleText(options));
+  page.Field(options.is_history() ? "history" : "trace", SourceOf(options));
+  page.Field("origin", OriginText(simulation.header));
+  page.Field("processors", FormatCount(simulation.workload.processors));
+  page.Field("jobs", FormatCount(figures.jobs));
+  page.Field("left out", DroppedText(simulation.workload));
+  if (simulation.broken_lines > 0) {
+    page.Field("broken", CountOf(simulation.broken_lines, "line"));
+  }
+  page.Field("slowdown", fmt::format("mean {:.4f}, at most {:.4f} (bounded)",
+                                     figures.mean_bounded_slowdown, figures.max_bounded_slowdown));
+  const int64_t second = simulation.workload.second;
+  page.Field("wait", fmt::format("mean {:.4f} s, median {} s, at most {} s", figures.mean_wait,
+                                 SecondsText(figures.median_wait, second),
+                                 SecondsText(figures.max_wait, second)));
+  page.Field("use", fmt::format("{:.2f}% of the processors, over {}", 100 * figures.utilisation,
+                                TimeText(figures.makespan, second)));
+  page.Field("queue", fmt::format("at most {}", CountOf(figures.queue_depth_max, "job")));
+  page.Field("overtook", CountOf(figures.overtook, "job"));
+  return text;
+}
+
+std::string JsonText(const Simulation& simulation) {
+  const SimulateOptions& options = simulation.options;
+  const Figures& figures = simulation.figures;
+  JsonLine line = TypedLine("simulation");
+  TextOrBase64(line, "trace", SourceOf(options));
+  TextOrBase64(line, "computer", simulation.header.computer);
+  TextOrBase64(line, "installation", simulation.header.installation);
+  TextOrBase64(line, "acknowledge", simulation.header.acknowledge);
+  line.Text("policy", PolicyName(options.policy)).Text("order", OrderName(options.order));
+  line.Text("estimates", EstimatesName(options.perfect));
+  line.Text("filter", options.is_history() ? "history" : FilterName(options.filter));
+  line.Number("processors", simulation.workload.processors);
+  line.Number("jobs", static_cast<int64_t>(figures.jobs));
+  line.Number("dropped", static_cast<int64_t>(DroppedOf(simulation.workload)));
+  line.Number("broken_lines", static_cast<int64_t>(simulation.broken_lines));
+  line.Raw("mean_wait", Decimals(figures.mean_wait));
+  const int64_t second = simulation.workload.second;
+  line.Raw("median_wait", SecondsText(figures.median_wait, second));
+  line.Raw("max_wait", SecondsText(figures.max_wait, second));
+  line.Raw("mean_bounded_slowdown", Decimals(figures.mean_bounded_slowdown));
+  line.Raw("max_bounded_slowdown", Decimals(figures.max_bounded_slowdown));
+  line.Raw("utilisation", Decimals(figures.utilisation));
+  line.Number("queue_depth_max", static_cast<int64_t>(figures.queue_depth_max));
+  line.Number("overtook", static_cast<int64_t>(figures.overtook));
+  line.Raw("makespan", SecondsText(figures.makespan, second));
+  line.Text("placement", PlacementName(options.on_nodes));
+  return line.Finish();
+}
+
+std::string ScheduleText(const Simulation& simulation) {
+  fmt::memory_buffer text;
+  for (size_t i = 0; i < simulation.starts.size(); ++i) {
+    const format::RigidJob& job = simulation.workload.jobs[i];
+    const ReplayStart& start = simulation.starts[i];
+    auto time = [&](int64_t at) { return SecondsText(at, simulation.workload.second); };
+    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {}\n",
+                   NumberText(simulation, job.number), time(job.submit), time(start.start),
+                   time(job.run), job.processors, start.overtakes ? 1 : 0);
+  }
+  return fmt::to_string(text);
+}
+
+}  // namespace spate::cli

@@ -8,6 +8,71 @@ std::string NameOf(const AttemptRef& ref) {
   return fmt::format("{}.{}#{}", ref.job.value, ref.index + 1, ref.attempt.value);
 }
 
+namespace {
+
+class QuestionName {
+ public:
+  std::string text;
+
+  void operator()(const wire::ChangeJobs& q) {
+    constexpr const char* kChanges[] = {"hold", "release", "close", "set"};
+    text = kChanges[static_cast<size_t>(q.change)];
+    Add(q.jobs);
+  }
+  void operator()(const wire::Cancel& q) {
+    text = "cancel";
+    Add(q.jobs);
+    for (const TasksOfJob& tasks : q.tasks) Add(tasks);
+  }
+  void operator()(const wire::Forget& q) {
+    text = q.dry_run ? "would forget" : "forget";
+    Add(q.jobs);
+  }
+  void operator()(const wire::Retry& q) {
+    text = q.dry_run ? "would retry" : "retry";
+    Add(q.tasks);
+  }
+  void operator()(const wire::Withdraw& q) { text = fmt::format("withdraw {}", q.job.value); }
+  void operator()(const wire::TrustNodes& q) { text = fmt::format("trust {}", q.job.value); }
+  void operator()(const wire::SetUser& q) {
+    text = "set user " + q.user;
+    if (q.weight) text += fmt::format(" weight={}", *q.weight);
+    if (q.max_running) text += fmt::format(" running={}", *q.max_running);
+    if (q.max_queued) text += fmt::format(" queued={}", *q.max_queued);
+  }
+  void operator()(const wire::ChangeNodes& q) {
+    constexpr const char* kChanges[] = {"drain", "resume", "remove", "turn away"};
+    text = kChanges[static_cast<size_t>(q.change)];
+    for (const std::string& name : q.names) text += " " + name;
+    if (q.all) text += " all nodes";
+  }
+  template <typename Q>
+  void operator()(const Q&) {
+    text = fmt::format("question {}", Q::kNumber);
+  }
+
+ private:
+  void Add(const NumberRange& range) {
+    text += range.first == range.last ? fmt::format(" {}", range.first)
+                                      : fmt::format(" {}-{}", range.first, range.last);
+  }
+  void Add(const JobSelector& jobs) {
+    for (const NumberRange& range : jobs.ranges) Add(range);
+  }
+  void Add(const TasksOfJob& tasks) {
+    text += fmt::format(" tasks of {}:{}", tasks.job.value_or(0), tasks.all ? " all" : "");
+    for (const NumberRange& range : tasks.ranges) Add(range);
+  }
+};
+
+}  // namespace
+
+std::string NameOf(const wire::Question& question) {
+  QuestionName name;
+  std::visit(name, question);
+  return std::move(name.text);
+}
+
 bool Same(const TaskOutput* a, const TaskOutput* b) {
   if (a == nullptr || b == nullptr) return a == b;
   return a->out.bytes == b->out.bytes && a->err.bytes == b->err.bytes;
@@ -21,9 +86,10 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;
-  for (auto make : {MakeLossesCheck, MakeStraysCheck, MakeAcksCheck, MakeOrderCheck,
-                    MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck,
-                    MakeDeadlinesCheck, MakeReservationsCheck, MakeStarvingCheck}) {
+  for (auto make : {MakeLossesCheck, MakeSilentCheck, MakeStraysCheck, MakeAcksCheck,
+                    MakeAnswersCheck, MakeOrderCheck, MakeBoundsCheck, MakeFairCheck,
+                    MakeBlameCheck, MakePoolsCheck, MakeDeadlinesCheck, MakeReservationsCheck,
+                    MakeStarvingCheck, MakeDemandCheck, MakePassedCheck, MakeLivesCheck}) {
     checkers_.push_back(make());
   }
 }

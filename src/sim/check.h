@@ -14,7 +14,7 @@
 
 namespace spate::sim {
 
-// What was found to be wrong; a checker adds lines.
+// Defects that were found; a checker adds lines.
 class Findings {
  public:
   void Add(const char* checker, std::string text) { lines_.push_back({checker, std::move(text)}); }
@@ -28,7 +28,7 @@ class Findings {
   std::vector<Line> lines_;
 };
 
-// What all checkers may look at. The book is up to date with the fact that they see.
+// Scene that all checkers may look at. The book is up to date with the fact that they see.
 struct Scene {
   Instant now;
   TaskBook& book;
@@ -58,8 +58,10 @@ std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
 std::unique_ptr<Checker> MakeGangsCheck();      // a gang runs whole or not at all
 // Of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();     // what runs on a living node is not taken for lost
+std::unique_ptr<Checker> MakeSilentCheck();     // what holds its tasks in silence is given up
 std::unique_ptr<Checker> MakeStraysCheck();     // what was given up is ended
-std::unique_ptr<Checker> MakeAcksCheck();       // what was acknowledged is durable
+std::unique_ptr<Checker> MakeAcksCheck();       // submissions that were acknowledged are durable
+std::unique_ptr<Checker> MakeAnswersCheck();    // what was answered is so, and durable
 std::unique_ptr<Checker> MakeOrderCheck();      // nothing is given out before its time, or in vain
 std::unique_ptr<Checker> MakeBoundsCheck();     // max_running of jobs and users is never exceeded
 std::unique_ptr<Checker> MakeFairCheck();       // users with enough work get their shares
@@ -68,6 +70,9 @@ std::unique_ptr<Checker> MakePoolsCheck();      // pilots are asked for once, fo
 std::unique_ptr<Checker> MakeDeadlinesCheck();  // nothing starts too late, or runs too long
 std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
 std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last
+std::unique_ptr<Checker> MakeDemandCheck();        // pools request no more than there is work for
+std::unique_ptr<Checker> MakePassedCheck();        // a glutton does not go before others
+std::unique_ptr<Checker> MakeLivesCheck();         // nodes outlive what they are given
 
 // All of them behind one book.
 class Judge {
@@ -87,11 +92,13 @@ class Judge {
   std::vector<std::unique_ptr<Checker>> checkers_;
 };
 
-// What a node runs of an attempt: all of it, but for gangs.
+// A node's part of an attempt: all of it, except for gangs.
 using PartRef = std::pair<AttemptRef, NodeId>;
 
 // "2.17#3": job, index + 1 and attempt, as people write them.
 std::string NameOf(const AttemptRef& ref);
+// "26 job 3 tasks 1-4": a question's number, and what it names.
+std::string NameOf(const wire::Question& question);
 bool Same(const TaskOutput* a, const TaskOutput* b);
 
 }  // namespace spate::sim

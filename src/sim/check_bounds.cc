@@ -1,5 +1,6 @@
 // Nodes never hold more tasks of a job, or of a user, than max_running allows at that time; a gang
-// is one. The job's bound is the one that its person wrote, the user's the one that is durable.
+// is one. The job's bound is the one that its person wrote, until somebody changes it; the user's
+// the one that is durable.
 #include <fmt/format.h>
 
 #include "sim/check.h"
@@ -27,6 +28,8 @@ class BoundsCheck final : public Checker {
       if (ended->verdict != engine::Verdict::kPart) Count(scene, ended->end.ref.job, -1);
     } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
       rules_[changed->user] = changed->rule;
+    } else if (const auto* policy = std::get_if<engine::PolicyChanged>(&record)) {
+      changed_[policy->job] = policy->policy.max_running;
     }
   }
 
@@ -43,9 +46,11 @@ class BoundsCheck final : public Checker {
   void Check(const Scene& scene, JobId id, Findings& findings) {
     const SimJob& job = scene.workload.job(id);
     auto above = [](int64_t count, uint32_t most) { return most > 0 && count > most; };
-    if (above(of_job_[id], job.policy.max_running)) {
+    auto changed = changed_.find(id);
+    const uint32_t most = changed == changed_.end() ? job.policy.max_running : changed->second;
+    if (above(of_job_[id], most)) {
       findings.Add(name(), fmt::format("{} tasks of job {} are leased at once, {} may be",
-                                       of_job_[id], id.value, job.policy.max_running));
+                                       of_job_[id], id.value, most));
     }
     if (above(of_user_[job.user], rules_[job.user].max_running)) {
       findings.Add(name(), fmt::format("{} tasks of {} are leased at once, {} may be",
@@ -56,6 +61,7 @@ class BoundsCheck final : public Checker {
   std::map<JobId, int64_t> of_job_;
   std::map<std::string, int64_t> of_user_;
   std::map<std::string, UserRule> rules_;
+  std::map<JobId, uint32_t> changed_;  // max_running of jobs
 };
 
 }  // namespace

@@ -15,8 +15,10 @@ class CompleteCheck final : public Checker {
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* over = std::get_if<Over>(&fact)) {
       if (over->end != nullptr) {
-        truth_[{over->ref, over->node}] = {over->end->cause, over->end->status};
+        truth_[{over->ref, over->node}] = {over->end->cause, over->end->status, scene.now};
       }
+    } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
+      if (!process->began) MarkUnheard(scene, process->node);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended != nullptr) CheckTruth(scene, *ended, findings);
@@ -31,7 +33,17 @@ class CompleteCheck final : public Checker {
   struct End {
     Cause cause = Cause::kSuccess;
     int32_t status = 0;
+    Instant at;
+    bool unheard = false;
   };
+
+  // A node that leaves may not have heard of what ended just before: it says that it cut it off.
+  void MarkUnheard(const Scene& scene, NodeId node) {
+    for (auto& [part, end] : truth_) {
+      const bool late = end.at + scene.hub->executor_latency > scene.now;
+      if (part.second == node && late) end.unheard = true;
+    }
+  }
 
   void CheckTruth(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
     const AttemptEnd& end = ended.end;
@@ -49,6 +61,7 @@ class CompleteCheck final : public Checker {
       return;
     } else if (auto it = truth_.find(part); it != truth_.end()) {
       if (it->second.cause == end.cause && it->second.status == end.status) return;
+      if (it->second.unheard && IsCutOff(end)) return;
     }
     findings.Add(name(), fmt::format("the journal says '{}' of {}, which did not end so",
                                      CauseName(end.cause), NameOf(end.ref)));

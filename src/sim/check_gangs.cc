@@ -89,7 +89,7 @@ class GangsCheck final : public Checker {
     const bool decides =
         ended.end.cause != Cause::kSuccess || (gang.start == GangShape::Start::kFirst && first);
     const bool fresh = !gang.decided_at;
-    // What fails beside a machine that dies fails for that.
+    // A failure next to a dying machine is due to the machine.
     const bool is_why = ended.end.cause == Cause::kNode && IsOfProgram(gang.decided);
     if (decides && fresh) gang.decided_at = scene.now;
     if (decides && (fresh || is_why)) gang.decided = ended.end.cause;
@@ -130,7 +130,7 @@ class GangsCheck final : public Checker {
         parts[part.index].node == executed.node &&
         std::ranges::equal(part.hosts, parts, {}, &GangHost::procs, &GangLeased::Part::procs);
     if (!same) findings.Add(name(), NameOf(ref) + " runs as other parts than were leased");
-    // Who listens to nodes of a run's world is not seen; its gangs have one part.
+    // Skipped in a run's world, where reports of room are not seen; its gangs have one part.
     for (const GangLeased::Part& each : parts) {
       if (scene.hub == nullptr || gang.rooms.contains(each.node)) continue;
       findings.Add(name(), fmt::format("a part of {} begins on n{}, and n{} had no room yet",
@@ -145,14 +145,15 @@ class GangsCheck final : public Checker {
     CheckStopped(scene, over.ref, gang, over.node, "goes on", findings);
   }
 
-  // It is decided how the gang ends, and the hub had time to tell its other nodes.
+  // It is decided how the gang ends, and the hub had time to tell its other nodes: in so many
+  // commits, as what people ask and what is forgotten is committed in between.
   void CheckStopped(const Scene& scene, const AttemptRef& ref, const Gang& gang, NodeId node,
                     const char* what, Findings& findings) {
     auto heard = heard_since_.find(node);
     if (scene.hub == nullptr || scene.hub->suspend) return;
     if (!gang.decided_at || heard == heard_since_.end()) return;
     const Duration late = scene.now - std::max(*gang.decided_at, heard->second);
-    const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 10 +
+    const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 20 +
                           scene.workload.job(ref.job).settings->kill_grace;
     if (late <= most) return;
     findings.Add(name(), fmt::format("{} {} on n{} {} after another part had decided its end",

@@ -1,6 +1,6 @@
 // Tasks wait for their parents: no attempt is given out, or starts, before the ends of all parents
 // are durable; and a task is cancelled for its parents' sake only when one of them did not succeed.
-// What waits for what is what the person wrote, wherever it got lost on the way.
+// The dependencies are those that the person wrote, wherever one got lost on the way.
 #include <fmt/format.h>
 
 #include <algorithm>

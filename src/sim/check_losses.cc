@@ -107,7 +107,7 @@ class LossesCheck final : public Checker {
     // It was on its way to the node, or had not been started when its process died.
     bool broken = node.breaks > was.leased_at.breaks || was.leased_at.silent_since;
     if (!was.began && (broken || !node.up)) return;
-    // What a node gives back of a gang is an end.
+    // A returned part of a gang is an end.
     if (!was.began && was.of_gang) return;
     // How a gang's last part ended is not told where another one had decided.
     const bool untold = was.of_gang && ended.verdict != engine::Verdict::kPart;

@@ -1,10 +1,10 @@
-// What a hub asks batch systems for. No pilot is there twice; a pool never has more pilots than
-// allowed, in the batch system or asked for; none is asked for before that is durable, and none
-// when no task of the pool could start on it; when all work is done, none is left but those that
-// are always to be there; and the journal has of pools what was durable.
+// A hub's requests to batch systems. No pilot exists twice; a pool never has more pilots than
+// allowed, in the batch system or requested; none is requested before that is durable, and none
+// when no task of the pool could start on it; when all work is done, none is left except those that
+// are always kept; and the journal has exactly the durable state of pools.
 //
-// What the checker knows of tasks is a little late (what is durable) and a little generous (whom
-// else a task waits for it does not ask), so it blames only what nothing could excuse.
+// The checker's view of tasks is a little late (only durable facts) and a little generous (it
+// ignores other reasons for a task to wait), so it blames only what nothing could excuse.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +39,8 @@ class PoolsCheck final : public Checker {
     } else if (const auto* decided = std::get_if<PoolDecided>(&fact)) {
       const auto* intended = std::get_if<provision::PilotIntended>(decided->record);
       if (intended != nullptr) decided_[intended->pilot] = scene.now;
+      const auto* changed = std::get_if<provision::PoolChanged>(decided->record);
+      if (changed != nullptr) SetPlan(scene, *changed);
     } else if (const auto* of_pool = std::get_if<PoolCommitted>(&fact)) {
       See(scene, *of_pool->record, findings);
     } else if (std::holds_alternative<LifeBegan>(fact)) {
@@ -107,11 +109,7 @@ class PoolsCheck final : public Checker {
       findings.Add("kept", "a record of a pool does not follow from those before it");
     }
     if (const auto* changed = std::get_if<provision::PoolChanged>(&record)) {
-      for (const SimPool& plan : scene.workload.pools()) {
-        if (plan.name == changed->policy.name) pools_[changed->pool].plan = &plan;
-      }
-      pools_[changed->pool].shown = changed->policy.shape.milli_cpus > 0;
-      Look(scene);
+      SetPlan(scene, *changed);
     } else if (const auto* learned = std::get_if<provision::PoolLearned>(&record)) {
       pools_[learned->pool].shown = true;
       Look(scene);
@@ -123,6 +121,17 @@ class PoolsCheck final : public Checker {
       for (auto& [id, pool] : pools_) pool.wanted.erase(ended->pilot);
       for (auto& [id, pool] : pools_) pool.open.erase(ended->pilot);
     }
+  }
+
+  // A new pool asks for pilots as soon as that is decided, by what was ready a moment ago.
+  void SetPlan(const Scene& scene, const provision::PoolChanged& changed) {
+    Pool& pool = pools_[changed.pool];
+    if (pool.plan == nullptr) pool.startable_until = scene.now;
+    for (const SimPool& plan : scene.workload.pools()) {
+      if (plan.name == changed.policy.name) pool.plan = &plan;
+    }
+    pool.shown = changed.policy.shape.milli_cpus > 0;
+    Look(scene);
   }
 
   void Intend(const Scene& scene, const provision::PilotIntended& intended, Findings& findings) {
@@ -160,10 +169,12 @@ class PoolsCheck final : public Checker {
     };
     if (const auto* leased = std::get_if<engine::Leased>(&record)) {
       lease(leased->job, leased->tasks, 1);
+    } else if (const auto* gang = std::get_if<engine::GangLeased>(&record)) {
+      ++leased_[gang->job];
     } else if (const auto* returned = std::get_if<engine::Returned>(&record)) {
       lease(returned->job, returned->tasks, -1);
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-      --leased_[ended->end.ref.job];
+      if (ended->verdict != engine::Verdict::kPart) --leased_[ended->end.ref.job];
     } else if (const auto* user = std::get_if<engine::UserChanged>(&record)) {
       bounds_[user->user] = user->rule.max_running;
     }
@@ -216,9 +227,13 @@ class PoolsCheck final : public Checker {
       }
     }
     // Of nodes that nobody has described one pilot finds out; their labels are known.
-    Needs needs = job->ClassOf(ref.index).needs;
-    if (!pool.shown) needs = Needs{.milli_cpus = 0, .labels = needs.labels};
-    return FitCount(pool.plan->offer, needs) > 0;
+    const TaskClass& of_task = job->ClassOf(ref.index);
+    if (!pool.shown) {
+      return FitCount(pool.plan->offer, {.milli_cpus = 0, .labels = of_task.needs.labels}) > 0;
+    }
+    if (of_task.gang.empty()) return FitCount(pool.plan->offer, of_task.needs) > 0;
+    // With other nodes' help.
+    return scene.workload.FitsSomewhere(scene.workload.job(ref.job).user, of_task);
   }
 
   std::map<uint32_t, Job> jobs_;  // that are not over, by their ids

@@ -3,7 +3,8 @@
 // process or its node was killed, or when it was stopped by order; or its person wished failures
 // to be tried elsewhere.
 // Under --once the second kind is no reason. (An attempt that was taken back before it began counts
-// for nothing.) The policy is the one that the person wrote, wherever it got lost on the way.
+// for nothing.) The policy is the one that the person wrote, wherever it got lost on the way. And
+// nothing is given up while a retry is left.
 #include <fmt/format.h>
 
 #include <tuple>
@@ -24,6 +25,7 @@ class RepeatsCheck final : public Checker {
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended == nullptr || ended->verdict == engine::Verdict::kPart) return;
+      CheckGivenUp(scene, *ended, findings);
       auto it = last_.find({ended->end.ref.job, ended->end.ref.index});
       if (it != last_.end() && it->second.ref == ended->end.ref) it->second.closed = *ended;
     } else if (const auto* cut = std::get_if<NodeCut>(&fact)) {
@@ -43,6 +45,20 @@ class RepeatsCheck final : public Checker {
     uint32_t incarnation = 0;
     std::optional<engine::AttemptEnded> closed;
   };
+
+  // A task that failed for good has had all tries that its user allowed, or a stated reason.
+  void CheckGivenUp(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
+    const AttemptEnd& end = ended.end;
+    const BookedTask* task = scene.book.Find(end.ref);
+    const bool given_up = ended.verdict == engine::Verdict::kFailed && ended.counts;
+    if (!given_up || task == nullptr || !end.note.empty()) return;
+    const RetryPolicy& retry = scene.workload.job(end.ref.job).policy.retry;
+    const uint32_t retries =
+        scene.workload.ClassOf(end.ref.job, end.ref.index).retries.value_or(retry.retries);
+    if (task->tries > retries || !IsRetried(retry, end.cause, end.status)) return;
+    findings.Add(name(), fmt::format("{} was the last try of {}, and {} retries are allowed",
+                                     NameOf(end.ref), task->tries, retries));
+  }
 
   void Begin(const Scene& scene, const Executed& executed, Findings& findings) {
     const AttemptRef& ref = executed.order->ref;

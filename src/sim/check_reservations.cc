@@ -22,9 +22,10 @@ class ReservationsCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     const Options& o = *scene.hub;
-    // What starts tasks later than the hub thinks, or ends a job's turn.
+    // Not judged: options that start tasks later than the hub thinks, or end a job's turn.
     bool judged = o.gangs && o.estimates == Estimates::kRight && !o.start_delay && !o.load_bound &&
-                  !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules;
+                  !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules &&
+                  !o.roomless && !o.stream;
     if (!judged || o.slow_disk()) return;
     const auto* decided = std::get_if<Decided>(&fact);
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) away_.erase(heard->node);
@@ -42,7 +43,7 @@ class ReservationsCheck final : public Checker {
       CheckStart(scene, scene.now, "it is started", findings);
       head_.reset();
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-      // What is tried again goes to the head of its job, and what failed speaks against its node.
+      // A retried task goes to the head of its job, and a failed one speaks against its node.
       bool moves = ended->verdict == engine::Verdict::kRetry || IsFailure(*ended);
       if (moves && head_ && head_->job == ended->end.ref.job) head_.reset();
     } else if (ExcusesRecord(record)) {

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "sim/check.h"
+#include "sim/greed.h"
 
 namespace spate::sim {
 namespace {
@@ -22,10 +23,14 @@ class StarvingCheck final : public Checker {
   const char* name() const override { return "starving"; }
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
-    if (!scene.hub->gangs || scene.hub->suspend || scene.hub->load_bound) return;
-    // Whoever may run no more starts none.
+    if (!scene.hub->gangs && !scene.hub->glutton) return;
+    if (scene.hub->suspend || scene.hub->load_bound || scene.hub->roomless) return;
+    // A user who may run no more tasks starts none.
     if (scene.hub->user_rules || scene.hub->max_running) return;
-    if (Excuses(fact)) has_nothing_.clear();
+    if (const auto* up = std::get_if<NodeUp>(&fact)) {
+      if (!up->offer->labels.empty()) pilots_.insert(up->node);
+    }
+    if (Excuses(fact) && !pilots_.contains(NodeOf(fact))) has_nothing_.clear();
     LookAtUsers(scene, findings);
     if (const auto* decided = std::get_if<Decided>(&fact)) {
       SeeRecord(scene, *decided->record);
@@ -37,7 +42,7 @@ class StarvingCheck final : public Checker {
       if (std::holds_alternative<LifeEnded>(fact)) first_.reset();
     }
     // No gang need start that needs the node of a hoarder's task.
-    const bool hoarded = scene.workload.jobs().size() > scene.hub->jobs;
+    const bool hoarded = HasHoarder(*scene.hub);
     if (!first_ || hoarded || scene.now - first_->since <= BoundOf(scene)) return;
     findings.Add(name(), fmt::format("gang {}.{} is the first in line for {}, and does not start",
                                      first_->job.value, first_->index + 1,
@@ -59,13 +64,19 @@ class StarvingCheck final : public Checker {
            std::holds_alternative<NodeProcess>(fact);
   }
 
+  // Pilots are there for some tasks only, and come and go.
+  static NodeId NodeOf(const Fact& fact) {
+    if (const auto* heard = std::get_if<NodeHeard>(&fact)) return heard->node;
+    if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) return unheard->node;
+    const auto* process = std::get_if<NodeProcess>(&fact);
+    return process == nullptr ? NodeId() : process->node;
+  }
+
   // Now and then: it costs all tasks. With a hoarder whatever the policy.
   void LookAtUsers(const Scene& scene, Findings& findings) {
     const Options& o = *scene.hub;
-    const bool waits =
-        o.graph || o.after || o.retry_delay || o.start_delay || o.sick_percent > 0 || o.pools > 0;
-    const bool hoarded = scene.workload.jobs().size() > o.jobs;
-    const bool fair = o.gang_policy == GangPolicy::kFair || hoarded;
+    const bool waits = o.graph || o.after || o.retry_delay || o.start_delay || o.sick_percent > 0;
+    const bool fair = !o.gangs || o.gang_policy == GangPolicy::kFair || HasHoarder(o);
     if (!fair || waits || scene.now < next_look_) return;
     next_look_ = scene.now + Duration::Seconds(10);
     std::set<std::string> want;
@@ -75,8 +86,9 @@ class StarvingCheck final : public Checker {
       const bool goes_on = !job.finished && !job.cancelled && !job.held;
       for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
         if (job.tasks[i].state == TaskState::kLeased) have.insert(user);
-        const bool queued = goes_on && job.tasks[i].state == TaskState::kQueued;
-        if (queued && job.ClassOf(i).gang.empty()) want.insert(user);
+        if (!goes_on || job.tasks[i].state != TaskState::kQueued) continue;
+        const TaskClass& of_task = job.ClassOf(i);
+        if (of_task.gang.empty() && of_task.needs.labels.empty()) want.insert(user);
       }
     }
     for (const std::string& user : have) want.erase(user);
@@ -93,7 +105,14 @@ class StarvingCheck final : public Checker {
   void SeeRecord(const Scene& scene, const engine::Record& record) {
     if (const auto* reserved = std::get_if<engine::GangReserved>(&record)) {
       bool same = first_ && first_->job == reserved->job && first_->index == reserved->index;
-      if (!same) first_ = {reserved->job, reserved->index, scene.now};
+      // Pilots come when the batch system lets them.
+      const bool of_pool =
+          !scene.workload.ClassOf(reserved->job, reserved->index).needs.labels.empty();
+      if (of_pool) {
+        first_.reset();
+      } else if (!same) {
+        first_ = {reserved->job, reserved->index, scene.now};
+      }
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
       bool same =
           first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
@@ -125,6 +144,7 @@ class StarvingCheck final : public Checker {
   }
 
   std::optional<First> first_;
+  std::set<NodeId> pilots_;
   std::map<std::string, Instant> has_nothing_;  // users who have single tasks that wait; since then
   Instant next_look_;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "core/model/needs.h"
 #include "core/provision/record.h"
 #include "node/executor.h"
+#include "wire/client_messages.h"
 
 namespace spate::sim {
 
@@ -75,11 +77,34 @@ struct ToldHeld {
 struct ToldFinished {
   engine::NoticeFinished notice;
 };
-// A hub has acknowledged something to a person.
+// A hub has acknowledged a submission to a person.
 struct Acknowledged {
-  enum class What : uint8_t { kAccepted, kGrown, kCancelled, kReopened } what = What::kAccepted;
+  enum class What : uint8_t { kAccepted, kGrown } what = What::kAccepted;
   JobId job;
   uint32_t total = 0;  // kGrown: so many tasks at least
+};
+// A hub is about to take somebody's question.
+struct Asked {
+  uint64_t id = 0;  // of this question, in all lives
+  std::string_view user;
+  const wire::Question* question = nullptr;
+};
+// It has said the last word of its answer; nobody has heard it yet.
+struct Answered {
+  uint64_t id = 0;
+  const std::vector<std::string>* answers = nullptr;  // wire::BytesOf each
+  const Error* error = nullptr;                       // null: it has answered
+};
+// Nothing of a job is on the disk any more.
+struct Forgotten {
+  JobId job;
+};
+// A hub tells somebody who follows a job of its ends.
+struct EndsTold {
+  uint64_t id = 0;  // of the request, as of Asked
+  JobId job;
+  uint64_t after = 0;  // as was asked
+  const wire::EndsRead* read = nullptr;
 };
 // A machine's node has a channel to the hub (again), or has it no more.
 struct NodeHeard {
@@ -130,7 +155,7 @@ struct PoolReplayed {
   const provision::Record* record = nullptr;
 };
 struct PoolReplayDone {};
-// What stands for all records so far.
+// Images that replace all records so far.
 struct PoolsCut {
   const std::vector<provision::Record>* images = nullptr;
 };
@@ -145,11 +170,12 @@ struct WorldDone {
   const engine::Engine* engine = nullptr;
 };
 
-using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut,
-                          Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
-                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
-                          PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
-                          PoolReplayDone, PoolsCut, PoolsDue, RoomHeard>;
+using Fact =
+    std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut, Executed,
+                 Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided, Acknowledged,
+                 NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns, PilotOver,
+                 PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed, PoolReplayDone, PoolsCut,
+                 PoolsDue, RoomHeard, Asked, Answered, Forgotten, EndsTold>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

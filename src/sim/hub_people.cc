@@ -1,5 +1,5 @@
 // HubPeople: see hub_people.h. A wish is under way until a hub has taken it; all of them go through
-// Do, which asks again while there is no hub.
+// Do, which asks again while there is no hub. The administrator is in hub_admin.cc.
 #include "sim/hub_people.h"
 
 #include <fmt/format.h>
@@ -7,17 +7,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "present/why.h"
+#include "wire/field_bytes.h"
+
 namespace spate::sim {
 namespace {
 
+using Change = wire::ChangeJobs::Change;
+
 constexpr Duration kAskAgain = Duration::Millis(300);
 constexpr Duration kLongest = Duration::Seconds(600);
-constexpr uint32_t kAnswered = UINT32_MAX;
+// Of a pilot's life, until its node is there, and as the hub's clock may be ahead.
+constexpr Duration kPilotLoses = Duration::Seconds(330);
+constexpr Duration kGangsWait = Duration::Seconds(12 * 3600);
+constexpr size_t kExplained = 1000;  // tasks in one question
 
 Duration AboutTheWork(const Options& o) {
   int64_t mean = o.short_task.ns / 2 + o.long_task.ns / 200 * o.long_percent;
   return Duration::Millis(20) + Duration{mean} * (o.tasks + 1) / (o.slots * o.nodes);
 }
+
+// No node has room for it, and no pool will bring one.
+bool SaysHopeless(const Why& why) {
+  auto has = [&](std::initializer_list<ReasonKind> kinds) {
+    return std::ranges::find_first_of(why, kinds, {}, &Reason::kind) != why.end();
+  };
+  return has({ReasonKind::kNoNodeJoined, ReasonKind::kNoNodeFits, ReasonKind::kNoSetOfNodes}) &&
+         !has({ReasonKind::kPoolPaused, ReasonKind::kPoolState});
+}
+
+JobSelector Only(JobId job) { return {.ranges = {{job.value, job.value}}}; }
 
 }  // namespace
 
@@ -44,18 +64,40 @@ void HubPeople::Do(Duration wait, std::function<bool(HubProcess&)> fn) {
   });
 }
 
+void HubPeople::Want(const std::string& user, Duration wait, Make make, Heard heard) {
+  struct State {
+    uint32_t asked_in = 0;  // the life of the hub that was asked; 0: none
+    bool done = false;
+  };
+  auto state = std::make_shared<State>();
+  Do(wait, [user, make = std::move(make), heard = std::move(heard), state](HubProcess& hub) {
+    if (state->done) return true;
+    if (state->asked_in == hub.life()) return false;  // no answer yet
+    Wish wish = make(hub);
+    if (wish.when != Wish::When::kNow) return wish.when == Wish::When::kNever;
+    state->asked_in = hub.life();
+    hub.Ask(user, std::move(wish.question), [state, heard](const auto& answers) {
+      state->asked_in = 0;
+      const bool unknown = !answers && answers.error().kind == ErrorKind::kUnavailable;
+      if (!unknown) state->done = heard == nullptr || heard(answers);
+    });
+    return false;
+  });
+}
+
 bool HubPeople::Content() const {
   return wishes_ == 0 && finished_.size() == parts_.workload.jobs().size();
 }
 
 void HubPeople::Begin() {
+  began_ = parts_.loop.Now();
   for (const SimJob& job : parts_.workload.jobs()) {
     bool at_once = parts_.options.fair || prng_.Chance(50);
     Submit(job, at_once ? Duration{} : Wait(span_));
     PlanMischief(job);
+    PlanLooks(job);
   }
   PlanAdministration();
-  if (parts_.options.pools > 0) PlanPools();
   constexpr int kTimes = 20;
   for (int i = 0; parts_.options.greedy && i < kTimes; ++i) {
     Do(Wait(span_), [](HubProcess& hub) {
@@ -70,22 +112,20 @@ void HubPeople::SeeHub() {
   if (hub == nullptr) return;
   // Requests to the last one may be lost.
   if (parts_.options.drain) {
-    Do(Wait(span_), [this](HubProcess& later) {
-      for (uint32_t node = 1; node <= parts_.options.nodes; ++node) {
-        later.Ask(engine::UndrainNode{NodeId(node)});
-      }
-      return true;
+    Want("root", Wait(span_), [](HubProcess&) {
+      return Wish::Now(
+          wire::ChangeNodes{.all = true, .change = wire::ChangeNodes::Change::kResume});
     });
   }
   // Perhaps nobody has heard what it told just before its end.
   OnNodeSick();
-  for (JobId id : hub->AllJobs()) {
+  for (JobId id : hub->service().known().AllJobs()) {
     OnAccepted(id);
     if (hub->Find(id)->finished) {
       if (!finished_.contains(id)) OnFinished(id);
     } else {
       finished_.erase(id);
-      if (hub->hub().engine().Held(id) != engine::HoldReason::kNone) Release(id);
+      if (hub->engine().Held(id) != engine::HoldReason::kNone) Release(id);
     }
   }
 }
@@ -98,20 +138,19 @@ void HubPeople::Submit(const SimJob& job, Duration wait) {
     bool ready = std::all_of(job.after.begin(), job.after.end(),
                              [&](const After& after) { return hub.Find(after.job) != nullptr; });
     if (!ready) return false;
-    if (submitted_in_[job.id] == hub.epoch().value) return false;  // no answer yet
-    submitted_in_[job.id] = hub.epoch().value;
+    if (submitted_in_[job.id] == hub.life()) return false;  // no answer yet
+    submitted_in_[job.id] = hub.life();
     Say(fmt::format("{} submits {}", job.user, job.id.value));
-    // Whoever is told again and again that it cannot be done in time takes it as it can be had.
+    // After many refusals of its deadlines, a job is submitted without them.
     constexpr uint32_t kHopeless = 40;
-    hub.Submit(job, refusals_[job.id] < kHopeless);
+    hub.Submit(job, refusals_[job.id] < kHopeless, [this, id = job.id](const auto& accepted) {
+      if (accepted) return OnAccepted(id);
+      Say(fmt::format("{} is refused", id.value));
+      submitted_in_[id] = 0;
+      ++refusals_[id];
+    });
     return false;
   });
-}
-
-void HubPeople::OnRefused(JobId job) {
-  Say(fmt::format("{} is refused", job.value));
-  submitted_in_[job] = 0;
-  ++refusals_[job];
 }
 
 void HubPeople::OnAccepted(JobId id) {
@@ -120,19 +159,31 @@ void HubPeople::OnAccepted(JobId id) {
   if (job.open) GrowOn(job);
 }
 
+HubPeople::Make HubPeople::OfUnended(JobId job, std::function<wire::Question()> question) {
+  return [job, question = std::move(question)](HubProcess& hub) {
+    const auto* known = hub.Find(job);
+    const bool goes_on = known != nullptr && !known->finished;
+    return goes_on ? Wish::Now(question()) : Wish::Never();
+  };
+}
+
 // The next addition to an open job, or its seal when there is none.
 void HubPeople::GrowOn(const SimJob& job) {
-  Do(Wait(span_ / 4), [this, &job](HubProcess& hub) {
-    auto counts = hub.hub().engine().Counts(job.id);
-    if (!counts || hub.Find(job.id)->finished) return true;
+  Do(Wait(span_ / 4), [this, &job, asked_in = std::make_shared<uint32_t>(0)](HubProcess& hub) {
+    auto counts = hub.engine().Counts(job.id);
+    const auto* known = hub.Find(job.id);
+    if (!counts || known == nullptr || known->finished) return true;
+    if (*asked_in == hub.life()) return false;
+    *asked_in = hub.life();
     auto next = std::upper_bound(job.totals.begin(), job.totals.end(), counts->total);
-    if (next == job.totals.end()) {
-      Say(fmt::format("seals {}", job.id.value));
-      hub.Ask(engine::SealJob{job.id});
-      return false;  // until it has finished, since nobody says that it is sealed
+    if (next != job.totals.end()) {
+      Say(fmt::format("grows {} to {}", job.id.value, *next));
+      hub.Grow(job, *next, [asked_in](const auto&) { *asked_in = 0; });
+      return false;
     }
-    Say(fmt::format("grows {} to {}", job.id.value, *next));
-    hub.Grow(job, *next);
+    // Until it has finished, since nobody says that it is closed.
+    hub.Ask(job.user, wire::ChangeJobs{.jobs = Only(job.id), .change = Change::kClose},
+            [asked_in](const auto&) { *asked_in = 0; });
     return false;
   });
 }
@@ -143,189 +194,223 @@ void HubPeople::Release(JobId job) {
   if (!releasing_.insert(job).second) return;
   bool cancel = halts_ == 0;
   if (halts_ > 0) --halts_;
-  Do(Wait(span_), [this, job, cancel](HubProcess& hub) {
-    releasing_.erase(job);
-    Say(fmt::format("{} {}", cancel ? "cancels the held" : "releases", job.value));
-    if (cancel) {
-      hub.Ask(engine::CancelJob{job}, Acknowledged{Acknowledged::What::kCancelled, job, 0});
-    } else {
-      hub.Ask(engine::ReleaseJob{job});
-    }
-    return true;
-  });
+  Want(
+      parts_.workload.job(job).user, Wait(span_),
+      [this, job, cancel](HubProcess& hub) {
+        const auto* known = hub.Find(job);
+        if (known == nullptr) return releasing_.erase(job), Wish::Never();
+        if (cancel) return Wish::Now(wire::Cancel{.jobs = Only(job)});
+        return Wish::Now(wire::ChangeJobs{.jobs = Only(job), .change = Change::kRelease});
+      },
+      [this, job](const auto&) {
+        releasing_.erase(job);
+        // It may have been held again meanwhile.
+        HubProcess* hub = parts_.hub();
+        if (hub != nullptr && hub->engine().Held(job) != engine::HoldReason::kNone) Release(job);
+        return true;
+      });
 }
 
 void HubPeople::OnFinished(JobId id) {
+  OnAccepted(id);
   finished_.insert(id);
   const SimJob& job = parts_.workload.job(id);
-  if (!parts_.options.redo_failed || retries_[id] >= 3 || !prng_.Chance(40)) return;
-  ++retries_[id];
-  Duration wait = prng_.Chance(40) ? Duration{} : Wait(span_);
-  Do(wait, [this, &job](HubProcess& hub) {
-    uint32_t& asked_in = retrying_in_[job.id];
-    if (asked_in == kAnswered || !hub.Find(job.id)->finished) {
-      asked_in = 0;
-      return true;
-    }
-    if (std::exchange(asked_in, hub.epoch().value) == hub.epoch().value) return false;
-    hub.Retry(job, [this, &job](bool again) {
-      retrying_in_[job.id] = kAnswered;
-      if (!again) return;
-      Say(fmt::format("has what failed of {} done again", job.id.value));
-      finished_.erase(job.id);
-    });
-    return false;
-  });
+  if (parts_.options.redo_failed && retries_[id] < 3 && prng_.Chance(40)) RetryFailed(job);
+  if (parts_.options.forget && prng_.Chance(30)) Forget(job);
+}
+
+void HubPeople::RetryFailed(const SimJob& job) {
+  ++retries_[job.id];
+  TasksOfJob tasks{.job = job.id.value, .all = prng_.Chance(70)};
+  if (!tasks.all) {
+    const auto first = static_cast<uint32_t>(1 + prng_.Below(job.totals.back()));
+    tasks.ranges = {{first, first + static_cast<uint32_t>(prng_.Below(5))}};
+  }
+  Want(
+      job.user, prng_.Chance(40) ? Duration{} : Wait(span_),
+      [this, id = job.id, tasks, dry = prng_.Chance(10)](HubProcess& hub) {
+        const auto* known = hub.Find(id);
+        // Perhaps it goes on since this was asked, and nobody has heard the answer.
+        if (known != nullptr && !known->finished) finished_.erase(id);
+        if (known == nullptr || !known->finished) return Wish::Never();
+        return Wish::Now(wire::Retry{.tasks = tasks, .dry_run = dry});
+      },
+      [this, id = job.id](const auto& answers) {
+        if (!answers) return answers.error().kind != ErrorKind::kBusy;
+        HubProcess* hub = parts_.hub();
+        const auto* known = hub == nullptr ? nullptr : hub->Find(id);
+        if (known != nullptr && !known->finished) finished_.erase(id);
+        return true;
+      });
+}
+
+// Only what nobody waits for any more, and nobody submits.
+void HubPeople::Forget(const SimJob& job) {
+  Want(
+      job.user, Wait(span_),
+      [this, &job](HubProcess& hub) {
+        const auto* known = hub.Find(job.id);
+        if (known == nullptr || !known->finished) return Wish::Never();
+        const auto& jobs = parts_.workload.jobs();
+        bool waited_for = std::ranges::any_of(jobs, [&](const SimJob& other) {
+          return !accepted_.contains(other.id) &&
+                 std::ranges::find(other.after, job.id, &After::job) != other.after.end();
+        });
+        if (waited_for || hub.IsUploading(job.id)) return Wish::Later();
+        return Wish::Now(wire::Forget{.jobs = Only(job.id)});
+      },
+      nullptr);
 }
 
 void HubPeople::PlanMischief(const SimJob& job) {
   const Options& o = parts_.options;
   while (o.hold_release && prng_.Chance(30)) {
-    bool end_running = prng_.Chance(30);
-    Do(Wait(span_), [this, &job, end_running](HubProcess& hub) {
-      const auto* known = hub.Find(job.id);
-      if (known == nullptr || known->finished) return true;
-      Say(fmt::format("holds {}", job.id.value));
-      hub.Ask(engine::HoldJob{job.id, end_running});
-      Release(job.id);
-      return true;
-    });
+    Want(job.user, Wait(span_),
+         OfUnended(
+             job.id,
+             [id = job.id] { return wire::ChangeJobs{.jobs = Only(id), .change = Change::kHold}; }),
+         [this, id = job.id](const auto&) {
+           Release(id);
+           return true;
+         });
   }
   while (o.cancel && prng_.Chance(30)) CancelSome(job);
+  if (o.set && prng_.Chance(50)) SetSome(job);
+  if (o.withdraw && prng_.Chance(20)) WithdrawRest(job);
+  if (o.sick_percent > 0 && prng_.Chance(30)) {
+    Want(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::TrustNodes{id}; }));
+  }
   if (!o.cancel || !prng_.Chance(30)) return;
-  Do(Wait(span_ * 2), [this, &job](HubProcess& hub) {
-    const auto* known = hub.Find(job.id);
-    if (known == nullptr || known->finished) return true;
-    Say(fmt::format("cancels {}", job.id.value));
-    hub.Ask(engine::CancelJob{job.id}, Acknowledged{Acknowledged::What::kCancelled, job.id, 0});
-    return true;
-  });
+  Want(job.user, Wait(span_ * 2),
+       OfUnended(job.id, [id = job.id] { return wire::Cancel{.jobs = Only(id)}; }));
 }
 
 // Some of its tasks, whatever they do by then.
 void HubPeople::CancelSome(const SimJob& job) {
-  auto first = static_cast<TaskIndex>(prng_.Below(job.totals.back()));
-  auto count = static_cast<uint32_t>(1 + prng_.Below(4));
-  Do(Wait(span_ * 2), [this, &job, first, count](HubProcess& hub) {
-    const auto* known = hub.Find(job.id);
-    if (known == nullptr || known->finished) return true;
-    Say(fmt::format("cancels {} tasks of {}", count, job.id.value));
-    hub.Ask(engine::CancelTasks{job.id, {{first, count}}, ""});
-    return true;
-  });
+  auto first = static_cast<uint32_t>(1 + prng_.Below(job.totals.back()));
+  auto last = first + static_cast<uint32_t>(prng_.Below(4));
+  Want(job.user, Wait(span_ * 2), OfUnended(job.id, [id = job.id, first, last] {
+         return wire::Cancel{.tasks = {{.job = id.value, .ranges = {{first, last}}}}};
+       }));
 }
 
-// ---- The administrator -------------------------------------------------------------------------
-
-NodeId HubPeople::AnyNode() {
-  return NodeId(static_cast<uint32_t>(1 + prng_.Below(parts_.options.nodes)));
+// Two of them may come at the same time.
+void HubPeople::SetSome(const SimJob& job) {
+  const Duration wait = Wait(span_);
+  auto set = [&](std::optional<uint32_t> weight, std::optional<uint32_t> most) {
+    Want(job.user, prng_.Chance(50) ? wait : Wait(span_), OfUnended(job.id, [=, id = job.id] {
+           return wire::ChangeJobs{
+               .jobs = Only(id), .change = Change::kSet, .weight = weight, .max_running = most};
+         }));
+  };
+  set(static_cast<uint32_t>(1 + prng_.Below(5)), std::nullopt);
+  set(std::nullopt, static_cast<uint32_t>(1 + prng_.Below(2 * parts_.options.slots)));
 }
 
-void HubPeople::PlanAdministration() {
-  const Options& o = parts_.options;
-  for (uint32_t user = 1; (o.user_rules || o.fair) && user <= o.users; ++user) {
-    UserRule rule;
-    rule.weight = static_cast<uint32_t>(1 + prng_.Below(o.fair ? 3 : 8));
-    if (o.user_rules && prng_.Chance(50)) {
-      rule.max_running = static_cast<uint32_t>(1 + prng_.Below(2 * o.slots));
-    }
-    // Each job alone is allowed.
-    if (o.user_rules && prng_.Chance(30)) rule.max_queued = 1 + o.tasks * 4;
-    Do(o.fair ? Duration{} : Wait(span_), [user, rule](HubProcess& hub) {
-      hub.Ask(engine::SetUser{Workload::UserName(user), rule});
-      return true;
-    });
-  }
-  if (o.gangs) {
-    Do(Duration{}, [policy = o.gang_policy](HubProcess& hub) {
-      hub.Ask(engine::ChangeGangPolicy{policy});
-      return true;
-    });
-  }
-  while (o.drain && prng_.Chance(60)) DrainSome();
-  while (o.remove && prng_.Chance(50)) RemoveSome();
-  while (o.sick_percent > 0 && prng_.Chance(40)) {
-    Do(Wait(span_), [this](HubProcess& hub) {
-      hub.Ask(engine::ClearSick{prng_.Chance(50) ? NodeId() : AnyNode(), JobId()});
-      return true;
-    });
-  }
-}
-
-void HubPeople::PlanPools() {
-  for (const SimPool& pool : parts_.workload.pools()) {
-    Do(prng_.Chance(50) ? Duration{} : Wait(span_), [this, &pool](HubProcess& hub) {
-      uint32_t& asked_in = pool_added_in_[pool.name];
-      if (asked_in == kAnswered) return true;
-      // One that an earlier life has made durable; in this one only its answer says so.
-      if (asked_in != hub.epoch().value && hub.HasPool(pool)) return true;
-      if (std::exchange(asked_in, hub.epoch().value) == hub.epoch().value) return false;
-      Say(fmt::format("adds pool {}", pool.name));
-      hub.AddPool(pool,
-                  [this, &pool](bool added) { pool_added_in_[pool.name] = added ? kAnswered : 0; });
-      return false;
-    });
-  }
-  if (parts_.options.hold_release && prng_.Chance(30)) {
-    Do(Wait(kLongest), [this](HubProcess& hub) {
-      Say("pauses the pools");
-      hub.PausePools();
-      return true;
-    });
-  }
-  TendPools();
-}
-
-void HubPeople::TendPools() {
-  constexpr Duration kOften = Duration::Seconds(900);
-  parts_.loop.At(parts_.loop.Now() + kOften, [this] {
-    if (HubProcess* hub = parts_.hub(); hub != nullptr) hub->ResumePools();
-    TendPools();
-  });
-}
-
-// Somebody looks after the nodes: what fits only one that was set aside would wait for ever.
-void HubPeople::OnNodeSick() {
-  if (std::exchange(clearing_, true)) return;
-  Do(Wait(span_) + Duration::Seconds(10), [this](HubProcess& hub) {
-    clearing_ = false;
-    hub.Ask(engine::ClearSick{NodeId(), JobId()});
-    return true;
-  });
-}
-
-void HubPeople::DrainSome() {
-  NodeId node = AnyNode();
-  Do(Wait(span_), [this, node](HubProcess& hub) {
-    Say(fmt::format("drains n{}", node.value));
-    hub.Ask(engine::DrainNode{node});
-    Do(Wait(span_), [this, node](HubProcess& later) {
-      Say(fmt::format("resumes n{}", node.value));
-      later.Ask(engine::UndrainNode{node});
-      later.Ask(engine::ClearSick{node, JobId()});
-      return true;
-    });
-    return true;
-  });
-}
-
-void HubPeople::RemoveSome() {
-  NodeId node = AnyNode();
-  Do(Wait(span_), [this, node](HubProcess& hub) {
-    if (!hub.nodes().all().contains(node)) return true;
-    Say(fmt::format("removes n{}", node.value));
-    hub.nodes().Remove(node, hub::Nodes::Removal::kEnds);
-    // Asked of each hub once, until it is durable: a slow disk would fall ever further behind one
-    // who asks again while he waits.
-    Do(Wait(span_),
-       [node, done = std::make_shared<bool>(false), asked = Epoch()](HubProcess& later) mutable {
-         if (*done || !later.nodes().all().contains(node)) return true;
-         if (std::exchange(asked, later.epoch()) == later.epoch()) return false;
-         later.nodes().Remove(node, hub::Nodes::Removal::kNone);
-         later.WhenSettled([done] { *done = true; });
-         return false;
+void HubPeople::WithdrawRest(const SimJob& job) {
+  Want(job.user, Wait(span_), OfUnended(job.id, [id = job.id] { return wire::Withdraw{id}; }),
+       [this, id = job.id](const auto&) {
+         // A hub that died meanwhile has left it held.
+         Release(id);
+         return true;
        });
-    return true;
+}
+
+// ---- What they give up --------------------------------------------------------------------------
+
+void HubPeople::GiveUpHopeless() {
+  for (const SimJob& job : parts_.workload.jobs()) {
+    if (HubProcess* hub = parts_.hub(); hub != nullptr) GiveUpHopeless(*hub, job);
+  }
+}
+
+void HubPeople::GiveUpHopeless(HubProcess& hub, const SimJob& job) {
+  const engine::Engine& engine = hub.engine();
+  const auto counts = engine.Counts(job.id);
+  wire::ExplainTasks asked;
+  for (TaskIndex i = 0; counts && i < counts->total && asked.tasks.size() < kExplained; ++i) {
+    if (engine.StateOf(job.id, i) != TaskState::kQueued) continue;
+    const TaskClass of_task = *engine.ClassOf(job.id, i);
+    const bool fits = parts_.workload.FitsSomewhere(job.user, of_task, kPilotLoses);
+    if (fits && !WaitedTooLong(of_task)) continue;
+    asked.tasks.push_back({.job = job.id.value, .ranges = {{i + 1, i + 1}}});
+  }
+  if (asked.tasks.empty()) return;
+  hub.Ask(job.user, std::move(asked), [this, &job](const Result<HubProcess::Answers>& whys) {
+    if (whys) GiveUp(job, *whys);
+  });
+}
+
+// Pilots that queue for hours, and live for less, may never be there at the same time.
+bool HubPeople::WaitedTooLong(const TaskClass& of_task) const {
+  return !of_task.gang.empty() && !of_task.needs.labels.empty() &&
+         parts_.loop.Now() - began_ > kGangsWait;
+}
+
+void HubPeople::GiveUp(const SimJob& job, const HubProcess::Answers& whys) {
+  HubProcess* hub = parts_.hub();
+  if (hub == nullptr) return;
+  TasksOfJob hopeless{.job = job.id.value};
+  for (const std::string& bytes : whys) {
+    const auto said = wire::FromBytes<TaskWhy>("an explanation", bytes);
+    CHECK(said.has_value());
+    const auto of_task = hub->engine().ClassOf(job.id, said->task - 1);
+    const bool waited = of_task && WaitedTooLong(*of_task);
+    if (!waited && !SaysHopeless(said->why)) continue;
+    Say(fmt::format("gives up {}.{}: {}", job.id.value, said->task, present::TextOf(said->why)));
+    hopeless.ranges.push_back({said->task, said->task});
+    ++parts_.report.hopeless;
+    if (waited) ++parts_.report.gangs_given_up;
+  }
+  if (hopeless.ranges.empty()) return;
+  hub->Ask(job.user, wire::Cancel{.tasks = {hopeless}}, [](const auto&) {});
+}
+
+// ---- What they look at -------------------------------------------------------------------------
+
+wire::Question HubPeople::AnyLook(const SimJob& job) {
+  const auto task = static_cast<uint32_t>(1 + prng_.Below(job.totals.back()));
+  switch (prng_.Below(8)) {
+    case 0:
+      return wire::LookAtHub();
+    case 1:
+      return wire::LookAtAll();
+    case 2:
+      return wire::ListNodes();
+    case 3:
+      return wire::ListUsers();
+    case 4:
+      return wire::LookAtPools();
+    case 5:
+      return wire::ExplainTasks{{{.job = job.id.value, .ranges = {{task, task}}}}};
+    case 6:
+      return wire::LookAtJobs{.jobs = Only(job.id)};
+    default:
+      return wire::LookAtWork{.submission = fmt::format("job {}", job.id.value), .tasks = true};
+  }
+}
+
+void HubPeople::PlanLooks(const SimJob& job) {
+  while (prng_.Chance(70)) {
+    Want(job.user, Wait(span_), [this, &job](HubProcess&) { return Wish::Now(AnyLook(job)); });
+  }
+  if (prng_.Chance(30)) FollowOn(job, Wait(span_));
+}
+
+// Until all ends were read that there are when the job has finished.
+void HubPeople::FollowOn(const SimJob& job, Duration wait) {
+  Do(wait, [this, &job, asked_in = std::make_shared<uint32_t>(0),
+            done = std::make_shared<bool>(false)](HubProcess& hub) {
+    if (*done) return true;
+    if (hub.Find(job.id) == nullptr) return accepted_.contains(job.id);
+    if (*asked_in == hub.life()) return false;
+    *asked_in = hub.life();
+    hub.Follow(job, read_[job.id], [this, &job, asked_in, done](uint64_t position, bool finished) {
+      *asked_in = 0;
+      read_[job.id] = position;
+      *done = finished;
+    });
+    return false;
   });
 }
 

@@ -1,21 +1,15 @@
-// HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs, hub::Nodes and hub::Pools
-// over a SimStore and a SimBatch. Jobs come in by real sessions of clients (HubClient); only the
-// entrance is left out.
-//
-// What people ask of it goes through here; answers are facts, and calls of HubEvents.
+// HubProcess: one life of a simulated hub: the real hub::Service over a SimStore, a SimBatch and a
+// SimReader. Only the door is left out: clients come by connections of their own (HubClient), and
+// speak what programs speak.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
+#include <string>
+#include <vector>
 
-#include "hub/client_session.h"
-#include "hub/hub.h"
-#include "hub/jobs.h"
-#include "hub/nodes.h"
-#include "hub/pools.h"
+#include "hub/service.h"
 #include "sim/fact.h"
 #include "sim/faults.h"
 #include "sim/hub_client.h"
@@ -23,25 +17,26 @@
 #include "sim/process_loop.h"
 #include "sim/sabotage.h"
 #include "sim/sim_batch.h"
+#include "sim/sim_reader.h"
 #include "sim/sim_store.h"
+#include "sim/uploads.h"
 #include "sim/workload.h"
 
 namespace spate::sim {
 
-// What its users hear.
+// News that users get of their jobs, whatever they asked.
 class HubEvents {
  public:
   virtual ~HubEvents() = default;
-  virtual void OnAccepted(JobId job) = 0;
-  // Or the connection broke: it is not known what became of it.
-  virtual void OnRefused(JobId job) = 0;
   virtual void OnHeldByRule(JobId job) = 0;
   virtual void OnFinished(JobId job) = 0;
   virtual void OnNodeSick() = 0;
 };
 
-class HubProcess final : public hub::Watcher, public hub::ClientHost {
+class HubProcess final : hub::Watcher {
  public:
+  static constexpr uint32_t kHubUser = 4711;  // the number of whom the hub runs as
+
   struct Parts {
     os::Loop& world;
     const Options& options;
@@ -49,7 +44,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
     FactSink sink;
     std::shared_ptr<store::MemoryDisk> disk;
     HubEvents& events;
-    Epoch epoch;
+    uint32_t life = 1;  // of the hub, whether or not an epoch of its own became durable
     Duration clock_ahead;
     uint64_t crash_at = 0;
     uint64_t seed = 1;
@@ -57,6 +52,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
     SimBatch* batch = nullptr;  // null: there is none
   };
   explicit HubProcess(Parts parts);
+  ~HubProcess() override;
 
   // Reads the journal and takes up what is there.
   Status Resume();
@@ -68,101 +64,94 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   };
   Digests Die(bool lose_nothing, Prng& prng);
 
-  // ---- What people ask for
-  void Submit(const SimJob& job, bool deadlines);
+  // ---- What people say
+  // To a question: the bytes of all answers. kUnavailable: nobody knows what became of it.
+  using Answers = std::vector<std::string>;
+  using Heard = std::function<void(const Result<Answers>&)>;
+  // Over one of the user's connections, or a new one.
+  void Ask(const std::string& user, wire::Question question, Heard heard);
+  using Accepted = std::function<void(const Result<JobId>&)>;
+  void Submit(const SimJob& job, bool deadlines, Accepted heard);
   // Adds tasks up to `total`, if the job takes any now.
-  void Grow(const SimJob& job, uint32_t total);
-  // Posts an event; `fact` becomes true, and known, when it is durable.
-  void Ask(engine::Event event, std::optional<Acknowledged> fact = std::nullopt);
+  void Grow(const SimJob& job, uint32_t total, Accepted heard);
+  // Some connection carries a submission of the job, or what is left of one.
+  bool IsUploading(JobId job) const;
+  // Reads ends of a job, behind so many. `heard`: how many there are now, and whether it was told
+  // that there are no more.
+  void Follow(const SimJob& job, uint64_t after, std::function<void(uint64_t, bool)> heard);
   // Somebody without any rights or manners speaks to the hub as another user does.
   void Pester();
-  // Has the tasks that did not succeed done again; `done` hears whether there are any.
-  void Retry(const SimJob& job, std::function<void(bool)> done);
-  // `done` hears whether the pool is there, and durable.
-  void AddPool(const SimPool& pool, std::function<void(bool)> done);
-  bool HasPool(const SimPool& pool) const;
-  // Those that are paused are resumed, as somebody who looks after them does; or all are paused.
-  void ResumePools();
-  void PausePools();
-  // Null: it was not accepted.
-  const hub::KnownJobs::Job* Find(JobId job) const { return jobs_->known().Find(job); }
-  std::vector<JobId> AllJobs() const { return jobs_->known().AllJobs(); }
-  // When what was asked before is durable; never when the process dies first.
-  void WhenSettled(std::function<void()> fn);
   // The connections of clients break now and then.
   void BreakClients(bool breaks) { clients_break_ = breaks; }
   // After each turn of the loop: the mirror unloads what the hub has unloaded.
   void FollowHub();
 
-  Epoch epoch() const { return parts_.epoch; }
-  hub::Hub& hub() { return *hub_; }
-  hub::Nodes& nodes() { return *nodes_; }
-  hub::Pools& pools() { return *pools_; }
+  uint32_t life() const { return parts_.life; }
+  hub::Service& service() { return *service_; }
+  const engine::Engine& engine() const { return service_->engine(); }
+  // The facts that the hub has of a job. Null: it was not accepted, or was forgotten.
+  const hub::KnownJobs::Job* Find(JobId job) const { return service_->known().Find(job); }
   ProcessLoop& loop() { return loop_; }
   Faults& faults() { return faults_; }
   SimStore& store() { return *store_; }
   bool store_failed() const { return store_failed_; }
+  // It has read its journal.
+  bool is_up() const { return service_ != nullptr; }
+  // Whether newcomers are let in, and heard.
+  bool answers() const {
+    return is_up() && !service_->stopping() && !loop_.suspended() && !faults_.dead() &&
+           !store_failed_;
+  }
+  // It was asked to end, and all is durable.
+  bool stopped() const { return stopped_; }
 
+ private:
+  struct Client {
+    std::string user;
+    JobId uploads;           // 0: none
+    bool takes_all = false;  // questions, one after the other
+    std::unique_ptr<HubClient> client;
+  };
+
+  // hub::Watcher
   void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
   void OnHeld(const engine::NoticeHeld& notice) override;
   void OnFinished(const engine::NoticeFinished& notice) override;
   void OnHubNotice(const engine::Notice& notice) override;
   void OnNews(const wire::ToHub&) override { faults_.Alive(); }
-  void OnNodeState(NodeId node, wire::NodeState state) override;
   void OnStoreFailed(const Error& error) override;
 
-  uint32_t nodes_joined() const override { return 0; }
-  const hub::JobHabits& HabitsOf(RowKind) const override { return habits_; }
-  hub::Turns& reader_turns() override { return turns_; }
-  Result<std::unique_ptr<os::Child>> StartReader(const hub::Caller&, std::string,
-                                                 os::Child::Events) override {
-    return Fail(ErrorKind::kUnavailable, "a simulated hub has no readers");
-  }
-  void OnQuery(hub::ClientSession&, wire::Query) override {}
-
- private:
-  wire::Submit Head(const SimJob& job) const;
-  // As they are submitted.
-  std::vector<TaskClass> RequestsOf(const SimJob& job) const;
-  // The messages of tasks first .. first+count-1.
-  std::deque<wire::Request> Upload(const SimJob& job, wire::Submit head, TaskIndex first,
-                                   uint32_t count);
-  using Answered = std::function<void(const Result<wire::Accepted>&)>;
-  // What Pester sends: nothing of it may be accepted.
-  std::deque<wire::Request> Mischief();
-  void Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered);
-  std::vector<TaskRange> NotSucceeded(JobId job) const;
+  hub::Service::Options ServiceOptions();
+  FactSink RecordSink();
+  Client& Connect(const std::string& user, HubClient::Parts parts);
+  HubClient::Parts ClientParts(size_t messages);
+  HubClient& Upload(const SimJob& job, Requests requests, Accepted heard);
+  bool PrepareNumber(JobId job, uint64_t client);
+  HubClient& ClientOf(const std::string& user);
+  hub::Caller CallerOf(const std::string& user) const;
+  Requests Mischief();
+  wire::Question MischievousQuestion();
   uint64_t DigestOf(bool as_hub) const;
-  void MakePools();
-  // Each minute, as a hub's pruner does.
-  void ForgetNodes();
-  void ChangePools(wire::ChangePools::Change change, const char* state);
 
   Parts parts_;
   ProcessLoop loop_;
   Faults faults_;
   std::unique_ptr<SimStore> store_;
-  std::unique_ptr<hub::Hub> hub_;
   engine::Engine mirror_;  // has the records alone
   SimAside aside_;
+  SimReader reader_;
   Prng prng_;
-  std::unique_ptr<hub::Jobs> jobs_;
-  std::unique_ptr<hub::Nodes> nodes_;
-  std::unique_ptr<SimCommands> commands_;
-  std::unique_ptr<hub::Pools> pools_;  // null: there is no batch system
-  provision::Provisioner of_pools_;    // has the records alone
+  Uploads uploads_;
+  std::unique_ptr<hub::Commands> commands_;
+  std::unique_ptr<hub::Service> service_;
+  provision::Provisioner of_pools_;  // has the records alone
   bool images_differ_ = false;
-  const hub::JobHabits habits_;
-  hub::Turns turns_;
   uint64_t last_client_ = 0;
-  struct Client {
-    JobId job;
-    std::unique_ptr<HubClient> client;
-  };
   std::map<uint64_t, Client> clients_;
+  uint64_t last_question_ = 0;
   bool clients_break_ = false;
-  std::set<JobId> hopeless_;  // jobs that are submitted without their deadlines
   bool store_failed_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace spate::sim

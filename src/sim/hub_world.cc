@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "present/why.h"
 
 namespace spate::sim {
 HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
@@ -21,12 +22,8 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
       people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
-               [this]() -> HubProcess* {
-                 bool answers = hub_ && !stopping_ && !hub_->loop().suspended() &&
-                                !hub_->faults().dead() && !hub_->store_failed();
-                 return answers ? hub_.get() : nullptr;
-               },
-               prng_.Next()}),
+               [this]() -> HubProcess* { return hub_ && hub_->answers() ? hub_.get() : nullptr; },
+               report_, prng_.Next()}),
       crashes_left_(options.crashes),
       store_failures_left_(options.commit_failures ? 3 : 0),
       node_crashes_left_(options.node_crashes),
@@ -59,6 +56,7 @@ void HubWorld::See(const Fact& fact) {
     }
   }
   witness_.See(loop_.Now(), fact);
+  Count(fact);
   const auto* executed = std::get_if<Executed>(&fact);
   const auto* over = std::get_if<Over>(&fact);
   if (!options_.liars || peace_ || !lies_.Chance(30)) return;
@@ -66,10 +64,21 @@ void HubWorld::See(const Fact& fact) {
   if (over) LieAbout(over->ref, over->node);
 }
 
+void HubWorld::Count(const Fact& fact) {
+  if (const auto* executed = std::get_if<Executed>(&fact)) {
+    const bool on_pilot = !places_[executed->node.value - 1].pilot.empty();
+    if (on_pilot && executed->order->part != nullptr) ++report_.parts_on_pilots;
+    if (options_.glutton && workload_.IsGreedy(executed->order->ref.job)) ++report_.gluttonous;
+  } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+    const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
+    if (ended != nullptr && IsCutOff(ended->end)) ++report_.cut_off;
+  }
+}
+
 // ---- The world ---------------------------------------------------------------------------------
 
 WorldReport HubWorld::Run() {
-  Instant began = loop_.Now();
+  const Instant began = began_ = loop_.Now();
   witness_.Expect(began);
   for (uint32_t i = 0; i < options_.nodes; ++i) {
     bool late = options_.late_nodes && prng_.Chance(60);
@@ -97,7 +106,7 @@ void HubWorld::Live() {
     if (!peace_) {
       if (people_.Content()) MakePeace();
     } else if (report_.steps % 8 == 0 && AllQuiet()) {
-      See(WorldDone{&hub_->hub().engine()});
+      See(WorldDone{&hub_->engine()});
       return;
     }
   }
@@ -122,8 +131,9 @@ void HubWorld::LookForTheDead() {
   } else if (hub_->store_failed()) {
     ++report_.store_failures;
     EndHub(/*clean=*/false);
-  } else if (stopping_ && hub_->hub().Settled() && hub_->store().queued() == 0) {
-    EndHub(/*clean=*/true);
+  } else if (hub_->stopped()) {
+    // News that came after its last word may be under way still.
+    EndHub(/*clean=*/hub_->service().hub().Settled() && hub_->store().queued() == 0);
   }
 }
 
@@ -131,12 +141,16 @@ void HubWorld::LookForTheDead() {
 std::string HubWorld::WhyStill() const {
   std::string text;
   if (!hub_) return text;
-  const engine::Engine& engine = hub_->hub().engine();
+  const engine::Engine& engine = hub_->engine();
   for (const engine::JobInfo& job : engine.Jobs()) {
     for (TaskIndex i = 0; i < job.counts.total; ++i) {
       if (engine.StateOf(job.job, i) != TaskState::kQueued) continue;
       text += fmt::format("\n    {}.{}: {}", job.job.value, i + 1,
-                          engine.Explain(job.job, i, hub_->loop().Now()));
+                          present::TextOf(engine.Explain(job.job, i, hub_->loop().Now())));
+      if (batch_) {
+        text += "; " + present::TextOf(
+                           hub_->service().pools().Explain(job.user, *engine.ClassOf(job.job, i)));
+      }
       break;
     }
   }
@@ -144,7 +158,7 @@ std::string HubWorld::WhyStill() const {
 }
 
 void HubWorld::CheckInvariants() {
-  if (hub_ && !hub_->faults().dead()) hub_->hub().engine().CheckInvariants();
+  if (hub_ && !hub_->faults().dead()) hub_->engine().CheckInvariants();
   for (Place& place : places_) {
     if (place.machine->up()) place.machine->node().agent().CheckInvariants();
   }
@@ -157,8 +171,8 @@ void HubWorld::MakePeace() {
   for (Place& place : places_) place.away = false;
   if (hub_) hub_->BreakClients(false);
   if (batch_) batch_->MakePeace();
-  // What is idle goes, an hour is looked for what was given up, and a query is asked each 5
-  // minutes. A pilot that is always to be there may have to queue first.
+  // Idle pilots leave, lost ones are searched for during an hour, and a query is made each 5
+  // minutes. A pilot that is always kept may have to queue first.
   pools_due_ = uneasy_at_ + Duration::Seconds(2 * 3600) + options_.queue_most;
   Tick();
 }
@@ -169,7 +183,7 @@ void HubWorld::Tick() {
 }
 
 bool HubWorld::AllThere() const {
-  return hub_ && !stopping_ && !hub_->loop().suspended() && people_.Content() &&
+  return hub_ && hub_->answers() && people_.Content() &&
          std::all_of(places_.begin(), places_.end(),
                      [](const Place& place) { return place.gone || place.heard; });
 }
@@ -183,7 +197,7 @@ bool HubWorld::AllQuiet() {
                   "node " + place.machine->offer().node_name + " still runs what nobody waits for");
     return false;
   }
-  return hub_->hub().Settled() && PoolsAtRest();
+  return hub_->service().hub().Settled() && PoolsAtRest();
 }
 
 bool HubWorld::PoolsAtRest() {
@@ -192,7 +206,7 @@ bool HubWorld::PoolsAtRest() {
   for (const SimPool& pool : workload_.pools()) {
     if (batch_->Alive(pool.name) != pool.min_pilots) why = "pilots of pool " + pool.name;
   }
-  for (const auto& [id, node] : hub_->nodes().all()) {
+  for (const auto& [id, node] : hub_->service().nodes().all()) {
     bool pilot = pilots_.contains(node.row.name);
     if (pilot && !batch_->IsAlive(node.row.name)) why = "node " + node.row.name;
   }
@@ -211,10 +225,9 @@ void HubWorld::StartHub() {
   Duration ahead;
   if (options_.node_clocks) ahead = Random(Duration::Seconds(600)) - Duration::Seconds(300);
   ++report_.lives;
-  stopping_ = false;
   hub_ = std::make_unique<HubProcess>(HubProcess::Parts{
       loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_, people_,
-      Epoch(report_.lives), ahead, crash_at, prng_.Next(), sabotage_, batch_.get()});
+      report_.lives, ahead, crash_at, prng_.Next(), sabotage_, batch_.get()});
   if (store_failures_left_ > 0 && !peace_ && prng_.Chance(50)) {
     --store_failures_left_;
     hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
@@ -248,24 +261,20 @@ void HubWorld::PlanHubTroubles() {
 
 void HubWorld::StopHub() {
   See(Remark{"the hub is stopped"});
-  stopping_ = true;
-  if (batch_) hub_->pools().Stop();
-  for (size_t i = 0; i < places_.size(); ++i) {
-    if (places_[i].heard) Break(i);
-  }
+  hub_->service().Stop();
 }
 
 void HubWorld::EndHub(bool clean) {
   if (report_.lives == 1) report_.first_life_points = hub_->faults().points();
   bool found = witness_.Found();
-  uint64_t live = hub_->hub().engine().Digest();
+  if (!hub_->is_up()) return;  // its journal could not be read
+  uint64_t live = hub_->engine().Digest();
   HubProcess::Digests digests = hub_->Die(clean, prng_);
   for (Place& place : places_) DropHubEnd(place);
   report_.digest = live;
   if (found || sabotage_ == Sabotage::kLoseCommit) digests.replayed = digests.live;
   See(LifeEnded{clean, digests.live, digests.replayed});
   hub_ = nullptr;
-  stopping_ = false;
   After(Gap(), [this] { StartHub(); });
 }
 
@@ -390,19 +399,16 @@ void HubWorld::ExitPilot(size_t index) {
   batch_->Exited(name);
 }
 
-std::expected<hub::Caller, wire::Refusal> HubWorld::CallerOf(const Place& place) const {
-  if (place.pilot.empty()) return hub::Caller{.user = "*"};
-  auto number = std::stoul(place.pilot.substr(place.pilot.find('.') + 1));
-  link::Guest guest;
+// Nodes come by the hub's socket: of root, and pilots of whom the hub runs as.
+hub::Guest HubWorld::GuestOf(const Place& place) {
+  hub::Guest guest;
   guest.greeting.role = wire::Role::kNode;
-  guest.greeting.node_name = place.pilot;
-  guest.greeting.serial =
-      hub::PilotAccess::SerialOf(provision::PilotId(static_cast<uint32_t>(number)));
-  guest.local = os::PeerCredentials{};
-  guest.user = "hub";
-  auto caller = hub_->pools().Who(guest);
-  CHECK(caller.has_value());
-  return *caller;
+  guest.greeting.node_name = place.machine->offer().node_name;
+  guest.greeting.instance = guest.greeting.node_name;
+  if (!place.pilot.empty()) guest.greeting.instance += fmt::format(" {}", place.processes);
+  guest.local_user = place.pilot.empty() ? 0 : HubProcess::kHubUser;
+  guest.user = place.pilot.empty() ? "root" : "hub";
+  return guest;
 }
 
 // ---- Links -------------------------------------------------------------------------------------
@@ -421,22 +427,20 @@ void HubWorld::Call(size_t index) {
 }
 
 bool HubWorld::MayConnect(const Place& place) const {
-  return hub_ && !stopping_ && !hub_->loop().suspended() && !hub_->faults().dead() &&
-         !hub_->store_failed() && !place.away;
+  return hub_ && hub_->answers() && !place.away;
 }
 
 void HubWorld::Connect(size_t index) {
   Place& place = places_[index];
   DropHubEnd(place);  // it may not have noticed that the last one is no more
-  const std::string& name = place.machine->offer().node_name;
-  auto owner = CallerOf(place);
+  const hub::Guest guest = GuestOf(place);
+  hub::Service& service = hub_->service();
+  auto owner = service.Who(guest);
   if (!owner) {
     See(Remark{"a pilot is refused: " + owner.error().reason});
     return owner.error().code == wire::RefusalCode::kRemoved ? ExitPilot(index) : Call(index);
   }
-  std::string instance = name;
-  if (!place.pilot.empty()) instance += fmt::format(" {}", place.processes);
-  auto admitted = hub_->nodes().Admit(name, instance, *owner);
+  auto admitted = service.AdmitNode(guest.greeting, *owner);
   if (!admitted) {
     See(Remark{"a node is refused: " + admitted.error().reason});
     bool ends = !place.pilot.empty() && admitted.error().code == wire::RefusalCode::kRemoved;
@@ -459,13 +463,38 @@ void HubWorld::Connect(size_t index) {
       *place.link.first, [this, index](const wire::ToHub& said) { return Hear(index, said); }, cut,
       sabotage_);
   place.ear = ear.get();
-  hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
-                        *owner);
+  service.NodeArrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
+                      *owner);
   place.machine->Connect(*place.link.second);
+  if (!peace_ && options_.silent_node && index == 1 && place.pilot.empty()) {
+    After(Random(Duration::Seconds(3)), [this, index, state = place.state] {
+      if (peace_ || silences_left_ == 0) return;
+      if (places_[index].state == state && places_[index].heard) FallSilent(index);
+    });
+  }
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {
     if (peace_ || places_[index].state != state || !places_[index].heard) return;
     if (cuts_left_ > 0) Part(index);
+  });
+}
+
+void HubWorld::FallSilent(size_t index) {
+  // When a link gives up a peer that sends no sign of life.
+  constexpr Duration kGivenUp = Duration::Seconds(20);
+  Place& place = places_[index];
+  --silences_left_;
+  ++report_.silent_nodes;
+  See(Remark{place.machine->offer().node_name + " falls silent"});
+  Unheard(place);
+  place.state->hub_deaf = place.state->node_deaf = true;
+  place.away = true;
+  // A gang may need its machine.
+  After(kGivenUp + Random(options_.patience * 3), [this, index] { places_[index].away = false; });
+  After(kGivenUp, [this, index, state = place.state] {
+    if (places_[index].state != state) return;
+    LoseLink(index);
+    state->hub_deaf = state->node_deaf = true;
   });
 }
 
@@ -485,7 +514,7 @@ void HubWorld::Part(size_t index) {
 void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   size_t liar = lies_.Below(places_.size());
   if (liar == holder.value - 1) return;
-  // What a node says of its own part is no lie that could be seen through.
+  // A false report of a node on its own part is a lie that nobody could see through.
   const BookedTask* task = witness_.book().Find(ref);
   if (task != nullptr && task->HasPart(ref.attempt, NodeId(static_cast<uint32_t>(liar + 1))))
     return;
@@ -500,6 +529,9 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
 bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
   if (const auto* room = std::get_if<wire::RoomTaken>(&said)) {
     if (sabotage_ == Sabotage::kLoseRooms) return false;
+    constexpr Duration kNoRoomFor = Duration::Seconds(200);
+    const bool roomless = options_.roomless && index == 0 && loop_.Now() - began_ < kNoRoomFor;
+    if (roomless && !peace_) return false;
     See(RoomHeard{places_[index].machine->id(), room->ref});
   }
   LieBefore(index, said);
@@ -548,8 +580,12 @@ void HubWorld::Unheard(Place& place) {
 }
 
 void HubWorld::Break(size_t index) {
+  Unheard(places_[index]);
+  LoseLink(index);
+}
+
+void HubWorld::LoseLink(size_t index) {
   Place& place = places_[index];
-  Unheard(place);
   // Messages under way may get lost in either direction, or in both.
   place.state->hub_deaf = prng_.Chance(60);
   place.state->node_deaf = prng_.Chance(60);
@@ -563,6 +599,7 @@ void HubWorld::Break(size_t index) {
     then.link.second = nullptr;
     Call(index);
   });
+  if (!hub_) return;  // it has died meanwhile
   hub_->loop().At(hub_->loop().Now() + Random(most), [this, index, state = place.state] {
     if (places_[index].state == state) DropHubEnd(places_[index]);
   });
@@ -587,7 +624,7 @@ void HubWorld::DropHubEnd(Place& place) {
   if (hub_ && !hub_->faults().dead() && !hub_->store_failed()) {
     // It may have noticed by the silence.
     Duration quiet = prng_.Chance(50) ? Duration{} : Random(loop_.Now() - place.unheard_at);
-    hub_->nodes().Gone(id, "it is cut", quiet);
+    hub_->service().NodeGone(id, "it is cut", quiet);
   }
   place.state->hub_deaf = true;
   place.ear = nullptr;

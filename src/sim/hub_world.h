@@ -1,11 +1,11 @@
 // HubWorld: one simulated world of a hub: a hub's process, machines with nodes, and people, each of
 // which goes on when another one dies.
 //
-// What breaks: the hub is killed at any point, stopped in order, suspended, and its disk fills; a
-// node's process is killed at any point, with or without its shepherds; nodes leave, come late,
-// change their names; links break, one side noticing before the other, with what was under way
-// arriving or not, and stay broken for a while; nodes tell lies about what others run; a batch
-// system does to pilots and to who asks for them what sim_batch.h says.
+// Faults: the hub is killed at any point, stopped in order, suspended, and its disk fills; a
+// node's process is killed at any point, with or without its shepherds; nodes leave, join late,
+// change their names; links break, one side noticing before the other, with messages under way
+// arriving or not, and stay broken for a while; nodes send lies about what others run; a batch
+// system treats pilots, and those who request them, as sim_batch.h describes.
 //
 // Single thread, no clock, no chance but the seed: the same options give the same facts.
 #pragma once
@@ -105,11 +105,15 @@ class HubWorld final : public SimBatch::Machines {
   void Call(size_t index);
   // A pilot's node ends by itself.
   void ExitPilot(size_t index);
-  std::expected<hub::Caller, wire::Refusal> CallerOf(const Place& place) const;
+  static hub::Guest GuestOf(const Place& place);
   bool MayConnect(const Place& place) const;
   void Connect(size_t index);
   // The link is no more; each side that lives notices later.
   void Break(size_t index);
+  void LoseLink(size_t index);
+  // Its connection stays, and nothing comes of it any more, or arrives there, until its link is
+  // given up, and for a while after that.
+  void FallSilent(size_t index);
   // The node, and perhaps others with it, cannot reach the hub for a while.
   void Part(size_t index);
   // Another node tells how the attempt ended, or that it was not started.
@@ -124,6 +128,7 @@ class HubWorld final : public SimBatch::Machines {
 
   void After(Duration wait, std::function<void()> fn);
   void See(const Fact& fact);
+  void Count(const Fact& fact);
   Duration Random(Duration most);
   // How long somebody is away: shorter than a commit, or longer than anybody's patience.
   Duration Gap();
@@ -144,7 +149,7 @@ class HubWorld final : public SimBatch::Machines {
   std::map<std::string, size_t> pilots_;  // of these, by name
   std::unique_ptr<HubProcess> hub_;
 
-  bool stopping_ = false;  // the hub was asked to end
+  Instant began_;
   bool peace_ = false;
   Instant uneasy_at_;  // somebody was missing then, or wanted something
   Instant pools_due_;  // then they must be at rest
@@ -152,6 +157,7 @@ class HubWorld final : public SimBatch::Machines {
   uint32_t store_failures_left_;
   uint32_t node_crashes_left_;
   uint32_t cuts_left_ = 60;
+  uint32_t silences_left_ = 4;
   uint32_t stops_left_;
 };
 

@@ -29,7 +29,7 @@ struct LinkSide {
   Faults& faults;
 };
 
-// What both directions of a link share.
+// Common state of both directions of a link.
 struct LinkState {
   Duration latency_max;
   unsigned echo_percent = 0;

@@ -17,7 +17,7 @@
 
 namespace spate::sim {
 
-// What a machine has free, by chance; null where nobody asks for it.
+// Free resources of a machine, at random; null when nobody needs them.
 std::function<MachineLoad()> LoadOf(const Options& options, uint64_t seed);
 
 class Machine {

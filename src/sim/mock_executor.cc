@@ -168,7 +168,7 @@ void MockExecutor::Begin(Slot& slot) {
         slot.behaviour.vanishes ? 0 : slot.behaviour.status);
 }
 
-// What an attempt says before its end.
+// News of an attempt before its end.
 void MockExecutor::TellOnTheWay(Slot& slot, const node::StartOrder& order) {
   AttemptRef ref = order.ref;
   if (order.tell_start) {
@@ -191,7 +191,7 @@ void MockExecutor::TellOnTheWay(Slot& slot, const node::StartOrder& order) {
 
 namespace {
 
-// What the real one tells of each process of a part: the first that failed ends the others.
+// Adds ends of the part's processes as the real executor does: the first that failed ends the rest.
 void AddRanks(const node::StartOrder& order, uint32_t failed, AttemptEnd& end) {
   constexpr int32_t kSignal = 128;
   constexpr int32_t kTerm = 15;

@@ -151,18 +151,49 @@ void DrawPools(Prng prng, Options& o) {
   o.batch_kills_percent = Maybe(prng, 50, 50);
   o.sick_percent = 0;    // pilots would be so, too, and their work has nowhere else to go
   o.load_bound = false;  // a look each second, for hours
+  o.glutton = Prng(Derive(o.seed, 26)).Chance(40);
 }
 
-// Shares are judged of single tasks; and pools ask again and again for pilots that a gang finds no
-// room on, as there are too few of them.
+// Shares are judged of single tasks.
 void DrawGangs(Prng prng, Options& o) {
-  if (o.fair || o.pools > 0) return;
+  if (o.fair) return;
   o.gangs = prng.Chance(45);
   o.gang_policy =
       static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
   if (prng.Chance(40)) o.gang_policy = GangPolicy::kFair;
   if (prng.Chance(o.gangs ? 75 : 20)) o.estimates = static_cast<Estimates>(1 + prng.Below(3));
   o.deadlines = o.hub && prng.Chance(25);
+  o.roomless = o.hub && o.gangs && o.nodes > 1 && prng.Chance(30);
+}
+
+// Single tasks take every slot that comes free, for longer than the first gang may have to wait;
+// nothing else happens.
+void DrawStream(Prng prng, Options& o) {
+  Options calm;
+  calm.seed = o.seed;
+  calm.hub = calm.stream = calm.gangs = true;
+  calm.users = calm.jobs = 2;
+  calm.nodes = static_cast<uint32_t>(1 + prng.Below(2));
+  calm.slots = static_cast<uint32_t>(2 + prng.Below(3));
+  calm.tasks = 300 * calm.slots * calm.nodes;
+  calm.short_task = Duration::Seconds(2);
+  calm.estimates = Estimates::kRight;
+  calm.gang_policy = o.gang_policy;
+  calm.patience = Duration::Seconds(60);
+  calm.forget_nodes = Duration::Seconds(1800);
+  calm.commit_min = std::min(o.commit_min, Duration::Millis(3));
+  calm.commit_max = calm.commit_min + Duration::Millis(3);
+  calm.link_latency = Duration::Micros(100);
+  calm.executor_latency = Duration::Micros(100);
+  o = calm;
+}
+
+// Shares, and what gangs are told, are judged of jobs that stay as they are.
+void DrawChanges(Prng prng, Options& o) {
+  const bool calm = o.fair || o.gangs || o.black_holes;
+  o.set = prng.Chance(30) && !calm;
+  o.withdraw = prng.Chance(20) && !calm;
+  o.forget_nodes = Duration::Seconds(prng.Chance(50) && o.pools == 0 ? 5 : 1800);
 }
 
 }  // namespace
@@ -199,11 +230,16 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
     DrawHub(of_hub, tasks.has_value(), o);
     o.liars = Prng(Derive(seed, 10)).Chance(25);
     o.greedy = Prng(Derive(seed, 13)).Chance(25);
+    o.forget = Prng(Derive(seed, 30)).Chance(50);
   }
   o.graph = Prng(Derive(seed, 14)).Chance(30) && !o.fair && !o.black_holes;
   Prng of_pools(Derive(seed, 15));
   if (hub && !o.fair && !o.black_holes && of_pools.Chance(35)) DrawPools(of_pools, o);
   DrawGangs(Prng(Derive(seed, 19)), o);
+  if (hub && !tasks && Prng(Derive(seed, 32)).Chance(2)) DrawStream(Prng(Derive(seed, 33)), o);
+  if (hub && !o.stream) DrawChanges(Prng(Derive(seed, 31)), o);
+  const bool others = hub && o.nodes > 1 && !o.fair && !o.black_holes && !o.stream;
+  o.silent_node = others && Prng(Derive(seed, 25)).Chance(20);
   return o;
 }
 
@@ -257,6 +293,10 @@ void DescribeHub(const Options& o, Words& words) {
   words.Flag("max-running", o.max_running);
   words.Flag("user-rules", o.user_rules);
   words.Flag("cancel", o.cancel);
+  words.Flag("forget", o.forget);
+  words.Flag("set", o.set);
+  words.Flag("withdraw", o.withdraw);
+  words.Time("forget-nodes", o.forget_nodes);
   words.Flag("fair", o.fair);
   words.Flag("black-holes", o.black_holes);
   words.Flag("late-nodes", o.late_nodes);
@@ -270,8 +310,10 @@ void DescribeHub(const Options& o, Words& words) {
   words.Count("node-crashes", o.node_crashes);
   words.Flag("node-clocks", o.node_clocks);
   words.Flag("suspend", o.suspend);
+  words.Flag("silent-node", o.silent_node);
   words.Flag("hub-stops", o.hub_stops);
   words.Count("pools", o.pools);
+  words.Flag("glutton", o.glutton);
   words.Time("queue-most", o.queue_most);
   words.Count("batch-slow%", o.batch_slow_percent);
   words.Count("batch-refuses%", o.batch_refuses_percent);
@@ -309,6 +351,8 @@ std::string Describe(const Options& o, const char* indent) {
     words.Add(fmt::format("estimates={}", kEstimates[static_cast<size_t>(o.estimates)]));
   }
   words.Flag("deadlines", o.deadlines);
+  words.Flag("roomless", o.roomless);
+  words.Flag("stream", o.stream);
   words.Flag("retries", o.retries);
   words.Flag("retry-delay", o.retry_delay);
   words.Flag("retry-on-some", o.retry_on_some);

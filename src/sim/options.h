@@ -20,7 +20,7 @@ constexpr uint64_t Derive(uint64_t seed, uint64_t salt) {
   return Prng(Prng(seed).Next() ^ Prng(~salt).Next()).Next();
 }
 
-// What classes say of how long their tasks take (Needs::time).
+// Estimates that classes give for the time of their tasks (Needs::time).
 enum class Estimates : uint8_t {
   kNone,   // nothing
   kRight,  // as long as any of them may take
@@ -31,7 +31,7 @@ enum class Estimates : uint8_t {
 struct Options {
   uint64_t seed = 1;
 
-  // What runs where.
+  // Work and machines.
   uint32_t tasks = 0;
   uint32_t jobs = 1;
   uint32_t nodes = 1;
@@ -44,7 +44,7 @@ struct Options {
   Duration link_latency;      // largest, one way
   Duration executor_latency;  // largest, one way
 
-  // What a task is like. Percentages are chances of an attempt, or of a task where it says so.
+  // Properties of tasks. Percentages are chances of an attempt, or of a task where stated.
   Duration short_task;  // largest duration
   Duration long_task;
   unsigned long_percent = 0;
@@ -58,7 +58,7 @@ struct Options {
   unsigned bad_row_percent = 0;  // of tasks: a line that cannot be expanded
   bool live_output = false;
 
-  // What jobs ask for.
+  // Needs and policies of jobs.
   bool mixed_needs = false;
   bool retries = false;
   bool retry_delay = false;
@@ -75,14 +75,14 @@ struct Options {
   bool load_bound = false;
   bool value_rows = false;
 
-  // What the person does.
+  // Actions of the person.
   bool ctrl_c = false;
   bool hold_release = false;
   bool output_blocked = false;
   bool list_changes = false;  // between two lives: tasks withdrawn, tasks added
   bool redo_failed = false;
 
-  // What breaks.
+  // Faults.
   uint32_t crashes = 0;      // at most
   uint64_t crash_after = 0;  // points, on average
   bool crash_in_resume = false;
@@ -110,16 +110,23 @@ struct Options {
   bool drain = false;
   bool liars = false;          // nodes tell of what others run
   bool greedy = false;         // somebody asks the hub for what is not theirs
+  bool forget = false;         // people have jobs removed that have ended
+  bool set = false;            // they change weight and max_running of jobs
+  bool withdraw = false;       // they take back what waits of jobs
+  Duration forget_nodes;       // the hub forgets nodes that are away for so long
   bool remove = false;         // by name; and a node takes another name
   unsigned sick_percent = 0;   // of nodes: nearly all fails there
   unsigned adopt_percent = 0;  // of node processes that die: their shepherds go on
   uint32_t node_crashes = 0;   // at most
   bool node_clocks = false;  // the hub's clock differs from theirs, in each life by something else
   bool suspend = false;      // the hub's process stands still for a while
-  bool hub_stops = false;    // it is asked to end, and does so in order
+  bool silent_node =
+      false;               // the connection of one stays, and nothing comes of it or arrives there
+  bool hub_stops = false;  // it is asked to end, and does so in order
 
   // Pools of a batch system (sim_batch.h), with work that only their pilots can do.
   uint32_t pools = 0;
+  bool glutton = false;                // somebody has two more, and asks for all that they may give
   Duration queue_most;                 // that a pilot waits
   unsigned batch_slow_percent = 0;     // of commands: answered late or never, carried out or not
   unsigned batch_refuses_percent = 0;  // of submits: refused, over a limit, or not taken now
@@ -132,6 +139,8 @@ struct Options {
   GangPolicy gang_policy = GangPolicy::kFair;
   Estimates estimates = Estimates::kNone;
   bool deadlines = false;
+  bool roomless = false;  // one node finds no room for gangs, for a while
+  bool stream = false;    // single tasks for minutes, and gangs that want a whole node
 
   // No attempt takes longer by itself.
   Duration longest() const {

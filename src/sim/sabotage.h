@@ -23,18 +23,34 @@ enum class Sabotage : uint8_t {
   kForgetOrder,    // jobs are submitted without what they wait for                -> order
   kForgetBounds,   // jobs are submitted without --max-running                     -> bounds
   kForgetBlame,    // jobs are submitted without retries                           -> blame
-  kForgetShares,   // all users' jobs are submitted as one user's                  -> fair
+  kForgetShares,   // all users' jobs are submitted as one user's          -> fair, passed
   kHastyHub,       // nodes that are silent are lost after a tenth of the patience -> losses
+  kPatientHub,     // nodes that are silent keep their tasks twenty times as long   -> silent
   kBelieveLies,    // what a node says of another one's tasks passes for the other's -> output
   kGoEarly,        // parts of gangs are told to go as they are given to their nodes -> gangs
   kLateDeadlines,  // jobs are submitted with later deadlines                      -> deadlines
-  kShortTimes,     // jobs are submitted with less --time than their tasks take     -> reservations
+  kShortTimes,     // jobs are submitted with half of the --time of their tasks
+                   //                                                -> reservations, lives
   kLoseRooms,      // the hub never hears that a node has room                      -> starving
-  kAckEarly,       // what is posted is acknowledged at once                       -> acks
+  // Of a hub's answers (broken_answers.h).
+  kAckEarly,       // the cancelling of a job is acknowledged at once              -> answers
+  kForgetHold,     // jobs are not held, and that is acknowledged                  -> answers
+  kForgetRelease,  // the same of what is let go                                   -> answers
+  kForgetClose,    // of what is closed                                            -> answers
+  kForgetSet,      // a job's new max_running is left out                          -> answers
+  kCancelLess,     // of some tasks only the first one is cancelled                -> answers
+  kRetryLess,      // of all tasks only the first two are done again               -> answers
+  kForgetNothing,  // what is to be forgotten stays                                -> answers
+  kSetAllOfUser,   // what is not said of a user becomes as it is by default       -> answers
+  kForgetDrain,    // nodes are not drained                                        -> answers
+  kTellLess,       // of what is left to do of a job some is left out              -> answers
+  kHideHolds,      // a held job is shown as if it were not                        -> answers
+  kEverybodyMay,   // everybody is an administrator                                -> rights
   // Of its pools.
   kSubmitEarly,   // a pool's records count as durable before they are            -> early
   kSubmitTwice,   // the batch system takes each pilot twice                      -> doubled
   kForgetMost,    // pools may have more pilots than their owner said             -> most
+  kKeepMost,      // pools always want as many pilots as they may have            -> demand
   kForgetServed,  // pools serve everybody, whatever their owner said             -> vain
   kDeafToCancel,  // a cancelled pilot stays                                      -> left
   kLosePilots,    // no pilot's node ever comes                                   -> complete

@@ -31,7 +31,7 @@ std::string OptionOf(const pool::Call& call, std::string_view option) {
   return "";
 }
 
-// What the pilot's script says after --name.
+// The name after --name in the pilot's script.
 std::string NodeOf(const pool::Call& call) {
   constexpr std::string_view kName = "--name ";
   size_t at = call.input.find(kName);

@@ -18,7 +18,7 @@
 #include <string>
 
 #include "base/prng.h"
-#include "hub/commands.h"
+#include "hub/pools/commands.h"
 #include "os/loop.h"
 #include "sim/fact.h"
 #include "sim/faults.h"

@@ -18,8 +18,9 @@ store::Done SimStore::Telling(store::Done done) {
 
 void SimStore::Change(RowChange change, store::Done done) {
   auto of_pools = std::exchange(of_pools_, {});
+  auto forgets = std::exchange(forgets_, {});
   if (!parts_.faults.Alive()) return;
-  pending_.push_back({{}, {}, std::move(of_pools)});
+  pending_.push_back({{}, {}, std::move(of_pools), forgets});
   MemoryStore::Change(std::move(change), Telling(std::move(done)));
 }
 
@@ -76,6 +77,11 @@ void SimStore::CutPools(std::vector<provision::Record> images, Instant keep_sinc
   MemoryStore::CutPools(std::move(images), keep_since, std::move(done));
 }
 
+void SimStore::ForgetJob(JobId job, store::Done done) {
+  forgets_ = job;
+  MemoryStore::ForgetJob(job, std::move(done));
+}
+
 void SimStore::Crash(size_t also_durable) {
   size_t durable = MemoryStore::Crash(also_durable);
   for (size_t i = 0; i < durable; ++i) TellCommitted();
@@ -97,6 +103,9 @@ void SimStore::TellCommitted() {
   Given given = std::move(pending_.front());
   pending_.pop_front();
   for (const provision::Record& record : given.of_pools) parts_.sink(PoolCommitted{&record});
+  if (given.forgets && !parts_.disk->jobs.contains(*given.forgets)) {
+    parts_.sink(Forgotten{*given.forgets});
+  }
   size_t output = 0;
   for (const engine::Record& record : given.records) {
     Committed fact{&record, nullptr};

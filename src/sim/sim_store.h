@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "sim/fact.h"
 #include "sim/faults.h"
@@ -37,6 +38,7 @@ class SimStore final : public store::MemoryStore {
                          store::Done done) override;
   void CutPools(std::vector<provision::Record> images, Instant keep_since,
                 store::Done done) override;
+  void ForgetJob(JobId job, store::Done done) override;
 
   // The number of the next job, which is what the world calls it.
   void SetNextJob(JobId job) { next_job_ = job; }
@@ -45,7 +47,7 @@ class SimStore final : public store::MemoryStore {
   }
   // The process is gone. The first `also_durable` bundles of those queued reached the disk.
   void Crash(size_t also_durable);
-  // What was given and is not durable, in order.
+  // Records that were given and are not durable, in order.
   std::vector<engine::Record> Pending() const;
 
  protected:
@@ -56,6 +58,7 @@ class SimStore final : public store::MemoryStore {
     std::vector<engine::Record> records;
     std::vector<TaskOutputPtr> outputs;
     std::vector<provision::Record> of_pools = {};
+    std::optional<JobId> forgets = {};
   };
   void TellCommitted();
   // The world hears of the commit before its owner does.
@@ -65,6 +68,7 @@ class SimStore final : public store::MemoryStore {
   JobId next_job_;
   std::deque<Given> pending_;
   std::vector<provision::Record> of_pools_;  // of the change that comes next
+  std::optional<JobId> forgets_;             // the same
 };
 
 }  // namespace spate::sim

@@ -70,7 +70,7 @@ std::optional<Arguments> Parse(const std::vector<std::string>& args) {
   return out;
 }
 
-// What all worlds together went through.
+// Totals of all worlds.
 struct Sum {
   uint64_t worlds = 0;
   uint64_t lives = 0;

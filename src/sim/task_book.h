@@ -81,7 +81,7 @@ class TaskBook {
   bool Apply(const engine::AttemptEnded& record);
   bool Apply(const engine::JobFinished& record);
   bool Apply(const engine::JobCancelled& record);
-  // What is known of users and nodes makes no task's history wrong.
+  // Facts about users and nodes make no task's history wrong.
   template <typename Other>
   bool Apply(const Other&) {
     return true;

@@ -55,9 +55,25 @@ class Writer {
     Counts(f.notice.counts);
   }
   void operator()(const Acknowledged& f) {
-    constexpr const char* kWhat[] = {"accepted", "grown", "cancelled", "reopened"};
+    constexpr const char* kWhat[] = {"accepted", "grown"};
     fmt::format_to(to_, "acknowledged {} {} {}", kWhat[static_cast<int>(f.what)], f.job.value,
                    f.total);
+  }
+  void operator()(const Asked& f) {
+    fmt::format_to(to_, "{} asks ?{} {}", f.user, f.id, NameOf(*f.question));
+  }
+  void operator()(const Answered& f) {
+    fmt::format_to(to_, "answered ?{}", f.id);
+    if (f.error != nullptr) {
+      fmt::format_to(to_, ": {}", f.error->message);
+    } else {
+      fmt::format_to(to_, " with {}", f.answers->size());
+    }
+  }
+  void operator()(const Forgotten& f) { fmt::format_to(to_, "forgotten {}", f.job.value); }
+  void operator()(const EndsTold& f) {
+    fmt::format_to(to_, "?{} reads {} ends of {} from {}{}", f.id, f.read->ends.ends.size(),
+                   f.job.value, f.after, f.read->finished ? ", the last ones" : "");
   }
   void operator()(const NodeHeard& f) { fmt::format_to(to_, "n{} heard", f.node.value); }
   void operator()(const NodeUnheard& f) { fmt::format_to(to_, "n{} unheard", f.node.value); }
@@ -148,7 +164,10 @@ class Writer {
   }
   void operator()(const engine::TasksWithdrawn& r) { Ranges("withdrawn", r.job, {}, r.tasks); }
   void operator()(const engine::TasksCancelled& r) { Ranges("cancelled", r.job, {}, r.tasks); }
-  void operator()(const engine::TasksReopened& r) { Ranges("reopened", r.job, {}, r.tasks); }
+  void operator()(const engine::TasksReopened& r) {
+    Ranges("reopened", r.job, {}, r.tasks);
+    for (const After& each : r.after) fmt::format_to(to_, " after {}", each.job.value);
+  }
   void operator()(const engine::NeedsChanged& r) {
     fmt::format_to(to_, "needs of {} changed", r.job.value);
   }
@@ -207,6 +226,11 @@ class Writer {
   }
   void operator()(const engine::NodeCleared& r) {
     fmt::format_to(to_, "n{} trusted again for {}", r.node.value, r.job.value);
+  }
+  void operator()(const engine::NodeBlamed& r) {
+    fmt::format_to(to_, "n{} is blamed by", r.node.value);
+    for (const engine::Blame& blame : r.blames) fmt::format_to(to_, " {}", blame.by.value);
+    if (r.blames.empty()) fmt::format_to(to_, " nobody");
   }
 
  private:

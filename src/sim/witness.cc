@@ -21,6 +21,12 @@ Duration SlackOf(const Options& options) {
   return options.executor_latency * 4 + Duration::Millis(10);
 }
 
+// Pilots may come and go without end, and nothing is done.
+bool IsOfNode(const engine::Record& record) {
+  return std::holds_alternative<engine::NodeDrained>(record) ||
+         std::holds_alternative<engine::NodeRemoved>(record);
+}
+
 }  // namespace
 
 Witness::Witness(const Workload& workload, const Options& options, Printer print)
@@ -36,8 +42,9 @@ void Witness::See(Instant now, const Fact& fact) {
     ++report_.executions;
     if (executed->orphan) ++report_.orphans;
   }
-  bool progress = executed != nullptr || std::holds_alternative<Committed>(fact) ||
-                  std::holds_alternative<Over>(fact);
+  const auto* committed = std::get_if<Committed>(&fact);
+  const bool of_tasks = committed != nullptr && !IsOfNode(*committed->record);
+  bool progress = executed != nullptr || of_tasks || std::holds_alternative<Over>(fact);
   if (progress) last_progress_ = now;
 }
 

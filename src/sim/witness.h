@@ -23,9 +23,10 @@ struct WorldReport {
   uint32_t crashes = 0;
   uint32_t store_failures = 0;
   uint32_t cuts = 0;
+  uint32_t silent_nodes = 0;
   uint32_t node_crashes = 0;
   uint64_t executions = 0;
-  // What a batch system did.
+  // Events of a batch system.
   uint64_t pilots = 0;        // that it took
   uint64_t unanswered = 0;    // submits that it took, and nobody heard the id
   uint64_t refused = 0;       // submits
@@ -35,7 +36,13 @@ struct WorldReport {
   uint64_t killed = 0;        // pilots, early
   uint64_t requeued = 0;      // pilots
   uint64_t never_joined = 0;  // pilots whose node never came
-  uint64_t orphans = 0;       // executions on a node that was cut off
+  // Effects of greedy users and of short lives of pilots.
+  uint64_t gluttonous = 0;       // executions of a glutton's tasks
+  uint64_t hopeless = 0;         // tasks that could not start, and were cancelled
+  uint64_t gangs_given_up = 0;   // of them, as their pilots were never there at the same time
+  uint64_t parts_on_pilots = 0;  // executions of parts of gangs
+  uint64_t cut_off = 0;          // attempts that ended with their node
+  uint64_t orphans = 0;          // executions on a node that was cut off
   uint64_t commits = 0;
   uint64_t steps = 0;              // turns of the loop
   uint64_t first_life_points = 0;  // at which the first life could have died
@@ -50,7 +57,7 @@ class Witness {
   Witness(const Workload& workload, const Options& options, Printer print);
 
   void See(Instant now, const Fact& fact);
-  // What no checker can see from facts.
+  // Adds a defect that no checker can see from facts.
   void Find(const char* checker, std::string text);
   bool Found() const { return !judge_.findings().empty() || !findings_.lines().empty(); }
   // A turn of the loop has been made. When no task has moved for long, `why` says more of that.

@@ -9,6 +9,8 @@
 
 #include "base/prng.h"
 #include "core/model/pool_facts.h"
+#include "core/model/ranges.h"
+#include "sim/greed.h"
 
 namespace spate::sim {
 namespace {
@@ -16,29 +18,6 @@ namespace {
 constexpr uint64_t kGigabyte = 1ull << 30;
 constexpr Instant kHubBeginning{1600000000LL * 1000000000};  // where os::FakeLoop begins
 constexpr Duration kForever = Duration::Seconds(1000 * 24 * 3600);
-
-// A hoarder has two more jobs than the options say: a task that takes hardly anything of a node,
-// for half an hour, of which nobody knows the end; and a gang that needs that node and all others.
-constexpr Duration kHoarded = Duration::Seconds(1800);
-bool HasHoarder(const Options& o) {
-  return o.hub && o.gangs && o.nodes > 1 && o.pools == 0 && !o.mixed_needs && !o.node_crashes &&
-         Prng(Derive(o.seed, 24)).Chance(40);
-}
-void Hoard(SimJob& job, uint32_t nodes) {
-  job.user = Workload::UserName(0);
-  job.policy = {};
-  job.graph = job.open = job.shuffled = false;
-  job.totals = {1};
-  job.list_total = 1;
-  auto settings = std::make_shared<JobSettings>(*job.settings);
-  settings->time_limit = settings->warn_time = settings->start_delay = {};
-  settings->time_limit_percent = 0;
-  job.settings = settings;
-  job.requests = {TaskClass(Needs{.milli_cpus = 100})};
-  if (nodes == 0) return;
-  job.requests.front().needs.time = Duration::Seconds(60);
-  job.requests.front().gang = {.procs = nodes, .nodes = nodes, .whole = true};
-}
 
 // Uniform in 1 us .. most.
 Duration Below(Prng& prng, Duration most) {
@@ -72,7 +51,7 @@ JobPolicy DrawPolicy(const Options& o, Prng& prng, uint32_t tasks) {
   return policy;
 }
 
-// What is repeated although it costs no try, or asks for more memory then.
+// Retries that cost no try, or that request more memory.
 void AddRetries(const Options& o, RetryPolicy& retry, Prng prng) {
   if (o.black_holes) {
     retry.retries = prng.Chance(60) ? kLimits.node_failures : 0;
@@ -137,15 +116,30 @@ void Workload::MakeHubJobs() {
     if (options_.after && number > 1 && prng.Chance(70)) tasks = jobs_.back().list_total;
     MakeJob(JobId(number), tasks, prng.Next());
     AddHubPart(jobs_.back(), Prng(prng.Next()));
+    if (options_.stream) MakeStream(jobs_.back());
     if (!pools_.empty()) {
       AddPoolNeeds(jobs_.back(), Prng(Derive(Derive(options_.seed, 16), number)));
     }
   }
-  if (!HasHoarder(options_)) return;
-  for (uint32_t more = 1; more <= 2; ++more) {
-    MakeJob(JobId(options_.jobs + more), 1, prng.Next());
-    Hoard(jobs_.back(), more == 1 ? 0 : options_.nodes);
+  std::vector<SimJob> greedy;
+  if (HasHoarder(options_)) greedy = JobsOfHoarder(options_);
+  if (options_.glutton) greedy = JobsOfGlutton(options_, {pools_.end() - 2, pools_.end()});
+  for (SimJob& job : greedy) {
+    job.id = JobId(static_cast<uint32_t>(jobs_.size() + 1));
+    jobs_.push_back(std::move(job));
   }
+}
+
+// The first job's tasks are single ones; the second one's are few, and want a node to themselves.
+void Workload::MakeStream(SimJob& job) const {
+  const bool gangs = job.id.value > 1;
+  job.user = UserName(job.id.value);
+  job.totals = {gangs ? 3 : options_.tasks};
+  job.list_total = job.totals.front();
+  TaskClass each;
+  each.needs.time = options_.longest() + Duration::Millis(1);
+  if (gangs) each.gang = {.procs = 1, .nodes = 1, .whole = true};
+  job.requests = {each};
 }
 
 void Workload::MakePools() {
@@ -170,6 +164,8 @@ void Workload::MakePools() {
     pool.chain = prng.Chance(40);
     pools_.push_back(std::move(pool));
   }
+  if (!options_.glutton) return;
+  for (SimPool& pool : PoolsOfGlutton(options_)) pools_.push_back(std::move(pool));
 }
 
 // Some of what the pools' nodes can do nobody else may.
@@ -177,9 +173,9 @@ void Workload::AddPoolNeeds(SimJob& job, Prng prng) const {
   for (TaskClass& each : job.requests) {
     const SimPool& pool = pools_[prng.Below(pools_.size())];
     bool serves = pool.user == "*" || pool.user == job.user;
-    Needs needs = each.needs;
-    needs.labels = pool.offer.labels;
-    if (prng.Chance(60) && serves && FitCount(pool.offer, needs) > 0) each.needs = needs;
+    TaskClass of_pool = each;
+    of_pool.needs.labels = pool.offer.labels;
+    if (prng.Chance(60) && serves && HoldsIn(pool, of_pool)) each = std::move(of_pool);
   }
 }
 
@@ -305,6 +301,36 @@ bool Workload::Holds(const TaskClass& gang) const {
   return shape.nodes == 0 ? procs >= shape.procs : nodes >= shape.nodes;
 }
 
+bool Workload::HoldsIn(const SimPool& pool, const TaskClass& of_task) {
+  const GangShape& shape = of_task.gang;
+  if (shape.empty()) return FitCount(pool.offer, of_task.needs) > 0;
+  Offer idle = pool.offer;
+  idle.slots = kLimits.gang_procs;
+  const uint32_t fit = FitCount(idle, of_task.needs);
+  if (shape.nodes == 0) return fit * pool.max_pilots >= shape.procs;
+  return fit >= shape.procs_per_node() && pool.max_pilots >= shape.nodes;
+}
+
+bool Workload::FitsSomewhere(const std::string& user, const TaskClass& of_task,
+                             Duration lost) const {
+  const GangShape& shape = of_task.gang;
+  uint32_t procs = 0;
+  uint32_t nodes = 0;
+  auto add = [&](Offer offer, uint32_t count) {
+    if (!TakesUser(offer, user)) return;
+    if (!shape.empty()) offer.slots = kLimits.gang_procs;
+    const uint32_t fit = FitCount(offer, of_task.needs);
+    procs += fit * count;
+    nodes += fit >= std::max(shape.procs_per_node(), 1u) ? count : 0;
+  };
+  for (const Offer& offer : offers_) add(offer, 1);
+  for (const SimPool& pool : pools_) {
+    if (of_task.needs.time + lost <= pool.time_limit) add(pool.offer, pool.max_pilots);
+  }
+  if (shape.empty()) return procs > 0;
+  return shape.nodes == 0 ? procs >= shape.procs : nodes >= shape.nodes;
+}
+
 void Workload::AddGangs(SimJob& job, Prng prng) const {
   if (prng.Chance(25)) return;
   auto draw = [&] {
@@ -395,12 +421,7 @@ uint64_t Workload::TaskHash(JobId job, TaskIndex index, uint64_t salt) const {
 std::vector<RequestRun> Workload::RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const {
   std::vector<RequestRun> runs;
   for (TaskIndex i = first; i < first + count; ++i) {
-    const uint32_t request = RequestOf(job, i);
-    if (!runs.empty() && runs.back().request == request) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({i, 1, request});
-    }
+    AppendRequest(runs, i, RequestOf(job, i));
   }
   return runs;
 }
@@ -459,13 +480,13 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeI
     b.duration = kForever;
     return b;
   }
-  if (ref.job.value == o.jobs + 1) {
-    b.duration = kHoarded;
+  if (const Duration takes = job(ref.job).takes; takes.ns > 0) {
+    b.duration = takes;
     return b;
   }
   b.duration = Below(prng, prng.Chance(o.long_percent) ? o.long_task : o.short_task);
   if (o.fair) b.duration = (b.duration + o.short_task) / 2;
-  // What shells and compilers exit with, and the edges.
+  // Exit codes of shells and compilers, and the edges.
   constexpr int32_t kExits[] = {1, 2, 3, 77, 124, 126, 127, 130, 255};
   bool doomed = TaskHash(ref.job, ref.index, 5) / 100 % 100 < o.doomed_percent;
   if (doomed || prng.Chance(o.fail_percent)) {

@@ -19,7 +19,7 @@
 
 namespace spate::sim {
 
-// What an attempt does when nobody ends it.
+// Behaviour of an attempt that nobody ends.
 struct Behaviour {
   Duration duration;
   Cause cause = Cause::kSuccess;
@@ -47,6 +47,7 @@ struct SimJob {
   std::string user;
   int32_t priority = 0;
   std::vector<After> after;  // jobs of smaller numbers
+  Duration takes;            // each attempt, which succeeds; zero: as the options have it
 };
 
 // A pool of pilots.
@@ -77,7 +78,7 @@ class Workload {
   JobPlan PlanOf(const SimJob& job) const;
   // The requests of tasks first .. first+count-1.
   std::vector<RequestRun> RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const;
-  // What a task waits for: tasks of the same job that are there as soon as it is.
+  // Parents of a task: tasks of the same job that exist as soon as it does.
   std::vector<TaskIndex> ParentsOf(JobId job, TaskIndex index) const;
   // The edges of tasks first .. first+count-1 to their parents.
   std::vector<Edge> EdgesOf(const SimJob& job, TaskIndex first, uint32_t count) const;
@@ -88,10 +89,15 @@ class Workload {
   // `part`: what this node runs of a gang; null: it is none.
   Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node,
                         const GangPart* part) const;
-  // What a task's class is as its person wrote it.
+  // A task's class as its person wrote it.
   const TaskClass& ClassOf(JobId job, TaskIndex index) const;
   // "u1", "u2", ...
   static std::string UserName(uint32_t number);
+  // Those that greedy users add (greed.h).
+  bool IsGreedy(JobId job) const { return job.value > options_.jobs; }
+  // Idle nodes, and as many of those of pools as there may be, have room for such a task of the
+  // user. `lost`: so much of a pilot's life is of no use.
+  bool FitsSomewhere(const std::string& user, const TaskClass& of_task, Duration lost = {}) const;
 
  private:
   void MakeOffers();
@@ -99,10 +105,12 @@ class Workload {
   static void DrawGraph(SimJob& job, Prng prng);
   void AddGangs(SimJob& job, Prng prng) const;
   bool Holds(const TaskClass& gang) const;
+  static bool HoldsIn(const SimPool& pool, const TaskClass& of_task);
   void AddTimes(SimJob& job, Prng prng) const;
   void AddDeadlines(SimJob& job, Prng prng) const;
   void MakeHubJobs();
   void AddHubPart(SimJob& job, Prng prng) const;
+  void MakeStream(SimJob& job) const;
   void MakePools();
   void AddPoolNeeds(SimJob& job, Prng prng) const;
   bool IsSick(NodeId node) const;

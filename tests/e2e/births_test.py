@@ -114,7 +114,7 @@ def test_an_older_run_stays_in_reach_of_resume(place):
     run.communicate()
     place.write("go")
     half = os.path.join(place.dir, "half")
-    shutil.copytree(place.state, half, ignore=shutil.ignore_patterns("control"))
+    shutil.copytree(place.state, half, ignore=shutil.ignore_patterns("socket"))
     births = 0
     for nth in lives(place, "fdatasync", "jobs.lst", before=half):
         if born(place) > 1:
@@ -122,20 +122,19 @@ def test_an_older_run_stays_in_reach_of_resume(place):
         births += 1
         place.write("ran")
         _, err = place.run("--resume", "jobs.lst")
-        want("job 1 " in err and "1 of 3 tasks" in err, f"{nth}: {err}")
+        want("job 1: 1 of 3 tasks" in err, f"{nth}: {err}")
         want("a" not in place.lines("ran"), "what had succeeded ran again")
         ran(place, TASKS[1:])
     want(births > 0, "none was killed before it was born")
 
 
-def test_what_was_never_accepted_is_no_job(place):
-    if not may_trace():
-        return
-    place.run(*VALUES)
-    shutil.copytree(place.state, os.path.join(place.dir, "before"))
+def told_of_the_never_accepted(place):
+    """How many resumes passed over a run that was killed before it was accepted."""
     told = 0
-    for nth in lives(place, "fdatasync", "--", "echo x >> ran",
-                     before=os.path.join(place.dir, "before")):
+    # Rows of megabytes: they are stored, and the job's row with them, before the job is accepted.
+    place.write("long", *(f"{n}" * 60_000 for n in range(1, 61)))
+    again = ("-a", "long", "--", "echo x > ran; : {}")
+    for nth in lives(place, "fdatasync", *again, before=os.path.join(place.dir, "before")):
         if born(place) > 1:
             break
         number = max(int(name) for name in place.jobs() if name.isdigit())
@@ -147,7 +146,7 @@ def test_what_was_never_accepted_is_no_job(place):
         place.run("last", command="job retry")
         _, err = place.run("2", command="job info", code=2)
         want("job 2" in err, err)
-        _, err = place.run("--resume", "--", "echo x >> ran")
+        _, err = place.run("--resume", *again)
         told += "passing over job 2: it ended before its tasks were stored" in err
         want("starting job 3" in err, err)
         want(place.lines("ran") == ["x"], place.lines("ran"))
@@ -160,7 +159,17 @@ def test_what_was_never_accepted_is_no_job(place):
             os.path.join(place.state, "pruned")) else None
         place.run("-q", "--", "true")
         want("2" not in place.jobs() and "1" in place.jobs(), place.jobs())
-    want(told > 0, "nobody was told that a run was passed over")
+    return told
+
+
+def test_what_was_never_accepted_is_no_job(place):
+    if not may_trace():
+        return
+    place.run(*VALUES)
+    shutil.copytree(place.state, os.path.join(place.dir, "before"))
+    # Two threads write: that of the journal may be ahead of the one that is killed.
+    want(any(told_of_the_never_accepted(place) for _ in range(20)),
+         "nobody was told that a run was passed over")
 
 
 # ---- Hubs --------------------------------------------------------------------------------------

@@ -3,13 +3,16 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 
 from cluster import cluster_of
 from harness import Place, alive, main, option, wait, want
-from hung_server import hung_server
+from hung_server import FLUSH, WRITE, hung_server
 
 ROUNDS = option("--rounds", 20)
+SERVER_ROUNDS = option("--server-rounds", 1)
+LIMIT = 1  # seconds, of tasks whose server hangs
 SOON = 30  # seconds: far more than needed, far less than for ever
 
 
@@ -128,20 +131,142 @@ def test_forwarding_to_a_pipe_fails_its_task(place: Place):
     want(place.read("file") == "file\n" * ROUNDS, place.read("file"))
 
 
-def test_a_file_server_that_hangs(place: Place):
-    hung = hung_server(os.path.join(place.dir, "hung"))
-    if hung is None:
-        return
-    place.on_remove = hung.end
-    place.write("l", "true {check out exists hung/file}")
-    cases = {"stdin": ("--stdin", "hung/file", "--", "cat"),
-             "stdout": ("--stdout", "hung/file", "--", "echo hi"),
-             "a check": ("l",)}
-    for what, args in cases.items():
-        run = place.start("-j", "1", "--time-limit", "500ms", *args)
-        _, err = end(run, place)
-        want(run.returncode != 0 and "its file server" in err, f"{what}: {err}")
-        want(openers_of(place) == [], what)
+# ---- File servers that hang. A round has a server of its own, and says how long its task took to end.
+
+def each_server(place, **options):
+    """A server at place.folder for each round; none where that is not allowed."""
+    for _ in range(SERVER_ROUNDS):
+        place.folder = tempfile.mktemp(prefix="hung", dir=place.dir).split("/")[-1]
+        server = hung_server(os.path.join(place.dir, place.folder), **options)
+        if server is None:
+            return
+        others = place.on_remove
+        place.on_remove = lambda: (server.end(), others())
+        for name in ("begun", "go"):
+            if os.path.exists(os.path.join(place.dir, name)):
+                os.remove(os.path.join(place.dir, name))
+        yield server
+        place.on_remove = others
+        server.end()
+
+
+def in_time(run, place, began, bound=LIMIT + 2):
+    """Its end; its task's limit and its bound have held."""
+    out, err = end(run, place)
+    took = time.monotonic() - began
+    print(f"       {took:.1f} s")
+    want(took < bound, f"{took} s: {err}")
+    return out, err
+
+
+def opened_by_us(run):
+    """Whether a process is none of a task's: a shepherd of this run, or a process that it forked to open or close."""
+
+    def is_ours(pid):
+        try:
+            with open(f"/proc/{pid}/status") as file:  # stat would wait for an exec that closes files
+                status = file.read()
+        except OSError:
+            return False
+        return "Name:\tspate-closer\n" in status or f"PPid:\t{run.pid}\n" in status
+    return is_ours
+
+
+WAITS = "touch begun; while ! test -e go; do sleep 0.01; done; exit 0"
+
+
+def test_files_on_a_server_that_hangs(place: Place):
+    for server in each_server(place):
+        server.hang()
+        file = f"{place.folder}/file"
+        place.write("l", f"true {{check out exists {file}}}")
+        cases = {"stdin": ("--stdin", file, "--", "cat"),
+                 "stdout": ("--stdout", file, "--", "echo hi"),
+                 "program": ("--", file, "1"),
+                 "a check": ("l",)}
+        for what, args in cases.items():
+            run = place.start("-j", "1", "--time-limit", f"{LIMIT}s", *args)
+            # The run itself has looked for stdin before, for 2 s.
+            _, err = in_time(run, place, time.monotonic(), LIMIT + (4 if what == "stdin" else 2))
+            want(run.returncode != 0 and "its file server" in err, f"{what}: {err}")
+            want(openers_of(place) == [], what)
+
+
+# It hangs between two tasks, so the second one meets a server that has just answered.
+def test_a_program_or_folder_whose_server_hangs_all_of_a_sudden(place: Place):
+    for server in each_server(place, files={"program": f"#!/bin/sh\n{WAITS}\n".encode()}):
+        program = f"{place.folder}/program"
+        above = WAITS.replace("begun", "../begun").replace("go;", "../go;")
+        by_folder = ("--cwd", place.folder, "--", "/bin/sh", "-c", above)
+        place.write("script", f"#!{place.dir}/{program}\n")
+        os.chmod(os.path.join(place.dir, "script"), 0o755)
+        begun = os.path.join(place.dir, "begun")
+        for args in (("--", program), ("--", "./script"), by_folder):
+            server.hung = False
+            if os.path.exists(begun):
+                os.remove(begun)
+                os.remove(os.path.join(place.dir, "go"))
+            run = place.start("-j", "1", "--time-limit", f"{LIMIT}s", *args, ":::", "1", "2")
+            wait(lambda: os.path.exists(begun), "the first task runs")
+            server.hang()
+            place.write("go", "")
+            _, err = in_time(run, place, time.monotonic())
+            want(run.returncode == 1 and "to start: its file server does not answer" in err, err)
+
+
+def test_programs_and_folders_on_a_server_work(place: Place):
+    for _ in each_server(place, files={"program": b"#!/bin/sh\necho $1 at $(basename $PWD); exit $2\n"}):
+        out, _ = place.run("-k", "--cwd", place.folder, "--", "./program", "{}", "0", ":::", "1", "2", "3")
+        want(out == "".join(f"{n} at {place.folder}\n" for n in (1, 2, 3)), out)
+        place.run("--cwd", place.folder, "--", "./program", "1", "7", code=7)
+        for command, code, why in (("./none", 127, "./none: No such file or directory"),
+                                   (f"{place.dir}/{place.folder}", 126, "is a folder, not a program")):
+            _, err = place.run("--cwd", place.folder, "--", command, "1", code=None)
+            want(why in err and f"({code})" in err, err)
+
+
+def test_what_is_on_a_server_goes_home(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1", "--cpus", "1")
+    for server in each_server(place, files={"data": b"far away\n" * 10000}):
+        makes = f"ln -s {place.dir}/{place.folder}/data out"
+        cluster.submit("--wait", "--get", "out", "--", makes)
+        want(place.read("out") == "far away\n" * 10000, "the whole file")
+        os.remove(os.path.join(place.dir, "out"))
+        place.run("--forward-file", f"out={place.folder}.all", "--", makes)
+        want(place.read(f"{place.folder}.all") == "far away\n" * 10000, "the whole file")
+        want(not os.path.lexists(os.path.join(place.dir, "out")), "it was removed")
+        server.hang()
+        run = place.start("-j", "1", "--time-limit", f"{LIMIT}s", "--forward-file", f"out={place.folder}.all", "--",
+                          makes)
+        _, err = in_time(run, place, time.monotonic())
+        want(run.returncode != 0 and "still waiting for 'out': its file server does not answer" in err, err)
+        os.remove(os.path.join(place.dir, "out"))
+        began = time.monotonic()
+        job = cluster.submit("--time-limit", f"{LIMIT}s", "--get", "out", "--", makes)
+        cluster.submit("--wait", "--", "true")
+        took = time.monotonic() - began
+        print(f"       {took:.1f} s")
+        out, _ = cluster.spate("task info", job, "--output", "json")
+        last = json.loads(out.splitlines()[0])["ends"][-1]
+        want(last["cause"] == "time" and "still waiting for 'out': its file server" in last["note"], last)
+        want(took < LIMIT + 4, took)
+
+
+# Requests that the server has taken cannot be killed in FUSE, so the slot gets another shepherd after 10 s, and the
+# run's end waits for its cgroup for 5.
+def test_what_is_written_and_closed_at_the_end(place: Place):
+    for what, request, stream, command in (("words", WRITE, "--stderr", ("no-such-command", "1")),
+                                           ("close", FLUSH, "--stdout", ("echo", "hi"))):
+        ours = [lambda pid: False]
+        for server in each_server(place, flushes=True, hangs=lambda asked, pid: asked == request and ours[0](pid)):
+            run = place.start("-j", "1", "--time-limit", f"{LIMIT}s", stream, "{}", "--", *command, ":::",
+                              f"{place.folder}/file", "plain")
+            began = time.monotonic()
+            ours[0] = opened_by_us(run)
+            _, err = in_time(run, place, began, LIMIT + 20)
+            want(run.returncode == 1 and "file' to be closed: its file server" in err, f"{what}: {err}")
+            want(os.path.exists(os.path.join(place.dir, "plain")), "the task behind it has run")
 
 
 if __name__ == "__main__":

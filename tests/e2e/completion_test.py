@@ -25,15 +25,13 @@ def shell_run(place, *argv):
 def bash(place, *words):
     """What bash offers for the last word; words are split as readline does it."""
     quoted = " ".join("'" + word + "'" for word in words)
-    function = "_spate" if words[0] == "spate" else "_spate_alone"
     return shell_run(place, "bash", "-c", f". {script(place, 'bash')}; COMP_WORDS=({quoted}); "
-                     f"COMP_CWORD={len(words) - 1}; {function}; echo ${{COMPREPLY[*]}}")
+                     f"COMP_CWORD={len(words) - 1}; _spate; echo ${{COMPREPLY[*]}}")
 
 
 def zsh(place, *words):
     quoted = " ".join("'" + word + "'" for word in words)
-    stubs = ("compadd() { local -a o; zparseopts -D -a o V: S:; print -- \"${@:#--}\" }; _files() { print FILES }; "
-             "_arguments() { local action=\"${@[-1]#\\*: :}\"; [[ $action == _* ]] && eval $action; }")
+    stubs = "compadd() { local -a o; zparseopts -D -a o V: S: d: l; print -- \"${@:#--}\" }; _files() { print FILES }"
     return shell_run(place, "zsh", "-f", "-c", f"{stubs}; words=({quoted}); CURRENT={len(words)}; "
                      f". {script(place, 'zsh')}")
 
@@ -85,6 +83,14 @@ def test_numbers_of_a_hubs_jobs_and_its_nodes(place: Place):
     for shell in shells():
         some(shell(place, "spate", "job", "info", "--local", ""), "3")
         some(shell(place, "spate", "job", "info", ""), but=["3"])
+
+
+def test_options_and_their_values(place: Place):
+    for shell in shells():
+        some(shell(place, "spate", "run", "--keep-"), "--keep-order", "--keep-output")
+        some(shell(place, "spate", "run", "--output", ""), "human", "json", "quiet")
+        some(shell(place, "spate", "job", "re"), "retry", "release")
+        some(shell(place, "spate", "pool", "add", ""), "slurm", "ssh")
 
 
 def test_programs_of_parasol(place: Place):

@@ -43,9 +43,10 @@ class Master:
                     f"(:slave-executable (\"{self.program}\" NIL))\n"
                     f"(:slave-arguments (\"--mw-slave\" \"--mw-master-host\" \"127.0.0.1\" "
                     f"\"--mw-master-port\" \"{self.port}\"))\n")
-        with open(self.path + ".new", "w") as file:
+        new = f"{self.path}.new{threading.get_ident()}"  # two threads write
+        with open(new, "w") as file:
             file.write(text)
-        os.rename(self.path + ".new", self.path)
+        os.rename(new, self.path)
         self.due = time.monotonic() + self.interval
 
     def serve(self):

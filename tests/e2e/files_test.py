@@ -65,6 +65,25 @@ def test_files_go_to_two_nodes_and_come_home(place: Place):
     want(os.listdir(os.path.join(place.dir, "one")) == ["out-a b 1.bin"], "one task's")
 
 
+def test_nodes_add_to_files_with_append(place: Place):
+    cluster = cluster_of(place)
+    node_at(cluster, "n1")
+    _, err = cluster.spate("submit", "--stdout", "log", "--array", "1-3", "--", "echo", "{}", code=2)
+    want("task 1 (1) and task 2 (2) would write to the same file, 'log'" in err, err)
+    _, err = place.run("--hub", "--stdout", "log", "--", "echo", ":::", "a", "b", code=2)
+    want("task 1 (a) and task 2 (b)" in err, err)
+    place.write("log", "before")
+    cluster.submit("--wait", "--append", "--stdout", "log", "--", "echo", "{}", ":::", "a", "b")
+    want(sorted(place.lines("log")) == ["a", "b", "before"], place.lines("log"))
+    job = cluster.submit("--open", "--stdout", "{.}.o", "--", "echo {}", ":::", "a.x")
+    _, err = cluster.spate("job add", job, "--", "echo {}", ":::", "b.x", "b.y", code=2)
+    want("task 1 (b.x) and task 2 (b.y) would write to the same file, 'b.o'" in err, err)
+    cluster.spate("job add", job, "--", "echo {}", ":::", "b.x")
+    cluster.spate("job close", job)
+    cluster.spate("job wait", job)
+    want(place.lines("a.o") == ["a.x"] and place.lines("b.o") == ["b.x"], "added")
+
+
 def test_who_waits_has_them_at_the_end(place: Place):
     cluster = cluster_of(place)
     node_at(cluster, "n1")

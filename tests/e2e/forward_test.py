@@ -46,10 +46,10 @@ def test_lists_and_graphs_name_what_they_forward(place: Place):
 def test_what_is_wrong_is_told_before_anything_starts(place: Place):
     place.write("l.lst", "touch ran", "echo {forward D}", "echo {forward 1D x}")
     _, err = place.run("l.lst", code=2)
-    want("l.lst:2: Badly formatted forward" in err and "l.lst:3: {forward}: '1D' is no name" in err, err)
+    want("l.lst:2: Badly formatted forward" in err and "l.lst:3: {forward}: '1D' is not the name" in err, err)
     place.write("g.dag", "TASK A -f a-b=x /bin/touch ran", "TASK B -F =x /bin/touch ran")
     _, err = place.run("g.dag", code=2)
-    want("g.dag:1: -f: 'a-b' is no name" in err and "g.dag:2: task B forwards nothing" in err, err)
+    want("g.dag:1: -f: 'a-b' is not the name" in err and "g.dag:2: task B: the forward" in err, err)
     place.write("many.lst", "true " + " ".join(f"{{forward V{i} all}}" for i in range(62)))
     _, err = place.run("many.lst", code=126)
     want("descriptors up to 63 for what it forwards" in err, err)

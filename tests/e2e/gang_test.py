@@ -205,7 +205,7 @@ def test_the_policy_is_remembered(place: Place):
     cluster.start_hub()
     want("conservative" in cluster.spate("hub status")[0], "it is remembered")
     _, err = cluster.spate("hub set", "--policy", "random", code=2)
-    want("is no policy" in err, err)
+    want("is not a policy" in err, err)
 
 
 def test_a_gang_of_one_machine_runs_without_a_hub(place: Place):

@@ -211,7 +211,7 @@ def test_tasks_of_a_job_list_wait_by_name(place: Place):
 
 def test_wrong_names_in_a_list_are_told(place: Place):
     for lines, told in (
-            (["{name a} true", "{name a} true"], "bad.lst:2: another task is called a, too"),
+            (["{name a} true", "{name a} true"], "bad.lst:2: another task is also called a"),
             (["true {after b}"], "bad.lst:1: no task is called b: give one that name by {name b}"),
             (["{name a} true {after c}", "{name b} true {after a}", "{name c} true {after b}"],
              "in a circle: b -> c -> a -> b")):
@@ -236,6 +236,28 @@ def test_tasks_are_called_by_their_names(place: Place):
     want("job 1 has no task that is called X" in err, err)
     _, err = place.run("last.C", "--dry-run", command="job retry")
     want("1 task" in err or "/bin/sh" in _, (_, err))
+
+
+def test_a_number_that_is_a_name_has_one_reading(place: Place):
+    place.write("jobs.lst", "{name 2} echo first", "{name 1} echo second", "{name 30} echo third",
+                "{name 4} echo fourth")
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    place.run("-q", "jobs.lst")
+    cluster.submit("--wait", "jobs.lst")
+    for where in ("--local", "--hub"):
+        for verb in ("task info", "task explain", "job cat", "job tasks", "job retry",
+                     "job cancel"):
+            _, err = place.run(where, "last.2", command=verb, code=2)
+            want("1.2 has two readings: task 2 by number, and task 1, which is called 2" in err and
+                 "'1.#2' for task 2 by number, or '1.name=2' for task 1" in err, (verb, err))
+        for word, text in (("last.#2", "second"), ("last.name=2", "first"), ("last.30", "third"),
+                           ("last.3", "third"), ("last.4", "fourth"), ("last.name=1", "second"),
+                           ("last.#1-2", "first\nsecond"), ("last.1-2", "first\nsecond")):
+            out, _ = place.run(where, word, command="job cat")
+            want(out == text + "\n", (where, word, out))
+        _, err = place.run(where, "last.31", command="job cat", code=2)
+        want("has no task 31" in err, err)
 
 
 def test_a_graph_on_a_hub_grows_and_is_cancelled_by_name(place: Place):

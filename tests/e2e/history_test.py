@@ -30,7 +30,7 @@ def test_resume_finds_the_run(place: Place):
     _, err = place.run("--resume", "--", "echo", ":::", "a", "b")
     want("nothing left to do" in err, err)
     out, _ = place.run("job", "info", "1", command="")
-    want("(the job was taken up once)" in out, out)
+    want("(the job was resumed once)" in out, out)
 
 
 def test_more_values_go_on_with_the_run(place: Place):
@@ -66,12 +66,12 @@ def test_a_running_job_is_left_alone(place: Place):
         _, err = place.run(command=command, code=3)
         want(str(run.pid) in err, f"{command}: {err}")
     _, err = place.run("all", command="job forget")
-    want("is kept" in err and place.jobs() == ["1"], err)
+    want("keeping job 1" in err and place.jobs() == ["1"], err)
     out, _ = place.run("--output", "json", command="job list")
     job = json.loads(out)
     want(job["state"] == "running" and job["pid"] == run.pid, out)
     out, _ = place.run("1.1", command="task explain")
-    want("runs since" in out, out)
+    want("has been running since" in out, out)
     run.send_signal(signal.SIGHUP)
     run.communicate(timeout=60)
     want(run.returncode == 129, f"exit code {run.returncode}")

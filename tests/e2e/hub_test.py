@@ -45,6 +45,22 @@ def test_a_job_from_submit_to_cat(place: Place):
     want("1 connected" in out, out)
 
 
+def test_commands_reach_the_hub_and_names_stay(place: Place):
+    """The client adds options to commands that the hub advises, and to nothing that a user has written."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    reach = "--hub", "--state", place.state
+    job = cluster.submit("--label", "spate job x", "--", "true")
+    out, _ = cluster.spate("task explain", *reach, f"{job}.1")
+    want("label 'spate job x'," in out, out)
+    cluster.spate("job hold", job)
+    out, _ = cluster.spate("task explain", *reach, f"{job}.1")
+    want(f"; spate job release --hub --state {place.state} {job} lets it go on" in out, out)
+    failed = cluster.submit("--max-failures", "1", "--", "[ {} -gt 1 ] && exec sleep 300", ":::", "1", "2", "3", "4")
+    release = f"its user lets it go on: spate job release --hub --state {place.state} {failed}\n"
+    wait(lambda: release in place.read("hub.log"), "the hub's log names its state folder")
+
+
 def test_what_no_hub_takes_is_refused(place: Place):
     """And not sent: the hub would end the connection, each time."""
     cluster = cluster_of(place)
@@ -53,6 +69,46 @@ def test_what_no_hub_takes_is_refused(place: Place):
         place.write("v.csv", "a,b", f"1,{'x' * size}")
         _, err = place.run("--wait", "--csv", "--header", ":", "-a", "v.csv", "--", "echo {a}", command="submit", code=code)
         want(code == 0 or "task 1: its line has 4,194,3" in err and "a hub takes 4,194,304 at most" in err, err)
+
+
+def test_a_submit_checks_what_a_run_checks(place: Place):
+    """The shell text, the shell, --stdin and scripts: before anything reaches the hub."""
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("jobs.lst", "date", "sh work.sh &> log")
+    place.write("job.sh", "#!/bin/bash", "cd scratch", "rm -rf *")
+    place.write("good.lst", "cat")
+    place.write("in.a", "x")
+    bash = "'&>' is bash syntax, but /bin/sh reads the command: add --shell bash"
+    for words, what in ((["jobs.lst"], f"jobs.lst:2: {bash}"),
+                        (["--", "sh work.sh &> log"], bash),
+                        (["--", "echo {} &> log", ":::", "a"], bash),
+                        (["--", "sh", "-c", "[[ -e {} ]]", ":::", "a"], "use bash -c"),
+                        (["--shell", "dash", "--", "source {}", ":::", "a"], "'source' is bash syntax, but dash"),
+                        (["job.sh"], "job.sh: this is a script, not a list ('#!/bin/bash')"),
+                        (["--shell", "no-such-shell -e", "good.lst"],
+                         "--shell: 'no-such-shell' is not a program that can be started on this machine: check the "
+                         "name, and PATH; if the nodes have it, write --shell 'env no-such-shell -e'"),
+                        (["--stdin", "missing", "good.lst"], "missing': No such file or directory; if the nodes have "
+                         "the file, write COMMAND < FILE instead of --stdin"),
+                        (["--stdin", ".", "good.lst"], "--stdin: '.' is a folder")):
+        for command in (["submit"], ["run", "--hub"], ["run", "--pool", "local"]):
+            _, err = place.run(*command[1:], *words, command=command[0], code=2)
+            want(what in err, (command, words, err))
+    for words in (["--array", "1-2", "--", "echo {} &> log"], ["--notify", "echo a &> b", "good.lst"]):
+        _, err = place.run(*words, command="submit", code=2)
+        want("is bash syntax" in err, err)
+    out, _ = place.run("--json", command="job list")
+    want(out == "" and place.lines("log") == [], out)
+    # What may be there later, what only nodes have, and what is different for each task.
+    first = cluster.submit("--", "sleep 0.1; echo made > made")
+    for words in (["--after", f"ok:{first}", "--stdin", "made", "--wait", "good.lst"],
+                  ["--stdin", "in.{}", "--wait", "--", "cat; : {}", ":::", "a"],
+                  ["--shell", "env sh", "--wait", "--", "cat < {}", ":::", "in.a"],
+                  ["--shell", "bash -e", "--wait", "--", "cat <<< {}", ":::", "a"]):
+        job = cluster.submit(*words).split()[0]
+        out, _ = cluster.spate("job cat", job)
+        want(out.strip() in ("made", "x", "a"), (words, out))
 
 
 def test_output_that_the_hub_did_not_keep_is_said_to_be_missing(place: Place):
@@ -76,6 +132,42 @@ def test_failures_are_told_and_tried_again(place: Place):
     out, _ = cluster.spate("job list", "--output", "json")
     line = json.loads(out.splitlines()[-1])
     want(line["succeeded"] == 2 and line["failed"] == 0, out)
+
+
+def test_an_array_has_its_number_in_a_variable(place: Place):
+    """And in {}, but never behind a command that has no place for it."""
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("step", "#!/bin/sh", 'echo "$# $SPATE_ARRAY_VALUE" >> ran')
+    os.chmod(os.path.join(place.dir, "step"), 0o755)
+    _, err = place.run("--wait", "--array", "1,3,7-9:2%2", "--", "./step", command="submit")
+    want(sorted(place.lines("ran")) == ["0 1", "0 3", "0 7", "0 9"], place.lines("ran"))
+    want("the command has no {}" in err and "$SPATE_ARRAY_VALUE" in err, err)
+    _, err = place.run("--wait", "--array", "5", "--", "./step {}", command="submit")
+    want(place.lines("ran")[4:] == ["1 5"] and "{}" not in err, err)
+    for typed, told in (("1,1", "names 1 twice"), ("1-9,5", "names 5 twice"), ("1,", "is not a range")):
+        _, err = place.run("--array", typed, "--", "true", command="submit", code=2)
+        want(told in err, err)
+
+
+def test_a_submit_in_a_loop_leaves_the_list_alone(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("files", "a", "b", "c")
+    loop = f'while read f; do {SPATE} submit -- "echo $f >> ran"; done < files'
+    subprocess.run(["sh", "-c", loop], cwd=place.dir, env=place.env, check=True, capture_output=True)
+    cluster.spate("job wait", "1", "2", "3")
+    want(sorted(place.lines("ran")) == ["a", "b", "c"], place.lines("ran"))
+    # What asks for values gets them.
+    with open(os.path.join(place.dir, "files")) as files:
+        place.run("--wait", "--", "echo {}2 >> ran", command="submit", stdin=files.read().encode())
+    want(sorted(place.lines("ran"))[1::2] == ["a2", "b2", "c2"], place.lines("ran"))
+
+
+def test_the_letters_of_batch_systems_are_refused(place: Place):
+    for letter, name in (("-n", "--procs"), ("-N", "--nodes")):
+        _, err = place.run(letter, "4", "--", "true", command="submit", code=2)
+        want(f"{letter}: write {name} N" in err, err)
 
 
 def test_a_killed_hub_loses_nothing(place: Place):
@@ -286,7 +378,7 @@ def test_single_tasks_are_cancelled(place: Place):
     wait(lambda: not alive(int(place.lines("a.pid")[0])), "the cancelled task has ended")
     want(alive(int(place.lines("b.pid")[0])), "the other one goes on")
     _, err = cluster.spate("task cancel", f"{job}.5")
-    want("no chosen task" in err, err)
+    want("no selected task" in err, err)
     # A node that is away hears of it when it is back.
     wait(lambda: place.lines("c.pid"), "the third runs")
     node.kill()
@@ -313,6 +405,36 @@ def test_jobs_wait_for_jobs(place: Place):
     cluster.spate("job wait", third, code=1)
 
 
+def test_a_retry_names_the_jobs_that_it_does_not_bring_back(place: Place):
+    cluster = cluster_of(place)
+    first = cluster.submit("--", "while test ! -e go; do sleep 0.05; done; cat go >> ran; exec sh go")
+    second = cluster.submit("--after", f"ok:{first}", "--", "echo second >> ran")
+    third = cluster.submit("--after", f"ok:{second}", "--", "echo third >> ran")
+    others = [cluster.submit("--after", f"ok:{third}", "--", "echo other >> ran") for _ in range(12)]
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    place.write("go", "exit 1")
+    cluster.spate("job wait", others[-1], code=1)
+    os.remove(os.path.join(place.dir, "go"))
+    _, err = cluster.spate("job retry", first, "--dry-run")
+    want(f"job {second}, which waited for job {first}, was cancelled; to have it wait again: " in err, err)
+    _, err = cluster.spate("job retry", first)
+    want(f"job {second}, which waited for job {first}, was cancelled; to have it wait again: " in err, err)
+    want(err.rstrip().endswith(f" {second}") and str(third) not in err.split(), err)
+    _, err = cluster.spate("job retry", second, third)
+    want(f"job {second} waits first for job {first} again" in err, err)
+    want(f"job {third} waits first for job {second} again" in err, err)
+    want(f"12 jobs that waited for job {third} were cancelled; to have the first 10 wait again: " in err, err)
+    want(err.rstrip().endswith(" ".join(str(job) for job in others[:10])), err)
+    place.write("go", "exit 0")
+    cluster.spate("job wait", third)
+    want(place.lines("ran") == ["exit 1", "exit 0", "second", "third"], place.read("ran"))
+    # Those that are named run when what they waited for has ended; it says that they wait no more.
+    _, err = cluster.spate("job retry", others[0])
+    want(f"job {others[0]} does not wait for job {third}, which has ended" in err, err)
+    cluster.spate("job wait", others[0])
+    want(place.lines("ran")[4:] == ["other"], place.read("ran"))
+
+
 def test_an_open_job_grows(place: Place):
     cluster = cluster_of(place)
     cluster.node()
@@ -324,6 +446,27 @@ def test_an_open_job_grows(place: Place):
     cluster.spate("job close", job)
     cluster.spate("job wait", job)
     want(sorted(place.lines("ran")) == ["1", "2", "3"], place.read("ran"))
+
+
+def test_lines_that_are_added_are_for_the_jobs_shell(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("one.lst", "echo 1 >> ran")
+    place.write("more.lst", "echo 2 >> ran", "cat <<< 3 >> ran")
+    place.write("host.lst", "echo $HOSTNAME >> ran")
+    for_sh = cluster.submit("--open", "one.lst")
+    for_bash = cluster.submit("--open", "--shell", "bash", "--env", "HOSTNAME=h", "one.lst")
+    _, err = cluster.spate("job add", for_sh, "more.lst", code=2)
+    want("more.lst:2: '<<<' is bash syntax, but /bin/sh reads the command: write bash -c '...', since the job's "
+         "shell cannot be changed" in err, err)
+    _, err = cluster.spate("job add", for_sh, "host.lst", code=2)
+    want("'$HOSTNAME' is bash syntax" in err, err)
+    cluster.spate("job add", for_bash, "more.lst")
+    cluster.spate("job add", for_bash, "host.lst")
+    for job in for_sh, for_bash:
+        cluster.spate("job close", job)
+        cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["1", "1", "2", "3", "h"], place.read("ran"))
 
 
 def test_tasks_of_another_kind_are_not_added(place: Place):
@@ -641,7 +784,7 @@ def test_jobs_share_by_weight_and_change(place: Place):
     _, err = cluster.spate("job set", first, "--max-running", "0", "--weight", "50")
     want("changed" in err, err)
     _, err = cluster.spate("job set", first, code=2)
-    want("what shall change" in err, err)
+    want("nothing to change" in err, err)
     place.write("go")
     cluster.spate("job wait", first, second)
 
@@ -694,7 +837,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 8)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 9)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
@@ -726,7 +869,8 @@ def test_damage_of_one_job_stays_that_jobs(place: Place):
     def state(job):
         return json.loads(cluster.spate("job list", "--output", "json", job)[0])["state"]
     wait(lambda: state(jobs[0]) == "held", "no task runs with damaged settings")
-    want(f"nothing of it can run; to end it: spate job cancel {jobs[0]}\n" in place.read("hub.log")
+    cancel = f"spate job cancel --hub --state {place.state} {jobs[0]}"
+    want(f"nothing of it can run; to end it: {cancel}\n" in place.read("hub.log")
          and "job release" not in place.read("hub.log"), place.read("hub.log"))
     want(state(jobs[1]) == "damaged", state(jobs[1]))
     want(sorted(place.lines("ran")) == ["c1", "c2", "c3"], place.lines("ran"))

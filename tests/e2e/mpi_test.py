@@ -103,7 +103,7 @@ def test_a_machine_that_dies_is_no_failure(place: Place):
         kill_all("SPATE_NODE=n2", f"SPATE_JOB_ID={job}")
         os.killpg(second.pid, signal.SIGKILL)
         second.wait()
-        wait(lambda: "lost with its node, repeated (it was no try)" in hub.spate("task info", f"{job}.1")[0],
+        wait(lambda: "lost with its node, repeated (does not count as a try)" in hub.spate("task info", f"{job}.1")[0],
              "its attempt is lost")
         for path in glob.glob(os.path.join(place.dir, "up.*")):
             os.remove(path)

@@ -31,11 +31,24 @@ def test_a_node_is_stopped(place: Place):
     want(out == "n2: stopped\n", out)
 
 
+def test_a_signal_comes_before_the_end_of_a_node(place: Place):
+    cluster = cluster_of(place)
+    place.write("save", "trap 'echo saved >> ran; exit 0' USR1", "echo begun >> ran",
+                "while :; do sleep 0.01; done")
+    job = cluster.submit("--time-limit", "1h", "--signal", "USR1@54s", "--", "exec sh save")
+    late = cluster.submit("--time-limit", "1h", "--signal", "USR1@10m", "--", "sleep 0.2")
+    cluster.node("n1", "-j", "2", "--cpus", "2", "--lifetime", "60s")
+    cluster.spate("job wait", late)
+    want(place.lines("ran") == ["begun"], place.read("ran"))
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["begun", "saved"], place.read("ran"))
+
+
 def test_a_node_that_runs_is_not_started_again(place: Place):
     cluster = cluster_of(place)
     first = cluster.node("n1")
     _, err = cluster.spate("node start", "--name", "n1", "--allow-root", code=3)
-    want("the node n1 runs here already; spate node stop n1 ends it" in err, err)
+    want(f"runs here already; spate node stop --state {place.state} n1 ends it" in err, err)
     want(str(first.pid) in err and "--name" in err, err)
 
 
@@ -49,7 +62,7 @@ def test_a_removed_node_ends(place: Place):
     want(first.returncode == 0 and "it was removed from the hub" in place.read("n1.log"), place.read("n1.log"))
     again = cluster.node("n1", join=False)
     wait(lambda: again.poll() is not None, "it ends again")
-    want("spate node resume n1" in place.read("n1.log"), place.read("n1.log"))
+    want(f"spate node resume --state {place.state} n1" in place.read("n1.log"), place.read("n1.log"))
     cluster.spate("job cancel", job)
     cluster.spate("node resume", "n1")
     cluster.node("n1")

@@ -151,6 +151,74 @@ def test_files_and_folders_of_tasks(place: Place):
     want(out == f"{os.nice(0) + 7}\n/dev/null\n", out)
 
 
+def test_no_task_overwrites_the_output_of_another(place: Place):
+    place.write("jobs.lst", "echo 1", "echo 2")
+    place.write("new.json", '{"f": "a.x"}', '{"f": "a.y"}')
+    for args, says in ((["--stdout", "o", "--", "echo", ":::", "a", "b"],
+                        "task 1 (a) and task 2 (b) would write to the same file, 'o'"),
+                       (["--stdout", "{.}.t", "--", "echo", ":::", "a.x", "a.y"], "'a.t'"),
+                       (["--stdout", "{f.}.t", "--json-lines", "new.json", "--", "echo"], "'a.t'"),
+                       (["--stderr", "./{}", "--", "echo", ":::", "a", "a"], "'./a'"),
+                       (["--stdout", "o", "jobs.lst"], "task 1 (echo 1) and task 2 (echo 2)"),
+                       (["--dry-run", "--stdout", "o", "jobs.lst"], "--append"),
+                       (["--results", "res", "--", "echo", ":::", "a", "a"], "'res/1/a'"),
+                       (["--stdout", "o", "--follow", "jobs.lst"], "that --follow makes"),
+                       (["--stdout", "o", "--pipe", "--", "cat"], "that --pipe makes"),
+                       (["--stdin", "jobs.lst", "--stdout", "./jobs.lst", "--", "cat"], "emptied"),
+                       (["--append", "--", "echo", "x"], "no file to append to")):
+        out, err = place.run(*args, code=2, stdin=b"x\n")
+        want(says in err and out == "" and not place.jobs(), f"{args}: {out}{err}")
+    want(sorted(os.listdir(place.dir)) == ["jobs.lst", "new.json"], os.listdir(place.dir))
+    place.run("-q", "--stdout", "both", "--stderr", "both", "--", "echo out; echo err >&2")
+    want(place.lines("both") == ["out", "err"], "one file for both streams")
+    place.run("-q", "--stdout", "/dev/null", "--", "echo", ":::", "a", "b")
+
+
+def test_append_adds_to_files(place: Place):
+    place.write("log", "before")
+    place.run("-q", "--append", "--stdout", "log", "--retries", "1", "--", "echo {}; exit {}",
+              ":::", "0", "3", code=1)
+    want(sorted(place.lines("log")) == ["0", "3", "3", "before"], place.lines("log"))
+    place.run("-q", "last", command="job retry", code=1)
+    want(place.lines("log").count("3") == 4, place.lines("log"))
+    place.run("-q", "--append", "--results", "res", "--", "echo", "{#}", ":::", "a", "a")
+    want(sorted(place.lines("res/1/a/stdout")) == ["1", "2"], "results of both")
+
+
+def test_a_resumed_run_overwrites_nothing(place: Place):
+    place.write("jobs.lst", "echo a", "exit 1")
+    place.run("-q", "--stdout", "{#}", "jobs.lst", code=1)
+    place.write("jobs.lst", "echo a", "exit 1", "echo new")
+    _, err = place.run("--resume", "--stdout", "o", "jobs.lst", code=2)
+    want("task 1 (echo a) and task 2 (exit 1)" in err and "(1 more task has" in err, err)
+    place.run("-q", "--resume", "--append", "--stdout", "o", "jobs.lst", code=1)
+    want(place.lines("o") == ["new"], place.lines("o"))
+
+
+def test_mistyped_placeholders_are_refused(place: Place):
+    place.write("t.csv", "name,size", "a,1", "b,2")
+    place.write("t.json", '{"name": "a"}', '{"name": "b"}')
+    place.write("bad.lst", "echo a", "echo {chek in exists bad.lst}")
+    csv = ["--csv", "--header", ":", "-a", "t.csv"]
+    for args, says in (([*csv, "--", "echo", "{nmae}"], "did you mean {name}?"),
+                       ([*csv, "--", "echo {name} > {sise}.txt"], "did you mean {size}?"),
+                       ([*csv, "--stdout", "{nam}", "--", "echo"], "--stdout: {nam}"),
+                       ([*csv, "--tagstring", "{nam}", "--", "echo"], "--tagstring: {nam}"),
+                       (["--json-lines", "t.json", "--", "echo", "{nmae/.}"], "{name/.}?"),
+                       (["--stdout", "{indx}", "bad.lst"], "bad.lst:2: {chek in exists bad.lst}"),
+                       (["bad.lst"], "did you mean check?"),
+                       (["--follow", "bad.lst"], "did you mean check?")):
+        _, err = place.run(*args, code=2)
+        want(says in err, f"{args}: {err}")
+    out, _ = place.run("-q", "-k", "--literal-braces", *csv, "--", "echo", "{nmae}", "{name}")
+    want(out == "{nmae} a\n{nmae} b\n", out)
+    out, _ = place.run("-q", "-k", *csv, "--shell", "bash", "--",
+                       "echo {name} {x,y} {1..2}; echo 5 | awk '{print}'; s=1; echo ${s}")
+    want(out.splitlines()[:3] == ["a x y 1 2", "5", "1"], out)
+    out, _ = place.run("-q", "-k", "--literal-braces", "bad.lst")
+    want(out == "a\n{chek in exists bad.lst}\n", out)
+
+
 def test_limits_on_tries_and_time(place: Place):
     place.run("--retries", "2", "--retry-on", "signal", "--", "echo >> exits; exit 1", code=1)
     want(len(place.lines("exits")) == 1, "an exit is no signal")

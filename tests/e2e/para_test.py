@@ -238,7 +238,7 @@ def test_stop_beside_a_make(place: Place):
         want(f"Chilled {8 if running == 2 else 0} jobs\n{running} running jobs stopped\n" in err, err)
         want(counts(place) == {"unsubmitted jobs": 10, "total jobs in batch": 10}, counts(place))
         want(pushing.wait(30) == 255, place.read("para.err"))
-        want("para stop has ended this: 0 of 10 jobs are done" in place.read("para.err"),
+        want("para stop has ended this run: 0 of 10 jobs are done" in place.read("para.err"),
              place.read("para.err"))
         want(counts(place) == {"unsubmitted jobs": 10, "total jobs in batch": 10}, counts(place))
     os.remove(os.path.join(place.dir, "hold"))
@@ -259,7 +259,7 @@ def test_chill_beside_a_make(place: Place):
     want(make.poll() is None, place.read("para.err"))
     os.remove(os.path.join(place.dir, "hold"))
     want(make.wait(30) == 255, place.read("para.err"))
-    want("para chill has ended this: 2 of 10 jobs are done" in place.read("para.err"),
+    want("para chill has ended this run: 2 of 10 jobs are done" in place.read("para.err"),
          place.read("para.err"))
     want(counts(place) == {"unsubmitted jobs": 8, "ranOk": 2, "total jobs in batch": 10},
          counts(place))
@@ -493,7 +493,7 @@ def test_a_held_batch_says_so(place: Place):
     cluster.spate("job hold", "1")
     for command in ("push", "check"):
         _, err = para(place, command)
-        want("somebody holds this batch: spate job release 1 lets it go on\n" in err, err)
+        want("the batch is held; to release it: spate job release 1\n" in err, err)
     cluster.spate("job release", "1")
     _, err = para(place, "check")
     want("holds" not in err, err)

@@ -6,12 +6,13 @@ import io
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
 import time
 
-from harness import Place, SPATE, main, wait, want
+from harness import DEADLINE, Place, SPATE, main, wait, want
 
 NUMBERS = "".join(f"{i}\n" for i in range(1, 31))
 IDS = "ID 1\na\nID 2\nb\nID 3\n"
@@ -114,16 +115,16 @@ def test_parallel_says_so_too(place: Place):
 
 
 REFUSED = [
-    (["--", "echo {= s/a/b/ =}", ":::", "a"], "is Perl inside GNU parallel"),
-    (["--stdout", "{= 1 =}", "--", "echo", ":::", "a"], "is Perl inside GNU parallel"),
+    (["--", "echo {= s/a/b/ =}", ":::", "a"], "is Perl code for GNU parallel"),
+    (["--stdout", "{= 1 =}", "--", "echo", ":::", "a"], "is Perl code for GNU parallel"),
     (["--tagstring", "{%}", "--", "echo", ":::", "a"], "--tagstring: {%}"),
-    (["--pipe", "jobs.lst"], "--pipe wants a command"),
+    (["--pipe", "jobs.lst"], "--pipe needs a command"),
     (["--pipe", "-a", "f", "--", "wc"], "--pipepart -a FILE"),
     (["--pipepart", "--", "wc"], "--pipepart -a FILE"),
     (["--block", "1M", "--", "wc"], "add --pipe"),
     (["--pipe", "--", "wc"], "nothing comes on standard input"),
     (["--pipepart", "-a", "/dev/null", "--", "wc"], "use --pipe"),
-    (["--csv", "--colsep", "ab", "--", "echo"], "one character is wanted"),
+    (["--csv", "--colsep", "ab", "--", "echo"], "the separator must be one character"),
     (["--array", "1-3", "--", "echo"], "--array: an option of spate submit"),
     (["--semaphore", "--", "x"], "spate sem"),
     (["--profile", "none-such", "--", "x"], "--profile"),
@@ -199,7 +200,7 @@ def test_a_shell_may_have_arguments(place: Place):
     place.run("-q", "--pipefail", "jobs.lst", code=1)
     place.run("-q", "--pipefail", "--shell", "bash -e", "--", "false | true", code=1)
     _, err = place.run("--pipefail", "--shell", "dash", "jobs.lst", code=2)
-    want("--pipefail: 'dash' has no such option" in err, err)
+    want("--pipefail: 'dash' does not support it" in err, err)
 
 
 def test_what_no_task_could_do_without_is_checked_once(place: Place):
@@ -220,10 +221,28 @@ def test_what_no_task_could_do_without_is_checked_once(place: Place):
     want(out == "x\n", out)
 
 
+def test_an_empty_input_that_nobody_asked_for_is_none(place: Place):
+    out, _ = place.run("-q", "--", "echo", "once", stdin=b"")
+    want(out == "once\n", out)
+    out, _ = place.run("-q", "--", "echo", "{}", stdin=b"")
+    want(out == "", out)
+    out, _ = place.run("-q", "--", "echo", "x", stdin=b"1\n2\n")
+    want(sorted(out.splitlines()) == ["x 1", "x 2"], out)
+
+
+def test_who_waits_for_values_is_told(place: Place):
+    process = place.start("-q", "--", "echo", stdin=subprocess.PIPE)
+    want(select.select([process.stderr], [], [], DEADLINE)[0], "told nothing")
+    line = process.stderr.readline().decode()
+    want("reading values from standard input" in line and "/dev/null" in line, line)
+    out, _ = process.communicate(input=b"a\n")
+    want(out == b"a\n" and process.returncode == 0, out)
+
+
 def test_a_script_is_no_list(place: Place):
     place.write("job.sh", "#!/bin/bash", "cd scratch", "rm -rf *")
     _, err = place.run("job.sh", code=2)
-    want("job.sh: a script, not a list ('#!/bin/bash')" in err, err)
+    want("job.sh: this is a script, not a list ('#!/bin/bash')" in err, err)
     want("spate run -- /bin/bash job.sh" in err and "nothing was started" in err, err)
     os.chmod(os.path.join(place.dir, "job.sh"), 0o755)
     _, err = place.run("job.sh", code=2)
@@ -231,7 +250,7 @@ def test_a_script_is_no_list(place: Place):
     _, err = place.run("--follow", "job.sh", code=2)
     want("a script, not a list" in err, err)
     _, err = place.run("-", stdin=b"#SBATCH -n 4\n./run\n", code=2)
-    want("standard input: a script, not a list ('#SBATCH -n 4')" in err, err)
+    want("standard input: this is a script, not a list ('#SBATCH -n 4')" in err, err)
     _, err = place.run("--dry-run", "job.sh", code=2)
     want("a script, not a list" in err, err)
     place.write("list", "#!/usr/bin/env -S spate run", "echo a")
@@ -530,7 +549,7 @@ def test_options_that_are_not_typed(place: Place):
     want("--retries" in err, err)
     place.env["SPATE_OPTIONS"] = "jobs.lst"
     _, err = place.run("--", "true", code=2)
-    want("$SPATE_OPTIONS: 'jobs.lst' is no option" in err, err)
+    want("$SPATE_OPTIONS: 'jobs.lst' is not an option" in err, err)
 
 
 def test_a_semaphore_counts(place: Place):

@@ -12,6 +12,8 @@ from harness import DEADLINE, want
 
 GREETING, WELCOME, REFUSAL, TO_NODE, TO_HUB, OUTPUT_PIECE, REQUEST, REPLY = 1, 2, 3, 5, 6, 7, 8, 9
 MEMORY_MOST = 256 << 20  # bytes
+UPLOAD_TAGS = (b"\x1a", b"\x22", b"\x3a", b"\x4a")  # more of an upload: such requests have the id of their Submit
+WINDOW = 100 << 10  # bytes of replies, after which the hub is told that they were taken
 
 
 # ---- The protocol (docs/formats/wire.md), as far as an attacker needs it --------------------------
@@ -68,8 +70,9 @@ def ranges(first, last, times=1):
     return message({3: message({1: first, 2: last, 3: 1})}) * times
 
 
-def greeting(role=2, newest=2, oldest=2):
-    return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
+def greeting(role=2, newest=3, oldest=3, name=b""):
+    node = {8: name, 9: b"i" * 16} if name else {}
+    return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role} | node))
 
 
 def submit(name):
@@ -95,11 +98,41 @@ class Peer:
         self.connection = connection
         connection.settimeout(DEADLINE)
         self.bytes = b""
+        self.id = 0  # of the newest request
+        self.taken = {}  # bytes of replies, by the id of their request
 
     def send(self, *frames):
         for each in frames:
-            self.connection.sendall(each)
+            self.connection.sendall(self.numbered(each))
         return self
+
+    def numbered(self, frames):
+        """The whole frames of requests among these get ids."""
+        out = b""
+        while len(frames) >= 5:
+            size, kind = struct.unpack("<IB", frames[:5])
+            if len(frames) < 4 + size:
+                break
+            whole, frames = frames[:4 + size], frames[4 + size:]
+            if kind == REQUEST:
+                if whole[5:6] not in UPLOAD_TAGS:
+                    self.id += 1
+                whole = frame(REQUEST, struct.pack("<I", self.id) + whole[5:])
+            out += whole
+        return out + frames
+
+    def take(self, reply):
+        """The reply without the id of its request; the hub sends no more than a window ahead."""
+        number = reply[:4]
+        taken = self.taken.get(number, 0) + len(reply) - 4
+        if taken > WINDOW:
+            try:
+                self.connection.sendall(frame(REQUEST, number + message({11: message({1: taken})})))
+            except OSError:
+                pass  # it has ended
+            taken = 0
+        self.taken[number] = taken
+        return reply[4:]
 
     def frame(self):
         """The next one, (type, body); None at the end."""
@@ -113,7 +146,7 @@ class Peer:
             self.bytes += piece
         size, kind = struct.unpack("<IB", self.bytes[:5])
         body, self.bytes = self.bytes[5:4 + size], self.bytes[4 + size:]
-        return kind, body
+        return kind, self.take(body) if kind == REPLY else body
 
     def refusal(self):
         got = self.frame()

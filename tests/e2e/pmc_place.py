@@ -14,6 +14,9 @@ LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpirun
 LIBRARIES = [name for name, words in LAUNCHERS.items()
              if not os.environ.get("SPATE_SANITIZE") and shutil.which(words[0]) and os.path.exists(f"{BIN}/pegasus-mpi-cluster.{name}")]
 DIAMOND = ["EDGE A B", "EDGE A C", "EDGE B D", "EDGE C D"]
+# The launcher's standard input: a pipe that stays open and silent. MPICH's launcher forwards the end of its input to its processes.
+# When they have ended by then, it dies of SIGPIPE (3 of 360 starts of a program that ends at once).
+SILENCE, _STAYS_OPEN = os.pipe()
 # A task that waits for a file: /bin/sh wait.sh FILE.
 WAIT = "until test -e $1; do sleep 0.01; done"
 ISO_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d"
@@ -121,7 +124,7 @@ class Pmc:
     def run(self, *args, ranks=3, hosts=(), code=0, alone=False, env=None, deadline=DEADLINE, **options):
         words = [self.program, *args] if alone else self.words(ranks, args, hosts)
         run = subprocess.Popen(words, cwd=self.place.dir, env=self.env | (env or {}),
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               stdin=SILENCE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, errors="replace", start_new_session=True, **options)
         try:
             out, err = run.communicate(timeout=deadline)
@@ -138,13 +141,13 @@ class Pmc:
         """The CPUs that the launcher itself leaves to the first worker's process."""
         look = 'echo $OMPI_COMM_WORLD_RANK$PMI_RANK $(grep Cpus_allowed_list: /proc/self/status)'
         words = [*LAUNCHERS[self.library], "-n", "2", "/bin/sh", "-c", look]
-        told = subprocess.run(words, cwd=self.place.dir, env=self.env, stdin=subprocess.DEVNULL, check=True,
+        told = subprocess.run(words, cwd=self.place.dir, env=self.env, stdin=SILENCE, check=True,
                               capture_output=True, text=True, timeout=DEADLINE, **options).stdout
         return allowed(re.search(r"^1 (.*)", told, re.M)[1])
 
     def start(self, *args, ranks=3):
         return subprocess.Popen(self.words(ranks, args), cwd=self.place.dir, env=self.env,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=SILENCE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, start_new_session=True)
 
     def ranks(self):

@@ -149,9 +149,9 @@ def test_a_run_that_is_killed_leaves_no_process_and_goes_on(place: Place):
 
 def test_what_makes_no_sense_is_refused(place: Place):
     for words, text in (
-            (("--resident",), "--resident wants the command"),
-            (("--resident", "--"), "--resident wants the command"),
-            (("--resident", "--", "cat", "{}", ":::", "a"), "has no placeholders"),
+            (("--resident",), "--resident needs the command"),
+            (("--resident", "--"), "--resident needs the command"),
+            (("--resident", "--", "cat", "{}", ":::", "a"), "cannot have placeholders"),
             (("--resident", "--", "cat"), "there are no tasks"),
             (("a", "b", "--resident", "--", "cat"), "name one list"),
             (("--resident", "--pipe", "--", "cat"), "without --pipe"),

@@ -4,10 +4,11 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 
-from harness import Place, SPATE, main, wait, want
+from harness import DEADLINE, Place, SPATE, main, wait, want
 
 
 def test_outputs_are_grouped_and_shown(place: Place):
@@ -187,7 +188,7 @@ def test_leftovers_that_fail_or_stay_make_the_task_fail(place: Place):
         out, _ = place.run("last.1", command="task info")
         want("left processes running: sleep" in out and "1 process outlived it" in out, out)
     _, err = place.run("--leftovers", "end", "--", "sleep 1000 & exit 0")
-    want("spate: 1 task left processes running, which were ended:\n  task 1: sleep (pid " in err, err)
+    want("spate: 1 task left processes running, which were terminated:\n  task 1: sleep (pid " in err, err)
     for command in ("sleep 1000 & kill $!", "sleep 1000 & wait=$!; kill $wait; wait $wait; exit 0"):
         place.run("--", command)
     place.run("--shell", "bash", "--", "head -1 <(yes)")
@@ -196,11 +197,54 @@ def test_leftovers_that_fail_or_stay_make_the_task_fail(place: Place):
     want("task 1: sleep (pid " in err and "1 succeeded" in err, err)
 
 
+def cgroup_tree_of(place):
+    """The cgroup below which a run of this place has its tasks; empty: it makes none here."""
+    out, _ = place.run("-q", "--", "grep ^0:: /proc/self/cgroup")
+    found = re.match(r"0::(.*/)spate-[^/]*/", out)
+    return found.group(1) if found else ""
+
+
+def test_runs_in_other_pid_namespaces_leave_each_other_alone(place: Place):
+    """Both make cgroups in the same folder, and a process of one has no number in the other."""
+    inside = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        return print("       (skipped: unshare may not make a pid namespace)")
+    tree = cgroup_tree_of(place)
+    if not tree:
+        return print("       (skipped: no cgroup is writable here)")
+
+    def start(name, *before):
+        command = (f"grep ^0:: /proc/self/cgroup >> {name}.cgroup; echo > {name}.runs; "
+                   f"until [ -e go ]; do sleep 0.05; done; grep ^0:: /proc/self/cgroup > {name}.done")
+        return subprocess.Popen([*before, SPATE, "run", "-q", "-j1", "--", command], cwd=place.dir, env=place.env,
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    for first, then in (([], inside), (inside, []), (inside, inside)):
+        runs = {}
+        for name, before in (("first", first), ("then", then)):
+            runs[name] = start(name, *before)
+            wait(lambda: os.path.exists(os.path.join(place.dir, f"{name}.runs")) or runs[name].poll() is not None,
+                 f"{name} runs")
+            want(runs[name].poll() is None, name)
+            want(f"0::{tree}spate-" in place.read(f"{name}.cgroup"), place.read(f"{name}.cgroup"))
+        # Each start looks for what dead runs left.
+        for before in ([], inside):
+            subprocess.run([*before, SPATE, "run", "-q", "--", "true"], cwd=place.dir, env=place.env, check=True,
+                           stdin=subprocess.DEVNULL)
+        place.write("go")
+        for name, run in runs.items():
+            _, err = run.communicate(timeout=DEADLINE)
+            want(run.returncode == 0 and place.read(f"{name}.done") == place.read(f"{name}.cgroup"),
+                 f"{name}: it ran once, in its own cgroup: {err}, {place.read(name + '.cgroup')}")
+        for name in ("go", *(f"{run}.{what}" for run in runs for what in ("cgroup", "runs", "done"))):
+            os.remove(os.path.join(place.dir, name))
+
+
 def test_limits_hold_while_leftovers_are_waited_for(place: Place):
     _, err = place.run("--time-limit", "1s", "--", "sleep 1000 & exit 0", code=1)
     want("over its time limit" in err, err)
     run = place.start("--", "sleep 1000 & exit 0")
-    wait(lambda: b"left running: sleep (pid " in os.read(run.stderr.fileno(), 4096), "the wait is told")
+    wait(lambda: b"left processes running: sleep (pid " in os.read(run.stderr.fileno(), 4096), "the wait is told")
     run.send_signal(signal.SIGTERM)
     want(run.wait(timeout=60) == 143, str(run.returncode))
 
@@ -276,9 +320,9 @@ def test_what_is_typed_beside_resume_is_obeyed_or_refused(place: Place):
                 "{use ram 32M} echo $SPATE_MEMORY $SPATE_CPUS")
     place.run("-q", "-j1", "--memory", "64M", "--halt", "soon,fail=1", "jobs.lst", code=1)
     place.write("go")
-    for words, told in ((("--procs", "2"), "--procs: the first run was not given it"),
-                        (("--deadline", "+1h"), "--deadline: the first run was not given it"),
-                        (("--shuf",), "--order: the first run was not given it"),
+    for words, told in ((("--procs", "2"), "--procs: the first run did not have it"),
+                        (("--deadline", "+1h"), "--deadline: the first run did not have it"),
+                        (("--shuf",), "--order: the first run did not have it"),
                         (("--follow",), "--follow: only a new run"),
                         (("--memory", "9999T"), "jobs.lst:1: it needs")):
         _, err = place.run("--resume", *words, "jobs.lst", code=2)
@@ -350,7 +394,7 @@ def test_long_output_is_kept_whole(place: Place):
     out, err = place.run("--stream", "stdout", "last", command="job cat", code=1)
     want(len(out) == 131072 and whole.startswith(out[:65536]) and whole.endswith(out[-65536:]),
          f"{len(out)}")
-    want("bytes of its standard output were not kept and are missing here" in err, err)
+    want("bytes of its standard output were not kept and are missing" in err, err)
 
 
 def test_json_is_one_object_a_line(place: Place):
@@ -425,6 +469,11 @@ def test_a_bound_of_file_sizes_is_told(place: Place):
     done = shell(place, "ulimit -f 16; spate run -- echo hi")
     want(done.returncode == 3, done)
     want(b"no space left for" in done.stderr and b"limit of file sizes (ulimit -f)" in done.stderr, done)
+    # Wherever the limit cuts the journal, or what SQLite keeps beside it.
+    for blocks in range(8, 160, 24):
+        done = shell(place, f"ulimit -f {blocks}; spate run -- echo hi")
+        want(done.returncode in (0, 3), (blocks, done))
+        want(done.returncode == 0 or b"(ulimit -f)" in done.stderr, (blocks, done))
     done = shell(place, "ulimit -f 4096; spate run -- 'head -c 8000000 /dev/zero > big'")
     want(done.returncode == 153 and b"File size limit exceeded" in done.stderr + done.stdout, done)
 
@@ -539,7 +588,7 @@ def test_a_list_is_the_same_by_another_path(place: Place):
 def test_low_memory_holds_the_first_tasks_back(place: Place):
     with open(os.path.join(place.dir, "err"), "w") as err:
         run = place.start("--min-free-memory", "9000G", "--", "touch started", stderr=err)
-    wait(lambda: "nothing is started for now" in place.read("err"), "a word about the memory")
+    wait(lambda: "no tasks start for now" in place.read("err"), "a word about the memory")
     run.terminate()
     run.wait(timeout=60)
     want(not os.path.exists(os.path.join(place.dir, "started")), "it was started")

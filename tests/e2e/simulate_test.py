@@ -221,8 +221,8 @@ def test_nodes_of_a_trace(place: Place):
     told, _ = simulate(place, "trace", "easy", "seq", "user", "--placement", "nodes", "--nodes", "2", "--cpus", "16")
     want(told["processors"] == 32 and 0 < told["dropped"] < 1000 and told["jobs"] + told["dropped"] == 1000, told)
     for words, text in (
-        (["--nodes", "2"], "--nodes and --cpus are for --job-history, or with --placement nodes"),
-        (["--placement", "nodes", "--nodes", "7"], "are not the same number on each of 7 nodes; add --cpus C"),
+        (["--nodes", "2"], "--nodes and --cpus are only for --job-history or --placement nodes"),
+        (["--placement", "nodes", "--nodes", "7"], "cannot be divided equally among 7 nodes; add --cpus C"),
         (["--placement", "cloud"], "'cloud' is not one of: pool nodes"),
     ):
         _, err = place.run("trace", *words, command="simulate", code=2)
@@ -269,11 +269,11 @@ def test_wrong_input_changes_nothing(place: Place):
     good = made_trace(3, 16, 3)
     place.write("good", *good)
     cases = [
-        ("broken", [*good, "4 5 what"], 2, "broken: line 5: field 3 is no number, or too large: what"),
+        ("broken", [*good, "4 5 what"], 2, "broken: line 5: field 3 is not a number, or is too large: what"),
         ("few", [*good, "4 5 6"], 2, "few: line 5: there are 3 fields, not 18"),
-        ("headless", good[1:], 2, "headless: no header says how many processors the machine has"),
-        ("empty", [], 2, "empty: no header says"),
-        ("jobless", good[:1], 2, "jobless: there is no job that can be run"),
+        ("headless", good[1:], 2, "headless: no header states the machine's number of processors"),
+        ("empty", [], 2, "empty: no header states"),
+        ("jobless", good[:1], 2, "jobless: the trace has no job that can run"),
     ]
     for name, lines, code, text in cases:
         place.write(name, *lines)
@@ -364,18 +364,18 @@ def test_history_of_a_hub(place: Place):
 def test_history_that_is_not_there(place: Place):
     os.mkdir(os.path.join(place.dir, "empty"))
     cases = [
-        (["--job-history", "missing", "--nodes", "1", "--cpus", "1"], "'missing' has no history of jobs"),
-        (["--job-history", "empty", "--nodes", "1", "--cpus", "1"], "'empty' has no history of jobs"),
+        (["--job-history", "missing", "--nodes", "1", "--cpus", "1"], "'missing' contains no history of jobs"),
+        (["--job-history", "empty", "--nodes", "1", "--cpus", "1"], "'empty' contains no history of jobs"),
         (["--job-history", "empty"], "--job-history needs a machine: --nodes N --cpus C"),
-        (["--job-history", "empty", "--nodes", "1", "--cpus", "0"], "--cpus: 0 is none"),
+        (["--job-history", "empty", "--nodes", "1", "--cpus", "0"], "--cpus: write 1 or more"),
         (["--job-history", "empty", "--nodes", "1", "--cpus", "1", "--filter", "loose"], "--filter is for traces"),
-        ([], "name a trace or --job-history STATE"),
+        ([], "name either a trace or --job-history STATE"),
     ]
     for words, text in cases:
         out, err = place.run(*words, command="simulate", code=2)
         want(out == "" and text in err, f"{words}: {out} {err}")
     place.run("--cpus", "2", "-j2", "--", "true")
-    for words, text in ((["--cpus", "1"], "nothing fits 1 node with 1 cpu each"), (["--cpus", "2"], "")):
+    for words, text in ((["--cpus", "1"], "no task fits 1 node with 1 cpu each"), (["--cpus", "2"], "")):
         _, err = place.run("--job-history", place.state, "--nodes", "1", *words, command="simulate", code=2 if text else 0)
         want(text in err, err)
 
@@ -387,7 +387,7 @@ def test_picture(place: Place):
     import xml.dom.minidom
     svg = place.read("p.svg")
     xml.dom.minidom.parseString(svg)
-    want("Processors in use" in svg and "Jobs that wait" in svg, svg[:500])
+    want("Processors in use" in svg and "Waiting jobs" in svg, svg[:500])
 
 
 def test_kth(place: Place):

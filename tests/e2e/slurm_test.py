@@ -13,7 +13,7 @@ SCRIPTS = os.path.join(SOURCE, "tests", "slurm")
 
 
 def script_of_guide():
-    with open(os.path.join(SOURCE, "docs", "hub.md")) as guide:
+    with open(os.path.join(SOURCE, "docs", "user", "hub.md")) as guide:
         return re.search(r"```sh\n(#!/bin/sh\n#SBATCH.*?)```", guide.read(), re.S).group(1)
 
 

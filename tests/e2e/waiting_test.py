@@ -36,13 +36,38 @@ class Waiting:
         return self.place.read(self.log)
 
 
+class OnTerminal(Waiting):
+    """Its standard error is a terminal of 100 columns."""
+
+    def __init__(self, place, *words, log="waiting"):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        self.seen = ""
+        super().__init__(place, *words, log=log, env=dict(place.env, TERM="xterm", NO_COLOR="1"), stderr=slave,
+                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
+        os.close(slave)
+
+    def shows(self, pattern):
+        def shown():
+            while select.select([self.master], [], [], 0)[0]:
+                self.seen += os.read(self.master, 65536).decode()
+            return re.search(pattern, self.seen)
+
+        wait(shown, f"the terminal shows {pattern}")
+
+    def ended(self, code):
+        told = super().ended(code)
+        os.close(self.master)
+        return told
+
+
 def test_a_job_whose_tasks_all_fail_is_waited_for_no_longer(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "4", "--cpus", "4")
     values = [str(n) for n in range(1, 101)]
     out, err = place.run("--wait", "--", "echo no {} >&2; false", ":::", *values, command="submit", code=1)
     want(out == "1\n", out)
-    want("job 1 is held" in err and "one after the other" in err, err)
+    want("job 1 is held" in err and "in a row" in err, err)
     want("spate job release 1;" in err and "spate job cancel 1" in err, err)
     want(re.search(r"spate: \d+ tasks failed:\n  task 1: exit code 1 after .*: echo no 1 >&2; false\n"
                    r"      no 1\n  task 2: ", err), err)
@@ -50,14 +75,53 @@ def test_a_job_whose_tasks_all_fail_is_waited_for_no_longer(place: Place):
     want(re.search(r"0 of 100 tasks succeeded, \d+ failed, \d+ not done\n", err), err)
     # On the screen it is as `run` shows it.
     out, err = place.run("--hub", "--", "there-is-no-such-program", "{}", ":::", *values, code=1)
-    want("nothing more is started" in err and "there-is-no-such-program" in err, err)
-    want("to go on with what is not done:  spate job release 2\n" in err, err)
+    want("no more tasks start" in err and "there-is-no-such-program" in err, err)
+    want("to run the remaining tasks:  spate job release 2\n" in err, err)
     want("--resume" not in err, err)
     lines = [json.loads(line) for line in
              place.run("--hub", "--output", "json", "--", "false", ":::", *values, code=1)[0].splitlines()]
     (finish,) = [line for line in lines if line["type"] == "finish"]
     want((finish["how"], finish["resume_command"]) == ("halted", "spate job release 3"), finish)
     want(finish["failed"] == len([line for line in lines if line["type"] == "end"]), "every end is told")
+
+
+def test_what_a_task_waits_for_after_its_command_is_shown(place: Place):
+    """--leftovers wait, on a hub: whoever waits knows for what."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    words = ["--leftovers", "wait=60s", "--", "until [ -e go ]; do sleep 0.05; done & true"]
+    left = r"sh \(pid \d+\)(, sleep \(pid \d+\))?"
+    waiting = Waiting(place, "submit", "--wait", *words)
+    waiting.says("task 1 has ended but left running on node n1: sh (pid ")
+    on_hub = Waiting(place, "run", "--hub", *words, log="on-hub")
+    on_hub.says("task 1 has ended but left processes running: sh (pid ")
+    as_json = Waiting(place, "run", "--hub", "--output", "json", *words, log="json")
+    as_json.says('"type":"left_running"')
+    out, _ = cluster.spate("job info", "1")
+    want(re.search(rf"waits for +task 1: {left} on node n1, left running by its command\n", out), out)
+    out, _ = cluster.spate("job info", "1", "--output", "json")
+    (told,) = json.loads(out)["left_running"]
+    want((told["task"], told["attempt"], told["node"]) == (1, 1, "n1"), told)
+    out, _ = cluster.spate("task info", "1.1")
+    want(re.search(rf"waits for +{left} on node n1, left running by the command\n", out), out)
+    out, _ = cluster.spate("task explain", "1.1")
+    want(re.search(rf"1.1: its command has ended but left running: {left} on node n1; the task waits", out), out)
+    out, _ = cluster.spate("node info", "n1")
+    want(re.search(rf"1.1 since .*, waits for processes that it left running: {left}\n", out), out)
+    out, _ = cluster.spate("top", "--once")
+    want(re.search(rf"job 1 waits for processes that its commands left running: {left} on n1\n", out), out)
+    bars = [OnTerminal(place, *command, log=f"bar{n}") for n, command in enumerate(
+        (["job", "progress", "1"], ["run", "--hub", *words]))]
+    for bar in bars:
+        bar.shows(r"left running: sh \(pid \d+\)")
+    place.write("go")
+    for each in waiting, on_hub, as_json, *bars:
+        each.ended(0)
+    lines = [json.loads(line) for line in place.read("json").splitlines()]
+    news = [line for line in lines if line["type"] == "left_running"]
+    want(news and all(re.fullmatch(f"{left} on n1", line["processes"]) for line in news), news)
+    out, _ = cluster.spate("job info", "1", "--output", "json")
+    want(json.loads(out)["left_running"] == [], "nothing runs any more")
 
 
 def test_the_jobs_own_rules_end_the_waiting(place: Place):
@@ -85,8 +149,8 @@ def test_who_follows_a_held_job_is_told(place: Place):
     cluster.spate("job hold", job)
     for verb in ("tail", "cat"):
         follow = Waiting(place, "job", verb, "-f", job, log=verb)
-        follow.says(f"spate: job {job} is held: a person wished it\nto go on: spate job release {job}; "
-                    f"to end it: spate job cancel {job}\n")
+        follow.says(f"spate: job {job} is held: a user held it\nto continue: spate job release {job}; "
+                    f"to cancel: spate job cancel {job}\n")
     cluster.spate("job release", job)
     cluster.spate("job close", "1")
     cluster.spate("job wait", job)
@@ -121,8 +185,8 @@ def test_who_waits_for_a_held_job_is_told(place: Place):
     waits = Waiting(place, "job", "wait", job)
     wait(lambda: json.loads(cluster.spate("node list", "--output", "json")[0])["tasks"] > 0, "it runs")
     cluster.spate("job hold", job)
-    waits.says(f"job {job} is held: a person wished it\nto go on: spate job release {job}; "
-               f"to end it: spate job cancel {job}\n")
+    waits.says(f"job {job} is held: a user held it\nto continue: spate job release {job}; "
+               f"to cancel: spate job cancel {job}\n")
     place.write("go1")
     place.write("go2")
     # One that begins to wait hears it, too; a person may change it, so both go on.
@@ -162,25 +226,10 @@ def test_the_bar_says_why_nothing_runs(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1", "--gpus", "none")
     for words in (["submit", "--progress"], ["run", "--hub"]):
-        master, slave = pty.openpty()
-        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-        env = dict(place.env, TERM="xterm", NO_COLOR="1")
-        waits = Waiting(place, *words, "--gpus", "2", "--", "true", env=env, stderr=slave,
-                        start_new_session=True,
-                        preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
-        os.close(slave)
-        seen = ""
-
-        def shown():
-            nonlocal seen
-            while select.select([master], [], [], 0)[0]:
-                seen += os.read(master, 65536).decode()
-            return re.search(r"0/1.*waiting: no node fits: it needs 2", seen)
-
-        wait(shown, "the bar")
+        waits = OnTerminal(place, *words, "--gpus", "2", "--", "true")
+        waits.shows(r"0/1.*waiting: no node fits: it needs 2")
         cluster.spate("job cancel", "last")
         waits.ended(1)
-        os.close(master)
 
 
 def test_a_hub_that_is_away_is_not_taken_for_this_machine(place: Place):

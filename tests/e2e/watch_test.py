@@ -59,13 +59,15 @@ def test_waiting_for_a_run(place: Place):
 
 def test_a_run_is_held_and_released(place: Place):
     run = started(place)
-    want("job 1 is held" in ask(place, "hold", "last"), "held")
+    want("job 1 held" in ask(place, "hold", "last"), "held")
     place.write("go1")  # the first one ends, nothing follows, and the run waits
     wait(lambda: json.loads(place.run("--output", "json", "1", command="job info")[0])["succeeded"]
          == 1, "the first task ends")
     want(run.poll() is None and place.lines("ran") == ["1"], place.read("ran"))
-    want("held already" in ask(place, "hold", "1"), "twice")
-    want("job 1 goes on" in ask(place, "release", "1"), "released")
+    want("job 1 held" in ask(place, "hold", "1"), "twice")
+    why = json.loads(place.run("1.3", "--output", "json", command="task explain")[0])
+    want("held from another terminal" in why["text"], why)
+    want("job 1 released" in ask(place, "release", "1"), "released")
     place.write("go")
     _, err = run.communicate(timeout=DEADLINE)
     want(run.returncode == 0 and b"held from another terminal" in err, err)
@@ -89,8 +91,8 @@ def test_a_run_is_cancelled(place: Place):
     run = started(place)
     wait_for = waiter(place, "wait", "last")
     want("1 task of job 1 cancelled" in ask(place, "cancel", "1.3"), "one task")
-    want("no chosen task" in ask(place, "cancel", "last.3", code=1), "it is cancelled already")
-    want("job 1 is cancelled" in ask(place, "cancel", "last"), "cancelled")
+    want("no selected task" in ask(place, "cancel", "last.3"), "it is cancelled already")
+    want("job 1 cancelled" in ask(place, "cancel", "last"), "cancelled")
     _, err = run.communicate(timeout=DEADLINE)
     want(run.returncode == 1 and b"3 cancelled" in err, (run.returncode, err))
     want(place.lines("ran") == ["1"], place.read("ran"))
@@ -108,6 +110,58 @@ def test_a_run_is_cancelled(place: Place):
     place.run("--resume", "--", TASK, ":::", "1", "2", "3")
     want(place.lines("ran") == ["1", "1", "2", "3"], place.read("ran"))
     ask(place, "wait", "1")
+
+
+def test_a_run_answers_as_a_hub_does(place: Place):
+    run = started(place)
+    folder = os.path.join(place.state, "jobs", "1")
+    as_hub = os.path.join(place.dir, "as-hub")  # a state folder whose hub is the run
+    os.mkdir(as_hub)
+    os.symlink(folder, os.path.join(as_hub, "hub"))
+
+    def hub(*words, code=0):
+        noun = words[0] not in ("submit", "top")
+        options = ["--state", as_hub] if not noun or words[0] != "job" else ["--hub", "--state", as_hub]
+        size = 2 if noun else 1
+        done = subprocess.run([SPATE, *words[:size], *options, *words[size:]], cwd=place.dir,
+                              env=place.env, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=DEADLINE)
+        text = (done.stdout + done.stderr).decode()
+        want(done.returncode == code, f"{words}: exit code {done.returncode}: {text}")
+        return text
+
+    job = json.loads(hub("job", "info", "1", "--json"))
+    want(job["job"] == 1 and job["state"] == "running" and job["total"] == 3, job)
+    tasks = [json.loads(line) for line in hub("job", "tasks", "1", "--json").splitlines()]
+    want([task["task"] for task in tasks] == [1, 2, 3], tasks)
+    nodes = [json.loads(line) for line in hub("node", "list", "--json").splitlines()]
+    want([node["state"] for node in nodes] == ["ready"], nodes)
+    want("jobs 1" in hub("top", "--once") and "1 " in hub("job", "list"), "what there is")
+    # Nobody else's business, and what comes later.
+    want("only a hub has that" in hub("node", "drain", "all", code=2), "no nodes to change")
+    want("is running" in hub("job", "forget", "1", code=3), "not while it runs")
+    want("of one job alone" in hub("submit", "--", "true", code=2), "no other jobs")
+    want("closes the job" in hub("job", "close", "1", code=2), "its own list")
+    at = subprocess.run([SPATE, "top", "--once", "--json", "--at", os.path.join(folder, "socket")],
+                        cwd=place.dir, env=place.env, capture_output=True, timeout=DEADLINE)
+    want(at.returncode == 0 and json.loads(at.stdout.splitlines()[-1])["job"] == 1, at)
+    want("job 1 released" in hub("job", "release", "1"), "the same orders")
+    want("job 1 cancelled" in hub("job", "cancel", "1"), "the same orders")
+    _, err = run.communicate(timeout=DEADLINE)
+    want(run.returncode == 1 and b"cancelled from another terminal" in err, (run.returncode, err))
+    want(not os.path.exists(os.path.join(folder, "socket")), "nobody listens there")
+
+
+def test_a_run_that_ends_takes_no_orders(place: Place):
+    """After Ctrl-C it starts nothing more, whatever others wish."""
+    run = started(place)
+    run.send_signal(signal.SIGINT)
+    wait(lambda: "starts nothing more" in ask(place, "release", "1", code=None),
+         "it has heard the signal")
+    want("starts nothing more" in ask(place, "hold", "1", code=None), "nor is it held")
+    place.write("go")
+    run.communicate(timeout=DEADLINE)
+    want(run.returncode == 130 and place.lines("ran") == ["1"], (run.returncode, place.read("ran")))
 
 
 def test_a_killed_run_is_not_waited_for(place: Place):

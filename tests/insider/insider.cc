@@ -92,10 +92,22 @@ class Peer {
   // Whether it answers AskBack.
   virtual bool Hear(std::string_view bytes) = 0;
 
-  void Send(FrameType type, std::string_view bytes) { (void)connection_->Send(type, bytes); }
+  void Send(FrameType type, std::string_view bytes) {
+    const bool numbered = type == FrameType::kRequest;
+    SendAsItIs(type, numbered ? Numbered(bytes) : std::string(bytes));
+  }
+  void SendAsItIs(FrameType type, std::string_view bytes) { (void)connection_->Send(type, bytes); }
   Crew& crew_;
 
  private:
+  // With an id: each request has one of its own, and the messages of an upload that of its Submit.
+  std::string Numbered(std::string_view request) {
+    auto decoded = wire::DecodeRequest(request);
+    const bool of_upload = decoded && wire::KindOf(*decoded) == wire::RequestKind::kUpload;
+    if (!of_upload) return wire::IdBytes(++last_id_).append(request);
+    if (std::holds_alternative<wire::Submit>(*decoded)) upload_ = ++last_id_;
+    return wire::IdBytes(upload_).append(request);
+  }
   void Call();
   void Met(link::Caller::Met met);
   void SendBatch();
@@ -104,6 +116,8 @@ class Peer {
 
   std::unique_ptr<link::Caller> caller_;
   std::unique_ptr<link::Connection> connection_;
+  uint32_t last_id_ = 0;
+  uint32_t upload_ = 0;  // the id of the newest
   uint64_t pending_ = 0;
   std::string sent_;
   Fate fate_ = Fate::kStays;
@@ -210,6 +224,14 @@ class Client final : public Peer {
   using Peer::Peer;
 
  private:
+  // Smaller replies do not fill a window.
+  static constexpr size_t kTellTaken = 512;
+  void TellTaken(const wire::NumberedMessage& reply) {
+    std::string bytes = wire::IdBytes(reply.id);
+    wire::Append(bytes,
+                 wire::Request{wire::RepliesTaken{static_cast<uint32_t>(reply.message.size())}});
+    SendAsItIs(FrameType::kRequest, bytes);
+  }
   link::Self Self() override { return {SPATE_VERSION, wire::Role::kClient}; }
   std::vector<spate::insider::Message> Batch(size_t count) override {
     return crew_.maker.OfClient(count);
@@ -219,7 +241,14 @@ class Client final : public Peer {
     wire::Append(bytes, wire::Request{wire::Watch{kNoJob}});
     Send(FrameType::kRequest, bytes);
   }
-  bool Hear(std::string_view bytes) override {
+  bool Hear(std::string_view frame) override {
+    auto numbered = wire::SplitId(frame);
+    if (!numbered) {
+      crew_.GiveUp("the hub sent a reply without an id");
+      return false;
+    }
+    std::string_view bytes = numbered->message;
+    if (bytes.size() > kTellTaken) TellTaken(*numbered);
     auto heard = wire::DecodeReply(bytes);
     if (!heard) {
       crew_.GiveUp("the hub broke the protocol: " + heard.error().message);

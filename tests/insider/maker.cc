@@ -96,6 +96,7 @@ void SetTexts(pb::Texts& to, const List& texts) {
 bool IsOfUpload(const wire::Request& request) {
   return std::holds_alternative<wire::Rows>(request) ||
          std::holds_alternative<wire::PutPieces>(request) ||
+         std::holds_alternative<wire::Edges>(request) ||
          std::holds_alternative<wire::SubmitEnd>(request);
 }
 
@@ -700,13 +701,13 @@ std::vector<Message> Maker::OfClient(size_t count) {
   std::vector<Message> batch = Until(std::move(planned), [&](const Message& message) {
     if (message.type == FrameType::kHeartbeat) return Fate::kStays;
     auto decoded = wire::DecodeRequest(message.bytes);
-    bool fits = message.type == FrameType::kRequest && decoded && IsOfUpload(*decoded) == uploads;
-    if (!fits) return Fate::kRefused;
+    bool fits = message.type == FrameType::kRequest && decoded;
+    if (!fits || (IsOfUpload(*decoded) && !uploads)) return Fate::kRefused;
     if (std::holds_alternative<wire::Submit>(*decoded)) uploads = true;
     if (std::holds_alternative<wire::SubmitEnd>(*decoded)) uploads = false;
     return Fate::kStays;
   });
-  // Nothing may be asked before its end.
+  // The next batch knows nothing of it.
   if (uploads && batch.back().fate == Fate::kStays) batch.back().fate = Fate::kLeft;
   return batch;
 }

@@ -132,6 +132,7 @@ class MwPlace:
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="spate-mw-")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
+        self.env["SPATE_STATE"] = os.path.join(self.dir, "spate-state")
         self.children = []
 
     def path(self, name):

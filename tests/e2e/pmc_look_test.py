@@ -1,0 +1,46 @@
+"""Others look at a run of pegasus-mpi-cluster, with the commands that look at any hub."""
+import os
+import re
+import socket as sockets
+
+from harness import DEADLINE, Place, main, wait, want
+from pmc_place import DIAMOND, WAIT, each, need_a_library
+
+
+def told(place, command, *args, code=0):
+    return "".join(place.run(*args, command=command, code=code))
+
+
+def sockets_of(place):
+    return re.findall(r"spate top --at (\S+)", told(place, "job list", "--local"))
+
+
+def test_a_run_is_asked_while_it_runs(place: Place):
+    for pmc in each(place):
+        place.write("wait.sh", WAIT)
+        place.write("d.dag", "TASK A /bin/sh wait.sh go", "TASK B /bin/true", "TASK C /bin/false",
+                    "TASK D /bin/true", *DIAMOND)
+        run = pmc.start("d.dag")
+        wait(lambda: sockets_of(place), "job list shows the run")
+        at = sockets_of(place)[0]
+        wait(lambda: "A" in told(place, "job tasks", "--filter", "running", "--at", at), "A runs")
+        top = told(place, "top", "--once", "--at", at)
+        want(sockets.gethostname() in top and "d.dag" in top, top)
+        info = told(place, "job info", "--at", at)
+        want("d.dag" in info and "4: 1 running or next, 3 queued" in info, info)
+        tasks = told(place, "job tasks", "1", "--at", at)
+        want("/bin/sh wait.sh go" in tasks and "queued" in tasks, tasks)
+        why = told(place, "task explain", "1.D", "--at", at)
+        want("1.4: " in why and "wait" in why, why)
+        refused = told(place, "job cancel", "1", "--at", at, code=2)
+        want("others may only look" in refused, refused)
+        place.write("go", "")
+        run.communicate(timeout=DEADLINE)
+        want(run.returncode != 0, "C has failed")  # and so has D
+        want(pmc.rescue("d.dag") == ["A", "B"], pmc.rescue("d.dag"))
+        want(not os.path.exists(os.path.dirname(at)), "the socket outlives its run")
+
+
+if __name__ == "__main__":
+    need_a_library()
+    main(globals())

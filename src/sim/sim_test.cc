@@ -1,7 +1,11 @@
 // The simulator's own tests: fixed seeds, the same bytes twice, and sabotage that must be found.
+#include <execinfo.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -9,6 +13,24 @@
 
 namespace spate::sim {
 namespace {
+
+// Of the newest world, for a crash in it.
+char g_world[64] = "no world yet\n";
+
+WorldReport RunNamed(const Options& options, Sabotage sabotage = Sabotage::kNone) {
+  std::snprintf(g_world, sizeof g_world, "the newest world has seed %ju, sabotage %d\n",
+                static_cast<uintmax_t>(options.seed), static_cast<int>(sabotage));
+  return RunWorld(options, sabotage, nullptr);
+}
+
+// A crash takes along all that GoogleTest knows of it: this says which world, and where, for
+// addr2line. Only calls that a signal handler may make, once backtrace() was called before.
+void OnCrash(int signal) {
+  void* frames[64];
+  (void)!write(STDERR_FILENO, g_world, std::char_traits<char>::length(g_world));
+  backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+  raise(signal);  // the default again (SA_RESETHAND)
+}
 
 std::string Say(const WorldReport& report) {
   std::string text;
@@ -25,7 +47,7 @@ TEST(Sim, PromisesAreKept) {
   uint64_t clean_exits = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Options options = DrawOptions(seed, std::nullopt, Worlds::kRun);
-    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
+    WorldReport report = RunNamed(options);
     ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
     all.crashes += report.crashes;
     all.store_failures += report.store_failures;
@@ -47,7 +69,7 @@ TEST(Sim, PromisesOfAHubAreKept) {
   WorldReport all;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Options options = DrawOptions(seed, std::nullopt, Worlds::kHub);
-    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
+    WorldReport report = RunNamed(options);
     ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
     all.crashes += report.crashes;
     all.node_crashes += report.node_crashes;
@@ -73,7 +95,7 @@ TEST(Sim, PromisesOfPoolsAreKept) {
     Options options = DrawOptions(seed, std::nullopt, Worlds::kHub);
     if (options.pools == 0) continue;
     ++worlds;
-    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
+    WorldReport report = RunNamed(options);
     ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
     all.crashes += report.crashes;
     all.pilots += report.pilots;
@@ -158,7 +180,7 @@ TEST_P(SimCanary, IsFound) {
     // Gangs that are never ended, or never have room, are tried for hours of virtual time.
     options.gangs = options.gangs && GetParam().gangs;
     if (!GetParam().judged(options)) continue;
-    WorldReport report = RunWorld(options, GetParam().sabotage, nullptr);
+    WorldReport report = RunNamed(options, GetParam().sabotage);
     for (const Findings::Line& line : report.findings) {
       if (line.checker == GetParam().checker) return;
       others += line.checker + ": " + line.text + "\n";
@@ -230,3 +252,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 }  // namespace
 }  // namespace spate::sim
+
+int main(int argc, char** argv) {
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // a crash leaves the names of the tests before it
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+  struct sigaction action = {};
+  action.sa_handler = spate::sim::OnCrash;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) sigaction(signal, &action, nullptr);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

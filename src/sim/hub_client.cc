@@ -20,7 +20,8 @@ Duration SimAside::While() {
   return Duration{static_cast<int64_t>(prng_.Below(prng_.Chance(50) ? 50'000 : 30'000'000))};
 }
 
-// The hub's end of the connection.
+// The hub's end of the connection. The session may use it when the client is gone: a hub that ends
+// lets go of its sessions last.
 class HubClient::Port final : public hub::ClientPort {
  public:
   explicit Port(HubClient& client) : client_(client), alive_(client.alive_) {}
@@ -32,15 +33,20 @@ class HubClient::Port final : public hub::ClientPort {
 
   void Start(Events events) override { client_.events_ = std::move(events); }
   bool Send(uint32_t id, std::string_view reply) override {
-    if (client_.parts_.faults.Alive()) client_.Heard(id, reply);
+    if (*alive_ && client_.parts_.faults.Alive()) client_.Heard(id, reply);
     return true;
   }
   void PauseReading(bool paused) override {
+    if (!*alive_) return;
     client_.paused_ = paused;
     if (!paused) client_.SendSoon();
   }
-  void Refuse(const wire::Refusal& why) override { client_.Cut(why.reason); }
-  void Close() override { client_.Cut("the hub closed"); }
+  void Refuse(const wire::Refusal& why) override {
+    if (*alive_) client_.Cut(why.reason);
+  }
+  void Close() override {
+    if (*alive_) client_.Cut("the hub closed");
+  }
 
  private:
   HubClient& client_;

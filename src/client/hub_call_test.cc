@@ -20,7 +20,7 @@ class HubCallTest : public testing::HubTest {
   void AnswerBy(std::vector<std::string> texts) {
     hub_.on_request = [this, texts = std::move(texts)](const FakeHub::Came& each) {
       if (!std::holds_alternative<wire::Query>(each.request)) return;
-      for (const std::string& text : texts) hub_.Answer(each.id, wire::AskNode::Answer{text});
+      for (const std::string& text : texts) hub_.Answer(each.id, wire::ReadStderr::Answer{text});
       hub_.Reply(each.id, wire::QueryDone());
     };
   }
@@ -32,12 +32,12 @@ TEST_F(HubCallTest, AsksByItself) {
   AnswerBy({"one", "two"});
   EXPECT_FALSE(call_.connected() || call_.reached());
   std::string told;
-  auto asked = Ask(call_, wire::AskNode(),
-                   [&](const wire::AskNode::Answer& answer) { told += answer.text + ";"; });
+  auto asked = Ask(call_, wire::ReadStderr(),
+                   [&](const wire::ReadStderr::Answer& answer) { told += answer.text + ";"; });
   ASSERT_TRUE(asked) << asked.error().message;
   EXPECT_EQ(told, "one;two;");
   EXPECT_TRUE(call_.connected() && call_.reached());
-  ASSERT_TRUE(AskOne(call_, wire::AskNode()));
+  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
   EXPECT_EQ(hub_.greetings.size(), 1u) << "one connection is enough";
 }
 
@@ -45,7 +45,7 @@ TEST_F(HubCallTest, ARefusalIsAnError) {
   hub_.on_request = [this](const FakeHub::Came& each) {
     hub_.Reply(each.id, wire::Failed{ErrorKind::kPermission, "not yours"});
   };
-  auto asked = AskOne(call_, wire::AskNode());
+  auto asked = AskOne(call_, wire::ReadStderr());
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().kind, ErrorKind::kPermission);
   EXPECT_EQ(asked.error().message, "not yours");
@@ -59,13 +59,13 @@ TEST_F(HubCallTest, ARefusalIsAnError) {
 // The rest of its answer is not taken for the next one's.
 TEST_F(HubCallTest, AQuestionWhoseAnswerIsNotWantedIsDropped) {
   AnswerBy({"one", "two"});
-  auto asked = Ask(call_, wire::AskNode(), [](const wire::AskNode::Answer&) -> Status {
+  auto asked = Ask(call_, wire::ReadStderr(), [](const wire::ReadStderr::Answer&) -> Status {
     return Fail(ErrorKind::kIo, "no more");
   });
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message, "no more");
   AnswerBy({"three"});
-  auto next = AskOne(call_, wire::AskNode());
+  auto next = AskOne(call_, wire::ReadStderr());
   ASSERT_TRUE(next);
   EXPECT_EQ(next->text, "three");
   EXPECT_EQ(hub_.All<wire::DropRequest>().size(), 1u);
@@ -76,7 +76,7 @@ TEST_F(HubCallTest, AsksWhileASubscriptionLasts) {
   AnswerBy({"one"});
   auto watch = call_.Begin(wire::Watch{JobId(7)});
   ASSERT_TRUE(watch);
-  ASSERT_TRUE(AskOne(call_, wire::AskNode()));
+  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
   hub_.Reply(hub_.came[0].id, wire::JobNews{.job = JobId(7), .missed = 3});
   auto news = call_.NextNews(**watch);
   ASSERT_TRUE(news);
@@ -87,12 +87,12 @@ TEST_F(HubCallTest, AsksWhileASubscriptionLasts) {
 
 TEST_F(HubCallTest, ALostConnectionIsMadeAgainByTheNextQuestion) {
   hub_.on_request = [this](const FakeHub::Came&) { hub_.Drop(); };
-  auto lost = AskOne(call_, wire::AskNode());
+  auto lost = AskOne(call_, wire::ReadStderr());
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().kind, ErrorKind::kUnavailable);
   EXPECT_FALSE(call_.connected());
   AnswerBy({"back"});
-  EXPECT_TRUE(AskOne(call_, wire::AskNode()));
+  EXPECT_TRUE(AskOne(call_, wire::ReadStderr()));
   EXPECT_EQ(hub_.greetings.size(), 2u);
 }
 
@@ -115,7 +115,7 @@ TEST(HubCall, NobodyThere) {
   auto loop = std::move(os::RealLoop::Create().value());
   HubCall call(*loop, {link::Target::Of({.path = dir.Path("socket")}), "none", wire::Role::kClient,
                        "spate hub start"});
-  auto asked = AskOne(call, wire::AskNode());
+  auto asked = AskOne(call, wire::ReadStderr());
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().kind, ErrorKind::kUnavailable);
   EXPECT_NE(asked.error().message.find("Start it: spate hub start"), std::string::npos);

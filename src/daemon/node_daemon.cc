@@ -274,7 +274,6 @@ Status NodeDaemon::OpenHost() {
                          .tell_every = kTellEvery,
                          .kept = kept_,
                          .umask = static_cast<int>(umask_)};
-  if (site_) with.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
   with.dialects =
       doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   if (options_.pilot) with.doubt = node::kDoubtInBatchJobs;
@@ -346,10 +345,7 @@ Status NodeDaemon::OpenPort() {
     options.peers = os::Subnets::Of(*hub);
   }
   parasol::NodePort::Events events;
-  events.answer = [this](const std::string& question) -> Result<std::string> {
-    if (!host_ || leaving_) return Fail(ErrorKind::kUnavailable, "the node ends");
-    return host_->node().AnswerTo({.question = question});
-  };
+  events.report = [this] { return status_ ? status_->Report() : NodeReport(); };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = LogLine;
   auto port = parasol::NodePort::Open(loop_, key, std::move(options), std::move(events));

@@ -150,8 +150,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     watcher_.OnNodeState(node, std::move(*state));
-  } else if (auto* answer = std::get_if<wire::Answer>(&message)) {
-    watcher_.OnAnswer(node, std::move(*answer));
+  } else if (auto* answer = std::get_if<wire::KeptStderr>(&message)) {
+    watcher_.OnKeptStderr(node, std::move(*answer));
   } else {
     watcher_.OnNews(message);
   }

@@ -50,7 +50,7 @@ class NodeWatcher {
   // Running, Live, Slow, Paused: one-way news.
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnNodeState(NodeId, wire::NodeState) {}
-  virtual void OnAnswer(NodeId, wire::Answer) {}
+  virtual void OnKeptStderr(NodeId, wire::KeptStderr) {}
 };
 
 class Watcher : public JobWatcher, public NodeWatcher {};

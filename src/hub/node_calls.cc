@@ -8,7 +8,7 @@
 
 namespace spate::hub {
 
-void NodeCalls::Ask(const std::string& node, wire::Ask ask, Told fn) {
+void NodeCalls::Ask(const std::string& node, wire::WantStderr ask, Told fn) {
   constexpr Duration kPatience = Duration::Seconds(10);
   const Nodes::Node* to = nodes_.FindByName(node);
   if (to == nullptr || !to->channel) {
@@ -28,7 +28,7 @@ void NodeCalls::Ask(const std::string& node, wire::Ask ask, Told fn) {
   });
 }
 
-void NodeCalls::OnAnswer(NodeId node, wire::Answer answer) {
+void NodeCalls::OnAnswer(NodeId node, wire::KeptStderr answer) {
   auto at = asked_.find(answer.call);
   if (at == asked_.end() || at->second.node != node) return;  // too late, or another's to say
   Told tell = std::move(at->second.fn);

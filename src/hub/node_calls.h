@@ -24,8 +24,8 @@ class NodeCalls {
 
   // `call` is set here. kUnavailable: the node is away, or silent for 10 seconds.
   using Told = std::function<void(Result<std::string>)>;
-  void Ask(const std::string& node, wire::Ask ask, Told fn);
-  void OnAnswer(NodeId node, wire::Answer answer);
+  void Ask(const std::string& node, wire::WantStderr ask, Told fn);
+  void OnAnswer(NodeId node, wire::KeptStderr answer);
 
  private:
   struct Asked {
@@ -34,7 +34,7 @@ class NodeCalls {
   };
   os::Loop& loop_;
   Nodes& nodes_;
-  std::map<uint64_t, Asked> asked_;  // by Ask::call
+  std::map<uint64_t, Asked> asked_;  // by WantStderr::call
   uint64_t last_ = 0;
 };
 

@@ -149,7 +149,7 @@ class Service final : public Watcher, public ClientHost {
   void OnFinished(const engine::NoticeFinished& notice) override;
   void OnNews(const wire::ToHub& news) override { parts_.owner.OnNews(news); }
   void OnNodeState(NodeId node, wire::NodeState state) override;
-  void OnAnswer(NodeId node, wire::Answer answer) override {
+  void OnKeptStderr(NodeId node, wire::KeptStderr answer) override {
     calls_->OnAnswer(node, std::move(answer));
   }
   void OnStoreFailed(const Error& error) override;

@@ -27,7 +27,6 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .kept = std::move(options.kept),
                     .umask = options.umask,
                     .dialects = std::move(options.dialects),
-                    .answers = std::move(options.answers),
                     .doubt = options.doubt};
   if (options.machine != nullptr) {
     parts.sample_load = [machine = options.machine] {

@@ -45,7 +45,6 @@ struct HostOptions {
   KeptStreams kept = {};
   int umask = -1;
   format::Dialects dialects = {};
-  Answers answers = {};
   Doubt doubt = {};
 };
 

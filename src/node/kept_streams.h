@@ -1,5 +1,6 @@
 // KeptStreams: what tasks write to stderr that stays on their node, for people: a file for each
-// task, in a folder for temporary files. The hub asks for it when somebody wants it (wire::Ask).
+// task, in a folder for temporary files. The hub asks for it when somebody wants it
+// (wire::WantStderr).
 #pragma once
 
 #include <cstddef>

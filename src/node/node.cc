@@ -205,7 +205,11 @@ void Node::On(wire::PutPiece piece) {
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
-Result<std::string> Node::KeptStderr(const wire::Ask& ask) const {
+Result<std::string> Node::KeptStderr(const wire::WantStderr& ask) const {
+  if (parts_.kept.name == nullptr) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("the node {} keeps no stderr of tasks", offer_.node_name));
+  }
   auto bytes = ReadKept(parts_.kept, ask.user, ask.job, ask.task, kAnswerMost + 1);
   if (!bytes || bytes->size() <= kAnswerMost) return bytes;
   const std::string rest =
@@ -213,14 +217,6 @@ Result<std::string> Node::KeptStderr(const wire::Ask& ask) const {
                   EscapeForScreen(KeptPath(parts_.kept, ask.job, ask.task)));
   bytes->resize(kAnswerMost - rest.size());
   return *bytes + rest;
-}
-
-Result<std::string> Node::AnswerTo(const wire::Ask& ask) const {
-  if (ask.question.empty() && parts_.kept.name != nullptr) return KeptStderr(ask);
-  auto answer = parts_.answers.find(ask.question.substr(0, ask.question.find(' ')));
-  if (answer != parts_.answers.end()) return answer->second(ask);
-  return Fail(ErrorKind::kInvalid, fmt::format("the node {} cannot answer '{}'", offer_.node_name,
-                                               EscapeForScreen(ask.question)));
 }
 
 // Messages of the hub about the job wait behind it meanwhile, in order.
@@ -235,11 +231,11 @@ void Node::AskForUser(const wire::OpenJob& open) {
 
 void Node::OnMessage(wire::ToNode message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return On(std::move(*piece));
-  if (auto* ask = std::get_if<wire::Ask>(&message)) {
-    auto answer = AnswerTo(*ask);
+  if (auto* ask = std::get_if<wire::WantStderr>(&message)) {
+    auto answer = KeptStderr(*ask);
     std::string& bytes = answer ? *answer : answer.error().message;
     bytes.resize(std::min(bytes.size(), kAnswerMost));
-    return Send(wire::Answer{ask->call, answer.has_value(), std::move(bytes)});
+    return Send(wire::KeptStderr{ask->call, answer.has_value(), std::move(bytes)});
   }
   JobId job = std::visit(
       [](const auto& each) {

@@ -27,10 +27,6 @@
 
 namespace spate::node {
 
-// Questions that the hub may send to a node, by their first word (wire::Ask). An error is an
-// answer, too.
-using Answers = std::map<std::string, std::function<Result<std::string>(const wire::Ask&)>>;
-
 using HubChannel = transport::Channel<wire::ToHub, wire::ToNode>;
 
 class Node final : public ExecutorEvents {
@@ -46,7 +42,6 @@ class Node final : public ExecutorEvents {
     KeptStreams kept = {};
     int umask = -1;                  // of jobs that have none of their own; -1: the process' own
     format::Dialects dialects = {};  // of the jobs that run here
-    Answers answers = {};            // beside what Node itself knows
     Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
   };
   // All parts outlive the node.
@@ -78,8 +73,6 @@ class Node final : public ExecutorEvents {
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
   const agent::Agent& agent() const { return agent_; }
-  // Of its hub, or of somebody at a port of its own.
-  Result<std::string> AnswerTo(const wire::Ask& ask) const;
   // A held attempt, for people; nothing if its settings are unknown: an earlier process started it.
   struct Held {
     const JobSettings& settings;
@@ -112,7 +105,7 @@ class Node final : public ExecutorEvents {
   };
 
   void OnMessage(wire::ToNode message);
-  Result<std::string> KeptStderr(const wire::Ask& ask) const;
+  Result<std::string> KeptStderr(const wire::WantStderr& ask) const;
   void AskForUser(const wire::OpenJob& open);
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;

@@ -84,9 +84,6 @@ struct NodeDialectTest : testing::Test {
       return os::Account{"ann", os::EffectiveUser(), 0, "/home/ann", "/bin/sh"};
     };
     parts.dialects.Add(kWish, std::make_shared<Wishes>());
-    parts.answers["count"] = [](const wire::Ask& ask) -> Result<std::string> {
-      return fmt::format("{}!", ask.question);
-    };
     node = std::make_unique<Node>(NodeId(1), offer, std::move(parts));
     link.first->OnMessage([this](wire::ToHub message) { said.push_back(std::move(message)); });
     node->Connect(*link.second);
@@ -108,12 +105,12 @@ struct NodeDialectTest : testing::Test {
     }
     return newest;
   }
-  wire::Answer Ask(std::string user, std::string question) {
+  wire::KeptStderr Ask(std::string user) {
     said.clear();
-    link.first->Send(wire::Ask{5, kJob, 7, std::move(user), std::move(question)});
+    link.first->Send(wire::WantStderr{5, kJob, 7, std::move(user)});
     loop.RunFor(Duration::Millis(1));
     for (const wire::ToHub& message : said) {
-      if (const auto* answer = std::get_if<wire::Answer>(&message)) return *answer;
+      if (const auto* answer = std::get_if<wire::KeptStderr>(&message)) return *answer;
     }
     ADD_FAILURE() << "no answer";
     return {};
@@ -320,26 +317,22 @@ TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
   EXPECT_EQ(Said<wire::Ends>()->ends.size(), 1u);
 }
 
-TEST_F(NodeDialectTest, AnswersWhatItKnows) {
+TEST_F(NodeDialectTest, TellsWhatATaskWroteToStderr) {
   Lease(kWish);
   dir.Write("3-7", "oh");
-  wire::Answer kept = Ask("ann", "");
+  wire::KeptStderr kept = Ask("ann");
   EXPECT_EQ(kept.call, 5u);
   EXPECT_TRUE(kept.found);
   EXPECT_EQ(kept.bytes, "oh");
-  EXPECT_EQ(Ask("bob", "").bytes, "no such user");
+  EXPECT_EQ(Ask("bob").bytes, "no such user");
   // An answer holds a megabyte, and says where the rest is.
   dir.Write("3-7", std::string(1 << 20, 'o'));
-  EXPECT_EQ(Ask("ann", "").bytes, std::string(1 << 20, 'o'));
+  EXPECT_EQ(Ask("ann").bytes, std::string(1 << 20, 'o'));
   dir.Write("3-7", std::string((1 << 20) + 1, 'o'));
-  kept = Ask("ann", "");
+  kept = Ask("ann");
   EXPECT_EQ(kept.bytes.size(), size_t{1} << 20);
   EXPECT_TRUE(kept.bytes.ends_with(
       fmt::format("oo\n... (the rest is on the node n1, in {})\n", dir.Path("3-7"))));
-  EXPECT_EQ(Ask("ann", "count of all").bytes, "count of all!");
-  wire::Answer unknown = Ask("ann", "weather");
-  EXPECT_FALSE(unknown.found);
-  EXPECT_EQ(unknown.bytes, "the node n1 cannot answer 'weather'");
 }
 
 }  // namespace

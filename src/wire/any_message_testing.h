@@ -217,7 +217,7 @@ inline ToNode AnyToNode(size_t kind) {
     case 8:
       return Go{AnyId<Epoch>(), AnyRef()};
     case 7:
-      return Ask{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText(), AnyText()};
+      return WantStderr{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -257,7 +257,7 @@ inline ToHub AnyToHub(size_t kind) {
     case 10:
       return RoomTaken{AnyRef()};
     case 9:
-      return Answer{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
+      return KeptStderr{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
     default:
       return Paused{AnyText()};
   }
@@ -365,12 +365,11 @@ inline bool Same(const PutPiece& x, const PutPiece& y) {
   const auto& [job, piece, bytes] = x;
   return job == y.job && piece == y.piece && bytes == y.bytes;
 }
-inline bool Same(const Ask& x, const Ask& y) {
-  const auto& [call, job, task, user, question] = x;
-  return call == y.call && job == y.job && task == y.task && user == y.user &&
-         question == y.question;
+inline bool Same(const WantStderr& x, const WantStderr& y) {
+  const auto& [call, job, task, user] = x;
+  return call == y.call && job == y.job && task == y.task && user == y.user;
 }
-inline bool Same(const Answer& x, const Answer& y) {
+inline bool Same(const KeptStderr& x, const KeptStderr& y) {
   const auto& [call, found, bytes] = x;
   return call == y.call && found == y.found && bytes == y.bytes;
 }

@@ -169,13 +169,12 @@ void Put(pb::ToNode& to, const PutPiece& message) {
   to.mutable_put_piece()->set_piece(message.piece);
   to.mutable_put_piece()->set_bytes(message.bytes);
 }
-void Put(pb::ToNode& to, const Ask& message) {
-  auto& ask = *to.mutable_ask();
+void Put(pb::ToNode& to, const WantStderr& message) {
+  auto& ask = *to.mutable_want_stderr();
   ask.set_call(message.call);
   ask.set_job(message.job.value);
   ask.set_task(message.task);
   ask.set_user(message.user);
-  ask.set_question(message.question);
 }
 
 ToNode Take(FieldReader& in, const pb::OpenJob& from) {
@@ -241,11 +240,10 @@ ToNode Take(FieldReader& in, const pb::PutPiece& from) {
   if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
   return PutPiece{job, from.piece(), from.bytes()};
 }
-ToNode Take(FieldReader& in, const pb::Ask& from) {
-  in.Within("ask");
-  return Ask{from.call(), JobId(from.job()), from.task(),
-             in.Text("user", from.user(), kWireLimits.name_bytes),
-             in.Text("question", from.question(), kWireLimits.text_bytes)};
+ToNode Take(FieldReader& in, const pb::WantStderr& from) {
+  in.Within("want_stderr");
+  return WantStderr{from.call(), JobId(from.job()), from.task(),
+                    in.Text("user", from.user(), kWireLimits.name_bytes)};
 }
 
 // ---- Node to hub -------------------------------------------------------------------------------
@@ -308,10 +306,10 @@ void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
   to.mutable_want_piece()->set_piece(message.piece);
 }
-void Put(pb::ToHub& to, const Answer& message) {
-  to.mutable_answer()->set_call(message.call);
-  to.mutable_answer()->set_found(message.found);
-  to.mutable_answer()->set_bytes(message.bytes);
+void Put(pb::ToHub& to, const KeptStderr& message) {
+  to.mutable_kept_stderr()->set_call(message.call);
+  to.mutable_kept_stderr()->set_found(message.found);
+  to.mutable_kept_stderr()->set_bytes(message.bytes);
 }
 
 ToHub Take(FieldReader& in, const pb::Hello& from) {
@@ -364,10 +362,10 @@ ToHub Take(FieldReader& in, const pb::WantPiece& from) {
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
 }
-ToHub Take(FieldReader& in, const pb::Answer& from) {
-  in.Within("answer");
+ToHub Take(FieldReader& in, const pb::KeptStderr& from) {
+  in.Within("kept_stderr");
   if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
-  return Answer{from.call(), from.found(), from.bytes()};
+  return KeptStderr{from.call(), from.found(), from.bytes()};
 }
 
 double TakeFigure(FieldReader& in, std::string_view field, double v) {
@@ -448,8 +446,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.close_job());
       case pb::ToNode::kPutPiece:
         return Take(in, from.put_piece());
-      case pb::ToNode::kAsk:
-        return Take(in, from.ask());
+      case pb::ToNode::kWantStderr:
+        return Take(in, from.want_stderr());
       case pb::ToNode::kGo:
         return Take(in, from.go());
       case pb::ToNode::KIND_NOT_SET:
@@ -483,8 +481,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.want_piece());
       case pb::ToHub::kState:
         return Take(in, from.state());
-      case pb::ToHub::kAnswer:
-        return Take(in, from.answer());
+      case pb::ToHub::kKeptStderr:
+        return Take(in, from.kept_stderr());
       case pb::ToHub::kRoomTaken:
         return Take(in, from.room_taken());
       case pb::ToHub::KIND_NOT_SET:

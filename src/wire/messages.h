@@ -73,18 +73,16 @@ struct PutPiece {
   uint32_t piece = 0;
   std::string bytes;
 };
-// A question, answered by Answer. Nothing depends on it. An empty one is for what a task wrote to
-// stderr, where that stays on its node (node/kept_streams.h); nodes before there were others know
-// no more, and read no `question`.
-struct Ask {
+// Asks for what a task wrote to stderr, where that stays on its node (node/kept_streams.h); the
+// answer is KeptStderr. Nothing depends on it.
+struct WantStderr {
   uint64_t call = 0;
-  JobId job;  // 0: it is about no job
+  JobId job;
   TaskIndex task = 0;
-  std::string user;      // whose the stream must be; of other questions, who asks
-  std::string question;  // a word (node.h, Answers), and what else that takes
+  std::string user;  // whose it must be
 };
-using ToNode =
-    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, Ask, Go>;
+using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
+                            WantStderr, Go>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -146,13 +144,13 @@ struct WantPiece {
   JobId job;
   uint32_t piece = 0;
 };
-struct Answer {
+struct KeptStderr {
   uint64_t call = 0;
   bool found = false;
   std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, Answer, RoomTaken>;
+                           NodeState, KeptStderr, RoomTaken>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -144,7 +144,7 @@ Status Check(const ListUsers& asked) { return CheckName("user", asked.user); }
 Status Check(const ExplainTasks& asked) { return CheckNumbered(asked.tasks); }
 Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const LookAtWork& asked) { return CheckName("user", asked.user); }
-Status Check(const AskNode& asked) { return CheckName("node", asked.node); }
+Status Check(const ReadStderr& asked) { return CheckName("node", asked.node); }
 Status Check(const ReadRows& asked) {
   for (const RangesOfJob& tasks : asked.tasks) {
     bool sound = std::ranges::all_of(tasks.tasks, [](const TaskRange& range) {

@@ -180,6 +180,31 @@ struct NodeFacts {
   }
 };
 
+// What a node says at a port of its own.
+struct NodeReport {
+  struct Ended {
+    std::string what;    // as of `running`
+    int32_t status = 0;  // as wait(2) gives it
+    Duration user, system;
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "what", self.what);
+      visit(2, "status", self.status);
+      visit(3, "user", self.user);
+      visit(4, "system", self.system);
+    }
+  };
+  uint32_t slots = 0;
+  std::vector<std::string> running;  // a task's id, and what its door says of it
+  std::vector<Ended> ended;          // the newest comes last
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "slots", self.slots);
+    visit(2, "running", self.running);
+    visit(3, "ended", self.ended);
+  }
+};
+
 // A job that has not ended, as everybody may see it.
 struct JobGlance {
   JobId job;

@@ -149,21 +149,16 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAt
   return {};
 }
 
-Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::AskNode& asked) {
+Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked) {
   TRY(jobs.CheckRight(asking.caller(), asked.job));
   const KnownJobs::Job* job = jobs.known().Find(asked.job);
   auto told = std::make_shared<Result<std::string>>();
   auto tell = asking.client.Guarded([client = &asking.client, told] {
     if (!*told) return client->Fail(told->error());
-    client->Give(wire::AskNode::Answer{**told});
+    client->Give(wire::ReadStderr::Answer{**told});
     client->End();
   });
-  calls.Ask(asked.node,
-            {.call = 0,
-             .job = asked.job,
-             .task = asked.task,
-             .user = job->user,
-             .question = asked.question},
+  calls.Ask(asked.node, {.call = 0, .job = asked.job, .task = asked.task, .user = job->user},
             [told, tell](Result<std::string> answer) {
               *told = std::move(answer);
               tell();

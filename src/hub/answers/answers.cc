@@ -65,7 +65,7 @@ class Answers {
     return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
   }
   Status operator()(const wire::LookAtWork& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
-  Status operator()(const wire::AskNode& q) { return Answer(a_, p_.jobs, p_.calls, q); }
+  Status operator()(const wire::ReadStderr& q) { return Answer(a_, p_.jobs, p_.calls, q); }
   Status operator()(const wire::Withdraw& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::TrustNodes& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::ResetCounts& q) { return Answer(a_, p_.jobs, q); }
@@ -82,6 +82,8 @@ class Answers {
   Status operator()(const wire::ChangeNodes& q) {
     return Answer(a_, p_.jobs.hub(), p_.nodes, p_.log, q);
   }
+  Status operator()(const wire::LookAtNode&) { return NotOfHub(); }
+  Status operator()(const wire::StopNode&) { return NotOfHub(); }
   Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs.engine(), q); }
   Status operator()(const wire::SetUser& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::ListAccess& q) { return Answer(a_, p_.access, q); }
@@ -91,6 +93,10 @@ class Answers {
   Status operator()(const wire::RevokeAccess& q) { return Answer(a_, p_.access, q); }
 
  private:
+  static Status NotOfHub() {
+    return Fail(ErrorKind::kInvalid, "only a node's own port takes that");
+  }
+
   const AnswerParts& p_;
   Asking& a_;
 };

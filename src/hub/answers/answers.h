@@ -76,7 +76,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
               const wire::LookAtJobs& asked);
 // ---- Of what is left to do (answer_work.cc)
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAtWork& asked);
-Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::AskNode& asked);
+Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::TrustNodes& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::ResetCounts& asked);

@@ -263,8 +263,7 @@ Result<BatchClient::Freed> BatchClient::Free() {
 Result<std::string> BatchClient::FetchStderr(uint64_t id, const std::string& host) {
   auto job = TRY(link_.NeedJob());
   auto told = TRY(client::AskOne(
-      link_,
-      wire::AskNode{.node = host, .job = job, .task = PartsOfParasolId(id).task, .question = {}}));
+      link_, wire::ReadStderr{.node = host, .job = job, .task = PartsOfParasolId(id).task}));
   return std::move(told.text);
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/field_bytes.h"
-
 namespace spate::parasol {
 
 void ForEachAtOnce(os::RealLoop& loop, size_t count, size_t most,
@@ -32,17 +30,17 @@ client::HubTarget TargetOf(access::Access access) {
 
 }  // namespace
 
-NodeAsker::NodeAsker(os::RealLoop& loop, access::Access access, std::string verb, Done done)
-    : verb_(std::move(verb)), done_(std::move(done)), session_(loop, TargetOf(std::move(access))) {
+NodeAsker::NodeAsker(os::RealLoop& loop, access::Access access, wire::Question question, Done done)
+    : asked_(std::move(question)),
+      done_(std::move(done)),
+      session_(loop, TargetOf(std::move(access))) {
   session_.Connect([this](Status connected) {
     connected ? Ask() : Finish(std::unexpected(std::move(connected.error())));
   });
 }
 
 void NodeAsker::Ask() {
-  wire::AskNode ask;
-  ask.question = verb_;
-  auto question = session_.Begin(wire::Query{std::move(ask)}, [this] { Heard(); });
+  auto question = session_.Begin(wire::Query{asked_}, [this] { Heard(); });
   if (!question) return Finish(std::unexpected(std::move(question.error())));
   question_ = std::move(*question);
 }
@@ -51,10 +49,8 @@ void NodeAsker::Heard() {
   auto reply = question_->Take();
   if (!reply) return;
   if (!*reply) return Finish(std::unexpected(std::move(reply->error())));
-  if (const auto* answer = std::get_if<wire::QueryAnswer>(&**reply)) {
-    auto told = wire::FromBytes<wire::AskNode::Answer>("the node's answer", answer->bytes, 1);
-    if (!told) return Finish(std::unexpected(told.error()));
-    told_ = std::move(told->text);
+  if (auto* answer = std::get_if<wire::QueryAnswer>(&**reply)) {
+    told_ = std::move(answer->bytes);
   } else if (std::holds_alternative<wire::QueryDone>(**reply)) {
     Finish(std::move(told_));
   } else if (const auto* failed = std::get_if<wire::Failed>(&**reply)) {

@@ -18,11 +18,12 @@ namespace spate::parasol {
 void ForEachAtOnce(os::RealLoop& loop, size_t count, size_t most,
                    const std::function<void(size_t, std::function<void()>)>& start);
 
-// One question; `done` is called once by the loop, with what the node told, and may destroy it.
+// One question; `done` is called once by the loop, with the bytes of its answer (none: it has none
+// but that it is done), and may destroy it.
 class NodeAsker {
  public:
   using Done = std::function<void(Result<std::string>)>;
-  NodeAsker(os::RealLoop& loop, access::Access access, std::string verb, Done done);
+  NodeAsker(os::RealLoop& loop, access::Access access, wire::Question question, Done done);
   NodeAsker(const NodeAsker&) = delete;
   NodeAsker& operator=(const NodeAsker&) = delete;
 
@@ -31,7 +32,7 @@ class NodeAsker {
   void Heard();
   void Finish(Result<std::string> result);
 
-  const std::string verb_;
+  const wire::Question asked_;
   Done done_;
   std::string told_;
   client::Session session_;

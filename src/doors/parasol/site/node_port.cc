@@ -85,14 +85,12 @@ void NodePort::OnRequest(uint64_t id, std::string_view bytes) {
   auto request = wire::DecodeRequest(numbered->message);
   if (request && std::holds_alternative<wire::DropRequest>(*request)) return;  // it was answered
   const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
-  const auto* ask = query != nullptr ? std::get_if<wire::AskNode>(&query->question) : nullptr;
-  if (ask == nullptr) return connection.Breach("a node's port takes questions to the node alone");
-  if (ask->question != kAskStop) {
-    auto answer = events_.answer(ask->question);
-    if (!answer)
-      return Send(connection, number, wire::Failed{answer.error().kind, answer.error().message});
-    Send(connection, number, wire::QueryAnswer{wire::BytesOf(wire::AskNode::Answer{*answer})});
+  if (query != nullptr && std::holds_alternative<wire::LookAtNode>(query->question)) {
+    Send(connection, number, wire::QueryAnswer{wire::BytesOf(events_.report())});
     return Send(connection, number, wire::QueryDone());
+  }
+  if (query == nullptr || !std::holds_alternative<wire::StopNode>(query->question)) {
+    return connection.Breach("a node's port takes questions to the node alone");
   }
   // The answer must be out before the process ends, and a peer that does not take it must not
   // keep it.

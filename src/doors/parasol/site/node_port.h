@@ -1,8 +1,7 @@
 // NodePort: the port of a node of a site, where the site's administrator asks what it runs, and
 // ends it, while there may be no hub. The other side is node_asker.h.
 //
-// Requests are queries with AskNode: "stop", and what its hub may ask it, too (node/node.h,
-// Answers): "status" is answered by FormatNodeReport's text (node_report.h). Thread: the loop's.
+// It takes two questions, LookAtNode and StopNode (wire/questions.h). Thread: the loop's.
 #pragma once
 
 #include <functional>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/facts.h"
 #include "doors/parasol/site/node_kit.h"
 #include "link/connection.h"
 #include "link/entrance.h"
@@ -19,9 +19,6 @@
 #include "wire/client_messages.h"
 
 namespace spate::parasol {
-
-inline constexpr const char* kAskStatus = "status";
-inline constexpr const char* kAskStop = "stop";
 
 class NodePort final : public link::Gate {
  public:
@@ -31,7 +28,7 @@ class NodePort final : public link::Gate {
     std::optional<os::Subnets> peers;  // nobody else may come
   };
   struct Events {
-    std::function<Result<std::string>(const std::string& question)> answer;
+    std::function<NodeReport()> report;
     std::function<void()> stop;  // when it was answered
     std::function<void(std::string)> log;
   };

@@ -4,8 +4,8 @@
 
 #include "doors/parasol/row/wait_status.h"
 #include "doors/parasol/site/node_asker.h"
-#include "doors/parasol/site/node_report.h"
 #include "os/temp_dir.h"
+#include "wire/field_bytes.h"
 
 namespace spate::parasol {
 namespace {
@@ -27,10 +27,7 @@ class NodePortTest : public ::testing::Test {
   void Open() {
     NodePort::Options options{{{.host = "127.0.0.1", .port = 0}}, kit_.port, std::nullopt};
     NodePort::Events events;
-    events.answer = [](const std::string& question) -> Result<std::string> {
-      if (question == kAskStatus) return "cpus 3\n";
-      return Fail(ErrorKind::kInvalid, "no such question");
-    };
+    events.report = [] { return NodeReport{.slots = 3, .running = {"7 ann"}}; };
     events.stop = [this] { ++stops_; };
     events.log = [this](std::string text) { log_ += text; };
     auto port = NodePort::Open(*loop_, transport::Identity::FromPem(kit_.key, "key").value(),
@@ -39,10 +36,10 @@ class NodePortTest : public ::testing::Test {
     port_ = std::move(*port);
     kit_.port.hubs = {os::ParseAddress(port_->addresses().front().Text()).value()};
   }
-  Result<std::string> Ask(const access::Access& access, const std::string& verb) {
+  Result<std::string> Ask(const access::Access& access, wire::Question question) {
     Result<std::string> got;
     ForEachAtOnce(*loop_, 1, 1, [&](size_t, std::function<void()> done) {
-      asker_ = std::make_unique<NodeAsker>(*loop_, access, verb, [&, done](auto answer) {
+      asker_ = std::make_unique<NodeAsker>(*loop_, access, question, [&, done](auto answer) {
         got = std::move(answer);
         done();
       });
@@ -62,14 +59,15 @@ class NodePortTest : public ::testing::Test {
 TEST_F(NodePortTest, AnswersAndStops) {
   Open();
   for (int i = 0; i < 3; ++i) {
-    auto told = Ask(kit_.port, kAskStatus);
+    auto told = Ask(kit_.port, wire::LookAtNode());
     ASSERT_TRUE(told) << told.error().message;
-    EXPECT_EQ(*told, "cpus 3\n");
+    auto report = wire::FromBytes<NodeReport>("report", *told).value();
+    EXPECT_EQ(report.slots, 3u);
+    EXPECT_EQ(report.running, std::vector<std::string>{"7 ann"});
   }
-  EXPECT_FALSE(Ask(kit_.port, "sing"));
+  EXPECT_FALSE(Ask(kit_.port, wire::ListNodes()));
   EXPECT_EQ(stops_, 0);
-  EXPECT_EQ(Ask(kit_.port, "weather").error().message, "no such question");
-  EXPECT_EQ(Ask(kit_.port, kAskStop).value(), "");
+  EXPECT_EQ(Ask(kit_.port, wire::StopNode()).value(), "");
   Instant end = loop_->Now() + Duration::Seconds(30);
   while (stops_ == 0 && loop_->Now() < end) {
     loop_->At(loop_->Now() + Duration::Millis(1), [&] { loop_->Stop(); });
@@ -83,15 +81,15 @@ TEST_F(NodePortTest, TakesOnlyItsOwnAccess) {
   Open();
   access::Access wrong = kit_.port;
   wrong.secret[0] ^= 1;
-  EXPECT_FALSE(Ask(wrong, kAskStop));
+  EXPECT_FALSE(Ask(wrong, wire::StopNode()));
   wrong = kit_.port;
   wrong.serial = 2;
-  EXPECT_FALSE(Ask(wrong, kAskStop));
+  EXPECT_FALSE(Ask(wrong, wire::StopNode()));
   // As another node would.
   NodeKit other = MakeNodeKit(HubAccess(), kit_.port.hubs.front()).value();
-  EXPECT_FALSE(Ask(other.port, kAskStop));
+  EXPECT_FALSE(Ask(other.port, wire::StopNode()));
   other.port.pin = kit_.port.pin;
-  EXPECT_FALSE(Ask(other.port, kAskStop));
+  EXPECT_FALSE(Ask(other.port, wire::StopNode()));
   EXPECT_EQ(stops_, 0);
   EXPECT_NE(log_.find("refused 127.0.0.1:"), std::string::npos);
 }
@@ -124,26 +122,7 @@ TEST_F(NodePortTest, KitsGoThroughText) {
   EXPECT_EQ(error.error().message.find(damaged.substr(secret + 9, 8)), std::string::npos);
 }
 
-TEST(NodeReport, GoesThroughText) {
-  NodeStatus status;
-  status.cpus = 4;
-  status.running = {"1200000003 ann /home/ann blat a b", "1200000004  "};
-  status.recent = {{"1200000001 ann /home/ann blat c d", 256, 12, 3}};
-  auto read = ParseNodeReport("news of tomorrow\n" + FormatNodeReport(status));
-  ASSERT_TRUE(read) << read.error().message;
-  read->name = "n1";
-  EXPECT_EQ(NodeStatusText({{*read}}, false),
-            "n1 2 of 4 CPUs busy. Jobs: 1200000003 1200000004\n2 of 4 CPUs busy total\n");
-  EXPECT_EQ(NodeStatusText({{*read}}, true),
-            "n1 running 1200000003 ann /home/ann blat a b\nn1 running 1200000004\n"
-            "n1 recent 1200000001 ann /home/ann blat c d\nn1 result 256 12 3\n"
-            "n1 summary 2 running 1 recent\n\n2 running, 1 recent\n");
-  EXPECT_FALSE(ParseNodeReport("cpus x\n"));
-  EXPECT_FALSE(ParseNodeReport("running\n"));
-  EXPECT_FALSE(ParseNodeReport("recent 1 2 x\n"));
-}
-
-TEST(NodeReport, WaitStatuses) {
+TEST(SiteStatus, WaitStatuses) {
   EXPECT_EQ(WaitStatusOf(Cause::kSuccess, 0), 0);
   EXPECT_EQ(WaitStatusOf(Cause::kExit, 3), 768);
   EXPECT_EQ(WaitStatusOf(Cause::kSignal, 11), 11);

@@ -13,7 +13,6 @@
 #include "doors/parasol/site/node_asker.h"
 #include "doors/parasol/site/node_kit.h"
 #include "doors/parasol/site/node_port.h"
-#include "doors/parasol/site/node_report.h"
 #include "doors/parasol/site/parasol_site.h"
 #include "format/lines.h"
 #include "link/hub_keys.h"
@@ -23,6 +22,7 @@
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "wire/field_bytes.h"
 
 namespace spate::parasol {
 namespace {
@@ -194,10 +194,10 @@ Result<int> RunParaNodeStart(std::span<const std::string> args) {
 
 namespace {
 
-// Answers of the nodes, in the order of the machines.
+// Answers of the nodes, in the order of the machines, as NodeAsker gives them.
 using Answers = std::vector<Result<std::string>>;
 Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optional<uint16_t> port,
-                         const std::string& verb) {
+                         const wire::Question& question) {
   auto here = TRY(client::Surroundings::Find());
   std::string hub_dir = PlacesOfSite(here).hub_dir;
   os::IgnoreSignal(os::kSignalPipe);
@@ -214,14 +214,33 @@ Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optio
       return done();
     }
     kit->port.hubs = {{.host = name, .port = port.value_or(kNodePort)}};
-    askers[i] =
-        std::make_unique<NodeAsker>(*loop, kit->port, verb, [&, i, done](Result<std::string> got) {
-          answers[i] = std::move(got);
-          askers[i].reset();
-          done();
-        });
+    askers[i] = std::make_unique<NodeAsker>(*loop, kit->port, question,
+                                            [&, i, done](Result<std::string> got) {
+                                              answers[i] = std::move(got);
+                                              askers[i].reset();
+                                              done();
+                                            });
   });
   return answers;
+}
+
+Result<NodeStatus> StatusOf(const Result<std::string>& answer) {
+  constexpr int64_t kTick = 10'000'000;  // nanoseconds
+  if (!answer) return std::unexpected(answer.error());
+  auto report = TRY(wire::FromBytes<NodeReport>("the node's report", *answer));
+  NodeStatus status;
+  status.cpus = report.slots;
+  status.busy = report.running.size();
+  for (std::string& what : report.running) {
+    status.job_ids.push_back(what.substr(0, what.find(' ')));
+    status.running.push_back(std::move(what));
+  }
+  for (NodeReport::Ended& end : report.ended) {
+    status.recent.push_back({std::move(end.what), end.status,
+                             static_cast<uint64_t>(end.user.ns / kTick),
+                             static_cast<uint64_t>(end.system.ns / kTick)});
+  }
+  return status;
 }
 
 }  // namespace
@@ -234,7 +253,7 @@ Result<int> RunParaNodeStop(std::span<const std::string> args) {
     text += fmt::format("Telling {} to quit \n", machine.name);
   }
   TRY(Print(text));
-  auto answers = TRY(AskNodes(machines, options.port, kAskStop));
+  auto answers = TRY(AskNodes(machines, options.port, wire::StopNode()));
   size_t failed = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) continue;
@@ -248,10 +267,10 @@ Result<int> RunParaNodeStop(std::span<const std::string> args) {
 Result<int> RunParaNodeStatus(std::span<const std::string> args) {
   auto options = TRY(MakeParaNodeStatusOptions(args));
   auto machines = TRY(LoadMachineList(options.machine_list, kNodeNameColumns));
-  auto answers = TRY(AskNodes(machines, options.port, kAskStatus));
+  auto answers = TRY(AskNodes(machines, options.port, wire::LookAtNode()));
   std::vector<NodeStatus> nodes;
   for (size_t i = 0; i < answers.size(); ++i) {
-    auto status = answers[i] ? ParseNodeReport(*answers[i]) : std::unexpected(answers[i].error());
+    auto status = StatusOf(answers[i]);
     if (!status) Tell("paraNodeStatus", machines[i].name + ": " + status.error().message);
     nodes.push_back(status ? std::move(*status) : NodeStatus{.reachable = false});
     nodes.back().name = machines[i].name;

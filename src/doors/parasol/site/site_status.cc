@@ -44,17 +44,19 @@ std::string SiteStatus::WhatIs(const AttemptRef& ref) const {
                      CommandLine(*held, node::KeptPath(kept_, ref.job, ref.index)));
 }
 
-std::string SiteStatus::Text() const {
-  constexpr int64_t kTick = 10'000'000;  // nanoseconds
-  NodeStatus status;
-  status.cpus = cpus_;
-  for (const agent::Run& run : node_.agent().Runs()) status.running.push_back(WhatIs(run.ref));
+NodeReport SiteStatus::Report() const {
+  NodeReport report{.slots = cpus_};
+  for (const agent::Run& run : node_.agent().Runs()) report.running.push_back(WhatIs(run.ref));
   for (const RecentEnds::End& end : recent_.ends()) {
-    status.recent.push_back({end.what, WaitStatusOf(end.cause, end.status),
-                             static_cast<uint64_t>(end.user.ns / kTick),
-                             static_cast<uint64_t>(end.system.ns / kTick)});
+    report.ended.push_back({end.what, WaitStatusOf(end.cause, end.status), end.user, end.system});
   }
-  return FormatNodeReport(status);
+  return report;
+}
+
+void RecentEnds::OnEnded(AttemptEnd end, TaskOutputPtr output) {
+  ends_.push_back({end.ref, end.cause, end.status, end.user, end.system, what_(end.ref)});
+  if (ends_.size() > most_) ends_.pop_front();
+  next_.OnEnded(std::move(end), std::move(output));
 }
 
 }  // namespace spate::parasol

@@ -69,6 +69,17 @@ void BatchCommands::Run(pool::Call call, const std::string& user, Duration patie
   turns_.Enter(user, /*is_admin=*/false, task->turn, [this, task] { Begin(task); });
 }
 
+void BatchCommands::FindHome(const std::string& user, Found done) {
+  auto at = homes_.emplace(homes_.end());
+  *at = std::make_unique<LookUp>(
+      loop_, [user] { return os::AccountByName(user); },
+      [this, at, done = std::move(done)](Result<os::Account> account) {
+        const auto ended = std::move(*at);  // what runs now
+        homes_.erase(at);
+        account ? done(std::move(account->home)) : done(std::unexpected(account.error()));
+      });
+}
+
 void BatchCommands::Begin(Place task) {
   task->ends = loop_.Now() + task->patience;
   if (task->user == options_.user) return MakeFile(task);

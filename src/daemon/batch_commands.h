@@ -37,8 +37,10 @@ class BatchCommands final : public hub::Commands {
   ~BatchCommands() override;
 
   void Run(pool::Call call, const std::string& user, Duration patience, Done done) override;
+  void FindHome(const std::string& user, Found done) override;
 
  private:
+  using LookUp = os::Aside<os::Account>;
   struct Task {
     pool::Call call;
     std::string user;
@@ -47,7 +49,7 @@ class BatchCommands final : public hub::Commands {
     uint64_t turn = 0;
     Instant ends = Instant::Never();     // its patience does
     std::optional<os::Account> account;  // of a user that is not ours
-    std::unique_ptr<os::Aside<os::Account>> lookup;
+    std::unique_ptr<LookUp> lookup;
     std::unique_ptr<os::Command> command;
     os::TimerId failure = 0;  // a failure that is still to be told
   };
@@ -68,6 +70,7 @@ class BatchCommands final : public hub::Commands {
   const os::Environment environment_;
   hub::Turns turns_{{.all = 16, .of_a_user = 4, .kept = 0}};
   std::list<Task> tasks_;
+  std::list<std::unique_ptr<LookUp>> homes_;  // that are asked for
 };
 
 }  // namespace spate::daemon

@@ -61,6 +61,18 @@ class BatchCommandsTest : public ::testing::Test {
     loop_->At(loop_->Now(), [this, then] { Until(then); });
     loop_->Run();
   }
+  Result<std::string> HomeOf(const std::string& user) {
+    Result<std::string> home;
+    bool within = true;
+    commands_->FindHome(user, [&](Result<std::string> found) {
+      EXPECT_FALSE(within) << "told before FindHome returned";
+      home = std::move(found);
+      loop_->Stop();
+    });
+    within = false;
+    loop_->Run();
+    return home;
+  }
   size_t FilesIn(const std::string& name) { return os::ListDir(dir_.Path(name)).value().size(); }
 
   os::TempDir dir_;
@@ -68,6 +80,11 @@ class BatchCommandsTest : public ::testing::Test {
   os::TimerId guard_;
   std::unique_ptr<BatchCommands> commands_;
 };
+
+TEST_F(BatchCommandsTest, FindsHomes) {
+  EXPECT_EQ(HomeOf("root").value(), os::AccountByName("root")->home);
+  EXPECT_EQ(HomeOf("no-such-user").error().kind, ErrorKind::kNotFound);
+}
 
 TEST_F(BatchCommandsTest, RunsWhatACallSays) {
   Make({"SLURM_NTASKS=4", "SLURM_CONF=/c", "LANG=x"});

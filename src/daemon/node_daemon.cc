@@ -105,6 +105,7 @@ class NodeDaemon {
  private:
   std::string ScratchOf(std::string_view prefix) const;
   void FindKeptDir();
+  Result<os::Account> AccountOf(const std::string& user);
   node::ProcessExecutorOptions TaskOptions();
   node::HostOptions::Cpus Cpus();
   Status OpenHost();
@@ -214,7 +215,16 @@ void NodeDaemon::FindKeptDir() {
   kept_.is_name = parasol::IsKeptName;
   kept_.dir = site_ ? site_->temp_dir : ScratchOf(node::kStderrScratch);
   kept_.makes_dir = !site_;
+  kept_.account = [this](const std::string& user) { return AccountOf(user); };
+  if (site_) site_->tasks.account = kept_.account;
   offer_.temp_dir = kept_.dir;
+}
+
+// As its tasks know the user: the machine is not asked again for each.
+Result<os::Account> NodeDaemon::AccountOf(const std::string& user) {
+  if (!users_) return os::AccountByName(user);
+  auto known = TRY(users_->Find(user));
+  return os::Account{known.name, known.user, known.group, known.home, known.shell};
 }
 
 node::ProcessExecutorOptions NodeDaemon::TaskOptions() {

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -33,41 +36,48 @@ Result<Account> InFile(Wanted wanted) {
   return Fail(ErrorKind::kNotFound, "not in /etc/passwd");
 }
 
-// Output of a program of the host; that pipe is the only descriptor of ours that it has.
-Result<std::string> Ask(std::vector<std::string> words) {
-  auto pipe = TRY(MakePipe());
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe.write.get(), 1);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return std::unexpected(SystemError(error, "start", words[0]));
-  pipe.write.Reset();
-  auto text = ReadToEnd(pipe.read.get(), kPasswdBytes, words[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+// All until its end.
+Result<std::string> ReadWithin(int fd, const std::string& program, Duration patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto last = Clock::now() + std::chrono::nanoseconds(patience.ns);
+  std::string text;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(last - Clock::now()).count();
+    pollfd ready{fd, POLLIN, 0};
+    const int found = left > 0 ? poll(&ready, 1, static_cast<int>(left)) : 0;
+    if (found < 0 && errno == EINTR) continue;
+    if (found <= 0) {
+      return Fail(ErrorKind::kUnavailable,
+                  fmt::format("{} has not answered within {}", program, FormatDuration(patience)));
+    }
+    char piece[4096];
+    const ssize_t bytes = read(fd, piece, sizeof piece);
+    if (bytes < 0 && errno != EINTR) return std::unexpected(SystemError(errno, "read", program));
+    if (bytes == 0 || text.size() > kPasswdBytes) return text;
+    if (bytes > 0) text.append(piece, static_cast<size_t>(bytes));
   }
-  return text;
 }
 
+// A host without getent has no users but those of the file.
 Result<Account> FromHost(const std::string& key) {
-  auto text = TRY(Ask({"/usr/bin/getent", "passwd", "--", key}));
-  return ParseAccount(std::string_view(text).substr(0, text.find('\n')));
+  auto text = OutputWithin({"/usr/bin/getent", "passwd", "--", key}, kAccountPatience);
+  if (!text && text.error().kind != ErrorKind::kNotFound) return std::unexpected(text.error());
+  auto account = text ? ParseAccount(std::string_view(*text).substr(0, text->find('\n')))
+                      : Result<Account>(std::unexpected(text.error()));
+  return account ? account : Fail(ErrorKind::kNotFound, "the user database does not have it");
 }
 
 template <typename Wanted>
 Result<Account> Find(const std::string& key, Wanted wanted) {
-  if (auto known = InFile(wanted)) return known;
-  auto account = FromHost(key);
+  auto account = InFile(wanted);
+  if (!account && account.error().kind == ErrorKind::kNotFound) account = FromHost(key);
   if (account && wanted(*account)) return account;
-  return Fail(ErrorKind::kNotFound,
-              fmt::format("this machine has no user '{}'", EscapeForScreen(key)));
+  if (account || account.error().kind == ErrorKind::kNotFound) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("this machine has no user '{}'", EscapeForScreen(key)));
+  }
+  return Within(fmt::format("cannot look up user '{}'", EscapeForScreen(key)),
+                std::move(account.error()));
 }
 
 }  // namespace
@@ -98,7 +108,7 @@ Result<Account> AccountById(uint32_t user) {
 }
 
 Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
-  auto text = TRY(Ask({"/usr/bin/id", "-G", "--", account.name}));
+  auto text = TRY(OutputWithin({"/usr/bin/id", "-G", "--", account.name}, kAccountPatience));
   std::vector<uint32_t> groups;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find_first_of(" \n", at), text.size());
@@ -109,6 +119,30 @@ Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
   if (!groups.empty()) return groups;
   return Fail(ErrorKind::kUnavailable,
               fmt::format("the groups of '{}' are not known", EscapeForScreen(account.name)));
+}
+
+// The pipe is the only descriptor of ours that it has.
+Result<std::string> OutputWithin(std::vector<std::string> words, Duration patience) {
+  auto pipe = TRY(MakePipe());
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe.write.get(), 1);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return std::unexpected(SystemError(error, "start", words[0]));
+  pipe.write.Reset();
+  auto text = ReadWithin(pipe.read.get(), words[0], patience);
+  if (!text) kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return text;
 }
 
 uint32_t EffectiveUser() { return geteuid(); }

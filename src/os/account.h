@@ -1,6 +1,7 @@
 // The users of this machine. A static program cannot load the modules of the C library, so
 // /etc/passwd is read here, and what that does not know (LDAP, sssd) is asked of the host's
-// getent, which may take as long as the network does. From any thread.
+// getent, which may take as long as the network does: never on the thread of a loop that serves
+// others. From any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace spate::os {
 
@@ -17,7 +19,10 @@ struct Account {
   std::string home, shell;
 };
 
-// kNotFound; kUnavailable when nobody can be asked.
+// So long a user database may take to answer.
+inline constexpr Duration kAccountPatience = Duration::Seconds(10);
+
+// kNotFound: there is no such user. kUnavailable and others: nobody can tell, and why.
 Result<Account> AccountByName(const std::string& name);
 Result<Account> AccountById(uint32_t user);
 // One line of passwd(5). kCorrupt.
@@ -25,6 +30,10 @@ Result<Account> ParseAccount(std::string_view line);
 
 // All groups of a user, as the host's `id` knows them.
 Result<std::vector<uint32_t>> GroupsOf(const Account& account);
+
+// What a program of the host writes to standard output, until it closes that. kUnavailable: it
+// takes longer than `patience`, and was killed.
+Result<std::string> OutputWithin(std::vector<std::string> words, Duration patience);
 
 uint32_t EffectiveUser();
 

@@ -23,6 +23,17 @@ TEST(Account, RootIsKnownByNameAndNumber) {
   EXPECT_EQ(AccountByName("root").value().user, 0u);
 }
 
+TEST(Account, ADatabaseThatDoesNotAnswerIsGivenUp) {
+  EXPECT_EQ(OutputWithin({"/bin/echo", "ada"}, Duration::Seconds(100)).value(), "ada\n");
+  for (const char* hangs : {"sleep 1000", "echo half; exec sleep 1000"}) {
+    auto text = OutputWithin({"/bin/sh", "-c", hangs}, Duration::Millis(50));
+    ASSERT_FALSE(text) << hangs;
+    EXPECT_EQ(text.error().kind, ErrorKind::kUnavailable);
+    EXPECT_EQ(text.error().message, "/bin/sh has not answered within 0.05 s");
+  }
+  EXPECT_EQ(OutputWithin({"/no/getent"}, Duration::Seconds(1)).error().kind, ErrorKind::kNotFound);
+}
+
 TEST(Account, AnUnknownOneIsNotFound) {
   for (const auto& account : {AccountByName("no-such-user"), AccountById(3'999'999'999)}) {
     ASSERT_FALSE(account);

@@ -113,6 +113,11 @@ class SimCommands final : public hub::Commands {
   ~SimCommands() override { *alive_ = false; }
 
   void Run(pool::Call call, const std::string& user, Duration patience, Done done) override;
+  void FindHome(const std::string& user, Found done) override {
+    loop_.Post([alive = alive_, home = "/home/" + user, done = std::move(done)] {
+      if (*alive) done(home);
+    });
+  }
 
  private:
   SimBatch& batch_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "os/loop.h"
 #include "pool/driver.h"
@@ -22,6 +23,9 @@ class Commands {
   // has started (kTimedOut); the time before its turn does not count. Call::file stays: a batch
   // system may read it for as long as the batch job is there, and only the caller knows its end.
   virtual void Run(pool::Call call, const std::string& user, Duration patience, Done done) = 0;
+  // The home folder of a user of this machine. `done` comes as that of Run.
+  using Found = std::function<void(Result<std::string>)>;
+  virtual void FindHome(const std::string& user, Found done) = 0;
 };
 
 // Of a hub that starts no pilots: no command can be started.
@@ -31,6 +35,12 @@ class NoCommands final : public Commands {
   void Run(pool::Call, const std::string&, Duration, Done done) override {
     loop_.Post([done = std::move(done)] {
       done({pool::Outcome::End::kNotStarted, 0, "", "this hub starts no pilots"});
+    });
+  }
+
+  void FindHome(const std::string&, Found done) override {
+    loop_.Post([done = std::move(done)] {
+      done(Fail(ErrorKind::kUnavailable, "this hub starts no pilots"));
     });
   }
 

@@ -145,8 +145,9 @@ class Pools {
   std::string AccessText(provision::PilotId pilot, provision::PoolId pool) const;
 
   bool is_root() const { return here_.owner == 0; }
-  std::string FolderOf(const PoolForm& form) const;
+  std::string FolderIn(const std::string& home, const std::string& pool) const;
   Result<PoolForm> NewForm(const Caller& caller, const wire::AddPool& asked) const;
+  void AddIn(const std::string& folder, const Caller& caller, wire::AddPool asked, Tried done);
   std::vector<os::Address> AddressesOf(const pool::PoolSettings& settings) const;
   Status CheckReach(const PoolForm& form) const;
   static Status CheckServes(const PoolForm& form);

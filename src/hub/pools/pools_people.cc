@@ -192,14 +192,8 @@ Status Pools::CheckServes(const PoolForm& form) {
       Remedy(" (a hub that runs as root: {})", Advice("hub start", "--allow-root")));
 }
 
-// Its user must be able to write there.
-std::string Pools::FolderOf(const PoolForm& form) const {
-  if (is_root() && form.settings.account != here_.user) {
-    if (auto account = os::AccountByName(form.settings.account)) {
-      return os::JoinPath(account->home, fmt::format(".spate/pools/{}-{}", tag_, form.policy.name));
-    }
-  }
-  return os::JoinPath(here_.dir, "pools/" + form.policy.name);
+std::string Pools::FolderIn(const std::string& home, const std::string& pool) const {
+  return os::JoinPath(home, fmt::format(".spate/pools/{}-{}", tag_, pool));
 }
 
 Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked) const {
@@ -236,11 +230,6 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
   if (auto changed = hub::Change(form, asked.wish); !changed) {
     return std::unexpected(changed.error());
   }
-  if (form.settings.folder.empty()) {
-    PoolWish wish;
-    wish.folder = FolderOf(form);
-    if (auto changed = hub::Change(form, wish); !changed) return std::unexpected(changed.error());
-  }
   if (auto serves = CheckServes(form); !serves) return std::unexpected(serves.error());
   if (auto reach = CheckReach(form); !reach) return std::unexpected(reach.error());
   return form;
@@ -248,7 +237,25 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
 
 // ---- Changes -----------------------------------------------------------------------------------
 
+// A pool has its folder where its user can write.
 void Pools::Add(const Caller& caller, const wire::AddPool& asked, Tried done) {
+  if (auto form = NewForm(caller, asked); !form) return done(std::unexpected(form.error()));
+  if (asked.wish.folder) return AddIn("", caller, asked, std::move(done));
+  if (!is_root() || caller.user == here_.user) {
+    return AddIn(os::JoinPath(here_.dir, "pools/" + asked.name), caller, asked, std::move(done));
+  }
+  parts_.commands.FindHome(caller.user, [this, alive = alive_, caller, asked,
+                                         done = std::move(done)](Result<std::string> home) {
+    if (!*alive) return;
+    if (home) return AddIn(FolderIn(*home, asked.name), caller, asked, done);
+    done(Within("a pool needs a folder of its user (--folder names one)", home.error()));
+  });
+}
+
+void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool asked,
+                  Tried done) {
+  if (!folder.empty()) asked.wish.folder = folder;
+  // Much may have changed while the home folder was looked for.
   auto form = NewForm(caller, asked);
   if (!form) return done(std::unexpected(form.error()));
   caller_.Try(*form, asked.test || asked.dry_run,

@@ -24,6 +24,7 @@ enum class ErrorKind {
   kCorrupt,      // stored data is damaged or of a newer version
   kUnavailable,  // the facility is missing on this machine
   kIo,           // the system failed in another way
+  kUnknown,      // it may have been done, or not: whoever was asked has not answered
 };
 
 struct Error {

@@ -13,6 +13,7 @@ enum ExitCode : int {
   kExitTasksFailed = 1,
   kExitUsage = 2,
   kExitCouldNotRun = 3,
+  kExitUnknown = 4,
   kExitHangup = 129,
   kExitInterrupted = 130,
   kExitOutputClosed = 141,
@@ -24,11 +25,12 @@ struct ExitCodeText {
   std::string_view text;
 };
 // As help and the man page print it.
-inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
+inline constexpr std::array<ExitCodeText, 9> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
+    {kExitUnknown, "the hub did not answer, so it is not known whether it did what was requested"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
     {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},
     {kExitOutputClosed, "standard output was closed by its reader"},
@@ -42,6 +44,8 @@ constexpr int ExitCodeOf(ErrorKind kind) {
     case ErrorKind::kNotFound:
     case ErrorKind::kExists:
       return kExitUsage;
+    case ErrorKind::kUnknown:
+      return kExitUnknown;
     default:
       return kExitCouldNotRun;
   }

@@ -35,7 +35,8 @@ Status CheckRow(uint32_t task, std::string_view row) {
                   task, FormatCount(row.size()), FormatCount(kMost)));
 }
 
-// These two end early when the hub has answered: then it has refused.
+// These two end early when the hub has answered: then it has refused. From the last message on the
+// hub may have it (`sent`).
 Status SendRows(HubCall& call, Exchange& exchange, const Submission& submission) {
   wire::Rows rows;
   size_t bytes = 0;
@@ -57,7 +58,7 @@ Status SendRows(HubCall& call, Exchange& exchange, const Submission& submission)
   return status;
 }
 
-Status SendRest(HubCall& call, Exchange& exchange, const Submission& submission) {
+Status SendRest(HubCall& call, Exchange& exchange, const Submission& submission, bool& sent) {
   for (const std::string& piece : submission.pieces) {
     if (exchange.ready()) return {};
     TRY(call.Send(exchange, wire::PutPieces{{piece}}));
@@ -71,38 +72,70 @@ Status SendRest(HubCall& call, Exchange& exchange, const Submission& submission)
     TRY(call.Send(exchange, wire::Edges{{some.begin(), some.end()}}));
     left = left.subspan(some.size());
   }
-  return exchange.ready() ? Status() : call.Send(exchange, submission.end);
+  if (exchange.ready()) return {};
+  sent = true;
+  return call.Send(exchange, submission.end);
 }
 
-Result<wire::Accepted> SubmitOnce(HubCall& call, const Submission& submission) {
+Result<wire::Reply> Answer(HubCall& call, Exchange& exchange, const Submission& submission) {
+  if (submission.waits) {
+    if (auto reply = call.NextWithin(exchange, kSlowAnswer)) return std::move(*reply);
+    if (!call.interrupted()) submission.waits();
+  }
+  return call.Next(exchange);
+}
+
+Result<wire::Accepted> SubmitOnce(HubCall& call, const Submission& submission, bool& sent) {
   auto exchange = TRY(call.Begin(submission.head));
-  TRY(SendRest(call, *exchange, submission));
-  auto reply = TRY(call.Next(*exchange));
+  TRY(SendRest(call, *exchange, submission, sent));
+  auto reply = TRY(Answer(call, *exchange, submission));
   if (auto* accepted = std::get_if<wire::Accepted>(&reply)) return std::move(*accepted);
   if (auto* failed = std::get_if<wire::Failed>(&reply)) return std::unexpected(ErrorOf(*failed));
   return Fail(ErrorKind::kIo, "the hub answered something else than was asked");
 }
 
-bool MayGoAgain(const HubCall& call, Submission::Again again, ErrorKind error) {
+// An earlier try that is still under way at the hub keeps a second one out.
+bool MayGoAgain(const HubCall& call, Submission::Again again, ErrorKind error, bool sent) {
   switch (again) {
     case Submission::Again::kNever:
       return false;
     case Submission::Again::kLost:
-      return error == ErrorKind::kUnavailable && call.reached();
+      return (error == ErrorKind::kUnavailable && call.reached()) ||
+             (error == ErrorKind::kBusy && sent);
     case Submission::Again::kBusy:
       return error == ErrorKind::kBusy;
   }
   return false;
 }
 
+// What a second try was told says nothing about the first.
+std::unexpected<Error> Unknown(const wire::Submit& head, const Error& error) {
+  const bool adds = head.add_to != JobId();
+  return Fail(
+      ErrorKind::kUnknown,
+      fmt::format("it is not known whether {}: {}\nTo repeat the command without doing it twice, "
+                  "add to it: --key {}",
+                  adds ? fmt::format("the tasks were added to job {}", head.add_to.value)
+                       : "the job was submitted",
+                  error.message, ShellQuote(head.submission)),
+      adds ? Remedy("\nTo see the tasks: {}", Advice("job tasks", head.add_to.value))
+           : Remedy("\nTo see whether it was: {}", Advice("job list", "--key", head.submission)));
+}
+
 }  // namespace
 
 Result<wire::Accepted> Submit(HubCall& call, const Submission& submission) {
   const Instant last = call.loop().Now() + kSubmitPatience;
+  bool sent = false;
   for (Pauses pauses = submission.again == Submission::Again::kBusy ? kWhenBusy : kWhenLost;;) {
-    auto accepted = SubmitOnce(call, submission);
-    if (accepted || !MayGoAgain(call, submission.again, accepted.error().kind)) return accepted;
-    if (call.loop().Now() >= last || call.interrupted()) return accepted;
+    auto accepted = SubmitOnce(call, submission, sent);
+    if (accepted) return accepted;
+    const Error& error = accepted.error();
+    const bool again = MayGoAgain(call, submission.again, error.kind, sent);
+    if (!again || call.loop().Now() >= last || call.interrupted()) {
+      const bool open = sent && submission.again == Submission::Again::kLost;
+      return open ? Unknown(submission.head, error) : accepted;
+    }
     call.Pause(pauses.next);
     pauses.next = std::min(pauses.next + pauses.next, pauses.longest);
   }

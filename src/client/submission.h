@@ -19,7 +19,7 @@ struct Submission {
   // The failure after which it may be sent once more.
   enum class Again : uint8_t {
     kNever,
-    kLost,  // the connection was lost, and the hub knows the job by its name when it comes twice
+    kLost,  // the connection was lost, and the hub knows it by its name when it comes twice
     kBusy,  // somebody else is submitting to the same job
   };
   using RowVisitor = std::function<void(std::string_view row)>;
@@ -31,11 +31,16 @@ struct Submission {
   std::vector<Edge> edges;
   wire::SubmitEnd end;
   Again again = Again::kNever;
+  // Called once if the hub has all of it, and has not answered for kSlowAnswer.
+  std::function<void()> waits = nullptr;
 };
+
+inline constexpr Duration kSlowAnswer = Duration::Seconds(3);
 
 // Sends it until the hub has it, for at most a minute, and runs the loop meanwhile. Uses the
 // connection that there is, else makes one. Errors are the hub's refusal; kInvalid: no hub takes
-// it; kUnavailable: the connection was lost, and nobody knows whether the hub has it.
+// it; kUnknown, of one with kLost: the hub was sent all of it, and has not answered. kUnavailable,
+// kBusy: the hub does not have it, but for one that is not to go again.
 Result<wire::Accepted> Submit(HubCall& call, const Submission& submission);
 
 }  // namespace spate::client

@@ -96,6 +96,30 @@ TEST_F(SubmissionTest, WhatTheHubCannotTellFromAnotherIsSentOnce) {
   }
 }
 
+TEST_F(SubmissionTest, WhatTheHubHasNotAnsweredIsUnknown) {
+  AtTheEnd([&](uint32_t) { call_.Interrupt(); });
+  Submission job = Of({"true"});
+  job.again = Submission::Again::kLost;
+  auto accepted = Submit(call_, job);
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().kind, ErrorKind::kUnknown);
+  EXPECT_NE(accepted.error().message.find("not known whether the job was submitted"),
+            std::string::npos);
+  ASSERT_EQ(accepted.error().remedy.commands.size(), 1u);
+  EXPECT_EQ(accepted.error().remedy.commands[0].args,
+            (std::vector<std::string>{"--key", "host/1-2"}));
+  // Before the hub has all of it, nothing is open.
+  call_.Resume();
+  hub_.on_request = [&](const FakeHub::Came& each) {
+    if (std::holds_alternative<wire::Submit>(each.request)) {
+      hub_.Reply(each.id, wire::Failed{ErrorKind::kExhausted, "too many jobs"});
+    }
+  };
+  accepted = Submit(call_, job);
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().kind, ErrorKind::kExhausted);
+}
+
 TEST_F(SubmissionTest, OthersWhoSubmitToTheJobAreWaitedFor) {
   int tries = 0;
   hub_.on_request = [&](const FakeHub::Came& each) {

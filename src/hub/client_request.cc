@@ -143,9 +143,9 @@ Status ClientRequest::CheckUpload(Upload& upload) {
                        "this is the hub of one job alone, which takes no other job and no more "
                        "tasks from elsewhere; submit to another hub, or run it apart");
   }
+  // One user cannot take another one's submission for their own.
+  submit.submission = caller_.user + ":" + submit.submission;
   if (submit.add_to == JobId()) {
-    // One user cannot take another one's submission for their own.
-    submit.submission = caller_.user + ":" + submit.submission;
     if (HabitsOf(upload).grows_by_name) return FindNamed(upload);
     auto known = TRY(jobs_.FindSubmission(submit.submission));
     upload.known = known.has_value();
@@ -154,6 +154,11 @@ Status ClientRequest::CheckUpload(Upload& upload) {
   }
   const KnownJobs::Job* job = jobs_.known().Find(submit.add_to);
   TRY(jobs_.CheckUsable(caller_, submit.add_to));
+  if (jobs_.engine().AdditionOf(submit.add_to, submit.submission)) {
+    upload.known = true;
+    upload.job = submit.add_to;
+    return {};
+  }
   if (job->finished) {
     return spate::Fail(ErrorKind::kInvalid,
                        fmt::format("job {} has ended; only a job that was submitted with --open, "
@@ -300,7 +305,11 @@ void ClientRequest::On(wire::SubmitEnd end) {
   upload_.reset();
   if (upload.known) {
     // It may be durable only a little later than this second try came.
-    return AwaitAccepted(upload.job, true);
+    if (upload.submit.add_to == JobId()) return AwaitAccepted(upload.job, true);
+    const JobId job = upload.job;
+    auto first = jobs_.engine().AdditionOf(job, upload.submit.submission);
+    return jobs_.WhenSettled(
+        Guarded([this, job, first = first.value_or(TaskIndex{0})] { Accepted(job, true, first); }));
   }
   for (TaskClass& each : end.requests) {
     if (each.needs.memory == 0) each.needs.memory = HabitsOf(upload).default_memory;
@@ -420,8 +429,11 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   row.files = std::move(submit.files);
   row.settings = wire::EncodeSettings(*settings);
   row.user = caller_.user;
-  row.host = upload.submit.submission.substr(caller_.user.size() + 1);
-  row.host = row.host.substr(0, row.host.find('/'));
+  row.host = submit.host;
+  if (row.host.empty()) {
+    row.host = submit.submission.substr(caller_.user.size() + 1);
+    row.host = row.host.substr(0, row.host.find('/'));
+  }
   row.created = row.started = jobs_.loop().Now();
   row.state = store::JobState::kQueued;
   row.submission = submit.submission;
@@ -505,7 +517,8 @@ void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
   }
   jobs_.hub().Post(engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs),
                                    static_cast<uint32_t>(before.size()), std::move(upload.edges),
-                                   end.known_tasks});
+                                   end.known_tasks,
+                                   HabitsOf(upload).grows_by_name ? "" : upload.submit.submission});
   if (goes_on && end.count > 0) jobs_.known().Reopened(job);
   jobs_.WhenSettled([jobs = &jobs_, job, tell = Guarded([this, job, first = upload.grown_from] {
                                            Accepted(job, false, first);

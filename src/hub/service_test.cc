@@ -188,8 +188,13 @@ class ServiceTest : public testing::Test, public Watcher {
     return dialogue;
   }
   JobId Submit(const Dialogue& dialogue, uint32_t count) {
+    return Upload(dialogue, "one", count, JobId()).job;
+  }
+  wire::Accepted Upload(const Dialogue& dialogue, const std::string& key, uint32_t count,
+                        JobId add_to) {
     wire::Submit head;
-    head.submission = "one";
+    head.submission = key;
+    head.add_to = add_to;
     auto settings = std::make_shared<JobSettings>();
     settings->cwd = "/";
     head.settings = std::move(settings);
@@ -198,7 +203,7 @@ class ServiceTest : public testing::Test, public Watcher {
     dialogue.Ask(wire::Rows{std::vector<std::string>(count, "true")});
     dialogue.Ask(wire::SubmitEnd{count, {Needs()}, {{0, count, 0}}, {}});
     loop_.RunFor(Duration::Seconds(1));
-    return std::get<wire::Accepted>(dialogue.replies.back()).job;
+    return std::get<wire::Accepted>(dialogue.replies.back());
   }
 
   void OnEnded(const engine::NoticeEnded&, const TaskOutputPtr&) override {}
@@ -238,6 +243,22 @@ TEST_F(ServiceTest, WhatOneSetsOfAUserOrJobOthersDoNotUndo) {
   loop_.RunFor(Duration::Seconds(1));
   EXPECT_EQ(service_->engine().Policy(job)->weight, 3u);
   EXPECT_EQ(service_->engine().Policy(job)->max_running, 2u);
+}
+
+// Whoever did not hear the answer sends the same again.
+TEST_F(ServiceTest, TasksAreAddedOnceByTheirKey) {
+  const Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  for (const bool known : {false, true}) {
+    const wire::Accepted added = Upload(Come("ann", 1), "more", 2, job);
+    EXPECT_EQ(added.known, known);
+    EXPECT_EQ(added.first, 3u);
+    EXPECT_EQ(service_->engine().TaskCount(job), 5u);
+  }
+  EXPECT_FALSE(Upload(ann, "others", 2, job).known);
+  // Another user's key is another key.
+  EXPECT_FALSE(Upload(Come("root", 0), "more", 1, job).known);
+  EXPECT_EQ(service_->engine().TaskCount(job), 8u);
 }
 
 // A withdrawal holds the job for a while, and lets it go unless somebody else has held it.

@@ -15,6 +15,7 @@ Requests Uploads::Submission(const SimJob& job, bool deadlines) {
 Requests Uploads::Addition(const SimJob& job, uint32_t from, uint32_t total) {
   wire::Submit head = Head(job);
   head.add_to = job.id;
+  head.submission += fmt::format(" from {}", from);
   return Messages(job, std::move(head), from, total - from);
 }
 

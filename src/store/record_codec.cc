@@ -61,6 +61,9 @@ class Encoder {
   void Later(const bool& v) {
     if (v) Flag(v);
   }
+  void Later(const std::string& v) {
+    if (!v.empty()) Text(v);
+  }
   template <typename T, typename Each>
   void Later(const std::vector<T>& v, Each each) {
     if (!v.empty()) List(v, each);
@@ -130,6 +133,9 @@ class Decoder {
   }
   void Later(bool& v) {
     if (bytes_.left() > 0) Flag(v);
+  }
+  void Later(std::string& v) {
+    if (bytes_.left() > 0) Text(v);
   }
   template <typename T, typename Each>
   void Later(std::vector<T>& v, Each each) {
@@ -245,6 +251,7 @@ void Fields(auto& a, Is<engine::JobGrown> auto& v) {
   a.Number(v.count);
   a.List(v.new_requests, kClasses);
   a.List(v.runs, kRuns);
+  a.Later(v.key);
 }
 void Fields(auto& a, Is<engine::TasksLinked> auto& v) {
   a.Number(v.job);

@@ -228,7 +228,8 @@ engine::Record AnyRecord(int kind) {
       return engine::JobAccepted{AnyJob(), plan};
     }
     case RecordKind::kJobGrown:
-      return engine::JobGrown{AnyJob(), AnyNumber<uint32_t>(), AnyList(AnyClass), AnyList(AnyRun)};
+      return engine::JobGrown{AnyJob(), AnyNumber<uint32_t>(), AnyList(AnyClass), AnyList(AnyRun),
+                              AnyText()};
     case RecordKind::kJobSealed:
       return engine::JobSealed{AnyJob()};
     case RecordKind::kPolicyChanged:

@@ -165,6 +165,12 @@ Status CheckShared(const cli::SubmitOptions& options, const client::Surroundings
   return run::CheckShell(here, settings, run::TasksRun::kOnNodes);
 }
 
+void TellSlowAnswer() {
+  fmt::print(stderr,
+             "spate: the hub has all of it, but has not stored it yet; its disk may be slow or "
+             "its database locked; waiting\n");
+}
+
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, KnownNames known,
@@ -185,11 +191,14 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   }
   Submission made;
   made.again = Submission::Again::kLost;
+  if (options.run.show.form != cli::OutputForm::kQuiet) made.waits = TellSlowAnswer;
   made.pieces = TRY(ReadFiles(tasks, settings));
   made.forwards = HasForwards(tasks, settings);
   wire::Submit& head = made.head;
   head.submission =
       setting.resume.empty() ? NewSubmission(setting.here, setting.loop->Now()) : kOnlyJob;
+  if (!options.key.empty()) head.submission = options.key;
+  head.host = setting.here.machine.facts().host_name;
   head.settings = std::make_shared<const JobSettings>(std::move(settings));
   head.policy = options.run.policy;
   head.argv = argv;
@@ -289,10 +298,10 @@ int PrintCommands(const Submission& submission) {
 
 // ---- The commands ------------------------------------------------------------------------------
 
-void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks) {
+void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks, bool known) {
   if (form == cli::OutputForm::kJson) {
-    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}}}\n", job.value,
-               tasks);
+    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}{}}}\n", job.value,
+               tasks, known ? ",\"known\":true" : "");
   } else {
     fmt::print("{}\n", job.value);
   }
@@ -338,17 +347,39 @@ Result<std::vector<std::string>> NamesIn(HubCall& call, JobId job) {
   return names;
 }
 
-// Tasks that are added to a job write to the files that its first submission named: what it typed
-// says which. Tasks that the job has are not compared with.
-Status CheckAdded(HubCall& call, JobId job, const Submission& added) {
+// All about a job but its tasks; nullopt: it is not for us to see.
+Result<std::optional<JobFacts>> FactsOf(HubCall& call, JobId job) {
   wire::ListJobs question;
   question.jobs = JobSelector{.ranges = {{job.value, job.value}}};
   question.whole = true;
   std::optional<JobFacts> facts;
-  auto asked = client::Ask(call, std::move(question), [&](wire::JobsListed some) {
+  TRY(client::Ask(call, std::move(question), [&](wire::JobsListed some) {
     for (JobFacts& each : some.jobs) facts = std::move(each);
-  });
-  if (!asked) return asked;
+  }));
+  return facts;
+}
+
+// --key: it was there already.
+Status TellKnown(HubCall& call, const wire::Submit& head, JobId job) {
+  if (head.add_to != JobId()) {
+    fmt::print(stderr, "spate: the tasks with this key are in job {} already; none were added\n",
+               job.value);
+    return {};
+  }
+  fmt::print(stderr, "spate: job {} has this key already; nothing was submitted\n", job.value);
+  auto facts = TRY(FactsOf(call, job));
+  if (!facts || !facts->argv || *facts->argv == head.argv) return {};
+  std::string typed;
+  for (const std::string& word : *facts->argv) typed += " " + ShellQuote(word);
+  fmt::print(stderr, "spate: job {} was typed in other words, and is as it was: spate submit{}\n",
+             job.value, EscapeForScreen(typed));
+  return {};
+}
+
+// Tasks that are added to a job write to the files that its first submission named: what it typed
+// says which. Tasks that the job has are not compared with.
+Status CheckAdded(HubCall& call, JobId job, const Submission& added) {
+  auto facts = TRY(FactsOf(call, job));
   if (!facts || !facts->argv || !facts->cwd) return {};  // the hub says why it is not for us
   auto words = cli::ParseWords(cli::kSubmitWords, *facts->argv);
   if (!words) return {};  // a program's, not a person's
@@ -436,7 +467,12 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   }
   if (submission->end.requests.empty()) submission->end.requests = {cli::ClassOf(options->run)};
   TRY(AskFirst(call, *options, setting.reach, *submission));
-  auto accepted = TRY(client::Submit(call, *submission));
+  auto sent = client::Submit(call, *submission);
+  if (!sent && call.interrupted() && sent.error().kind != ErrorKind::kUnknown) {
+    fmt::print(stderr, "spate: interrupted; nothing was submitted\n");
+    return cli::kExitInterrupted;
+  }
+  const wire::Accepted accepted = TRY(std::move(sent));
   if (invocation.words.command->makes == cli::Makes::kRun) {
     auto code = FollowJob(call, setting, *options, *submission, accepted.job);
     return code ? BringHome(call, setting, *submission, accepted.job, *code) : code;
@@ -444,7 +480,11 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   submission->pieces = {};
   submission->rows = nullptr;
   submission->edges = {};
-  TellSubmitted(options->run.show.form, accepted.job, submission->end.count);
+  TellSubmitted(options->run.show.form, accepted.job, submission->end.count, accepted.known);
+  if (accepted.known && !options->key.empty() &&
+      options->run.show.form == cli::OutputForm::kHuman) {
+    TRY(TellKnown(call, submission->head, accepted.job));
+  }
   TellOfArray(*options);
   if (!options->notify.empty()) {
     Submission notify = MakeNotify(options->notify, submission->head, accepted.job);

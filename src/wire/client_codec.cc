@@ -29,6 +29,7 @@ constexpr ErrorKind kLastKind = ErrorKind::kIo;
 void Put(pb::Request& to, const Submit& message) {
   auto& submit = *to.mutable_submit();
   submit.set_submission(message.submission);
+  submit.set_host(message.host);
   AppendBytes(*submit.mutable_settings(), *message.settings);
   AppendBytes(*submit.mutable_policy(), message.policy);
   PutTexts(*submit.mutable_argv(), message.argv);
@@ -103,6 +104,7 @@ Request Take(FieldReader& in, const pb::Submit& from) {
   in.Within("submit");
   Submit submit;
   submit.submission = in.Text("submission", from.submission(), kWireLimits.name_bytes, true);
+  submit.host = in.Text("host", from.host(), kWireLimits.name_bytes);
   if (!from.has_settings()) in.Defect("settings", "is missing");
   submit.settings =
       std::make_shared<const JobSettings>(TakeFields<JobSettings>(in, "settings", from.settings()));

@@ -27,6 +27,7 @@ namespace spate::wire {
 // instead, also when it has ended, and kBusy says that somebody else adds some at the same time.
 struct Submit {
   std::string submission;  // the client's name for it, unique
+  std::string host;        // where it was typed; empty: as the name has it before its first '/'
   std::shared_ptr<const JobSettings> settings;
   JobPolicy policy;
   std::vector<std::string> argv;   // what was typed after `submit`

@@ -21,16 +21,16 @@ constexpr OptionRef kOfRetryRefs[] = {kJobs,  kDelay,    kPacing,      kTaskNeed
 const OptionGroup kOfRetry = {kOfRetryRefs};
 
 constexpr OptionRef kOfSubmitRefs[] = {
-    kDelay,    kShuffles,    kPacing, kTaskNeeds,   kGangs,     kTries,     kDeadline,
-    kEnds,     kEnv,         kShells, kTaskStreams, kTaskFiles, kResident,  kMeasureIo,
-    kLists,    kLongMaxArgs, kValues, kParts,       kDryRun,    kForms,     kKeepOutput,
-    kName,     kProfile,     kState,  kAccess,      kWait,      kProgress,  kArray,
-    kOpen,     kAfter,       kLike,   kNotify,      kPriority,  kJobWeight, kMaxRunning,
-    kPlanTime, kNodeWishes,  kInPool};
+    kDelay,      kShuffles,    kPacing,     kTaskNeeds,   kGangs,     kTries,    kDeadline,
+    kEnds,       kEnv,         kShells,     kTaskStreams, kTaskFiles, kResident, kMeasureIo,
+    kLists,      kLongMaxArgs, kValues,     kParts,       kDryRun,    kForms,    kKeepOutput,
+    kName,       kProfile,     kState,      kAccess,      kWait,      kProgress, kKey,
+    kArray,      kOpen,        kAfter,      kLike,        kNotify,    kPriority, kJobWeight,
+    kMaxRunning, kPlanTime,    kNodeWishes, kInPool};
 const OptionGroup kOfSubmit = {kOfSubmitRefs};
 
-constexpr OptionRef kOfAddRefs[] = {kResident, kLists, kLongMaxArgs, kValues,
-                                    kForms,    kState, kAccess,      kArray};
+constexpr OptionRef kOfAddRefs[] = {kResident, kLists,  kLongMaxArgs, kValues, kForms,
+                                    kState,    kAccess, kArray,       kKey};
 const OptionGroup kOfAdd = {kOfAddRefs};
 
 }  // namespace opt

@@ -175,6 +175,7 @@ constexpr Row kRows[] = {
     // For a submit alone, and which nodes.
     {&opt::kWait, kSubmitOnly, ""},
     {&opt::kProgress, kSubmitOnly, ""},
+    {&opt::kKey, kSubmitOnly, ""},
     {&opt::kArray, kSubmitOnly, ""},
     {&opt::kOpen, kSubmitOnly, ""},
     {&opt::kAfter, kSubmitOnly, ""},

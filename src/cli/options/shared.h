@@ -25,7 +25,7 @@ extern const OptionGroup kTaskNeeds, kGangs, kNodeWishes, kPacing, kShuffles, kT
 extern const Option kKeepOrder, kTag, kTagString, kLineBuffer, kNoBar, kJoblog, kResults,
     kKeepOutput, kName, kProfile, kRunPool;
 extern const OptionGroup kScreen, kRunFiles;
-extern const Option kWait, kProgress, kArray, kOpen, kAfter, kLike, kNotify, kPriority, kJobWeight,
+extern const Option kWait, kProgress, kKey, kArray, kOpen, kAfter, kLike, kNotify, kPriority, kJobWeight,
     kMaxRunning;
 
 // Of commands of many kinds.

@@ -181,6 +181,10 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
   in.Text(opt::kOnNode, needs.on_node);
+  in.Text(opt::kKey, options.key);
+  if (words.Last(opt::kKey) && options.key.empty()) {
+    return Fail(ErrorKind::kInvalid, "--key: the key is empty");
+  }
   in.Text(opt::kNotify, options.notify);
   if (words.Last(opt::kNotify) && options.notify.empty()) {
     return Fail(ErrorKind::kInvalid, "--notify: name a command, as in: --notify 'mail -s done me'");

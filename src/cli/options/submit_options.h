@@ -48,6 +48,7 @@ struct SubmitOptions {
   uint32_t max_running = 0;  // 0: no bound
   uint32_t weight = kJobWeight;
   std::vector<std::string> environment;  // --env as typed: all, none, NAME, NAME=VALUE
+  std::string key;                       // --key; empty: none
   std::string notify;                    // --notify; empty: none
   std::string pool;                      // --pool, which run.needs has as a label; empty: none
   std::string job;                       // job add: the one that grows

@@ -25,6 +25,11 @@ namespace {
 constexpr Option kAll = {
     .names = "all", .heading = Heading::kSelect, .help = "list all jobs, not only the newest 20"};
 
+constexpr Option kWithKey = {.names = "key",
+                             .argument = "KEY",
+                             .heading = Heading::kSelect,
+                             .help = "your job that was submitted with this --key"};
+
 using std::string_view_literals::operator""sv;
 
 constexpr uint64_t kListedJobs = 20;
@@ -96,6 +101,22 @@ void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
   table.Finish();
 }
 
+Result<JobSelector> JobWithKey(const HistoryCall& call, std::string_view key) {
+  if (!call.on_hub()) return Fail(ErrorKind::kInvalid, "--key: only jobs of a hub have keys");
+  if (!call.words().words.empty()) {
+    return Fail(ErrorKind::kInvalid, "--key: name the job by its key or by its number");
+  }
+  auto hub = TRY(call.Whom());
+  JobId job;
+  TRY(client::Ask(*hub, wire::LookAtWork{.submission = std::string(key), .user = {}},
+                  [&](const JobWork& work) { job = work.job; }));
+  if (job != JobId()) return JobSelector{.ranges = {{job.value, job.value, 1}}};
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("you have no job with the key '{}' on this hub: it was not submitted, or "
+                          "is forgotten",
+                          EscapeForScreen(key)));
+}
+
 Result<wire::ListJobs> QuestionOf(const HistoryCall& call, uint64_t most) {
   const Words& words = call.words();
   wire::ListJobs question;
@@ -104,6 +125,7 @@ Result<wire::ListJobs> QuestionOf(const HistoryCall& call, uint64_t most) {
   auto limit = TRY(LimitOf(words, most));
   question.most = limit;
   question.whole = call.form() == OutputForm::kJson;
+  if (auto key = words.Last(kWithKey)) question.jobs = TRY(JobWithKey(call, *key));
   if (words.words.empty()) return question;
   auto jobs = TRY(SelectJobs(words.words));
   question.jobs = std::move(jobs);
@@ -131,14 +153,15 @@ void PutMasters(HistoryCall& call) {
 
 Result<int> JobList(HistoryCall& call) {
   const Words& words = call.words();
-  bool bounded = !words.Has(kAll) && words.words.empty();
+  bool bounded = !words.Has(kAll) && !words.Has(kWithKey) && words.words.empty();
   auto question = TRY(QuestionOf(call, bounded ? kListedJobs : UINT64_MAX));
   wire::JobsListed all;
   auto told = call.Ask(question, [&](wire::JobsListed listed) {
     all.of = listed.of;
     std::ranges::move(listed.jobs, std::back_inserter(all.jobs));
   });
-  if (!told && words.words.empty() && told.error().kind == ErrorKind::kNotFound) {
+  if (!told && words.words.empty() && !words.Has(kWithKey) &&
+      told.error().kind == ErrorKind::kNotFound) {
     if (call.human()) call.Say(told.error());
     if (call.human()) PutMasters(call);
     return kExitSuccess;
@@ -170,7 +193,7 @@ extern const Command kJobList = {
     .examples = {{{"spate job list", "the newest 20"},
                   {"spate job list --all --filter failed", "all jobs with a failed task"},
                   {"spate job list 3,8-12 --json", "these, for a program"}}},
-    .options = {{opt::kAboutJobs, kAll, opt::kLimit, opt::kFilter}},
+    .options = {{opt::kAboutJobs, kAll, kWithKey, opt::kLimit, opt::kFilter}},
     .run = LookAtJobs<JobList>,
 };
 

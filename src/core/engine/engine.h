@@ -55,6 +55,7 @@ struct GrowJob {
   // As SubmitJob's; the children are new tasks. Numbers as if the job had `known_tasks` before.
   std::vector<Edge> edges = {};
   uint32_t known_tasks = 0;
+  std::string key = {};  // of the addition; one that the job remembers is not made again
 };
 struct SealJob {
   JobId job;
@@ -399,6 +400,8 @@ class Engine {
   // Tasks that the job has, with those that have left its list, which its counts leave out; 0: it
   // is not known.
   uint32_t TaskCount(JobId job) const;
+  // The first task of an addition by its key. A job remembers kLimits.additions.
+  std::optional<TaskIndex> AdditionOf(JobId job, const std::string& key) const;
   bool LeftList(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;

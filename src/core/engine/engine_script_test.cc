@@ -487,6 +487,7 @@ class EngineSubject : public script::Subject {
     grow.known_requests = static_cast<uint32_t>(line.Number("known", UINT32_MAX));
     grow.known_tasks = static_cast<uint32_t>(line.Number("known-tasks", first));
     grow.edges = EdgesOf(line);
+    grow.key = line.Option("key");
     events_.push_back(std::move(grow));
   }
   void Seal(Line& line) { events_.push_back(SealJob{line.Job()}); }

@@ -88,8 +88,8 @@ uint64_t DigestOf(const TaskClass& of_tasks) {
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
-               requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, queues,
-               waiting, gangs_waiting, requeued, readied] = *this;
+               requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions,
+               queues, waiting, gangs_waiting, requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -110,6 +110,9 @@ uint64_t JobState::Digest() const {
   for (TaskIndex index : order) hash = Mix(hash, index);
   hash = Mix(hash, graph.Digest());
   for (uint8_t task : tasks) hash = Mix(hash, task);
+  for (const std::string& key : additions->keys) {
+    hash = Mix(Mix(hash, std::hash<std::string>()(key)), additions->first.at(key));
+  }
   uint64_t traced = 0;  // in no order
   for (const auto& [index, trace] : *traces) traced += Mix(index, DigestOf(trace));
   for (const auto& [index, each] : *cut_offs) {
@@ -145,7 +148,7 @@ uint64_t JobState::Digest() const {
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
                    runs_.capacity() * sizeof(Run) + traces_->size() * 80 + cut_offs_->size() * 48 +
-                   graph_.StateBytes();
+                   graph_.StateBytes() + additions_->keys.size() * 160;
   for (const Queue& queue : queues_) {
     bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
     bytes += (queue.requeued->size() + queue.readied->size()) * 112;

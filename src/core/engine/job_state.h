@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -250,6 +252,8 @@ class JobState {
   uint32_t FailuresBesideWorst() const;
   // A task that does not start has been tried everywhere; see Trouble::no_start.
   bool starts_nowhere() const { return starts_nowhere_; }
+  // The first task of an addition by its key.
+  std::optional<TaskIndex> AdditionOf(const std::string& key) const;
   bool AllEnded() const { return !open_ && counts_.finished() == counts_.total; }
 
   // ---- Changes, by Durable::Apply alone
@@ -285,6 +289,7 @@ class JobState {
   uint64_t StateBytes() const;
 
  private:
+  void Remember(const std::string& key);
   using Delayed = std::set<std::pair<Instant, TaskIndex>>;
   // A run of tasks that make one request, up to the next one.
   struct Run {
@@ -388,6 +393,12 @@ class JobState {
   Rare<std::unordered_map<TaskIndex, Trace>> traces_;      // looked up, never walked to decide
   Rare<std::unordered_map<TaskIndex, CutOffs>> cut_offs_;  // likewise
   Rare<std::map<TaskIndex, GangRun>> gangs_;               // that are leased
+
+  struct Additions {
+    std::map<std::string, TaskIndex> first;  // by key
+    std::deque<std::string> keys;            // the oldest first
+  };
+  Rare<Additions> additions_;
 
   std::vector<Queue> queues_;   // by request
   uint32_t waiting_ = 0;        // in all of them

@@ -118,6 +118,7 @@ void On(StepContext& step, const SetUser& event) {
 void On(StepContext& step, const GrowJob& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
+  if (job->AdditionOf(event.key)) return;
   bool goes_on = job->finished();
   std::vector<RequestRun> runs = event.runs;
   for (RequestRun& run : runs) {
@@ -132,7 +133,7 @@ void On(StepContext& step, const GrowJob& event) {
     edge.child += shift;
   }
   if (goes_on) ForgetBlamesBy(step, event.job);
-  step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs)});
+  step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs), event.key});
   Link(step, event.job, edges);
   if (!edges.empty()) CheckJob(step, *job);  // none of them may be left
   // Nobody waits for a job that has finished to be released.

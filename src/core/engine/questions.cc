@@ -27,6 +27,11 @@ uint32_t Engine::TaskCount(JobId id) const {
   return job == nullptr ? 0 : job->task_count();
 }
 
+std::optional<TaskIndex> Engine::AdditionOf(JobId id, const std::string& key) const {
+  const JobState* job = state_->durable().FindJob(id);
+  return job == nullptr ? std::nullopt : job->AdditionOf(key);
+}
+
 bool Engine::LeftList(JobId id, TaskIndex index) const {
   const JobState* job = state_->durable().FindJob(id);
   return job != nullptr && index < job->task_count() && job->LeftList(index);

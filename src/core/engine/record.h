@@ -27,6 +27,7 @@ struct JobGrown {
   uint32_t count = 0;
   std::vector<TaskClass> new_requests;  // appended to the plan's
   std::vector<RequestRun> runs;         // of the new tasks
+  std::string key = {};  // who adds has no other addition of this name; empty: no name
 };
 // Tasks wait for others of their job: part of what came with them, in the same commit. The children
 // have not been given out.

@@ -144,6 +144,7 @@ Status HubSlaves::Start(uint64_t count) {
   wire::Submit& head = slaves.head;
   head.settings = std::make_shared<const JobSettings>(std::move(settings));
   head.submission = Submission();
+  if (!fresh) head.submission += fmt::format("+{}", hub_.loop().Now().ns);
   head.argv = {std::string(kWord), how_.path};
   head.name = shipment_.settings.name;
   head.keep_output = kKeepOutput;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "cli/options/hub_options.h"
-#include "cli/table/time_text.h"
 #include "daemon/hub_daemon.h"
 #include "daemon/node_daemon.h"
 #include "doors/parasol/client/para_client.h"
@@ -19,6 +18,7 @@
 #include "doors/parasol/site/site_hub.h"
 #include "os/account.h"
 #include "os/clock.h"
+#include "present/table/time_text.h"
 #include "shepherd/output_check.h"
 
 namespace spate::apps {
@@ -40,7 +40,7 @@ Result<int> RunPara(std::span<const std::string> args) {
   parts.why_file_fails = shepherd::WhyCheckFails;
   parts.now = [clock = os::Clock()] { return clock.Now(); };
   parts.local = [](int64_t seconds) {
-    return cli::LocalTime(Instant() + Duration::Seconds(seconds));
+    return present::LocalTime(Instant() + Duration::Seconds(seconds));
   };
   return parasol::RunPara(args, parts);
 }

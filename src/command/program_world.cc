@@ -10,12 +10,12 @@
 #include "cli/main.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
-#include "cli/table/text_width.h"
 #include "client/hub_call.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/table/text_width.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
 #include "submit/hub_submit.h"
@@ -57,7 +57,7 @@ Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
   environment.terminal = terminal.is_terminal;
   environment.colour = terminal.may_colour;
-  environment.width = os::PrintWidth(os::kStdout, here->environment).value_or(kWholeWidth);
+  environment.width = os::PrintWidth(os::kStdout, here->environment).value_or(present::kWholeWidth);
   return environment;
 }
 
@@ -79,7 +79,7 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
                             const os::Environment& environment) {
   auto form = TRY(OutputFormOf(invocation.words));
   HubScreen screen{asker, invocation.words, form};
-  screen.width = os::PrintWidth(os::kStdout, environment).value_or(kWholeWidth);
+  screen.width = os::PrintWidth(os::kStdout, environment).value_or(present::kWholeWidth);
   screen.colour = os::LookAtTerminal(os::kStdout, environment).may_colour;
   screen.write_out = OutOf(invocation);
   screen.write_err = WriteErr;

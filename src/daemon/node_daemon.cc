@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
-#include "cli/text/end_text.h"
 #include "client/hub_call.h"
 #include "core/model/late_ends.h"
 #include "daemon/gang_lobby.h"
@@ -33,6 +32,7 @@
 #include "os/temp_dir.h"
 #include "os/topology.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "run/this_machine.h"
 
 namespace spate::daemon {
@@ -322,7 +322,8 @@ Status NodeDaemon::Open() {
   TRY(OpenHost());
   const size_t adopted = TRY(host_->Adopt());
   if (adopted > 0) {
-    LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(adopted, "task")));
+    LogLine(
+        fmt::format("took over {} of the node's last process", present::CountOf(adopted, "task")));
   }
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);
@@ -586,7 +587,7 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   return node.Run([&](const std::string& away) {
     fmt::print(stderr, "spate: node {} {} with {}; its log is {}\n", node.offer().node_name,
                away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
-               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
+               present::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
     return BeginLog(background, life);
   });
 }

@@ -31,8 +31,8 @@ Result<Account> ParseAccount(std::string_view line);
 // All groups of a user, as the host's `id` knows them.
 Result<std::vector<uint32_t>> GroupsOf(const Account& account);
 
-// What a program of the host writes to standard output, until it closes that. kUnavailable: it
-// takes longer than `patience`, and was killed.
+// The standard output of a program of the host, until it closes that. kUnavailable: it takes longer
+// than `patience`, and was killed.
 Result<std::string> OutputWithin(std::vector<std::string> words, Duration patience);
 
 uint32_t EffectiveUser();

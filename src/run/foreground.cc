@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "cli/exit_code.h"
-#include "cli/text/end_text.h"
 #include "cli/view/summary.h"
 #include "core/model/limits.h"
 #include "os/signals.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "present/why.h"
 
 namespace spate::run {

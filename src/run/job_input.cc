@@ -7,9 +7,9 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/run/value_list.h"
-#include "cli/text/end_text.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "present/text/end_text.h"
 #include "run/this_machine.h"
 
 namespace spate::run {
@@ -124,7 +124,7 @@ std::unique_ptr<SlotsFile> JobInput::WatchSlots() {
         uint32_t slots = cli::SlotCount(*rule, job_.here().machine.facts().cores);
         job_.SetMostRunning(slots);
         view_.OnNews(
-            cli::Remark{fmt::format("-j: {} at once from now on", cli::CountOf(slots, "task")),
+            cli::Remark{fmt::format("-j: {} at once from now on", present::CountOf(slots, "task")),
                         false},
             job_.loop().Now());
       });

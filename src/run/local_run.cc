@@ -18,7 +18,6 @@
 #include "cli/run/shell_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
-#include "cli/text/end_text.h"
 #include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
@@ -27,6 +26,7 @@
 #include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "present/text/end_text.h"
 #include "run/earlier_runs.h"
 #include "run/history.h"
 #include "run/job_text.h"
@@ -321,7 +321,7 @@ int NothingLeft(const PreparedJob& job) {
   int code = good ? cli::kExitSuccess : cli::kExitTasksFailed;
   if (job.options().show.form == cli::OutputForm::kQuiet) return code;
   fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} succeeded)\n",
-             job.id().value, FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
+             job.id().value, FormatCount(counts.succeeded), present::CountOf(counts.total, "task"));
   if (failed > 0) {
     fmt::print(stderr, "spate: to run again what failed: {}\n", cli::RetryCommand(job.hints()));
   }
@@ -329,8 +329,8 @@ int NothingLeft(const PreparedJob& job) {
 }
 
 void TellChange(size_t added, size_t missing) {
-  std::string text = cli::CountOf(added, "new task");
-  if (missing > 0) text += fmt::format(", {} no longer in it", cli::CountOf(missing, "task"));
+  std::string text = present::CountOf(added, "new task");
+  if (missing > 0) text += fmt::format(", {} no longer in it", present::CountOf(missing, "task"));
   fmt::print(stderr, "spate: the list has changed: {}\n", text);
 }
 

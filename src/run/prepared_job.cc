@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
 #include "format/input_row.h"
 #include "forward/shared_files.h"
 #include "os/batch_job.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/slots_file.h"
@@ -304,7 +304,7 @@ void PreparedJob::TellRestOfInput() const {
   fmt::print(stderr,
              "spate: the input was not read to its end: {} of it {} taken\n"
              "to go on with the rest, give the same input again: ... | {}\n",
-             cli::CountOf(blocks, "block"), blocks == 1 ? "was" : "were",
+             present::CountOf(blocks, "block"), blocks == 1 ? "was" : "were",
              present::TextOf(Advice("run", "--resume", "--pipe", "...", "--", "COMMAND")));
 }
 

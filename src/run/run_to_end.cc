@@ -15,7 +15,6 @@
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/run/list_places.h"
-#include "cli/text/end_text.h"
 #include "cli/view/run_view.h"
 #include "cli/view/terminal_screen.h"
 #include "core/model/ranges.h"
@@ -23,6 +22,7 @@
 #include "forward/shared_files.h"
 #include "node/process_executor.h"
 #include "os/file.h"
+#include "present/text/end_text.h"
 #include "run/job_input.h"
 #include "run/job_text.h"
 #include "run/late_delivery.h"
@@ -171,7 +171,7 @@ void JobRun::TellBounds(cli::RunView& view, const Offer& offer) {
     tell(
         fmt::format("{} at once instead of {}: the limit of open files (ulimit -n) allows no "
                     "more",
-                    cli::CountOf(offer.slots, "task"), asked));
+                    present::CountOf(offer.slots, "task"), asked));
   }
 }
 

@@ -16,7 +16,6 @@
 #include "cli/exit_code.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
-#include "cli/text/end_text.h"
 #include "cli/view/bar.h"
 #include "cli/view/summary.h"
 #include "client/hub_call.h"
@@ -24,6 +23,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
 #include "store/sqlite/history.h"
@@ -137,8 +137,9 @@ int Waiter::Finish(const store::JobSummary& job) {
   bool good = ended && failed == 0 &&
               (counts.cancelled == 0 || !WasCancelled(place_.state_dir, job.number));
   if (good && !tells_) return cli::kExitSuccess;
-  std::string text = fmt::format("spate: job {}: {} of {} succeeded", job.number,
-                                 FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
+  std::string text =
+      fmt::format("spate: job {}: {} of {} succeeded", job.number, FormatCount(counts.succeeded),
+                  present::CountOf(counts.total, "task"));
   for (auto [count, what] : {std::pair{counts.failed, "failed"},
                              {counts.unknown, "unknown"},
                              {counts.cancelled, good ? "not in the list any more" : "cancelled"},

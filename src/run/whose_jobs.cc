@@ -1,10 +1,10 @@
 #include "run/whose_jobs.h"
 
 #include "cli/options/shared.h"
-#include "cli/text/end_text.h"
 #include "cli/view/summary.h"
 #include "client/hub_call.h"
 #include "os/file.h"
+#include "present/text/end_text.h"
 
 namespace spate::run {
 namespace {

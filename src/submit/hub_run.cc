@@ -12,7 +12,6 @@
 #include "cli/exit_code.h"
 #include "cli/job/failures.h"
 #include "cli/run/list_places.h"
-#include "cli/text/end_text.h"
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
 #include "cli/view/terminal_screen.h"
@@ -22,6 +21,7 @@
 #include "os/temp_dir.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "run/job_text.h"
 #include "submit/hub_wait.h"
 
@@ -307,7 +307,7 @@ int JobScreen::GoAway() {
   if (!resume_.empty()) {
     fmt::print(stderr, "spate: stopped, {} of {} ended; to go on: {}\n",
                FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
-               cli::CountOf(counts_.total, "task"), resume_);
+               present::CountOf(counts_.total, "task"), resume_);
     return cli::kExitInterrupted;
   }
   fmt::print(
@@ -315,7 +315,7 @@ int JobScreen::GoAway() {
       "spate: job {} goes on without this terminal, {} of {} ended; to watch it: {}; to end it: "
       "{}, or Ctrl-C within {:.0f} s\n",
       job_.value, FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
-      cli::CountOf(counts_.total, "task"),
+      present::CountOf(counts_.total, "task"),
       present::TextOf(Advice("job progress", job_.value), reach_),
       present::TextOf(Advice("job cancel", job_.value), reach_), kSecondThoughts.seconds());
   call_.Resume();

@@ -22,7 +22,6 @@
 #include "cli/run/placeholder_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/task_list.h"
-#include "cli/text/pool_words.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
 #include "daemon/hub_daemon.h"
@@ -34,6 +33,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/text/pool_words.h"
 #include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/shared_needs.h"
@@ -257,7 +257,7 @@ Status CheckPool(HubCall& call, const std::string& name, std::string_view reach)
   auto asked = client::Ask(call, wire::LookAtPools(),
                            [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   if (!asked) return asked;
-  return cli::CheckPoolOfSubmit(pools, name, reach);
+  return present::CheckPoolOfSubmit(pools, name, reach);
 }
 
 // The job of --notify: one task of one command, when `job` has ended. It has the name of the first

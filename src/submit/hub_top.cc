@@ -10,14 +10,14 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
-#include "cli/table/text_width.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
-#include "cli/view/json_fields.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/json/json_fields.h"
+#include "present/table/text_width.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {
@@ -111,10 +111,10 @@ Result<int> TopScreen::Run() {
 }
 
 std::string JsonLinesOf(const TopFacts& all) {
-  std::string text = cli::JsonOf("hub", all.hub);
-  for (const PoolFacts& pool : all.pools) text += cli::JsonOf("pool", pool);
-  for (const NodeFacts& node : all.nodes) text += cli::JsonOf("node", node);
-  for (const JobGlance& job : all.jobs) text += cli::JsonOf("job", job);
+  std::string text = present::JsonOf("hub", all.hub);
+  for (const PoolFacts& pool : all.pools) text += present::JsonOf("pool", pool);
+  for (const NodeFacts& node : all.nodes) text += present::JsonOf("node", node);
+  for (const JobGlance& job : all.jobs) text += present::JsonOf("job", job);
   return text;
 }
 
@@ -126,7 +126,7 @@ Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting,
     cli::TopView view;
     view.Set(std::move(all), setting.loop->Now());
     uint32_t width =
-        os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
+        os::PrintWidth(os::kStdout, setting.here.environment).value_or(present::kWholeWidth);
     auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
     text = fmt::format("{}\n", fmt::join(screen, "\n"));
   } else {

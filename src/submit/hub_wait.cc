@@ -10,11 +10,11 @@
 #include "cli/exit_code.h"
 #include "cli/history/why_not.h"
 #include "cli/job/failures.h"
-#include "cli/text/end_text.h"
-#include "cli/text/left_text.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
+#include "present/text/left_text.h"
 #include "present/why.h"
 
 namespace spate::submit {
@@ -102,7 +102,7 @@ void Waiter::Show(const wire::JobNews& news) {
   state.running = news.counts.leased;
   state.rate = rate_.PerSecond(now);
   state.pause = BriefWhyNot(news);
-  state.left = cli::LeftTextOfAll(news.left);
+  state.left = present::LeftTextOfAll(news.left);
   state.colour = colour_;
   int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
   fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
@@ -123,8 +123,9 @@ int Waiter::Finish(const wire::JobNews& news) {
   int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
   if (options_.quiet || (good && !bar_)) return code;
   if (counts.failed + counts.unknown > 0) TellFailures(news);
-  std::string text = fmt::format("spate: job {}: {} of {} succeeded", news.job.value,
-                                 FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
+  std::string text =
+      fmt::format("spate: job {}: {} of {} succeeded", news.job.value,
+                  FormatCount(counts.succeeded), present::CountOf(counts.total, "task"));
   for (auto [count, what] : {std::pair{counts.failed, "failed"},
                              {counts.cancelled, "cancelled"},
                              {counts.unknown, "unknown"},

@@ -5,8 +5,8 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/options/shared.h"
-#include "cli/table/time_text.h"
 #include "present/advice.h"
+#include "present/table/time_text.h"
 
 namespace spate::cli {
 namespace {
@@ -36,12 +36,12 @@ std::string HistoryCall::StateOption() const {
 }
 
 std::string HistoryCall::TimeText(Instant when) const {
-  return environment_.terminal ? TimeAgo(when, now_) : DateAndMinute(when);
+  return environment_.terminal ? present::TimeAgo(when, now_) : present::DateAndMinute(when);
 }
 
 std::string HistoryCall::FullTimeText(Instant when) const {
-  std::string text = DateAndTime(when);
-  if (environment_.terminal) text += fmt::format(" ({})", TimeAgo(when, now_));
+  std::string text = present::DateAndTime(when);
+  if (environment_.terminal) text += fmt::format(" ({})", present::TimeAgo(when, now_));
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include "cli/history/environment.h"
 #include "cli/main.h"
 #include "cli/options/run_options.h"
-#include "cli/view/json_line.h"
+#include "present/json/json_line.h"
 
 namespace spate::cli {
 
@@ -48,7 +48,7 @@ class HistoryCall {
 
   // Data. Buffered; after a failure nothing more is written.
   void Put(std::string_view bytes);
-  void Put(const JsonLine& line) { Put(line.Finish()); }
+  void Put(const present::JsonLine& line) { Put(line.Finish()); }
   Status Flush();
   // Above a table for people: whose jobs it shows, where that could be another's.
   void PutTitle();

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 
-void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value) {
+void TimeOrNull(present::JsonLine& line, std::string_view key, std::optional<Instant> value) {
   if (value) {
     line.Seconds(key, value->seconds());
   } else {
@@ -15,17 +15,17 @@ void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> val
   }
 }
 
-Tone ToneOf(JobStanding standing) {
+present::Tone ToneOf(JobStanding standing) {
   switch (standing) {
     case JobStanding::kDamaged:
     case JobStanding::kFailed:
-      return Tone::kBad;
+      return present::Tone::kBad;
     case JobStanding::kCancelled:
     case JobStanding::kStopped:
     case JobStanding::kInterrupted:
-      return Tone::kDoubtful;
+      return present::Tone::kDoubtful;
     default:
-      return Tone::kPlain;
+      return present::Tone::kPlain;
   }
 }
 
@@ -40,7 +40,7 @@ std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values) {
   bool counts = false;
   auto tell_rest = [&] {
     if (counts && seen > values) {
-      text += fmt::format(" (and {})", CountOf(seen - values, "more value"));
+      text += fmt::format(" (and {})", present::CountOf(seen - values, "more value"));
     }
   };
   for (const std::string& word : job.argv.value_or(std::vector<std::string>())) {
@@ -120,7 +120,7 @@ const char* StartWord(GangShape::Start start) {
 std::string GangText(const GangShape& gang) {
   if (gang.empty()) return "";
   std::string text = gang.procs == 1 ? "1 process" : FormatCount(gang.procs) + " processes";
-  if (gang.nodes > 0) text += " on " + CountOf(gang.nodes, "node");
+  if (gang.nodes > 0) text += " on " + present::CountOf(gang.nodes, "node");
   if (gang.whole)
     text += gang.nodes == 1 ? ", which runs nothing else" : ", which run nothing else";
   if (gang.start == GangShape::Start::kNode) text += ", started once on each node";
@@ -128,12 +128,12 @@ std::string GangText(const GangShape& gang) {
   return text;
 }
 
-void AddClassFields(JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
+void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
                     BoundBy bound) {
   if (gang.empty()) {
     line.Null("gang");
   } else {
-    JsonLine inner;
+    present::JsonLine inner;
     inner.Number("procs", gang.procs).Number("nodes", gang.nodes);
     inner.Flag("whole", gang.whole).Text("start", StartWord(gang.start));
     std::string text = inner.Finish();

@@ -8,15 +8,15 @@
 
 #include "base/time.h"
 #include "cli/history/call.h"
-#include "cli/table/table.h"
-#include "cli/view/json_line.h"
 #include "core/model/job_facts.h"
+#include "present/json/json_line.h"
+#include "present/table/table.h"
 
 namespace spate::cli {
 
-void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value);
+void TimeOrNull(present::JsonLine& line, std::string_view key, std::optional<Instant> value);
 
-Tone ToneOf(JobStanding standing);
+present::Tone ToneOf(JobStanding standing);
 // For JSON: of a finished job how it came out.
 JobFacts WithOutcome(JobFacts job);
 // "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job. Of the values
@@ -36,7 +36,7 @@ std::string NeedsText(const Needs& needs);
 // "8 processes on 4 nodes, which run nothing else"; empty: no gang.
 std::string GangText(const GangShape& gang);
 // The shape of gangs, the deadline and what tasks wait for, as fields of a line.
-void AddClassFields(JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
+void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
                     BoundBy bound);
 
 }  // namespace spate::cli

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
 
-void CountOrNull(JsonLine& line, std::string_view key, int64_t value) {
+void CountOrNull(present::JsonLine& line, std::string_view key, int64_t value) {
   if (value < 0) {
     line.Null(key);
   } else {
@@ -25,15 +25,15 @@ const char* StateWord(const TaskFacts& task) {
   return task.withdrawn ? "withdrawn" : StateWord(task.state);
 }
 
-Tone ToneOf(TaskState state) {
+present::Tone ToneOf(TaskState state) {
   switch (state) {
     case TaskState::kFailed:
-      return Tone::kBad;
+      return present::Tone::kBad;
     case TaskState::kUnknown:
     case TaskState::kCancelled:
-      return Tone::kDoubtful;
+      return present::Tone::kDoubtful;
     default:
-      return Tone::kPlain;
+      return present::Tone::kPlain;
   }
 }
 
@@ -41,7 +41,7 @@ std::string TaskId(JobId job, TaskIndex index) {
   return fmt::format("{}.{}", job.value, uint64_t{index} + 1);
 }
 
-void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt) {
+void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt) {
   const AttemptEnd& end = attempt.end;
   line.Number("attempt", end.ref.attempt.value);
   line.Text("verdict", VerdictName(attempt.verdict));
@@ -55,22 +55,22 @@ void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt) {
   CountOrNull(line, "read_bytes", end.read_bytes);
   CountOrNull(line, "written_bytes", end.written_bytes);
   line.Number("left_behind", end.left_behind);
-  TextOrBase64(line, "note", end.note);
+  present::TextOrBase64(line, "note", end.note);
   line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
   line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
   line.Number("stdout_kept", static_cast<int64_t>(attempt.stdout_kept));
   line.Number("stderr_kept", static_cast<int64_t>(attempt.stderr_kept));
 }
 
-void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task) {
+void AddTaskFields(present::JsonLine& line, JobId job, const TaskFacts& task) {
   line.Number("job", job.value).Number("task", int64_t{task.index} + 1);
   line.Text("state", StateWord(task));
   line.Number("attempts", task.attempts).Number("tries", task.tries);
-  if (!task.name.empty()) TextOrBase64(line, "name", task.name);
-  TextOrBase64(line, "command", task.command);
+  if (!task.name.empty()) present::TextOrBase64(line, "name", task.name);
+  present::TextOrBase64(line, "command", task.command);
 }
 
-void AddLastEndFields(JsonLine& line, const TaskFacts& task) {
+void AddLastEndFields(present::JsonLine& line, const TaskFacts& task) {
   if (task.last) return AddAttemptFields(line, *task.last);
   for (const char* key :
        {"attempt",     "verdict",       "counts",       "cause",         "status",
@@ -83,7 +83,7 @@ void AddLastEndFields(JsonLine& line, const TaskFacts& task) {
 
 std::string EndText(const TaskFacts& task) {
   if (!task.last || task.last->end.cause == Cause::kSuccess) return "";
-  return CauseText(task.last->end);
+  return present::CauseText(task.last->end);
 }
 
 }  // namespace spate::cli

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "cli/table/table.h"
-#include "cli/view/json_line.h"
 #include "core/model/job_facts.h"
+#include "present/json/json_line.h"
+#include "present/table/table.h"
 
 namespace spate::cli {
 
@@ -15,18 +15,18 @@ namespace spate::cli {
 const char* StateWord(TaskState state);
 // "withdrawn" of one that its list no longer has.
 const char* StateWord(const TaskFacts& task);
-Tone ToneOf(TaskState state);
+present::Tone ToneOf(TaskState state);
 
 // "12.3"
 std::string TaskId(JobId job, TaskIndex index);
 
 // The keys of an attempt, from "attempt" on.
-void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt);
+void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt);
 // The keys that every line about a task has, from "job" on.
-void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task);
+void AddTaskFields(present::JsonLine& line, JobId job, const TaskFacts& task);
 
 // The last attempt's fields, all null before the first end.
-void AddLastEndFields(JsonLine& line, const TaskFacts& task);
+void AddLastEndFields(present::JsonLine& line, const TaskFacts& task);
 
 // Result of the last attempt: "exit code 3"; "" before the first end and after a success.
 std::string EndText(const TaskFacts& task);

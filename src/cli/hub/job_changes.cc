@@ -4,13 +4,13 @@
 
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 
 std::string JobsText(const std::vector<JobId>& jobs) {
   if (jobs.size() == 1) return fmt::format("job {}", jobs.front().value);
-  return CountOf(jobs.size(), "job");
+  return present::CountOf(jobs.size(), "job");
 }
 
 void SayEnded(const HubScreen& screen, const wire::JobsChanged& done) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
 #include "cli/view/output_pieces.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -32,14 +32,15 @@ Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
           1u << static_cast<int>(TaskState::kFailed) | 1u << static_cast<int>(TaskState::kUnknown),
       .most = kShown,
       .stderr_ends = true};
-  std::string text = fmt::format("spate: {} failed:\n", CountOf(failed, "task"));
+  std::string text = fmt::format("spate: {} failed:\n", present::CountOf(failed, "task"));
   uint64_t shown = 0;
   TRY(client::Ask(hub, std::move(question), [&](const wire::TasksListed& listed) {
     for (const TaskFacts& task : listed.tasks) {
       if (!task.last) continue;
-      text += fmt::format("  task {}: {}{}\n", task.index + 1,
-                          FailureVerdict(task.last->end, task.state == TaskState::kUnknown),
-                          FailureRest(task.last->end, task.command));
+      text +=
+          fmt::format("  task {}: {}{}\n", task.index + 1,
+                      present::FailureVerdict(task.last->end, task.state == TaskState::kUnknown),
+                      present::FailureRest(task.last->end, task.command));
       text += ErrorText(task);
       ++shown;
     }

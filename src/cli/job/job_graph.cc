@@ -18,11 +18,11 @@ void Take(const GraphFacts& some, Gathered& gathered) {
   all.job = some.job;
   all.name = some.name;
   for (size_t i = 0; i < some.names.size(); ++i) {
-    GraphTask task{.name = some.names[i],
-                   .state = static_cast<TaskState>(some.states.at(i)),
-                   .running = some.running.at(i) != 0,
-                   .wall = {},
-                   .planned = {}};
+    present::GraphTask task{.name = some.names[i],
+                            .state = static_cast<TaskState>(some.states.at(i)),
+                            .running = some.running.at(i) != 0,
+                            .wall = {},
+                            .planned = {}};
     if (task.name.empty()) task.name = fmt::format("{}", all.graph.tasks.size() + 1);
     if (some.walls.at(i).ns > 0) task.wall = some.walls[i];
     if (some.planned.at(i).ns > 0) task.planned = some.planned[i];
@@ -37,7 +37,7 @@ void Take(const GraphFacts& some, Gathered& gathered) {
 // Another version of them may have taken their place.
 JobGraphFacts WithoutWithdrawn(Gathered gathered) {
   JobGraphFacts& facts = gathered.facts;
-  std::vector<GraphTask> tasks = std::move(facts.graph.tasks);
+  std::vector<present::GraphTask> tasks = std::move(facts.graph.tasks);
   std::vector<Edge> edges = std::move(facts.graph.edges);
   constexpr TaskIndex kNone = UINT32_MAX;
   std::vector<TaskIndex> becomes(tasks.size());

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/graph/graph.h"
 #include "cli/history/call.h"
 #include "core/model/selection.h"
+#include "present/graph/graph.h"
 
 namespace spate::cli {
 
@@ -15,7 +15,7 @@ struct JobGraphFacts {
   JobId job;
   std::string name;  // the job's
   // Of the tasks that are in their list. Those without a name have their number.
-  TaskGraph graph;
+  present::TaskGraph graph;
   std::vector<uint32_t> numbers;  // by task, in the job, from 1
 };
 // Of one job.

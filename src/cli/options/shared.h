@@ -25,8 +25,8 @@ extern const OptionGroup kTaskNeeds, kGangs, kNodeWishes, kPacing, kShuffles, kT
 extern const Option kKeepOrder, kTag, kTagString, kLineBuffer, kNoBar, kJoblog, kResults,
     kKeepOutput, kName, kProfile, kRunPool;
 extern const OptionGroup kScreen, kRunFiles;
-extern const Option kWait, kProgress, kKey, kArray, kOpen, kAfter, kLike, kNotify, kPriority, kJobWeight,
-    kMaxRunning;
+extern const Option kWait, kProgress, kKey, kArray, kOpen, kAfter, kLike, kNotify, kPriority,
+    kJobWeight, kMaxRunning;
 
 // Of commands of many kinds.
 extern const Option kDryRun, kOutput, kQuiet, kJson, kState, kKeep, kLimit, kFilter, kStream,

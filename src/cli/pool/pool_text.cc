@@ -6,21 +6,21 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/table/page.h"
-#include "cli/table/table.h"
-#include "cli/table/text_width.h"
-#include "cli/table/time_text.h"
-#include "cli/text/end_text.h"
-#include "cli/text/pool_words.h"
 #include "present/advice.h"
+#include "present/table/page.h"
+#include "present/table/table.h"
+#include "present/table/text_width.h"
+#include "present/table/time_text.h"
+#include "present/text/end_text.h"
+#include "present/text/pool_words.h"
 
 namespace spate::cli {
 namespace {
 
 // "10 pilots of 4 nodes"
 std::string PilotsText(uint32_t count, uint32_t nodes) {
-  std::string text = CountOf(count, "pilot");
-  return nodes > 1 ? fmt::format("{} of {}", text, CountOf(nodes, "node")) : text;
+  std::string text = present::CountOf(count, "pilot");
+  return nodes > 1 ? fmt::format("{} of {}", text, present::CountOf(nodes, "node")) : text;
 }
 
 // When each of them ends; empty: nobody knows.
@@ -38,44 +38,46 @@ std::string OfferText(const PoolFacts& pool) {
   if (pool.slots == 0 && pool.cpus == 0) return "known from the first pilot on";
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (pool.slots > 0) add(CountOf(pool.slots, "slot"));
+  if (pool.slots > 0) add(present::CountOf(pool.slots, "slot"));
   if (pool.cpus > 0) add(fmt::format("{:g} cpus", pool.cpus));
   if (pool.memory > 0) add(FormatSize(pool.memory));
   return text;
 }
 
-Tone ToneOf(const PoolFacts& pool) {
-  if (pool.state != "on") return Tone::kDoubtful;
-  return pool.trouble.empty() ? Tone::kGood : Tone::kBad;
+present::Tone ToneOf(const PoolFacts& pool) {
+  if (pool.state != "on") return present::Tone::kDoubtful;
+  return pool.trouble.empty() ? present::Tone::kGood : present::Tone::kBad;
 }
 
 // State of a pilot, or what it waits for.
 std::string NoteOf(const PilotFacts& pilot) {
   std::string text = pilot.why;
   if (pilot.idle) {
-    text += fmt::format("{}idle since {}", text.empty() ? "" : "; ", DateAndTime(*pilot.idle));
+    text +=
+        fmt::format("{}idle since {}", text.empty() ? "" : "; ", present::DateAndTime(*pilot.idle));
   }
   return text;
 }
 
 std::string PilotTable(const HubScreen& screen, const std::vector<PilotFacts>& pilots) {
   std::string text;
-  Table table({{"PILOT", Align::kRight},
-               {"ID", Align::kLeft, 8},
-               {"STATE"},
-               {"SINCE"},
-               {"NODES", Align::kRight},
-               {"UNTIL"},
-               {"WHY", Align::kLeft, 8}},
-              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  present::Table table({{"PILOT", present::Align::kRight},
+                        {"ID", present::Align::kLeft, 8},
+                        {"STATE"},
+                        {"SINCE"},
+                        {"NODES", present::Align::kRight},
+                        {"UNTIL"},
+                        {"WHY", present::Align::kLeft, 8}},
+                       screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   for (const PilotFacts& pilot : pilots) {
-    table.Add({{fmt::format("{}", pilot.pilot)},
-               {pilot.id},
-               {pilot.state, pilot.state == "joined" ? Tone::kGood : Tone::kPlain},
-               {DateAndMinute(pilot.joined.value_or(pilot.since))},
-               {fmt::format("{}", pilot.nodes)},
-               {pilot.until ? DateAndMinute(*pilot.until) : ""},
-               {NoteOf(pilot)}});
+    table.Add(
+        {{fmt::format("{}", pilot.pilot)},
+         {pilot.id},
+         {pilot.state, pilot.state == "joined" ? present::Tone::kGood : present::Tone::kPlain},
+         {present::DateAndMinute(pilot.joined.value_or(pilot.since))},
+         {fmt::format("{}", pilot.nodes)},
+         {pilot.until ? present::DateAndMinute(*pilot.until) : ""},
+         {NoteOf(pilot)}});
   }
   table.Finish();
   return text;
@@ -109,17 +111,17 @@ std::string NamesText(const std::vector<std::string>& names) {
 
 std::string TableOf(const HubScreen& screen, const std::vector<PoolFacts>& pools) {
   std::string text;
-  Table table({{"POOL", Align::kLeft, 8},
-               {"SYSTEM"},
-               {"USER", Align::kLeft, 6},
-               {"STATE"},
-               {"QUEUED", Align::kRight},
-               {"JOINED", Align::kRight},
-               {"MAX", Align::kRight},
-               {"NODES", Align::kRight},
-               {"WANTED", Align::kRight},
-               {"WHY", Align::kLeft, 8}},
-              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  present::Table table({{"POOL", present::Align::kLeft, 8},
+                        {"SYSTEM"},
+                        {"USER", present::Align::kLeft, 6},
+                        {"STATE"},
+                        {"QUEUED", present::Align::kRight},
+                        {"JOINED", present::Align::kRight},
+                        {"MAX", present::Align::kRight},
+                        {"NODES", present::Align::kRight},
+                        {"WANTED", present::Align::kRight},
+                        {"WHY", present::Align::kLeft, 8}},
+                       screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   for (const PoolFacts& pool : pools) {
     table.Add({{pool.name},
                {pool.system},
@@ -130,7 +132,7 @@ std::string TableOf(const HubScreen& screen, const std::vector<PoolFacts>& pools
                {fmt::format("{}", pool.max_pilots)},
                {fmt::format("{}", pool.nodes)},
                {fmt::format("{}", pool.wanted)},
-               {WhyOf(pool)}});
+               {present::WhyOf(pool)}});
   }
   table.Finish();
   return text;
@@ -138,7 +140,7 @@ std::string TableOf(const HubScreen& screen, const std::vector<PoolFacts>& pools
 
 std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   std::string text;
-  Page page(screen.width, [&](std::string_view line) { text += line; });
+  present::Page page(screen.width, [&](std::string_view line) { text += line; });
   page.Title("Pool " + pool.name);
   page.Field("state", pool.state);
   page.Field("why", pool.why);
@@ -156,7 +158,7 @@ std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   std::vector<std::string> quoted;
   for (const std::string& option : pool.options) quoted.push_back(ShellQuote(option));
   page.Field("options", fmt::format("{}", fmt::join(quoted, " ")));
-  if (pool.next_submit) page.Field("next", "not before " + DateAndTime(*pool.next_submit));
+  if (pool.next_submit) page.Field("next", "not before " + present::DateAndTime(*pool.next_submit));
   if (pool.state == "paused") {
     page.Command("to resume", present::TextOf(Advice("pool resume", pool.name), screen.reach));
   }
@@ -168,7 +170,7 @@ std::string LogOf(const HubScreen& screen, const std::vector<PoolEvent>& events)
   bool several = std::ranges::any_of(
       events, [&](const PoolEvent& event) { return event.pool != events.front().pool; });
   for (const PoolEvent& event : events) {
-    std::string line = DateAndTime(event.at) + "  ";
+    std::string line = present::DateAndTime(event.at) + "  ";
     if (several) line += EscapeForScreen(event.pool) + "  ";
     if (event.pilot > 0) line += fmt::format("pilot {}", event.pilot);
     if (event.pilot > 0 && !event.id.empty())
@@ -176,7 +178,7 @@ std::string LogOf(const HubScreen& screen, const std::vector<PoolEvent>& events)
     if (event.pilot > 0) line += ' ';
     line += EscapeForScreen(event.what);
     if (!event.words.empty()) line += ": " + EscapeForScreen(event.words);
-    text += CutToWidth(line, screen.width) + '\n';
+    text += present::CutToWidth(line, screen.width) + '\n';
   }
   return text;
 }

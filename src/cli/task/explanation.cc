@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
 #include "core/model/retry.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -41,7 +41,7 @@ Explanation Failed(const Situation& s) {
   Explanation why{"tries-used", "", std::nullopt, Remedy::kRetry};
   const RetryPolicy& retry = s.retry();
   const AttemptFacts& last = *s.task.last;
-  std::string how = CauseText(last.end);
+  std::string how = present::CauseText(last.end);
   bool wanted = IsRetried(retry, last.end.cause, last.end.status);
   if (OfDeadline(s, last.end.note)) {
     why.reason = "deadline";
@@ -101,13 +101,14 @@ Explanation QueuedInRun(const Situation& s, const TimeText& time) {
     if (s.task.last->counts && due > s.now) {
       return {"retry-delay",
               fmt::format("{}; its next try waits for --retry-delay until {}",
-                          CauseText(s.task.last->end), time(due)),
+                          present::CauseText(s.task.last->end), time(due)),
               due, Remedy::kNone};
     }
   }
-  std::string text = fmt::format(
-      "it waits for a free slot: {} running or about to start, {} queued",
-      CountOf(s.details.job.counts.leased, "task"), FormatCount(s.details.job.counts.queued));
+  std::string text =
+      fmt::format("it waits for a free slot: {} running or about to start, {} queued",
+                  present::CountOf(s.details.job.counts.leased, "task"),
+                  FormatCount(s.details.job.counts.queued));
   if (s.details.min_free_memory > 0) {
     text += fmt::format("; no tasks start while less than {} of memory is free",
                         FormatSize(s.details.min_free_memory));
@@ -157,7 +158,7 @@ Explanation Running(const Situation& s, const TimeText& time) {
   }
   std::string text = fmt::format(
       "attempt {} has been running since {} ({}) in slot {} as process {}", s.details.live->attempt,
-      time(s.details.live->since), BriefDuration(s.now - s.details.live->since),
+      time(s.details.live->since), present::BriefDuration(s.now - s.details.live->since),
       s.details.live->slot, s.details.live->pid);
   return {"running", text, std::nullopt, Remedy::kNone};
 }

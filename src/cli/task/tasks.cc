@@ -3,7 +3,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 
@@ -19,7 +19,7 @@ Result<int> ForEachTask(HistoryCall& call, const std::function<void(const TaskDe
 }
 
 std::string AttemptText(const AttemptFacts& attempt) {
-  std::string text = CauseText(attempt.end);
+  std::string text = present::CauseText(attempt.end);
   switch (attempt.verdict) {
     case Verdict::kSucceeded:
       return text;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "cli/table/text_width.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
+#include "present/table/text_width.h"
 
 namespace spate::cli {
 namespace {
@@ -146,7 +146,7 @@ TEST(TopView, FitsAndScrolls) {
       auto lines = view.Draw({.columns = columns, .rows = rows}, kNow);
       EXPECT_EQ(lines.size(), rows);
       if (columns < 80) continue;
-      for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), columns) << line;
+      for (const std::string& line : lines) EXPECT_LE(present::DisplayWidth(line), columns) << line;
     }
   }
   auto first_job = [&] {

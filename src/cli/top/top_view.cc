@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/table/table.h"
-#include "cli/table/text_width.h"
-#include "cli/text/end_text.h"
-#include "cli/text/left_text.h"
-#include "cli/text/pool_words.h"
+#include "present/table/table.h"
+#include "present/table/text_width.h"
+#include "present/text/end_text.h"
+#include "present/text/left_text.h"
+#include "present/text/pool_words.h"
 
 namespace spate::cli {
 namespace {
@@ -32,16 +32,17 @@ std::string EtaOf(const JobGlance& job, double rate) {
   if (job.state != "running") return job.state;
   uint64_t left = job.counts.total - std::min(job.counts.total, job.counts.finished());
   if (rate <= 0 || left == 0) return "-";
-  return BriefDuration(Duration::SecondsF(std::min(static_cast<double>(left) / rate, 1e8)));
+  return present::BriefDuration(
+      Duration::SecondsF(std::min(static_cast<double>(left) / rate, 1e8)));
 }
 
 // A table as lines, the first of them its titles.
 class TableLines {
  public:
-  TableLines(std::vector<Column> columns, const TopView::Size& size)
+  TableLines(std::vector<present::Column> columns, const TopView::Size& size)
       : table_(std::move(columns), size.columns, size.colour,
                [this](std::string_view text) { text_ += text; }) {}
-  void Add(std::vector<Cell> cells) { table_.Add(std::move(cells)); }
+  void Add(std::vector<present::Cell> cells) { table_.Add(std::move(cells)); }
   std::vector<std::string> Take() {
     table_.Finish();
     std::vector<std::string> lines;
@@ -55,7 +56,7 @@ class TableLines {
 
  private:
   std::string text_;
-  Table table_;
+  present::Table table_;
 };
 
 }  // namespace
@@ -117,9 +118,9 @@ TopView::Lines TopView::Head(const Size& size, Instant now) const {
   Lines lines;
   const HubFacts& hub = snapshot_.hub;
   if (has_snapshot_) {
-    std::string rate = BriefRate(ends_.PerSecond(now));
+    std::string rate = present::BriefRate(ends_.PerSecond(now));
     lines.push_back(fmt::format("hub of spate, life {}, up {}   {}{} ended, {} failed", hub.life,
-                                BriefDuration(std::max(now - hub.since, Duration())),
+                                present::BriefDuration(std::max(now - hub.since, Duration())),
                                 rate.empty() ? "" : rate + "   ", FormatCount(hub.ended),
                                 FormatCount(hub.failed)));
     lines.push_back(
@@ -128,66 +129,68 @@ TopView::Lines TopView::Head(const Size& size, Instant now) const {
                     FormatCount(hub.queued), FormatCount(hub.jobs)));
   }
   if (!trouble_.empty()) lines.push_back("the hub is unreachable: " + EscapeForScreen(trouble_));
-  for (std::string& line : lines) line = CutToWidth(line, size.columns);
-  if (!trouble_.empty() && size.colour) lines.back() = Toned(lines.back(), Tone::kBad);
+  for (std::string& line : lines) line = present::CutToWidth(line, size.columns);
+  if (!trouble_.empty() && size.colour)
+    lines.back() = present::Toned(lines.back(), present::Tone::kBad);
   return lines;
 }
 
 TopView::Lines TopView::Pools(const Size& size) const {
-  TableLines table({{"POOL", Align::kLeft, 8},
+  TableLines table({{"POOL", present::Align::kLeft, 8},
                     {"STATE"},
-                    {"QUEUED", Align::kRight},
-                    {"JOINED", Align::kRight},
-                    {"MAX", Align::kRight},
-                    {"NODES", Align::kRight},
-                    {"NOTE", Align::kLeft, 4}},
+                    {"QUEUED", present::Align::kRight},
+                    {"JOINED", present::Align::kRight},
+                    {"MAX", present::Align::kRight},
+                    {"NODES", present::Align::kRight},
+                    {"NOTE", present::Align::kLeft, 4}},
                    size);
-  for (const PoolFacts& pool : ByGroup(snapshot_.pools)) {
+  for (const PoolFacts& pool : present::ByGroup(snapshot_.pools)) {
     table.Add({{pool.name},
-               {pool.state, pool.state == "on" ? Tone::kGood : Tone::kDoubtful},
+               {pool.state, pool.state == "on" ? present::Tone::kGood : present::Tone::kDoubtful},
                {FormatCount(pool.queued)},
                {FormatCount(pool.joined)},
                {FormatCount(pool.max_pilots)},
                {FormatCount(pool.nodes)},
-               {WhyOf(pool)}});
+               {present::WhyOf(pool)}});
   }
   return table.Take();
 }
 
 TopView::Lines TopView::Nodes(const Size& size) const {
-  TableLines table({{"NODE", Align::kLeft, 8},
+  TableLines table({{"NODE", present::Align::kLeft, 8},
                     {"STATE"},
-                    {"USED", Align::kRight},
-                    {"SLOTS", Align::kRight},
-                    {"TASKS", Align::kRight},
-                    {"ENDED", Align::kRight},
-                    {"FAILED", Align::kRight},
-                    {"NOTE", Align::kLeft, 4}},
+                    {"USED", present::Align::kRight},
+                    {"SLOTS", present::Align::kRight},
+                    {"TASKS", present::Align::kRight},
+                    {"ENDED", present::Align::kRight},
+                    {"FAILED", present::Align::kRight},
+                    {"NOTE", present::Align::kLeft, 4}},
                    size);
   for (const NodeFacts& node : snapshot_.nodes) {
-    Tone tone = node.state == "ready" ? Tone::kGood : Tone::kDoubtful;
-    table.Add({{node.name},
-               {node.state, tone},
-               {fmt::format("{:.0f}%", std::min(node.used, 1.0) * 100)},
-               {fmt::format("{}", node.slots)},
-               {fmt::format("{}", node.tasks)},
-               {FormatCount(node.ended)},
-               {FormatCount(node.failed), node.failed > 0 ? Tone::kBad : Tone::kPlain},
-               {node.why}});
+    present::Tone tone = node.state == "ready" ? present::Tone::kGood : present::Tone::kDoubtful;
+    table.Add(
+        {{node.name},
+         {node.state, tone},
+         {fmt::format("{:.0f}%", std::min(node.used, 1.0) * 100)},
+         {fmt::format("{}", node.slots)},
+         {fmt::format("{}", node.tasks)},
+         {FormatCount(node.ended)},
+         {FormatCount(node.failed), node.failed > 0 ? present::Tone::kBad : present::Tone::kPlain},
+         {node.why}});
   }
   return table.Take();
 }
 
 TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
-  TableLines table({{"JOB", Align::kRight},
-                    {"USER", Align::kLeft, 6},
-                    {"NAME", Align::kLeft, 8},
+  TableLines table({{"JOB", present::Align::kRight},
+                    {"USER", present::Align::kLeft, 6},
+                    {"NAME", present::Align::kLeft, 8},
                     {"DONE"},
-                    {"RUNNING", Align::kRight},
-                    {"QUEUED", Align::kRight},
-                    {"FAILED", Align::kRight},
-                    {"RATE", Align::kRight},
-                    {"ETA", Align::kRight}},
+                    {"RUNNING", present::Align::kRight},
+                    {"QUEUED", present::Align::kRight},
+                    {"FAILED", present::Align::kRight},
+                    {"RATE", present::Align::kRight},
+                    {"ETA", present::Align::kRight}},
                    size);
   for (const JobGlance& job : snapshot_.jobs) {
     auto meter = meters_.find(job.job);
@@ -199,8 +202,8 @@ TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
                {Bar(job.counts)},
                {FormatCount(job.counts.leased)},
                {FormatCount(job.counts.queued)},
-               {FormatCount(failed), failed > 0 ? Tone::kBad : Tone::kPlain},
-               {BriefRate(rate)},
+               {FormatCount(failed), failed > 0 ? present::Tone::kBad : present::Tone::kPlain},
+               {present::BriefRate(rate)},
                {EtaOf(job, rate)}});
   }
   Lines lines = table.Take();
@@ -208,7 +211,7 @@ TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
     if (job.left.empty()) continue;
     lines.push_back(
         EscapeForScreen(fmt::format("job {} waits for processes that its commands left running: {}",
-                                    job.job.value, LeftTextOfAll(job.left))));
+                                    job.job.value, present::LeftTextOfAll(job.left))));
   }
   return lines;
 }
@@ -252,7 +255,7 @@ std::vector<std::string> TopView::Draw(const Size& size, Instant now) {
   AddList(screen, std::move(jobs), room - for_nodes, show_ != Show::kNodes);
   if (!bounded) return screen;
   screen.resize(size.rows - 1);
-  screen.push_back(CutToWidth(kKeysLine, size.columns));
+  screen.push_back(present::CutToWidth(kKeysLine, size.columns));
   return screen;
 }
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -27,7 +27,7 @@ std::string Eta(const BarState& state) {
   if (state.open || state.rate <= 0 || state.ended >= state.total) return "";
   double seconds = static_cast<double>(state.total - state.ended) / state.rate;
   if (seconds > 100.0 * 86400) return "";
-  return fmt::format("ETA {}", BriefDuration(Duration::SecondsF(seconds)));
+  return fmt::format("ETA {}", present::BriefDuration(Duration::SecondsF(seconds)));
 }
 
 std::string Graphic(const BarState& state, size_t columns) {
@@ -64,7 +64,7 @@ std::string DrawBar(const BarState& state, int width) {
   std::string counts = fmt::format("{}/{}{}", FormatCount(state.done), FormatCount(state.total),
                                    state.open ? "+" : "");
   if (!state.open) counts = fmt::format("{:>3}% {}", Percent(state), counts);
-  if (Columns(counts) > room) return fmt::format("{:>3}%", Percent(state)).substr(0, room);
+  if (present::Columns(counts) > room) return fmt::format("{:>3}%", Percent(state)).substr(0, room);
 
   // In the order in which they are shown, each with its rank in the fight for room.
   struct Piece {
@@ -77,16 +77,16 @@ std::string DrawBar(const BarState& state, int width) {
       {state.failed ? fmt::format("{} failed", FormatCount(state.failed)) : "", 1},
       {Waits(state), 2},
       {state.running ? fmt::format("{} running", FormatCount(state.running)) : "", 5},
-      {BriefRate(state.rate), 4},
+      {present::BriefRate(state.rate), 4},
       {Eta(state), 3},
   }};
   size_t used = 0;
   for (int rank = 0; rank < static_cast<int>(pieces.size()); ++rank) {
     for (Piece& piece : pieces) {
       if (piece.rank != rank || piece.text.empty()) continue;
-      size_t need = Columns(piece.text) + (used ? 2 : 0);
+      size_t need = present::Columns(piece.text) + (used ? 2 : 0);
       if (rank == 2 && used + need > room && room >= used + kPauseMin) {
-        piece.text = CutTo(piece.text, room - used - 2);
+        piece.text = present::CutTo(piece.text, room - used - 2);
         need = room - used;
       }
       if (used + need > room) continue;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -54,7 +54,8 @@ TEST(BarTest, NeverWiderThanTheTerminal) {
                  .rate = 3950.0,
                  .pause = "the load is 12.0, above 8.0"};
   for (int width = 1; width < 200; ++width) {
-    EXPECT_LT(Columns(DrawBar(state, width)), static_cast<size_t>(std::max(width, 2))) << width;
+    EXPECT_LT(present::Columns(DrawBar(state, width)), static_cast<size_t>(std::max(width, 2)))
+        << width;
   }
 }
 

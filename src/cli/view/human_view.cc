@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/text/bash_hint.h"
-#include "cli/text/end_text.h"
+#include "present/text/bash_hint.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -53,7 +53,8 @@ void HumanView::OnStart(const RunStart& start) {
   if (options_.show_output) writer_.OnStart(start.ended);
   if (start.resumed && !options_.quiet) {
     Say(fmt::format("resuming job {}: {} of {} done", start.job.value,
-                    FormatCount(start.counts.succeeded), CountOf(start.counts.total, "task")));
+                    FormatCount(start.counts.succeeded),
+                    present::CountOf(start.counts.total, "task")));
   }
 }
 
@@ -71,7 +72,7 @@ void HumanView::OnEnded(const TaskEnded& ended) {
   if (final) ++bar_.ended;
   if (final && !good) ++bar_.failed;
   if (left_running_.erase(ended.end.ref) > 0) ShowLeftRunning();
-  std::string behind = LeftBehindText(ended.end);
+  std::string behind = present::LeftBehindText(ended.end);
   if (!behind.empty() && ++left_behind_count_ <= kLeftBehindShown) {
     left_behind_.push_back({ended.end.ref.index, std::move(behind)});
   }
@@ -85,12 +86,12 @@ void HumanView::OnEnded(const TaskEnded& ended) {
 }
 
 void HumanView::NoteFailure(const TaskEnded& ended) {
-  if (bash_.empty() && ended.output) bash_ = BashInErrors(ended.output->err.bytes);
+  if (bash_.empty() && ended.output) bash_ = present::BashInErrors(ended.output->err.bytes);
   if (failures_.size() >= kFailuresShown) return;
   TaskIndex index = ended.end.ref.index;
   Failure failure{.index = index};
-  failure.verdict = FailureVerdict(ended.end, ended.verdict == engine::Verdict::kUnknown);
-  failure.rest = FailureRest(ended.end, texts_.command(index));
+  failure.verdict = present::FailureVerdict(ended.end, ended.verdict == engine::Verdict::kUnknown);
+  failure.rest = present::FailureRest(ended.end, texts_.command(index));
   if (ended.output) {
     failure.error_lines = LastLines(ended.output->err, kErrorLines, kErrorColumns);
   }
@@ -102,10 +103,11 @@ void HumanView::Say(std::string_view line) { screen_.WriteLines(fmt::format("spa
 void HumanView::SayNews(const News& news) {
   if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     TaskIndex index = slow->ref.index;
-    Say(fmt::format("task {} runs longer than --warn-time: {}", index + 1,
-                    CutTo(EscapeForScreen(texts_.command(index)), kCommandColumns)));
+    Say(fmt::format(
+        "task {} runs longer than --warn-time: {}", index + 1,
+        present::CutTo(EscapeForScreen(texts_.command(index)), present::kCommandColumns)));
   } else if (const auto* held = std::get_if<JobHeld>(&news)) {
-    std::string tasks = CountOf(held->running, "task");
+    std::string tasks = present::CountOf(held->running, "task");
     std::string waits = held->running == 0 ? ""
                         : held->ending     ? fmt::format("; terminating {}", tasks)
                                            : fmt::format("; {} still running", tasks);
@@ -160,7 +162,7 @@ void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
 void HumanView::ShowLeftRunning() {
   bar_.left = left_running_.empty() ? "" : left_running_.begin()->second;
   if (left_running_.size() > 1) {
-    bar_.left += fmt::format(" and {}", CountOf(left_running_.size() - 1, "other task"));
+    bar_.left += fmt::format(" and {}", present::CountOf(left_running_.size() - 1, "other task"));
   }
 }
 
@@ -217,7 +219,7 @@ void HumanView::SayFailures(const RunFinish& finish) {
     for (const Failure& failure : failures_) indices.push_back(failure.index);
     places = texts_.places(indices);
   }
-  std::string text = fmt::format("spate: {}:\n", Bad(CountOf(count, "task") + " failed"));
+  std::string text = fmt::format("spate: {}:\n", Bad(present::CountOf(count, "task") + " failed"));
   for (size_t i = 0; i < failures_.size(); ++i) {
     const Failure& failure = failures_[i];
     std::string place = places[i].empty() ? "" : fmt::format(" ({})", places[i]);
@@ -247,7 +249,7 @@ void HumanView::SayShell() {
 void HumanView::SayLeftBehind() {
   if (left_behind_.empty()) return;
   std::string text = fmt::format("spate: {} left processes running, which were terminated:\n",
-                                 CountOf(left_behind_count_, "task"));
+                                 present::CountOf(left_behind_count_, "task"));
   for (const LeftBehind& one : left_behind_) {
     text += fmt::format("  task {}: {}\n", one.index + 1, EscapeForScreen(one.processes));
   }

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/end_text.h"
 #include "cli/view/human_view.h"
 #include "cli/view/output_pieces.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
 
-void CountOrNull(JsonLine& line, std::string_view key, int64_t value) {
+void CountOrNull(present::JsonLine& line, std::string_view key, int64_t value) {
   if (value < 0) {
     line.Null(key);
   } else {
@@ -17,8 +17,8 @@ void CountOrNull(JsonLine& line, std::string_view key, int64_t value) {
   }
 }
 
-JsonLine TaskLine(std::string_view type, const AttemptRef& ref) {
-  JsonLine line;
+present::JsonLine TaskLine(std::string_view type, const AttemptRef& ref) {
+  present::JsonLine line;
   line.Text("type", type).Number("task", int64_t{ref.index} + 1);
   line.Number("attempt", ref.attempt.value);
   return line;
@@ -42,36 +42,39 @@ const char* EndName(RunEnd how) {
 
 }  // namespace
 
-void JsonView::WriteLine(const JsonLine& line) { screen_.Write(Stream::kOut, line.Finish()); }
+void JsonView::WriteLine(const present::JsonLine& line) {
+  screen_.Write(Stream::kOut, line.Finish());
+}
 
 void JsonView::OnStart(const RunStart& start) {
   start_ = start;
-  JsonLine line;
-  line.Text("type", "run").Number("v", kJsonVersion).Number("job", start.job.value);
-  TextOrBase64(line, "name", start.name);
+  present::JsonLine line;
+  line.Text("type", "run").Number("v", present::kJsonVersion).Number("job", start.job.value);
+  present::TextOrBase64(line, "name", start.name);
   line.Number("total", start.counts.total).Flag("open", start.open);
   line.Number("done_before", start.counts.succeeded).Flag("resumed", start.resumed);
   line.Number("slots", start.slots).Seconds("time", start.now.seconds());
   WriteLine(line);
 }
 
-void JsonView::WriteStream(JsonLine& line, std::string_view name, const OutputStream& stream) {
+void JsonView::WriteStream(present::JsonLine& line, std::string_view name,
+                           const OutputStream& stream) {
   if (stream.spool.empty()) {
-    TextOrBase64(line, name, stream.bytes);
+    present::TextOrBase64(line, name, stream.bytes);
     return;
   }
   // A long one: checked in a first reading, escaped into a file in a second.
-  Utf8Check check;
+  present::Utf8Check check;
   auto read = ForEachPiece(stream, 0, [&](std::string_view piece) { check.Feed(piece); });
   auto file = SpillFile::Make(options_.spill_folder);
   Status written = file ? Status() : std::unexpected(file.error());
-  Base64 encoder;
+  present::Base64 encoder;
   auto append = [&](const std::string& text) {
     if (written) written = (*file)->Append(text);
   };
   if (read && written) {
     read = ForEachPiece(stream, 0, [&](std::string_view piece) {
-      append(check.valid() ? JsonEscaped(piece) : encoder.Feed(piece));
+      append(check.valid() ? present::JsonEscaped(piece) : encoder.Feed(piece));
     });
     if (!check.valid()) append(encoder.Finish());
   }
@@ -88,10 +91,10 @@ void JsonView::WriteStream(JsonLine& line, std::string_view name, const OutputSt
 void JsonView::OnEnded(const TaskEnded& ended) {
   const AttemptEnd& end = ended.end;
   totals_.Add(end, ended.verdict);
-  JsonLine line = TaskLine("end", end.ref);
+  present::JsonLine line = TaskLine("end", end.ref);
   line.Text("verdict", engine::VerdictName(ended.verdict)).Text("cause", CauseName(end.cause));
   line.Number("status", end.status);
-  TextOrBase64(line, "command", texts_.command(end.ref.index));
+  present::TextOrBase64(line, "command", texts_.command(end.ref.index));
   line.Number("slot", end.slot).Seconds("start", end.start.seconds());
   line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
   line.Seconds("system", end.system.seconds());
@@ -100,7 +103,7 @@ void JsonView::OnEnded(const TaskEnded& ended) {
   CountOrNull(line, "read_bytes", end.read_bytes);
   CountOrNull(line, "written_bytes", end.written_bytes);
   line.Number("left_behind", end.left_behind);
-  TextOrBase64(line, "note", end.note);
+  present::TextOrBase64(line, "note", end.note);
   line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
   line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
   if (options_.show_output) {
@@ -115,7 +118,7 @@ void JsonView::OnEnded(const TaskEnded& ended) {
 void JsonView::OnNews(const News& news, Instant now) {
   const auto* no_longer = std::get_if<TaskLeftRunning>(&news);
   if (no_longer != nullptr && no_longer->processes.empty()) return;
-  JsonLine line;
+  present::JsonLine line;
   if (const auto* started = std::get_if<TaskStarted>(&news)) {
     line = TaskLine("start", started->ref);
     line.Number("slot", started->slot);
@@ -123,13 +126,13 @@ void JsonView::OnNews(const News& news, Instant now) {
     line = TaskLine("slow", slow->ref);
   } else if (const auto* left = std::get_if<TaskLeftRunning>(&news)) {
     line = TaskLine("left_running", left->ref);
-    TextOrBase64(line, "processes", left->processes);
+    present::TextOrBase64(line, "processes", left->processes);
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
     line.Text("type", "pause");
     if (paused->reason.empty()) {
       line.Null("reason");
     } else {
-      TextOrBase64(line, "reason", paused->reason);
+      present::TextOrBase64(line, "reason", paused->reason);
     }
   } else if (const auto* held = std::get_if<JobHeld>(&news)) {
     held_ = held->reason;
@@ -139,7 +142,7 @@ void JsonView::OnNews(const News& news, Instant now) {
     line.Text("type", "total").Number("total", total->total).Flag("open", total->open);
   } else if (const auto* remark = std::get_if<Remark>(&news)) {
     line.Text("type", "message").Flag("error", remark->is_error);
-    TextOrBase64(line, "text", remark->text);
+    present::TextOrBase64(line, "text", remark->text);
     if (remark->is_error) {
       screen_.Write(Stream::kErr, fmt::format("spate: {}\n", EscapeLines(remark->text)));
     }
@@ -155,7 +158,7 @@ void JsonView::OnFinish(const RunFinish& finish) {
   hints.job = start_.job;
   hints.held = held_;
   bool goes_on = hints.on_hub && held_ == engine::HoldReason::kNone;
-  JsonLine line;
+  present::JsonLine line;
   line.Text("type", "finish").Number("job", start_.job.value).Text("how", EndName(finish.how));
   line.Number("total", counts.total).Number("succeeded", counts.succeeded);
   line.Number("failed", counts.failed).Number("unknown", counts.unknown);
@@ -166,13 +169,13 @@ void JsonView::OnFinish(const RunFinish& finish) {
   line.Seconds("cpu", totals_.cpu.seconds());
   line.Number("peak_memory", static_cast<int64_t>(totals_.peak_memory));
   if (counts.failed + counts.unknown > 0) {
-    TextOrBase64(line, "retry_command", RetryCommand(hints));
+    present::TextOrBase64(line, "retry_command", RetryCommand(hints));
   } else {
     line.Null("retry_command");
   }
   if (counts.queued + counts.leased > 0 && !goes_on) {
-    TextOrBase64(line, "resume_command",
-                 hints.on_hub ? ReleaseCommand(hints) : ResumeCommand(hints));
+    present::TextOrBase64(line, "resume_command",
+                          hints.on_hub ? ReleaseCommand(hints) : ResumeCommand(hints));
   } else {
     line.Null("resume_command");
   }
@@ -180,7 +183,8 @@ void JsonView::OnFinish(const RunFinish& finish) {
   if (finish.blamed.empty()) {
     line.Null("retry_elsewhere_command");
   } else {
-    TextOrBase64(line, "retry_elsewhere_command", RetryElsewhereCommand(hints, finish.blamed));
+    present::TextOrBase64(line, "retry_elsewhere_command",
+                          RetryElsewhereCommand(hints, finish.blamed));
   }
   line.Seconds("time", finish.now.seconds());
   WriteLine(line);

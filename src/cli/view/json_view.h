@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "cli/view/json_line.h"
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
+#include "present/json/json_line.h"
 
 namespace spate::cli {
 
@@ -29,10 +29,10 @@ class JsonView final : public RunView {
   void OnFinish(const RunFinish& finish) override;
 
  private:
-  void WriteLine(const JsonLine& line);
+  void WriteLine(const present::JsonLine& line);
   // Adds the field NAME (text) or NAME_base64. A long one is not held in memory: what the line has
   // so far is written, then the field.
-  void WriteStream(JsonLine& line, std::string_view name, const OutputStream& stream);
+  void WriteStream(present::JsonLine& line, std::string_view name, const OutputStream& stream);
 
   Screen& screen_;
   const ViewTexts texts_;

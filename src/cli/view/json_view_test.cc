@@ -237,8 +237,8 @@ TEST(JsonLineTest, Utf8) {
                                                  {"\xff", false},
                                                  {"\xf4\x8f\xbf\xbf", true}};
   for (const auto& [text, valid] : kCases) {
-    EXPECT_EQ(IsUtf8(text), valid) << text;
-    Utf8Check check;
+    EXPECT_EQ(present::IsUtf8(text), valid) << text;
+    present::Utf8Check check;
     for (char c : text) check.Feed(std::string_view(&c, 1));
     EXPECT_EQ(check.valid(), valid) << text;
   }
@@ -246,14 +246,14 @@ TEST(JsonLineTest, Utf8) {
 
 TEST(JsonLineTest, Base64AcrossPieces) {
   for (size_t cut = 0; cut <= 7; ++cut) {
-    Base64 encoder;
+    present::Base64 encoder;
     std::string text = "Spate!\n";
     std::string coded = encoder.Feed(text.substr(0, cut));
     coded += encoder.Feed(text.substr(cut));
     coded += encoder.Finish();
     EXPECT_EQ(coded, "U3BhdGUhCg==");
   }
-  Base64 empty;
+  present::Base64 empty;
   EXPECT_EQ(empty.Finish(), "");
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
 #include "os/file.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> LastLines(const OutputStream& stream, size_t lines, siz
     size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
     std::string_view line = rest.substr(begin);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    found.push_back(CutTo(EscapeForScreen(line), columns));
+    found.push_back(present::CutTo(EscapeForScreen(line), columns));
     rest = rest.substr(0, newline == std::string_view::npos ? 0 : newline);
   }
   std::reverse(found.begin(), found.end());

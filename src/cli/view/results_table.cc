@@ -6,10 +6,10 @@
 #include <charconv>
 
 #include "cli/view/joblog.h"
-#include "cli/view/json_line.h"
 #include "cli/view/output_pieces.h"
 #include "core/model/ranges.h"
 #include "os/file.h"
+#include "present/json/json_line.h"
 
 namespace spate::cli {
 namespace {
@@ -126,7 +126,7 @@ Status ResultsTable::Flush(size_t most) {
 // The field of a JSON object: `key`, or `key`_base64 where the bytes are no UTF-8, as everywhere in
 // our JSON.
 Status ResultsTable::WriteField(std::string_view key, const OutputStream* stream) {
-  Utf8Check check;
+  present::Utf8Check check;
   if (stream != nullptr && stream->total > 0) {
     auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) { check.Feed(piece); });
     if (!read) return read;
@@ -136,7 +136,7 @@ Status ResultsTable::WriteField(std::string_view key, const OutputStream* stream
     return WriteStream(stream);
   }
   row_ += fmt::format("\"{}_base64\": \"", key);
-  Base64 encoder;
+  present::Base64 encoder;
   Status written;
   auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
     row_ += encoder.Feed(piece);
@@ -160,7 +160,7 @@ Status ResultsTable::WriteStream(const OutputStream* stream) {
   row_ += '"';
   auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
     if (form_ == TableForm::kJson) {
-      row_ += JsonEscaped(piece);
+      row_ += present::JsonEscaped(piece);
     } else {
       for (char c : piece) row_.append(c == '"' ? 2 : 1, c);
     }
@@ -208,19 +208,20 @@ Status ResultsTable::WriteObject(const TaskEnded& ended) {
   auto [exit, signal] = JoblogStatus(ended.end);
   const std::string command = texts_.command(index);
   const std::vector<std::string> values = texts_.values(index);
-  const bool are_texts = std::ranges::all_of(values, IsUtf8);
+  const bool are_texts = std::ranges::all_of(values, present::IsUtf8);
   std::string list;
   for (const std::string& value : values) {
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ",",
-                        are_texts ? JsonEscaped(value) : ToBase64(value));
+                        are_texts ? present::JsonEscaped(value) : present::ToBase64(value));
   }
-  const bool is_text = IsUtf8(command);
+  const bool is_text = present::IsUtf8(command);
   row_ += fmt::format(
       "{}{}, \"Host\": \":\", \"Starttime\": {:.3f}, \"JobRuntime\": {:.3f}, \"Send\": 0, "
       "\"Receive\": {}, \"Exitval\": {}, \"Signal\": {}, \"Command{}\": \"{}\", \"V{}\": [ {} ], ",
       kJsonStart, index + 1, ended.end.start.seconds(),
       static_cast<double>(ended.end.wall.millis()) / 1000, ended.end.stdout_total, exit, signal,
-      is_text ? "" : "_base64", is_text ? JsonEscaped(command) : ToBase64(command),
+      is_text ? "" : "_base64",
+      is_text ? present::JsonEscaped(command) : present::ToBase64(command),
       are_texts ? "" : "_base64", list);
   const TaskOutput* output = ended.output.get();
   TRY(WriteField("Stdout", output ? &output->out : nullptr));

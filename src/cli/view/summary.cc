@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_line.h"
+#include "present/json/json_line.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 
@@ -35,7 +35,7 @@ void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
 
 std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const JobCounts& before,
                         Duration elapsed, bool colour) {
-  std::string line = CountOf(counts.total, "task") + ":";
+  std::string line = present::CountOf(counts.total, "task") + ":";
   auto add = [&, first = true](uint64_t count, std::string_view what, bool always = false,
                                bool bad = false) mutable {
     if (count == 0 && !always) return;
@@ -50,13 +50,13 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   add(counts.cancelled, "cancelled");
   add(counts.queued + counts.leased, "not done");
   if (totals.tried_again > 0)
-    line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));
+    line += fmt::format(", {}", present::CountOf(totals.tried_again, "further attempt"));
   uint64_t ended = totals.succeeded + totals.failed + totals.unknown;
   if (before.finished() > 0) line += fmt::format("; this run: {}", FormatCount(ended));
   line += fmt::format(" in {}", FormatDuration(elapsed));
   double seconds = elapsed.seconds();
   if (ended > 1 && seconds > 0) {
-    std::string rate = BriefRate(static_cast<double>(ended) / seconds);
+    std::string rate = present::BriefRate(static_cast<double>(ended) / seconds);
     if (rate.ends_with("/s")) {
       line += fmt::format(" ({} tasks/s)", rate.substr(0, rate.size() - 2));
     }
@@ -89,7 +89,7 @@ std::string BlameText(const HintContext& context, const JobCounts& counts,
   std::string text;
   for (const BlamedFacts& each : blamed) {
     text += fmt::format("{} of {} failed on {}, where none succeeded{}", FormatCount(each.failed),
-                        CountOf(counts.total, "task"), EscapeForScreen(each.node),
+                        present::CountOf(counts.total, "task"), EscapeForScreen(each.node),
                         &each == &blamed.back() ? ":  " : "\n");
   }
   return text + RetryElsewhereCommand(context, blamed) + "\n";
@@ -98,8 +98,8 @@ std::string BlameText(const HintContext& context, const JobCounts& counts,
 std::string BlamedJson(const std::vector<BlamedFacts>& blamed) {
   std::string list;
   for (const BlamedFacts& each : blamed) {
-    JsonLine line;
-    TextOrBase64(line, "node", each.node);
+    present::JsonLine line;
+    present::TextOrBase64(line, "node", each.node);
     line.Number("failed", static_cast<int64_t>(each.failed));
     std::string text = line.Finish();
     text.pop_back();

@@ -14,10 +14,10 @@
 #include "cli/options/command.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/table/time_text.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
+#include "present/table/time_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -102,24 +102,25 @@ Result<int> AddAccess(const HubScreen& screen, const AccessOptions& options) {
 
 Result<int> ListAccess(const HubScreen& screen) {
   std::string text;
-  Table table({{"SERIAL", Align::kRight},
-               {"ROLE"},
-               {"USER", Align::kLeft, 6},
-               {"MADE"},
-               {"EXPIRES"},
-               {"STATE"}},
-              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  present::Table table({{"SERIAL", present::Align::kRight},
+                        {"ROLE"},
+                        {"USER", present::Align::kLeft, 6},
+                        {"MADE"},
+                        {"EXPIRES"},
+                        {"STATE"}},
+                       screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   auto add = [&](const AccessFacts& access) {
     if (!screen.human()) {
-      text += JsonOf("access", access);
+      text += present::JsonOf("access", access);
       return;
     }
-    table.Add({{fmt::format("{}", access.serial)},
-               {access.role},
-               {access.user},
-               {DateAndMinute(access.made)},
-               {access.expires ? DateAndMinute(*access.expires) : "never"},
-               {access.state, access.state == "good" ? Tone::kGood : Tone::kBad}});
+    table.Add(
+        {{fmt::format("{}", access.serial)},
+         {access.role},
+         {access.user},
+         {present::DateAndMinute(access.made)},
+         {access.expires ? present::DateAndMinute(*access.expires) : "never"},
+         {access.state, access.state == "good" ? present::Tone::kGood : present::Tone::kBad}});
   };
   TRY(client::Ask(screen.hub, wire::ListAccess(), add));
   table.Finish();

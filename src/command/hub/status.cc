@@ -10,11 +10,11 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/table/time_text.h"
-#include "cli/text/end_text.h"
-#include "cli/text/pool_words.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
+#include "present/json/json_fields.h"
+#include "present/table/time_text.h"
+#include "present/text/end_text.h"
+#include "present/text/pool_words.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -37,8 +37,8 @@ std::string TroubleOf(const HubScreen& screen) {
   (void)client::Ask(screen.hub, wire::LookAtPools(),
                     [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   std::string text;
-  for (const PoolFacts& pool : ByGroup(pools)) {
-    std::string why = WhyOf(pool);
+  for (const PoolFacts& pool : present::ByGroup(pools)) {
+    std::string why = present::WhyOf(pool);
     if (pool.state == "on" && why.empty()) continue;
     text += fmt::format("  {:<10} {}: {}{}\n", "", EscapeForScreen(pool.name), pool.state,
                         why.empty() ? "" : ": " + EscapeForScreen(why));
@@ -51,12 +51,12 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   auto add = [&](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<10} {}\n", name, value);
   };
-  add("since", fmt::format("{} (life {})", DateAndTime(hub.since), hub.life));
+  add("since", fmt::format("{} (life {})", present::DateAndTime(hub.since), hub.life));
   add("folder", EscapeForScreen(hub.folder));
   add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),
-                          CountOf(hub.running, "task"), FormatCount(hub.queued)));
+                          present::CountOf(hub.running, "task"), FormatCount(hub.queued)));
   if (!hub.policy.empty()) add("policy", hub.policy);
   if (hub.pools > 0) add("pools", fmt::format("{}: {}", hub.pools, PilotsText(hub.pilots)));
   text += trouble;
@@ -68,7 +68,7 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
 
 Result<int> HubStatus(const HubScreen& screen) {
   auto hub = TRY(client::AskOne(screen.hub, wire::LookAtHub()));
-  if (!screen.human()) return screen.Write(JsonOf("hub", hub));
+  if (!screen.human()) return screen.Write(present::JsonOf("hub", hub));
   auto written = screen.Write(PageOf(hub, hub.pools > 0 ? TroubleOf(screen) : ""));
   if (hub.nodes == 0 && hub.pools == 0) {
     screen.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");

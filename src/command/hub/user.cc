@@ -13,10 +13,10 @@
 #include "cli/options/command.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
 #include "core/model/limits.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -83,7 +83,7 @@ Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
   return kExitSuccess;
 }
 
-std::vector<Cell> RowOf(const UserFacts& user) {
+std::vector<present::Cell> RowOf(const UserFacts& user) {
   return {{user.user},
           {fmt::format("{}", user.jobs)},
           {fmt::format("{}", user.running)},
@@ -99,19 +99,19 @@ Result<int> HubUser(const HubScreen& screen) {
   auto options = TRY(MakeUserOptions(screen.words));
   if (options.changes()) return SetUser(screen, options);
   std::string text;
-  Table table({{"USER", Align::kLeft, 8},
-               {"JOBS", Align::kRight},
-               {"RUNNING", Align::kRight},
-               {"QUEUED", Align::kRight},
-               {"CPUS", Align::kRight},
-               {"WEIGHT", Align::kRight},
-               {"MAX RUNNING", Align::kRight},
-               {"MAX QUEUED", Align::kRight},
-               {"MAX OUTPUT", Align::kRight}},
-              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  present::Table table({{"USER", present::Align::kLeft, 8},
+                        {"JOBS", present::Align::kRight},
+                        {"RUNNING", present::Align::kRight},
+                        {"QUEUED", present::Align::kRight},
+                        {"CPUS", present::Align::kRight},
+                        {"WEIGHT", present::Align::kRight},
+                        {"MAX RUNNING", present::Align::kRight},
+                        {"MAX QUEUED", present::Align::kRight},
+                        {"MAX OUTPUT", present::Align::kRight}},
+                       screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   auto add = [&](const UserFacts& user) {
     if (screen.human()) return table.Add(RowOf(user));
-    text += JsonOf("user", user);
+    text += present::JsonOf("user", user);
   };
   TRY(client::Ask(screen.hub, wire::ListUsers{options.user}, add));
   table.Finish();

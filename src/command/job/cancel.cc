@@ -12,9 +12,9 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/text/end_text.h"
 #include "client/asker.h"
 #include "format/selector/selector.h"
+#include "present/text/end_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -46,7 +46,8 @@ Result<int> CancelJobs(const HubScreen& screen) {
   if (!done.jobs.changed.empty()) cancelled.push_back(JobsText(done.jobs.changed));
   for (const wire::TaskCount& of : done.tasks) {
     if (of.count > 0) {
-      cancelled.push_back(fmt::format("{} of job {}", CountOf(of.count, "task"), of.job.value));
+      cancelled.push_back(
+          fmt::format("{} of job {}", present::CountOf(of.count, "task"), of.job.value));
     } else {
       screen.Say(fmt::format("no selected task of job {} is queued or running", of.job.value));
     }

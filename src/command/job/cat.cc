@@ -15,7 +15,7 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -76,8 +76,9 @@ void Printer::Print(const OutputFacts& piece) {
       return call_.Say(
           fmt::format("{}: it is {} and has no output yet", id, StateWord(piece.state)));
     case What::kTasksWithout:
-      return call_.Say(fmt::format("{} of job {} {} no output yet", CountOf(piece.count, "task"),
-                                   piece.job.value, piece.count == 1 ? "has" : "have"));
+      return call_.Say(fmt::format("{} of job {} {} no output yet",
+                                   present::CountOf(piece.count, "task"), piece.job.value,
+                                   piece.count == 1 ? "has" : "have"));
     case What::kDamaged:
       damaged_ = true;
       return call_.Say(piece.text);

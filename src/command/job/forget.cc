@@ -17,10 +17,10 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
-#include "cli/table/text_width.h"
 #include "client/asker.h"
 #include "format/selector/selector.h"
 #include "history/state_size.h"
+#include "present/table/text_width.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -115,9 +115,9 @@ void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
       call.Put(fmt::format("{}\n", job.number));
       return;
     case OutputForm::kJson: {
-      JsonLine line = TypedLine("forgotten");
+      present::JsonLine line = present::TypedLine("forgotten");
       line.Number("job", job.number);
-      TextOrBase64(line, "name", job.name);
+      present::TextOrBase64(line, "name", job.name);
       line.Number("bytes", static_cast<int64_t>(job.bytes)).Flag("dry_run", dry_run);
       call.Put(line);
       return;
@@ -127,7 +127,9 @@ void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
   }
   std::string what = fmt::format("{} job {} ({})", dry_run ? "would remove" : "removed", job.number,
                                  FormatSize(job.bytes));
-  call.Put(CutToWidth(fmt::format("{}  {}", what, EscapeForScreen(job.name)), call.width()) + '\n');
+  call.Put(
+      present::CutToWidth(fmt::format("{}  {}", what, EscapeForScreen(job.name)), call.width()) +
+      '\n');
 }
 
 Result<int> ForgetRuns(HistoryCall& call) {

@@ -5,10 +5,6 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/graph/critical_path.h"
-#include "cli/graph/depth.h"
-#include "cli/graph/dot.h"
-#include "cli/graph/svg.h"
 #include "cli/history/call.h"
 #include "cli/history/select.h"
 #include "cli/job/job_graph.h"
@@ -16,9 +12,13 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/text_width.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_fields.h"
+#include "present/graph/critical_path.h"
+#include "present/graph/depth.h"
+#include "present/graph/dot.h"
+#include "present/graph/svg.h"
+#include "present/json/json_fields.h"
+#include "present/table/text_width.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli::command {
 namespace {
@@ -36,9 +36,9 @@ constexpr Option kDot = {.names = "dot",
 constexpr uint32_t kMostDepths = 30;  // lines
 
 // A line for each task.
-void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
+void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const present::Shape& shape) {
   for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
-    const GraphTask& task = facts.graph.tasks[i];
+    const present::GraphTask& task = facts.graph.tasks[i];
     if (call.form() == OutputForm::kQuiet) {
       call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
       continue;
@@ -47,24 +47,24 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shap
     for (TaskIndex parent : shape.parents(i)) {
       parents += fmt::format("{}{}", parents.empty() ? "" : ",", facts.numbers[parent]);
     }
-    JsonLine line = TypedLine("graph_task");
+    present::JsonLine line = present::TypedLine("graph_task");
     line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
-    TextOrBase64(line, "name", task.name);
+    present::TextOrBase64(line, "name", task.name);
     line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
     call.Put(line.Raw("parents", "[" + parents + "]"));
   }
 }
 
-void PrintText(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
-  const std::vector<Phase> phases = PhasesOf(facts.graph, shape);
+void PrintText(HistoryCall& call, const JobGraphFacts& facts, const present::Shape& shape) {
+  const std::vector<present::Phase> phases = present::PhasesOf(facts.graph, shape);
   call.Put(fmt::format("job {}  {}  {}, {}\n", facts.job.value, EscapeForScreen(facts.name),
-                       CountOf(facts.graph.tasks.size(), "task"),
-                       CountOf(facts.graph.edges.size(), "edge")));
-  call.Put(DepthTable(ProgressByDepth(phases, shape, kMostDepths), call.width(),
-                      call.environment().colour));
-  const CriticalPath critical = CriticalPathOf(facts.graph, shape);
+                       present::CountOf(facts.graph.tasks.size(), "task"),
+                       present::CountOf(facts.graph.edges.size(), "edge")));
+  call.Put(present::DepthTable(present::ProgressByDepth(phases, shape, kMostDepths), call.width(),
+                               call.environment().colour));
+  const present::CriticalPath critical = present::CriticalPathOf(facts.graph, shape);
   const char* label = "critical path  ";
-  for (const std::string& line : CriticalPathLines(critical, facts.graph, phases)) {
+  for (const std::string& line : present::CriticalPathLines(critical, facts.graph, phases)) {
     call.Put(fmt::format("{}{}\n", label, EscapeForScreen(line)));
     label = "               ";
   }
@@ -74,18 +74,18 @@ Result<int> JobGraph(HistoryCall& call) {
   auto jobs = TRY(SelectJobs(call.words().words));
   auto asked = TRY(AskGraph(call, std::move(jobs)));
   const JobGraphFacts& facts = asked;
-  auto shape = TRY(Shape::Of(facts.graph));
+  auto shape = TRY(present::Shape::Of(facts.graph));
   if (!call.human()) {
     PrintLines(call, facts, shape);
     return kExitSuccess;
   }
   const std::string title = fmt::format("job {}  {}", facts.job.value, facts.name);
-  const TextSink put = [&](std::string_view text) { call.Put(text); };
+  const present::TextSink put = [&](std::string_view text) { call.Put(text); };
   if (call.words().Has(kSvg)) {
-    const CriticalPath critical = CriticalPathOf(facts.graph, shape);
-    WriteSvg({facts.graph, shape, critical, title}, put);
+    const present::CriticalPath critical = present::CriticalPathOf(facts.graph, shape);
+    present::WriteSvg({facts.graph, shape, critical, title}, put);
   } else if (call.words().Has(kDot)) {
-    WriteDot(facts.graph, shape, CriticalPathOf(facts.graph, shape), title, put);
+    present::WriteDot(facts.graph, shape, present::CriticalPathOf(facts.graph, shape), title, put);
   } else {
     PrintText(call, facts, shape);
   }

@@ -6,7 +6,6 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/graph/critical_path.h"
 #include "cli/history/call.h"
 #include "cli/history/job_text.h"
 #include "cli/history/select.h"
@@ -18,11 +17,12 @@
 #include "cli/options/retry_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/page.h"
-#include "cli/text/end_text.h"
-#include "cli/text/left_text.h"
-#include "cli/view/json_fields.h"
 #include "cli/view/summary.h"
+#include "present/graph/critical_path.h"
+#include "present/json/json_fields.h"
+#include "present/table/page.h"
+#include "present/text/end_text.h"
+#include "present/text/left_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -112,23 +112,23 @@ std::vector<LeftRunningFacts> LeftRunningOf(const JobDetails& details, const Job
 }
 
 // Lines of a page: some tasks, and how many more.
-void PrintLeftRunning(const std::vector<LeftRunningFacts>& left, Page& page) {
+void PrintLeftRunning(const std::vector<LeftRunningFacts>& left, present::Page& page) {
   constexpr size_t kMostLeft = 5;
   std::string label = "waits for";
   for (size_t i = 0; i < std::min(left.size(), kMostLeft); ++i) {
-    page.Field(std::exchange(label, ""), LeftText(left[i]));
+    page.Field(std::exchange(label, ""), present::LeftText(left[i]));
   }
   if (left.size() > kMostLeft)
-    page.Field("", "and " + CountOf(left.size() - kMostLeft, "other task"));
+    page.Field("", "and " + present::CountOf(left.size() - kMostLeft, "other task"));
 }
 
 std::string LeftRunningJson(const std::vector<LeftRunningFacts>& left) {
   std::string list;
   for (const LeftRunningFacts& each : left) {
-    JsonLine one;
+    present::JsonLine one;
     one.Number("task", each.task).Number("attempt", each.attempt);
-    TextOrBase64(one, "node", each.node);
-    TextOrBase64(one, "processes", each.processes);
+    present::TextOrBase64(one, "node", each.node);
+    present::TextOrBase64(one, "processes", each.processes);
     std::string text = one.Finish();
     text.pop_back();
     list += (list.empty() ? "" : ",") + text;
@@ -152,7 +152,7 @@ std::string CountsText(const JobCounts& counts) {
   return text;
 }
 
-void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
+void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page& page) {
   const JobFacts& job = details.job;
   if (job.argv) page.Field("command", CommandLineOf(job, call.on_hub(), kShownValues));
   page.Field("folder", job.cwd.value_or(""));
@@ -199,28 +199,28 @@ std::string RetryElsewhereCommandOf(const HistoryCall& call, const JobDetails& d
   return RetryCommandOf(call, fmt::format("{}", details.job.job.value)) + more;
 }
 
-void PrintBlamed(const JobDetails& details, Page& page) {
+void PrintBlamed(const JobDetails& details, present::Page& page) {
   for (const BlamedFacts& each : details.blamed) {
     page.Field(&each == details.blamed.data() ? "blame" : "",
                fmt::format("{} of {} failed on {}, where none succeeded", FormatCount(each.failed),
-                           CountOf(details.job.counts.total, "task"), each.node));
+                           present::CountOf(details.job.counts.total, "task"), each.node));
   }
 }
 
-void PrintTasks(const JobDetails& details, Page& page) {
+void PrintTasks(const JobDetails& details, present::Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
   page.Field("tasks", CountsText(counts));
   if (details.withdrawn > 0) {
     page.Field("withdrawn", fmt::format("{} no longer in the list; not counted",
-                                        CountOf(details.withdrawn, "task")));
+                                        present::CountOf(details.withdrawn, "task")));
   }
   uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
   if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
   for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
     const FailureFacts& kind = details.failures[i];
     page.Field(i == 0 ? "failures" : "",
-               fmt::format("{}: {} ({} {})", FormatCount(kind.count), CauseText(kind.end),
+               fmt::format("{}: {} ({} {})", FormatCount(kind.count), present::CauseText(kind.end),
                            kind.count == 1 ? "task" : "tasks",
                            TaskNumbersText(kind.tasks, kind.count, kShownTasks)));
   }
@@ -235,7 +235,7 @@ void PrintTasks(const JobDetails& details, Page& page) {
     wall = fmt::format("median {}, {}", FormatDuration(all.median_wall), wall);
   }
   page.Field("wall time", wall);
-  if (all.tasks_per_second > 0) page.Field("rate", BriefRate(all.tasks_per_second));
+  if (all.tasks_per_second > 0) page.Field("rate", present::BriefRate(all.tasks_per_second));
   page.Field("CPU time", fmt::format("{} user, {} system", FormatDuration(all.total_user),
                                      FormatDuration(all.total_system)));
   if (all.peak_memory > 0) {
@@ -264,7 +264,7 @@ std::string ReleaseCommand(const HistoryCall& call, const JobDetails& details) {
 
 std::string NodeCommand(const SetAsideFacts& node) { return "spate node resume " + node.node; }
 
-void PrintSetAside(const JobDetails& details, Page& page) {
+void PrintSetAside(const JobDetails& details, present::Page& page) {
   for (const SetAsideFacts& node : details.set_aside) {
     page.Field(&node == details.set_aside.data() ? "excluded" : "",
                fmt::format("{}: {}", node.node, node.why));
@@ -274,7 +274,7 @@ void PrintSetAside(const JobDetails& details, Page& page) {
   }
 }
 
-void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
+void PrintNext(const HistoryCall& call, const JobDetails& details, present::Page& page) {
   const JobFacts& job = details.job;
   uint32_t number = job.job.value;
   if (job.state == JobStanding::kDamaged) {
@@ -303,26 +303,27 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
 }
 
 // Nothing of a job without edges. What cannot be told is left out.
-void PrintGraph(HistoryCall& call, const JobDetails& details, Page& page) {
+void PrintGraph(HistoryCall& call, const JobDetails& details, present::Page& page) {
   if (details.edges == 0) return;
   const uint32_t job = details.job.job.value;
-  page.Field("graph", fmt::format("{} (spate job graph{} {})", CountOf(details.edges, "edge"),
-                                  call.StateOption(), job));
+  page.Field("graph",
+             fmt::format("{} (spate job graph{} {})", present::CountOf(details.edges, "edge"),
+                         call.StateOption(), job));
   auto asked = AskGraph(call, JobSelector{.ranges = {{job, job, 1}}});
   if (!asked) return;
-  auto shape = Shape::Of(asked->graph);
+  auto shape = present::Shape::Of(asked->graph);
   if (!shape) return;
-  const CriticalPath critical = CriticalPathOf(asked->graph, *shape);
+  const present::CriticalPath critical = present::CriticalPathOf(asked->graph, *shape);
   const char* label = "critical";
-  for (const std::string& line :
-       CriticalPathLines(critical, asked->graph, PhasesOf(asked->graph, *shape))) {
+  for (const std::string& line : present::CriticalPathLines(
+           critical, asked->graph, present::PhasesOf(asked->graph, *shape))) {
     page.Field(std::exchange(label, ""), line);
   }
 }
 
 void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
   const JobFacts& job = details.job;
-  Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
   page.Field("state", StandingText(call, details));
   page.Field("waits", WhyWaits(call, details, now));
@@ -358,7 +359,7 @@ std::string TasksJson(const std::vector<TaskRange>& tasks) {
 std::string FailuresJson(const std::vector<FailureFacts>& failures) {
   std::string list;
   for (const FailureFacts& kind : failures) {
-    JsonLine line;
+    present::JsonLine line;
     line.Text("cause", CauseName(kind.end.cause)).Number("status", kind.end.status);
     line.Number("count", static_cast<int64_t>(kind.count)).Raw("tasks", TasksJson(kind.tasks));
     std::string text = line.Finish();
@@ -371,10 +372,10 @@ std::string FailuresJson(const std::vector<FailureFacts>& failures) {
 std::string SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
   std::string list;
   for (const SetAsideFacts& node : nodes) {
-    JsonLine line;
-    TextOrBase64(line, "node", node.node);
-    TextOrBase64(line, "why", node.why);
-    TextOrBase64(line, "command", NodeCommand(node));
+    present::JsonLine line;
+    present::TextOrBase64(line, "node", node.node);
+    present::TextOrBase64(line, "why", node.why);
+    present::TextOrBase64(line, "command", NodeCommand(node));
     std::string text = line.Finish();
     text.pop_back();
     list += (list.empty() ? "" : ",") + text;
@@ -382,15 +383,15 @@ std::string SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
   return "[" + list + "]";
 }
 
-void CommandOrNull(JsonLine& line, std::string_view key, const std::string& command) {
+void CommandOrNull(present::JsonLine& line, std::string_view key, const std::string& command) {
   if (command.empty()) {
     line.Null(key);
   } else {
-    TextOrBase64(line, key, command);
+    present::TextOrBase64(line, key, command);
   }
 }
 
-void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& details,
+void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDetails& details,
                    const JobsNow& now) {
   line.Text("held", HoldName(details.held));
   TimeOrNull(line, "held_since", details.held_since);
@@ -400,7 +401,7 @@ void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& de
   line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
 }
 
-void AddStatistics(JsonLine& line, const JobDetails& details) {
+void AddStatistics(present::JsonLine& line, const JobDetails& details) {
   const JobStatistics& all = details.statistics;
   line.Number("attempts", static_cast<int64_t>(all.attempts));
   line.Raw("failures", FailuresJson(details.failures));
@@ -424,8 +425,8 @@ void AddStatistics(JsonLine& line, const JobDetails& details) {
 
 void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
   const JobFacts& job = details.job;
-  JsonLine line = TypedLine("job");
-  AddFields(line, WithOutcome(job));
+  present::JsonLine line = present::TypedLine("job");
+  present::AddFields(line, WithOutcome(job));
   AddHeldFields(line, call, details, now);
   line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
   const RetryPolicy& retry = details.policy.retry;

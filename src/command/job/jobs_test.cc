@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "cli/exit_code.h"
-#include "cli/table/text_width.h"
 #include "command/testing_history.h"
+#include "present/table/text_width.h"
 
 namespace spate::cli::command {
 namespace {
@@ -58,7 +58,7 @@ void ExpectNarrow(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);
     std::string line = text.substr(at, end - at);
-    EXPECT_LE(DisplayWidth(line), 80u) << line;
+    EXPECT_LE(present::DisplayWidth(line), 80u) << line;
     for (char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20u) << line;
     at = end + 1;
   }

@@ -15,8 +15,8 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -65,9 +65,9 @@ std::string ShortCount(uint32_t count) {
   return fmt::format("{:.1f}M", count / 1e6);
 }
 
-std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
+std::vector<present::Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
   bool damaged = job.state == JobStanding::kDamaged;
-  std::vector<Cell> cells = {{fmt::format("{}", job.job.value)}};
+  std::vector<present::Cell> cells = {{fmt::format("{}", job.job.value)}};
   if (call.on_hub()) cells.push_back({job.user});
   cells.push_back({damaged ? "?" : job.name.value_or("-")});
   cells.push_back({WordOf(job.outcome()), ToneOf(job.outcome())});
@@ -77,7 +77,8 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
   }
   const JobCounts& counts = job.counts;
   cells.push_back({fmt::format("{}/{}", ShortCount(counts.succeeded), ShortCount(counts.total))});
-  cells.push_back({ShortCount(job.failed()), job.failed() > 0 ? Tone::kBad : Tone::kPlain});
+  cells.push_back(
+      {ShortCount(job.failed()), job.failed() > 0 ? present::Tone::kBad : present::Tone::kPlain});
   bool waits = job.state == JobStanding::kQueued || !job.started;
   cells.push_back({waits ? "-" : call.TimeText(*job.started)});
   cells.push_back({job.took ? FormatDuration(*job.took) : "-"});
@@ -85,18 +86,18 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
 }
 
 void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
-  std::vector<Column> columns = {{"JOB", Align::kRight}};
+  std::vector<present::Column> columns = {{"JOB", present::Align::kRight}};
   if (call.on_hub()) columns.push_back({"USER"});
-  for (Column column : {Column{"NAME", Align::kLeft, 8},
-                        {"STATE"},
-                        {"DONE", Align::kRight},
-                        {"FAILED", Align::kRight},
-                        {"STARTED"},
-                        {"TOOK", Align::kRight}}) {
+  for (present::Column column : {present::Column{"NAME", present::Align::kLeft, 8},
+                                 {"STATE"},
+                                 {"DONE", present::Align::kRight},
+                                 {"FAILED", present::Align::kRight},
+                                 {"STARTED"},
+                                 {"TOOK", present::Align::kRight}}) {
     columns.push_back(std::move(column));
   }
-  Table table(std::move(columns), call.width(), call.environment().colour,
-              [&](std::string_view text) { call.Put(text); });
+  present::Table table(std::move(columns), call.width(), call.environment().colour,
+                       [&](std::string_view text) { call.Put(text); });
   for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
   table.Finish();
 }
@@ -175,7 +176,7 @@ Result<int> JobList(HistoryCall& call) {
   }
   for (const JobFacts& job : all.jobs) {
     call.Put(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
-                                               : JsonOf("job", WithOutcome(job)));
+                                               : present::JsonOf("job", WithOutcome(job)));
   }
   return kExitSuccess;
 }

@@ -15,9 +15,9 @@
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
 #include "cli/options/values.h"
-#include "cli/text/end_text.h"
 #include "client/asker.h"
 #include "format/selector/selector.h"
+#include "present/text/end_text.h"
 #include "run/local_run.h"
 #include "wire/questions.h"
 
@@ -85,7 +85,7 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   bool dry = question.dry_run;
   auto done = TRY(client::AskOne(screen.hub, std::move(question)));
   uint32_t job = done.job.value;
-  std::string tasks = CountOf(done.count, "task");
+  std::string tasks = present::CountOf(done.count, "task");
   if (done.count == 0) {
     screen.Say(fmt::format("nothing to retry: no selected task of job {} has failed", job));
     return {};

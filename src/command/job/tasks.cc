@@ -12,15 +12,15 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/table/text_width.h"
+#include "present/table/table.h"
+#include "present/table/text_width.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
 namespace {
 
-std::vector<Cell> RowOf(const TaskFacts& task, bool named) {
-  std::vector<Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)}};
+std::vector<present::Cell> RowOf(const TaskFacts& task, bool named) {
+  std::vector<present::Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)}};
   if (named) cells.push_back({task.name});
   cells.push_back({task.is_next ? "next" : StateWord(task), ToneOf(task.state)});
   cells.push_back({task.attempts > 0 ? fmt::format("{}", task.tries) : ""});
@@ -53,7 +53,7 @@ class TaskLister {
   uint64_t printed_ = 0;
   JobId job_;
   bool named_ = false;  // its tasks have names
-  std::optional<Table> table_;
+  std::optional<present::Table> table_;
 };
 
 void TaskLister::Begin(const wire::TasksListed& listed) {
@@ -61,21 +61,23 @@ void TaskLister::Begin(const wire::TasksListed& listed) {
   job_ = listed.job;
   if (titles_) {
     std::string title = fmt::format("job {}  {}", listed.job.value, EscapeForScreen(listed.name));
-    call_.Put(fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", CutToWidth(title, call_.width())));
+    call_.Put(
+        fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", present::CutToWidth(title, call_.width())));
   }
-  std::vector<Column> columns = {{"TASK", Align::kRight},      {"STATE"},
-                                 {"TRIES", Align::kRight},     {"END", Align::kLeft, 12},
-                                 {"WALL", Align::kRight},      {"MEMORY", Align::kRight},
-                                 {"COMMAND", Align::kLeft, 12}};
+  std::vector<present::Column> columns = {
+      {"TASK", present::Align::kRight},      {"STATE"},
+      {"TRIES", present::Align::kRight},     {"END", present::Align::kLeft, 12},
+      {"WALL", present::Align::kRight},      {"MEMORY", present::Align::kRight},
+      {"COMMAND", present::Align::kLeft, 12}};
   named_ = !listed.tasks.empty() && !listed.tasks.front().name.empty();
-  if (named_) columns.insert(columns.begin() + 1, {"NAME", Align::kLeft, 8});
+  if (named_) columns.insert(columns.begin() + 1, {"NAME", present::Align::kLeft, 8});
   table_.emplace(std::move(columns), call_.width(), call_.environment().colour,
                  [this](std::string_view text) { call_.Put(text); });
 }
 
 void TaskLister::PrintLine(JobId job, const TaskFacts& task) {
   if (call_.form() == OutputForm::kQuiet) return call_.Put(TaskId(job, task.index) + '\n');
-  JsonLine line = TypedLine("task");
+  present::JsonLine line = present::TypedLine("task");
   AddTaskFields(line, job, task);
   AddLastEndFields(line, task);
   call_.Put(line);

@@ -19,13 +19,13 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_fields.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli::command {
 namespace {
@@ -130,17 +130,18 @@ std::string HeadOf(const JobLook& look) {
 std::string TextOf(const HistoryCall& call, const JobLook& look, uint64_t rows) {
   std::string text = HeadOf(look);
   if (look.running.empty()) return text;
-  std::vector<Column> columns = {{"TASK", Align::kRight}, {"RUNS FOR", Align::kRight}};
-  if (call.on_hub()) columns.push_back({"NODE", Align::kLeft, 8});
-  columns.push_back({"TRY", Align::kRight});
-  columns.push_back({"COMMAND", Align::kLeft, 8});
-  Table table(std::move(columns), call.width(), call.environment().colour,
-              [&](std::string_view bytes) { text += bytes; });
+  std::vector<present::Column> columns = {{"TASK", present::Align::kRight},
+                                          {"RUNS FOR", present::Align::kRight}};
+  if (call.on_hub()) columns.push_back({"NODE", present::Align::kLeft, 8});
+  columns.push_back({"TRY", present::Align::kRight});
+  columns.push_back({"COMMAND", present::Align::kLeft, 8});
+  present::Table table(std::move(columns), call.width(), call.environment().colour,
+                       [&](std::string_view bytes) { text += bytes; });
   const Instant now = call.environment().now();
   for (const RunningTask& task :
        std::span(look.running).first(std::min<size_t>(rows, look.running.size()))) {
-    std::vector<Cell> cells = {{fmt::format("{}", task.facts.index + 1)},
-                               {task.since ? FormatDuration(now - *task.since) : "-"}};
+    std::vector<present::Cell> cells = {{fmt::format("{}", task.facts.index + 1)},
+                                        {task.since ? FormatDuration(now - *task.since) : "-"}};
     if (call.on_hub()) cells.push_back({task.node});
     cells.push_back({fmt::format("{}", task.facts.tries + 1)});
     cells.push_back({task.facts.command});
@@ -154,18 +155,18 @@ std::string TextOf(const HistoryCall& call, const JobLook& look, uint64_t rows) 
 }
 
 void PutData(HistoryCall& call, const JobLook& look) {
-  if (call.form() == OutputForm::kJson) call.Put(JsonOf("job", WithOutcome(look.job)));
+  if (call.form() == OutputForm::kJson) call.Put(present::JsonOf("job", WithOutcome(look.job)));
   for (const RunningTask& task : look.running) {
     if (call.form() == OutputForm::kQuiet) {
       call.Put(TaskId(look.job.job, task.facts.index) + '\n');
       continue;
     }
-    JsonLine line = TypedLine("running_task");
+    present::JsonLine line = present::TypedLine("running_task");
     line.Number("job", look.job.job.value).Number("task", int64_t{task.facts.index} + 1);
     TimeOrNull(line, "since", task.since);
-    TextOrBase64(line, "node", task.node);
+    present::TextOrBase64(line, "node", task.node);
     line.Number("tries", task.facts.tries);
-    TextOrBase64(line, "command", task.facts.command);
+    present::TextOrBase64(line, "command", task.facts.command);
     call.Put(line);
   }
 }

@@ -11,8 +11,8 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/table/time_text.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
+#include "present/table/time_text.h"
 
 namespace spate::cli::command {
 namespace {
@@ -30,7 +30,7 @@ std::string PageOf(const NodeFacts& node) {
   auto add = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<10} {}\n", name, EscapeForScreen(value));
   };
-  add("state", node.state + ", since " + DateAndTime(node.since));
+  add("state", node.state + ", since " + present::DateAndTime(node.since));
   add("why", node.why);
   add("address", node.from);
   add("program", "spate " + node.program);
@@ -41,13 +41,13 @@ std::string PageOf(const NodeFacts& node) {
     add("", fmt::format("{}: {}", offer.name, fmt::join(offer.pieces, ",")));
   }
   add("labels", fmt::format("{}", fmt::join(node.labels, " ")));
-  if (node.until) add("until", DateAndTime(*node.until));
+  if (node.until) add("until", present::DateAndTime(*node.until));
   add("tasks",
       fmt::format("{} now, {} ended, {} of them failed", node.tasks, node.ended, node.failed));
   if (node.machine) add("machine", MachineText(*node.machine));
   for (const RunFacts& run : node.runs) {
     std::string told =
-        fmt::format("{}.{} since {}", run.job.value, run.task, DateAndTime(run.since));
+        fmt::format("{}.{} since {}", run.job.value, run.task, present::DateAndTime(run.since));
     if (!run.left.empty())
       told += fmt::format(", waits for processes that it left running: {}", run.left);
     add("runs", told);
@@ -58,7 +58,8 @@ std::string PageOf(const NodeFacts& node) {
 Result<int> Info(const HubScreen& screen) {
   auto nodes = TRY(AskNodes(screen));
   std::string text;
-  for (const NodeFacts& node : nodes) text += screen.human() ? PageOf(node) : JsonOf("node", node);
+  for (const NodeFacts& node : nodes)
+    text += screen.human() ? PageOf(node) : present::JsonOf("node", node);
   return screen.Write(text);
 }
 

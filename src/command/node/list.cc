@@ -12,15 +12,15 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
 
 namespace spate::cli::command {
 namespace {
 
-std::vector<Cell> RowOf(const NodeFacts& node) {
+std::vector<present::Cell> RowOf(const NodeFacts& node) {
   return {{node.name},
-          {node.state, node.state == "ready" ? Tone::kGood : Tone::kDoubtful},
+          {node.state, node.state == "ready" ? present::Tone::kGood : present::Tone::kDoubtful},
           {UserText(node, "all")},
           {fmt::format("{}", node.slots)},
           {fmt::format("{:g}", node.cpus)},
@@ -34,18 +34,18 @@ std::vector<Cell> RowOf(const NodeFacts& node) {
 
 std::string TableOf(const HubScreen& screen, const std::vector<NodeFacts>& nodes) {
   std::string text;
-  Table table({{"NODE", Align::kLeft, 8},
-               {"STATE"},
-               {"USER", Align::kLeft, 6},
-               {"SLOTS", Align::kRight},
-               {"CPUS", Align::kRight},
-               {"MEMORY", Align::kRight},
-               {"TASKS", Align::kRight},
-               {"LOAD", Align::kRight},
-               {"ENDED", Align::kRight},
-               {"FAILED", Align::kRight},
-               {"NOTE", Align::kLeft, 8}},
-              screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  present::Table table({{"NODE", present::Align::kLeft, 8},
+                        {"STATE"},
+                        {"USER", present::Align::kLeft, 6},
+                        {"SLOTS", present::Align::kRight},
+                        {"CPUS", present::Align::kRight},
+                        {"MEMORY", present::Align::kRight},
+                        {"TASKS", present::Align::kRight},
+                        {"LOAD", present::Align::kRight},
+                        {"ENDED", present::Align::kRight},
+                        {"FAILED", present::Align::kRight},
+                        {"NOTE", present::Align::kLeft, 8}},
+                       screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   for (const NodeFacts& node : nodes) table.Add(RowOf(node));
   table.Finish();
   return text;
@@ -57,7 +57,7 @@ Result<int> List(const HubScreen& screen) {
   if (screen.human()) text = TableOf(screen, nodes);
   for (const NodeFacts& node : nodes) {
     if (screen.form == OutputForm::kQuiet) text += EscapeForScreen(node.name) + "\n";
-    if (screen.form == OutputForm::kJson) text += JsonOf("node", node);
+    if (screen.form == OutputForm::kJson) text += present::JsonOf("node", node);
   }
   auto written = screen.Write(text);
   if (!written) return written;

@@ -15,10 +15,10 @@
 #include "cli/options/shared.h"
 #include "cli/pool/pool_options.h"
 #include "cli/pool/pool_text.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
 #include "present/advice.h"
+#include "present/json/json_fields.h"
+#include "present/text/end_text.h"
 #include "wire/question_checks.h"
 #include "wire/questions.h"
 
@@ -34,7 +34,7 @@ Result<PoolTrial> AddOne(const HubScreen& screen, const wire::AddPool& question)
 
 // As the output's form wants one that was added, or tried.
 std::string DataOf(const HubScreen& screen, const NewPool& pool, const PoolTrial& trial) {
-  if (screen.form == OutputForm::kJson) return JsonOf("pool_trial", trial);
+  if (screen.form == OutputForm::kJson) return present::JsonOf("pool_trial", trial);
   if (screen.form == OutputForm::kQuiet) return pool.dry_run ? "" : trial.pool + "\n";
   return pool.dry_run ? TrialText(trial, pool.test) : "";
 }
@@ -94,7 +94,7 @@ bool IsForAll(const HubScreen& screen, const Error& error) {
 
 std::string SummaryOf(const NewPool& pool, const std::vector<Refused>& refused) {
   size_t added = pool.hosts.size() - refused.size();
-  std::string text = fmt::format("{}: {} {}", pool.name, CountOf(added, "host"),
+  std::string text = fmt::format("{}: {} {}", pool.name, present::CountOf(added, "host"),
                                  pool.dry_run ? "would be added" : "added");
   if (refused.empty()) return text;
   std::vector<std::string> hosts;

@@ -5,8 +5,8 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/pool/pool_text.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
+#include "present/json/json_fields.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -15,7 +15,7 @@ namespace {
 Result<int> TryPool(const HubScreen& screen) {
   auto trial = TRY(client::AskOne(screen.hub, wire::TryPool{screen.words.words.front()}));
   auto written =
-      screen.Write(screen.human() ? TrialText(trial, true) : JsonOf("pool_trial", trial));
+      screen.Write(screen.human() ? TrialText(trial, true) : present::JsonOf("pool_trial", trial));
   if (!written || trial.passed) return written;
   return kExitTasksFailed;
 }

@@ -7,7 +7,7 @@
 #include "cli/options/shared.h"
 #include "cli/pool/pool_text.h"
 #include "cli/pool/pools.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
 
 namespace spate::cli::command {
 namespace {
@@ -17,7 +17,7 @@ Result<int> ShowPools(const HubScreen& screen) {
   std::string text;
   for (const PoolFacts& pool : pools) {
     if (screen.human() && !text.empty()) text += '\n';
-    text += screen.human() ? PageOf(screen, pool) : JsonOf("pool", pool);
+    text += screen.human() ? PageOf(screen, pool) : present::JsonOf("pool", pool);
   }
   auto written = screen.Write(text);
   if (pools.empty() && screen.human()) SayNoPool(screen);

@@ -9,7 +9,7 @@
 #include "cli/options/shared.h"
 #include "cli/pool/pool_text.h"
 #include "cli/pool/pools.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
 
 namespace spate::cli::command {
 namespace {
@@ -20,7 +20,7 @@ Result<int> ListPools(const HubScreen& screen) {
   if (screen.human()) text = TableOf(screen, pools);
   for (const PoolFacts& pool : pools) {
     if (screen.form == OutputForm::kQuiet) text += EscapeForScreen(pool.name) + "\n";
-    if (screen.form == OutputForm::kJson) text += JsonOf("pool", pool);
+    if (screen.form == OutputForm::kJson) text += present::JsonOf("pool", pool);
   }
   auto written = screen.Write(text);
   if (pools.empty() && screen.human()) SayNoPool(screen);

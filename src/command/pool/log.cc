@@ -8,8 +8,8 @@
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
 #include "cli/pool/pool_text.h"
-#include "cli/view/json_fields.h"
 #include "client/asker.h"
+#include "present/json/json_fields.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -27,7 +27,7 @@ Result<int> ReadPoolLog(const HubScreen& screen) {
                   [&](PoolEvent event) { events.push_back(std::move(event)); }));
   if (screen.human()) return screen.Write(LogOf(screen, events));
   std::string text;
-  for (const PoolEvent& event : events) text += JsonOf("pool_event", event);
+  for (const PoolEvent& event : events) text += present::JsonOf("pool_event", event);
   return screen.Write(text);
 }
 

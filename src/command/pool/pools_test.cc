@@ -11,10 +11,10 @@
 #include "cli/exit_code.h"
 #include "cli/pool/pool_options.h"
 #include "cli/pool/pool_text.h"
-#include "cli/table/text_width.h"
-#include "cli/view/json_fields.h"
 #include "command/testing_world.h"
 #include "core/model/facts.h"
+#include "present/json/json_fields.h"
+#include "present/table/text_width.h"
 
 namespace spate::cli::command {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/options/shared.h"
 #include "cli/pool/pool_text.h"
 #include "cli/pool/pools.h"
-#include "cli/text/end_text.h"
 #include "client/asker.h"
+#include "present/text/end_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -48,8 +48,9 @@ Result<int> WaitUntilGone(const HubScreen& screen) {
       pilots += pool.queued + pool.joined + pool.leaving;
       nodes += pool.nodes;
     }
-    std::string text = fmt::format("{} of {} left, with {}", CountOf(pilots, "pilot"),
-                                   CountOf(pools.size(), "pool"), CountOf(nodes, "node"));
+    std::string text =
+        fmt::format("{} of {} left, with {}", present::CountOf(pilots, "pilot"),
+                    present::CountOf(pools.size(), "pool"), present::CountOf(nodes, "node"));
     if (text != last) screen.Say(text);
     last = std::move(text);
     screen.pause(kLookEvery);

@@ -14,8 +14,8 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/table/table.h"
-#include "cli/view/json_fields.h"
+#include "present/json/json_fields.h"
+#include "present/table/table.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -45,7 +45,7 @@ constexpr std::string_view kAlone = "alone";  // PairFacts::beside
 
 std::string Hours(Duration time) { return fmt::format("{:.2f}", time.seconds() / 3600); }
 
-std::vector<Cell> RowOf(const UseFacts& use) {
+std::vector<present::Cell> RowOf(const UseFacts& use) {
   std::string failed = use.failed == 0 ? "0"
                                        : fmt::format("{} ({:.1f}%)", FormatCount(use.failed),
                                                      100 * use.failed_share);
@@ -55,7 +55,7 @@ std::vector<Cell> RowOf(const UseFacts& use) {
           {use.name.value_or("")},
           {FormatCount(use.tasks)},
           {FormatCount(use.ends)},
-          {failed, use.failed > 0 ? Tone::kBad : Tone::kPlain},
+          {failed, use.failed > 0 ? present::Tone::kBad : present::Tone::kPlain},
           {Hours(use.cpu)},
           {Hours(use.wall)},
           {known ? FormatSize(use.peak_memory) : "-"},
@@ -63,18 +63,18 @@ std::vector<Cell> RowOf(const UseFacts& use) {
 }
 
 void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
-  Table table({{"USER", Align::kLeft, 6},
-               {"JOB", Align::kRight},
-               {"NAME", Align::kLeft, 8},
-               {"TASKS", Align::kRight},
-               {"ENDS", Align::kRight},
-               {"FAILED", Align::kRight},
-               {"CPU-H", Align::kRight},
-               {"WALL-H", Align::kRight},
-               {"PEAK", Align::kRight},
-               {"SUGGEST", Align::kRight}},
-              call.width(), call.environment().colour,
-              [&](std::string_view text) { call.Put(text); });
+  present::Table table({{"USER", present::Align::kLeft, 6},
+                        {"JOB", present::Align::kRight},
+                        {"NAME", present::Align::kLeft, 8},
+                        {"TASKS", present::Align::kRight},
+                        {"ENDS", present::Align::kRight},
+                        {"FAILED", present::Align::kRight},
+                        {"CPU-H", present::Align::kRight},
+                        {"WALL-H", present::Align::kRight},
+                        {"PEAK", present::Align::kRight},
+                        {"SUGGEST", present::Align::kRight}},
+                       call.width(), call.environment().colour,
+                       [&](std::string_view text) { call.Put(text); });
   for (const UseFacts& use : uses) table.Add(RowOf(use));
   table.Finish();
 }
@@ -85,7 +85,7 @@ Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
   if (!suggestion) return std::unexpected(std::move(suggestion.error()));
   const UseFacts& use = suggestion->use;
   if (call.form() == OutputForm::kJson) {
-    call.Put(JsonOf("use", use));
+    call.Put(present::JsonOf("use", use));
     return kExitSuccess;
   }
   call.Put(suggestion->Text() + '\n');
@@ -98,20 +98,20 @@ Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
 }
 
 // "+94%": so much longer than alone.
-Cell AgainstAlone(const PairFacts& pair) {
+present::Cell AgainstAlone(const PairFacts& pair) {
   constexpr double kMuch = 1.2;
   if (!pair.against_alone || pair.beside == kAlone) return {"-"};
   return {fmt::format("{:+.0f}%", 100 * (*pair.against_alone - 1)),
-          *pair.against_alone > kMuch ? Tone::kBad : Tone::kPlain};
+          *pair.against_alone > kMuch ? present::Tone::kBad : present::Tone::kPlain};
 }
 
 void PrintPairs(HistoryCall& call, const std::vector<PairFacts>& pairs) {
-  Table table({{"BESIDE", Align::kLeft},
-               {"TASKS", Align::kRight},
-               {"MEDIAN WALL", Align::kRight},
-               {"AGAINST ALONE", Align::kRight}},
-              call.width(), call.environment().colour,
-              [&](std::string_view text) { call.Put(text); });
+  present::Table table({{"BESIDE", present::Align::kLeft},
+                        {"TASKS", present::Align::kRight},
+                        {"MEDIAN WALL", present::Align::kRight},
+                        {"AGAINST ALONE", present::Align::kRight}},
+                       call.width(), call.environment().colour,
+                       [&](std::string_view text) { call.Put(text); });
   for (const PairFacts& pair : pairs) {
     table.Add({{pair.beside == kAlone ? pair.beside : pair.beside + " jobs"},
                {FormatCount(pair.tasks)},
@@ -156,8 +156,8 @@ Result<int> TellJob(HistoryCall& call) {
     PrintJob(call, *found, pairs);
     return kExitSuccess;
   }
-  call.Put(JsonOf("use", *found));
-  for (const PairFacts& pair : pairs) call.Put(JsonOf("pair", pair));
+  call.Put(present::JsonOf("use", *found));
+  for (const PairFacts& pair : pairs) call.Put(present::JsonOf("pair", pair));
   return kExitSuccess;
 }
 
@@ -204,7 +204,7 @@ Result<int> Report(HistoryCall& call) {
     }
     return kExitSuccess;
   }
-  for (const UseFacts& use : uses) call.Put(JsonOf("use", use));
+  for (const UseFacts& use : uses) call.Put(present::JsonOf("use", use));
   return kExitSuccess;
 }
 

@@ -11,10 +11,10 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
-#include "cli/table/page.h"
-#include "cli/table/text_width.h"
-#include "cli/text/end_text.h"
 #include "history/state_size.h"
+#include "present/table/page.h"
+#include "present/table/text_width.h"
+#include "present/text/end_text.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/state_check.h"
 
@@ -36,7 +36,7 @@ class Examiner {
  private:
   void PrintLines(uint32_t number, const std::string& path, const CheckReport& report);
   void PrintJson(uint32_t number, const std::string& path, const CheckReport& report);
-  void PrintRemedy(uint32_t number, Page& page);
+  void PrintRemedy(uint32_t number, present::Page& page);
   void PrintHubLines(const store::HubCheck& check, const std::string& dir);
   void PrintHubJson(const store::HubCheck& check, const std::string& dir);
 
@@ -47,7 +47,7 @@ class Examiner {
 };
 
 // Advice for people: the work of a damaged job can be run again, if its row can still be read.
-void Examiner::PrintRemedy(uint32_t number, Page& page) {
+void Examiner::PrintRemedy(uint32_t number, present::Page& page) {
   page.Field("what to do",
              "other jobs are not affected. If you want to examine the folder (sqlite3 reads "
              "job.db), keep a copy. Run the job's work again, then remove the job");
@@ -63,15 +63,15 @@ void Examiner::PrintRemedy(uint32_t number, Page& page) {
 
 void Examiner::PrintLines(uint32_t number, const std::string& path, const CheckReport& report) {
   if (report.sound()) {
-    call_.Put(
-        CutToWidth(fmt::format("job {}: undamaged ({}, {}, {} of output)", number,
-                               CountOf(report.rows, "task"), CountOf(report.attempts, "attempt"),
-                               FormatSize(report.output_bytes)),
-                   call_.width()) +
-        '\n');
+    call_.Put(present::CutToWidth(fmt::format("job {}: undamaged ({}, {}, {} of output)", number,
+                                              present::CountOf(report.rows, "task"),
+                                              present::CountOf(report.attempts, "attempt"),
+                                              FormatSize(report.output_bytes)),
+                                  call_.width()) +
+              '\n');
     return;
   }
-  Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
   page.Title(fmt::format("job {}: DAMAGED", number));
   for (size_t i = 0; i < report.problems.size(); ++i) {
     page.Field(i == 0 ? "problems" : "", report.problems[i]);
@@ -84,11 +84,11 @@ void Examiner::PrintLines(uint32_t number, const std::string& path, const CheckR
 }
 
 void Examiner::PrintJson(uint32_t number, const std::string& path, const CheckReport& report) {
-  JsonLine line = TypedLine("check");
+  present::JsonLine line = present::TypedLine("check");
   line.Number("job", number);
-  TextOrBase64(line, "path", path);
+  present::TextOrBase64(line, "path", path);
   line.Flag("sound", report.sound());
-  TextsOrBase64(line, "problems", report.problems);
+  present::TextsOrBase64(line, "problems", report.problems);
   line.Number("more_problems", static_cast<int64_t>(report.more_problems));
   line.Number("tasks", static_cast<int64_t>(report.rows));
   line.Number("attempts", static_cast<int64_t>(report.attempts));
@@ -123,14 +123,15 @@ Status Examiner::Examine(uint32_t number) {
 
 void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& dir) {
   if (check.sound()) {
-    call_.Put(CutToWidth(fmt::format("hub: undamaged ({}, {}, {})", CountOf(check.job_count, "job"),
-                                     CountOf(check.all.rows, "task"),
-                                     CountOf(check.all.attempts, "attempt")),
-                         call_.width()) +
+    call_.Put(present::CutToWidth(fmt::format("hub: undamaged ({}, {}, {})",
+                                              present::CountOf(check.job_count, "job"),
+                                              present::CountOf(check.all.rows, "task"),
+                                              present::CountOf(check.all.attempts, "attempt")),
+                                  call_.width()) +
               '\n');
     return;
   }
-  Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
   page.Title("hub: DAMAGED");
   for (const std::string& problem : check.all.problems) page.Field("", problem);
   if (check.all.more_problems > 0) {
@@ -148,10 +149,10 @@ void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& di
 }
 
 void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir) {
-  JsonLine line = TypedLine("hub_check");
-  TextOrBase64(line, "path", dir);
+  present::JsonLine line = present::TypedLine("hub_check");
+  present::TextOrBase64(line, "path", dir);
   line.Flag("sound", check.sound());
-  TextsOrBase64(line, "problems", check.all.problems);
+  present::TextsOrBase64(line, "problems", check.all.problems);
   std::string jobs;
   std::vector<std::string> of_jobs;
   for (const auto& [job, problems] : check.jobs) {
@@ -159,8 +160,8 @@ void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir
     of_jobs.insert(of_jobs.end(), problems.begin(), problems.end());
   }
   line.Raw("damaged_jobs", "[" + jobs + "]");
-  TextsOrBase64(line, "job_problems", of_jobs);
-  TextsOrBase64(line, "pool_problems", check.pools);
+  present::TextsOrBase64(line, "job_problems", of_jobs);
+  present::TextsOrBase64(line, "pool_problems", check.pools);
   line.Number("jobs", static_cast<int64_t>(check.job_count));
   line.Number("tasks", static_cast<int64_t>(check.all.rows));
   line.Number("attempts", static_cast<int64_t>(check.all.attempts));
@@ -189,7 +190,7 @@ Status Examiner::ExamineHub(bool must) {
 
 void Examiner::PrintSum() const {
   if (!call_.human() || (checked_ == 0 && damaged_ == 0)) return;
-  std::string sum = CountOf(checked_, "job");
+  std::string sum = present::CountOf(checked_, "job");
   call_.Say(damaged_ == 0 ? sum + ": no damage was found"
                           : fmt::format("{}: {} damaged", sum, FormatCount(damaged_)));
 }

@@ -11,8 +11,8 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_line.h"
+#include "present/json/json_line.h"
+#include "present/text/end_text.h"
 #include "store/sqlite/salvage.h"
 
 namespace spate::cli::command {
@@ -23,7 +23,7 @@ std::string SavedText(const store::SalvageReport::Job& job, const std::string& w
   if (job.lost) return fmt::format("job {}: LOST: its definition cannot be read", job.number);
   return fmt::format(
       "job {}: {}: the ends of {} kept, {} cancelled, {} not done{}", job.number,
-      CountOf(job.tasks, "task"), FormatCount(job.ended), FormatCount(job.cancelled),
+      present::CountOf(job.tasks, "task"), FormatCount(job.ended), FormatCount(job.cancelled),
       FormatCount(job.waiting),
       job.waiting > 0 ? fmt::format(" (spate job release{} {})", whose, job.number) : "");
 }
@@ -40,7 +40,7 @@ Result<int> StateSalvage(HistoryCall& call) {
     if (call.human()) {
       call.Put(SavedText(job, whose) + '\n');
     } else if (call.form() == OutputForm::kJson) {
-      JsonLine line = TypedLine("salvaged");
+      present::JsonLine line = present::TypedLine("salvaged");
       line.Number("job", job.number).Flag("lost", job.lost).Number("tasks", job.tasks);
       line.Number("ended", job.ended).Number("cancelled", job.cancelled);
       call.Put(line.Number("waiting", job.waiting));
@@ -49,7 +49,7 @@ Result<int> StateSalvage(HistoryCall& call) {
   if (!call.human()) return kExitSuccess;
   if (report.pools_lost) call.Say("pools: LOST: add them again");
   call.Say(fmt::format("{} without damage {}; the damaged journal is kept as {}",
-                       CountOf(report.sound_jobs, "job"),
+                       present::CountOf(report.sound_jobs, "job"),
                        report.sound_jobs == 1 ? "stays as it was" : "stay as they were",
                        EscapeForScreen(report.kept_as)));
   return kExitSuccess;

@@ -13,12 +13,12 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/table/page.h"
-#include "cli/table/time_text.h"
 #include "cli/task/explanation.h"
 #include "cli/task/tasks.h"
-#include "cli/view/json_fields.h"
 #include "format/selector/selector.h"
+#include "present/json/json_fields.h"
+#include "present/table/page.h"
+#include "present/table/time_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -50,7 +50,7 @@ std::string Explainer::RemedyCommand(const TaskDetails& at, Remedy remedy) const
 
 void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
   if (!std::exchange(first_, false)) call_.Put("\n");
-  Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
   page.Title(
       fmt::format("task {}  {}", IdOf(at), why.reason == "given" ? "next" : StateWord(at.task)));
   page.Field("why", why.text);
@@ -73,10 +73,10 @@ void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
 }
 
 void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
-  JsonLine line = TypedLine("explanation");
+  present::JsonLine line = present::TypedLine("explanation");
   AddTaskFields(line, at.job.job, at.task);
   line.Text("reason", why.reason);
-  TextOrBase64(line, "text", why.text);
+  present::TextOrBase64(line, "text", why.text);
   TimeOrNull(line, "retry_at", why.retry_at);
   AddClassFields(line, at.gang, at.deadline, at.bound);
   if (at.live) {
@@ -89,13 +89,13 @@ void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
   if (command.empty()) {
     line.Null("next_command");
   } else {
-    TextOrBase64(line, "next_command", command);
+    present::TextOrBase64(line, "next_command", command);
   }
   call_.Put(line);
 }
 
 void Explainer::Print(const TaskDetails& at) {
-  Explanation why = Explain(at, call_.on_hub(), call_.now(), DateAndTime);
+  Explanation why = Explain(at, call_.on_hub(), call_.now(), present::DateAndTime);
   if (call_.human()) {
     PrintPage(at, why);
   } else {
@@ -118,9 +118,9 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
     if (call.human()) {
       text += fmt::format("{}.{}: {}\n", task.job.value, task.task, why);
     } else {
-      JsonLine line = TypedLine("explanation");
+      present::JsonLine line = present::TypedLine("explanation");
       line.Number("job", task.job.value).Number("task", task.task);
-      TextOrBase64(line, "why", why);
+      present::TextOrBase64(line, "why", why);
       text += line.Finish();
     }
   }));

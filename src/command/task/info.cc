@@ -15,9 +15,9 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/run/list_places.h"
-#include "cli/table/page.h"
 #include "cli/task/tasks.h"
-#include "cli/text/end_text.h"
+#include "present/table/page.h"
+#include "present/text/end_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -174,7 +174,7 @@ LeftRunningTexts AskLeftRunning(HistoryCall& call) {
 
 void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& place,
                const std::string& left) {
-  Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task)));
   page.Field("waits for", left);
   page.Field("command", at.task.command);
@@ -203,7 +203,7 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& plac
 }
 
 // An object without its newline.
-std::string Inside(const JsonLine& line) {
+std::string Inside(const present::JsonLine& line) {
   std::string text = line.Finish();
   text.pop_back();
   return text;
@@ -216,49 +216,50 @@ std::string ListOf(const std::vector<T>& values, ToJson to_json) {
   return "[" + list + "]";
 }
 
-void AddNeeds(JsonLine& line, const std::optional<Needs>& needs) {
+void AddNeeds(present::JsonLine& line, const std::optional<Needs>& needs) {
   if (!needs) {
     line.Null("needs");
     return;
   }
-  JsonLine inner;
+  present::JsonLine inner;
   inner.Seconds("cpus", needs->milli_cpus / 1000.0);
   inner.Number("memory", static_cast<int64_t>(needs->memory));
-  JsonLine named;
-  for (const NamedNeed& need : needs->named) named.Number(JsonEscaped(need.name), need.count);
+  present::JsonLine named;
+  for (const NamedNeed& need : needs->named)
+    named.Number(present::JsonEscaped(need.name), need.count);
   inner.Raw("named", Inside(named));
   line.Raw("needs", Inside(inner));
 }
 
-void TextOrNull(JsonLine& line, std::string_view key, const std::string& text) {
+void TextOrNull(present::JsonLine& line, std::string_view key, const std::string& text) {
   if (text.empty()) {
     line.Null(key);
   } else {
-    TextOrBase64(line, key, text);
+    present::TextOrBase64(line, key, text);
   }
 }
 
 void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& place,
                const std::string& left) {
-  JsonLine line = TypedLine("task");
+  present::JsonLine line = present::TypedLine("task");
   AddTaskFields(line, at.job.job, at.task);
-  TextOrBase64(line, "cwd", at.cwd);
+  present::TextOrBase64(line, "cwd", at.cwd);
   TextOrNull(line, "place", place);
   TextOrNull(line, "left_running", left);
   TextOrNull(line, "stdin_file", at.stdin_file);
   TextOrNull(line, "stdout_file", at.stdout_file);
   TextOrNull(line, "stderr_file", at.stderr_file);
   line.Raw("checks", ListOf(at.checks, [](const Check& check) {
-             JsonLine inner;
+             present::JsonLine inner;
              inner.Text("when", check.when == CheckWhen::kIn ? "in" : "out");
              inner.Text("kind", CheckKindName(check.kind));
-             TextOrBase64(inner, "file", check.file);
+             present::TextOrBase64(inner, "file", check.file);
              return inner;
            }));
   AddNeeds(line, at.needs);
   AddClassFields(line, at.gang, at.deadline, at.bound);
   line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
-             JsonLine inner;
+             present::JsonLine inner;
              AddAttemptFields(inner, attempt);
              if (attempt.node.empty()) {
                inner.Null("node");
@@ -266,7 +267,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& plac
                inner.Text("node", attempt.node);
              }
              inner.Raw("processes", ListOf(attempt.end.processes, [](const ProcessEnd& process) {
-                         JsonLine one;
+                         present::JsonLine one;
                          one.Number("step", process.step).Number("command", process.command);
                          one.Number("rank", process.rank).Number("status", process.status);
                          one.Number("stdout_bytes", static_cast<int64_t>(process.stdout_bytes));

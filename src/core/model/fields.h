@@ -1,5 +1,5 @@
 // How a type lists its fields, once, for all that write or read them: bytes between programs, of
-// settings and of records (core/model/field_bytes.h) and JSON (cli/view/json_fields.h).
+// settings and of records (core/model/field_bytes.h) and JSON (present/json/json_fields.h).
 //
 //   struct Weight {
 //     std::string user;

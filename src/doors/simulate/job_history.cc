@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/text/end_text.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -195,10 +195,11 @@ Result<format::Workload> JobHistory::WorkloadOn(const HistoryMachine& machine) {
   if (workload.jobs.empty()) {
     const uint64_t large = workload.dropped[static_cast<size_t>(format::SwfDrop::kTooLarge)];
     if (large == 0) return Fail(ErrorKind::kNotFound, "no task has ended yet");
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("no task fits {} with {} each: {} that ended is larger",
-                            CountOf(machine.nodes, "node"), CountOf(machine.cpus, "cpu"),
-                            large == 1 ? "the task" : "each task"));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("no task fits {} with {} each: {} that ended is larger",
+                    present::CountOf(machine.nodes, "node"), present::CountOf(machine.cpus, "cpu"),
+                    large == 1 ? "the task" : "each task"));
   }
   std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
                    [](const auto& a, const auto& b) { return a.submit < b.submit; });

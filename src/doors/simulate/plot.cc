@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/graph/markup.h"
 #include "doors/simulate/plot_series.h"
+#include "present/graph/markup.h"
 
 namespace spate::cli {
 namespace {
@@ -156,17 +156,18 @@ std::string Head(const Simulation& simulation) {
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 "
       "{0:.0f} {1:.0f}' font-family='sans-serif' font-size='12'>\n<title>{2}</title>\n",
-      width, height, XmlText(title));
+      width, height, present::XmlText(title));
   text +=
       "<style>.title{font-weight:bold}.frame{fill:none;stroke:#888}.grid{stroke:#ddd}"
       ".mark{fill:#555}</style>\n<rect width='100%' height='100%' fill='#fff'/>\n";
-  text += fmt::format("<text x='{:.0f}' y='20' class='title'>{}</text>\n", kLeft, XmlText(title));
+  text += fmt::format("<text x='{:.0f}' y='20' class='title'>{}</text>\n", kLeft,
+                      present::XmlText(title));
   return text + fmt::format(
                     "<text x='{:.0f}' y='37' class='mark'>{} jobs, mean bounded slowdown {:.4f}, "
                     "mean wait {:.2f} s, utilization {:.2f}%. {}</text>\n",
                     kLeft, FormatCount(figures.jobs), figures.mean_bounded_slowdown,
                     figures.mean_wait, 100 * figures.utilisation,
-                    XmlText(OriginText(simulation.header)));
+                    present::XmlText(OriginText(simulation.header)));
 }
 
 double LargestOf(const std::vector<std::optional<double>>& values) {

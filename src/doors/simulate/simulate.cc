@@ -10,8 +10,6 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
-#include "cli/table/text_width.h"
-#include "cli/text/end_text.h"
 #include "doors/simulate/plot.h"
 #include "doors/simulate/read_history.h"
 #include "doors/simulate/read_trace.h"
@@ -20,6 +18,8 @@
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "present/table/text_width.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -78,8 +78,8 @@ Result<Source> OfHistory(const SimulateOptions& options) {
   auto workload = found.jobs.WorkloadOn({options.nodes, options.cpus});
   if (!workload) return Within(EscapeForScreen(options.history), std::move(workload.error()));
   Source source;
-  source.header.computer =
-      fmt::format("{} with {} each", CountOf(options.nodes, "node"), CountOf(options.cpus, "cpu"));
+  source.header.computer = fmt::format("{} with {} each", present::CountOf(options.nodes, "node"),
+                                       present::CountOf(options.cpus, "cpu"));
   source.header.installation = found.of_hub ? "jobs of a hub" : "jobs of runs";
   source.workload = std::move(*workload);
   if (options.on_nodes) source.nodes.assign(options.nodes, options.cpus);
@@ -124,7 +124,7 @@ Status Print(const Simulation& simulation) {
       break;
   }
   auto width = os::PrintWidth(os::kStdout, os::Environment::OfProcess());
-  return os::WriteAll(os::kStdout, HumanText(simulation, width.value_or(kWholeWidth)),
+  return os::WriteAll(os::kStdout, HumanText(simulation, width.value_or(present::kWholeWidth)),
                       "standard output");
 }
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/table/page.h"
-#include "cli/text/end_text.h"
-#include "cli/view/json_line.h"
 #include "doors/simulate/job_history.h"
+#include "present/json/json_line.h"
+#include "present/table/page.h"
+#include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
@@ -78,7 +78,7 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   const SimulateOptions& options = simulation.options;
   const Figures& figures = simulation.figures;
   std::string text;
-  Page page(width, [&](std::string_view line) { text += line; });
+  present::Page page(width, [&](std::string_view line) { text += line; });
   page.Title(TitleText(options));
   page.Field(options.is_history() ? "history" : "trace", SourceOf(options));
   page.Field("origin", OriginText(simulation.header));
@@ -86,7 +86,7 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   page.Field("jobs", FormatCount(figures.jobs));
   page.Field("left out", DroppedText(simulation.workload));
   if (simulation.broken_lines > 0) {
-    page.Field("broken", CountOf(simulation.broken_lines, "line"));
+    page.Field("broken", present::CountOf(simulation.broken_lines, "line"));
   }
   page.Field("slowdown", fmt::format("mean {:.4f}, at most {:.4f} (bounded)",
                                      figures.mean_bounded_slowdown, figures.max_bounded_slowdown));
@@ -96,19 +96,19 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
                                  SecondsText(figures.max_wait, second)));
   page.Field("use", fmt::format("{:.2f}% of the processors, over {}", 100 * figures.utilisation,
                                 TimeText(figures.makespan, second)));
-  page.Field("queue", fmt::format("at most {}", CountOf(figures.queue_depth_max, "job")));
-  page.Field("overtook", CountOf(figures.overtook, "job"));
+  page.Field("queue", fmt::format("at most {}", present::CountOf(figures.queue_depth_max, "job")));
+  page.Field("overtook", present::CountOf(figures.overtook, "job"));
   return text;
 }
 
 std::string JsonText(const Simulation& simulation) {
   const SimulateOptions& options = simulation.options;
   const Figures& figures = simulation.figures;
-  JsonLine line = TypedLine("simulation");
-  TextOrBase64(line, "trace", SourceOf(options));
-  TextOrBase64(line, "computer", simulation.header.computer);
-  TextOrBase64(line, "installation", simulation.header.installation);
-  TextOrBase64(line, "acknowledge", simulation.header.acknowledge);
+  present::JsonLine line = present::TypedLine("simulation");
+  present::TextOrBase64(line, "trace", SourceOf(options));
+  present::TextOrBase64(line, "computer", simulation.header.computer);
+  present::TextOrBase64(line, "installation", simulation.header.installation);
+  present::TextOrBase64(line, "acknowledge", simulation.header.acknowledge);
   line.Text("policy", PolicyName(options.policy)).Text("order", OrderName(options.order));
   line.Text("estimates", EstimatesName(options.perfect));
   line.Text("filter", options.is_history() ? "history" : FilterName(options.filter));

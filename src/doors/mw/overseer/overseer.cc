@@ -16,7 +16,6 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
-#include "cli/text/pool_words.h"
 #include "doors/mw/overseer/hub_slaves.h"
 #include "doors/mw/overseer/local_slaves.h"
 #include "doors/mw/overseer/options.h"
@@ -25,6 +24,7 @@
 #include "os/file.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
+#include "present/text/pool_words.h"
 
 namespace spate::mw {
 namespace {
@@ -210,7 +210,7 @@ Status CheckPool(client::HubCall& hub, const std::string& name, std::string_view
   auto asked = client::Ask(hub, wire::LookAtPools(),
                            [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
   if (!asked) return asked;
-  return cli::CheckPoolOfSubmit(pools, name, reach);
+  return present::CheckPoolOfSubmit(pools, name, reach);
 }
 
 Result<int> OverseeOnHub(OverseerOptions options, client::HubSetting setting) {

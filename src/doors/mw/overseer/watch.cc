@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/view/json_line.h"
 #include "doors/mw/overseer/owned_file.h"
 #include "present/advice.h"
+#include "present/json/json_line.h"
 
 namespace spate::mw {
 namespace {
@@ -198,8 +198,8 @@ std::string Watch::Line() const {
 }
 
 std::string Watch::Json() const {
-  cli::JsonLine line = cli::TypedLine("overseer");
-  cli::TextOrBase64(line, "file", settings_.path);
+  present::JsonLine line = present::TypedLine("overseer");
+  present::TextOrBase64(line, "file", settings_.path);
   line.Text("state", NameOf(state_));
   for (auto [key, count] : {std::pair("missing", counts_.missing),
                             {"queued", counts_.queued},

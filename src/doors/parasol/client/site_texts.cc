@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/table/time_text.h"
 #include "core/model/attempt.h"
 #include "doors/parasol/client/para_client.h"
 #include "doors/parasol/client/site_look.h"
@@ -13,6 +12,7 @@
 #include "doors/parasol/row/parasol_id.h"
 #include "os/fd.h"
 #include "os/terminal.h"
+#include "present/table/time_text.h"
 
 namespace spate::parasol {
 namespace {
@@ -21,7 +21,7 @@ constexpr size_t kJobsAtOnce = 1024;
 constexpr size_t kSumsAtOnce = 1000;
 
 std::tm LocalTimeOf(int64_t seconds) {
-  return cli::LocalTime(Instant() + Duration::Seconds(seconds));
+  return present::LocalTime(Instant() + Duration::Seconds(seconds));
 }
 
 Status Print(std::string_view text) { return os::WriteAll(os::kStdout, text, "standard output"); }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kCountMax = 9.0e18;  // below 2^63: any sum we make of two of them is checked
 
 // The leading number of `text` (digits, underscores between digits, one point), removed from it.
-std::optional<double> TakeNumber(std::string_view& text) {
+std::optional<double> NextNumber(std::string_view& text) {
   std::string digits;
   size_t i = 0;
   bool point = false;
@@ -51,7 +51,7 @@ std::optional<double> ClockSeconds(std::string_view text) {
   double total = 0;
   int fields = 0;
   while (true) {
-    auto field = TakeNumber(text);
+    auto field = NextNumber(text);
     if (!field || ++fields > 3) return std::nullopt;
     total = total * 60 + *field;
     if (text.empty()) return fields >= 2 ? std::optional(total) : std::nullopt;
@@ -64,7 +64,7 @@ std::optional<double> UnitsSeconds(std::string_view text) {
   double total = 0;
   while (!text.empty()) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    auto number = TakeNumber(text);
+    auto number = NextNumber(text);
     if (!number) return std::nullopt;
     size_t length = text.find_first_of("0123456789. ");
     std::string_view unit = text.substr(0, length);
@@ -108,7 +108,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     std::string hours(text.substr(dash + 1));
     if (std::ranges::count(hours, ':') == 0) hours += ":00";
     if (std::ranges::count(hours, ':') == 1) hours += ":00";
-    auto count = TakeNumber(days);
+    auto count = NextNumber(days);
     auto rest_of_day = ClockSeconds(hours);
     bool whole = days.empty() && text.substr(0, dash).find('.') == std::string_view::npos;
     if (count && rest_of_day && whole && *rest_of_day < 86400) {
@@ -116,7 +116,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     }
   } else if (text.find(':') != std::string_view::npos) {
     seconds = ClockSeconds(text);
-  } else if (auto plain = TakeNumber(rest); plain && rest.empty()) {
+  } else if (auto plain = NextNumber(rest); plain && rest.empty()) {
     seconds = plain;
   } else if (!text.empty()) {
     seconds = UnitsSeconds(text);
@@ -132,7 +132,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 
 Result<uint64_t> ParseSize(std::string_view text) {
   std::string_view rest = text;
-  auto number = TakeNumber(rest);
+  auto number = NextNumber(rest);
   double factor = 1;
   if (number && !rest.empty() && rest != "B") {
     constexpr std::string_view kUnits = "KMGTP";
@@ -156,7 +156,7 @@ Result<uint64_t> ParseSize(std::string_view text) {
 
 Result<uint64_t> ParseCount(std::string_view text) {
   std::string_view rest = text;
-  auto number = TakeNumber(rest);
+  auto number = NextNumber(rest);
   if (!number || !rest.empty() || text.find('.') != std::string_view::npos || *number > 9e15) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("'{}' is not a whole number from 0 on", EscapeForScreen(text)));

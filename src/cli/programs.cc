@@ -50,7 +50,7 @@ bool UsageNames(const Program& program, std::string_view command) {
 std::vector<std::string> UsageOptions(const Program& program) {
   std::vector<std::string> options;
   std::string_view usage = program.usage;
-  while (auto line = format::TakeLine(&usage)) {
+  while (auto line = format::NextLine(&usage)) {
     if (!line->starts_with("   -")) continue;
     for (const std::string& word : format::SplitBlanks(*line)) {
       if (!word.starts_with('-')) break;

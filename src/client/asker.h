@@ -19,9 +19,9 @@ inline constexpr uint32_t kMostAnswered = 20'000'000;
 class Asker {
  public:
   virtual ~Asker() = default;
-  using TakeAnswer = std::function<Status(std::string_view bytes)>;
+  using AcceptAnswer = std::function<Status(std::string_view bytes)>;
   // `take` has each answer, until it fails. A refusal is an error of the kind that the hub gave.
-  virtual Status Ask(wire::Question question, const TakeAnswer& take) = 0;
+  virtual Status Ask(wire::Question question, const AcceptAnswer& take) = 0;
 };
 
 // Calls `take` with each answer; where it returns a Status, an error ends it.

@@ -16,7 +16,7 @@ constexpr Duration kLockPause = Duration::Millis(10);
 
 // The number behind "NAME " at the beginning of `text`, which loses both.
 template <typename Number>
-std::optional<Number> TakeNumber(std::string_view& text, std::string_view name) {
+std::optional<Number> NextNumber(std::string_view& text, std::string_view name) {
   if (!text.starts_with(name)) return std::nullopt;
   text.remove_prefix(name.size());
   size_t end = text.find_first_of(" \n");
@@ -28,19 +28,19 @@ std::optional<Number> TakeNumber(std::string_view& text, std::string_view name) 
 
 }  // namespace
 
-std::string FormatPlace(const Place& place) {
+std::string FormatPlace(const Position& place) {
   return fmt::format("position {} created {} bytes {}\n", place.position, place.created,
                      place.bytes);
 }
 
-Place ReadPlace(const std::string& path) {
+Position ReadPlace(const std::string& path) {
   auto text = os::ReadFile(path, kPlaceMost);
   if (!text) return {};
   std::string_view rest = *text;
-  auto position = TakeNumber<uint64_t>(rest, "position ");
-  auto created = TakeNumber<int64_t>(rest, "created ");
-  auto bytes = TakeNumber<uint64_t>(rest, "bytes ");
-  return position && created && bytes ? Place{*position, *created, *bytes} : Place{};
+  auto position = NextNumber<uint64_t>(rest, "position ");
+  auto created = NextNumber<int64_t>(rest, "created ");
+  auto bytes = NextNumber<uint64_t>(rest, "bytes ");
+  return position && created && bytes ? Position{*position, *created, *bytes} : Position{};
 }
 
 Result<Follower> Follower::Open(HubCall& call, std::string place_path, const std::string& lock_path,
@@ -55,7 +55,7 @@ Result<Follower> Follower::Open(HubCall& call, std::string place_path, const std
   }
 }
 
-Status Follower::MoveTo(const Place& place) {
+Status Follower::MoveTo(const Position& place) {
   TRY(os::WriteFileAtomically(path_, FormatPlace(place), 0600));
   place_ = place;
   return {};

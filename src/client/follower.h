@@ -19,16 +19,16 @@ namespace spate::client {
 
 // All ends of the hub's job `created` up to `position` are there; of a file that only grows, within
 // its first `bytes`.
-struct Place {
+struct Position {
   uint64_t position = 0;
   int64_t created = 0;
   uint64_t bytes = 0;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const Position&, const Position&) = default;
 };
 // "position P created C bytes B", as a line.
-std::string FormatPlace(const Place& place);
+std::string FormatPlace(const Position& place);
 // Of the file at `path`. What is not there, or cannot be read, is the beginning.
-Place ReadPlace(const std::string& path);
+Position ReadPlace(const std::string& path);
 
 class Follower {
  public:
@@ -36,14 +36,14 @@ class Follower {
   // call was interrupted.
   static Result<Follower> Open(HubCall& call, std::string place_path, const std::string& lock_path,
                                Duration patience);
-  const Place& place() const { return place_; }
+  const Position& place() const { return place_; }
 
   // Asks `question` for what is behind the place. `take(answer, place)` puts each answer into the
   // sink, and moves `place` over what is whole there; `settle()` makes the sink durable, then the
   // place is written. An error of any of them leaves the place where it was.
   template <typename Question, typename Take, typename Settle>
   Status CatchUp(Asker& hub, Question question, Take take, Settle settle) {
-    Place place = place_;
+    Position place = place_;
     question.after = place.position;
     question.created = Instant{place.created};
     TRY(Ask(hub, std::move(question), [&](const typename Question::Answer& answer) -> Status {
@@ -57,11 +57,11 @@ class Follower {
  private:
   Follower(std::string path, os::FileLock lock)
       : path_(std::move(path)), lock_(std::move(lock)), place_(ReadPlace(path_)) {}
-  Status MoveTo(const Place& place);
+  Status MoveTo(const Position& place);
 
   std::string path_;
   os::FileLock lock_;
-  Place place_;
+  Position place_;
 };
 
 }  // namespace spate::client

@@ -40,7 +40,7 @@ class FollowerTest : public testing::HubTest {
   std::string Path() { return dir_.Path("place"); }
   // Into `sink_`; fails at the end with this position, and when it is to be settled.
   Status CatchUp(Follower& follower, uint64_t fails_at = 0, bool settles = true) {
-    auto take = [&](const wire::EndsListed& listed, Place& place) -> Status {
+    auto take = [&](const wire::EndsListed& listed, Position& place) -> Status {
       if (listed.position == fails_at) return Fail(ErrorKind::kIo, "the disk is full");
       if (listed.position > place.position) sink_ += std::to_string(listed.position) + ";";
       place = {listed.position, listed.created.ns, sink_.size()};
@@ -67,7 +67,7 @@ TEST_F(FollowerTest, GoesOnWhereItHasCome) {
     auto follower = Open();
     ASSERT_TRUE(follower) << follower.error().message;
     ASSERT_TRUE(CatchUp(*follower));
-    EXPECT_EQ(follower->place(), (Place{3, kCreated, 6}));
+    EXPECT_EQ(follower->place(), (Position{3, kCreated, 6}));
   }
   EXPECT_EQ(os::ReadFile(Path(), 100).value(), "position 3 created 77 bytes 6\n");
   ends_ = 5;
@@ -87,7 +87,7 @@ TEST_F(FollowerTest, AnErrorLeavesThePlaceWhereItWas) {
   EXPECT_FALSE(CatchUp(*follower, /*fails_at=*/2));
   EXPECT_FALSE(os::Exists(Path()));
   EXPECT_FALSE(CatchUp(*follower, 0, /*settles=*/false));
-  EXPECT_EQ(follower->place(), Place());
+  EXPECT_EQ(follower->place(), Position());
   EXPECT_FALSE(os::Exists(Path()));
   EXPECT_TRUE(CatchUp(*follower));
   EXPECT_EQ(asked_, (std::vector<uint64_t>{0, 0, 0}));
@@ -105,14 +105,14 @@ TEST_F(FollowerTest, OneAtATime) {
   EXPECT_TRUE(Follower::Open(call_, Path(), dir_.Path("lock"), Duration::Seconds(60)));
 }
 
-TEST(Place, WhatCannotBeReadIsTheBeginning) {
+TEST(Position, WhatCannotBeReadIsTheBeginning) {
   os::TempDir dir;
-  EXPECT_EQ(ReadPlace(dir.Path("none")), Place());
+  EXPECT_EQ(ReadPlace(dir.Path("none")), Position());
   for (const char* text : {"", "position 3", "position 3 created x bytes 6\n", "created 1\n",
                            "position 3 created 4 bytes 6"}) {
-    EXPECT_EQ(ReadPlace(dir.Write("place", text)), Place()) << text;
+    EXPECT_EQ(ReadPlace(dir.Write("place", text)), Position()) << text;
   }
-  const Place place{3, -4, 6};
+  const Position place{3, -4, 6};
   EXPECT_EQ(ReadPlace(dir.Write("place", FormatPlace(place))), place);
 }
 

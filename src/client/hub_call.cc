@@ -74,7 +74,7 @@ void HubCall::Pause(Duration time) {
   loop_.Cancel(timer);
 }
 
-Status HubCall::Ask(wire::Question question, const TakeAnswer& take) {
+Status HubCall::Ask(wire::Question question, const AcceptAnswer& take) {
   auto exchange = TRY(Begin(wire::Query{std::move(question)}));
   for (;;) {
     auto reply = TRY(Next(*exchange));

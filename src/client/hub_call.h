@@ -33,7 +33,7 @@ class HubCall final : public Asker {
   bool reached() const { return session_.reached(); }  // has been connected once
 
   // Asker. As Begin; kUnavailable also: the connection has ended.
-  Status Ask(wire::Question question, const TakeAnswer& take) override;
+  Status Ask(wire::Question question, const AcceptAnswer& take) override;
   // A request that is under way until the exchange ends. Connects when there is no connection.
   Result<std::unique_ptr<Exchange>> Begin(const wire::Request& request);
   // More of an upload; waits while the connection takes no more, unless a reply has come.

@@ -90,9 +90,10 @@ void Session::Ended(const Error& error) {
 
 void Session::Connect(std::function<void(Status)> done) {
   Disconnect();
-  caller_ = std::make_unique<link::Caller>(
+  caller_ = std::make_unique<link::Connector>(
       loop_, target_.target, link::Self{SPATE_VERSION, target_.role},
-      [this, done = std::move(done)](std::expected<link::Caller::Met, link::Caller::Failure> met) {
+      [this,
+       done = std::move(done)](std::expected<link::Connector::Met, link::Connector::Failure> met) {
         auto caller = std::move(caller_);  // with `done`
         if (met) {
           Met(std::move(*met));
@@ -110,7 +111,7 @@ void Session::Connect(std::function<void(Status)> done) {
       });
 }
 
-void Session::Met(link::Caller::Met met) {
+void Session::Met(link::Connector::Met met) {
   reached_ = connected_ = true;
   connection_ = std::move(met.connection);
   connection_->Start(

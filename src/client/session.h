@@ -20,8 +20,8 @@
 
 #include "base/result.h"
 #include "client/target.h"
-#include "link/caller.h"
 #include "link/connection.h"
+#include "link/connector.h"
 #include "os/real_loop.h"
 #include "wire/client_messages.h"
 
@@ -94,14 +94,14 @@ class Session {
 
  private:
   friend class Exchange;
-  void Met(link::Caller::Met met);
+  void Met(link::Connector::Met met);
   void OnFrame(std::string_view message);
   Status Send(uint32_t id, const wire::Request& request);
   void Ended(const Error& error);
 
   os::RealLoop& loop_;
   const HubTarget target_;
-  std::unique_ptr<link::Caller> caller_;
+  std::unique_ptr<link::Connector> caller_;
   std::unique_ptr<link::Connection> connection_;
   std::map<uint32_t, Exchange*> exchanges_;
   uint32_t last_id_ = 0;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "link/caller.h"
+#include "link/connector.h"
 #include "os/address.h"
 #include "os/environment.h"
 #include "wire/greeting.h"

@@ -30,7 +30,7 @@ struct Completion {
     };
     std::string lines = Complete(typed, AllCommands(), kDoors, ask);
     std::string offered;
-    for (std::string_view rest = lines; auto line = format::TakeLine(&rest);) {
+    for (std::string_view rest = lines; auto line = format::NextLine(&rest);) {
       std::string_view word = line->substr(0, line->find('\t'));
       if (!word.starts_with(typed.back()) && !word.starts_with(':')) continue;
       offered += (offered.empty() ? "" : " ") + std::string(word);

@@ -60,7 +60,8 @@ BatchCommands::~BatchCommands() {
   for (Task& task : tasks_) loop_.Cancel(task.failure);
 }
 
-void BatchCommands::Run(pool::Call call, const std::string& user, Duration patience, Done done) {
+void BatchCommands::Run(pool::CommandLine call, const std::string& user, Duration patience,
+                        Done done) {
   auto task = tasks_.emplace(tasks_.end());
   task->call = std::move(call);
   task->user = user;
@@ -80,7 +81,7 @@ void BatchCommands::FindHome(const std::string& user, Found done) {
       });
 }
 
-void BatchCommands::Begin(Place task) {
+void BatchCommands::Begin(TaskAt task) {
   task->ends = loop_.Now() + task->patience;
   if (task->user == options_.user) return MakeFile(task);
   if (!options_.is_root) {
@@ -100,7 +101,7 @@ void BatchCommands::Begin(Place task) {
   task->lookup = std::make_unique<os::Aside<os::Account>>(loop_, std::move(look), std::move(found));
 }
 
-void BatchCommands::MakeFile(Place task) {
+void BatchCommands::MakeFile(TaskAt task) {
   if (!task->call.file) return Execute(task);
   auto made = [this, task](os::Command::Ended ended) {
     if (!ended.timed_out && ended.exit_code == 0) return Execute(task);
@@ -110,13 +111,13 @@ void BatchCommands::MakeFile(Place task) {
   Start(task, {"sh", "-c", kMakeFile, "sh", task->call.file->path}, task->call.file->text, made);
 }
 
-void BatchCommands::Execute(Place task) {
+void BatchCommands::Execute(TaskAt task) {
   Start(task, task->call.argv, task->call.input,
         [this, task](os::Command::Ended ended) { End(task, OutcomeOf(std::move(ended))); });
 }
 
 // The caller may destroy this in `done`.
-void BatchCommands::End(Place task, pool::Outcome outcome) {
+void BatchCommands::End(TaskAt task, pool::Outcome outcome) {
   Task ended = std::move(*task);
   tasks_.erase(task);
   turns_.Leave(ended.turn);
@@ -124,13 +125,13 @@ void BatchCommands::End(Place task, pool::Outcome outcome) {
 }
 
 // Later, since it may be known before Run has returned.
-void BatchCommands::Fail(Place task, std::string why) {
+void BatchCommands::Fail(TaskAt task, std::string why) {
   task->failure = loop_.At(loop_.Now(), [this, task, why = std::move(why)] {
     End(task, {pool::Outcome::End::kNotStarted, 0, "", why});
   });
 }
 
-void BatchCommands::Start(Place task, std::vector<std::string> argv, std::string input,
+void BatchCommands::Start(TaskAt task, std::vector<std::string> argv, std::string input,
                           os::Command::Done done) {
   os::Command::Options command{
       .argv = {}, .input = std::move(input), .environment = EnvironmentOf(*task), .folder = "/"};

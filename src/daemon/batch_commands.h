@@ -36,13 +36,13 @@ class BatchCommands final : public hub::Commands {
   BatchCommands(os::RealLoop& loop, Options options);
   ~BatchCommands() override;
 
-  void Run(pool::Call call, const std::string& user, Duration patience, Done done) override;
+  void Run(pool::CommandLine call, const std::string& user, Duration patience, Done done) override;
   void FindHome(const std::string& user, Found done) override;
 
  private:
   using LookUp = os::Aside<os::Account>;
   struct Task {
-    pool::Call call;
+    pool::CommandLine call;
     std::string user;
     Duration patience;
     Done done;
@@ -53,16 +53,16 @@ class BatchCommands final : public hub::Commands {
     std::unique_ptr<os::Command> command;
     os::TimerId failure = 0;  // a failure that is still to be told
   };
-  using Place = std::list<Task>::iterator;
+  using TaskAt = std::list<Task>::iterator;
   // One after the other.
-  void Begin(Place task);
-  void MakeFile(Place task);
-  void Execute(Place task);
-  void End(Place task, pool::Outcome outcome);
-  void Fail(Place task, std::string why);
+  void Begin(TaskAt task);
+  void MakeFile(TaskAt task);
+  void Execute(TaskAt task);
+  void End(TaskAt task, pool::Outcome outcome);
+  void Fail(TaskAt task, std::string why);
 
   // As the task's user, with what is left of its patience.
-  void Start(Place task, std::vector<std::string> argv, std::string input, os::Command::Done done);
+  void Start(TaskAt task, std::vector<std::string> argv, std::string input, os::Command::Done done);
   os::Environment EnvironmentOf(const Task& task) const;
 
   os::RealLoop& loop_;

@@ -40,7 +40,8 @@ class BatchCommandsTest : public ::testing::Test {
     std::string path = dir_.Write("bin/" + name, "#!/bin/sh\n" + text + "\n");
     ASSERT_TRUE(os::SetPermissions(path, 0755));
   }
-  pool::Outcome Run(pool::Call call, const std::string& user = "me", Duration patience = kLong) {
+  pool::Outcome Run(pool::CommandLine call, const std::string& user = "me",
+                    Duration patience = kLong) {
     pool::Outcome outcome;
     bool within = true;
     commands_->Run(std::move(call), user, patience, [&](pool::Outcome how) {
@@ -107,7 +108,7 @@ TEST_F(BatchCommandsTest, ACommandThatIsNotThereIsNotStarted) {
 }
 
 TEST_F(BatchCommandsTest, TheFileIsThereBeforeTheCommand) {
-  pool::Call call{{"sh", "-c", "stat -c %a \"$0\"; cat \"$0\""}, "", {}, {}};
+  pool::CommandLine call{{"sh", "-c", "stat -c %a \"$0\"; cat \"$0\""}, "", {}, {}};
   for (const char* text : {"first\n", "2nd\n"}) {
     call.file = pool::TextFile{dir_.Path("a script"), text};
     call.argv.resize(3);
@@ -120,7 +121,7 @@ TEST_F(BatchCommandsTest, TheFileIsThereBeforeTheCommand) {
 }
 
 TEST_F(BatchCommandsTest, WithoutItsFileNoCommandRuns) {
-  pool::Call call{{"touch", dir_.Path("ran")}, "", {}, {}};
+  pool::CommandLine call{{"touch", dir_.Path("ran")}, "", {}, {}};
   struct Case {
     std::string path, words;
   };
@@ -143,7 +144,7 @@ TEST_F(BatchCommandsTest, PatienceEnds) {
   pool::Outcome outcome = Run({{"sleep", "1000"}}, "me", Duration::Millis(20));
   EXPECT_EQ(outcome.end, End::kTimedOut);
   // A file that cannot be written in time: a pipe that nobody reads.
-  pool::Call call{{"true"}, "", pool::TextFile{dir_.Path("pipe"), "text"}, {}};
+  pool::CommandLine call{{"true"}, "", pool::TextFile{dir_.Path("pipe"), "text"}, {}};
   Script("dd", "exec sleep 1000");
   outcome = Run(call, "me", Duration::Millis(20));
   EXPECT_EQ(outcome.end, End::kNotStarted);
@@ -172,13 +173,13 @@ TEST_F(BatchCommandsTest, RunsAsAnotherUser) {
   Make({"MY_TOKEN=secret", "SITE=s", "HOME=/root"}, /*is_root=*/true);
   os::TempDir shared;
   ASSERT_TRUE(os::SetPermissions(shared.path(), 01777));
-  pool::Call call{{"sh", "-c",
-                   "stat -c %U \"$0\"; cat; id -un; pwd; "
-                   "echo \"$HOME $USER $LOGNAME $SHELL|$MY_TOKEN|$SITE|$LC_ALL\"",
-                   shared.Path("script")},
-                  "input\n",
-                  pool::TextFile{shared.Path("script"), "text"},
-                  {"LC_ALL=C"}};
+  pool::CommandLine call{{"sh", "-c",
+                          "stat -c %U \"$0\"; cat; id -un; pwd; "
+                          "echo \"$HOME $USER $LOGNAME $SHELL|$MY_TOKEN|$SITE|$LC_ALL\"",
+                          shared.Path("script")},
+                         "input\n",
+                         pool::TextFile{shared.Path("script"), "text"},
+                         {"LC_ALL=C"}};
   pool::Outcome outcome = Run(call, "daemon");
   auto account = os::AccountByName("daemon").value();
   EXPECT_EQ(outcome.out, "daemon\ninput\ndaemon\n" + account.home + "\n" + account.home +

@@ -39,7 +39,7 @@ GangLobby::GangLobby(os::RealLoop& loop, std::string folder, uint16_t port,
   if (fits && !last_.host.empty() && last_.port != 0) (void)ListenAt(last_);
 }
 
-GangLobby::Place GangLobby::PlaceOf(const os::SocketAddress& self, const std::string& hub) {
+GangLobby::Reach GangLobby::ReachFrom(const os::SocketAddress& self, const std::string& hub) {
   if (!self.IsThisMachine()) {
     auto address = os::ParseAddress(self.Text());
     if (!address) return {};
@@ -81,7 +81,7 @@ Status GangLobby::Listen(const std::string& host) {
 }
 
 std::string GangLobby::ListenFor(const os::SocketAddress& self, const std::string& hub) {
-  const Place place = PlaceOf(self, hub);
+  const Reach place = ReachFrom(self, hub);
   Status listens = place.host.empty() ? Fail(ErrorKind::kInvalid, self.Text()) : Listen(place.host);
   if (!listens) {
     log_("spate remote does not work to this node: " + listens.error().message);

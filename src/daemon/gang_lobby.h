@@ -31,11 +31,11 @@ class GangLobby {
   std::string ListenFor(const os::SocketAddress& self, const std::string& hub);
 
  private:
-  struct Place {
+  struct Reach {
     std::string host;                // to listen at
     std::vector<std::string> hosts;  // by which others reach it
   };
-  static Place PlaceOf(const os::SocketAddress& self, const std::string& hub);
+  static Reach ReachFrom(const os::SocketAddress& self, const std::string& hub);
   Status Listen(const std::string& host);
   Status ListenAt(const os::Address& at);
 

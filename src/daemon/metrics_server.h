@@ -46,7 +46,7 @@ class MetricsServer {
  private:
   struct Exchange {
     os::Fd fd;
-    transport::Place place;
+    transport::Seat place;
     std::string request;
     std::string answer;  // what is still to be sent of it
     bool answered = false;

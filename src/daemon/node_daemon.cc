@@ -109,7 +109,7 @@ class NodeDaemon {
   node::ProcessExecutorOptions TaskOptions();
   node::HostOptions::Cpus Cpus();
   Status OpenHost();
-  void Connected(link::Caller::Met met);
+  void Connected(link::Connector::Met met);
   void Lost(const link::Ended& ended);
   void Settle(const std::string& away);
   void WatchTime();
@@ -331,13 +331,13 @@ Status NodeDaemon::Open() {
   reconnector_ = std::make_unique<link::Reconnector>(
       loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(When::kLater); }),
       Prng(seed),
-      link::Reconnector::Events{[this](link::Caller::Met met) { Connected(std::move(met)); },
+      link::Reconnector::Events{[this](link::Connector::Met met) { Connected(std::move(met)); },
                                 [this](const Error& error, Duration) {
                                   const std::string text = present::TextOf(error, reach_);
                                   Settle("waits for its hub: " + text);
                                   LogLine("no hub yet: " + text);
                                 },
-                                [this](const link::Caller::Failure& failure) {
+                                [this](const link::Connector::Failure& failure) {
                                   const std::string text = present::TextOf(failure.error, reach_);
                                   Settle("is refused by its hub: " + text);
                                   LogLine("the hub refuses this node: " + text);
@@ -397,7 +397,7 @@ void NodeDaemon::Sweep() {
   SweepKept();
 }
 
-void NodeDaemon::Connected(link::Caller::Met met) {
+void NodeDaemon::Connected(link::Connector::Met met) {
   if (leaving_) return;
   const auto& features = met.welcome.features;
   const bool is_old = std::ranges::find(features, link::kLongStreams) == features.end();

@@ -21,7 +21,7 @@ std::unexpected<Error> InvalidRecord(const char* kind, std::string_view line) {
   return Invalid(InvalidDagRecord(kind, line));
 }
 
-std::string_view TakeWord(std::string_view& text) {
+std::string_view NextWord(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kDagBlanks), text.size()));
   std::string_view word = text.substr(0, text.find_first_of(kDagBlanks));
   text.remove_prefix(word.size());
@@ -59,8 +59,8 @@ class TaskParser {
 
   Result<DagTask> Parse() {
     std::string_view text = line_;
-    TakeWord(text);
-    task_.name = TakeWord(text);
+    NextWord(text);
+    task_.name = NextWord(text);
     std::string word;
     bool more = TakeArgument(text, word);
     for (; more && word.starts_with('-'); more = TakeArgument(text, word)) {
@@ -179,8 +179,8 @@ bool IsTaskRecord(std::string_view line) { return line.starts_with("TASK"); }
 bool IsEdgeRecord(std::string_view line) { return line.starts_with("EDGE"); }
 
 std::string_view DagTaskName(std::string_view line) {
-  TakeWord(line);
-  return TakeWord(line);
+  NextWord(line);
+  return NextWord(line);
 }
 
 Result<DagTask> ParseDagTask(std::string_view line) {
@@ -190,8 +190,8 @@ Result<DagTask> ParseDagTask(std::string_view line) {
 
 Result<std::pair<std::string_view, std::string_view>> ParseDagEdge(std::string_view line) {
   std::string_view text = line;
-  TakeWord(text);
-  std::string_view parent = TakeWord(text);
+  NextWord(text);
+  std::string_view parent = NextWord(text);
   std::string_view child = TrimDagLine(text);
   if (parent.empty() || child.empty()) return InvalidRecord("EDGE", line);
   return std::pair(parent, child);

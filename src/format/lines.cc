@@ -9,7 +9,7 @@ constexpr std::string_view kLineBlanks = " \t\r\n\v\f";
 
 }  // namespace
 
-std::optional<std::string_view> TakeLine(std::string_view* rest) {
+std::optional<std::string_view> NextLine(std::string_view* rest) {
   if (rest->empty()) return std::nullopt;
   size_t end = std::min(rest->find('\n'), rest->size());
   bool complete = end < rest->size();
@@ -19,7 +19,7 @@ std::optional<std::string_view> TakeLine(std::string_view* rest) {
   return line;
 }
 
-std::string_view TakeWord(std::string_view* rest) {
+std::string_view NextWord(std::string_view* rest) {
   size_t start = std::min(rest->find_first_not_of(kLineBlanks), rest->size());
   size_t end = std::min(rest->find_first_of(kLineBlanks, start), rest->size());
   std::string_view word = rest->substr(start, end - start);

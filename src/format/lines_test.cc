@@ -24,17 +24,17 @@ TEST(LinesTest, Lines) {
                                          {"a\r", {"a\r"}}}) {
     Lines lines;
     std::string_view rest = c.text;
-    while (auto line = TakeLine(&rest)) lines.emplace_back(*line);
+    while (auto line = NextLine(&rest)) lines.emplace_back(*line);
     EXPECT_EQ(lines, c.lines) << c.text;
   }
 }
 
 TEST(LinesTest, WordsAndTrim) {
   std::string_view rest = "  a\tbc \n";
-  EXPECT_EQ(TakeWord(&rest), "a");
-  EXPECT_EQ(TakeWord(&rest), "bc");
-  EXPECT_EQ(TakeWord(&rest), "");
-  EXPECT_EQ(TakeWord(&rest), "");
+  EXPECT_EQ(NextWord(&rest), "a");
+  EXPECT_EQ(NextWord(&rest), "bc");
+  EXPECT_EQ(NextWord(&rest), "");
+  EXPECT_EQ(NextWord(&rest), "");
   EXPECT_EQ(Trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(Trim(" \t"), "");
   EXPECT_EQ(Trim(""), "");

@@ -32,7 +32,7 @@ size_t BlockCutter::Room() const {
   return static_cast<size_t>(block_ - held % block_);
 }
 
-bool BlockCutter::TakeHeader() {
+bool BlockCutter::DecodeHeader() {
   size_t end = buffer_.find('\n');
   if (end == std::string::npos && !finished_) return false;
   header_ = buffer_.substr(0, end == std::string::npos ? end : end + 1);
@@ -62,7 +62,7 @@ std::optional<size_t> BlockCutter::FindCut() const {
 }
 
 Result<std::optional<std::string>> BlockCutter::Next() {
-  if (wants_header_ && !TakeHeader()) {
+  if (wants_header_ && !DecodeHeader()) {
     if (buffer_.size() > rules_.longest) return TooLong(rules_.longest);
     return std::nullopt;
   }

@@ -38,7 +38,7 @@ class BlockCutter {
   const std::string& header() const { return header_; }
 
  private:
-  bool TakeHeader();
+  bool DecodeHeader();
   std::optional<size_t> FindCut() const;
 
   const RecordRules rules_;

@@ -44,13 +44,13 @@ std::optional<ScriptText> FindScript(std::string_view beginning) {
   if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
   std::string interpreter;
   if (beginning.starts_with("#!")) {
-    std::string_view line = *TakeLine(&beginning);
+    std::string_view line = *NextLine(&beginning);
     interpreter = Trim(line.substr(2));
     if (!NamesSpate(interpreter)) return ScriptText{SignOf(Trim(line)), std::move(interpreter)};
     interpreter.clear();
   }
   // They count before the first command only.
-  while (auto line = TakeLine(&beginning)) {
+  while (auto line = NextLine(&beginning)) {
     std::string_view text = Trim(*line);
     if (!text.empty() && text.front() != '#') break;
     if (IsDirective(text)) return ScriptText{SignOf(text), {}};

@@ -76,7 +76,7 @@ class Reader {
     bool tabs = false;  // <<-: tabs before the lines do not count
   };
   // Where the next word stands in its command.
-  struct Place {
+  struct Syntax {
     bool name = true;   // the word is the command's name
     bool test = false;  // it belongs to [ or test
     void Begin() { *this = {}; }
@@ -84,16 +84,16 @@ class Reader {
 
   // All readers: false when something was found, or the text cannot be followed any further.
   bool Commands(End end);
-  bool Operator(Place& place, End end, bool& ended);
+  bool Operator(Syntax& place, End end, bool& ended);
   bool Less();
   bool Greater();
-  bool Paren(Place& place);
-  bool Word(Place& place, End end, bool& ended);
+  bool Paren(Syntax& place);
+  bool Word(Syntax& place, End end, bool& ended);
   bool WordPieces(bool is_pattern);
-  bool NameWord(std::string_view word, Place& place);
+  bool NameWord(std::string_view word, Syntax& place);
   bool Assignment(std::string_view word);
-  bool For(Place& place);
-  bool Case(Place& place);
+  bool For(Syntax& place);
+  bool Case(Syntax& place);
   bool SingleQuoted();
   bool DoubleQuoted();
   bool Backtick();
@@ -145,7 +145,7 @@ class Reader {
 
 bool Reader::Commands(End end) {
   if (++depth_ > kDepthMax) return false;
-  Place place;
+  Syntax place;
   while (!Done()) {
     char c = text_[at_];
     if (IsShellBlank(c)) {
@@ -173,7 +173,7 @@ bool Reader::Commands(End end) {
   return end == End::kText;
 }
 
-bool Reader::Operator(Place& place, End end, bool& ended) {
+bool Reader::Operator(Syntax& place, End end, bool& ended) {
   switch (text_[at_]) {
     case '\n':
       ++at_;
@@ -266,7 +266,7 @@ bool Reader::Argument() {
   return WordPieces(false);
 }
 
-bool Reader::Paren(Place& place) {
+bool Reader::Paren(Syntax& place) {
   if (place.name) {
     if (At(at_ + 1) == '(') {
       if (size_t end = ArithmeticEnd(at_ + 2); end != std::string_view::npos) {
@@ -324,7 +324,7 @@ bool Reader::WordPieces(bool is_pattern) {
   return true;
 }
 
-bool Reader::Word(Place& place, End end, bool& ended) {
+bool Reader::Word(Syntax& place, End end, bool& ended) {
   size_t start = at_;
   if (place.name && end == End::kCaseItem && WordIs("esac")) {
     ended = true;
@@ -348,7 +348,7 @@ bool Reader::Word(Place& place, End end, bool& ended) {
   return !(place.test && word == "==" && Lacks(kPosix, word, "="));
 }
 
-bool Reader::NameWord(std::string_view word, Place& place) {
+bool Reader::NameWord(std::string_view word, Syntax& place) {
   for (std::string_view known :
        {"if"sv, "then"sv, "else"sv, "elif"sv, "while"sv, "until"sv, "do"sv, "!"sv, "{"sv}) {
     if (word == known) return true;
@@ -385,7 +385,7 @@ bool Reader::Assignment(std::string_view word) {
   return !Lacks(kPosix, word.substr(0, name + close + 1), "");
 }
 
-bool Reader::For(Place& place) {
+bool Reader::For(Syntax& place) {
   SkipBlanks();
   if (StartsWith("((")) {
     if (Lacks(kPosix, text_.substr(at_, 2), "for NAME in $(seq FIRST LAST)")) return false;
@@ -402,7 +402,7 @@ bool Reader::For(Place& place) {
   return true;
 }
 
-bool Reader::Case(Place& place) {
+bool Reader::Case(Syntax& place) {
   auto skip = [&] {
     while (!Done() && (IsBlankOrNewline(text_[at_]) || text_[at_] == '#' || StartsWith("\\\n"))) {
       if (text_[at_] == '#') {

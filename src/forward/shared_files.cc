@@ -253,12 +253,12 @@ Status SharedFiles::Deliver(std::string_view task, const OutputStream& pack) {
   Status done = Append(pack);
   if (done) return done;
   // Nothing of a task that failed stays.
-  TakeBack(pieces);
+  Undo(pieces);
   (void)PutLines(fmt::format("{}{}\n", kVoid, task), false);
   return done;
 }
 
-void SharedFiles::TakeBack(const std::list<Piece>& pieces) {
+void SharedFiles::Undo(const std::list<Piece>& pieces) {
   for (auto at = pieces.rbegin(); at != pieces.rend(); ++at) {
     auto file = FileOf(at->path);
     if (!file) continue;

@@ -67,7 +67,7 @@ class SharedFiles {
   Result<std::list<Piece>> PiecesOf(const OutputStream& pack);
   Status Append(const OutputStream& pack);
   Status PutLines(std::string_view lines, bool sync);
-  void TakeBack(const std::list<Piece>& pieces);
+  void Undo(const std::list<Piece>& pieces);
   Result<int> FileOf(const std::string& path);
   std::string PathOf(std::string_view to) const;
 

@@ -18,7 +18,7 @@ constexpr size_t kForwardBlock = 256 << 10;
 
 class ForwardTeller {
  public:
-  ForwardTeller(const Call& call, store::History& history, store::Tail& tail)
+  ForwardTeller(const Asking& call, store::History& history, store::Tail& tail)
       : call_(call), texts_(call.source, history), tail_(tail) {}
 
   Status Tell(const wire::ReadForwards& asked, Instant created) {
@@ -60,7 +60,7 @@ class ForwardTeller {
     Put(piece);
   }
 
-  const Call& call_;
+  const Asking& call_;
   TaskTexts texts_;
   store::Tail& tail_;
   Status status_;
@@ -68,7 +68,7 @@ class ForwardTeller {
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::ReadForwards& asked) {
+Status Answer(const Asking& call, const wire::ReadForwards& asked) {
   if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub tells that");
   auto history = TRY(call.source.Open(asked.job.value));
   auto summary = TRY(store::SummarizeJob(call.source.place, asked.job.value));

@@ -18,7 +18,7 @@ constexpr size_t kEdgesAtOnce = 65'536;
 
 class GraphTeller {
  public:
-  GraphTeller(const Call& call, store::History& history)
+  GraphTeller(const Asking& call, store::History& history)
       : call_(call), history_(history), texts_(call.source, history) {
     answer_.job = JobId(history.summary().number);
     answer_.name = store::NameOf(history.summary().row);
@@ -81,7 +81,7 @@ class GraphTeller {
     return put;
   }
 
-  const Call& call_;
+  const Asking& call_;
   store::History& history_;
   TaskTexts texts_;
   std::set<TaskIndex> running_;
@@ -91,7 +91,7 @@ class GraphTeller {
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::LookAtGraph& asked) {
+Status Answer(const Asking& call, const wire::LookAtGraph& asked) {
   auto numbers = TRY(PickJobs(call.source, asked.jobs));
   if (numbers.size() != 1) {
     return Fail(ErrorKind::kInvalid, "name one job, as in",

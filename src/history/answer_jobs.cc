@@ -228,9 +228,9 @@ struct UserUse {
 // Sums up the jobs of a place.
 class UseReader {
  public:
-  UseReader(const Call& call, const wire::SumUse& asked) : source_(call.source), asked_(asked) {}
+  UseReader(const Asking& call, const wire::SumUse& asked) : source_(call.source), asked_(asked) {}
   Status Read(const std::vector<uint32_t>& numbers);
-  Status Tell(const Call& call);
+  Status Tell(const Asking& call);
 
  private:
   void Add(const store::JobSummary& job);
@@ -280,7 +280,7 @@ Status UseReader::Read(const std::vector<uint32_t>& numbers) {
   });
 }
 
-Status UseReader::Tell(const Call& call) {
+Status UseReader::Tell(const Asking& call) {
   for (const UseFacts& facts : left_out_) {
     TRY(call.Put(facts));
   }
@@ -298,7 +298,7 @@ Status UseReader::Tell(const Call& call) {
 
 // ---- Answers -----------------------------------------------------------------------------------
 
-Status Answer(const Call& call, const wire::ListJobs& asked) {
+Status Answer(const Asking& call, const wire::ListJobs& asked) {
   auto numbers = TRY(asked.jobs ? PickJobs(call.source, *asked.jobs, true) : AllJobs(call.source));
   wire::JobsListed answer{{}, numbers.size()};
   if (asked.most == 0) return call.Put(answer);
@@ -325,7 +325,7 @@ Status Answer(const Call& call, const wire::ListJobs& asked) {
   return call.Put(answer);
 }
 
-Status Answer(const Call& call, const wire::DescribeJobs& asked) {
+Status Answer(const Asking& call, const wire::DescribeJobs& asked) {
   auto numbers = TRY(PickJobs(call.source, asked.jobs));
   for (uint32_t number : numbers) {
     auto details = DetailsOf(call.source, number);
@@ -339,7 +339,7 @@ Status Answer(const Call& call, const wire::DescribeJobs& asked) {
   return {};
 }
 
-Status Answer(const Call& call, const wire::SumUse& asked) {
+Status Answer(const Asking& call, const wire::SumUse& asked) {
   auto numbers = asked.jobs ? PickJobs(call.source, *asked.jobs) : AllJobs(call.source);
   if (!numbers) {
     if (asked.jobs) return std::unexpected(std::move(numbers.error()));
@@ -356,7 +356,7 @@ Status Answer(const Call& call, const wire::SumUse& asked) {
   return reader.Tell(call);
 }
 
-Status Answer(const Call& call, const wire::FindDependents& asked) {
+Status Answer(const Asking& call, const wire::FindDependents& asked) {
   const Viewer& viewer = call.source.viewer;
   auto found = TRY(store::CancelledDependents(call.source.place, asked.job,
                                               viewer.is_admin ? "" : viewer.user, asked.most));

@@ -53,7 +53,7 @@ OutputFacts BytesOf(const AttemptRef& ref, Stream stream, std::string_view bytes
 }
 
 // A piece of it is a message.
-Status PutBytes(const Call& call, const AttemptRef& ref, Stream stream, std::string_view bytes,
+Status PutBytes(const Asking& call, const AttemptRef& ref, Stream stream, std::string_view bytes,
                 uint64_t skipped = 0) {
   do {
     auto put = call.Put(BytesOf(ref, stream, bytes.substr(0, kBlock), skipped));
@@ -68,7 +68,7 @@ Status PutBytes(const Call& call, const AttemptRef& ref, Stream stream, std::str
 
 class Teller {
  public:
-  Teller(const Call& call, const wire::ReadOutput& asked) : call_(call), asked_(asked) {}
+  Teller(const Asking& call, const wire::ReadOutput& asked) : call_(call), asked_(asked) {}
   Status Tell(const PickedTasks& picked);
 
  private:
@@ -86,7 +86,7 @@ class Teller {
     if (status_) status_ = call_.Put(piece);
   }
 
-  const Call& call_;
+  const Asking& call_;
   const wire::ReadOutput& asked_;
   store::History* history_ = nullptr;
   TaskTexts* texts_ = nullptr;
@@ -328,7 +328,7 @@ Result<std::vector<Part>> FindLast(store::History& history, const wire::TailOutp
 }
 
 // Returns the place of the newest end in the journal.
-Result<uint64_t> TellLast(const Call& call, store::History& history,
+Result<uint64_t> TellLast(const Asking& call, store::History& history,
                           const wire::TailOutput& asked) {
   uint64_t newest = 0;
   auto parts = TRY(FindLast(history, asked, newest));
@@ -354,7 +354,7 @@ Result<uint64_t> TellLast(const Call& call, store::History& history,
 
 // ---- As tasks end ------------------------------------------------------------------------------
 
-Status TellEnds(const Call& call, store::Tail& tail, const std::vector<store::Tail::End>& ends,
+Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::Tail::End>& ends,
                 Streams streams) {
   Status status;
   for (const store::Tail::End& end : ends) {
@@ -369,7 +369,7 @@ Status TellEnds(const Call& call, store::Tail& tail, const std::vector<store::Ta
 }
 
 // From behind this place of the journal, until the job has ended.
-Status Follow(const Call& call, uint32_t job, Streams streams, uint64_t after) {
+Status Follow(const Asking& call, uint32_t job, Streams streams, uint64_t after) {
   auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(job), JobId(job)));
   auto loop = TRY(os::RealLoop::Create());
   for (;;) {
@@ -385,7 +385,7 @@ Status Follow(const Call& call, uint32_t job, Streams streams, uint64_t after) {
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::ReadOutput& asked) {
+Status Answer(const Asking& call, const wire::ReadOutput& asked) {
   auto picked = TRY(PickTasks(call.source, asked.tasks));
   Teller teller(call, asked);
   for (const PickedTasks& tasks : picked) {
@@ -394,7 +394,7 @@ Status Answer(const Call& call, const wire::ReadOutput& asked) {
   return {};
 }
 
-Status Answer(const Call& call, const wire::TailOutput& asked) {
+Status Answer(const Asking& call, const wire::TailOutput& asked) {
   if (asked.follow && !call.source.on_hub()) {
     return Fail(ErrorKind::kInvalid,
                 "--follow: a run on this machine shows its output where it was started; only a "

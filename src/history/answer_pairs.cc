@@ -22,7 +22,7 @@ PairFacts FactsOf(JobId job, std::string beside, const store::PairTimes& times,
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::ComparePairs& asked) {
+Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   auto numbers = TRY(PickJobs(call.source, asked.jobs));
   if (numbers.size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
   auto history = TRY(call.source.Open(numbers.front()));

@@ -79,7 +79,7 @@ store::RowReader RowsOf(const Source& source) {
 // Tells rows, in as many answers as it takes.
 class RowTeller {
  public:
-  RowTeller(const Call& call, const wire::ReadRows& asked)
+  RowTeller(const Asking& call, const wire::ReadRows& asked)
       : call_(call), asked_(asked), rows_(RowsOf(call.source)) {}
   Status Tell(const wire::RangesOfJob& tasks);
 
@@ -88,7 +88,7 @@ class RowTeller {
   Status Add(wire::RowsRead& answer, RowFacts facts);
   Status Flush(wire::RowsRead& answer);
 
-  const Call& call_;
+  const Asking& call_;
   const wire::ReadRows& asked_;
   store::RowReader rows_;
   std::map<JobId, JobRows> jobs_;
@@ -142,7 +142,7 @@ Status RowTeller::Tell(const wire::RangesOfJob& tasks) {
 
 class EndLister {
  public:
-  EndLister(const Call& call, store::History history, JobRows job, store::Tail tail)
+  EndLister(const Asking& call, store::History history, JobRows job, store::Tail tail)
       : call_(call),
         history_(std::move(history)),
         job_(std::move(job)),
@@ -154,7 +154,7 @@ class EndLister {
   Result<EndFacts> FactsOf(const engine::AttemptEnded& ended);
   Result<std::string> NodeName(NodeId node);
 
-  const Call& call_;
+  const Asking& call_;
   store::History history_;
   const JobRows job_;
   store::Tail tail_;
@@ -227,7 +227,7 @@ Status NeedHub(const Source& source) {
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::ReadRows& asked) {
+Status Answer(const Asking& call, const wire::ReadRows& asked) {
   TRY(NeedHub(call.source));
   RowTeller teller(call, asked);
   for (const wire::RangesOfJob& tasks : asked.tasks) {
@@ -236,7 +236,7 @@ Status Answer(const Call& call, const wire::ReadRows& asked) {
   return {};
 }
 
-Status Answer(const Call& call, const wire::ListEnds& asked) {
+Status Answer(const Asking& call, const wire::ListEnds& asked) {
   TRY(NeedHub(call.source));
   auto history = TRY(call.source.Open(asked.job.value));
   auto job = TRY(JobRows::Open(call.source, asked.job, asked.whole));
@@ -244,7 +244,7 @@ Status Answer(const Call& call, const wire::ListEnds& asked) {
   return EndLister(call, std::move(history), std::move(job), std::move(tail)).Tell(asked);
 }
 
-Status Answer(const Call& call, const wire::SumJobs& asked) {
+Status Answer(const Asking& call, const wire::SumJobs& asked) {
   TRY(NeedHub(call.source));
   for (JobId job : asked.jobs) {
     auto sums = SumsOf(call.source, job);

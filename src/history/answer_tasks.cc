@@ -75,7 +75,7 @@ Result<std::string> StderrEnd(store::History& history, const store::AttemptEntry
 // Tells the tasks of one job after another.
 class TaskLister {
  public:
-  TaskLister(const Call& call, const wire::ListTasks& asked)
+  TaskLister(const Asking& call, const wire::ListTasks& asked)
       : call_(call), asked_(asked), left_(asked.most) {}
   Status Tell(const PickedTasks& picked);
   bool full() const { return left_ == 0; }
@@ -84,7 +84,7 @@ class TaskLister {
   Result<TaskFacts> FactsFor(store::History& history, TaskTexts& texts,
                              const store::TaskSummary& task) const;
 
-  const Call& call_;
+  const Asking& call_;
   const wire::ListTasks& asked_;
   uint64_t left_;
 };
@@ -214,7 +214,7 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   return details;
 }
 
-Status DescribeTasksOf(const Call& call, const PickedTasks& picked) {
+Status DescribeTasksOf(const Asking& call, const PickedTasks& picked) {
   auto history = TRY(call.source.Open(picked.job));
   auto log = TRY(ReadLog(history));
   auto facts = TRY(FactsOf(call.source, history.summary(), true));
@@ -233,7 +233,7 @@ Status DescribeTasksOf(const Call& call, const PickedTasks& picked) {
 
 }  // namespace
 
-Status Answer(const Call& call, const wire::ListTasks& asked) {
+Status Answer(const Asking& call, const wire::ListTasks& asked) {
   auto picked = TRY(PickTasks(call.source, asked.tasks));
   TaskLister lister(call, asked);
   for (const PickedTasks& tasks : picked) {
@@ -243,7 +243,7 @@ Status Answer(const Call& call, const wire::ListTasks& asked) {
   return {};
 }
 
-Status Answer(const Call& call, const wire::DescribeTasks& asked) {
+Status Answer(const Asking& call, const wire::DescribeTasks& asked) {
   auto picked = TRY(PickTasks(call.source, asked.tasks));
   for (const PickedTasks& tasks : picked) {
     TRY(DescribeTasksOf(call, tasks));
@@ -251,7 +251,7 @@ Status Answer(const Call& call, const wire::DescribeTasks& asked) {
   return {};
 }
 
-Status Answer(const Call& call, const wire::FindTasks& asked) {
+Status Answer(const Asking& call, const wire::FindTasks& asked) {
   auto picked = TRY(PickTasks(call.source, {{{}, asked.tasks}}));
   wire::TasksFound found;
   for (PickedTasks& tasks : picked) {

@@ -8,7 +8,7 @@
 
 namespace spate::history {
 
-struct Call {
+struct Asking {
   const Source& source;
   const Give& give;
   template <typename T>
@@ -18,26 +18,26 @@ struct Call {
 };
 
 // Jobs (answer_jobs.cc).
-Status Answer(const Call& call, const wire::ListJobs& asked);
-Status Answer(const Call& call, const wire::DescribeJobs& asked);
-Status Answer(const Call& call, const wire::SumUse& asked);
-Status Answer(const Call& call, const wire::FindDependents& asked);
+Status Answer(const Asking& call, const wire::ListJobs& asked);
+Status Answer(const Asking& call, const wire::DescribeJobs& asked);
+Status Answer(const Asking& call, const wire::SumUse& asked);
+Status Answer(const Asking& call, const wire::FindDependents& asked);
 // How their tasks got on with others' (answer_pairs.cc).
-Status Answer(const Call& call, const wire::ComparePairs& asked);
+Status Answer(const Asking& call, const wire::ComparePairs& asked);
 // Tasks (answer_tasks.cc).
-Status Answer(const Call& call, const wire::ListTasks& asked);
-Status Answer(const Call& call, const wire::DescribeTasks& asked);
-Status Answer(const Call& call, const wire::FindTasks& asked);
+Status Answer(const Asking& call, const wire::ListTasks& asked);
+Status Answer(const Asking& call, const wire::DescribeTasks& asked);
+Status Answer(const Asking& call, const wire::FindTasks& asked);
 // Edges between tasks (answer_graph.cc).
-Status Answer(const Call& call, const wire::LookAtGraph& asked);
+Status Answer(const Asking& call, const wire::LookAtGraph& asked);
 // Output of tasks (answer_output.cc).
-Status Answer(const Call& call, const wire::ReadOutput& asked);
-Status Answer(const Call& call, const wire::TailOutput& asked);
+Status Answer(const Asking& call, const wire::ReadOutput& asked);
+Status Answer(const Asking& call, const wire::TailOutput& asked);
 // Forwarded output of tasks (answer_forwards.cc).
-Status Answer(const Call& call, const wire::ReadForwards& asked);
+Status Answer(const Asking& call, const wire::ReadForwards& asked);
 // Rows, ends and sums for programs (answer_rows.cc).
-Status Answer(const Call& call, const wire::ReadRows& asked);
-Status Answer(const Call& call, const wire::ListEnds& asked);
-Status Answer(const Call& call, const wire::SumJobs& asked);
+Status Answer(const Asking& call, const wire::ReadRows& asked);
+Status Answer(const Asking& call, const wire::ListEnds& asked);
+Status Answer(const Asking& call, const wire::SumJobs& asked);
 
 }  // namespace spate::history

@@ -8,7 +8,7 @@ namespace spate::history {
 namespace {
 
 template <typename Q>
-Status AnswerAny(const Call& call, const Q& asked) {
+Status AnswerAny(const Asking& call, const Q& asked) {
   if constexpr (wire::OfJournal<Q>) {
     return Answer(call, asked);
   } else {
@@ -19,7 +19,7 @@ Status AnswerAny(const Call& call, const Q& asked) {
 }  // namespace
 
 Status Answer(const Source& source, const wire::Question& question, const Give& give) {
-  Call call{source, give};
+  Asking call{source, give};
   return std::visit([&](const auto& asked) { return AnswerAny(call, asked); }, question);
 }
 

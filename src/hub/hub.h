@@ -107,7 +107,7 @@ class Hub {
   void SetStepped(std::function<void()> fn) { stepped_ = std::move(fn); }
   // See engine::Engine.
   void WatchDemand() { engine_.WatchDemand(); }
-  std::vector<ClassDemand> TakeDemand() { return engine_.TakeDemand(); }
+  std::vector<ClassDemand> DrainDemand() { return engine_.DrainDemand(); }
   // Calls `fn` once, from the loop, when nothing waits for a commit or a step any more, or the
   // store has failed.
   void WhenSettled(std::function<void()> fn);

@@ -110,10 +110,10 @@ class Jobs {
   // The same of a user's rule, which is returned.
   UserRule ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change);
   // A job is held while what waits of it is withdrawn, unless it is held anyway. When that is over
-  // it is let go, but for one that its user has held meanwhile (TakeHold).
+  // it is let go, but for one that its user has held meanwhile (KeepHold).
   void BeginWithdraw(JobId job);
   void EndWithdraw(JobId job);
-  void TakeHold(JobId job) { withdrawing_.erase(job); }
+  void KeepHold(JobId job) { withdrawing_.erase(job); }
   // Of a finished job that is about to go on. kBusy: it has not finished.
   Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
 

@@ -108,7 +108,7 @@ class Entrance {
  private:
   struct Stranger {
     Instant came;
-    transport::Place place;
+    transport::Seat place;
     Guest guest;
     os::TimerId deadline = 0;
     std::unique_ptr<Connection> connection;

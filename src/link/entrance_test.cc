@@ -306,7 +306,7 @@ TEST_F(HubEntranceTest, SilentStrangersMakeRoomForOthers) {
 TEST_F(HubEntranceTest, ThoseWhoAreInTakeNoPlace) {
   OpenEntrance({.strangers = 1, .patience = Duration::Seconds(1000)});
   access::Access access = AccessOf(5, access::Role::kNode);
-  std::vector<Caller::Met> met;
+  std::vector<Connector::Met> met;
   for (int i = 0; i < 10; ++i) {
     auto one = Call(Target::Of(access), NodeSelf());
     ASSERT_TRUE(one) << one.error().error.message;
@@ -336,11 +336,11 @@ TEST_F(HubEntranceTest, ManyIdleNodes) {
   size_t nodes = std::min<size_t>(1000, (limit.most - 100) / 2);
   OpenEntrance({.connection = {.heartbeat = Duration::Millis(500)}});
   access::Access access = AccessOf(5, access::Role::kNode);
-  std::vector<std::unique_ptr<Caller>> callers;
+  std::vector<std::unique_ptr<Connector>> callers;
   std::vector<testing::End> ends(nodes);
   size_t met = 0;
   for (size_t i = 0; i < nodes; ++i) {
-    callers.push_back(std::make_unique<Caller>(
+    callers.push_back(std::make_unique<Connector>(
         *loop_, Target::Of(access), NodeSelf(),
         [&, i](auto result) {
           ASSERT_TRUE(result) << result.error().error.message;

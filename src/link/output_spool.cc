@@ -36,7 +36,7 @@ std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
     for (; stream_ <= kStreams; ++stream_, offset_ = 0, fd_.Reset()) {
       TaskOutputPtr output = ends.outputs[end_];  // Cut may replace it
       if (!output) continue;
-      if (auto piece = Read(ends, *output->streams()[Place()])) return piece;
+      if (auto piece = Read(ends, *output->streams()[Seat()])) return piece;
     }
   }
   return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const Outp
 
 void OutputReader::Cut(wire::Ends& ends, const std::string& why) {
   auto output = std::make_shared<TaskOutput>(*ends.outputs[end_]);
-  output->streams()[Place()]->total = offset_;
+  output->streams()[Seat()]->total = offset_;
   ends.outputs[end_] = std::move(output);
   AttemptEnd& end = ends.ends[end_];
   // Data that cannot be brought home is no success, and no fault of the task.

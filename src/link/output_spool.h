@@ -28,7 +28,7 @@ class OutputReader {
  private:
   std::optional<wire::OutputPiece> Read(wire::Ends& ends, const OutputStream& stream);
   void Cut(wire::Ends& ends, const std::string& why);
-  size_t Place() const { return static_cast<size_t>(stream_) - 1; }
+  size_t Seat() const { return static_cast<size_t>(stream_) - 1; }
 
   uint64_t most_;
   size_t end_ = 0;

@@ -42,8 +42,8 @@ void Reconnector::TryAfter(Duration pause) {
 
 void Reconnector::Try() {
   auto target = options_.target();
-  if (!target) return Done(std::unexpected(Caller::Failure{target.error(), true}));
-  caller_ = std::make_unique<Caller>(
+  if (!target) return Done(std::unexpected(Connector::Failure{target.error(), true}));
+  caller_ = std::make_unique<Connector>(
       loop_, std::move(*target), options_.self,
       [this](auto result) {
         caller_.reset();
@@ -52,14 +52,14 @@ void Reconnector::Try() {
       options_.caller);
 }
 
-void Reconnector::Done(std::expected<Caller::Met, Caller::Failure> result) {
+void Reconnector::Done(std::expected<Connector::Met, Connector::Failure> result) {
   std::shared_ptr<const Events> events = events_;  // they may destroy the reconnector
   if (result) {
     connected_ = loop_.Now();
     refused_.clear();
     return events->connected(std::move(*result));
   }
-  const Caller::Failure& failure = result.error();
+  const Connector::Failure& failure = result.error();
   if (!failure.lasting) {
     Duration pause = std::exchange(pause_, std::min(pause_ * 2, options_.most));
     TryAfter(pause);

@@ -8,7 +8,7 @@
 #include "base/prng.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "link/caller.h"
+#include "link/connector.h"
 #include "os/real_loop.h"
 
 namespace spate::link {
@@ -32,11 +32,11 @@ class Reconnector {
  public:
   // All are called by the loop, and may destroy the reconnector.
   struct Events {
-    std::function<void(Caller::Met)> connected;
+    std::function<void(Connector::Met)> connected;
     // It did not work, and is tried again after `pause` at most.
     std::function<void(const Error&, Duration pause)> trying;
     // It will not work until somebody does something about it. Once for each new reason.
-    std::function<void(const Caller::Failure&)> refused;
+    std::function<void(const Connector::Failure&)> refused;
   };
   Reconnector(os::RealLoop& loop, ReconnectorOptions options, Prng prng, Events events);
   ~Reconnector();
@@ -50,14 +50,14 @@ class Reconnector {
 
  private:
   void Try();
-  void Done(std::expected<Caller::Met, Caller::Failure> result);
+  void Done(std::expected<Connector::Met, Connector::Failure> result);
   void TryAfter(Duration pause);
 
   os::RealLoop& loop_;
   const ReconnectorOptions options_;
   Prng prng_;
   const std::shared_ptr<const Events> events_;
-  std::unique_ptr<Caller> caller_;
+  std::unique_ptr<Connector> caller_;
   Duration pause_;       // before the next try, if this one fails
   Instant connected_{};  // when it last was; 0: never
   std::string refused_;  // the reason that was told

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "access/proof.h"
-#include "link/caller.h"
 #include "link/connection.h"
+#include "link/connector.h"
 #include "link/entrance.h"
 #include "os/socket.h"
 #include "os/temp_dir.h"
@@ -191,14 +191,14 @@ class EntranceTest : public LinkTest {
   }
   static Self ClientSelf() { return {.product = "1.0"}; }
 
-  std::expected<Caller::Met, Caller::Failure> Call(Target target, Self self,
-                                                   const CallerLimits& limits = {}) {
-    std::optional<std::expected<Caller::Met, Caller::Failure>> result;
-    Caller caller(
+  std::expected<Connector::Met, Connector::Failure> Call(Target target, Self self,
+                                                         const CallerLimits& limits = {}) {
+    std::optional<std::expected<Connector::Met, Connector::Failure>> result;
+    Connector caller(
         *loop_, std::move(target), std::move(self), [&](auto r) { result.emplace(std::move(r)); },
         limits);
     RunUntil([&] { return result.has_value(); });
-    if (!result) return std::unexpected(Caller::Failure{{ErrorKind::kIo, "no answer"}});
+    if (!result) return std::unexpected(Connector::Failure{{ErrorKind::kIo, "no answer"}});
     return std::move(*result);
   }
 

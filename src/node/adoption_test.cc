@@ -716,7 +716,7 @@ class QuietExecutor final : public Executor {
   void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
   void CloseJob(JobId) override {}
   void Start(StartOrder) override {}
-  void TakeBack(const AttemptRef&) override {}
+  void Withdraw(const AttemptRef&) override {}
   void End(const AttemptRef& ref, EndHow, Cause) override { ended.push_back(ref.index); }
   void Pause(bool) override {}
   void Taken(const AttemptRef& ref) override { taken.push_back(ref.index); }

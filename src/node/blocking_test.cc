@@ -108,7 +108,7 @@ TEST_F(BlockingTest, WhatWaitsForAPipeCanBeTakenBack) {
   for (int round = 0; round < kRounds; ++round) {
     AttemptRef ref = Start(body);
     if (round % 2 == 0) RunUntil([&] { return Opener() != 0; });
-    executor_->TakeBack(ref);
+    executor_->Withdraw(ref);
     RunUntil([&] { return taken_back_.contains(ref.index); });
     EXPECT_EQ(Run("true").end.cause, Cause::kSuccess);
   }

@@ -100,9 +100,9 @@ TEST_F(ProcessExecutorTest, HeldOrdersCanBeTakenBackAndEnded) {
   AttemptRef held = Start(Plain({"true"}));
   AttemptRef other = Start(Plain({"true"}));
   AttemptRef stopped = Start(Plain({"true"}));
-  executor_->TakeBack(held);
+  executor_->Withdraw(held);
   executor_->End(stopped, EndHow::kTerm, Cause::kStopped);
-  executor_->TakeBack(running);  // too late
+  executor_->Withdraw(running);  // too late
   RunUntil([&] { return taken_back_.contains(held.index) && ended_.contains(stopped.index); });
   EXPECT_EQ(ended_[stopped.index].end.cause, Cause::kStopped);
   EXPECT_FALSE(ended_.contains(other.index));

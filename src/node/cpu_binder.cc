@@ -34,7 +34,7 @@ void CpuBinder::Adopt(Adopted& adopted) {
       if (auto cpu = ReadNumber<int>(word)) cpus.push_back(*cpu);
     }
     one.given.erase(given);
-    cpus = parts_.packer.TakeThese(cpus);
+    cpus = parts_.packer.Occupy(cpus);
     if (!cpus.empty()) bound_[one.ref] = std::make_shared<const std::vector<int>>(std::move(cpus));
   }
   BindFloatingSoon();

@@ -59,7 +59,7 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   }
   void CloseJob(JobId job) override { parts_.under.CloseJob(job); }
   void Start(StartOrder order) override;
-  void TakeBack(const AttemptRef& ref) override { parts_.under.TakeBack(ref); }
+  void Withdraw(const AttemptRef& ref) override { parts_.under.Withdraw(ref); }
   void End(const AttemptRef& ref, EndHow how, Cause cause) override {
     parts_.under.End(ref, how, cause);
   }

@@ -21,7 +21,7 @@ class NoExecutor final : public Executor {
   void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
   void CloseJob(JobId) override {}
   void Start(StartOrder order) override { orders.push_back(std::move(order)); }
-  void TakeBack(const AttemptRef&) override {}
+  void Withdraw(const AttemptRef&) override {}
   void End(const AttemptRef&, EndHow, Cause) override {}
   void Pause(bool) override {}
   std::vector<StartOrder> orders;

@@ -78,7 +78,7 @@ class Executor : public OpenJobs {
  public:
   virtual void Start(StartOrder order) = 0;
   // Takes back an order that has not started: OnTakenBack or, too late, OnEnded follows.
-  virtual void TakeBack(const AttemptRef& ref) = 0;
+  virtual void Withdraw(const AttemptRef& ref) = 0;
   // Ends a running attempt; OnEnded follows, with `cause` where the end was not by itself. An
   // order that does not run (any more, or yet) is left alone.
   virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;

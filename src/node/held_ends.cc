@@ -48,7 +48,7 @@ void HeldEnds::Hold(Instant now, AttemptEnd end, TaskOutputPtr output) {
   ends_.emplace(until, Held{std::move(end), std::move(output)});
 }
 
-wire::Ends HeldEnds::TakeBelieved(Instant now) {
+wire::Ends HeldEnds::DrainBelieved(Instant now) {
   wire::Ends ends;
   for (auto held = ends_.begin(); held != ends_.end() && held->first <= now;) {
     ends.ends.push_back(std::move(held->second.end));
@@ -58,7 +58,7 @@ wire::Ends HeldEnds::TakeBelieved(Instant now) {
   return ends;
 }
 
-std::vector<AttemptEnd> HeldEnds::TakeCutOff(const std::string& why) {
+std::vector<AttemptEnd> HeldEnds::DrainCutOff(const std::string& why) {
   std::vector<AttemptEnd> cut_off;
   for (const auto& [until, held] : std::exchange(ends_, {})) {
     cut_off.push_back(CutOffEnd(held.end.ref, held.end.slot, held.end.start, held.end.wall, why));

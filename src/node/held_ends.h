@@ -36,9 +36,9 @@ class HeldEnds {
   bool IsCertain(const AttemptEnd& end) const { return DoubtOf(end).ns == 0; }
   void Hold(Instant now, AttemptEnd end, TaskOutputPtr output);
   // Those that are believed now, the earliest first.
-  wire::Ends TakeBelieved(Instant now);
+  wire::Ends DrainBelieved(Instant now);
   // All, as attempts that were cut off for this reason. Their output is dropped.
-  std::vector<AttemptEnd> TakeCutOff(const std::string& why);
+  std::vector<AttemptEnd> DrainCutOff(const std::string& why);
 
   bool empty() const { return ends_.empty(); }
   // When the next one is believed; Never(): none is held.

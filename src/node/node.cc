@@ -91,14 +91,14 @@ void Node::Disconnect() {
 
 wire::Ends Node::CutOff(const std::string& why) {
   wire::Ends ends;
-  for (AttemptEnd& held : held_.TakeCutOff(why)) {
+  for (AttemptEnd& held : held_.DrainCutOff(why)) {
     ends.ends.push_back(std::move(held));
     ends.outputs.push_back(nullptr);
   }
   // An attempt that has certainly ended was not cut off. The agent would start others in its place.
   std::set<AttemptRef> ended;
   for (agent::Event& event : events_) {
-    auto* each = std::get_if<agent::AttemptEnded>(&event);
+    auto* each = std::get_if<agent::AttemptOver>(&event);
     if (each == nullptr || !held_.IsCertain(each->end)) continue;
     if (!ended.insert(each->end.ref).second) continue;
     auto output = outputs_.extract(each->end.ref);
@@ -346,13 +346,13 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
   left_running_.erase(end.ref);
-  Post(agent::AttemptEnded{std::move(end)});
+  Post(agent::AttemptOver{std::move(end)});
 }
 
 void Node::CutOffHeld(const std::string& why) {
   cut_off_by_ = why;
   wire::Ends ends;
-  ends.ends = held_.TakeCutOff(why);
+  ends.ends = held_.DrainCutOff(why);
   ends.outputs.resize(ends.ends.size());
   WatchHeld();
   if (!ends.ends.empty()) SendReport(std::move(ends));
@@ -360,7 +360,7 @@ void Node::CutOffHeld(const std::string& why) {
 
 void Node::ReportBelieved() {
   held_timer_ = 0;
-  wire::Ends ends = held_.TakeBelieved(parts_.loop.Now());
+  wire::Ends ends = held_.DrainBelieved(parts_.loop.Now());
   WatchHeld();
   if (!ends.ends.empty()) SendReport(std::move(ends));
 }
@@ -449,8 +449,8 @@ void Node::CarryOut(agent::Output& out) {
   for (agent::Order& order : out.orders) {
     if (auto* start = std::get_if<agent::StartAttempt>(&order)) {
       Start(*start);
-    } else if (auto* back = std::get_if<agent::TakeBack>(&order)) {
-      parts_.executor.TakeBack(back->ref);
+    } else if (auto* back = std::get_if<agent::Withdraw>(&order)) {
+      parts_.executor.Withdraw(back->ref);
     } else if (auto* end = std::get_if<agent::EndAttempt>(&order)) {
       parts_.executor.End(end->ref, end->kill ? EndHow::kKill : EndHow::kTerm, end->cause);
     } else if (auto* freeze = std::get_if<agent::FreezeAttempt>(&order)) {
@@ -543,7 +543,7 @@ void Node::Start(const agent::StartAttempt& order) {
   end.status = 126;
   end.start = parts_.loop.Now();
   end.note = std::move(problem);
-  Post(agent::AttemptEnded{std::move(end)});
+  Post(agent::AttemptOver{std::move(end)});
 }
 
 std::optional<Node::Held> Node::Find(const AttemptRef& ref) const {

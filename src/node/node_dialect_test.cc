@@ -56,7 +56,7 @@ class Starts final : public Executor {
   }
   void CloseJob(JobId) override {}
   void Start(StartOrder order) override { orders.push_back(std::move(order)); }
-  void TakeBack(const AttemptRef&) override {}
+  void Withdraw(const AttemptRef&) override {}
   void End(const AttemptRef&, EndHow, Cause) override {}
   void Pause(bool) override {}
 

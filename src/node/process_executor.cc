@@ -515,7 +515,7 @@ void ProcessExecutor::Answer(const StartOrder& order, AttemptEnd end) {
   });
 }
 
-bool ProcessExecutor::TakeWaiting(const AttemptRef& ref, StartOrder& order) {
+bool ProcessExecutor::DrainWaiting(const AttemptRef& ref, StartOrder& order) {
   for (auto& slot : slots_) {
     if (!slot) continue;
     auto found = std::find_if(slot->waiting.begin(), slot->waiting.end(),
@@ -538,12 +538,12 @@ ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) const {
   return nullptr;
 }
 
-void ProcessExecutor::TakeBack(const AttemptRef& ref) {
+void ProcessExecutor::Withdraw(const AttemptRef& ref) {
   StartOrder waiting;
   if (Slot* slot = SlotOf(ref)) {
-    shepherd::Append(slot->out, shepherd::TakeBack{ref});
+    shepherd::Append(slot->out, shepherd::Withdraw{ref});
     MarkDirty(*slot);
-  } else if (TakeWaiting(ref, waiting)) {
+  } else if (DrainWaiting(ref, waiting)) {
     loop_.Post([this, exists = exists_, ref] {
       if (*exists) events_->OnTakenBack(ref);
     });
@@ -558,7 +558,7 @@ void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
     if (!order->to_end) order->to_end = cause;
     shepherd::Append(slot->out, shepherd::EndOrder{ref, how == EndHow::kKill, cause});
     MarkDirty(*slot);
-  } else if (TakeWaiting(ref, waiting)) {
+  } else if (DrainWaiting(ref, waiting)) {
     AttemptEnd end;
     end.cause = cause;
     Answer(waiting, std::move(end));

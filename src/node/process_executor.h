@@ -90,7 +90,7 @@ class ProcessExecutor final : public Executor {
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) override;
   void CloseJob(JobId job) override;
   void Start(StartOrder order) override;
-  void TakeBack(const AttemptRef& ref) override;
+  void Withdraw(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
   void Pause(bool paused) override;
   void Freeze(const AttemptRef& ref, bool frozen) override;
@@ -171,7 +171,7 @@ class ProcessExecutor final : public Executor {
   // Names the node in the note of an attempt that could not be started here.
   void NameNode(AttemptEnd& end) const;
   void Answer(const StartOrder& order, AttemptEnd end);
-  bool TakeWaiting(const AttemptRef& ref, StartOrder& order);
+  bool DrainWaiting(const AttemptRef& ref, StartOrder& order);
   void SetUp(Slot& slot);
   int HomeCpu(uint16_t slot) const;  // -1: none
   std::vector<pid_t> LivePids() const;

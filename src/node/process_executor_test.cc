@@ -441,7 +441,7 @@ TEST_F(ProcessExecutorTest, ALackOfProcessesIsWaitedFor) {
   // While it waits it can be taken back.
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &few, nullptr), 0);
   AttemptRef second = Start(body);
-  executor_->TakeBack(second);
+  executor_->Withdraw(second);
   RunUntil([&] { return taken_back_.contains(second.index); });
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &before, nullptr), 0);
 }
@@ -471,7 +471,7 @@ TEST_F(FewFilesTest, TheFirstShepherdIsTriedAgain) {
   AttemptRef ref = Start(Plain({"true"}));
   AttemptRef back = Start(Plain({"true"}));
   AttemptRef stopped = Start(Plain({"true"}));
-  executor_->TakeBack(back);
+  executor_->Withdraw(back);
   executor_->End(stopped, EndHow::kTerm, Cause::kStopped);
   EXPECT_TRUE(taken_back_.empty() && ended_.empty());  // never from inside
   RunUntil([&] { return taken_back_.contains(back.index) && ended_.contains(stopped.index); });

@@ -23,7 +23,7 @@ bool FakeLoop::Step() {
   Instant next = timers_.NextTime();
   if (next == Instant::Never()) return false;
   now_ = std::max(now_, next);
-  timers_.TakeDue(now_, timers_.NextId())();
+  timers_.DrainDue(now_, timers_.NextId())();
   return true;
 }
 

@@ -214,7 +214,7 @@ class RealLoop::Impl {
     TimerId limit = timers_.NextId();
     Instant now = clock_.Now();
     while (!context_.stopped()) {
-      auto fn = timers_.TakeDue(now, limit);
+      auto fn = timers_.DrainDue(now, limit);
       if (!fn) break;
       fn();
     }

@@ -33,7 +33,7 @@ Instant TimerQueue::NextTime() {
   return heap_.empty() ? Instant::Never() : heap_.front().when;
 }
 
-std::function<void()> TimerQueue::TakeDue(Instant now, TimerId limit) {
+std::function<void()> TimerQueue::DrainDue(Instant now, TimerId limit) {
   DropCancelledFront();
   if (heap_.empty() || heap_.front().when > now || heap_.front().id >= limit) return nullptr;
   auto node = functions_.extract(heap_.front().id);

@@ -23,7 +23,7 @@ class TimerQueue {
   Instant NextTime();
   // Takes the earliest function that is due at `now` and was added before `limit` (an id that
   // NextId() gave); null when there is none.
-  std::function<void()> TakeDue(Instant now, TimerId limit);
+  std::function<void()> DrainDue(Instant now, TimerId limit);
   TimerId NextId() const { return next_id_; }
 
  private:

@@ -1,8 +1,8 @@
 // A pool's knowledge of its batch system: which commands to run, and what their answers mean.
 //
 // Data in, data out: a driver starts no process, reads no file and has no clock. The pool's
-// owner runs a Call as the pool's user, outside the loop and with a timeout, and brings the Outcome
-// back. Drivers have no state; any thread may use them.
+// owner runs a CommandLine as the pool's user, outside the loop and with a timeout, and brings the
+// Outcome back. Drivers have no state; any thread may use them.
 //
 // A failed command is no evidence about any pilot. Only a text that names a pilot is.
 #pragma once
@@ -62,7 +62,7 @@ struct TextFile {
 
 // A command to run, in a process group of its own: it may start others, and a timeout ends them
 // all.
-struct Call {
+struct CommandLine {
   std::vector<std::string> argv;
   std::string input;  // its whole stdin; the script, unless it is a file
   std::optional<TextFile> file;
@@ -115,11 +115,11 @@ class PoolDriver {
   virtual ~PoolDriver() = default;
 
   // kInvalid when the spec cannot be had from this system, or an option would break the pool.
-  virtual Result<Call> Submit(const PilotSpec& spec) const = 0;
+  virtual Result<CommandLine> Submit(const PilotSpec& spec) const = 0;
   virtual Submitted ReadSubmit(const Outcome& outcome) const = 0;
 
   // One command for all pilots of a pool.
-  virtual Call Query(const PilotQuery& query) const = 0;
+  virtual CommandLine Query(const PilotQuery& query) const = 0;
   // The pilots of the pool that the text names, in its order, each id once; the last word on it
   // counts. A pilot that is not among them was unknown to the system or has been forgotten, or its
   // submit was still under way: that is no proof of its end. kUnavailable when the command failed.
@@ -128,10 +128,10 @@ class PoolDriver {
 
   // Ends batch jobs, queued or running; `ids` is not empty. Ids that are gone do no harm, but may
   // make the command fail. Whether they have gone is known by the next query.
-  virtual Call Cancel(std::span<const std::string> ids) const = 0;
+  virtual CommandLine Cancel(std::span<const std::string> ids) const = 0;
 
   // Tries the spec without a submit; nullopt when the system has no such test, or Submit fails.
-  virtual std::optional<Call> Test(const PilotSpec& spec) const = 0;
+  virtual std::optional<CommandLine> Test(const PilotSpec& spec) const = 0;
 };
 
 // 1 to 60 letters, digits, "-" and "_", the first a letter: every system takes it whole. (Old ones
@@ -139,6 +139,6 @@ class PoolDriver {
 bool ValidTag(std::string_view tag);
 
 // Of Test and Cancel: what the command said, if it failed.
-Status CheckOutcome(const Call& call, const Outcome& outcome);
+Status CheckOutcome(const CommandLine& call, const Outcome& outcome);
 
 }  // namespace spate::pool

@@ -53,7 +53,7 @@ Grant GrantInput::Begin(std::string_view system, std::string_view id_variable) c
     grant.gpus.emplace();
     std::string_view rest = *devices;
     while (!rest.empty()) {
-      std::string_view device = Trimmed(TakeField(rest, ','));
+      std::string_view device = Trimmed(NextField(rest, ','));
       bool none = device.empty() || device == "NoDevFiles" || device == "-1";
       if (!none) grant.gpus->emplace_back(device);
     }

@@ -93,7 +93,7 @@ std::optional<std::string> ResourceOption(std::span<const std::string> words,
     list.remove_prefix(2);
     if (list.empty() && k + 1 < words.size()) list = words[++k];
     while (!list.empty()) {
-      std::string_view field = Trimmed(TakeField(list, ','));
+      std::string_view field = Trimmed(NextField(list, ','));
       if (!field.starts_with(name)) continue;
       field.remove_prefix(name.size());
       if (field.starts_with('=')) found = std::string(field.substr(1));
@@ -107,7 +107,7 @@ std::optional<Duration> ParseLimit(std::string_view text, Duration unit) {
   int64_t days = 0;
   bool has_days = text.contains('-');
   if (has_days) {
-    auto number = ReadNumber<uint32_t>(TakeField(text, '-'));
+    auto number = ReadNumber<uint32_t>(NextField(text, '-'));
     if (!number || *number > kMost / 86400) return std::nullopt;
     days = *number;
   }
@@ -115,7 +115,7 @@ std::optional<Duration> ParseLimit(std::string_view text, Duration unit) {
   bool more = true;
   while (more) {
     more = text.contains(':');
-    auto number = ReadNumber<uint32_t>(TakeField(text, ':'));
+    auto number = ReadNumber<uint32_t>(NextField(text, ':'));
     if (!number || *number > kMost || parts.size() == 3) return std::nullopt;
     parts.push_back(*number);
   }
@@ -136,7 +136,7 @@ std::string WholeSeconds(Duration limit) {
   return std::to_string(std::max<int64_t>(seconds, 1));
 }
 
-std::string_view TakeField(std::string_view& rest, char separator) {
+std::string_view NextField(std::string_view& rest, char separator) {
   size_t end = rest.find(separator);
   std::string_view field = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
@@ -146,7 +146,7 @@ std::string_view TakeField(std::string_view& rest, char separator) {
 std::vector<std::string_view> WholeLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (text.contains('\n')) {
-    std::string_view line = TakeField(text, '\n');
+    std::string_view line = NextField(text, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.push_back(line);
   }
@@ -237,9 +237,9 @@ Submitted ReadId(std::string_view program, const Outcome& outcome,
   return std::unexpected(std::move(failure));
 }
 
-Call CancelCall(std::string_view program, std::span<const std::string> everywhere,
-                std::span<const std::string> ids, bool (*is_id)(std::string_view)) {
-  Call call;
+CommandLine CancelCall(std::string_view program, std::span<const std::string> everywhere,
+                       std::span<const std::string> ids, bool (*is_id)(std::string_view)) {
+  CommandLine call;
   call.argv = {std::string(program)};
   Append(call.argv, everywhere);
   std::ranges::copy_if(ids, std::back_inserter(call.argv), is_id);
@@ -272,7 +272,7 @@ void Append(std::vector<std::string>& words, std::span<const std::string> more) 
   words.insert(words.end(), more.begin(), more.end());
 }
 
-Status CheckOutcome(const Call& call, const Outcome& outcome) {
+Status CheckOutcome(const CommandLine& call, const Outcome& outcome) {
   if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) return {};
   bool answered = outcome.end == Outcome::End::kExited;
   return Fail(answered ? ErrorKind::kInvalid : ErrorKind::kUnavailable,

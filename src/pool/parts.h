@@ -35,7 +35,7 @@ std::string WholeSeconds(Duration limit);  // rounded up; at least "1"
 
 // The part before the first `separator` goes out of `rest`, and is returned; all when there is
 // none.
-std::string_view TakeField(std::string_view& rest, char separator);
+std::string_view NextField(std::string_view& rest, char separator);
 // Whole lines only: what follows the last newline may be cut off, and is left out. Without CR.
 std::vector<std::string_view> WholeLines(std::string_view text);
 std::string_view Trimmed(std::string_view text);
@@ -57,8 +57,8 @@ Submitted ReadId(std::string_view program, const Outcome& outcome,
                  const std::optional<std::string>& id, const FailureTexts& texts);
 
 // PROGRAM EVERYWHERE... ID..., of the ids that are some.
-Call CancelCall(std::string_view program, std::span<const std::string> everywhere,
-                std::span<const std::string> ids, bool (*is_id)(std::string_view));
+CommandLine CancelCall(std::string_view program, std::span<const std::string> everywhere,
+                       std::span<const std::string> ids, bool (*is_id)(std::string_view));
 
 // The listed pilots that a query asked for; drops the rest.
 class Listing {

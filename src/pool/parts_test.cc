@@ -119,7 +119,7 @@ TEST(PartsTest, Describes) {
 }
 
 TEST(PartsTest, Outcomes) {
-  Call call{.argv = {"sbatch"}, .input = "", .file = {}, .environment = {}};
+  CommandLine call{.argv = {"sbatch"}, .input = "", .file = {}, .environment = {}};
   EXPECT_TRUE(CheckOutcome(call, {}));
   auto refused = CheckOutcome(call, {Outcome::End::kExited, 1, "", "wrong"});
   ASSERT_FALSE(refused);

@@ -303,7 +303,7 @@ Status CheckProcessSpec(std::string_view system, const PilotSpec& spec) {
 
 bool IsProcessId(std::string_view id) {
   constexpr size_t kDigitsMost = 20, kBootDigits = 8;
-  std::string_view pid = TakeField(id, '.'), start = TakeField(id, '.');
+  std::string_view pid = NextField(id, '.'), start = NextField(id, '.');
   return IsDigits(pid) && IsDigits(start) && pid.size() <= kDigitsMost &&
          start.size() <= kDigitsMost && id.size() == kBootDigits &&
          id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -384,8 +384,8 @@ Result<std::vector<ListedPilot>> ReadListed(std::string_view whom, const PilotQu
       continue;
     }
     add();
-    std::string_view id = TakeField(line, '|'), tag = TakeField(line, '|');
-    std::string_view state = TakeField(line, '|');
+    std::string_view id = NextField(line, '|'), tag = NextField(line, '|');
+    std::string_view state = NextField(line, '|');
     if (!IsProcessId(id)) continue;
     pilot =
         ListedPilot{std::string(id), std::string(tag), PilotState::kUnknown, EscapeForScreen(line)};

@@ -70,7 +70,7 @@ exit 255
 
   // Returns when nobody has the command's stdout and stderr any more. `name` keeps calls at once
   // apart.
-  Outcome Run(const Call& call, const std::string& name = "call") const {
+  Outcome Run(const CommandLine& call, const std::string& name = "call") const {
     std::string in = dir_.Write(name + ".in", call.input);
     std::string line = "cd " + dir_.path() + " && HOME=" + Path("home") + " PATH=" + Path("bin") +
                        ":\"$PATH\" && export HOME PATH && { {";

@@ -55,7 +55,7 @@ class Lobby {
  private:
   struct Stranger {
     os::Fd fd;
-    transport::Place place;
+    transport::Seat place;
     std::array<char, kKnockBytes> knock{};
     size_t heard = 0;
     os::TimerId deadline = 0;

@@ -291,7 +291,7 @@ TEST_F(RemoteTest, AServerThatEndsEndsAll) {
 TEST_F(RemoteTest, ManyAtOnce) {
   OpenLobby();
   auto server = Serve(TicketOf("n2"));
-  std::vector<std::unique_ptr<Caller>> callers;
+  std::vector<std::unique_ptr<Member>> callers;
   for (int i = 0; i < 64; ++i) callers.push_back(Call("echo " + std::to_string(i)));
   for (int i = 0; i < 64; ++i) {
     Await(*callers[static_cast<size_t>(i)]);

@@ -26,12 +26,12 @@ Server::Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::Hand
       inbox_(std::move(inbox)),
       setting_(std::move(setting)),
       limits_(limits) {
-  loop_.WatchRead(inbox_.fd(), [this] { TakeSome(); });
+  loop_.WatchRead(inbox_.fd(), [this] { AcceptSome(); });
 }
 
 Server::~Server() { loop_.Unwatch(inbox_.fd()); }
 
-void Server::TakeSome() {
+void Server::AcceptSome() {
   for (int i = 0; i < kTakenOfATurn; ++i) {
     auto fd = inbox_.Take();
     if (!fd || !*fd) return;

@@ -42,7 +42,7 @@ class Server {
  private:
   Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::HandoverInbox inbox,
          Session::Setting setting, const ServerLimits& limits);
-  void TakeSome();
+  void AcceptSome();
   void Take(os::Fd fd);
   void MakeRoom();
   void EndIfDone();

@@ -23,7 +23,7 @@
 namespace spate::remote {
 
 // A client, and what came of it.
-struct Caller {
+struct Member {
   os::Pipe in, out, err;
   std::string output, errors;
   std::optional<Result<int>> result;
@@ -58,9 +58,9 @@ class RemoteTest : public transport::LoopTest {
     ticket_.hosts[1].at = {os::ParseAddress(lobby_->address().Text()).value()};
   }
 
-  std::unique_ptr<Caller> Call(const std::string& command, const std::string& node = "n2",
+  std::unique_ptr<Member> Call(const std::string& command, const std::string& node = "n2",
                                Duration patience = Duration::Seconds(30)) {
-    auto caller = std::make_unique<Caller>();
+    auto caller = std::make_unique<Member>();
     caller->in = os::MakePipe().value();
     caller->out = os::MakePipe().value();
     caller->err = os::MakePipe().value();
@@ -70,7 +70,7 @@ class RemoteTest : public transport::LoopTest {
     options.err = caller->err.write.get();
     options.patience = patience;
     options.handshake = handshake_;
-    Caller* at = caller.get();
+    Member* at = caller.get();
     caller->client = std::make_unique<Client>(*loop_, ticket_, std::move(options),
                                               [at](Result<int> ended) { at->result = ended; });
     return caller;
@@ -84,7 +84,7 @@ class RemoteTest : public transport::LoopTest {
     }
   }
   // Reads what the client prints, meanwhile and at its end.
-  void Await(Caller& caller) {
+  void Await(Member& caller) {
     loop_->WatchRead(caller.out.read.get(), [&] { Drain(caller.out.read, caller.output); });
     loop_->WatchRead(caller.err.read.get(), [&] { Drain(caller.err.read, caller.errors); });
     RunUntil([&] { return caller.result.has_value(); });
@@ -93,7 +93,7 @@ class RemoteTest : public transport::LoopTest {
     Drain(caller.out.read, caller.output);
     Drain(caller.err.read, caller.errors);
   }
-  void AwaitOutput(Caller& caller, const std::string& text) {
+  void AwaitOutput(Member& caller, const std::string& text) {
     loop_->WatchRead(caller.out.read.get(), [&] { Drain(caller.out.read, caller.output); });
     RunUntil([&] { return caller.output == text || caller.result; });
     loop_->Unwatch(caller.out.read.get());

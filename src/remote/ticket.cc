@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFirstLine = "spate-remote 1";
 constexpr size_t kTicketMost = 16 << 20;
 
-std::string_view TakeUntil(std::string_view& text, char end) {
+std::string_view NextUntil(std::string_view& text, char end) {
   std::string_view taken = text.substr(0, text.find(end));
   text.remove_prefix(std::min(text.size(), taken.size() + 1));
   return taken;
@@ -38,8 +38,8 @@ bool MayBeLobby(const os::Address& address) {
 }
 
 // One line; false: it is none of a ticket's.
-bool TakeLine(std::string_view line, std::optional<Bytes32>& secret, Ticket& ticket) {
-  const std::string_view word = TakeUntil(line, ' ');
+bool DecodeLine(std::string_view line, std::optional<Bytes32>& secret, Ticket& ticket) {
+  const std::string_view word = NextUntil(line, ' ');
   if (word == "secret") {
     secret = Bytes32FromHex(line);
     return secret.has_value();
@@ -49,7 +49,7 @@ bool TakeLine(std::string_view line, std::optional<Bytes32>& secret, Ticket& tic
     return !line.empty();
   }
   if (word != "host") return true;  // of a later version
-  TicketHost host{.node = std::string(TakeUntil(line, ' ')), .at = {}};
+  TicketHost host{.node = std::string(NextUntil(line, ' ')), .at = {}};
   auto lobbies = ParseLobbies(line);
   if (host.node.empty() || !lobbies) return false;
   host.at = std::move(*lobbies);
@@ -96,11 +96,11 @@ Result<Ticket> ParseTicket(std::string_view text, std::string_view name) {
                             "the node made them, and submit the gang again",
                             name, line, kTicketVariable));
   };
-  if (TakeUntil(text, '\n') != kFirstLine) return wrong(1);
+  if (NextUntil(text, '\n') != kFirstLine) return wrong(1);
   Ticket ticket;
   std::optional<Bytes32> secret;
   for (size_t line = 2; !text.empty(); ++line) {
-    if (!TakeLine(TakeUntil(text, '\n'), secret, ticket)) return wrong(line);
+    if (!DecodeLine(NextUntil(text, '\n'), secret, ticket)) return wrong(line);
   }
   if (!secret || ticket.Find(ticket.self) == nullptr) return wrong(2);
   ticket.secret = *secret;
@@ -115,7 +115,7 @@ Result<Ticket> LoadTicket(const std::string& path) {
 Result<std::vector<os::Address>> ParseLobbies(std::string_view text) {
   std::vector<os::Address> lobbies;
   while (!text.empty()) {
-    auto address = TRY(os::ParseAddress(TakeUntil(text, ',')));
+    auto address = TRY(os::ParseAddress(NextUntil(text, ',')));
     if (!MayBeLobby(address)) {
       return Fail(ErrorKind::kInvalid, fmt::format("no lobby can be at '{}'",
                                                    EscapeForScreen(os::FormatAddress(address))));

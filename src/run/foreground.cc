@@ -137,7 +137,7 @@ void Foreground::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
 void Foreground::OnHeld(const engine::NoticeHeld& notice) {
   if (!show_) return;
   if (how_ != cli::RunEnd::kOutputClosed) {
-    show_->view.OnNews(cli::JobHeld{notice.reason, running(), ending_, parked()}, loop_.Now());
+    show_->view.OnNews(cli::HoldNews{notice.reason, running(), ending_, parked()}, loop_.Now());
   }
   StopWhenIdle();
 }

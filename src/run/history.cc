@@ -13,7 +13,7 @@ namespace {
 Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
   auto options = TRY(cli::ParseRun(row.argv, {}));
   JobSettings settings = cli::SettingsOf(options, row.cwd, cores);
-  TRY(TakeRowSettings(row.settings, settings));
+  TRY(DecodeRowSettings(row.settings, settings));
   return settings;
 }
 

@@ -48,8 +48,8 @@ void JobInput::Seal() {
   view_.OnNews(cli::TotalChanged{job_.given(), false}, job_.loop().Now());
 }
 
-std::unique_ptr<Follower> JobInput::MakeFollower() {
-  Follower::Sink sink;
+std::unique_ptr<ListFollower> JobInput::MakeFollower() {
+  ListFollower::Sink sink;
   sink.add = [this](std::vector<std::string> rows, std::vector<Needs> needs) {
     Add(std::move(rows), needs);
   };
@@ -68,8 +68,8 @@ std::unique_ptr<Follower> JobInput::MakeFollower() {
   sink.full = [this] { return job_.StoreIsFull(); };
   auto context = LoadContextOf(job_.settings(), 1, /*run_checks=*/true);
   context.literal_braces = job_.options().literal_braces;
-  return std::make_unique<Follower>(job_.loop(), job_.options().sources.files, job_.options().needs,
-                                    std::move(context), std::move(sink));
+  return std::make_unique<ListFollower>(job_.loop(), job_.options().sources.files,
+                                        job_.options().needs, std::move(context), std::move(sink));
 }
 
 std::unique_ptr<PipeInput> JobInput::MakePipeInput() {
@@ -83,7 +83,7 @@ std::unique_ptr<PipeInput> JobInput::MakePipeInput() {
     plan.deal = slots;
     (void)os::RemoveTree(plan.folder);  // of a run that accepted nothing
   }
-  plan.taken = job_.TakeTaken();
+  plan.taken = job_.DrainTaken();
   PipeInput::Sink sink;
   sink.add = [this](std::vector<std::string> rows) {
     std::vector<Needs> needs(rows.size(), job_.options().needs);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/view/run_view.h"
-#include "run/follower.h"
+#include "run/list_follower.h"
 #include "run/pipe_input.h"
 #include "run/prepared_job.h"
 #include "run/slots_file.h"
@@ -31,14 +31,14 @@ class JobInput {
  private:
   void Add(std::vector<std::string> rows, const std::vector<Needs>& needs);
   void Seal();
-  std::unique_ptr<Follower> MakeFollower();
+  std::unique_ptr<ListFollower> MakeFollower();
   std::unique_ptr<PipeInput> MakePipeInput();
   std::unique_ptr<SlotsFile> WatchSlots();
 
   PreparedJob& job_;
   cli::RunView& view_;
   bool reads_;  // from --pipe
-  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<ListFollower> follower_;
   std::unique_ptr<PipeInput> pipe_;
   std::unique_ptr<SlotsFile> slots_;
 };

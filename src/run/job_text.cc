@@ -19,7 +19,7 @@ constexpr uint32_t kMostWords = 4'000'000;
 
 }  // namespace
 
-Status TakeRowSettings(std::string_view column, JobSettings& settings) {
+Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
   bool is_old = IsOldSettings(column);
   auto stored =
       is_old ? ReadOldSettings(column)

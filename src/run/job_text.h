@@ -16,7 +16,7 @@ namespace spate::run {
 
 // Fills in what rows need to become bodies again and their command line alone does not tell, from
 // the settings in the job's row. kCorrupt: they are none.
-Status TakeRowSettings(std::string_view column, JobSettings& settings);
+Status DecodeRowSettings(std::string_view column, JobSettings& settings);
 
 // --tagstring: the text in front of a task's lines, from its row. Errors: what CompileJob refuses.
 using TagMaker = std::function<std::string(std::string row, TaskIndex index)>;

@@ -13,9 +13,9 @@ TEST(OldSettings, AreRead) {
   JobSettings settings;
   settings.cwd = "/from/the/command/line";
   auto read =
-      TakeRowSettings(R"({"command":["echo","\u00ff{}"],"has_source":false,"record_values":2,)"
-                      R"("repeat_context":true,"rows":"input","value_names":["a"]})",
-                      settings);
+      DecodeRowSettings(R"({"command":["echo","\u00ff{}"],"has_source":false,"record_values":2,)"
+                        R"("repeat_context":true,"rows":"input","value_names":["a"]})",
+                        settings);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(settings.command, (std::vector<std::string>{"echo", "\xff{}"}));
   EXPECT_EQ(settings.value_names, std::vector<std::string>{"a"});
@@ -41,7 +41,7 @@ TEST(OldSettings, DamageIsTold) {
         R"({"command":[],"has_source":true,"rows":"other","value_names":[]})",
         R"({"command":[],"has_source":1,"rows":"lines","value_names":[]})"}) {
     JobSettings settings;
-    EXPECT_FALSE(TakeRowSettings(text, settings)) << text;
+    EXPECT_FALSE(DecodeRowSettings(text, settings)) << text;
   }
 }
 
@@ -55,7 +55,7 @@ TEST(RowSettings, AreWhatTheCommandLineDoesNotTell) {
   stored.has_source = false;
   JobSettings settings;
   settings.cwd = "/now";
-  ASSERT_TRUE(TakeRowSettings(wire::EncodeSettings(stored), settings));
+  ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
   EXPECT_EQ(settings.cwd, "/now");
   EXPECT_EQ(settings.nice, 0);
   EXPECT_EQ(settings.row_kind, RowKind::kValues);
@@ -69,7 +69,7 @@ TEST(RowSettings, ALongCommandIsReadAgain) {
   stored.cwd = "/";
   stored.command.assign(300'000, "a");
   JobSettings settings;
-  ASSERT_TRUE(TakeRowSettings(wire::EncodeSettings(stored), settings));
+  ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
   EXPECT_EQ(settings.command, stored.command);
 }
 
@@ -80,7 +80,7 @@ TEST(RowSettings, ALongTimeIsReadAgain) {
   stored.command = {"true"};
   stored.time_limit = Duration::Seconds(int64_t{40'000} * 86'400);
   JobSettings settings;
-  ASSERT_TRUE(TakeRowSettings(wire::EncodeSettings(stored), settings));
+  ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
   EXPECT_EQ(settings.command, stored.command);
 }
 

@@ -156,16 +156,16 @@ void PipeInput::Read() {
     at_end_ = true;
     Stop();
   }
-  TakeBlocks();
+  AcceptBlocks();
   if (Full()) Stop();
 }
 
-void PipeInput::TakeBlocks() {
+void PipeInput::AcceptBlocks() {
   while (!broken_) {
     auto block = cutter_.Next();
     if (!block) return Fail(block.error());
     if (!*block) break;
-    if (auto taken = TakeBlock(std::move(**block)); !taken) return Fail(taken.error());
+    if (auto taken = AcceptBlock(std::move(**block)); !taken) return Fail(taken.error());
   }
   if (at_end_ && next_ < plan_.taken.size()) {
     return Fail(EndsBefore().error());
@@ -180,7 +180,7 @@ std::unexpected<Error> PipeInput::EndsBefore() const {
                                  FormatCount(offset_)));
 }
 
-Status PipeInput::TakeBlock(std::string bytes) {
+Status PipeInput::AcceptBlock(std::string bytes) {
   Block block{.row = {.offset = offset_, .length = bytes.size()}};
   offset_ += bytes.size();
   block.bytes = cutter_.header().empty() ? std::move(bytes) : cutter_.header() + bytes;

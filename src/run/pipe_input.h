@@ -66,8 +66,8 @@ class PipeInput {
   bool Full() const;
   void Watch();
   void Read();
-  void TakeBlocks();
-  Status TakeBlock(std::string bytes);
+  void AcceptBlocks();
+  Status AcceptBlock(std::string bytes);
   std::unexpected<Error> EndsBefore() const;
   void Write();
   void OnWritten(const Result<bool>& written);

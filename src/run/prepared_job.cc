@@ -101,7 +101,7 @@ Result<std::unique_ptr<PreparedJob>> PreparedJob::Open(const Surroundings& here,
   if (const std::string& name = job->options_.settings.name; !name.empty()) job->row_.name = name;
   TRY(ReadSlotsFile(job->options_, job->row_.cwd, here.machine.facts().cores));
   *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
-  TRY(TakeRowSettings(job->row_.settings, *job->settings_));
+  TRY(DecodeRowSettings(job->row_.settings, *job->settings_));
   if (job->is_pipe()) job->settings_->stdin_pattern = job->InputFolder();
   TRY(job->ReadJournal());
   if (!job->engine().Counts(job->id())) {

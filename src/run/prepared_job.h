@@ -91,7 +91,7 @@ class PreparedJob {
   // taken; and goes on reading, past what was.
   bool is_pipe() const;
   bool reads() const { return reads_; }
-  std::vector<PipeInput::Taken> TakeTaken() { return std::move(taken_); }
+  std::vector<PipeInput::Taken> DrainTaken() { return std::move(taken_); }
   Status SetPipe(JobSettings settings);
   std::string InputFolder() const { return dir_.path() + "/input"; }
   bool InputIsWhole() const {

@@ -26,7 +26,7 @@ bool NamesOne(const JobSelector& jobs, const std::vector<uint32_t>& picked) {
 }
 
 template <typename T>
-Status Give(const client::Asker::TakeAnswer& take, const T& answer) {
+Status Give(const client::Asker::AcceptAnswer& take, const T& answer) {
   return take(wire::BytesOf(answer));
 }
 
@@ -51,7 +51,7 @@ RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std:
 
 RunAsker::~RunAsker() = default;
 
-Status RunAsker::Ask(wire::Question question, const TakeAnswer& take) {
+Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   return std::visit(
       [&]<typename Q>(Q& asked) -> Status {
         if constexpr (wire::OfJournal<Q>) {
@@ -85,7 +85,7 @@ Result<std::vector<uint32_t>> RunAsker::Pick(const JobSelector& jobs) const {
   return numbers;
 }
 
-Status RunAsker::AskRun(uint32_t number, wire::Question question, const TakeAnswer& take) {
+Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAnswer& take) {
   const std::string folder = store::JobPath(state_dir_, number);
   auto owner = TRY(store::RunningOwner(folder));
   if (!owner) {
@@ -130,7 +130,7 @@ Result<std::vector<uint32_t>> RunAsker::AskEach(
   return ended;
 }
 
-Status RunAsker::Answer(wire::ChangeJobs question, const TakeAnswer& take) {
+Status RunAsker::Answer(wire::ChangeJobs question, const AcceptAnswer& take) {
   wire::JobsChanged all;
   auto add = [&](const wire::JobsChanged& one) {
     all.changed.insert(all.changed.end(), one.changed.begin(), one.changed.end());
@@ -141,7 +141,7 @@ Status RunAsker::Answer(wire::ChangeJobs question, const TakeAnswer& take) {
   return Give(take, all);
 }
 
-Status RunAsker::Answer(const wire::Cancel& question, const TakeAnswer& take) {
+Status RunAsker::Answer(const wire::Cancel& question, const AcceptAnswer& take) {
   wire::Cancel::Answer all;
   auto add = [&](const wire::Cancel::Answer& one) {
     const wire::JobsChanged& jobs = one.jobs;
@@ -168,7 +168,7 @@ Status RunAsker::Answer(const wire::Cancel& question, const TakeAnswer& take) {
   return Give(take, all);
 }
 
-Status RunAsker::Answer(const wire::ExplainTasks& question, const TakeAnswer& take) {
+Status RunAsker::Answer(const wire::ExplainTasks& question, const AcceptAnswer& take) {
   for (TasksOfJob tasks : question.tasks) {
     const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
     tasks.job = number;
@@ -180,7 +180,7 @@ Status RunAsker::Answer(const wire::ExplainTasks& question, const TakeAnswer& ta
   return {};
 }
 
-Status RunAsker::Answer(wire::LookAtJobs question, const TakeAnswer& take) {
+Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   std::vector<wire::JobNow> all;
   auto gone =
       AskEach(std::move(question), [&](wire::JobNow now) { all.push_back(std::move(now)); });

@@ -36,21 +36,21 @@ class RunAsker final : public client::Asker {
   ~RunAsker() override;
 
   // kUnavailable: a run that is named does not run, or does not answer.
-  Status Ask(wire::Question question, const TakeAnswer& take) override;
+  Status Ask(wire::Question question, const AcceptAnswer& take) override;
   // Numbers, ascending, each once. kNotFound: there is no such job.
   Result<std::vector<uint32_t>> Pick(const JobSelector& jobs) const;
 
  private:
   Result<uint32_t> Newest() const;
-  Status AskRun(uint32_t number, wire::Question question, const TakeAnswer& take);
+  Status AskRun(uint32_t number, wire::Question question, const AcceptAnswer& take);
   // Of several runs those that have ended are passed over: their numbers come back.
   template <typename Q>
   Result<std::vector<uint32_t>> AskEach(Q question, const std::function<void(typename Q::Answer)>&);
 
-  Status Answer(wire::ChangeJobs question, const TakeAnswer& take);
-  Status Answer(const wire::Cancel& question, const TakeAnswer& take);
-  Status Answer(const wire::ExplainTasks& question, const TakeAnswer& take);
-  Status Answer(wire::LookAtJobs question, const TakeAnswer& take);
+  Status Answer(wire::ChangeJobs question, const AcceptAnswer& take);
+  Status Answer(const wire::Cancel& question, const AcceptAnswer& take);
+  Status Answer(const wire::ExplainTasks& question, const AcceptAnswer& take);
+  Status Answer(wire::LookAtJobs question, const AcceptAnswer& take);
 
   const std::string state_dir_;
   const std::string whose_;

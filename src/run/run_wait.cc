@@ -37,7 +37,7 @@ using store::JobStanding;
 // A run that cannot be talked to is looked at so often.
 constexpr Duration kLookAgain = Duration::Millis(100);
 
-struct Place {
+struct RunSetting {
   client::Surroundings here;
   std::string state_dir;
   std::unique_ptr<os::RealLoop> loop;
@@ -72,7 +72,7 @@ bool WasCancelled(const std::string& state_dir, uint32_t number) {
 
 class Waiter {
  public:
-  Waiter(Place& place, bool bar)
+  Waiter(RunSetting& place, bool bar)
       : place_(place),
         terminal_(os::LookAtTerminal(os::kStderr, place.here.environment)),
         bar_(bar && terminal_.may_move),
@@ -87,7 +87,7 @@ class Waiter {
   int Finish(const store::JobSummary& job);
   int Interrupted(uint32_t number);
 
-  Place& place_;
+  RunSetting& place_;
   os::TerminalFacts terminal_;
   bool bar_;
   bool tells_;  // a good end, too
@@ -194,7 +194,8 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
       client::StateDirOf(std::string(words.Last(cli::opt::kState).value_or("")), here);
   std::string whose = RunsOption(words, here);
   const RunAsker runs(here, state, whose);
-  Place place{std::move(here), std::move(state), TRY(os::RealLoop::Create()), std::move(whose)};
+  RunSetting place{std::move(here), std::move(state), TRY(os::RealLoop::Create()),
+                   std::move(whose)};
   os::IgnoreSignal(os::kSignalPipe);
   place.loop->OnSignal(os::kSignalInt, [&] { place.Interrupt(); });
   std::vector<std::string> names = words.words;

@@ -176,7 +176,7 @@ void AttemptRunner::LookAtLeftovers(int64_t now) {
   leftovers_.Look(now, halt_.is_on());
   if (!leftovers_.IsOver()) {
     phase_until_ = leftovers_.next_look();
-    std::string news = leftovers_.TakeNews(now);
+    std::string news = leftovers_.DrainNews(now);
     if (!news.empty()) Append(outbox_.Add(), LeftRunning{end_.ref, std::move(news)});
     return;
   }
@@ -376,7 +376,7 @@ std::string AttemptRunner::FindFailures(int64_t now) {
 
 // Why openers cannot help, once too many of them were killed.
 std::optional<std::string> AttemptRunner::LostOpeners() {
-  std::string trouble = files_.TakeTrouble();
+  std::string trouble = files_.DrainTrouble();
   if (trouble.empty() || ++finishing_.lost <= kMostLostOpeners) return std::nullopt;
   return trouble;
 }

@@ -68,7 +68,7 @@ void AttemptRunner::Answered(int64_t now) {
   commands_ended_at_ = now;
   end_.user.ns += resident_.CpuOfTask().ns;
   if (!cgroup_.has_memory()) memory_.Saw(resident_.Memory());
-  streams_.TakeWaiting();
+  streams_.DrainWaiting();
   commands_.LetGo();
   bool out_of_step = resident_.answer().has_more();
   Conclude(now);

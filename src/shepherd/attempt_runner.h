@@ -73,8 +73,8 @@ class AttemptRunner {
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
   int64_t short_since() const { return waits_to_start() ? retry_.since : 0; }
   // Forgets an attempt that waits_to_start(); no report.
-  void TakeBack();
-  std::string TakeFrame() { return std::move(asked_.frame); }  // to be used again, when idle()
+  void Withdraw();
+  std::string DrainFrame() { return std::move(asked_.frame); }  // to be used again, when idle()
 
   void OnChildren(int64_t now);
   void OnPipe(int stream, int64_t now) { streams_.OnPipe(stream, now); }

@@ -201,7 +201,7 @@ std::optional<StartFailure> AttemptRunner::OpenStep() {
 
 // Everything that the user names is touched here, and by Check.
 std::optional<StartFailure> AttemptRunner::StartAsUser() {
-  if (std::string why = files_.TakeTrouble(); !why.empty()) return StartFailure{0, why};
+  if (std::string why = files_.DrainTrouble(); !why.empty()) return StartFailure{0, why};
   bool first = commands_.started() == 0;
   if (first && folder_.is_wanted()) {
     std::string why = folder_.Make(asked_.job->opening.user, asked_.view.puts);
@@ -427,7 +427,7 @@ void AttemptRunner::WaitToStart(int error, int64_t now) {
   phase_ = Phase::kWaitStart;
 }
 
-void AttemptRunner::TakeBack() {
+void AttemptRunner::Withdraw() {
   CHECK(waits_to_start());
   if (!files_.End(kLongestRetry)) worn_out_ = true;
   streams_.CloseFiles();

@@ -103,7 +103,7 @@ int64_t LeftoverWatch::SoonestLook() const {
   return std::max(looked_at_ + kShortestStep, since_ + kFirstLook);
 }
 
-std::string LeftoverWatch::TakeNews(int64_t now) {
+std::string LeftoverWatch::DrainNews(int64_t now) {
   if (news_told_ || now - since_ < kWorthAWord) return "";
   news_told_ = true;
   return NamesOf(leftovers_, leftovers_.size());

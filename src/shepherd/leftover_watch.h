@@ -46,7 +46,7 @@ class LeftoverWatch {
   int64_t SoonestLook() const;
   // Leftovers that are waited for, "sort (pid 12), cat (pid 13) and 2 more", once they are worth a
   // message; empty until then and after the first call that returned it.
-  std::string TakeNews(int64_t now);
+  std::string DrainNews(int64_t now);
 
   // Daemons that Look has found: processes of other sessions, "sleep (pid 12)".
   const std::vector<std::string>& daemons() const { return daemons_; }

@@ -41,7 +41,7 @@ class OutputCollector {
   Taken Take(std::string_view& fresh);
   // Reads the bytes that wait now, and no more, while writers go on. For each piece: fn(bytes).
   template <typename Fn>
-  void TakeWaiting(Fn fn) {
+  void DrainWaiting(Fn fn) {
     std::string_view fresh;
     for (size_t left = waiting(); left > 0; left -= std::min(left, fresh.size())) {
       if (Take(fresh).bytes == 0) return;

@@ -113,7 +113,7 @@ bool ProcessTree::ReadChildren(pid_t pid) {
   return told;
 }
 
-void ProcessTree::TakeSnapshot() {
+void ProcessTree::ReadSnapshot() {
   snapshot_.clear();
   EachNumber("/proc", [&](pid_t pid) {
     if (auto info = os::InfoOf(pid)) snapshot_.push_back({info->parent, pid});
@@ -121,7 +121,7 @@ void ProcessTree::TakeSnapshot() {
 }
 
 const std::vector<pid_t>& ProcessTree::Children() {
-  if (!has_children_file_) TakeSnapshot();
+  if (!has_children_file_) ReadSnapshot();
   ReadChildren(root_);
   return children_;
 }

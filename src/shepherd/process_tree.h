@@ -33,7 +33,7 @@ class ProcessTree {
     found_.clear();
     found_.insert(root_);
     next_.assign(1, root_);
-    if (!has_children_file_) TakeSnapshot();
+    if (!has_children_file_) ReadSnapshot();
     bool told = true;
     for (size_t i = 0; i < next_.size(); ++i) {
       if (!ReadChildren(next_[i])) {
@@ -59,7 +59,7 @@ class ProcessTree {
 
  private:
   bool ReadChildren(pid_t pid);
-  void TakeSnapshot();
+  void ReadSnapshot();
 
   pid_t root_;
   bool has_children_file_ = true;  // CONFIG_PROC_CHILDREN; without it all of /proc is read

@@ -376,7 +376,7 @@ void Append(std::string& out, const Message& message) {
   MustClose(writer);
 }
 template void Append(std::string&, const Setup&);
-template void Append(std::string&, const TakeBack&);
+template void Append(std::string&, const Withdraw&);
 template void Append(std::string&, const EndOrder&);
 template void Append(std::string&, const Pause&);
 template void Append(std::string&, const Taken&);

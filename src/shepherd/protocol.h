@@ -252,14 +252,14 @@ struct StartView {
   TaskBody ToBody() const;
 };
 
-struct TakeBack {
+struct Withdraw {
   static constexpr auto kType = FrameType::kTakeBack;
   AttemptRef ref;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "ref", self.ref);
   }
-  friend bool operator==(const TakeBack&, const TakeBack&) = default;
+  friend bool operator==(const Withdraw&, const Withdraw&) = default;
 };
 struct EndOrder {
   static constexpr auto kType = FrameType::kEnd;
@@ -325,7 +325,7 @@ struct Freeze {
 };
 
 using Order =
-    std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder, CloseJob, Freeze>;
+    std::variant<Setup, JobOpening, Withdraw, EndOrder, Pause, Taken, LeaveOrder, CloseJob, Freeze>;
 // Whether it is a Start, for DecodeStart; all other orders are for DecodeOrder.
 bool IsStart(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);

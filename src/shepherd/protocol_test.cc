@@ -185,7 +185,7 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                    AnyUser(),
                    AnyText(),
                    *rc::gen::arbitrary<bool>()};
-    TakeBack back{AnyRef()};
+    Withdraw back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
     std::string bytes;

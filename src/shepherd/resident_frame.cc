@@ -47,7 +47,7 @@ void AnswerReader::Begin(std::string id) {
 }
 
 void AnswerReader::Take(std::string_view bytes, const Result& result) {
-  if (!has_head_) TakeHead(bytes);
+  if (!has_head_) DecodeHead(bytes);
   if (!wrong_.empty() || !has_head_) return;
   std::string_view some = bytes.substr(0, std::min<uint64_t>(left_, bytes.size()));
   if (!some.empty()) result(some);
@@ -55,7 +55,7 @@ void AnswerReader::Take(std::string_view bytes, const Result& result) {
   has_more_ = has_more_ || some.size() < bytes.size();
 }
 
-void AnswerReader::TakeHead(std::string_view& bytes) {
+void AnswerReader::DecodeHead(std::string_view& bytes) {
   size_t end = bytes.find('\n');
   head_ += bytes.substr(0, std::min(end, kMostAnswerHead));
   if (head_.size() >= kMostAnswerHead) {

@@ -42,7 +42,7 @@ class AnswerReader {
   const std::string& wrong() const { return wrong_; }
 
  private:
-  void TakeHead(std::string_view& bytes);
+  void DecodeHead(std::string_view& bytes);
   std::string ReadHead(std::string_view line);
 
   std::string id_;

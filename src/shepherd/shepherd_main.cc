@@ -311,7 +311,7 @@ bool Shepherd::Obey(std::string_view frame) {
     runner_->OpenJob(std::move(*job));
   } else if (auto* close = std::get_if<CloseJob>(&*order)) {
     runner_->CloseJob(close->job);
-  } else if (auto* back = std::get_if<TakeBack>(&*order)) {
+  } else if (auto* back = std::get_if<Withdraw>(&*order)) {
     ObeyTakeBack(back->ref);
   } else if (auto* end = std::get_if<EndOrder>(&*order)) {
     ObeyEnd(*end);
@@ -379,7 +379,7 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
   if (held != held_.end()) {
     held_.erase(held);
   } else if (runner_->waits_to_start() && !runner_->start_told() && runner_->ref() == ref) {
-    runner_->TakeBack();
+    runner_->Withdraw();
   } else {
     return;  // too late: its end follows, or was sent
   }
@@ -410,7 +410,7 @@ void Shepherd::StartHeld(int64_t now) {
   held_.pop_front();
   // Before the start: a parent that finds us dead must not believe that it never happened.
   page_->started.store(next.start.sequence, std::memory_order_release);
-  if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->TakeFrame());
+  if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->DrainFrame());
   own_size_.Shrink(now);
   if (!runner_->Begin(std::move(next.frame), now)) Leave(kDamaged);
 }
@@ -444,7 +444,7 @@ void Shepherd::ParentGone(int64_t now) {
   window_ = 0;
   outbox_.Forget();
   reports_since_ = kNever;
-  if (runner_->waits_to_start()) runner_->TakeBack();
+  if (runner_->waits_to_start()) runner_->Withdraw();
   if (std::exchange(paused_, false)) runner_->SetPaused(false);
   was_orphan_ = true;
   orphan_.emplace(*runner_, outbox_, rendezvous_, setup_.adopt_patience, now);
@@ -474,7 +474,7 @@ bool Shepherd::TakesRoom(int64_t now) const {
 
 void Shepherd::MakeRoom() {
   Append(outbox_.Add(), TakenBack{runner_->ref()});
-  runner_->TakeBack();
+  runner_->Withdraw();
   for (const Held& held : held_) Append(outbox_.Add(), TakenBack{held.start.ref});
   held_.clear();
   if (setup_.slot > 1) Leave(kMadeRoom);

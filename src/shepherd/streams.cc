@@ -134,9 +134,9 @@ void Streams::Complain(std::string_view line) {
   }
 }
 
-void Streams::TakeWaiting() {
-  out_.TakeWaiting([this](std::string_view bytes) { PassOn(1, bytes); });
-  err_.TakeWaiting([this](std::string_view bytes) { PassOn(2, bytes); });
+void Streams::DrainWaiting() {
+  out_.DrainWaiting([this](std::string_view bytes) { PassOn(1, bytes); });
+  err_.DrainWaiting([this](std::string_view bytes) { PassOn(2, bytes); });
 }
 
 uint64_t Streams::DropWaiting() { return out_.DropWaiting() + err_.DropWaiting(); }
@@ -147,7 +147,7 @@ void Streams::ResetFlags() {
 }
 
 void Streams::AddResult(std::string_view bytes) {
-  TakeWaiting();
+  DrainWaiting();
   out_.Add(bytes);
   PassOn(1, bytes);
 }

@@ -59,7 +59,7 @@ class Streams {
   // For stderr, behind what the commands will have written.
   void AddLastWords(std::string_view text) { last_words_ += text; }
   // Reads what a process that goes on has written until now.
-  void TakeWaiting();
+  void DrainWaiting();
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
   // No process is left that has changed them on purpose.

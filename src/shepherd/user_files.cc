@@ -126,7 +126,7 @@ void UserFiles::Begin() {
 // ------------------------------------------------------------------------------------ the calls
 
 os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool make_folders) {
-  if (auto answer = Next(Call::kOpen, path)) return Take(*answer);
+  if (auto answer = Next(Step::kOpen, path)) return Take(*answer);
   if (!in_opener()) {
     if (MayOpen(path, flags)) return OpenNow(path, flags, make_folders);
     errno = Refuse();
@@ -137,7 +137,7 @@ os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool ma
   if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
     Say(WaitsForFile(path, as, "no process has opened the other end of this named pipe"));
   }
-  Answer answer{Call::kOpen, 0, path, {}, OpenNow(path, flags, make_folders)};
+  Answer answer{Step::kOpen, 0, path, {}, OpenNow(path, flags, make_folders)};
   if (!answer.fd) answer.error = errno;
   answer.is_local = IsOnDisk(os::DirName(path));
   answer.is_served = answer.fd && IsServedFile(answer.fd.get());
@@ -147,7 +147,7 @@ os::Fd UserFiles::Open(const char* path, int flags, std::string_view as, bool ma
 }
 
 os::Fd UserFiles::OpenWhole(const char* path, uint64_t most) {
-  if (auto answer = Next(Call::kOpen, path)) return Take(*answer);
+  if (auto answer = Next(Step::kOpen, path)) return Take(*answer);
   constexpr int kHow = O_RDONLY | O_NONBLOCK;
   if (!in_opener()) {
     if (MayOpen(path, kHow)) return OpenNow(path, kHow, false);
@@ -156,7 +156,7 @@ os::Fd UserFiles::OpenWhole(const char* path, uint64_t most) {
     return below;
   }
   Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
-  Answer answer{Call::kOpen, 0, path, {}, OpenNow(path, kHow, false)};
+  Answer answer{Step::kOpen, 0, path, {}, OpenNow(path, kHow, false)};
   if (answer.fd && IsServedFile(answer.fd.get())) answer.fd = CopyOf(answer.fd.get(), most);
   if (!answer.fd) answer.error = errno;
   answer.is_local = IsOnDisk(os::DirName(path));
@@ -198,7 +198,7 @@ os::Fd UserFiles::CopyOf(int fd, uint64_t most) const {
 
 // The answer has where it is, so that this process enters a folder on its own disks only.
 int UserFiles::Enter(const char* folder) {
-  if (auto answer = Next(Call::kEnter, folder)) {
+  if (auto answer = Next(Step::kEnter, folder)) {
     if (answer->error == 0 && answer->is_local && fchdir(answer->fd.get()) != 0) {
       answer->error = errno;
     }
@@ -217,7 +217,7 @@ int UserFiles::Enter(const char* folder) {
   }
   is_served_ = false;
   Say(WaitsForServer(fmt::format("the folder '{}'", EscapeForScreen(folder))));
-  Answer answer{Call::kEnter, chdir(folder) == 0 ? 0 : errno, folder, {}, {}};
+  Answer answer{Step::kEnter, chdir(folder) == 0 ? 0 : errno, folder, {}, {}};
   if (answer.error == 0) {
     answer.fd.Reset(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!answer.fd) answer.error = errno;
@@ -231,13 +231,13 @@ int UserFiles::Enter(const char* folder) {
 // All or none here: what is removed may not be opened once more by an opener.
 int UserFiles::Unlink(const std::vector<std::string>& paths) {
   const std::string key = fmt::format("{}", fmt::join(paths, "\n"));
-  if (auto answer = Next(Call::kUnlink, key)) return answer->error;
+  if (auto answer = Next(Step::kUnlink, key)) return answer->error;
   auto may_block = [this](const std::string& path) {
     std::string folder = os::DirName(path);
     return !IsLocal(FolderKey(folder)) && !OpenBelow(folder.c_str(), O_PATH | O_DIRECTORY);
   };
   if (!in_opener() && std::ranges::any_of(paths, may_block)) return Refuse();
-  Answer answer{Call::kUnlink, 0, key, {}, {}};
+  Answer answer{Step::kUnlink, 0, key, {}, {}};
   for (const std::string& path : paths) {
     if (in_opener()) Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(path))));
     if (unlink(path.c_str()) != 0) answer.error = errno;
@@ -248,14 +248,14 @@ int UserFiles::Unlink(const std::vector<std::string>& paths) {
 
 std::optional<std::string> UserFiles::Ask(std::string_view key, std::string_view what,
                                           const Question& ask) {
-  if (auto answer = Next(Call::kAsk, key)) return std::move(answer->text);
+  if (auto answer = Next(Step::kAsk, key)) return std::move(answer->text);
   if (!in_opener()) {
     if (IsLocal(std::string(key))) return ask(nullptr);
     Refuse();
     return std::nullopt;
   }
   Say(WaitsForServer(what));
-  Answer answer{Call::kAsk, 0, std::string(key), {}, {}, true};
+  Answer answer{Step::kAsk, 0, std::string(key), {}, {}, true};
   answer.text = ask(&answer.is_local);
   Tell(answer);
   return std::move(answer.text);
@@ -263,13 +263,13 @@ std::optional<std::string> UserFiles::Ask(std::string_view key, std::string_view
 
 // A program below a served folder is served, too, or may be.
 int UserFiles::TouchProgram(const std::string& program) {
-  if (Next(Call::kProgram, program)) return 0;
+  if (Next(Step::kProgram, program)) return 0;
   if (!in_opener()) {
     const std::string key = ProgramKey(program);
     return key.empty() || IsKnown(key) || !IsServedProgram(program) ? 0 : Refuse();
   }
   Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(program))));
-  Answer answer{Call::kProgram, 0, program, InterpreterOf(program), {}, IsOnDisk(program)};
+  Answer answer{Step::kProgram, 0, program, InterpreterOf(program), {}, IsOnDisk(program)};
   if (!answer.text.empty()) {
     Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(answer.text))));
     os::Fd interpreter(open(answer.text.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
@@ -292,11 +292,11 @@ bool UserFiles::IsServedProgram(const std::string& program) {
 
 // A folder that is known may have others mounted in it: even lstat would ask those.
 int UserFiles::TouchFolder(const std::string& folder) {
-  if (Next(Call::kFolder, folder)) return 0;
+  if (Next(Step::kFolder, folder)) return 0;
   if (!in_opener()) return IsKnown(FolderKey(folder)) ? 0 : Refuse();
   Say(WaitsForServer(fmt::format("'{}'", EscapeForScreen(folder))));
   os::Fd fd(open(folder.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
-  Tell({Call::kFolder, 0, folder, {}, {}, IsOnDisk(folder)});
+  Tell({Step::kFolder, 0, folder, {}, {}, IsOnDisk(folder)});
   return 0;
 }
 
@@ -406,7 +406,7 @@ bool UserFiles::CloseAll(int64_t patience) {
 // ---------------------------------------------------------------------------------- the answers
 
 // The answer to this very call. Others are of no use when the order is not the opener's.
-std::optional<UserFiles::Answer> UserFiles::Next(Call call, std::string_view key) {
+std::optional<UserFiles::Answer> UserFiles::Next(Step call, std::string_view key) {
   if (in_opener() || is_busy() || answers_.empty()) return std::nullopt;
   if (answers_.front().call != call || answers_.front().key != key) {
     ForgetAnswers();
@@ -463,30 +463,30 @@ void UserFiles::Learn(const std::string& key, bool is_local) {
 
 void UserFiles::Learn(const Answer& answer) {
   switch (answer.call) {
-    case Call::kOpen:
+    case Step::kOpen:
       if (answer.is_local) Learn(FolderKey(os::DirName(answer.key)), true);
       return;
-    case Call::kEnter:
+    case Step::kEnter:
       if (answer.error == 0) {
         folder_ = answer.key;
         is_served_ = !answer.is_local;
         Learn(answer.key, answer.is_local);
       }
       return;
-    case Call::kAsk:
+    case Step::kAsk:
       Learn(answer.key, answer.is_local);
       return;
-    case Call::kProgram:
+    case Step::kProgram:
       Learn(ProgramKey(answer.key), answer.is_local);
       if (answer.is_local && !answer.text.empty()) Learn(ProgramKey(answer.text), true);
       return;
-    case Call::kFolder:
+    case Step::kFolder:
       Learn(FolderKey(answer.key), answer.is_local);
       return;
-    case Call::kBegin:
-    case Call::kUnlink:
-    case Call::kTrouble:
-    case Call::kEnd:
+    case Step::kBegin:
+    case Step::kUnlink:
+    case Step::kTrouble:
+    case Step::kEnd:
       return;
   }
 }
@@ -522,16 +522,16 @@ void UserFiles::BeOpener(const std::function<void()>& calls, int socket, pid_t p
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent) _exit(1);
   calls();
-  Tell({Call::kEnd, 0, {}, {}, {}});
+  Tell({Step::kEnd, 0, {}, {}, {}});
   _exit(0);
 }
 
 // A change of user has undone the wish to die with the parent.
 void UserFiles::Say(const std::string& waits_for) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  Tell({Call::kBegin, 0, {}, waits_for, {}});
+  Tell({Step::kBegin, 0, {}, waits_for, {}});
   if (!std::exchange(is_served_, false) || chdir(folder_.c_str()) == 0) return;
-  Tell({Call::kTrouble,
+  Tell({Step::kTrouble,
         0,
         {},
         fmt::format("cannot enter the task's folder '{}': {}", EscapeForScreen(folder_),
@@ -578,7 +578,7 @@ void UserFiles::Tell(const Answer& answer) const {
 
 bool UserFiles::Read() {
   while (is_busy() && ReadSome()) {
-    while (TakeAnswer()) {
+    while (AcceptAnswer()) {
     }
   }
   return !is_busy();
@@ -617,13 +617,13 @@ bool UserFiles::ReadSome() {
 }
 
 // False when there is no whole one.
-bool UserFiles::TakeAnswer() {
+bool UserFiles::AcceptAnswer() {
   Head head;
   if (!is_busy() || bytes_.size() < sizeof head) return false;
   std::memcpy(&head, bytes_.data(), sizeof head);
   size_t size = sizeof head + head.key + head.text;
   if (bytes_.size() < size) return false;
-  Answer answer{static_cast<Call>(head.call),
+  Answer answer{static_cast<Step>(head.call),
                 head.error,
                 bytes_.substr(sizeof head, head.key),
                 bytes_.substr(sizeof head + head.key, head.text),
@@ -637,25 +637,25 @@ bool UserFiles::TakeAnswer() {
     if (!answer.fd) answer.error = EMFILE;
   }
   switch (answer.call) {
-    case Call::kBegin:
+    case Step::kBegin:
       waits_for_ = std::move(answer.text);
       return true;
-    case Call::kTrouble:
+    case Step::kTrouble:
       Drop();
       Reap();
       trouble_ = std::move(answer.text);
       return false;
-    case Call::kEnd:
+    case Step::kEnd:
       waits_for_.clear();
       socket_.Reset();
       Reap();
       return false;
-    case Call::kOpen:
-    case Call::kEnter:
-    case Call::kUnlink:
-    case Call::kAsk:
-    case Call::kProgram:
-    case Call::kFolder:
+    case Step::kOpen:
+    case Step::kEnter:
+    case Step::kUnlink:
+    case Step::kAsk:
+    case Step::kProgram:
+    case Step::kFolder:
       Learn(answer);
       answers_.push_back(std::move(answer));
   }
@@ -670,7 +670,7 @@ void UserFiles::Reap() {
   pid_ = 0;
 }
 
-std::string UserFiles::TakeTrouble() { return std::exchange(trouble_, {}); }
+std::string UserFiles::DrainTrouble() { return std::exchange(trouble_, {}); }
 
 bool UserFiles::Ended(pid_t pid) {
   if (pid_ == 0 || pid != pid_) return false;

@@ -107,7 +107,7 @@ class UserFiles {
   // Takes what it has sent. True when it is through, or was killed.
   bool Read();
   // Why it is not through although it has ended, once; else an empty text.
-  std::string TakeTrouble();
+  std::string DrainTrouble();
   // The reason of its wait: "still waiting to open 'f' as stdin: ...". Empty: unknown. Also of
   // a closer.
   const std::string& waits_for() const { return waits_for_; }
@@ -124,7 +124,7 @@ class UserFiles {
   void Forget();
 
  private:
-  enum class Call : uint8_t {
+  enum class Step : uint8_t {
     kBegin = 0,
     kOpen,
     kEnter,
@@ -136,7 +136,7 @@ class UserFiles {
     kEnd
   };
   struct Answer {
-    Call call;
+    Step call;
     int error = 0;
     std::string key;   // path or question
     std::string text;  // of kAsk; of kBegin what it waits for; of kProgram its interpreter
@@ -149,13 +149,13 @@ class UserFiles {
     std::string path;
     std::string last_words;
   };
-  struct Place {
+  struct Wait {
     bool is_local = false;
     int64_t until = 0;
   };
 
   bool in_opener() const { return home_ >= 0; }
-  std::optional<Answer> Next(Call call, std::string_view key);
+  std::optional<Answer> Next(Step call, std::string_view key);
   void ForgetAnswers();
   // In the opener: what it is about to wait for; then it is in the attempt's folder.
   void Say(const std::string& waits_for);
@@ -163,7 +163,7 @@ class UserFiles {
   [[noreturn]] void BeOpener(const std::function<void()>& calls, int socket, pid_t parent);
   [[noreturn]] void BeCloser(pid_t parent);
   bool ReadSome();
-  bool TakeAnswer();
+  bool AcceptAnswer();
   void Learn(const Answer& answer);
   void Learn(const std::string& key, bool is_local);
   void Reap();
@@ -180,7 +180,7 @@ class UserFiles {
   const std::string spool_folder_;
   std::string folder_;      // of the attempt, as far as it is known
   bool is_served_ = false;  // this process has not entered it
-  std::unordered_map<std::string, Place> places_;
+  std::unordered_map<std::string, Wait> places_;
   std::vector<Served> served_;   // files that are open
   std::vector<Served> closing_;  // and those that wait to be closed
   bool needs_opener_ = false;

@@ -159,7 +159,7 @@ std::string HubWorld::WhyStill() const {
 
 void HubWorld::CheckInvariants() {
   if (hub_ && !hub_->faults().dead()) hub_->engine().CheckInvariants();
-  for (Place& place : places_) {
+  for (NodeHost& place : places_) {
     if (place.machine->up()) place.machine->node().agent().CheckInvariants();
   }
 }
@@ -168,7 +168,7 @@ void HubWorld::MakePeace() {
   peace_ = true;
   uneasy_at_ = loop_.Now();
   witness_.Expect(uneasy_at_);
-  for (Place& place : places_) place.away = false;
+  for (NodeHost& place : places_) place.away = false;
   if (hub_) hub_->BreakClients(false);
   if (batch_) batch_->MakePeace();
   // Idle pilots leave, lost ones are searched for during an hour, and a query is made each 5
@@ -185,13 +185,13 @@ void HubWorld::Tick() {
 bool HubWorld::AllThere() const {
   return hub_ && hub_->answers() && people_.Content() &&
          std::all_of(places_.begin(), places_.end(),
-                     [](const Place& place) { return place.gone || place.heard; });
+                     [](const NodeHost& place) { return place.gone || place.heard; });
 }
 
 bool HubWorld::AllQuiet() {
   if (!AllThere()) uneasy_at_ = loop_.Now();
   if (loop_.Now() - uneasy_at_ < Duration::Seconds(60)) return false;
-  for (const Place& place : places_) {
+  for (const NodeHost& place : places_) {
     if (place.machine->idle()) continue;
     witness_.Find("losses",
                   "node " + place.machine->offer().node_name + " still runs what nobody waits for");
@@ -270,7 +270,7 @@ void HubWorld::EndHub(bool clean) {
   if (!hub_->is_up()) return;  // its journal could not be read
   uint64_t live = hub_->engine().Digest();
   HubProcess::Digests digests = hub_->Die(clean, prng_);
-  for (Place& place : places_) DropHubEnd(place);
+  for (NodeHost& place : places_) DropHubEnd(place);
   report_.digest = live;
   if (found || sabotage_ == Sabotage::kLoseCommit) digests.replayed = digests.live;
   See(LifeEnded{clean, digests.live, digests.replayed});
@@ -287,13 +287,13 @@ void HubWorld::AddMachine(Offer offer, Duration wait) {
                        sabotage_};
   // Its name has its number, whenever it comes first.
   disk_->nodes[id] = {.id = id, .name = offer.node_name, .created = loop_.Now()};
-  Place& place = places_.emplace_back();
+  NodeHost& place = places_.emplace_back();
   place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
   After(wait, [this, index] { StartNode(index); });
 }
 
 void HubWorld::StartNode(size_t index) {
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   if (place.machine->up() || place.gone) return;
   uint64_t crash_at = 0;
   if (node_crashes_left_ > 0 && !peace_ && prng_.Chance(70)) {
@@ -310,20 +310,20 @@ void HubWorld::PlanNodeTroubles(size_t index) {
   if (!places_[index].pilot.empty()) return;
   if (options_.leaving && index > 0 && prng_.Chance(40)) {
     After(Random(Duration::Seconds(60)), [this, index, processes = places_[index].processes] {
-      const Place& place = places_[index];
+      const NodeHost& place = places_[index];
       if (!peace_ && place.processes == processes && place.machine->up()) LeaveHub(index);
     });
   }
   if (options_.remove && index > 0 && prng_.Chance(30)) {
     After(Random(Duration::Seconds(60)), [this, index] {
       constexpr size_t kMostNodes = 16;
-      if (!peace_ && !places_[index].gone && places_.size() < kMostNodes) TakeOtherName(index);
+      if (!peace_ && !places_[index].gone && places_.size() < kMostNodes) AdoptOtherName(index);
     });
   }
 }
 
 void HubWorld::EndNode(size_t index, bool all) {
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   if (place.heard) Unheard(place);
   place.machine->End(all);
   // Its messages may still arrive.
@@ -337,7 +337,7 @@ void HubWorld::EndNode(size_t index, bool all) {
 }
 
 void HubWorld::LeaveHub(size_t index) {
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   See(Remark{place.machine->offer().node_name + " leaves"});
   place.machine->Leave(place.machine->connected() ? place.link.second.get() : nullptr);
   // It ends when all was said, or when it has waited long enough.
@@ -348,8 +348,8 @@ void HubWorld::LeaveHub(size_t index) {
   });
 }
 
-void HubWorld::TakeOtherName(size_t index) {
-  Place& place = places_[index];
+void HubWorld::AdoptOtherName(size_t index) {
+  NodeHost& place = places_[index];
   See(Remark{place.machine->offer().node_name + " takes another name"});
   Offer offer = place.machine->offer();
   offer.node_name += "x";
@@ -369,7 +369,7 @@ void HubWorld::StartPilot(const std::string& name, Instant end) {
     places_.emplace_back().pilot = name;
     disk_->nodes[id] = {.id = id, .name = name, .created = loop_.Now(), .forgotten = loop_.Now()};
   }
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   if (place.machine && place.machine->up()) return;
   const auto& pools = workload_.pools();
   auto pool = std::ranges::find(pools, name.substr(0, name.find('.')), &SimPool::name);
@@ -388,7 +388,7 @@ void HubWorld::StartPilot(const std::string& name, Instant end) {
 void HubWorld::EndPilot(const std::string& name) {
   auto at = pilots_.find(name);
   if (at == pilots_.end()) return;
-  Place& place = places_[at->second];
+  NodeHost& place = places_[at->second];
   if (place.machine->up()) EndNode(at->second, /*all=*/true);
   place.gone = true;
 }
@@ -400,7 +400,7 @@ void HubWorld::ExitPilot(size_t index) {
 }
 
 // Nodes come by the hub's socket: of root, and pilots of whom the hub runs as.
-hub::Guest HubWorld::GuestOf(const Place& place) {
+hub::Guest HubWorld::GuestOf(const NodeHost& place) {
   hub::Guest guest;
   guest.greeting.role = wire::Role::kNode;
   guest.greeting.node_name = place.machine->offer().node_name;
@@ -416,7 +416,7 @@ hub::Guest HubWorld::GuestOf(const Place& place) {
 void HubWorld::Call(size_t index) {
   uint32_t calls = ++places_[index].calls;
   After(Random(Duration::Millis(prng_.Chance(50) ? 5 : 2000)), [this, index, calls] {
-    Place& place = places_[index];
+    NodeHost& place = places_[index];
     if (place.calls != calls || !place.machine->up() || place.machine->dead()) return;
     if (MayConnect(place)) {
       Connect(index);
@@ -426,12 +426,12 @@ void HubWorld::Call(size_t index) {
   });
 }
 
-bool HubWorld::MayConnect(const Place& place) const {
+bool HubWorld::MayConnect(const NodeHost& place) const {
   return hub_ && hub_->answers() && !place.away;
 }
 
 void HubWorld::Connect(size_t index) {
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   DropHubEnd(place);  // it may not have noticed that the last one is no more
   const hub::Guest guest = GuestOf(place);
   hub::Service& service = hub_->service();
@@ -482,7 +482,7 @@ void HubWorld::Connect(size_t index) {
 void HubWorld::FallSilent(size_t index) {
   // When a link gives up a peer that sends no sign of life.
   constexpr Duration kGivenUp = Duration::Seconds(20);
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   --silences_left_;
   ++report_.silent_nodes;
   See(Remark{place.machine->offer().node_name + " falls silent"});
@@ -521,7 +521,7 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   if (sabotage_ == Sabotage::kBelieveLies) liar = holder.value - 1;
   Duration wait{static_cast<int64_t>(lies_.Below(lies_.Chance(50) ? 1'000 : 2'000'000'000))};
   After(wait, [this, liar, lie = MakeLie(ref)] {
-    Place& place = places_[liar];
+    NodeHost& place = places_[liar];
     if (!peace_ && place.heard && place.link.second) place.link.second->Send(lie);
   });
 }
@@ -555,7 +555,7 @@ void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {
   }
   const AttemptRef ref = ends->ends.front().ref;
   size_t liar = lies_.Below(places_.size());
-  const Place& place = places_[liar];
+  const NodeHost& place = places_[liar];
   if (liar == index || !place.heard || !place.ear) return;
   const BookedTask* task = witness_.book().Find(ref);  // who speaks first may be a liar, too
   if (task == nullptr || task->IsLeased(ref.attempt, place.machine->id())) return;
@@ -573,7 +573,7 @@ wire::ToHub HubWorld::MakeLie(const AttemptRef& ref) {
   return wire::Ends{0, {std::move(end)}, {std::move(output)}};
 }
 
-void HubWorld::Unheard(Place& place) {
+void HubWorld::Unheard(NodeHost& place) {
   place.heard = false;
   place.unheard_at = loop_.Now();
   See(NodeUnheard{place.machine->id()});
@@ -585,7 +585,7 @@ void HubWorld::Break(size_t index) {
 }
 
 void HubWorld::LoseLink(size_t index) {
-  Place& place = places_[index];
+  NodeHost& place = places_[index];
   // Messages under way may get lost in either direction, or in both.
   place.state->hub_deaf = prng_.Chance(60);
   place.state->node_deaf = prng_.Chance(60);
@@ -593,7 +593,7 @@ void HubWorld::LoseLink(size_t index) {
                   : prng_.Chance(60) ? Duration::Seconds(1)
                                      : Duration::Seconds(10);
   After(Random(most), [this, index, state = place.state] {
-    Place& then = places_[index];
+    NodeHost& then = places_[index];
     if (then.state != state || !then.machine->up() || !then.machine->connected()) return;
     then.machine->Disconnect();
     then.link.second = nullptr;
@@ -606,7 +606,7 @@ void HubWorld::LoseLink(size_t index) {
 }
 
 // The hub's end of the link is no more, and the hub has noticed.
-void HubWorld::DropHubEnd(Place& place) {
+void HubWorld::DropHubEnd(NodeHost& place) {
   if (!place.link.first) return;
   NodeId id = place.machine->id();
   if (place.heard) {  // the hub itself ends
@@ -614,7 +614,7 @@ void HubWorld::DropHubEnd(Place& place) {
     place.state->node_deaf = prng_.Chance(50);
     size_t index = id.value - 1;
     After(Random(Duration::Seconds(1)), [this, index, state = place.state] {
-      Place& then = places_[index];
+      NodeHost& then = places_[index];
       if (then.state != state || !then.machine->up() || !then.machine->connected()) return;
       then.machine->Disconnect();
       then.link.second = nullptr;

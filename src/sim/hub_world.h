@@ -64,7 +64,7 @@ class HubWorld final : public SimBatch::Machines {
   };
 
   // A machine, and its link to the hub.
-  struct Place {
+  struct NodeHost {
     std::unique_ptr<Machine> machine;
     std::shared_ptr<LinkState> state;
     Link link;           // an end is null where nobody has it any more
@@ -100,13 +100,13 @@ class HubWorld final : public SimBatch::Machines {
   void StartNode(size_t index);
   void EndNode(size_t index, bool all);
   void LeaveHub(size_t index);
-  void TakeOtherName(size_t index);
+  void AdoptOtherName(size_t index);
   void PlanNodeTroubles(size_t index);
   void Call(size_t index);
   // A pilot's node ends by itself.
   void ExitPilot(size_t index);
-  static hub::Guest GuestOf(const Place& place);
-  bool MayConnect(const Place& place) const;
+  static hub::Guest GuestOf(const NodeHost& place);
+  bool MayConnect(const NodeHost& place) const;
   void Connect(size_t index);
   // The link is no more; each side that lives notices later.
   void Break(size_t index);
@@ -123,8 +123,8 @@ class HubWorld final : public SimBatch::Machines {
   bool Hear(size_t index, const wire::ToHub& said);
   // A lie about what a node tells, in the same turn of the hub.
   void LieBefore(size_t index, const wire::ToHub& truth);
-  void Unheard(Place& place);
-  void DropHubEnd(Place& place);
+  void Unheard(NodeHost& place);
+  void DropHubEnd(NodeHost& place);
 
   void After(Duration wait, std::function<void()> fn);
   void See(const Fact& fact);
@@ -145,7 +145,7 @@ class HubWorld final : public SimBatch::Machines {
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
   HubPeople people_;
   std::unique_ptr<SimBatch> batch_;  // null: there are no pools
-  std::vector<Place> places_;
+  std::vector<NodeHost> places_;
   std::map<std::string, size_t> pilots_;  // of these, by name
   std::unique_ptr<HubProcess> hub_;
 

@@ -113,7 +113,7 @@ void MockExecutor::Start(node::StartOrder order) {
   });
 }
 
-void MockExecutor::TakeBack(const AttemptRef& ref) {
+void MockExecutor::Withdraw(const AttemptRef& ref) {
   auto place = places_.find(ref);
   if (!faults_->Alive() || place == places_.end()) return;
   Slot& slot = slots_[place->second - 1];

@@ -53,7 +53,7 @@ class MockExecutor final : public node::Executor {
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool) override;
   void CloseJob(JobId job) override;
   void Start(node::StartOrder order) override;
-  void TakeBack(const AttemptRef& ref) override;
+  void Withdraw(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   void Pause(bool) override {}
   void Taken(const AttemptRef& ref) override { kept_.erase(ref); }

@@ -39,7 +39,7 @@ class Runner final : public node::Executor {
     slot.push_back(order.ref);
     if (slot.size() == 1) Begin(order.slot);
   }
-  void TakeBack(const AttemptRef& ref) override {
+  void Withdraw(const AttemptRef& ref) override {
     for (auto& [number, slot] : slots_) {
       for (size_t k = 1; k < slot.size(); ++k) {
         if (slot[k] != ref) continue;

@@ -24,7 +24,7 @@ pool::Outcome Fails(std::string words, int code = 1) {
 }
 
 // The word that begins with `option`, without it.
-std::string OptionOf(const pool::Call& call, std::string_view option) {
+std::string OptionOf(const pool::CommandLine& call, std::string_view option) {
   for (const std::string& word : call.argv) {
     if (word.starts_with(option)) return word.substr(option.size());
   }
@@ -32,7 +32,7 @@ std::string OptionOf(const pool::Call& call, std::string_view option) {
 }
 
 // The name after --name in the pilot's script.
-std::string NodeOf(const pool::Call& call) {
+std::string NodeOf(const pool::CommandLine& call) {
   constexpr std::string_view kName = "--name ";
   size_t at = call.input.find(kName);
   CHECK(at != std::string::npos);
@@ -79,7 +79,7 @@ bool SimBatch::IsAlive(const std::string& name) const {
 
 // ---- Commands ----------------------------------------------------------------------------------
 
-void SimCommands::Run(pool::Call call, const std::string&, Duration patience, Done done) {
+void SimCommands::Run(pool::CommandLine call, const std::string&, Duration patience, Done done) {
   if (!faults_.Alive()) return;
   batch_.Run(call, patience, [this, alive = alive_, done = std::move(done)](pool::Outcome outcome) {
     if (!*alive) return;
@@ -89,7 +89,7 @@ void SimCommands::Run(pool::Call call, const std::string&, Duration patience, Do
   });
 }
 
-void SimBatch::Run(const pool::Call& call, Duration patience, Answer answer) {
+void SimBatch::Run(const pool::CommandLine& call, Duration patience, Answer answer) {
   Duration doing = Random(kQuick);
   Duration telling = Random(kQuick);
   bool carried_out = true;
@@ -114,7 +114,7 @@ void SimBatch::Run(const pool::Call& call, Duration patience, Answer answer) {
   });
 }
 
-pool::Outcome SimBatch::Do(const pool::Call& call) {
+pool::Outcome SimBatch::Do(const pool::CommandLine& call) {
   const std::string& program = call.argv.front();
   if (program == "sbatch") return Submit(call);
   if (program == "squeue") return List();
@@ -127,7 +127,7 @@ pool::Outcome SimBatch::Do(const pool::Call& call) {
   return outcome;
 }
 
-pool::Outcome SimBatch::Submit(const pool::Call& call) {
+pool::Outcome SimBatch::Submit(const pool::CommandLine& call) {
   if (std::ranges::find(call.argv, "--test-only") != call.argv.end()) {
     return {pool::Outcome::End::kExited, 0, "", "sbatch: Job 1 to start at 12:00\n"};
   }
@@ -160,7 +160,7 @@ pool::Outcome SimBatch::Submit(const pool::Call& call) {
   return {pool::Outcome::End::kExited, 0, fmt::format("{};cluster\n", id), ""};
 }
 
-pool::Outcome SimBatch::Cancel(const pool::Call& call) {
+pool::Outcome SimBatch::Cancel(const pool::CommandLine& call) {
   const bool refused = Trouble(parts_.options.batch_garbles_percent);
   if (refused) {
     ++parts_.report.garbled;
@@ -241,7 +241,8 @@ pool::Outcome SimBatch::List() {
 
 // ---- Pilots ------------------------------------------------------------------------------------
 
-uint32_t SimBatch::Take(const pool::Call& call, const std::string& tag, const std::string& node) {
+uint32_t SimBatch::Take(const pool::CommandLine& call, const std::string& tag,
+                        const std::string& node) {
   uint32_t id = ++last_id_;
   Job& job = jobs_[id];
   job.tag = tag;

@@ -54,7 +54,7 @@ class SimBatch {
 
   // `answer` comes once, by the world's loop, not after `patience`.
   using Answer = std::function<void(pool::Outcome)>;
-  void Run(const pool::Call& call, Duration patience, Answer answer);
+  void Run(const pool::CommandLine& call, Duration patience, Answer answer);
   // The node of this name has ended by itself.
   void Exited(const std::string& name);
   // No more troubles.
@@ -79,11 +79,11 @@ class SimBatch {
     bool forgotten = false;
   };
 
-  pool::Outcome Do(const pool::Call& call);
-  pool::Outcome Submit(const pool::Call& call);
+  pool::Outcome Do(const pool::CommandLine& call);
+  pool::Outcome Submit(const pool::CommandLine& call);
   pool::Outcome List();
-  pool::Outcome Cancel(const pool::Call& call);
-  uint32_t Take(const pool::Call& call, const std::string& tag, const std::string& node);
+  pool::Outcome Cancel(const pool::CommandLine& call);
+  uint32_t Take(const pool::CommandLine& call, const std::string& tag, const std::string& node);
   void Wait(uint32_t id);
   void Start(uint32_t id);
   void Requeue(uint32_t id);
@@ -112,7 +112,7 @@ class SimCommands final : public hub::Commands {
       : batch_(batch), loop_(loop), faults_(faults) {}
   ~SimCommands() override { *alive_ = false; }
 
-  void Run(pool::Call call, const std::string& user, Duration patience, Done done) override;
+  void Run(pool::CommandLine call, const std::string& user, Duration patience, Done done) override;
   void FindHome(const std::string& user, Found done) override {
     loop_.Post([alive = alive_, home = "/home/" + user, done = std::move(done)] {
       if (*alive) done(home);

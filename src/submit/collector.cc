@@ -54,7 +54,7 @@ class Collector {
 
  private:
   Status Recover();
-  Status Take(const ForwardFacts& facts, client::Place& place);
+  Status Take(const ForwardFacts& facts, client::Position& place);
   Status Keep(std::string_view bytes);
   Status Deliver(const ForwardFacts& facts);
   void Drop();
@@ -87,7 +87,7 @@ Status Collector::Run() {
   TRY(Recover());
   auto collected = follower.CatchUp(
       call_, wire::ReadForwards{.job = job_},
-      [this](const ForwardFacts& facts, client::Place& place) { return Take(facts, place); },
+      [this](const ForwardFacts& facts, client::Position& place) { return Take(facts, place); },
       [] { return Status(); });
   Drop();
   if (!collected) return collected;
@@ -96,7 +96,7 @@ Status Collector::Run() {
   return {};
 }
 
-Status Collector::Take(const ForwardFacts& facts, client::Place& place) {
+Status Collector::Take(const ForwardFacts& facts, client::Position& place) {
   switch (facts.what) {
     case ForwardWhat::kBytes:
       return Keep(facts.text);

@@ -64,8 +64,8 @@ class JobScreen {
   // Until the connection ends (an error), or the job has (the exit code).
   Result<int> Stream();
   Status KeepPiece(const wire::Printed& piece);
-  void TakeEnds(wire::EndsRead& read);
-  void TakeNews(const wire::JobNews& news);
+  void DecodeEnds(wire::EndsRead& read);
+  void DrainNews(const wire::JobNews& news);
   void TakeLeftRunning(const wire::JobNews& news);
   // The journal has told of every end that the hub has counted.
   bool AllRead() const;
@@ -196,7 +196,7 @@ void JobScreen::TellMissing(const AttemptEnd& end, const TaskOutputPtr& output) 
       loop_.Now());
 }
 
-void JobScreen::TakeEnds(wire::EndsRead& read) {
+void JobScreen::DecodeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
     if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
@@ -211,7 +211,7 @@ void JobScreen::TakeEnds(wire::EndsRead& read) {
 }
 
 // A hold by the job's own rule is told as `run` tells it; all else in words that name the job.
-void JobScreen::TakeNews(const wire::JobNews& news) {
+void JobScreen::DrainNews(const wire::JobNews& news) {
   counts_ = news.counts;
   Instant now = loop_.Now();
   TakeLeftRunning(news);
@@ -220,7 +220,8 @@ void JobScreen::TakeNews(const wire::JobNews& news) {
   bool ending = reason == engine::HoldReason::kHaltRule &&
                 options_.run.policy.halt.when == HaltRule::When::kNow;
   if (std::exchange(held_, news.held) != news.held) {
-    if (by_rule || news.held == 0) view_->OnNews(cli::JobHeld{reason, counts_.leased, ending}, now);
+    if (by_rule || news.held == 0)
+      view_->OnNews(cli::HoldNews{reason, counts_.leased, ending}, now);
   }
   std::string why = by_rule ? "" : WhyNot(news, reach_);
   if (!why.empty() && why != told_) view_->OnNews(cli::Remark{why, false}, now);
@@ -262,12 +263,12 @@ Result<int> JobScreen::Stream() {
     if (HasStopped(last) && AllRead()) return Finish(last);
     auto reply = TRY(call_.Next(*ends));
     if (auto* news = std::get_if<wire::JobNews>(&reply)) {
-      TakeNews(*news);
+      DrainNews(*news);
       last = std::move(*news);
     } else if (auto* piece = std::get_if<wire::Printed>(&reply)) {
       TRY(KeepPiece(*piece));
     } else if (auto* read = std::get_if<wire::EndsRead>(&reply)) {
-      TakeEnds(*read);
+      DecodeEnds(*read);
       all_read = read->finished;
     } else if (auto* failed = std::get_if<wire::Failed>(&reply)) {
       return std::unexpected(client::ErrorOf(*failed));
@@ -278,7 +279,7 @@ Result<int> JobScreen::Stream() {
     auto watch = TRY(call_.Begin(wire::Watch{job_}));
     while (!last.finished) {
       last = TRY(call_.NextNews(*watch));
-      TakeNews(last);
+      DrainNews(last);
     }
   }
   return Finish(last);

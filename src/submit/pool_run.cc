@@ -74,7 +74,7 @@ class PoolRun {
   Status StartHub();
   Status AddPool();
   Status Release();
-  void TakeBack();
+  void Withdraw();
   void Pause(Duration time) {
     loop_->At(loop_->Now() + time, [this] { loop_->Stop(); });
     loop_->Run();
@@ -183,7 +183,7 @@ Status PoolRun::Release() {
 }
 
 // Whatever goes wrong here, the hub sees the rest through when this process has gone.
-void PoolRun::TakeBack() {
+void PoolRun::Withdraw() {
   call_->Resume();
   wire::ChangePools remove;
   remove.names = {kPool};
@@ -239,7 +239,7 @@ Result<int> PoolRun::Run() {
     if (typed != "--resume") line += " " + ShellQuote(typed);
   }
   auto code = RunOnOwnHub(inner, line);
-  TakeBack();
+  Withdraw();
   return code;
 }
 

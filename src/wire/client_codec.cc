@@ -93,22 +93,22 @@ void Put(pb::Request& to, const Query& message) {
 }
 
 // Clients that know fewer fields of a policy say some of them beside it.
-JobPolicy TakePolicy(FieldReader& in, const pb::Submit& from) {
-  auto policy = TakeFields<JobPolicy>(in, "policy", from.policy());
+JobPolicy DecodePolicy(FieldReader& in, const pb::Submit& from) {
+  auto policy = DecodeFields<JobPolicy>(in, "policy", from.policy());
   policy.max_running = from.max_running();
   policy.weight = from.weight() == 0 ? kJobWeight : std::min(from.weight(), kMaxJobWeight);
   return policy;
 }
 
-Request Take(FieldReader& in, const pb::Submit& from) {
+Request Decode(FieldReader& in, const pb::Submit& from) {
   in.Within("submit");
   Submit submit;
   submit.submission = in.Text("submission", from.submission(), kWireLimits.name_bytes, true);
   submit.host = in.Text("host", from.host(), kWireLimits.name_bytes);
   if (!from.has_settings()) in.Defect("settings", "is missing");
-  submit.settings =
-      std::make_shared<const JobSettings>(TakeFields<JobSettings>(in, "settings", from.settings()));
-  submit.policy = TakePolicy(in, from);
+  submit.settings = std::make_shared<const JobSettings>(
+      DecodeFields<JobSettings>(in, "settings", from.settings()));
+  submit.policy = DecodePolicy(in, from);
   submit.argv = in.Texts("argv", from.argv(), kWireLimits.text_bytes);
   submit.files = in.Texts("files", from.files(), kWireLimits.text_bytes);
   submit.name = in.Text("name", from.name(), kWireLimits.text_bytes);
@@ -128,18 +128,18 @@ Request Take(FieldReader& in, const pb::Submit& from) {
   return submit;
 }
 
-Request Take(FieldReader& in, const pb::PutPieces& from) {
+Request Decode(FieldReader& in, const pb::PutPieces& from) {
   in.Within("put_pieces");
   return PutPieces{in.Texts("pieces", from.pieces(), kPutPieceBytes)};
 }
 
-Request Take(FieldReader& in, const pb::Rows& from) {
+Request Decode(FieldReader& in, const pb::Rows& from) {
   in.Within("rows");
   return Rows{in.Texts("rows", from.rows(), kWireLimits.row_bytes)};
 }
 
 // Whether there are such tasks is for the hub to say.
-Request Take(FieldReader& in, const pb::Edges& from) {
+Request Decode(FieldReader& in, const pb::Edges& from) {
   in.Within("edges");
   Edges edges;
   if (from.parents_size() != from.children_size()) in.Defect("parents", "is not in pairs");
@@ -151,14 +151,14 @@ Request Take(FieldReader& in, const pb::Edges& from) {
   return edges;
 }
 
-Request Take(FieldReader& in, const pb::SubmitEnd& from) {
+Request Decode(FieldReader& in, const pb::SubmitEnd& from) {
   in.Within("submit_end");
   SubmitEnd end;
   end.count = in.Number<uint32_t>("count", from.count(), 0, kLimits.tasks_per_job);
   end.known_tasks =
       in.Number<uint32_t>("known_tasks", from.known_tasks(), 0, kLimits.tasks_per_job);
   for (int i = 0; i < from.requests_size() && in.ok(); ++i) {
-    end.requests.push_back(TakeFields<TaskClass>(in, "requests", from.requests(i)));
+    end.requests.push_back(DecodeFields<TaskClass>(in, "requests", from.requests(i)));
   }
   if (from.runs_size() % 2 != 0) in.Defect("runs", "is not in pairs");
   uint64_t next = 0;
@@ -187,17 +187,17 @@ Request Take(FieldReader& in, const pb::SubmitEnd& from) {
   return end;
 }
 
-Request Take(FieldReader& in, const pb::Watch& from) {
+Request Decode(FieldReader& in, const pb::Watch& from) {
   in.Within("watch");
   return Watch{JobId(from.job())};
 }
-Request Take(FieldReader& in, const pb::ReadEnds& from) {
+Request Decode(FieldReader& in, const pb::ReadEnds& from) {
   in.Within("read_ends");
   return ReadEnds{in.Id<JobId>("job", from.job()), from.after()};
 }
 
-Request Take(FieldReader&, const pb::DropRequest&) { return DropRequest(); }
-Request Take(FieldReader&, const pb::RepliesTaken& from) { return RepliesTaken{from.bytes()}; }
+Request Decode(FieldReader&, const pb::DropRequest&) { return DropRequest(); }
+Request Decode(FieldReader&, const pb::RepliesTaken& from) { return RepliesTaken{from.bytes()}; }
 
 // The question whose number this is, of those from the kAt-th on.
 template <size_t kAt = 0>
@@ -213,7 +213,7 @@ Result<Question> QuestionOf(uint32_t number, std::string_view body) {
     return asked;
   }
 }
-Request Take(FieldReader& in, const pb::Query& from) {
+Request Decode(FieldReader& in, const pb::Query& from) {
   auto question = QuestionOf(from.question(), from.body());
   if (question) return Query{std::move(*question)};
   in.Within("request");
@@ -280,7 +280,7 @@ void Put(pb::Reply& to, const EndsRead& message) {
   read.set_finished(message.finished);
 }
 
-Reply Take(FieldReader& in, const pb::Failed& from) {
+Reply Decode(FieldReader& in, const pb::Failed& from) {
   in.Within("failed");
   Failed failed;
   uint32_t kind = std::min(from.kind(), static_cast<uint32_t>(kLastKind));
@@ -290,17 +290,17 @@ Reply Take(FieldReader& in, const pb::Failed& from) {
   failed.why = TakeWhy(in, from.why());
   return failed;
 }
-Reply Take(FieldReader& in, const pb::Accepted& from) {
+Reply Decode(FieldReader& in, const pb::Accepted& from) {
   in.Within("accepted");
   return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes(), from.first(),
                   TakeWhy(in, from.why())};
 }
-Reply Take(FieldReader& in, const pb::Printed& from) {
+Reply Decode(FieldReader& in, const pb::Printed& from) {
   in.Within("printed");
   int stream = in.Number<int>("stream", from.stream(), 1, 2);
   return Printed{stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
 }
-Reply Take(FieldReader& in, const pb::JobNews& from) {
+Reply Decode(FieldReader& in, const pb::JobNews& from) {
   in.Within("job_news");
   JobNews news;
   news.job = in.Id<JobId>("job", from.job());
@@ -316,10 +316,10 @@ Reply Take(FieldReader& in, const pb::JobNews& from) {
   }
   return news;
 }
-Reply Take(FieldReader& in, pb::EndsRead& from) {
+Reply Decode(FieldReader& in, pb::EndsRead& from) {
   in.Within("ends_read");
   EndsRead read;
-  if (from.has_ends()) read.ends = TakeEnds(in, *from.mutable_ends());
+  if (from.has_ends()) read.ends = DecodeEnds(in, *from.mutable_ends());
   if (static_cast<size_t>(from.verdict_size()) != read.ends.ends.size()) {
     in.Defect("verdict", "is not one for each end");
   }
@@ -398,25 +398,25 @@ Result<Request> DecodeRequest(std::string_view bytes) {
   return DecodePb<Request, pb::Request>("request", bytes, [](FieldReader& in, auto& from) {
     switch (from.kind_case()) {
       case pb::Request::kSubmit:
-        return Take(in, from.submit());
+        return Decode(in, from.submit());
       case pb::Request::kPutPieces:
-        return Take(in, from.put_pieces());
+        return Decode(in, from.put_pieces());
       case pb::Request::kRows:
-        return Take(in, from.rows());
+        return Decode(in, from.rows());
       case pb::Request::kEdges:
-        return Take(in, from.edges());
+        return Decode(in, from.edges());
       case pb::Request::kSubmitEnd:
-        return Take(in, from.submit_end());
+        return Decode(in, from.submit_end());
       case pb::Request::kWatch:
-        return Take(in, from.watch());
+        return Decode(in, from.watch());
       case pb::Request::kReadEnds:
-        return Take(in, from.read_ends());
+        return Decode(in, from.read_ends());
       case pb::Request::kQuery:
-        return Take(in, from.query());
+        return Decode(in, from.query());
       case pb::Request::kDropRequest:
-        return Take(in, from.drop_request());
+        return Decode(in, from.drop_request());
       case pb::Request::kRepliesTaken:
-        return Take(in, from.replies_taken());
+        return Decode(in, from.replies_taken());
       case pb::Request::KIND_NOT_SET:
         break;
     }
@@ -429,15 +429,15 @@ Result<Reply> DecodeReply(std::string_view bytes) {
   return DecodePb<Reply, pb::Reply>("reply", bytes, [](FieldReader& in, auto& from) {
     switch (from.kind_case()) {
       case pb::Reply::kFailed:
-        return Take(in, from.failed());
+        return Decode(in, from.failed());
       case pb::Reply::kAccepted:
-        return Take(in, from.accepted());
+        return Decode(in, from.accepted());
       case pb::Reply::kPrinted:
-        return Take(in, from.printed());
+        return Decode(in, from.printed());
       case pb::Reply::kJobNews:
-        return Take(in, from.job_news());
+        return Decode(in, from.job_news());
       case pb::Reply::kEndsRead:
-        return Take(in, *from.mutable_ends_read());
+        return Decode(in, *from.mutable_ends_read());
       case pb::Reply::kQueryAnswer:
         return Reply(QueryAnswer{std::move(*from.mutable_query_answer()->mutable_body())});
       case pb::Reply::kQueryDone:
@@ -454,7 +454,7 @@ std::string EncodeSettings(const JobSettings& settings) { return BytesOf(setting
 
 Result<JobSettings> DecodeSettings(std::string_view bytes) {
   FieldReader in("job");
-  auto settings = TakeFields<JobSettings>(in, "settings", bytes);
+  auto settings = DecodeFields<JobSettings>(in, "settings", bytes);
   if (!in.ok()) return in.Failure();
   return settings;
 }

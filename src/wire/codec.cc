@@ -177,50 +177,50 @@ void Put(pb::ToNode& to, const WantStderr& message) {
   ask.set_user(message.user);
 }
 
-ToNode Take(FieldReader& in, const pb::OpenJob& from) {
+ToNode Decode(FieldReader& in, const pb::OpenJob& from) {
   in.Within("open_job");
   auto job = in.Id<JobId>("job", from.job());
   if (!from.has_settings()) in.Defect("settings", "is missing");
-  auto settings =
-      std::make_shared<const JobSettings>(TakeFields<JobSettings>(in, "settings", from.settings()));
+  auto settings = std::make_shared<const JobSettings>(
+      DecodeFields<JobSettings>(in, "settings", from.settings()));
   return OpenJob{job, std::move(settings)};
 }
-ToNode Take(FieldReader& in, const pb::Lease& from) {
+ToNode Decode(FieldReader& in, const pb::Lease& from) {
   in.Within("lease");
   Lease lease;
   lease.epoch = in.Id<Epoch>("epoch", from.epoch());
   lease.job = in.Id<JobId>("job", from.job());
   lease.attempt = in.Id<Attempt>("attempt", from.attempt());
   if (!from.has_needs()) in.Defect("needs", "is missing");
-  lease.needs = TakeFields<Needs>(in, "needs", from.needs());
+  lease.needs = DecodeFields<Needs>(in, "needs", from.needs());
   lease.tasks = in.Ranges("tasks", from.tasks(), kWireLimits.lease_tasks);
   uint64_t tasks = 0;
   for (TaskRange range : lease.tasks) tasks += range.count;
   lease.rows = in.Texts("rows", from.rows(), kWireLimits.row_bytes, kWireLimits.lease_tasks);
   if (lease.rows.size() != tasks) in.Defect("rows", "is not one for each task");
   if (!from.has_part()) return lease;
-  auto part = std::make_shared<const GangPart>(TakeFields<GangPart>(in, "part", from.part()));
+  auto part = std::make_shared<const GangPart>(DecodeFields<GangPart>(in, "part", from.part()));
   if (tasks != 1) in.Defect("tasks", "is not the one of a gang");
   lease.part = std::move(part);
   return lease;
 }
-ToNode Take(FieldReader& in, const pb::Go& from) {
+ToNode Decode(FieldReader& in, const pb::Go& from) {
   in.Within("go");
   Go go{in.Id<Epoch>("epoch", from.epoch()), TakeRef(in, from.ref())};
   return go;
 }
-ToNode Take(FieldReader& in, const pb::Recall& from) {
+ToNode Decode(FieldReader& in, const pb::Recall& from) {
   in.Within("recall");
   Recall recall{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job())};
   return recall;
 }
-ToNode Take(FieldReader& in, const pb::Stop& from) {
+ToNode Decode(FieldReader& in, const pb::Stop& from) {
   in.Within("stop");
   Stop stop{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job()), {}};
   if (!from.tasks().empty()) stop.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
   return stop;
 }
-ToNode Take(FieldReader& in, const pb::Drop& from) {
+ToNode Decode(FieldReader& in, const pb::Drop& from) {
   in.Within("drop");
   Drop drop;
   drop.epoch = in.Id<Epoch>("epoch", from.epoch());
@@ -229,18 +229,18 @@ ToNode Take(FieldReader& in, const pb::Drop& from) {
   drop.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
   return drop;
 }
-ToNode Take(FieldReader&, const pb::ReportsTaken& from) { return ReportsTaken{from.number()}; }
-ToNode Take(FieldReader& in, const pb::CloseJob& from) {
+ToNode Decode(FieldReader&, const pb::ReportsTaken& from) { return ReportsTaken{from.number()}; }
+ToNode Decode(FieldReader& in, const pb::CloseJob& from) {
   in.Within("close_job");
   return CloseJob{in.Id<JobId>("job", from.job())};
 }
-ToNode Take(FieldReader& in, const pb::PutPiece& from) {
+ToNode Decode(FieldReader& in, const pb::PutPiece& from) {
   in.Within("put_piece");
   auto job = in.Id<JobId>("job", from.job());
   if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
   return PutPiece{job, from.piece(), from.bytes()};
 }
-ToNode Take(FieldReader& in, const pb::WantStderr& from) {
+ToNode Decode(FieldReader& in, const pb::WantStderr& from) {
   in.Within("want_stderr");
   return WantStderr{from.call(), JobId(from.job()), from.task(),
                     in.Text("user", from.user(), kWireLimits.name_bytes)};
@@ -312,7 +312,7 @@ void Put(pb::ToHub& to, const KeptStderr& message) {
   to.mutable_kept_stderr()->set_bytes(message.bytes);
 }
 
-ToHub Take(FieldReader& in, const pb::Hello& from) {
+ToHub Decode(FieldReader& in, const pb::Hello& from) {
   in.Within("hello");
   Hello hello;
   hello.node = in.Id<NodeId>("node", from.node());
@@ -322,7 +322,7 @@ ToHub Take(FieldReader& in, const pb::Hello& from) {
   hello.remote = in.Text("remote", from.remote(), kWireLimits.name_bytes);
   return hello;
 }
-ToHub Take(FieldReader& in, const pb::Returned& from) {
+ToHub Decode(FieldReader& in, const pb::Returned& from) {
   in.Within("returned");
   Returned returned;
   returned.job = in.Id<JobId>("job", from.job());
@@ -331,38 +331,38 @@ ToHub Take(FieldReader& in, const pb::Returned& from) {
   returned.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
   return returned;
 }
-ToHub Take(FieldReader& in, const pb::Running& from) {
+ToHub Decode(FieldReader& in, const pb::Running& from) {
   in.Within("running");
   AttemptRef ref = TakeRef(in, from.ref());
   auto slot = in.Number<uint16_t>("slot", from.slot(), 0, kLimits.slots);
   return Running{ref, slot};
 }
-ToHub Take(FieldReader& in, const pb::RoomTaken& from) {
+ToHub Decode(FieldReader& in, const pb::RoomTaken& from) {
   in.Within("room_taken");
   return RoomTaken{TakeRef(in, from.ref())};
 }
-ToHub Take(FieldReader& in, const pb::Live& from) {
+ToHub Decode(FieldReader& in, const pb::Live& from) {
   in.Within("live");
   AttemptRef ref = TakeRef(in, from.ref());
   int stream = TakeStream(in, from.stream(), 2);
   return Live{ref, stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
 }
-ToHub Take(FieldReader& in, const pb::Slow& from) {
+ToHub Decode(FieldReader& in, const pb::Slow& from) {
   in.Within("slow");
   AttemptRef ref = TakeRef(in, from.ref());
   return Slow{ref};
 }
-ToHub Take(FieldReader& in, const pb::Paused& from) {
+ToHub Decode(FieldReader& in, const pb::Paused& from) {
   in.Within("paused");
   std::string reason = in.Text("reason", from.reason(), kWireLimits.note_bytes);
   return Paused{std::move(reason)};
 }
-ToHub Take(FieldReader& in, const pb::WantPiece& from) {
+ToHub Decode(FieldReader& in, const pb::WantPiece& from) {
   in.Within("want_piece");
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
 }
-ToHub Take(FieldReader& in, const pb::KeptStderr& from) {
+ToHub Decode(FieldReader& in, const pb::KeptStderr& from) {
   in.Within("kept_stderr");
   if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
   return KeptStderr{from.call(), from.found(), from.bytes()};
@@ -372,7 +372,7 @@ double TakeFigure(FieldReader& in, std::string_view field, double v) {
   if (!(v >= 0 && v < 1e9)) in.Defect(field, "is out of range");
   return v;
 }
-ToHub Take(FieldReader& in, const pb::NodeState& from) {
+ToHub Decode(FieldReader& in, const pb::NodeState& from) {
   in.Within("state");
   NodeState state;
   state.machine = {.free_memory = from.free_memory(),
@@ -431,25 +431,25 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
   return DecodePb<ToNode, pb::ToNode>("to_node", bytes, [](FieldReader& in, auto& from) -> ToNode {
     switch (from.kind_case()) {
       case pb::ToNode::kOpenJob:
-        return Take(in, from.open_job());
+        return Decode(in, from.open_job());
       case pb::ToNode::kLease:
-        return Take(in, from.lease());
+        return Decode(in, from.lease());
       case pb::ToNode::kRecall:
-        return Take(in, from.recall());
+        return Decode(in, from.recall());
       case pb::ToNode::kStop:
-        return Take(in, from.stop());
+        return Decode(in, from.stop());
       case pb::ToNode::kDrop:
-        return Take(in, from.drop());
+        return Decode(in, from.drop());
       case pb::ToNode::kReportsTaken:
-        return Take(in, from.reports_taken());
+        return Decode(in, from.reports_taken());
       case pb::ToNode::kCloseJob:
-        return Take(in, from.close_job());
+        return Decode(in, from.close_job());
       case pb::ToNode::kPutPiece:
-        return Take(in, from.put_piece());
+        return Decode(in, from.put_piece());
       case pb::ToNode::kWantStderr:
-        return Take(in, from.want_stderr());
+        return Decode(in, from.want_stderr());
       case pb::ToNode::kGo:
-        return Take(in, from.go());
+        return Decode(in, from.go());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -462,29 +462,29 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
   return DecodePb<ToHub, pb::ToHub>("to_hub", bytes, [](FieldReader& in, auto& from) -> ToHub {
     switch (from.kind_case()) {
       case pb::ToHub::kHello:
-        return Take(in, from.hello());
+        return Decode(in, from.hello());
       case pb::ToHub::kEnds:
-        return TakeEnds(in, *from.mutable_ends());
+        return DecodeEnds(in, *from.mutable_ends());
       case pb::ToHub::kReturned:
-        return Take(in, from.returned());
+        return Decode(in, from.returned());
       case pb::ToHub::kRunning:
-        return Take(in, from.running());
+        return Decode(in, from.running());
       case pb::ToHub::kLive:
-        return Take(in, from.live());
+        return Decode(in, from.live());
       case pb::ToHub::kSlow:
-        return Take(in, from.slow());
+        return Decode(in, from.slow());
       case pb::ToHub::kPaused:
-        return Take(in, from.paused());
+        return Decode(in, from.paused());
       case pb::ToHub::kLeaving:
         return Leaving();
       case pb::ToHub::kWantPiece:
-        return Take(in, from.want_piece());
+        return Decode(in, from.want_piece());
       case pb::ToHub::kState:
-        return Take(in, from.state());
+        return Decode(in, from.state());
       case pb::ToHub::kKeptStderr:
-        return Take(in, from.kept_stderr());
+        return Decode(in, from.kept_stderr());
       case pb::ToHub::kRoomTaken:
-        return Take(in, from.room_taken());
+        return Decode(in, from.room_taken());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

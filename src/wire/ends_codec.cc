@@ -352,7 +352,7 @@ void PutEnds(pb::Ends& to, const Ends& ends) {
   PutOutputs(to, ends.outputs);
 }
 
-Ends TakeEnds(FieldReader& in, pb::Ends& from) {
+Ends DecodeEnds(FieldReader& in, pb::Ends& from) {
   in.Within("ends");
   Ends ends;
   ends.number = from.number();

@@ -9,6 +9,6 @@
 namespace spate::wire {
 
 void PutEnds(pb::Ends& to, const Ends& ends);
-Ends TakeEnds(FieldReader& in, pb::Ends& from);
+Ends DecodeEnds(FieldReader& in, pb::Ends& from);
 
 }  // namespace spate::wire

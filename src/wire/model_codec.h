@@ -21,7 +21,7 @@ void Check(FieldReader& in, const JobPolicy& policy);
 
 // Those of a T, checked; `name` is that of the field which holds them.
 template <HasFields T>
-T TakeFields(FieldReader& in, std::string_view name, std::string_view bytes) {
+T DecodeFields(FieldReader& in, std::string_view name, std::string_view bytes) {
   T value;
   internal::FieldParser parser(kMostElements, kWireLimits.longest);
   parser.Read(bytes, value);

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "link/caller.h"
 #include "link/connection.h"
+#include "link/connector.h"
 #include "maker.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -109,12 +109,12 @@ class Peer {
     return wire::IdBytes(upload_).append(request);
   }
   void Call();
-  void Met(link::Caller::Met met);
+  void Met(link::Connector::Met met);
   void SendBatch();
   void Answered();
   void Again(const std::string& why);
 
-  std::unique_ptr<link::Caller> caller_;
+  std::unique_ptr<link::Connector> caller_;
   std::unique_ptr<link::Connection> connection_;
   uint32_t last_id_ = 0;
   uint32_t upload_ = 0;  // the id of the newest
@@ -128,17 +128,18 @@ void Peer::Call() {
   since_ = crew_.loop.Now();
   auto posted = [this] {
     connection_.reset();
-    caller_ = std::make_unique<link::Caller>(crew_.loop, crew_.target, Self(), [this](auto result) {
-      if (result) return Met(std::move(*result));
-      // A name may have been removed; without a refusal nobody is there.
-      if (!result.error().refusal) return crew_.GiveUp(result.error().error.message);
-      Again("not let in: " + result.error().refusal->reason);
-    });
+    caller_ =
+        std::make_unique<link::Connector>(crew_.loop, crew_.target, Self(), [this](auto result) {
+          if (result) return Met(std::move(*result));
+          // A name may have been removed; without a refusal nobody is there.
+          if (!result.error().refusal) return crew_.GiveUp(result.error().error.message);
+          Again("not let in: " + result.error().refusal->reason);
+        });
   };
   crew_.loop.Post(posted);
 }
 
-void Peer::Met(link::Caller::Met met) {
+void Peer::Met(link::Connector::Met met) {
   connection_ = std::move(met.connection);
   connection_->Start({.opened = {},
                       .frame =

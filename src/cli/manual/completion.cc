@@ -66,7 +66,7 @@ std::string Asked(const Command& command, Typed typed, const AskSpate& ask) {
   std::string answer = (names ? "" : "last\n") + ask(std::move(question));
   if (command.completes != Completes::kTasks) return answer;
   std::string lines;
-  for (std::string_view rest = answer; auto line = format::TakeLine(&rest);) {
+  for (std::string_view rest = answer; auto line = format::NextLine(&rest);) {
     lines += fmt::format("{}.\n", *line);
   }
   return lines;

@@ -37,7 +37,7 @@ std::string Roff(std::string_view text) {
 // As it stands, line for line.
 std::string Verbatim(std::string_view lines) {
   std::string text = ".nf\n";
-  while (auto line = format::TakeLine(&lines)) text += Roff(*line) + "\n";
+  while (auto line = format::NextLine(&lines)) text += Roff(*line) + "\n";
   return text + ".fi\n";
 }
 

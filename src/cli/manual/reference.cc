@@ -16,10 +16,10 @@ constexpr size_t kColumns = 120;
 // Lines of `text` as filled paragraphs. A dash that comes to begin a line makes no list of it.
 std::string Paragraphs(std::string_view text) {
   std::string out;
-  while (auto paragraph = format::TakeLine(&text)) {
+  while (auto paragraph = format::NextLine(&text)) {
     std::string filled = Wrap(*paragraph, 0, kColumns);
     if (!out.empty()) out += "\n";
-    for (std::string_view rest = filled; auto line = format::TakeLine(&rest);) {
+    for (std::string_view rest = filled; auto line = format::NextLine(&rest);) {
       out += fmt::format("{}{}\n", line->starts_with("- ") ? "\\" : "", *line);
     }
   }
@@ -63,7 +63,7 @@ std::string CommandPart(const Command& def) {
       fmt::format("\n## spate {}\n\n    {}\n\n{}", def.name, usage, Paragraphs(summary + "."));
   std::string examples = ExampleLines(def);
   text += "\n";
-  for (std::string_view rest = examples; auto line = format::TakeLine(&rest);) {
+  for (std::string_view rest = examples; auto line = format::NextLine(&rest);) {
     text += fmt::format("  {}\n", *line);
   }
   if (!def.details.empty()) text += "\n" + Paragraphs(def.details);

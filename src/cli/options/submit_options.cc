@@ -15,7 +15,7 @@ namespace spate::cli {
 namespace {
 
 // Takes a number from the front of `text`.
-std::optional<uint64_t> TakeNumber(std::string_view& text) {
+std::optional<uint64_t> NextNumber(std::string_view& text) {
   uint64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end == text.data()) return std::nullopt;
@@ -32,16 +32,16 @@ bool TakeSign(std::string_view& text, char sign) {
 // "7", "1-10" or "0-100:5" from the front of `text`.
 std::optional<ArrayRange> TakeRange(std::string_view& text) {
   ArrayRange range;
-  auto first = TakeNumber(text);
+  auto first = NextNumber(text);
   if (!first) return std::nullopt;
   range.first = range.last = *first;
   if (TakeSign(text, '-')) {
-    auto last = TakeNumber(text);
+    auto last = NextNumber(text);
     if (!last || *last < *first) return std::nullopt;
     range.last = *last;
   }
   if (TakeSign(text, ':')) {
-    auto step = TakeNumber(text);
+    auto step = NextNumber(text);
     if (!step || *step == 0) return std::nullopt;
     range.step = *step;
   }
@@ -86,7 +86,7 @@ Result<ArrayNumbers> ParseArray(std::string_view value) {
     if (array.ranges.size() > kRangesMost) return wrong("is more than 1,000 ranges; use a list");
   } while (TakeSign(rest, ','));
   if (TakeSign(rest, '%')) {
-    auto most = TakeNumber(rest);
+    auto most = NextNumber(rest);
     if (!most || *most == 0 || *most > kLimits.tasks_per_job) return wrong(kForms);
     array.most = static_cast<uint32_t>(*most);
   }

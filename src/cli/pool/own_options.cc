@@ -69,7 +69,7 @@ void ReadResources(std::string_view name, OwnOptions& own) {
     std::string theirs;
     for (bool more = true; more;) {
       more = list.contains(',');
-      std::string_view field = pool::TakeField(list, ',');
+      std::string_view field = pool::NextField(list, ',');
       size_t equals = field.find('=');
       if (equals != std::string_view::npos && pool::Trimmed(field.substr(0, equals)) == name) {
         std::string option = fmt::format("-l {}=", name);

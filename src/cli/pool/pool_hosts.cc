@@ -32,7 +32,7 @@ Result<std::vector<PoolHost>> HostsOfFile(const std::string& path) {
   auto text = TRY(os::ReadFile(path, kFileBytes));
   std::vector<PoolHost> hosts;
   std::string_view rest = text;
-  for (int number = 1; auto line = format::TakeLine(&rest); ++number) {
+  for (int number = 1; auto line = format::NextLine(&rest); ++number) {
     std::string_view word = format::Trim(line->substr(0, line->find('#')));
     if (word.empty()) continue;
     auto host = ParseHost(word);

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 6> kSystems = {"slurm",    "gridengine", 
 // Nodes are started once, and stay.
 bool Stays(std::string_view system) { return system == "ssh" || system == "local"; }
 
-Result<std::string> TakeText(std::string_view value) {
+Result<std::string> DrainText(std::string_view value) {
   if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
   return std::string(value);
 }
@@ -108,7 +108,7 @@ class WishReader {
     Take(opt::kPilotLifetime, wish_.lifetime, SomeTime);
     Take(opt::kPilotIdleExit, wish_.idle_exit, TimeOrNever);
     Take(opt::kSubmitRate, wish_.submit_interval, ParseSubmitRate);
-    Take(opt::kPoolUser, wish_.user, TakeText);
+    Take(opt::kPoolUser, wish_.user, DrainText);
     wish_.chain = Switch(opt::kChain);
   }
 
@@ -126,7 +126,7 @@ class WishReader {
       auto doubles = std::ranges::unique(*wish_.labels);
       wish_.labels->erase(doubles.begin(), doubles.end());
     }
-    TakeAll(opt::kPoolNodeOption, wish_.node_options, TakeText);
+    TakeAll(opt::kPoolNodeOption, wish_.node_options, DrainText);
   }
 
   void Put(NamedNeed named) {
@@ -141,12 +141,12 @@ class WishReader {
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
     Take(opt::kEpilogue, wish_.epilogue,
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
-    Take(opt::kSubmitCommand, wish_.submit_command, TakeText);
-    Take(opt::kQueryCommand, wish_.query_command, TakeText);
-    Take(opt::kCancelCommand, wish_.cancel_command, TakeText);
-    Take(opt::kSelectCommand, wish_.select_command, TakeText);
-    TakeAll(opt::kCommandWord, wish_.everywhere, TakeText);
-    TakeAll(opt::kPoolAddress, wish_.addresses, TakeText);
+    Take(opt::kSubmitCommand, wish_.submit_command, DrainText);
+    Take(opt::kQueryCommand, wish_.query_command, DrainText);
+    Take(opt::kCancelCommand, wish_.cancel_command, DrainText);
+    Take(opt::kSelectCommand, wish_.select_command, DrainText);
+    TakeAll(opt::kCommandWord, wish_.everywhere, DrainText);
+    TakeAll(opt::kPoolAddress, wish_.addresses, DrainText);
     Take(opt::kPoolFolder, wish_.folder, TakePath);
     Take(opt::kPoolProgram, wish_.program, TakePath);
     if (auto apart = Switch(opt::kNoSharedFiles)) wish_.shared_files = !*apart;

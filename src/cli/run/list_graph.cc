@@ -18,8 +18,8 @@ void ListGraph::Add(TaskIndex position, const format::ListLine& line,
   if (!line.after.empty()) waiting_.push_back({position, line.after, place()});
 }
 
-std::vector<Edge> ListGraph::TakeEdges(uint32_t tasks, const std::vector<std::string>& known,
-                                       Problems& problems) {
+std::vector<Edge> ListGraph::DrainEdges(uint32_t tasks, const std::vector<std::string>& known,
+                                        Problems& problems) {
   const auto first = static_cast<TaskIndex>(known.size());
   format::NameTable before;
   for (TaskIndex i = first; i > 0; --i)

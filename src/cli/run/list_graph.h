@@ -22,8 +22,8 @@ class ListGraph {
   bool has_edges() const { return !waiting_.empty(); }
   // Of a list of so many tasks, once all were added; those of a parent are neighbours. New tasks
   // are numbered after the `known` ones, which are found by their names.
-  std::vector<Edge> TakeEdges(uint32_t tasks, const std::vector<std::string>& known,
-                              Problems& problems);
+  std::vector<Edge> DrainEdges(uint32_t tasks, const std::vector<std::string>& known,
+                               Problems& problems);
 
  private:
   struct Waiting {

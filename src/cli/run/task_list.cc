@@ -70,7 +70,7 @@ class ListLoader {
     list.count = static_cast<uint32_t>(text_->ends.size());
     if (graph_.has_edges()) {
       auto known = TRY(context_.known_names ? context_.known_names() : std::vector<std::string>());
-      list.edges = graph_.TakeEdges(list.count, known, problems_);
+      list.edges = graph_.DrainEdges(list.count, known, problems_);
       list.known_tasks = static_cast<uint32_t>(known.size());
       if (options_.order != TaskOrder::kGiven) {
         problems_.Add("--order: a list with {after} determines the order itself");

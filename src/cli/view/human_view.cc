@@ -106,7 +106,7 @@ void HumanView::SayNews(const News& news) {
     Say(fmt::format(
         "task {} runs longer than --warn-time: {}", index + 1,
         present::CutTo(EscapeForScreen(texts_.command(index)), present::kCommandColumns)));
-  } else if (const auto* held = std::get_if<JobHeld>(&news)) {
+  } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     std::string tasks = present::CountOf(held->running, "task");
     std::string waits = held->running == 0 ? ""
                         : held->ending     ? fmt::format("; terminating {}", tasks)
@@ -177,10 +177,10 @@ void HumanView::OnNews(const News& news, Instant) {
       Say(fmt::format("no tasks start for now: {}", EscapeForScreen(paused->reason)));
     }
     bar_.pause = paused->reason;
-  } else if (const auto* held = std::get_if<JobHeld>(&news); held != nullptr && held->parked) {
+  } else if (const auto* held = std::get_if<HoldNews>(&news); held != nullptr && held->parked) {
     bar_.pause = "held";
   }
-  if (const auto* held = std::get_if<JobHeld>(&news)) held_ = held->reason;
+  if (const auto* held = std::get_if<HoldNews>(&news)) held_ = held->reason;
   const auto* remark = std::get_if<Remark>(&news);
   if (options_.quiet && !(remark && remark->is_error)) return;
   SayNews(news);

@@ -209,10 +209,10 @@ TEST_F(HumanViewTest, News) {
   Make(80, false);
   view_->OnStart(StartOf(5));
   view_->OnNews(TaskSlow{{JobId(12), 2, Attempt(1)}}, At(1));
-  view_->OnNews(JobHeld{engine::HoldReason::kUser, 2}, At(2));
-  view_->OnNews(JobHeld{engine::HoldReason::kHaltRule, 1}, At(2));
-  view_->OnNews(JobHeld{engine::HoldReason::kMaxFailures, 0}, At(2));
-  view_->OnNews(JobHeld{engine::HoldReason::kUser, 2, true}, At(2));
+  view_->OnNews(HoldNews{engine::HoldReason::kUser, 2}, At(2));
+  view_->OnNews(HoldNews{engine::HoldReason::kHaltRule, 1}, At(2));
+  view_->OnNews(HoldNews{engine::HoldReason::kMaxFailures, 0}, At(2));
+  view_->OnNews(HoldNews{engine::HoldReason::kUser, 2, true}, At(2));
   view_->OnNews(Remark{"disk\tfull\nfree some"}, At(3));
   view_->OnNews(Remark{"2 lines are not in the list any more"}, At(3));
   EXPECT_EQ(

@@ -83,7 +83,7 @@ void JsonView::WriteStream(present::JsonLine& line, std::string_view name,
     return;
   }
   line.Raw(fmt::format("{}{}", name, check.valid() ? "" : "_base64"), "\"");
-  screen_.Write(Stream::kOut, line.TakeText());
+  screen_.Write(Stream::kOut, line.DrainText());
   screen_.WriteFile(Stream::kOut, PartOf(*file, 0));
   line.Append("\"");
 }
@@ -134,7 +134,7 @@ void JsonView::OnNews(const News& news, Instant now) {
     } else {
       present::TextOrBase64(line, "reason", paused->reason);
     }
-  } else if (const auto* held = std::get_if<JobHeld>(&news)) {
+  } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     held_ = held->reason;
     line.Text("type", "held").Text("reason", HoldName(held->reason));
     line.Number("running", held->running);

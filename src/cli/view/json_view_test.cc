@@ -164,7 +164,7 @@ TEST_F(JsonViewTest, News) {
   EXPECT_EQ(pause["reason"], "low memory");
   view_.OnNews(StartsPaused{}, kTestStart);
   EXPECT_TRUE(Line()["reason"].is_null());
-  view_.OnNews(JobHeld{engine::HoldReason::kMaxFailures, 3}, kTestStart);
+  view_.OnNews(HoldNews{engine::HoldReason::kMaxFailures, 3}, kTestStart);
   Json held = Line();
   EXPECT_EQ(Keys(held), (Set{"type", "reason", "running", "time"}));
   EXPECT_EQ(held["reason"], "max-failures");

@@ -60,7 +60,7 @@ struct TaskLeftRunning {
 struct StartsPaused {  // nothing is started for now; empty: it goes on
   std::string reason;
 };
-struct JobHeld {
+struct HoldNews {
   engine::HoldReason reason = engine::HoldReason::kUser;
   uint32_t running = 0;  // tasks that are waited for
   bool ending = false;   // they are being ended
@@ -74,7 +74,7 @@ struct Remark {  // anything else, without "spate: "; a second line says what to
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };
-using News = std::variant<TaskStarted, TaskSlow, TaskLeftRunning, StartsPaused, JobHeld,
+using News = std::variant<TaskStarted, TaskSlow, TaskLeftRunning, StartsPaused, HoldNews,
                           TotalChanged, Remark>;
 
 enum class RunEnd : uint8_t {

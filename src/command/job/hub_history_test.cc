@@ -18,7 +18,7 @@ using store::HubWorld;
 class JournalHub final : public client::Asker {
  public:
   explicit JournalHub(history::Source source) : journal_(std::move(source)) {}
-  Status Ask(wire::Question question, const TakeAnswer& take) override {
+  Status Ask(wire::Question question, const AcceptAnswer& take) override {
     if (std::holds_alternative<wire::ExplainTasks>(question)) {
       return Fail(ErrorKind::kNotFound, "no such task here");
     }

@@ -24,7 +24,7 @@ using Of = wire::ChangePools::Change;
 
 class PoolHub final : public client::Asker {
  public:
-  Status Ask(wire::Question question, const TakeAnswer& take) override {
+  Status Ask(wire::Question question, const AcceptAnswer& take) override {
     asked.push_back(question);
     return std::visit([&](const auto& one) { return Answer(one, take); }, question);
   }
@@ -51,10 +51,10 @@ class PoolHub final : public client::Asker {
 
  private:
   template <typename T>
-  static Status Give(const T& answer, const TakeAnswer& take) {
+  static Status Give(const T& answer, const AcceptAnswer& take) {
     return take(wire::BytesOf(answer));
   }
-  Status Answer(const wire::LookAtPools& question, const TakeAnswer& take) {
+  Status Answer(const wire::LookAtPools& question, const AcceptAnswer& take) {
     for (const PoolFacts& pool : pools()) {
       bool meant = question.names.empty() ||
                    std::set(question.names.begin(), question.names.end()).contains(pool.name);
@@ -63,25 +63,25 @@ class PoolHub final : public client::Asker {
     }
     return {};
   }
-  Status Answer(const wire::ReadPoolLog&, const TakeAnswer& take) {
+  Status Answer(const wire::ReadPoolLog&, const AcceptAnswer& take) {
     for (const PoolEvent& event : events) {
       if (auto taken = Give(event, take); !taken) return taken;
     }
     return {};
   }
-  Status Answer(const wire::TryPool&, const TakeAnswer& take) { return Give(trial, take); }
-  Status Answer(const wire::AddPool& question, const TakeAnswer& take) {
+  Status Answer(const wire::TryPool&, const AcceptAnswer& take) { return Give(trial, take); }
+  Status Answer(const wire::AddPool& question, const AcceptAnswer& take) {
     auto added = add(question);
     return added ? Give(*added, take) : std::unexpected(added.error());
   }
-  Status Answer(const wire::ChangePools&, const TakeAnswer& take) {
+  Status Answer(const wire::ChangePools&, const AcceptAnswer& take) {
     return changed ? Give(wire::Done(), take) : changed;
   }
-  Status Answer(const wire::LookAtHub&, const TakeAnswer& take) {
+  Status Answer(const wire::LookAtHub&, const AcceptAnswer& take) {
     return there ? Give(facts, take) : there;
   }
   template <typename Other>
-  Status Answer(const Other&, const TakeAnswer&) {
+  Status Answer(const Other&, const AcceptAnswer&) {
     return Fail(ErrorKind::kUnavailable, "not asked here");
   }
 };

@@ -57,7 +57,7 @@ void Agent::State::On(AttemptAdopted& event) {
                         .frozen_at = event.is_frozen ? now_ : Instant::Never(),
                         .frozen = event.frozen,
                         .is_part = event.is_part});
-  free_.TakeThese(event.needs, event.given);
+  free_.Occupy(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);
   slot.adopted = true;
@@ -149,7 +149,7 @@ void Agent::State::On(GoArrived& event) {
 void Agent::State::On(RecallArrived& event) {
   auto meant = [&](const AttemptRef& ref) { return ref.job == event.job; };
   ReturnWaiting(meant);
-  TakeBackAhead(meant);
+  WithdrawAhead(meant);
   ReturnRoom(meant);
 }
 
@@ -172,9 +172,9 @@ void Agent::State::On(DropArrived& event) {
 
 void Agent::State::GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
   ReturnWaiting(meant);
-  TakeBackAhead(meant);
+  WithdrawAhead(meant);
   ReturnRoom(meant);
-  // Those held ahead too: one may start before its TakeBack arrives.
+  // Those held ahead too: one may start before its Withdraw arrives.
   for (Slot& slot : slots_) {
     for (Given& given : slot.given) {
       if (meant(given.ref)) OrderEnd(given, Cause::kStopped, kill);
@@ -252,7 +252,7 @@ void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& m
   }
 }
 
-void Agent::State::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {
+void Agent::State::WithdrawAhead(const std::function<bool(const AttemptRef&)>& meant) {
   for (Slot& slot : slots_) {
     for (size_t k = 0; k < slot.given.size(); ++k) {
       Given& given = slot.given[k];
@@ -261,7 +261,7 @@ void Agent::State::TakeBackAhead(const std::function<bool(const AttemptRef&)>& m
       given.give_to_hub = true;
       if (given.taking_back) continue;
       given.taking_back = true;
-      out_->orders.push_back(TakeBack{given.ref});
+      out_->orders.push_back(Withdraw{given.ref});
     }
   }
 }
@@ -286,7 +286,7 @@ void Agent::State::On(AttemptStarted& event) {
   given.told_start = true;
 }
 
-void Agent::State::On(AttemptEnded& event) {
+void Agent::State::On(AttemptOver& event) {
   auto place = Find(event.end.ref, event.end.slot);
   if (!place) return;
   Remove(place->first, place->second);

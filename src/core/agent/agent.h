@@ -94,7 +94,7 @@ struct AttemptStarted {
   AttemptRef ref;
   Instant when;
 };
-struct AttemptEnded {
+struct AttemptOver {
   AttemptEnd end;  // end.slot is the slot of its order
 };
 struct OrderTakenBack {
@@ -116,7 +116,7 @@ struct OutputBlocked {
 
 using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived,
                            RecallArrived, StopArrived, DropArrived, FreezeArrived, AttemptStarted,
-                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
+                           AttemptOver, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ struct StartAttempt {
 struct ReportRoom {
   AttemptRef ref;
 };
-struct TakeBack {
+struct Withdraw {
   AttemptRef ref;
 };
 struct EndAttempt {
@@ -165,7 +165,7 @@ struct ReportPaused {
 struct CloseJob {
   JobId job;
 };
-using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd, ReportRoom,
+using Order = std::variant<StartAttempt, Withdraw, EndAttempt, FreezeAttempt, ReportEnd, ReportRoom,
                            ReportReturned, ReportSlow, ReportPaused, CloseJob>;
 
 // An attempt that runs, as far as the agent knows.

@@ -243,7 +243,7 @@ class World {
         // One that has ended here may be on its way to the agent, but none is held behind another.
         RC_ASSERT(!with_part || queue.size() == 1);
         if (queue.size() == 1) Begin(queue.front());
-      } else if (auto* back = std::get_if<TakeBack>(&order)) {
+      } else if (auto* back = std::get_if<Withdraw>(&order)) {
         DoTakeBack(back->ref);
       } else if (auto* end = std::get_if<EndAttempt>(&order)) {
         for (auto& [slot, queue] : slots_) {
@@ -286,7 +286,7 @@ class World {
     AttemptEnd end{.ref = queue.front().order.ref, .cause = cause};
     end.slot = queue.front().order.slot;
     end.wall = Duration::Millis(static_cast<int64_t>(1 + end.ref.index % 3 * 10));
-    news_.push_back(AttemptEnded{std::move(end)});
+    news_.push_back(AttemptOver{std::move(end)});
     queue.pop_front();
     if (!queue.empty()) Begin(queue.front());
   }

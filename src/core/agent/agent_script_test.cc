@@ -46,7 +46,7 @@ class Writer {
     if (order.part) text += " part";
     lines_.Add(text);
   }
-  void operator()(const TakeBack& order) { lines_.Add("take-back " + Name(order.ref)); }
+  void operator()(const Withdraw& order) { lines_.Add("take-back " + Name(order.ref)); }
   void operator()(const EndAttempt& order) {
     lines_.Add(fmt::format("{} {} {}", order.kill ? "kill" : "term", Name(order.ref),
                            CauseName(order.cause)));
@@ -189,7 +189,7 @@ class AgentSubject : public script::Subject {
   void Started(Line& line) { events_.push_back(AttemptStarted{line.Ref(), now_}); }
   void Ended(Line& line) {
     AttemptRef ref = line.Ref();
-    events_.push_back(AttemptEnded{line.End(ref)});
+    events_.push_back(AttemptOver{line.End(ref)});
   }
   void Back(Line& line) { events_.push_back(OrderTakenBack{line.Ref()}); }
   void Memory(Line& line) {

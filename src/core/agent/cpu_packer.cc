@@ -37,7 +37,7 @@ std::optional<CpuPacker::Grant> CpuPacker::Take(uint32_t count) {
   return grant;
 }
 
-std::vector<int> CpuPacker::TakeThese(std::span<const int> cpus) {
+std::vector<int> CpuPacker::Occupy(std::span<const int> cpus) {
   std::vector<int> mine;
   if (binding_ == Binding::kNone) return mine;
   for (int cpu : cpus) {

@@ -44,7 +44,7 @@ class CpuPacker {
   std::optional<Grant> Take(uint32_t count);
   // Takes cpus that an earlier process had given to a task. Returns those to be given back later,
   // without cpus that no longer exist or are taken.
-  std::vector<int> TakeThese(std::span<const int> cpus);
+  std::vector<int> Occupy(std::span<const int> cpus);
   // All cpus of a grant.
   void Give(std::span<const int> cpus);
 

@@ -143,7 +143,7 @@ TEST(CpuPacker, TakesInTurn) {
   };
   for (const Case& each : cases) {
     CpuPacker packer(each.topology, Binding::kNuma);
-    packer.TakeThese(each.taken);
+    packer.Occupy(each.taken);
     for (size_t i = 0; i < each.steps.size(); ++i) {
       auto grant = packer.Take(each.steps[i].count);
       EXPECT_EQ(grant ? grant->cpus : Cpus(), each.steps[i].cpus) << each.name << ", step " << i;
@@ -199,7 +199,7 @@ TEST(CpuPacker, NobodyIsBoundWithoutBinding) {
   auto grant = packer.Take(64);
   ASSERT_TRUE(grant);
   EXPECT_TRUE(grant->cpus.empty());
-  EXPECT_TRUE(packer.TakeThese(Cpus{0}).empty());
+  EXPECT_TRUE(packer.Occupy(Cpus{0}).empty());
   packer.Give(grant->cpus);
   EXPECT_EQ(packer.floating(), (Cpus{0, 1}));
   EXPECT_EQ(packer.generation(), 1u);
@@ -208,9 +208,9 @@ TEST(CpuPacker, NobodyIsBoundWithoutBinding) {
 TEST(CpuPacker, TasksOfAnEarlierProcessKeepTheirCpus) {
   CpuPacker packer(TwoSockets(), Binding::kCore);
   // Cpu 99 was there before.
-  Cpus kept = packer.TakeThese(Cpus{8, 0, 99});
+  Cpus kept = packer.Occupy(Cpus{8, 0, 99});
   EXPECT_EQ(kept, (Cpus{0, 8}));
-  EXPECT_TRUE(packer.TakeThese(Cpus{0}).empty());
+  EXPECT_TRUE(packer.Occupy(Cpus{0}).empty());
   EXPECT_EQ(packer.Take(2)->cpus, (Cpus{1, 9}));
   packer.Give(kept);
   EXPECT_EQ(packer.Take(2)->cpus, (Cpus{0, 8}));

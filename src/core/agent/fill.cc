@@ -170,7 +170,7 @@ void Agent::State::Unstick() {
     }
     Given& last = slot.given.back();
     last.taking_back = true;
-    out_->orders.push_back(TakeBack{last.ref});
+    out_->orders.push_back(Withdraw{last.ref});
     return;
   }
 }

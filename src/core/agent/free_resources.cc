@@ -65,7 +65,7 @@ std::optional<std::vector<NamedOffer>> FreeResources::Take(const Needs& needs) {
   return given;
 }
 
-void FreeResources::TakeThese(const Needs& needs, const std::vector<NamedOffer>& given) {
+void FreeResources::Occupy(const Needs& needs, const std::vector<NamedOffer>& given) {
   milli_cpus_ -= needs.milli_cpus;
   if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);
   for (const NamedOffer& mine : given) {

@@ -21,7 +21,7 @@ class FreeResources {
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
   std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
   // Takes resources that an earlier process gave away. Those no longer offered count as debt.
-  void TakeThese(const Needs& needs, const std::vector<NamedOffer>& given);
+  void Occupy(const Needs& needs, const std::vector<NamedOffer>& given);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);
 
   bool Whole() const;  // everything is back

@@ -49,7 +49,7 @@ struct Given {
   bool warned = false;
   bool ending = false;       // TERM was ordered
   bool killed = false;       // KILL was ordered
-  bool taking_back = false;  // a TakeBack is under way
+  bool taking_back = false;  // a Withdraw is under way
   bool give_to_hub = false;  // when it comes back it is returned, not queued again
   Instant frozen_at = Instant::Never();
   Duration frozen = {};           // before that; does not count against limits
@@ -95,14 +95,14 @@ class Agent::State {
   void On(DropArrived& event);
   void On(FreezeArrived& event);
   void On(AttemptStarted& event);
-  void On(AttemptEnded& event);
+  void On(AttemptOver& event);
   void On(OrderTakenBack& event);
   void On(MemorySampled& event);
   void On(LoadSampled& event);
   void On(OutputBlocked& event);
   uint16_t SlotForAdopted(uint16_t wanted);
   void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant);
-  void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
+  void WithdrawAhead(const std::function<bool(const AttemptRef&)>& meant);
   void ReturnRoom(const std::function<bool(const AttemptRef&)>& meant);
   // Returns what waits, takes back what has not started, ends the rest.
   void GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill);

@@ -146,7 +146,7 @@ void MeetDeadlines(StepContext& step) {
     RecallLate(step, *job, moments.start);
     CheckJob(step, *job);
   }
-  for (const Deadlines::Key& key : deadlines.TakeStirred()) {
+  for (const Deadlines::Key& key : deadlines.DrainStirred()) {
     const JobState* job = FindAtWork(step, key.job);
     if (job == nullptr) continue;
     for (;;) {

@@ -40,7 +40,7 @@ class Deadlines {
   // The first that is due at `now`, once; kStart of a class comes before its kEnd.
   std::optional<Due> Take(Instant now);
   // Late classes in whose queues something may stand again.
-  std::set<Key> TakeStirred() { return std::exchange(stirred_, {}); }
+  std::set<Key> DrainStirred() { return std::exchange(stirred_, {}); }
   // When the next one is due.
   Instant Next() const;
 

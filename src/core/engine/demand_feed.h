@@ -60,7 +60,7 @@ class DemandFeed {
   void Follow(const Record& record, const Changes& changes);
   // The job is about to leave memory.
   void Unload(JobId job);
-  // As Engine::TakeDemand.
+  // As Engine::DrainDemand.
   std::vector<ClassDemand> Take(Instant now);
 
  private:

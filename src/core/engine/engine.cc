@@ -111,7 +111,7 @@ void Engine::WatchDemand() {
   if (!live.feed) live.feed = std::make_unique<DemandFeed>(state_->durable(), live.board);
 }
 
-std::vector<ClassDemand> Engine::TakeDemand() {
+std::vector<ClassDemand> Engine::DrainDemand() {
   Live& live = state_->live;
   return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
 }

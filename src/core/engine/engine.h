@@ -378,7 +378,7 @@ class Engine {
   // The order of gangs.
   GangPolicy gang_policy() const;
 
-  // Keeps from now on what TakeDemand tells; before, nothing of it is kept. Measured times are
+  // Keeps from now on what DrainDemand tells; before, nothing of it is kept. Measured times are
   // those of attempts that end after it: where it comes before the replay, of the replayed ones
   // too. Cost: all jobs.
   void WatchDemand();
@@ -386,7 +386,7 @@ class Engine {
   // it was last taken; at first all that have something ready. One that has nothing more ready
   // comes once, with 0 ready and 0 running, whatever still runs of it. Cost: the classes that were
   // touched since, with what demand_feed.h adds to that.
-  std::vector<ClassDemand> TakeDemand();
+  std::vector<ClassDemand> DrainDemand();
 
   // Queries. They return values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;

@@ -736,7 +736,7 @@ class EngineSubject : public script::Subject {
   void Demand(Line&) {
     questions_.push_back([this] {
       std::string text = "demand:";
-      for (const ClassDemand& each : engine_->TakeDemand()) {
+      for (const ClassDemand& each : engine_->DrainDemand()) {
         text += fmt::format(" {}/{}{} ready={} running={}", Name(each.key.job), each.key.request,
                             each.user.empty() ? "" : " of " + each.user, each.ready, each.running);
         if (!each.gang.empty()) {

@@ -180,12 +180,12 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
         board.GiveGangs(job, use.tasks);
       } else {
         board.DropPart(job, use.node, node, key);
-        board.TakeBackGangs(job, use.tasks);
+        board.ReturnGangs(job, use.tasks);
       }
     } else if (use.leased) {
       board.Give(job, node, use.request, use.tasks, use.lossy);
     } else {
-      board.TakeBack(job, use.node, node, use.request, use.tasks, use.lossy);
+      board.ReturnTasks(job, use.node, node, use.request, use.tasks, use.lossy);
     }
   }
   for (JobId id : changes.jobs) Touch(*durable.FindJob(id));

@@ -66,7 +66,7 @@ class NaiveModel {
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.
   double Load(NodeId node) const;
-  // The total that Engine::TakeDemand has reported, without times: the classes with ready tasks.
+  // The total that Engine::DrainDemand has reported, without times: the classes with ready tasks.
   std::map<ClassKey, ClassDemand> Demand(Instant now) const;
   // The error in the reported time of one task of the class; empty: there is none.
   std::string WhyNotTakes(const ClassKey& key, Duration takes) const;

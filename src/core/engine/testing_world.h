@@ -202,7 +202,7 @@ class RandomWorld {
 
   // The sum of incremental reports equals the result of a look at all tasks.
   void CheckDemand() {
-    for (ClassDemand& told : engine_->TakeDemand()) {
+    for (ClassDemand& told : engine_->DrainDemand()) {
       ClassDemand& known = demand_[told.key];
       if (known == told) RC_FAIL("told of a class that wants what it wanted");
       if (told.ready == 0) RC_ASSERT(told.running == 0u);

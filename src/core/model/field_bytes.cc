@@ -26,7 +26,7 @@ size_t SizeOfText(std::string_view text) {
 }  // namespace
 
 // At most ten bytes; the tenth holds one bit.
-bool TakeVarint(std::string_view& rest, uint64_t& value) {
+bool DecodeVarint(std::string_view& rest, uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
     auto byte = static_cast<uint8_t>(rest.front());
@@ -81,17 +81,17 @@ void FieldWriter::PutDouble(uint32_t number, double value) {
   for (int i = 0; i < 8; ++i) out_ += static_cast<char>(bits >> (8 * i));
 }
 
-bool TakeField(std::string_view& rest, RawField& field) {
+bool DecodeField(std::string_view& rest, RawField& field) {
   uint64_t tag;
-  if (!TakeVarint(rest, tag) || tag >> 3 == 0 || tag >> 3 > kMostNumber) return false;
+  if (!DecodeVarint(rest, tag) || tag >> 3 == 0 || tag >> 3 > kMostNumber) return false;
   field = {.number = static_cast<uint32_t>(tag >> 3), .bits = static_cast<Bits>(tag & 7)};
   switch (field.bits) {
     case Bits::kVarint:
-      return TakeVarint(rest, field.value);
+      return DecodeVarint(rest, field.value);
     case Bits::kFixed64:
       return TakeFixed(rest, 8, field.value);
     case Bits::kLength:
-      if (!TakeVarint(rest, field.value) || field.value > rest.size()) return false;
+      if (!DecodeVarint(rest, field.value) || field.value > rest.size()) return false;
       field.bytes = rest.substr(0, field.value);
       rest.remove_prefix(field.bytes.size());
       return true;
@@ -106,7 +106,7 @@ std::vector<std::string> FieldParser::TextsOf(std::string_view name, const RawFi
   std::vector<std::string> texts;
   while (!lengths.empty() && ok()) {
     uint64_t length = 0;
-    if (!TakeVarint(lengths, length)) Defect(name, "is cut off");
+    if (!DecodeVarint(lengths, length)) Defect(name, "is cut off");
     if (length > bytes.size()) Defect(name, "has fewer bytes than its lengths say");
     if (elements_++ == most_elements_) Defect(name, "makes the message too long");
     if (!ok()) break;
@@ -121,7 +121,7 @@ void FieldParser::SplitTexts(std::string_view name, std::string_view message,
                              std::string_view& lengths, std::string_view& bytes) {
   RawField part;
   while (!message.empty()) {
-    if (!TakeField(message, part)) return Defect(name, "is cut off");
+    if (!DecodeField(message, part)) return Defect(name, "is cut off");
     if (part.number == 1) lengths = part.bytes;
     if (part.number == 2) bytes = part.bytes;
   }

@@ -52,8 +52,8 @@ struct RawField {
   std::string_view bytes;  // of a length
 };
 // Takes the first one off `rest`, which is not empty. False: it is no field.
-bool TakeField(std::string_view& rest, RawField& field);
-bool TakeVarint(std::string_view& rest, uint64_t& value);
+bool DecodeField(std::string_view& rest, RawField& field);
+bool DecodeVarint(std::string_view& rest, uint64_t& value);
 
 // Sets fields to zero: the meaning of a missing field where zeros are left out.
 struct SetZero {
@@ -199,7 +199,7 @@ class FieldParser {
     if constexpr (LeavesOutZeros<T>) T::Fields(to, SetZero());
     while (!bytes.empty() && ok()) {
       RawField field;
-      if (!TakeField(bytes, field)) return Defect("", "is cut off");
+      if (!DecodeField(bytes, field)) return Defect("", "is cut off");
       T::Fields(to, Matching{*this, field});
     }
   }
@@ -219,7 +219,7 @@ class FieldParser {
     }
     template <typename List>
     void operator()(uint32_t number, std::string_view name, Columns<List>&& columns) {
-      if (number <= field.number) parser.TakeColumn(name, field, number, columns.rows);
+      if (number <= field.number) parser.DecodeColumn(name, field, number, columns.rows);
     }
   };
   void Defect(std::string_view field, std::string_view what);
@@ -291,7 +291,7 @@ class FieldParser {
     to.emplace();
     std::string_view bytes = field.bytes;
     for (RawField element; !bytes.empty() && ok();) {
-      if (!TakeField(bytes, element)) return Defect(name, "is cut off");
+      if (!DecodeField(bytes, element)) return Defect(name, "is cut off");
       if (element.number == 1) Take(name, element, *to);
     }
   }
@@ -309,8 +309,8 @@ class FieldParser {
 
   // Adds to `rows` where it is the first column; the others have as many values.
   template <typename Row>
-  void TakeColumn(std::string_view name, const RawField& field, uint32_t first,
-                  std::vector<Row>& rows) {
+  void DecodeColumn(std::string_view name, const RawField& field, uint32_t first,
+                    std::vector<Row>& rows) {
     Row none;
     Row::Fields(none, [&](uint32_t nth, std::string_view, auto& kind) {
       if (first + nth - 1 != field.number) return;
@@ -329,7 +329,7 @@ class FieldParser {
     if (!Is(name, field, Bits::kLength)) return values;
     RawField number;
     for (std::string_view rest = field.bytes; !rest.empty() && ok();) {
-      if (!TakeVarint(rest, number.value)) Defect(name, "is cut off");
+      if (!DecodeVarint(rest, number.value)) Defect(name, "is cut off");
       if (elements_++ == most_elements_) Defect(name, "makes the message too long");
       Take(name, number, values.emplace_back());
     }

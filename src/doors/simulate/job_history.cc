@@ -100,7 +100,7 @@ void JobHistory::Assign(Job& job, const std::vector<TaskClass>& requests,
 }
 
 // Parts of a gang come one by one, under the same attempt.
-Status JobHistory::TakeEnd(const engine::AttemptEnded& ended) {
+Status JobHistory::AcceptEnd(const engine::AttemptEnded& ended) {
   const AttemptEnd& end = ended.end;
   Job* job = Find(end.ref.job);
   if (job == nullptr || end.ref.index >= job->tasks.size()) return {};

@@ -36,13 +36,13 @@ class JobHistory {
   void AddJob(JobId job, std::string_view user, Instant created);
   // Records of jobs that were not added are passed over. kInvalid: there are too many tasks.
   Status Take(const engine::Record& record);
-  Status TakeEnd(const engine::AttemptEnded& ended);
+  Status AcceptEnd(const engine::AttemptEnded& ended);
 
   // Times in microseconds since the first submission; in its order. kNotFound: no task has ended
   // that fits the machine.
   Result<format::Workload> WorkloadOn(const HistoryMachine& machine);
   // Of jobs of that workload, by RigidJob::request, with the estimates of their tasks; once.
-  std::map<JobId, std::vector<TaskClass>> TakeRequests() { return std::move(requests_); }
+  std::map<JobId, std::vector<TaskClass>> DrainRequests() { return std::move(requests_); }
 
  private:
   struct Task {

@@ -71,15 +71,15 @@ TEST(JobHistory, TasksOfTwoJobs) {
   EXPECT_TRUE(history.Take(Accepted(7, {Cpus(1000)}, {{0, 2, 0}})));
   // Of another folder's, or damaged: nothing is known of it.
   EXPECT_TRUE(history.Take(Accepted(9, {Cpus(1000)}, {{0, 2, 0}})));
-  EXPECT_TRUE(history.TakeEnd(EndOf(9, 0, 1, 1, 2)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(3, 99, 1, 1, 2)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(3, 0, 1, 10, 14)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(3, 1, 1, 10, 12)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(3, 2, 1, 10, 40, Verdict::kFailed)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(3, 3, 1, 10, 20)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(9, 0, 1, 1, 2)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(3, 99, 1, 1, 2)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(3, 0, 1, 10, 14)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(3, 1, 1, 10, 12)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(3, 2, 1, 10, 40, Verdict::kFailed)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(3, 3, 1, 10, 20)));
   auto ended = EndOf(7, 0, 1, 12, 13);
   ended.end.wall = Duration::Millis(1250);
-  EXPECT_TRUE(history.TakeEnd(ended));
+  EXPECT_TRUE(history.AcceptEnd(ended));
   auto workload = history.WorkloadOn({4, 4});
   ASSERT_TRUE(workload) << workload.error().message;
   EXPECT_EQ(TextOf(*workload),
@@ -96,18 +96,18 @@ TEST(JobHistory, ATaskCountsOnceWithItsLastAttempt) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
   EXPECT_TRUE(history.Take(Accepted(1, {Cpus(1000)}, {{0, 4, 0}})));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 1, 1, 9, Verdict::kRetry)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 2, 20, 25)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 1, 9, Verdict::kRetry)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 2, 20, 25)));
   // A lost one that never started takes nobody's time.
   auto lost = EndOf(1, 1, 1, 0, 0, Verdict::kRetry);
   lost.end.start = Instant();
-  EXPECT_TRUE(history.TakeEnd(lost));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 1, 2, 30, 35)));
+  EXPECT_TRUE(history.AcceptEnd(lost));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 1, 2, 30, 35)));
   auto never = EndOf(1, 2, 1, 0, 0, Verdict::kCancelled);
   never.end.start = Instant();
-  EXPECT_TRUE(history.TakeEnd(never));
+  EXPECT_TRUE(history.AcceptEnd(never));
   // Not yet at its end.
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 3, 1, 1, 9, Verdict::kRetry)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 3, 1, 1, 9, Verdict::kRetry)));
   EXPECT_EQ(Told(history, {1, 1}), "1.2 at 0 for 5 on 1, asks 5\n1.1 at 9 for 5 on 1, asks 5\n");
 }
 
@@ -116,10 +116,10 @@ TEST(JobHistory, WhoWaitsOrComesLaterIsSubmittedLater) {
   history.AddJob(JobId(1), "", After(0));
   EXPECT_TRUE(history.Take(Accepted(1, {Cpus(1000)}, {{0, 2, 0}})));
   EXPECT_TRUE(history.Take(engine::TasksLinked{JobId(1), {{0, 1}}}));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 1, 2, 10)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 2, 10)));
   EXPECT_TRUE(history.Take(engine::JobGrown{JobId(1), 1, {Cpus(2000)}, {{2, 1, 1}}}));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 2, 1, 12, 13)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 1, 1, 15, 20)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 2, 1, 12, 13)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 1, 1, 15, 20)));
   EXPECT_EQ(Told(history, {1, 2}),
             "1.1 at 0 for 8 on 1, asks 8\n1.2 at 10 for 5 on 1, asks 8\n"
             "1.3 at 10 for 1 on 2, asks 1\n");
@@ -129,8 +129,8 @@ TEST(JobHistory, AGangIsAllItsParts) {
   JobHistory history;
   history.AddJob(JobId(1), "", After(0));
   EXPECT_TRUE(history.Take(Accepted(1, {GangOf({.procs = 4})}, {{0, 1, 0}})));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 1, 3, 9, Verdict::kPart)));
-  EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 1, 2, 8)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 3, 9, Verdict::kPart)));
+  EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 2, 8)));
   EXPECT_EQ(Told(history, {2, 2}), "1.1 at 0 for 7 on 4, asks 7\n");
 }
 
@@ -157,7 +157,7 @@ TEST(JobHistory, ShapesAndMachines) {
     JobHistory history;
     history.AddJob(JobId(1), "", After(0));
     EXPECT_TRUE(history.Take(Accepted(1, {c.request}, {{0, 1, 0}})));
-    EXPECT_TRUE(history.TakeEnd(EndOf(1, 0, 1, 0, 5)));
+    EXPECT_TRUE(history.AcceptEnd(EndOf(1, 0, 1, 0, 5)));
     auto workload = history.WorkloadOn(c.machine);
     EXPECT_EQ(workload ? workload->jobs.front().processors : 0, c.processors) << (&c - cases);
   }
@@ -171,7 +171,7 @@ TEST(JobHistory, NothingToSimulate) {
   JobHistory large;
   large.AddJob(JobId(1), "", After(0));
   EXPECT_TRUE(large.Take(Accepted(1, {Cpus(8000)}, {{0, 2, 0}})));
-  EXPECT_TRUE(large.TakeEnd(EndOf(1, 0, 1, 0, 5)));
+  EXPECT_TRUE(large.AcceptEnd(EndOf(1, 0, 1, 0, 5)));
   EXPECT_EQ(Told(large, {2, 4}),
             "no task fits 2 nodes with 4 cpus each: the task that ended is larger");
 }

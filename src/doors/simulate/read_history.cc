@@ -22,8 +22,8 @@ Status TakeAll(store::Database& db, const store::JournalPart& part, JobHistory& 
     if (entry == nullptr) return {};
     const auto& what = entry->what;
     const auto* ended = std::get_if<store::AttemptEntry>(&what);
-    auto taken =
-        ended != nullptr ? jobs.TakeEnd(ended->record) : jobs.Take(std::get<engine::Record>(what));
+    auto taken = ended != nullptr ? jobs.AcceptEnd(ended->record)
+                                  : jobs.Take(std::get<engine::Record>(what));
     if (!taken) return taken;
   }
 }

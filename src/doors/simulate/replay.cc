@@ -42,7 +42,7 @@ class Replayer {
   std::vector<ReplayStart> Run() {
     for (Moment now = Next(); now != kNever; now = Next()) {
       if (rules_.order == ReplayOrder::kSequence) {
-        TakeOne(now);
+        ReceiveOne(now);
       } else {
         TakeAll(now);
       }
@@ -58,7 +58,7 @@ class Replayer {
     return std::min({NextArrival(), TimeOf(ends_), machine_.NextDue().value_or(kNever)});
   }
 
-  void TakeOne(Moment now) {
+  void ReceiveOne(Moment now) {
     while (TimeOf(estimated_ends_) <= now) {
       Free(estimated_ends_.top().ticket, now);
       estimated_ends_.pop();

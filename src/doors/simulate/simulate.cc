@@ -83,7 +83,7 @@ Result<Source> OfHistory(const SimulateOptions& options) {
   source.header.installation = found.of_hub ? "jobs of a hub" : "jobs of runs";
   source.workload = std::move(*workload);
   if (options.on_nodes) source.nodes.assign(options.nodes, options.cpus);
-  source.requests = found.jobs.TakeRequests();
+  source.requests = found.jobs.DrainRequests();
   return source;
 }
 

@@ -25,7 +25,7 @@ void LineSplitter::Feed(std::string_view piece) {
   piece_ = piece;
 }
 
-std::optional<LineSplitter::Line> LineSplitter::TakeLine(std::string_view text) {
+std::optional<LineSplitter::Line> LineSplitter::AcceptLine(std::string_view text) {
   if (at_start_ && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   at_start_ = false;
   Line line{.number = ++lines_, .text = text};
@@ -49,7 +49,7 @@ std::optional<LineSplitter::Line> LineSplitter::Next() {
   size_t length = found == nullptr ? piece_.size() : static_cast<size_t>(found - piece_.data());
   std::string_view text = piece_.substr(0, length);
   piece_.remove_prefix(std::min(length + 1, piece_.size()));
-  if (found != nullptr && !carrying_) return TakeLine(text);
+  if (found != nullptr && !carrying_) return AcceptLine(text);
 
   // The mark at the start does not count, and one byte more tells that the line is too long.
   size_t room = limit_ + kByteOrderMark.size() - std::min(limit_ + 3, carry_.size());
@@ -58,7 +58,7 @@ std::optional<LineSplitter::Line> LineSplitter::Next() {
   carrying_ = carrying_ || !text.empty();
   if (found == nullptr && !(finished_ && carrying_)) return std::nullopt;
   carry_returned_ = true;
-  return TakeLine(carry_);
+  return AcceptLine(carry_);
 }
 
 JobListReader::JobListReader() : lines_(kLimits.argv_bytes + kLimits.shell_text_bytes) {}

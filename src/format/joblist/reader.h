@@ -33,7 +33,7 @@ class LineSplitter {
   std::optional<Line> Next();
 
  private:
-  std::optional<Line> TakeLine(std::string_view text);
+  std::optional<Line> AcceptLine(std::string_view text);
 
   size_t limit_;
   std::string_view piece_;  // what Feed brought and Next has not looked at

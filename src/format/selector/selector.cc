@@ -41,7 +41,7 @@ std::optional<uint32_t> Number(std::string_view text) {
 }
 
 // The text left of `mark`, removed from *text with the mark; all of it when there is none.
-std::string_view TakeUntil(std::string_view* text, char mark) {
+std::string_view NextUntil(std::string_view* text, char mark) {
   size_t at = text->find(mark);
   std::string_view left = text->substr(0, at);
   text->remove_prefix(at == std::string_view::npos ? text->size() : at + 1);
@@ -69,10 +69,10 @@ Result<NumberRange> ParseRange(std::string_view part, std::string_view what,
   }
   bool has_step = part.find(':') != std::string_view::npos;
   std::string_view step = part;
-  std::string_view range = TakeUntil(&step, ':');
+  std::string_view range = NextUntil(&step, ':');
   bool has_last = range.find('-') != std::string_view::npos;
   std::string_view last = range;
-  auto first_number = Number(TakeUntil(&last, '-'));
+  auto first_number = Number(NextUntil(&last, '-'));
   auto last_number = has_last ? Number(last) : first_number;
   auto step_number = has_step ? Number(step) : 1;
   if (!first_number || !last_number || !step_number || (has_step && !has_last)) {
@@ -144,7 +144,7 @@ Result<std::vector<TasksOfJob>> ParseTaskSelector(std::string_view text) {
   bool open = false;  // the last part named single tasks, so that more may follow
   for (std::string_view part : PartsOf(text)) {
     std::string_view tasks = part;
-    std::string_view job = TakeUntil(&tasks, '.');
+    std::string_view job = NextUntil(&tasks, '.');
     if (job.size() == part.size() && open) {
       TRY(AddTasks(part, selected.back()));
       continue;

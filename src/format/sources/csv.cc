@@ -15,7 +15,7 @@ class CsvReader {
     while (at_ < text_.size()) {
       std::string record;
       while (true) {
-        TRY(TakeColumn(record));
+        TRY(DecodeColumn(record));
         if (at_ == text_.size() || text_[at_] != separator_) break;
         ++at_;
         record += '\0';
@@ -28,7 +28,7 @@ class CsvReader {
 
  private:
   // Leaves at_ at the separator, at the end of the line or of the text.
-  Status TakeColumn(std::string& record) {
+  Status DecodeColumn(std::string& record) {
     if (at_ < text_.size() && text_[at_] == '"') return TakeQuoted(record);
     size_t end = at_;
     while (end < text_.size() && text_[end] != separator_ && text_[end] != '\n') ++end;

@@ -156,7 +156,7 @@ struct RowGenerator::State {
   size_t last_count = 0;  // of combinations that fitted into a row
   std::vector<std::string_view> columns;
 
-  Status TakeHeader();
+  Status DecodeHeader();
   void MakeGroups();
   bool AppendRecord(std::string* row);
   void AppendValue(const SourceValues& source, size_t position, std::string* row);
@@ -166,7 +166,7 @@ struct RowGenerator::State {
   size_t LargestFit(size_t limit);
 };
 
-Status RowGenerator::State::TakeHeader() {
+Status RowGenerator::State::DecodeHeader() {
   for (size_t i = 0; i < sources.size(); ++i) {
     std::vector<std::string_view>& values = sources[i].values;
     if (!sources[i].names.empty()) continue;
@@ -325,7 +325,7 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
     state->names.insert(state->names.end(), source.names.begin(), source.names.end());
   }
   if (state->rules.header) {
-    TRY(state->TakeHeader());
+    TRY(state->DecodeHeader());
   }
   state->MakeGroups();
   return RowGenerator(std::move(state));

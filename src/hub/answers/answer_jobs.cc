@@ -41,7 +41,7 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
   using Change = wire::ChangeJobs::Change;
   switch (asked.change) {
     case Change::kHold:
-      jobs.TakeHold(job);
+      jobs.KeepHold(job);
       return jobs.hub().Post(engine::HoldJob{job, false});
     case Change::kClose:
       return jobs.hub().Post(engine::SealJob{job});

@@ -27,8 +27,8 @@ constexpr Duration kFilePatience = Duration::Seconds(20);
 constexpr size_t kLookedInto = 8;
 constexpr const char* kTail = "1500";
 
-pool::Call Shell(std::string script, std::vector<std::string> words) {
-  pool::Call call;
+pool::CommandLine Shell(std::string script, std::vector<std::string> words) {
+  pool::CommandLine call;
   call.argv = {"/bin/sh", "-c", std::move(script), "sh"};
   call.argv.insert(call.argv.end(), std::make_move_iterator(words.begin()),
                    std::make_move_iterator(words.end()));
@@ -159,7 +159,7 @@ pool::PilotSpec BatchCaller::SpecOf(const PoolForm& form, PilotId pilot) const {
   return spec;
 }
 
-void BatchCaller::Run(pool::Call call, const PoolForm& form, Duration patience,
+void BatchCaller::Run(pool::CommandLine call, const PoolForm& form, Duration patience,
                       Commands::Done done) {
   commands_.Run(std::move(call), form.settings.account, patience,
                 [alive = alive_, done = std::move(done)](pool::Outcome outcome) {
@@ -175,7 +175,7 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
   }
   const PoolForm& form = at->second->form;
   // Nobody else may read it at any time.
-  pool::Call write =
+  pool::CommandLine write =
       Shell("umask 077 && mkdir -p \"$1\" && cat >\"$2.new\" && mv -f \"$2.new\" \"$2\"",
             {form.settings.folder, FileOf(form, ask.pilot, "access")});
   write.input = std::move(access);
@@ -251,7 +251,7 @@ void BatchCaller::AddOutputs(const PoolForm& form, provision::QueryAnswered answ
                              const std::vector<size_t>& failed) {
   std::vector<std::string> files;
   for (size_t i : failed) files.push_back(FileOf(form, answer.jobs[i].pilot, "out"));
-  pool::Call read =
+  pool::CommandLine read =
       Shell(fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
             std::move(files));
   Run(std::move(read), form, kFilePatience,
@@ -276,7 +276,7 @@ void BatchCaller::Cancel(PoolId id, const std::vector<provision::Cancel>& asks) 
   if (at == pools_.end()) return;
   std::vector<std::string> ids;
   for (const provision::Cancel& ask : asks) ids.push_back(ask.id);
-  pool::Call call = at->second->driver->Cancel(ids);
+  pool::CommandLine call = at->second->driver->Cancel(ids);
   Run(call, at->second->form, kQueryPatience, [this, call, asks](auto outcome) {
     auto took = pool::CheckOutcome(call, outcome);
     for (const provision::Cancel& ask : asks) {
@@ -309,7 +309,7 @@ void BatchCaller::Try(const PoolForm& form, bool test,
   trial.passed = true;
   auto tries = test ? (*driver)->Test(spec) : std::nullopt;
   if (!tries) return done(std::move(trial));
-  pool::Call tried = *tries;
+  pool::CommandLine tried = *tries;
   Run(std::move(*tries), form, kQueryPatience,
       [trial = std::move(trial), tried = std::move(tried),
        done = std::move(done)](const pool::Outcome& outcome) mutable {

@@ -64,7 +64,7 @@ class BatchCaller {
   std::vector<std::string> NodeCommand(const PoolForm& form, provision::PilotId pilot,
                                        const std::string& access) const;
   std::string FileOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
-  void Run(pool::Call call, const PoolForm& form, Duration patience, Commands::Done done);
+  void Run(pool::CommandLine call, const PoolForm& form, Duration patience, Commands::Done done);
   void SubmitNow(const provision::Submit& ask);
   void Listed(const provision::Query& ask, const Pool& pool,
               const std::vector<pool::ListedPilot>& pilots);

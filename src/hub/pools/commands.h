@@ -22,7 +22,8 @@ class Commands {
   // after this object's end. A command that takes longer than `patience` is killed with all that it
   // has started (kTimedOut); the time before its turn does not count. Call::file stays: a batch
   // system may read it for as long as the batch job is there, and only the caller knows its end.
-  virtual void Run(pool::Call call, const std::string& user, Duration patience, Done done) = 0;
+  virtual void Run(pool::CommandLine call, const std::string& user, Duration patience,
+                   Done done) = 0;
   // The home folder of a user of this machine. `done` comes as that of Run.
   using Found = std::function<void(Result<std::string>)>;
   virtual void FindHome(const std::string& user, Found done) = 0;
@@ -32,7 +33,7 @@ class Commands {
 class NoCommands final : public Commands {
  public:
   explicit NoCommands(os::Loop& loop) : loop_(loop) {}
-  void Run(pool::Call, const std::string&, Duration, Done done) override {
+  void Run(pool::CommandLine, const std::string&, Duration, Done done) override {
     loop_.Post([done = std::move(done)] {
       done({pool::Outcome::End::kNotStarted, 0, "", "this hub starts no pilots"});
     });

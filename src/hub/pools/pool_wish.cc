@@ -22,7 +22,7 @@ void TakeTime(Duration& to, const std::optional<Duration>& wish) {
   if (wish) to = *wish >= kPoolNever ? Duration::Max() : *wish;
 }
 
-void TakePolicy(provision::PoolPolicy& policy, const PoolWish& wish) {
+void DecodePolicy(provision::PoolPolicy& policy, const PoolWish& wish) {
   Take(policy.user, wish.user);
   Take(policy.max_pilots, wish.max_pilots);
   Take(policy.min_pilots, wish.min_pilots);
@@ -95,7 +95,7 @@ Result<PoolForm> FormOf(const provision::PoolPolicy& policy) {
 }
 
 Status Change(PoolForm& form, const PoolWish& wish) {
-  TakePolicy(form.policy, wish);
+  DecodePolicy(form.policy, wish);
   TakeSettings(form.settings, wish);
   AddLabels(form);
   if (auto sound = CheckPaths(form.settings); !sound) return sound;

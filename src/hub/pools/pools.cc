@@ -255,7 +255,7 @@ void Pools::TellDemand() {
   demand_timer_ = 0;
   bool first = !std::exchange(watches_, true);
   if (first) parts_.hub.WatchDemand();
-  provision::DemandChanged changed{parts_.hub.TakeDemand()};
+  provision::DemandChanged changed{parts_.hub.DrainDemand()};
   if (first || !changed.classes.empty()) Post(std::move(changed));
 }
 

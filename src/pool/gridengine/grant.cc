@@ -22,8 +22,8 @@ struct Host {
 std::vector<Host> HostsOf(std::string_view text) {
   std::vector<Host> hosts;
   for (std::string_view line : WholeLines(text)) {
-    std::string_view name = TakeField(line, ' ');
-    auto slots = ReadNumber<int>(TakeField(line, ' '));
+    std::string_view name = NextField(line, ' ');
+    auto slots = ReadNumber<int>(NextField(line, ' '));
     if (name.empty() || !slots || *slots < 1 || *slots > 1'000'000) continue;
     auto host = std::ranges::find(hosts, name, &Host::name);
     if (host == hosts.end()) {

@@ -84,7 +84,7 @@ class GridEngine : public PoolDriver {
  public:
   explicit GridEngine(Tools tools) : tools_(std::move(tools)) {}
 
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) {
       return Within("gridengine", fine.error());
@@ -105,7 +105,7 @@ class GridEngine : public PoolDriver {
           "qsub does not accept this output file (, : $ and quotes have special meanings): " +
           EscapeForScreen(spec.output_file));
     }
-    Call call;
+    CommandLine call;
     call.argv = {qsub(), "-terse", "-N",      spec.tag, "-o", spec.output_file, "-j",
                  "y",    "-S",     "/bin/sh", "-C",     "",   "-notify"};
     if (spec.time_limit) {
@@ -127,8 +127,8 @@ class GridEngine : public PoolDriver {
                   {kLimits, kUnavailable, kPerhaps, {}, kLimitExit});
   }
 
-  Call Query(const PilotQuery&) const override {
-    Call call;
+  CommandLine Query(const PilotQuery&) const override {
+    CommandLine call;
     call.argv = {qstat(), "-xml", "-s", "prsz"};
     Append(call.argv, tools_.everywhere);
     if (!tools_.user.empty()) {
@@ -166,11 +166,11 @@ class GridEngine : public PoolDriver {
     return listing.Take();
   }
 
-  Call Cancel(std::span<const std::string> ids) const override {
+  CommandLine Cancel(std::span<const std::string> ids) const override {
     return CancelCall(Or(tools_.cancel, "qdel"), tools_.everywhere, ids, IsDigits);
   }
 
-  std::optional<Call> Test(const PilotSpec& spec) const override {
+  std::optional<CommandLine> Test(const PilotSpec& spec) const override {
     auto call = Submit(spec);
     if (!call) return std::nullopt;
     // Behind the user's options, which may hold another -w.

@@ -10,7 +10,7 @@ namespace {
 
 std::optional<int64_t> Attribute(std::string_view ad, std::string_view name) {
   for (std::string_view line : WholeLines(ad)) {
-    std::string_view field = Trimmed(TakeField(line, '='));
+    std::string_view field = Trimmed(NextField(line, '='));
     if (field == name) return ReadNumber<int64_t>(Trimmed(line));
   }
   return std::nullopt;
@@ -41,7 +41,7 @@ Grant GrantOfHtCondor(const GrantInput& input) {
     if (!devices.empty()) grant.gpus.emplace();
     while (!rest.empty()) {
       // "CUDA0" is the name of HTCondor for what CUDA calls 0.
-      std::string_view device = Trimmed(TakeField(rest, ','));
+      std::string_view device = Trimmed(NextField(rest, ','));
       bool numbered = device.starts_with("CUDA") && IsDigits(device.substr(4));
       grant.gpus->emplace_back(numbered ? device.substr(4) : device);
     }

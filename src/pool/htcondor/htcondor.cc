@@ -71,7 +71,7 @@ constexpr std::string_view kPerhaps[] = {"Failed to commit job submission"};
 
 // "12.0".
 bool IsId(std::string_view id) {
-  std::string_view cluster = TakeField(id, '.');
+  std::string_view cluster = NextField(id, '.');
   return IsDigits(cluster) && IsDigits(id);
 }
 
@@ -204,7 +204,7 @@ class HtCondor : public PoolDriver {
  public:
   explicit HtCondor(Tools tools) : tools_(std::move(tools)) {}
 
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     TRY(CheckSpec(spec));
     TRY(CheckPaths(spec));
     if (spec.nodes > 1) {
@@ -213,7 +213,7 @@ class HtCondor : public PoolDriver {
           "htcondor allocates one host at a time; add more pilots instead of more nodes per pilot");
     }
     auto options = TRY(SortOptions(spec.options));
-    Call call;
+    CommandLine call;
     call.argv = {submit(), "-terse"};
     Append(call.argv, tools_.everywhere);
     Append(call.argv, options.words);
@@ -228,14 +228,14 @@ class HtCondor : public PoolDriver {
     std::optional<std::string> id;
     std::string text = outcome.out + "\n";
     for (std::string_view line : WholeLines(text)) {
-      std::string_view first = Trimmed(TakeField(line, '-'));
+      std::string_view first = Trimmed(NextField(line, '-'));
       if (IsId(first) && Trimmed(line) == first) id = std::string(first);
     }
     return ReadId(submit(), outcome, id, {kLimits, kUnavailable, kPerhaps});
   }
 
-  Call Query(const PilotQuery& query) const override {
-    Call call;
+  CommandLine Query(const PilotQuery& query) const override {
+    CommandLine call;
     call.argv = {std::string(Or(tools_.query, "condor_q"))};
     Append(call.argv, tools_.everywhere);
     std::string prefix = ValidTag(query.prefix) ? query.prefix : "";
@@ -259,9 +259,9 @@ class HtCondor : public PoolDriver {
     for (std::string_view line : WholeLines(outcome.out)) {
       if (line.starts_with('\t')) line.remove_prefix(1);
       ListedPilot pilot;
-      std::string_view cluster = TakeField(line, '\t'), process = TakeField(line, '\t');
-      std::string_view status = TakeField(line, '\t');
-      pilot.tag = Value(TakeField(line, '\t'));
+      std::string_view cluster = NextField(line, '\t'), process = NextField(line, '\t');
+      std::string_view status = NextField(line, '\t');
+      pilot.tag = Value(NextField(line, '\t'));
       pilot.id = std::string(Trimmed(cluster)) + "." + std::string(Trimmed(process));
       if (!IsId(pilot.id)) continue;
       pilot.state = StateOf(Trimmed(status));
@@ -271,13 +271,13 @@ class HtCondor : public PoolDriver {
     return listing.Take();
   }
 
-  Call Cancel(std::span<const std::string> ids) const override {
+  CommandLine Cancel(std::span<const std::string> ids) const override {
     return CancelCall(Or(tools_.cancel, "condor_rm"), tools_.everywhere, ids, IsId);
   }
 
   // The description is read and made a job, which goes nowhere. The pool's folder may not be there
   // yet, so files are not looked for.
-  std::optional<Call> Test(const PilotSpec& spec) const override {
+  std::optional<CommandLine> Test(const PilotSpec& spec) const override {
     auto call = Submit(spec);
     if (!call) return std::nullopt;
     const std::string words[] = {"-disable", "-dry-run", "/dev/null"};

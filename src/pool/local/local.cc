@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kPerhaps[] = {"is being started"};
 
-Call ShellCall(std::string script) {
-  Call call;
+CommandLine ShellCall(std::string script) {
+  CommandLine call;
   call.argv = {"sh", "-s"};
   call.input = std::move(script);
   return call;
@@ -17,7 +17,7 @@ Call ShellCall(std::string script) {
 
 class Local : public PoolDriver {
  public:
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     PilotSpec here = spec;
     here.shared_files = true;  // with this machine
     TRY(CheckProcessSpec("local", here));
@@ -26,15 +26,15 @@ class Local : public PoolDriver {
   Submitted ReadSubmit(const Outcome& outcome) const override {
     return ReadId("sh", outcome, ReadStarted(outcome.out), {{}, {}, kPerhaps});
   }
-  Call Query(const PilotQuery& query) const override { return ShellCall(ListScript(query)); }
+  CommandLine Query(const PilotQuery& query) const override { return ShellCall(ListScript(query)); }
   Result<std::vector<ListedPilot>> ReadQuery(const PilotQuery& query,
                                              const Outcome& outcome) const override {
     return ReadListed("sh", query, outcome);
   }
-  Call Cancel(std::span<const std::string> ids) const override {
+  CommandLine Cancel(std::span<const std::string> ids) const override {
     return ShellCall(StopScript(ids));
   }
-  std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }
+  std::optional<CommandLine> Test(const PilotSpec&) const override { return std::nullopt; }
 };
 
 }  // namespace

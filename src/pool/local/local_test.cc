@@ -109,7 +109,7 @@ TEST_P(LocalTest, ATagStartsOnce) {
 }
 
 TEST_P(LocalTest, ATagStartsOnceWhenManyTry) {
-  Call call = *driver_->Submit(host_.Spec("p-1"));
+  CommandLine call = *driver_->Submit(host_.Spec("p-1"));
   std::vector<std::thread> threads;
   std::vector<Outcome> outcomes(8);
   for (size_t k = 0; k < outcomes.size(); ++k) {
@@ -133,7 +133,8 @@ TEST_P(LocalTest, ATagStartsOnceWhenManyTry) {
 TEST_P(LocalTest, Cancel) {
   std::string id = Start(host_.Spec("p-1"));
   ASSERT_TRUE(AwaitOutput("p-1", "some words"));
-  Call call = driver_->Cancel(std::vector<std::string>{"1", "all", id, "$(touch x).1.0123abcd"});
+  CommandLine call =
+      driver_->Cancel(std::vector<std::string>{"1", "all", id, "$(touch x).1.0123abcd"});
   EXPECT_TRUE(CheckOutcome(call, host_.Run(call)));
   ASSERT_TRUE(AwaitEndOf());
   EXPECT_EQ(One().reason, "exit status 5; some words; told");
@@ -155,7 +156,7 @@ TEST_P(LocalTest, ARecycledPidIsNotThePilot) {
            {pid + "." + start + "0." + boot, "killed; some words"},
            {pid + "." + start + ".0badb007", "the host was started again; some words"},
        }) {
-    Call call = driver_->Cancel(std::vector<std::string>{c.id});
+    CommandLine call = driver_->Cancel(std::vector<std::string>{c.id});
     EXPECT_TRUE(CheckOutcome(call, host_.Run(call)));
     host_.Write(record, c.id + "\n");
     EXPECT_EQ(One().state, PilotState::kEnded);
@@ -204,7 +205,7 @@ TEST_P(LocalTest, EndsAreForgotten) {
 }
 
 TEST_P(LocalTest, AScriptThatIsCutOffDoesNothing) {
-  Call call = *driver_->Submit(host_.Spec("p-1"));
+  CommandLine call = *driver_->Submit(host_.Spec("p-1"));
   std::string whole = call.input;
   for (size_t size = 0; size + 1 < whole.size();
        size += whole.size() - size > 30 ? std::min<size_t>(211, whole.size() - size - 29) : 1) {

@@ -153,7 +153,7 @@ class Pbs : public PoolDriver {
  public:
   explicit Pbs(Tools tools) : tools_(std::move(tools)) {}
 
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) return Within("pbs", fine.error());
     auto invalid = [](std::string text) { return Fail(ErrorKind::kInvalid, std::move(text)); };
@@ -171,7 +171,7 @@ class Pbs : public PoolDriver {
     }
     // "nodes" is the old way to say it; the server takes one of both.
     bool selects = ResourceOption(spec.options, "select") || ResourceOption(spec.options, "nodes");
-    Call call;
+    CommandLine call;
     call.argv = {qsub(), "-N",      spec.tag, "-o", spec.output_file, "-j", "oe",
                  "-S",   "/bin/sh", "-C",     ""};
     auto resource = [&call](std::string text) {
@@ -196,8 +196,8 @@ class Pbs : public PoolDriver {
     return ReadId(qsub(), outcome, IdOf(outcome.out), {kLimits, kUnavailable, kPerhaps});
   }
 
-  Call Query(const PilotQuery& query) const override {
-    Call call;
+  CommandLine Query(const PilotQuery& query) const override {
+    CommandLine call;
     call.argv = {"/bin/sh",
                  "-c",
                  std::string(kQueryScript),
@@ -224,11 +224,11 @@ class Pbs : public PoolDriver {
     return listing.Take();
   }
 
-  Call Cancel(std::span<const std::string> ids) const override {
+  CommandLine Cancel(std::span<const std::string> ids) const override {
     return CancelCall(Or(tools_.cancel, "qdel"), {}, ids, IsId);
   }
 
-  std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }
+  std::optional<CommandLine> Test(const PilotSpec&) const override { return std::nullopt; }
 
  private:
   std::string qsub() const { return std::string(Or(tools_.submit, "qsub")); }

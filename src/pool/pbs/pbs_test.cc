@@ -95,7 +95,7 @@ TEST(PbsTest, Query) {
   Tools tools;
   tools.user = "ann";
   tools.query = "/opt/pbs/bin/qstat";
-  Call call = MakePbs(tools)->Query({"spate-", {"52.pbs1", "52[7].pbs1", "-x"}});
+  CommandLine call = MakePbs(tools)->Query({"spate-", {"52.pbs1", "52[7].pbs1", "-x"}});
   ASSERT_EQ(call.argv.size(), 8U);
   EXPECT_EQ(call.argv[0], "/bin/sh");
   EXPECT_EQ(Words(call.argv.begin() + 4, call.argv.end()),

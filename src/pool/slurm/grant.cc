@@ -47,7 +47,7 @@ Grant GrantOfSlurm(const GrantInput& input) {
     std::string devices = input.environment.GetOr("SLURM_JOB_GPUS", "");
     std::string_view rest = devices;
     if (!devices.empty()) grant.gpus.emplace();
-    while (!rest.empty()) grant.gpus->emplace_back(TakeField(rest, ','));
+    while (!rest.empty()) grant.gpus->emplace_back(NextField(rest, ','));
   }
   auto nodes = input.Number("SLURM_JOB_NUM_NODES");
   if (!nodes) nodes = input.Number("SLURM_NNODES");

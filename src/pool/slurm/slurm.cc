@@ -122,7 +122,7 @@ class Slurm : public PoolDriver {
  public:
   explicit Slurm(Tools tools) : tools_(std::move(tools)) {}
 
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     TRY(CheckSpec(spec));
     if (auto fine = CheckOptions(spec.options, kRefused); !fine) {
       return Within("slurm", fine.error());
@@ -131,7 +131,7 @@ class Slurm : public PoolDriver {
       return Fail(ErrorKind::kInvalid,
                   "slurm copies no files to its nodes; the pool's folder must be shared with them");
     }
-    Call call;
+    CommandLine call;
     call.argv = {sbatch(), "--parsable", "--job-name=" + spec.tag,
                  "--output=" + Pattern(spec.output_file), "--nodes=" + std::to_string(spec.nodes)};
     if (spec.time_limit) call.argv.push_back("--time=" + Minutes(*spec.time_limit));
@@ -155,8 +155,8 @@ class Slurm : public PoolDriver {
     return ReadId(sbatch(), outcome, IdOf(outcome.out), {kLimits, kUnavailable, kPerhaps, kNever});
   }
 
-  Call Query(const PilotQuery&) const override {
-    Call call;
+  CommandLine Query(const PilotQuery&) const override {
+    CommandLine call;
     call.argv = {std::string(Or(tools_.query, "squeue")), "--noheader", "--me", "--states=all",
                  "--format=%i|%T|%r|%j"};
     Append(call.argv, tools_.everywhere);
@@ -172,9 +172,9 @@ class Slurm : public PoolDriver {
     Listing listing(query);
     for (std::string_view line : WholeLines(outcome.out)) {
       ListedPilot pilot;
-      pilot.id = std::string(Trimmed(TakeField(line, '|')));
-      std::string_view word = TakeField(line, '|');
-      std::string_view reason = TakeField(line, '|');
+      pilot.id = std::string(Trimmed(NextField(line, '|')));
+      std::string_view word = NextField(line, '|');
+      std::string_view reason = NextField(line, '|');
       pilot.tag = std::string(line);
       // An element of an array, "1_7", is none of ours, whatever its name.
       if (!IsDigits(pilot.id)) continue;
@@ -188,11 +188,11 @@ class Slurm : public PoolDriver {
     return listing.Take();
   }
 
-  Call Cancel(std::span<const std::string> ids) const override {
+  CommandLine Cancel(std::span<const std::string> ids) const override {
     return CancelCall(Or(tools_.cancel, "scancel"), tools_.everywhere, ids, IsDigits);
   }
 
-  std::optional<Call> Test(const PilotSpec& spec) const override {
+  std::optional<CommandLine> Test(const PilotSpec& spec) const override {
     auto call = Submit(spec);
     if (!call) return std::nullopt;
     call->argv.insert(call->argv.begin() + 1, "--test-only");

@@ -114,13 +114,13 @@ class Ssh : public PoolDriver {
  public:
   explicit Ssh(Tools tools) : tools_(std::move(tools)) {}
 
-  Result<Call> Submit(const PilotSpec& spec) const override {
+  Result<CommandLine> Submit(const PilotSpec& spec) const override {
     TRY(CheckHost());
     TRY(CheckProcessSpec("ssh", spec));
     std::string script = StartScript("ssh", spec);
     BroughtFiles files = FilesToBring(spec);
     if (files.program.empty() && files.others.empty()) return HostCall(std::move(script));
-    Call call;
+    CommandLine call;
     call.argv = {"sh", "-c", BringScript(files)};
     call.input = std::move(script);
     return call;
@@ -137,16 +137,18 @@ class Ssh : public PoolDriver {
     return id;
   }
 
-  Call Query(const PilotQuery& query) const override { return HostCall(ListScript(query)); }
+  CommandLine Query(const PilotQuery& query) const override { return HostCall(ListScript(query)); }
 
   Result<std::vector<ListedPilot>> ReadQuery(const PilotQuery& query,
                                              const Outcome& outcome) const override {
     return ReadListed(Whom(), query, outcome);
   }
 
-  Call Cancel(std::span<const std::string> ids) const override { return HostCall(StopScript(ids)); }
+  CommandLine Cancel(std::span<const std::string> ids) const override {
+    return HostCall(StopScript(ids));
+  }
 
-  std::optional<Call> Test(const PilotSpec& spec) const override {
+  std::optional<CommandLine> Test(const PilotSpec& spec) const override {
     if (!Submit(spec)) return std::nullopt;
     return HostCall(ProbeScript(spec));
   }
@@ -172,8 +174,8 @@ class Ssh : public PoolDriver {
     return words;
   }
 
-  Call HostCall(std::string script) const {
-    Call call;
+  CommandLine HostCall(std::string script) const {
+    CommandLine call;
     call.argv = Words();
     call.argv.push_back("sh -s");
     call.input = std::move(script);

@@ -160,7 +160,7 @@ class SshHostTest : public testing::TestWithParam<std::string> {
   TestHost host_{GetParam()};
   std::unique_ptr<PoolDriver> driver_ = MakeSsh(Far());
   PilotSpec spec_;
-  Call call_;
+  CommandLine call_;
 };
 
 TEST_P(SshHostTest, BringsAProgramOnceAndACredentialEachTime) {
@@ -274,7 +274,7 @@ TEST_P(SshHostTest, WhatIsMissingHereIsSaid) {
 
 TEST_P(SshHostTest, Test) {
   auto test = [this] {
-    Call call = *driver_->Test(spec_);
+    CommandLine call = *driver_->Test(spec_);
     Outcome outcome = host_.Run(call);
     auto fine = CheckOutcome(call, outcome);
     return fine ? outcome.out : fine.error().message;

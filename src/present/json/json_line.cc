@@ -11,7 +11,7 @@ void JsonLine::Key(std::string_view key) {
   text_ += fmt::format("\"{}\":", key);
 }
 
-std::string JsonLine::TakeText() { return std::exchange(text_, std::string()); }
+std::string JsonLine::DrainText() { return std::exchange(text_, std::string()); }
 
 JsonLine& JsonLine::Text(std::string_view key, std::string_view value) {
   Key(key);

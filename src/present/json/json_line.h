@@ -22,7 +22,7 @@ class JsonLine {
   // As it is, without a key: the rest of a value.
   void Append(std::string_view text) { text_ += text; }
   // The text so far, to be written ahead of the rest; the line goes on behind it.
-  std::string TakeText();
+  std::string DrainText();
   // The whole line with its newline.
   std::string Finish() const { return (first_ ? "{" : text_) + "}\n"; }
 

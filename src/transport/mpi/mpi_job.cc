@@ -219,7 +219,7 @@ bool MpiJob::FreeSent(Stream& stream) {
 // ---- From MPI to the owner ---------------------------------------------------------------------
 
 // The next message of `rank` (or of any); false: none has come.
-bool MpiJob::TakeFrom(int rank) {
+bool MpiJob::ReceiveFrom(int rank) {
   int there = 0;
   MPI_Message handle = MPI_MESSAGE_NULL;
   MPI_Status status;
@@ -239,12 +239,12 @@ bool MpiJob::TakeFrom(int rank) {
 }
 
 // Reads no more for a stream whose reader does not empty its socket; the others go on.
-bool MpiJob::TakeOne() {
+bool MpiJob::ReceiveOne() {
   bool all_read = std::ranges::all_of(
       streams_, [](const auto& stream) { return !stream || stream->unread.size() < kMostUnread; });
-  if (all_read) return TakeFrom(MPI_ANY_SOURCE);
+  if (all_read) return ReceiveFrom(MPI_ANY_SOURCE);
   return std::ranges::any_of(streams_, [this](const auto& stream) {
-    return stream && stream->unread.size() < kMostUnread && TakeFrom(stream->rank);
+    return stream && stream->unread.size() < kMostUnread && ReceiveFrom(stream->rank);
   });
 }
 
@@ -282,7 +282,7 @@ void MpiJob::LookIn(Duration nap) {
 void MpiJob::Look() {
   constexpr int kMostAtOnce = 64;
   int taken = 0;
-  while (taken < kMostAtOnce && TakeOne()) ++taken;
+  while (taken < kMostAtOnce && ReceiveOne()) ++taken;
   bool sends = false;
   bool sent = false;
   for (auto& stream : streams_) {

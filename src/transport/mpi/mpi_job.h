@@ -45,8 +45,8 @@ class MpiJob final : public ParallelJob {
   void Look();
   void LookIn(Duration nap);
   void ShareBells();
-  bool TakeOne();
-  bool TakeFrom(int rank);
+  bool ReceiveOne();
+  bool ReceiveFrom(int rank);
   bool FreeSent(Stream& stream);
   void ReadFrom(Stream& stream);
   void Send(Stream& stream, Message message);

@@ -56,7 +56,7 @@ Result<Identity> Identity::Make() {
   parts->key.reset(EVP_EC_gen("P-256"));
   parts->certificate.reset(X509_new());
   if (!parts->key || !parts->certificate || !Fill(parts->certificate.get(), parts->key.get())) {
-    return Fail(ErrorKind::kUnavailable, "cannot make a key pair: " + TakeOpensslError());
+    return Fail(ErrorKind::kUnavailable, "cannot make a key pair: " + DrainOpensslError());
   }
   return Identity(std::move(parts));
 }
@@ -87,7 +87,7 @@ Result<Identity> Identity::FromPem(std::string_view text, std::string_view name)
                 fmt::format("'{}' is no private key with its certificate ({}); restore it from a "
                             "copy, or remove it: a new one is made then, and all access files "
                             "must be given out again",
-                            EscapeForScreen(name), TakeOpensslError()));
+                            EscapeForScreen(name), DrainOpensslError()));
   }
   return Identity(std::move(parts));
 }

@@ -44,13 +44,13 @@ void Listener::AcceptSome() {
       return;
     }
     if (!*accepted) return;
-    shared->events.arrived({std::move((*accepted)->fd), (*accepted)->peer, TakePlace()});
+    shared->events.arrived({std::move((*accepted)->fd), (*accepted)->peer, AcceptSeat()});
     if (shared->listener == nullptr) return;
   }
   if (shared->taken >= limits_.places) Watch();
 }
 
-Place Listener::TakePlace() {
+Seat Listener::AcceptSeat() {
   ++shared_->taken;
   return {shared_.get(), [shared = shared_](const void*) {
             Listener* listener = shared->listener;

@@ -15,12 +15,12 @@ namespace spate::transport {
 
 // One of the listener's places for peers of whom nobody knows yet who they are. Let go of it when
 // the peer has proved who it is, or is gone. It may outlive the listener.
-using Place = std::shared_ptr<const void>;
+using Seat = std::shared_ptr<const void>;
 
 struct Arrival {
   os::Fd fd;
   os::SocketAddress peer;
-  Place place;
+  Seat place;
 };
 
 struct ListenerLimits {
@@ -52,7 +52,7 @@ class Listener {
   };
   void Watch();
   void AcceptSome();
-  Place TakePlace();
+  Seat AcceptSeat();
 
   os::RealLoop& loop_;
   os::Fd fd_;

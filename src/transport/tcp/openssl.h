@@ -28,7 +28,7 @@ using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
 inline void StartOpenssl() { OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr); }
 
 // Why the last call failed; empties the queue of errors.
-inline std::string TakeOpensslError() {
+inline std::string DrainOpensslError() {
   unsigned long code = ERR_peek_error();
   const char* reason = ERR_reason_error_string(code);
   ERR_clear_error();

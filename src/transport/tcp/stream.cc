@@ -394,7 +394,7 @@ Stream::Step Stream::TlsStep(int result, size_t bytes) {
 
 Closed Stream::TlsFailure(int ssl_error) {
   unsigned long code = ERR_peek_error();
-  std::string reason = TakeOpensslError();
+  std::string reason = DrainOpensslError();
   if (ssl_error == SSL_ERROR_ZERO_RETURN) {
     return {Why::kByPeer, "the other side closed the connection"};
   }

@@ -29,7 +29,7 @@ Result<std::unique_ptr<Tls::Parts>> MakeParts(bool is_hub) {
   SSL_CTX* context = parts->context.get();
   if (context == nullptr || !parts->socket ||
       SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
-    return Fail(ErrorKind::kUnavailable, "cannot set up TLS: " + TakeOpensslError());
+    return Fail(ErrorKind::kUnavailable, "cannot set up TLS: " + DrainOpensslError());
   }
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -89,7 +89,7 @@ Result<std::unique_ptr<Tls>> Tls::ForHub(const Identity& identity) {
   SSL_CTX* context = parts->context.get();
   if (SSL_CTX_use_certificate(context, identity.parts().certificate.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context, identity.parts().key.get()) != 1) {
-    return Fail(ErrorKind::kInvalid, "cannot use the hub's key for TLS: " + TakeOpensslError());
+    return Fail(ErrorKind::kInvalid, "cannot use the hub's key for TLS: " + DrainOpensslError());
   }
   return std::unique_ptr<Tls>(new Tls(std::move(parts)));
 }
@@ -111,7 +111,7 @@ Result<std::unique_ptr<Tls>> Tls::ForSharedSecret(End end, const Bytes32& secret
   SSL_CTX* context = parts->context.get();
   SSL_CTX_set_app_data(context, parts.get());
   if (SSL_CTX_set_ciphersuites(context, kSharedSuite) != 1) {
-    return Fail(ErrorKind::kUnavailable, "cannot set up TLS: " + TakeOpensslError());
+    return Fail(ErrorKind::kUnavailable, "cannot set up TLS: " + DrainOpensslError());
   }
   if (end == End::kListener) {
     SSL_CTX_set_psk_find_session_callback(context, FindSharedSession);

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kIdleJobsHere = 16;
 
 template <typename Counts, typename Key>
-void TakeOne(Counts& counts, const Key& key) {
+void ReceiveOne(Counts& counts, const Key& key) {
   auto at = counts.find(key);
   if (--at->second == 0) counts.erase(at);
 }
@@ -128,8 +128,8 @@ void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lo
   CountTurn(job);
 }
 
-void Board::TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks,
-                     bool lossy) {
+void Board::ReturnTasks(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks,
+                        bool lossy) {
   node.lossy -= lossy ? 1 : 0;
   DropUse(job, node, request, tasks);
   look_at_gangs |= !asking_for_gangs.empty();
@@ -270,8 +270,8 @@ void Board::CountWanting(Job& job) {
   std::optional<uint32_t> before = std::exchange(job.weight, weight);
   if (before == weight) return;
   if (before) {
-    TakeOne(user.wanting, job.priority);
-    TakeOne(user.weights, *before);
+    ReceiveOne(user.wanting, job.priority);
+    ReceiveOne(user.weights, *before);
   }
   if (weight) {
     ++user.wanting[job.priority];
@@ -280,7 +280,7 @@ void Board::CountWanting(Job& job) {
 }
 
 void Board::MoveInLine(Job& job) {
-  std::optional<Job::Place> place;
+  std::optional<Job::TurnKey> place;
   if (job.asks()) {
     uint64_t share = job.used * kJobWeight / std::max(job.facts.weight, 1u);
     place = {{job.priority, share, job.given, job.id}, job.group()};

@@ -176,12 +176,12 @@ struct Job {
   bool counted = false;
   std::optional<uint32_t> weight;  // while it wants
   // Where it stands in its user's line, while it asks.
-  struct Place {
+  struct TurnKey {
     JobTurn turn;
     GroupKey group = 0;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const TurnKey&, const TurnKey&) = default;
   };
-  std::optional<Place> place;
+  std::optional<TurnKey> place;
   Instant due = Instant::Never();  // in Board::dues
   bool unsettled = false;          // something of it was told since
   bool refresh = false;            // its group is to look at every node
@@ -252,7 +252,7 @@ class Board {
   void DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
   // The same, as they were leased to it, or are no longer.
   void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
-  void TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  void ReturnTasks(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   // A part of a gang is leased to it, or is no longer. `now`: when its estimate begins.
   void AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
                Instant now);
@@ -262,7 +262,7 @@ class Board {
     job.user->leased += tasks;
     CountTurn(job);
   }
-  void TakeBackGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
+  void ReturnGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
   // So much stands idle for the user's gangs; it counts as what the user has (ShareOf).
   void SetKept(const std::string& user, uint64_t kept);
   // It has no leases: its offer and speed are learned anew.

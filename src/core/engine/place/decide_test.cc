@@ -93,7 +93,7 @@ class World {
     Job& job = *board.FindJob(id);
     Kept& kept = kept_.at(id);
     --kept.leased;
-    board.TakeBack(job, node, board.nodes.at(node), request, 1, false);
+    board.ReturnTasks(job, node, board.nodes.at(node), request, 1, false);
     Tell(job, kept, request);
     board.Settle(job);
   }

@@ -295,7 +295,7 @@ void Gangs::DecideRest(Instant now, const GiveGang& give) {
 }
 
 // The head, and before it those of its user that have a higher priority: out of the line, in turn.
-std::vector<Gangs::Entry> Gangs::TakeFirst(Line& line, const ClassKey& head) {
+std::vector<Gangs::Entry> Gangs::DrainFirst(Line& line, const ClassKey& head) {
   auto is_head = [&](const Entry& entry) {
     return entry.job == head.job && entry.request == head.request;
   };
@@ -320,7 +320,7 @@ std::vector<Gangs::Entry> Gangs::TakeFirst(Line& line, const ClassKey& head) {
 // user that have a higher priority have it before. True: the head, or one of its class that is
 // tried again, has started.
 bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
-  std::vector<Entry> first = TakeFirst(line, head);
+  std::vector<Entry> first = DrainFirst(line, head);
   for (auto at = first.begin(); at != first.end();) {
     Entry& entry = *at;
     if (IsCurrent(entry) && TryStart(entry, give)) {
@@ -421,7 +421,7 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
 std::vector<Gangs::Entry> Gangs::FirstOf(Line& line, const std::vector<ClassKey>& heads) {
   std::vector<Entry> first;
   for (const ClassKey& head : heads)
-    std::ranges::copy(TakeFirst(line, head), std::back_inserter(first));
+    std::ranges::copy(DrainFirst(line, head), std::back_inserter(first));
   while (first.size() < kMostPromises && !line.empty()) first.push_back(line.Pop());
   return first;
 }

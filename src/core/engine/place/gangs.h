@@ -167,7 +167,7 @@ class Gangs {
   Line LineNow() const;
   bool ComesBeforeSingles(const Entry& entry) const;
   void Begin(Instant now);
-  static std::vector<Entry> TakeFirst(Line& line, const ClassKey& head);
+  static std::vector<Entry> DrainFirst(Line& line, const ClassKey& head);
   void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
   void Walk(Line line, bool promises, const GiveGang& give);

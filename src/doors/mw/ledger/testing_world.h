@@ -98,7 +98,7 @@ class World {
  private:
   static NodeId Node(uint64_t slave) { return NodeId(static_cast<uint32_t>(slave)); }
 
-  void TakeEffects() {
+  void DrainEffects() {
     Ledger::Effects effects = ledger_.Take();
     std::ranges::move(effects.events, std::back_inserter(events_));
     std::ranges::move(effects.results, std::back_inserter(results));
@@ -108,7 +108,7 @@ class World {
     for (JobId job : effects.over) EXPECT_TRUE(engine_.Unload(job));
   }
   void Step() {
-    TakeEffects();
+    DrainEffects();
     for (int round = 0; round < 100; ++round) {
       engine::Output out;
       std::vector<engine::Event> events = std::exchange(events_, {});
@@ -116,7 +116,7 @@ class World {
       if (ledger_.size() < 1000) engine_.CheckInvariants();
       for (const engine::Send& send : out.sends) Obey(send);
       for (const engine::Notice& notice : out.notices) Hear(notice);
-      TakeEffects();
+      DrainEffects();
       if (events_.empty()) return;
     }
     FAIL() << "it does not come to rest";

@@ -17,7 +17,7 @@ StatusLines::StatusLines(cli::OutputForm form, const os::Environment& environmen
 }
 
 // Back to the first of our lines, and all below it away.
-std::string StatusLines::TakeErase() {
+std::string StatusLines::DrainErase() {
   size_t lines = std::exchange(drawn_, 0);
   text_.clear();
   return lines == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines);
@@ -35,7 +35,7 @@ void StatusLines::Draw(const std::vector<const Watch*>& watches) {
     ++lines;
   }
   if (text == text_) return;
-  std::string erase = TakeErase();
+  std::string erase = DrainErase();
   status_ = os::WriteAll(os::kStdout, erase + text, "the terminal");
   drawn_ = lines;
   text_ = std::move(text);
@@ -66,7 +66,7 @@ Status StatusLines::Show(const std::vector<const Watch*>& watches) {
 }
 
 void StatusLines::Say(const std::string& text) {
-  if (drawn_ > 0) (void)os::WriteAll(os::kStdout, TakeErase(), "the terminal");
+  if (drawn_ > 0) (void)os::WriteAll(os::kStdout, DrainErase(), "the terminal");
   (void)os::WriteAll(os::kStderr, "spate: " + text + "\n", "standard error");
 }
 

@@ -23,7 +23,7 @@ class StatusLines {
 
  private:
   void Draw(const std::vector<const Watch*>& watches);
-  std::string TakeErase();
+  std::string DrainErase();
   void ForgetOthers(const std::vector<const Watch*>& watches);
 
   const cli::OutputForm form_;

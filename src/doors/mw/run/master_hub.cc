@@ -54,7 +54,7 @@ Limits LimitsOf(const Options& options) {
 }
 
 // Where slaves reach the master.
-struct Place {
+struct HostAndPort {
   std::string host;
   uint16_t port = 0;
 };
@@ -143,7 +143,7 @@ class MasterHub::Inside final : public hub::Watcher {
   std::unique_ptr<Audit> audit_;
   std::optional<transport::Identity> identity_;
   access::Access access_;
-  Place place_;
+  HostAndPort place_;
   std::string executable_;
   std::map<slave_id, SlaveChannel*> slaves_;  // the hub has them
   std::unique_ptr<hub::EmbeddedHub> hub_;

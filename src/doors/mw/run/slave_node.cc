@@ -15,7 +15,7 @@
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
 #include "format/dialect.h"
-#include "link/caller.h"
+#include "link/connector.h"
 #include "node/host.h"
 #include "os/environment.h"
 #include "os/file.h"
@@ -149,7 +149,7 @@ class SlaveNode::Inside {
 
  private:
   void Call(Master master);
-  void Reached(std::expected<link::Caller::Met, link::Caller::Failure> result);
+  void Reached(std::expected<link::Connector::Met, link::Connector::Failure> result);
   void Closed(const link::Ended& ended);
   void Lost(const std::string& why, Duration look_for = kLookFor);
   void LookAgain(Instant until);
@@ -168,7 +168,7 @@ class SlaveNode::Inside {
   const std::function<void(const std::string&)> say_;
   Master master_;
   std::optional<Master> before_;  // was finished when this slave came, and no other one has come
-  std::unique_ptr<link::Caller> caller_;
+  std::unique_ptr<link::Connector> caller_;
   uint64_t life_ = 0;
   std::unique_ptr<BenchExecutor> executor_;
   std::unique_ptr<node::Host> node_;
@@ -225,14 +225,15 @@ void SlaveNode::Inside::Call(Master master) {
                   .node_name = master_.member,
                   .instance = std::string(wire::kInstanceBytes, '\0')};
   for (std::string& word : Algorithms::Get().Words()) self.features.push_back(std::move(word));
-  caller_ = std::make_unique<link::Caller>(
+  caller_ = std::make_unique<link::Connector>(
       loop_, std::move(target), std::move(self),
-      [this](std::expected<link::Caller::Met, link::Caller::Failure> result) {
+      [this](std::expected<link::Connector::Met, link::Connector::Failure> result) {
         Reached(std::move(result));
       });
 }
 
-void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::Failure> result) {
+void SlaveNode::Inside::Reached(
+    std::expected<link::Connector::Met, link::Connector::Failure> result) {
   caller_.reset();
   if (!result) {
     audit_->Say(audit::ConnectRefused(address()));

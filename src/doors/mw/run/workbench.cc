@@ -24,12 +24,12 @@ void Workbench::Put(Packet packet) {
   changed_.notify_one();
 }
 
-bool Workbench::TakeBack(const AttemptRef& ref) {
+bool Workbench::Withdraw(const AttemptRef& ref) {
   std::lock_guard lock(mutex_);
   return std::erase_if(packets_, [&](const Packet& each) { return each.ref == ref; }) > 0;
 }
 
-std::vector<Workbench::Done> Workbench::TakeDone() {
+std::vector<Workbench::Done> Workbench::DrainDone() {
   std::lock_guard lock(mutex_);
   return std::exchange(done_, {});
 }
@@ -141,20 +141,20 @@ void BenchExecutor::Start(node::StartOrder order) {
   bench_.Put({.ref = order.ref, .slot = order.slot, .calls = std::move(order.body.input)});
 }
 
-void BenchExecutor::TakeBack(const AttemptRef& ref) {
-  if (bench_.TakeBack(ref)) Later([this, ref] { events_->OnTakenBack(ref); });
+void BenchExecutor::Withdraw(const AttemptRef& ref) {
+  if (bench_.Withdraw(ref)) Later([this, ref] { events_->OnTakenBack(ref); });
 }
 
 // One that has begun goes on; nobody will want its results.
 void BenchExecutor::End(const AttemptRef& ref, node::EndHow, Cause cause) {
-  if (!bench_.TakeBack(ref)) return;
+  if (!bench_.Withdraw(ref)) return;
   Later([this, ref, cause] {
     events_->OnEnded({.ref = ref, .cause = cause, .slot = 1, .start = loop_.Now()}, nullptr);
   });
 }
 
 void BenchExecutor::Drain() {
-  for (Workbench::Done& done : bench_.TakeDone()) {
+  for (Workbench::Done& done : bench_.DrainDone()) {
     events_->OnEnded(std::move(done.end), std::move(done.output));
   }
 }

@@ -42,8 +42,8 @@ class Workbench {
   void Begin(std::function<void()> ring);
   void Put(Packet packet);
   // False: it is not here, or has begun.
-  bool TakeBack(const AttemptRef& ref);
-  std::vector<Done> TakeDone();
+  bool Withdraw(const AttemptRef& ref);
+  std::vector<Done> DrainDone();
   // Nothing comes any more, but after a shutdown for this reason.
   enum class Over : uint8_t { kShutdown, kMasterLost, kMasterFailed };
   void End(Over how, const std::string& why);
@@ -90,7 +90,7 @@ class BenchExecutor final : public node::Executor {
   void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
   void CloseJob(JobId) override {}
   void Start(node::StartOrder order) override;
-  void TakeBack(const AttemptRef& ref) override;
+  void Withdraw(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   // A computation cannot be stopped from outside.
   void Pause(bool) override {}

@@ -31,12 +31,12 @@ constexpr Duration kFirstResultsPause = Duration::Millis(200);
 constexpr Duration kLongestResultsPause = Duration::Seconds(30);
 constexpr Duration kHubAwayMost = Duration::Seconds(24 * 3600);
 
-using client::Place;
+using client::Position;
 
 std::string_view IdOf(std::string_view line) {
-  format::TakeWord(&line);  // status and host
-  format::TakeWord(&line);
-  return format::TakeWord(&line);
+  format::NextWord(&line);  // status and host
+  format::NextWord(&line);
+  return format::NextWord(&line);
 }
 
 // A file of results that was there, and was removed.
@@ -46,7 +46,7 @@ enum class Missing : uint8_t { kIsMade, kStays };
 class ResultsFile {
  public:
   // All up to `place` is there.
-  static Result<ResultsFile> Open(const ParaState& state, const Place& place, Missing missing);
+  static Result<ResultsFile> Open(const ParaState& state, const Position& place, Missing missing);
   ResultsFile(ResultsFile&&) = default;
   ~ResultsFile() {
     if (file_ && end_ > begin_) (void)os::Truncate(file_.get(), begin_, path_);
@@ -67,7 +67,8 @@ class ResultsFile {
   std::string part_;                       // of a line whose end has not come
 };
 
-Result<ResultsFile> ResultsFile::Open(const ParaState& state, const Place& place, Missing missing) {
+Result<ResultsFile> ResultsFile::Open(const ParaState& state, const Position& place,
+                                      Missing missing) {
   ResultsFile file(state);
   bool removed = place.bytes > 0 && !os::Exists(file.path_);
   if (removed && missing == Missing::kStays) {
@@ -91,7 +92,7 @@ Status ResultsFile::LookAtTail(uint64_t known) {
     TRY(os::Truncate(file_.get(), end_, path_));
   }
   std::string_view rest = std::string_view(tail).substr(0, whole);
-  while (auto line = format::TakeLine(&rest)) there_.emplace(IdOf(*line));
+  while (auto line = format::NextLine(&rest)) there_.emplace(IdOf(*line));
   return {};
 }
 
@@ -103,7 +104,7 @@ Result<uint64_t> ResultsFile::Take(std::string_view bytes) {
     lines = part_.substr(0, whole);
   } else {
     std::string_view rest = std::string_view(part_).substr(0, whole);
-    while (auto line = format::TakeLine(&rest)) {
+    while (auto line = format::NextLine(&rest)) {
       if (!there_.contains(std::string(IdOf(*line)))) lines.append(*line).push_back('\n');
     }
   }
@@ -137,7 +138,7 @@ Status CatchUp(BatchLink& link, Missing missing) {
   auto job = TRY(link.FindJob());
   if (job == JobId()) return {};
   auto lines = TRY(ResultsLines::Of(link));
-  auto take = [&](const wire::EndsListed& listed, Place& place) -> Status {
+  auto take = [&](const wire::EndsListed& listed, Position& place) -> Status {
     auto text = TRY(lines.TextOf(job, listed));
     place = {listed.position, listed.created.ns, TRY(file.Take(text))};
     return {};

@@ -222,7 +222,7 @@ std::string WriteBatch(std::span<const ParasolJob> jobs) {
 void BatchReader::Add(std::string_view lines) {
   size_t bytes = lines.size();
   bool first = line_ == 0;
-  while (auto line = format::TakeLine(&lines)) {
+  while (auto line = format::NextLine(&lines)) {
     ++line_;
     std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;

@@ -229,7 +229,7 @@ void ForEachPair(size_t rows, size_t columns, GensubOrder order, F pair) {
 Result<GensubTemplate> GensubTemplate::Parse(std::string_view text, std::string_view name) {
   GensubTemplate made;
   enum { kHead, kBody, kTail } where = kHead;
-  while (auto line = format::TakeLine(&text)) {
+  while (auto line = format::NextLine(&text)) {
     if (where == kHead && line->starts_with("#LOOP")) {
       where = kBody;
     } else if (where == kBody && line->starts_with("#ENDLOOP")) {
@@ -250,7 +250,7 @@ Result<GensubTemplate> GensubTemplate::Parse(std::string_view text, std::string_
 
 std::vector<std::string_view> GensubItems(std::string_view text) {
   std::vector<std::string_view> items;
-  while (auto line = format::TakeLine(&text)) items.push_back(format::Trim(*line));
+  while (auto line = format::NextLine(&text)) items.push_back(format::Trim(*line));
   return items;
 }
 

@@ -29,7 +29,7 @@ struct Line {
 using ClauseWords = std::array<std::string_view, 5>;
 ClauseWords WordsOf(std::string_view inner) {
   ClauseWords words;
-  for (std::string_view& word : words) word = format::TakeWord(&inner);
+  for (std::string_view& word : words) word = format::NextWord(&inner);
   return words;
 }
 
@@ -110,7 +110,7 @@ Result<ParasolJob> ReadLine(const Line& line) {
 
 Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::string_view name) {
   std::vector<ParasolJob> jobs;
-  for (uint64_t number = 1; auto line = format::TakeLine(&text); ++number) {
+  for (uint64_t number = 1; auto line = format::NextLine(&text); ++number) {
     std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = TRY(ReadLine({trimmed, number, name}));

@@ -41,7 +41,7 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   std::array<std::string_view, kHubColumns> words;
   size_t found = 0;
   for (; found < words.size(); ++found) {
-    words[found] = format::TakeWord(&line);
+    words[found] = format::NextWord(&line);
     if (words[found].empty()) break;
   }
   if (found < columns) {
@@ -72,7 +72,7 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
                                                     size_t columns) {
   std::vector<ParasolMachine> machines;
   std::unordered_set<std::string> names;
-  for (uint64_t number = 1; auto line = format::TakeLine(&text); ++number) {
+  for (uint64_t number = 1; auto line = format::NextLine(&text); ++number) {
     std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto machine = ReadMachine(trimmed, columns);

@@ -22,12 +22,12 @@ bool Read(std::string_view word, T* number) {
 // Empty, or what is wrong.
 std::string ReadLine(std::string_view line, ParasolEnd* end) {
   auto text = [&](std::string* to) {
-    *to = format::TakeWord(&line);
+    *to = format::NextWord(&line);
     return !to->empty();
   };
   std::string bad;
   auto number = [&](auto* to) {
-    std::string_view word = format::TakeWord(&line);
+    std::string_view word = format::NextWord(&line);
     bool good = Read(word, to);
     if (!good && !word.empty()) bad = fmt::format("'{}' is no number", EscapeForScreen(word));
     return good;
@@ -52,7 +52,7 @@ std::string ResultsLine(const ParasolEnd& end) {
 }
 
 std::string_view ProgramOf(std::string_view command) {
-  std::string_view word = format::TakeWord(&command);
+  std::string_view word = format::NextWord(&command);
   return word.substr(word.rfind('/') + 1);
 }
 
@@ -63,7 +63,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
   std::string_view rest = text.substr(0, result.bytes);
   while (true) {
     uint64_t at = offset + result.bytes - rest.size();
-    auto line = format::TakeLine(&rest);
+    auto line = format::NextLine(&rest);
     if (!line) return result;
     if (format::Trim(*line).empty()) continue;
     ParasolEnd end;

@@ -113,19 +113,19 @@ Status ParaCycle::Look(For what) {
   step_began_ = now();
   auto state = TRY(what == For::kReport ? parts_.hub.AskToReport() : parts_.hub.Ask());
   state_ = std::move(state);
-  TRY(TakeSubmitted());
+  TRY(AcceptSubmitted());
   TellTime("ask hub");
   caught_up_ = parts_.hub.CatchUp();
   // When there is no file at all, reports say so.
   if (!caught_up_ && os::Exists(parts_.folder.Results())) return caught_up_;
-  TRY(TakeResults());
+  TRY(AcceptResults());
   batch_.FindLost(state_);
   TellTime("read results");
   return {};
 }
 
 // Takes in the submissions of a push that was killed, or whose answer was lost.
-Status ParaCycle::TakeSubmitted() {
+Status ParaCycle::AcceptSubmitted() {
   if (state_.submitted < marks_.known) {
     marks_.known = 0;
     forgotten_ = true;
@@ -140,7 +140,7 @@ Status ParaCycle::TakeSubmitted() {
   return {};
 }
 
-Status ParaCycle::TakeResults() {
+Status ParaCycle::AcceptResults() {
   ParaDots dots(options());
   auto take = [&](std::string_view lines, uint64_t offset) {
     ReadResultsResult read = ReadResults(lines, parts_.folder.Results(), offset);

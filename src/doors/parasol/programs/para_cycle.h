@@ -84,8 +84,8 @@ class ParaCycle {
  private:
   // With -verbose=2: how long a step took, or what came before it.
   void TellTime(std::string_view step);
-  Status TakeSubmitted();
-  Status TakeResults();
+  Status AcceptSubmitted();
+  Status AcceptResults();
   Result<uint64_t> Submit(const std::vector<uint32_t>& jobs);
   Status LetOthers();
 

@@ -28,10 +28,10 @@ Result<std::string> ReadSmall(const std::string& path) {
 // Lines "KEY VALUE"; keys that are not known are for others.
 Result<ParaMarks> HubMarksOf(std::string_view text, const std::string& path) {
   ParaMarks marks;
-  while (auto line = format::TakeLine(&text)) {
-    std::string_view key = format::TakeWord(&*line);
+  while (auto line = format::NextLine(&text)) {
+    std::string_view key = format::NextWord(&*line);
     if (key != "known" && key != "halts") continue;
-    auto number = ReadNumber<uint64_t>(format::TakeWord(&*line));
+    auto number = ReadNumber<uint64_t>(format::NextWord(&*line));
     if (!number) {
       return Fail(ErrorKind::kCorrupt,
                   fmt::format("'{}' contains no number of submissions; remove the file, and para "
@@ -39,7 +39,7 @@ Result<ParaMarks> HubMarksOf(std::string_view text, const std::string& path) {
                               EscapeForScreen(path)));
     }
     (key == "known" ? marks.known : marks.halts) = *number;
-    if (key == "halts") marks.halted_by = format::TakeWord(&*line);
+    if (key == "halts") marks.halted_by = format::NextWord(&*line);
   }
   return marks;
 }

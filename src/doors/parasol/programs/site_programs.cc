@@ -180,8 +180,8 @@ Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::strin
   made.hub = TextOf(options, "hub");
   std::string rsh = TextOf(options, "rsh", kSsh);
   std::string_view rest = rsh;
-  for (std::string_view word = format::TakeWord(&rest); !word.empty();
-       word = format::TakeWord(&rest)) {
+  for (std::string_view word = format::NextWord(&rest); !word.empty();
+       word = format::NextWord(&rest)) {
     made.rsh.emplace_back(word);
   }
   if (made.rsh.empty() || made.exe.empty()) {

@@ -15,14 +15,14 @@ constexpr std::string_view kBlanks = " \t\r\n\v\f";
 constexpr const char* kNullDevice = "/dev/null";
 
 template <typename Number>
-bool TakeNumber(std::string_view& rest, char behind, Number& to) {
+bool NextNumber(std::string_view& rest, char behind, Number& to) {
   auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), to);
   if (error != std::errc() || end == rest.data() + rest.size() || *end != behind) return false;
   rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
   return true;
 }
 
-bool TakeText(std::string_view& rest, std::string_view& to) {
+bool DrainText(std::string_view& rest, std::string_view& to) {
   size_t end = rest.find('\0');
   if (end == std::string_view::npos) return false;
   to = rest.substr(0, end);
@@ -44,7 +44,7 @@ std::vector<std::string> WordsOf(std::string_view text, std::string_view id) {
   std::vector<std::string> words;
   if (text.find('\0') != std::string_view::npos) {
     // Its last word has one behind it, too.
-    for (std::string_view word; TakeText(text, word);) words.push_back(WithId(word, id));
+    for (std::string_view word; DrainText(text, word);) words.push_back(WithId(word, id));
     return words;
   }
   for (size_t at; (at = text.find_first_not_of(kBlanks)) != std::string_view::npos;) {
@@ -70,8 +70,8 @@ void AppendParasolRow(const ParasolRow& row, std::string* out) {
 
 Result<ParasolRow> ReadParasolRow(std::string_view row) {
   ParasolRow read;
-  bool whole = TakeNumber(row, ' ', read.job) && TakeNumber(row, '\0', read.submitted) &&
-               TakeText(row, read.folder) && TakeText(row, read.in) && TakeText(row, read.out);
+  bool whole = NextNumber(row, ' ', read.job) && NextNumber(row, '\0', read.submitted) &&
+               DrainText(row, read.folder) && DrainText(row, read.in) && DrainText(row, read.out);
   if (!whole) return Fail(ErrorKind::kCorrupt, "a job of Parasol that cannot be read");
   read.text = row;
   return read;

@@ -94,7 +94,7 @@ TEST(PmcMessagesTest, TheSecondsOfTheWallTimeAreTheFourthWord) {
       LogLine(LogLevel::kInfo, StatisticsTexts({.wall = Duration::Seconds(60)}).at(3));
   std::string_view rest = line;
   std::string_view word;
-  for (int i = 0; i < 4; ++i) word = format::TakeWord(&rest);
+  for (int i = 0; i < 4; ++i) word = format::NextWord(&rest);
   EXPECT_EQ(word, "60.000000");
   EXPECT_EQ(rest, " seconds (1.000000 minutes)\n");
 }

@@ -249,7 +249,7 @@ TEST(PmcOptionsTest, HelpHasALineForEachOption) {
         "--no-sleep-on-recv ", "--maxfds N ",        "--keep-affinity ",   "--set-affinity "}) {
     EXPECT_NE(help.find(name), std::string::npos) << name;
   }
-  for (std::string_view rest = help; auto line = format::TakeLine(&rest);) {
+  for (std::string_view rest = help; auto line = format::NextLine(&rest);) {
     EXPECT_LE(line->size(), 110u) << *line;
   }
 }

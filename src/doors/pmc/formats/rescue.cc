@@ -41,7 +41,7 @@ Result<Rescue> ReadRescue(std::string_view text,
   Rescue rescue;
   std::unordered_set<std::string_view> seen;
   std::string_view rest = text;
-  for (uint64_t number = 1; auto whole = format::TakeLine(&rest); ++number) {
+  for (uint64_t number = 1; auto whole = format::NextLine(&rest); ++number) {
     std::string_view line = format::TrimDagLine(*whole);
     if (line.empty() || line.starts_with('#')) continue;
     std::string_view task = line.starts_with(kDone) ? NameIn(line) : std::string_view();

@@ -413,7 +413,7 @@ int Master::Finish() {
                          .cpus = cpus};
   talk_.Say(LogLevel::kInfo, kMerging);
   auto merged =
-      delivery_->prepared().files->TakeLeftovers(run_.options.dag, static_cast<int>(workers) + 1);
+      delivery_->prepared().files->AdoptLeftovers(run_.options.dag, static_cast<int>(workers) + 1);
   std::string line = ClusterSummaryRecord(summary);
   // Programs that look for it read our standard output, unless that is the tasks' own.
   if (run_.options.out || run_.options.per_task_stdio) {

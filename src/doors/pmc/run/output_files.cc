@@ -88,7 +88,7 @@ Status OutputFiles::PutOwnFiles(std::string_view task, const TaskOutput& output,
   }
 }
 
-Status OutputFiles::TakeLeftovers(const std::string& dag, int ranks) const {
+Status OutputFiles::AdoptLeftovers(const std::string& dag, int ranks) const {
   for (int rank = 1; rank < ranks; ++rank) {
     for (const auto& [kind, target] : {std::pair{"out", out_.get()}, {"err", err_.get()}}) {
       std::string path = fmt::format("{}.{}.{}", dag, kind, rank);

@@ -25,7 +25,7 @@ class OutputFiles {
   Status PutLine(std::string_view line) const;
   // DAG.out.N and DAG.err.N of ranks up to `ranks`, which a crash of the original program has left:
   // appended, and removed.
-  Status TakeLeftovers(const std::string& dag, int ranks) const;
+  Status AdoptLeftovers(const std::string& dag, int ranks) const;
 
  private:
   struct Target {

@@ -75,7 +75,7 @@ TEST_F(OutputFilesTest, FilesOfAnEarlierCrashAreTakenAndRemoved) {
   temp_.Write("d.dag.out.3", "of another run\n");
   auto files = OutputFiles::Open(With("o", "e"), false);
   ASSERT_TRUE(files);
-  EXPECT_TRUE(files->TakeLeftovers(temp_.Path("d.dag"), 3));
+  EXPECT_TRUE(files->AdoptLeftovers(temp_.Path("d.dag"), 3));
   EXPECT_EQ(File("o"), "one\ntwo\n");
   EXPECT_EQ(File("e"), "err\n");
   EXPECT_EQ(File("d.dag.out.1"), "nothing");

@@ -232,7 +232,7 @@ void Backfill::PassConservative(Moment now) {
 }
 
 void Backfill::StartDue(Moment now) {
-  while (auto due = reservations_.TakeDue(now)) StartNow(due->ticket, now);
+  while (auto due = reservations_.DrainDue(now)) StartNow(due->ticket, now);
 }
 
 std::optional<Moment> Backfill::NextDue() const { return reservations_.FirstStart(); }

@@ -144,7 +144,7 @@ class ConservativeModel {
   }
   void Withdraw(Ticket ticket) {
     auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                              [&](const Place& each) { return each.ticket == ticket; });
+                              [&](const Placed& each) { return each.ticket == ticket; });
     changed_ = changed_ || found == waiting_.begin() || found->start != kNone;
     waiting_.erase(found);
   }
@@ -153,17 +153,17 @@ class ConservativeModel {
     started_.clear();
     const bool exceeded = HoldLate(now);
     bool missed = false;
-    for (const Place& place : waiting_)
+    for (const Placed& place : waiting_)
       missed = missed || (place.start != kNone && place.start < now);
     if (exceeded || missed) {
-      std::vector<Place*> all;
-      for (Place& place : waiting_) {
+      std::vector<Placed*> all;
+      for (Placed& place : waiting_) {
         if (place.start != kNone) all.push_back(&place);
         place.start = kNone;
       }
-      for (Place* place : all) place->start = FirstFit(*place, now);
+      for (Placed* place : all) place->start = FirstFit(*place, now);
     } else if (changed_) {
-      for (Place& place : waiting_) {
+      for (Placed& place : waiting_) {
         if (place.start != kNone) place.start = FirstFit(place, now);
       }
     }
@@ -175,7 +175,7 @@ class ConservativeModel {
 
  private:
   static constexpr Moment kNone = -1;
-  struct Place {
+  struct Placed {
     Ticket ticket = 0;
     Gang gang;
     Moment start = kNone;
@@ -191,14 +191,14 @@ class ConservativeModel {
     return exceeded;
   }
   // Beside all others.
-  Moment FirstFit(const Place& own, Moment now) const {
+  Moment FirstFit(const Placed& own, Moment now) const {
     std::map<Moment, int64_t> steps = {{now, kProcessors}};
     auto take = [&](Moment from, Moment to, int64_t processors) {
       steps[std::max(from, now)] -= processors;
       steps[to] += processors;
     };
     for (const auto& [ticket, held] : running_) take(now, held.second, held.first.processors);
-    for (const Place& other : waiting_) {
+    for (const Placed& other : waiting_) {
       if (&other == &own || other.start == kNone) continue;
       take(other.start, other.start + other.gang.estimate, other.gang.processors);
     }
@@ -227,7 +227,7 @@ class ConservativeModel {
   }
   bool ReserveOne(Moment now) {
     size_t reserved = 0;
-    for (Place& place : waiting_) {
+    for (Placed& place : waiting_) {
       if (reserved == most_) return false;
       if (place.start == kNone) {
         place.start = FirstFit(place, now);
@@ -239,7 +239,7 @@ class ConservativeModel {
   }
 
   const size_t most_;
-  std::vector<Place> waiting_;
+  std::vector<Placed> waiting_;
   std::map<Ticket, std::pair<Gang, Moment>> running_;  // and the expected end
   std::vector<Ticket> started_;
   bool changed_ = false;
@@ -261,7 +261,7 @@ class World {
       Moment now = std::min(arrival(), ends_.empty() ? INT64_MAX : ends_.begin()->first);
       now = std::min(now, backfill_.NextDue().value_or(INT64_MAX));
       if (now == INT64_MAX) break;
-      do TakeOne(now);
+      do ReceiveOne(now);
       while (batch_ && (arrival() == now || EndsAt(now)));
       Pass(now);
     }
@@ -292,7 +292,7 @@ class World {
     return ends_.erase(end);
   }
 
-  void TakeOne(Moment now) {
+  void ReceiveOne(Moment now) {
     EndTheExpected(now);
     if (EndsAt(now)) {
       End(ends_.begin());

@@ -25,7 +25,7 @@ void FreeProfile::Block::CountAnew() {
 
 // The first step is the last one that begins at `now` or before it.
 void FreeProfile::Advance(Moment now) {
-  const Place at = PlaceOf(now);
+  const StepAt at = PlaceOf(now);
   blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<ptrdiff_t>(at.block));
   if (at.step == 0) return;
   auto& steps = blocks_.front().steps;
@@ -34,7 +34,7 @@ void FreeProfile::Advance(Moment now) {
 }
 
 // The last one that begins at `when` or before it; the first one begins before all.
-FreeProfile::Place FreeProfile::PlaceOf(Moment when) const {
+FreeProfile::StepAt FreeProfile::PlaceOf(Moment when) const {
   auto block =
       std::upper_bound(blocks_.begin() + 1, blocks_.end(), when,
                        [](Moment at, const Block& other) { return at < other.steps.front().from; });
@@ -46,7 +46,7 @@ FreeProfile::Place FreeProfile::PlaceOf(Moment when) const {
 }
 
 void FreeProfile::Split(Moment when) {
-  const Place at = PlaceOf(when);
+  const StepAt at = PlaceOf(when);
   auto& steps = blocks_[at.block].steps;
   const Step step = steps[at.step];
   if (step.from == when) return;
@@ -61,7 +61,7 @@ void FreeProfile::Split(Moment when) {
 }
 
 void FreeProfile::Join(Moment when) {
-  const Place at = PlaceOf(when);
+  const StepAt at = PlaceOf(when);
   Block& block = blocks_[at.block];
   if (at.step == 0 && at.block == 0) return;
   const Block& before = at.step > 0 ? block : blocks_[at.block - 1];
@@ -79,7 +79,7 @@ void FreeProfile::Add(Moment from, Moment to, int64_t processors) {
   if (from >= to || processors == 0) return;
   Split(to);
   Split(from);
-  Place at = PlaceOf(from);
+  StepAt at = PlaceOf(from);
   for (; at.block < blocks_.size() && BeginOf(at.block) < to; ++at.block, at.step = 0) {
     Block& block = blocks_[at.block];
     if (at.step == 0 && block.steps.back().from < to) {
@@ -96,11 +96,11 @@ void FreeProfile::Add(Moment from, Moment to, int64_t processors) {
 }
 
 int64_t FreeProfile::FreeAt(Moment when) const {
-  const Place at = PlaceOf(when);
+  const StepAt at = PlaceOf(when);
   return blocks_[at.block].steps[at.step].free + blocks_[at.block].more;
 }
 
-FreeProfile::Place FreeProfile::NextWithRoom(Place at, int64_t processors) const {
+FreeProfile::StepAt FreeProfile::NextWithRoom(StepAt at, int64_t processors) const {
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
     const int64_t need = processors - block.more;
@@ -113,7 +113,7 @@ FreeProfile::Place FreeProfile::NextWithRoom(Place at, int64_t processors) const
 }
 
 // Of those that begin before that moment.
-FreeProfile::Place FreeProfile::NextWithout(Place at, int64_t processors, Moment before) const {
+FreeProfile::StepAt FreeProfile::NextWithout(StepAt at, int64_t processors, Moment before) const {
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
     const int64_t need = processors - block.more;
@@ -130,7 +130,7 @@ FreeProfile::Place FreeProfile::NextWithout(Place at, int64_t processors, Moment
 Moment FreeProfile::EarliestFit(int64_t processors, Moment length, Moment from,
                                 const Own& own) const {
   Moment start = from;
-  Place at = PlaceOf(from);
+  StepAt at = PlaceOf(from);
   while (start < std::min(own.at, own.behind)) {
     at = NextWithout(at, processors, std::min(start + length, own.at));
     if (at.block == blocks_.size()) return start;
@@ -172,7 +172,7 @@ void FreeProfile::RoomsIn(Moment from, Moment before, Rooms& rooms) const {
     }
     return since;
   };
-  Place at = PlaceOf(from);
+  StepAt at = PlaceOf(from);
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
     for (; at.step < block.steps.size(); ++at.step) {

@@ -72,21 +72,21 @@ class FreeProfile {
     int64_t least = 0, most = 0;  // of the steps, beside `more`
     void CountAnew();
   };
-  struct Place {
+  struct StepAt {
     size_t block = 0;
     size_t step = 0;
   };
 
   void Add(Moment from, Moment to, int64_t processors);
-  Place PlaceOf(Moment when) const;
+  StepAt PlaceOf(Moment when) const;
   // Makes a step begin at `when`.
   void Split(Moment when);
   // Drops the step that begins at `when` if it goes on as the one before it.
   void Join(Moment when);
   Moment BeginOf(size_t block) const { return blocks_[block].steps.front().from; }
   // The first step from there on that has so many, or has less; behind the last block: none.
-  Place NextWithRoom(Place at, int64_t processors) const;
-  Place NextWithout(Place at, int64_t processors, Moment before) const;
+  StepAt NextWithRoom(StepAt at, int64_t processors) const;
+  StepAt NextWithout(StepAt at, int64_t processors, Moment before) const;
 
   std::vector<Block> blocks_;
 };

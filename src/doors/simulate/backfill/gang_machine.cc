@@ -51,7 +51,7 @@ void GangMachine::End(uint64_t task) {
   for (const GangPlace& place : ended.places) {
     board_.DropPart(job, place.node, board_.nodes.at(place.node), KeyOf(ended.job, task));
   }
-  board_.TakeBackGangs(job, 1);
+  board_.ReturnGangs(job, 1);
   Kept& kept = jobs_.at(ended.job);
   --kept.leased;
   Tell(job, kept, ended.request);

@@ -118,7 +118,7 @@ void Reservations::Renew(Moment now) {
 }
 
 // None starts before that: the oldest one is the first of those that begin then.
-std::optional<Reserved> Reservations::TakeDue(Moment now) {
+std::optional<Reserved> Reservations::DrainDue(Moment now) {
   if (by_start_.empty() || by_start_.begin()->first > now) return std::nullopt;
   auto due = Find(by_start_.begin()->second);
   Reserved taken = *due;

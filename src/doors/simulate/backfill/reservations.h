@@ -48,7 +48,7 @@ class Reservations {
   // begin anew in the order of arrival.
   void Renew(Moment now);
   // One whose start has come, the oldest of those; it is no longer reserved.
-  std::optional<Reserved> TakeDue(Moment now);
+  std::optional<Reserved> DrainDue(Moment now);
 
  private:
   // A time in which more may be free than when a reservation was looked at last: nowhere else can

@@ -74,7 +74,7 @@ Status SwfReader::Feed(std::string_view bytes) {
     }
     bytes.remove_prefix(end + 1);
     if (!rest_.empty()) rest_ += piece;
-    auto taken = TakeLine(rest_.empty() ? piece : std::string_view(rest_));
+    auto taken = AcceptLine(rest_.empty() ? piece : std::string_view(rest_));
     rest_.clear();
     if (!taken) return taken;
   }
@@ -83,23 +83,23 @@ Status SwfReader::Feed(std::string_view bytes) {
 
 Result<SwfTrace> SwfReader::Finish() {
   if (!rest_.empty()) {
-    TRY(TakeLine(rest_));
+    TRY(AcceptLine(rest_));
     rest_.clear();
   }
   return std::move(trace_);
 }
 
-Status SwfReader::TakeLine(std::string_view line) {
+Status SwfReader::AcceptLine(std::string_view line) {
   ++line_;
   line = Trim(line);
   if (line.empty()) return {};
-  if (!line.starts_with(';')) return TakeJob(line);
-  TakeComment(Trim(line.substr(1)));
+  if (!line.starts_with(';')) return AcceptJob(line);
+  AcceptComment(Trim(line.substr(1)));
   return {};
 }
 
 // Of a header that stands there twice the first one counts.
-void SwfReader::TakeComment(std::string_view comment) {
+void SwfReader::AcceptComment(std::string_view comment) {
   SwfHeader& header = trace_.header;
   if (auto text = HeaderOf(comment, "MaxProcs"); text && !header.max_procs) {
     header.max_procs = CountOf(*text);
@@ -121,10 +121,10 @@ void SwfReader::Break(std::string why) {
   ++trace_.broken_lines;
 }
 
-Status SwfReader::TakeJob(std::string_view line) {
+Status SwfReader::AcceptJob(std::string_view line) {
   std::array<int64_t, kFields> fields{};
   size_t count = 0;
-  for (std::string_view word = TakeWord(&line); !word.empty(); word = TakeWord(&line), ++count) {
+  for (std::string_view word = NextWord(&line); !word.empty(); word = NextWord(&line), ++count) {
     if (count >= kFields) continue;
     auto field = FieldOf(word);
     if (!field) {

@@ -58,9 +58,9 @@ class SwfReader {
   Result<SwfTrace> Finish();
 
  private:
-  Status TakeLine(std::string_view line);
-  void TakeComment(std::string_view line);
-  Status TakeJob(std::string_view line);
+  Status AcceptLine(std::string_view line);
+  void AcceptComment(std::string_view line);
+  Status AcceptJob(std::string_view line);
   void Break(std::string why);
 
   SwfTrace trace_;

@@ -1,4 +1,4 @@
-// Caller: one attempt to reach a hub and to be welcomed there.
+// Connector: one attempt to reach a hub and to be welcomed there.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ struct CallerLimits {
   ConnectionLimits connection;
 };
 
-class Caller {
+class Connector {
  public:
   struct Met {
     std::unique_ptr<Connection> connection;  // not yet started
@@ -64,11 +64,12 @@ class Caller {
   };
   // Called once by the loop. May destroy the caller.
   using Done = std::function<void(std::expected<Met, Failure>)>;
-  Caller(os::RealLoop& loop, Target target, Self self, Done done, const CallerLimits& limits = {});
+  Connector(os::RealLoop& loop, Target target, Self self, Done done,
+            const CallerLimits& limits = {});
   // Gives up; `done` is not called any more.
-  ~Caller();
-  Caller(const Caller&) = delete;
-  Caller& operator=(const Caller&) = delete;
+  ~Connector();
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
 
  private:
   void Begin();

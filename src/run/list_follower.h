@@ -1,5 +1,5 @@
-// Follower: takes in a job list while it is still being written (`--follow`). Each line is checked
-// when it comes and its task added at once; the first wrong line ends the taking in.
+// ListFollower: takes in a job list while it is still being written (`--follow`). Each line is
+// checked when it comes and its task added at once; the first wrong line ends the taking in.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace spate::run {
 
-class Follower {
+class ListFollower {
  public:
   struct Sink {
     // Tasks that were added, in order: their rows and what they need.
@@ -25,11 +25,11 @@ class Follower {
     std::function<std::string(const Needs&)> why_never;  // it can never run here; empty: it can
   };
   // Reads `files` ("-" is standard input) one after the other. All references outlive it.
-  Follower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
-           const cli::LoadContext& context, Sink sink);
-  ~Follower();
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
+  ListFollower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
+               const cli::LoadContext& context, Sink sink);
+  ~ListFollower();
+  ListFollower(const ListFollower&) = delete;
+  ListFollower& operator=(const ListFollower&) = delete;
 
  private:
   void OpenNext();

@@ -1,4 +1,4 @@
-#include "link/caller.h"
+#include "link/connector.h"
 
 #include "link/instance.h"
 #include "link/reconnector.h"
@@ -141,9 +141,9 @@ TEST_F(CallerTest, DoesNotCallWithWhatCannotHelp) {
 TEST_F(CallerTest, MayEndInsideItsAnswerOrBefore) {
   OpenEntrance();
   bool done = false;
-  std::unique_ptr<Caller> caller;
+  std::unique_ptr<Connector> caller;
   auto make = [&](auto end) {
-    caller = std::make_unique<Caller>(*loop_, Target::Of(UnixAddress()), ClientSelf(), end);
+    caller = std::make_unique<Connector>(*loop_, Target::Of(UnixAddress()), ClientSelf(), end);
   };
   make([&](auto met) {
     EXPECT_TRUE(met);
@@ -181,7 +181,7 @@ class ReconnectorTest : public CallerTest {
   void Start(ReconnectorOptions options) {
     reconnector_.emplace(*loop_, std::move(options), Prng(1),
                          Reconnector::Events{.connected =
-                                                 [this](Caller::Met met) {
+                                                 [this](Connector::Met met) {
                                                    ++connected_;
                                                    end_ = {.connection = std::move(met.connection)};
                                                    auto events = end_.Events();
@@ -196,7 +196,7 @@ class ReconnectorTest : public CallerTest {
                                                    pauses_.push_back(pause);
                                                  },
                                              .refused =
-                                                 [this](const Caller::Failure& failure) {
+                                                 [this](const Connector::Failure& failure) {
                                                    refusals_.push_back(failure.error.message);
                                                  }});
     reconnector_->Call();

@@ -1,4 +1,4 @@
-#include "link/caller.h"
+#include "link/connector.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,8 @@ Target Target::Of(access::Access access) {
   return {.hubs = std::move(hubs), .access = std::move(access)};
 }
 
-Caller::Caller(os::RealLoop& loop, Target target, Self self, Done done, const CallerLimits& limits)
+Connector::Connector(os::RealLoop& loop, Target target, Self self, Done done,
+                     const CallerLimits& limits)
     : loop_(loop),
       target_(std::move(target)),
       self_(std::move(self)),
@@ -62,9 +63,9 @@ Caller::Caller(os::RealLoop& loop, Target target, Self self, Done done, const Ca
   timer_ = loop_.At(loop_.Now(), [this] { Begin(); });
 }
 
-Caller::~Caller() { loop_.Cancel(timer_); }
+Connector::~Connector() { loop_.Cancel(timer_); }
 
-void Caller::Begin() {
+void Connector::Begin() {
   if (target_.access) {
     const access::Access& access = *target_.access;
     Status valid = access::CheckExpiry(access, loop_.Now());
@@ -81,7 +82,7 @@ void Caller::Begin() {
   Next();
 }
 
-void Caller::Next() {
+void Connector::Next() {
   if (next_ == target_.hubs.size()) {
     bool wrong_hub = wrong_pins_ > 0 && wrong_pins_ == target_.hubs.size();
     Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
@@ -98,7 +99,7 @@ void Caller::Next() {
       limits_.connect);
 }
 
-void Caller::Reached(transport::Dialer::Reached reached) {
+void Connector::Reached(transport::Dialer::Reached reached) {
   hub_ = reached.address;
   here_ = os::LocalAddress(reached.fd.get()).value_or(os::SocketAddress());
   std::shared_ptr<transport::Tls> tls;
@@ -130,7 +131,7 @@ void Caller::Reached(transport::Dialer::Reached reached) {
                       .closed = [this](const Ended& ended) { Lost(ended); }});
 }
 
-void Caller::Greet() {
+void Connector::Greet() {
   wire::Greeting greeting{.product = self_.product,
                           .oldest_protocol = wire::OldestProtocolOf(self_.role),
                           .role = self_.role};
@@ -152,14 +153,14 @@ void Caller::Greet() {
   (void)connection_->Send(FrameType::kGreeting, message);
 }
 
-void Caller::Welcomed(std::string_view message) {
+void Connector::Welcomed(std::string_view message) {
   auto welcome = wire::DecodeWelcome(message);
   if (!welcome) return connection_->Breach(welcome.error().message);
   connection_->Accept(TypesFromHub(self_.role), welcome->silence);
   Finish(Met{std::move(connection_), std::move(*welcome), hub_, here_});
 }
 
-void Caller::Lost(const Ended& ended) {
+void Connector::Lost(const Ended& ended) {
   if (!ended.refusal) {
     wrong_pins_ += ended.why == Ended::Why::kWrongPin ? 1 : 0;
     return Failed(fmt::format("{}: {}", hub_.Text(), ended.text));
@@ -173,7 +174,7 @@ void Caller::Lost(const Ended& ended) {
 }
 
 // At this address. There may be others.
-void Caller::Failed(std::string why) {
+void Connector::Failed(std::string why) {
   loop_.Cancel(timer_);
   connection_.reset();
   if (!failures_.empty()) failures_ += '\n';
@@ -181,7 +182,7 @@ void Caller::Failed(std::string why) {
   Next();
 }
 
-void Caller::Finish(std::expected<Met, Failure> result) {
+void Connector::Finish(std::expected<Met, Failure> result) {
   loop_.Cancel(timer_);
   Done done = std::move(done_);
   done(std::move(result));

@@ -1,4 +1,4 @@
-#include "run/follower.h"
+#include "run/list_follower.h"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@ constexpr Duration kFollowerLook = Duration::Millis(20);
 
 }  // namespace
 
-Follower::Follower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
-                   const cli::LoadContext& context, Sink sink)
+ListFollower::Follower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
+                       const cli::LoadContext& context, Sink sink)
     : loop_(loop),
       files_(std::move(files)),
       defaults_(defaults),
@@ -26,16 +26,16 @@ Follower::Follower(os::RealLoop& loop, std::vector<std::string> files, const Nee
   OpenNext();
 }
 
-Follower::~Follower() { Stop(); }
+ListFollower::~ListFollower() { Stop(); }
 
-void Follower::Stop() {
+void ListFollower::Stop() {
   if (fd_ >= 0) loop_.Unwatch(fd_);
   fd_ = -1;
   file_.Reset();
   loop_.Cancel(timer_);
 }
 
-void Follower::OpenNext() {
+void ListFollower::OpenNext() {
   Stop();
   if (next_file_ == files_.size()) return sink_.end();
   const std::string& file = files_[next_file_++];
@@ -52,7 +52,7 @@ void Follower::OpenNext() {
   loop_.WatchRead(fd_, [this] { Read(); });
 }
 
-void Follower::Read() {
+void ListFollower::Read() {
   if (sink_.full()) {
     loop_.Unwatch(fd_);
     timer_ =
@@ -81,7 +81,7 @@ void Follower::Read() {
   Take(/*at_end=*/false);
 }
 
-std::string Follower::WhyWrong(const format::ListLine& line) const {
+std::string ListFollower::WhyWrong(const format::ListLine& line) const {
   if (!line.after.empty()) {
     return "{after} in a list that is followed: leave out --follow, so that it is read whole "
            "before "
@@ -93,7 +93,7 @@ std::string Follower::WhyWrong(const format::ListLine& line) const {
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
 }
 
-void Follower::Take(bool at_end) {
+void ListFollower::Take(bool at_end) {
   std::vector<std::string> rows;
   std::vector<Needs> needs;
   std::string wrong;

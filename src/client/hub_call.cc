@@ -44,6 +44,13 @@ Result<wire::Reply> HubCall::Next(Exchange& exchange) {
   return Interrupted();
 }
 
+Result<wire::Reply> HubCall::NextSoon(Exchange& exchange) {
+  if (!on_slow_) return Next(exchange);
+  if (auto reply = NextWithin(exchange, kSlowAnswer)) return std::move(*reply);
+  std::exchange(on_slow_, nullptr)();
+  return Next(exchange);
+}
+
 std::optional<Result<wire::Reply>> HubCall::NextWithin(Exchange& exchange, Duration time) {
   bool over = false;
   os::TimerId timer = loop_.At(loop_.Now() + time, [&] {
@@ -77,7 +84,7 @@ void HubCall::Pause(Duration time) {
 Status HubCall::Ask(wire::Question question, const AcceptAnswer& take) {
   auto exchange = TRY(Begin(wire::Query{std::move(question)}));
   for (;;) {
-    auto reply = TRY(Next(*exchange));
+    auto reply = TRY(NextSoon(*exchange));
     if (const auto* answer = std::get_if<wire::QueryAnswer>(&reply)) {
       TRY(take(answer->bytes));
     } else if (const auto* failed = std::get_if<wire::Failed>(&reply)) {

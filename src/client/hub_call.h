@@ -18,6 +18,8 @@
 
 namespace spate::client {
 
+inline constexpr Duration kSlowAnswer = Duration::Seconds(3);
+
 class HubCall final : public Asker {
  public:
   // `loop` outlives it, and it outlives its exchanges.
@@ -40,6 +42,10 @@ class HubCall final : public Asker {
   Status Send(Exchange& exchange, const wire::Request& more);
   // The next reply. kUnavailable: the connection has ended.
   Result<wire::Reply> Next(Exchange& exchange);
+  // The same of a request that a hub answers at once, as a rule.
+  Result<wire::Reply> NextSoon(Exchange& exchange);
+  // `fn` is called once, when such an answer has not come for kSlowAnswer.
+  void OnSlow(std::function<void()> fn) { on_slow_ = std::move(fn); }
   // The same, or nothing when none has come after so long.
   std::optional<Result<wire::Reply>> NextWithin(Exchange& exchange, Duration time);
   // The next news of a Watch; of one that the hub refuses, its error.
@@ -63,6 +69,7 @@ class HubCall final : public Asker {
 
   os::RealLoop& loop_;
   Session session_;
+  std::function<void()> on_slow_;  // null: nobody is told, or was told
   bool interrupted_ = false;
 };
 

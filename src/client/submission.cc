@@ -30,9 +30,9 @@ Status CheckRow(uint32_t task, std::string_view row) {
   if (row.size() <= kMost) return {};
   return Fail(
       ErrorKind::kInvalid,
-      fmt::format("task {}: its line has {} bytes, and a hub takes {} at most: pass the data "
-                  "in a file",
-                  task, FormatCount(row.size()), FormatCount(kMost)));
+      fmt::format(
+          "task {}: its line has {} bytes, but a hub accepts at most {}; pass the data in a file",
+          task, FormatCount(row.size()), FormatCount(kMost)));
 }
 
 // These two end early when the hub has answered: then it has refused. From the last message on the
@@ -77,18 +77,10 @@ Status SendRest(HubCall& call, Exchange& exchange, const Submission& submission,
   return call.Send(exchange, submission.end);
 }
 
-Result<wire::Reply> Answer(HubCall& call, Exchange& exchange, const Submission& submission) {
-  if (submission.waits) {
-    if (auto reply = call.NextWithin(exchange, kSlowAnswer)) return std::move(*reply);
-    if (!call.interrupted()) submission.waits();
-  }
-  return call.Next(exchange);
-}
-
 Result<wire::Accepted> SubmitOnce(HubCall& call, const Submission& submission, bool& sent) {
   auto exchange = TRY(call.Begin(submission.head));
   TRY(SendRest(call, *exchange, submission, sent));
-  auto reply = TRY(Answer(call, *exchange, submission));
+  auto reply = TRY(call.NextSoon(*exchange));
   if (auto* accepted = std::get_if<wire::Accepted>(&reply)) return std::move(*accepted);
   if (auto* failed = std::get_if<wire::Failed>(&reply)) return std::unexpected(ErrorOf(*failed));
   return Fail(ErrorKind::kIo, "the hub answered something else than was asked");

@@ -31,11 +31,7 @@ struct Submission {
   std::vector<Edge> edges;
   wire::SubmitEnd end;
   Again again = Again::kNever;
-  // Called once if the hub has all of it, and has not answered for kSlowAnswer.
-  std::function<void()> waits = nullptr;
 };
-
-inline constexpr Duration kSlowAnswer = Duration::Seconds(3);
 
 // Sends it until the hub has it, for at most a minute, and runs the loop meanwhile. Uses the
 // connection that there is, else makes one. Errors are the hub's refusal; kInvalid: no hub takes

@@ -69,6 +69,7 @@ Result<int> WithHub(const Invocation& invocation, Ask ask) {
     return std::unexpected(submit::WithLocalHint(setting.error(), invocation.words));
   }
   client::HubCall call(*setting->loop, setting->target);
+  if (!invocation.words.Has(opt::kQuiet)) call.OnSlow(submit::TellSlowHub);
   if (auto connected = call.Connect(); !connected) {
     return std::unexpected(submit::WithLocalHint(connected.error(), invocation.words));
   }

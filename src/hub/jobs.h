@@ -25,6 +25,9 @@
 
 namespace spate::hub {
 
+// A write that takes longer than that is told to all who wait.
+inline constexpr Duration kStuckAfter = Duration::Seconds(3);
+
 // Data that must be read before a job is accepted.
 struct Readings {
   std::map<JobId, std::vector<TaskRange>> succeeded;  // of jobs that it waits for, task by task

@@ -64,8 +64,11 @@ void Service::MakePools() {
                   .lost_after = options_.limits.node_patience,
                   .owner = options_.owner,
                   .reached_at = [this] { return self_.reached_at; }});
-  jobs_->known().SetAddReasons(
-      [this](JobId job, Why stalled) { return pools_->WhyStalled(job, std::move(stalled)); });
+  jobs_->known().SetAddReasons([this](JobId job, Why stalled) -> Why {
+    auto since = parts_.store.StuckSince();
+    if (since && parts_.loop.Now() - *since >= kStuckAfter) return {{ReasonKind::kNothingStored}};
+    return pools_->WhyStalled(job, std::move(stalled));
+  });
   hub_->SetStepped([this] {
     pools_->Stirred();
     if (options_.stepped) options_.stepped();
@@ -103,12 +106,12 @@ Status Service::ReplayAll() {
     MakeParts();
   }
   for (const auto& [job, what] : damaged) {
-    options_.log(fmt::format("job {} is set aside, nothing of it runs: {}", job.value, what));
+    options_.log(fmt::format("job {} is excluded and does not run: {}", job.value, what));
     hub_->SetAside(job);
   }
   if (!damaged.empty()) {
-    options_.log({"all other jobs go on; what is sound of these can be saved while no hub runs",
-                  Remedy(": {}, then {}", Advice("state check"), Advice("state salvage"))});
+    options_.log({"all other jobs continue; to save the undamaged parts of these, stop the hub",
+                  Remedy(", then: {}, {}", Advice("state check"), Advice("state salvage"))});
   }
   return {};
 }

@@ -156,7 +156,8 @@ class DialoguePort final : public ClientPort {
 
 class ServiceTest : public testing::Test, public Watcher {
  protected:
-  explicit ServiceTest(bool one_job = false) {
+  explicit ServiceTest(bool one_job = false, Duration commit = kCommitTime)
+      : store_(loop_, disk_, {commit, commit, 1, /*is_hub=*/true}) {
     Service::Options options;
     options.one_job = one_job;
     if (one_job) {
@@ -215,7 +216,7 @@ class ServiceTest : public testing::Test, public Watcher {
   int stops_ = 0;
   os::FakeLoop loop_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
-  store::MemoryStore store_{loop_, disk_, {kCommitTime, kCommitTime, 1, /*is_hub=*/true}};
+  store::MemoryStore store_;
   PostedAside aside_{loop_};
   EndsJournal reader_{loop_};
   NoCommands commands_{loop_};
@@ -278,6 +279,40 @@ TEST_F(ServiceTest, AJobThatIsHeldDuringAWithdrawalStaysHeld) {
   loop_.RunFor(Duration::Seconds(1));
   EXPECT_TRUE(other.Done());
   EXPECT_EQ(service_->engine().Held(job), engine::HoldReason::kUser);
+}
+
+class SlowDiskTest : public ServiceTest {
+ protected:
+  SlowDiskTest() : ServiceTest(false, Duration::Seconds(10)) {}
+  Duration Stuck() {
+    Dialogue& other = Come("bob", 2);
+    other.Ask(wire::Query{wire::LookAtHub()});
+    loop_.RunFor(Duration::Millis(1));
+    const auto& answer = std::get<wire::QueryAnswer>(other.replies.front());
+    return wire::FromBytes<HubFacts>("facts", answer.bytes).value().stuck;
+  }
+};
+
+TEST_F(SlowDiskTest, ThatNothingCanBeStoredIsTold) {
+  loop_.RunFor(Duration::Seconds(60));
+  EXPECT_EQ(Stuck(), Duration());
+  const Dialogue& ann = Come("ann", 1);
+  wire::Submit head;
+  head.submission = "one";
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = "/";
+  head.settings = std::move(settings);
+  ann.Ask(head);
+  ann.Ask(wire::Rows{{"true"}});
+  ann.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+  loop_.RunFor(Duration::Seconds(2));
+  EXPECT_EQ(Stuck(), Duration()) << "that long may be usual";
+  loop_.RunFor(Duration::Seconds(2));
+  EXPECT_GE(Stuck(), Duration::Seconds(3));
+  EXPECT_TRUE(ann.replies.empty());
+  loop_.RunFor(Duration::Seconds(60));
+  EXPECT_EQ(Stuck(), Duration());
+  EXPECT_TRUE(std::holds_alternative<wire::Accepted>(ann.replies.back()));
 }
 
 // ---- Many requests at once ---------------------------------------------------------------------

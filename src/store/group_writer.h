@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -66,6 +67,10 @@ class GroupWriter {
   void Add(Item item, uint64_t bytes, bool urgent, Done done);
   // Bytes that wait or are being written.
   uint64_t backlog() const { return state_->backlog.load(std::memory_order_relaxed); }
+  // Since then none of what waits was done; nullopt: nothing waits.
+  std::optional<Instant> stuck_since() const {
+    return state_->pending > 0 ? std::optional(state_->moved) : std::nullopt;
+  }
 
  private:
   // A group is no larger than this, so that completions keep coming.
@@ -85,6 +90,7 @@ class GroupWriter {
     // The loop's thread only.
     bool alive = true;
     size_t pending = 0;  // items that the thread has, or has posted
+    Instant moved;       // the first of them came, or the last one before them was done
     Status failure;
 
     // The writer's thread only.
@@ -159,7 +165,7 @@ void GroupWriter<Item>::Add(Item item, uint64_t bytes, bool urgent, Done done) {
     });
     return;
   }
-  ++state.pending;
+  if (state.pending++ == 0) state.moved = state.loop->Now();
   state.backlog.fetch_add(bytes, std::memory_order_relaxed);
   bool wake;
   {
@@ -217,6 +223,7 @@ void GroupWriter<Item>::WriteGroup(const SharedState& state, std::vector<Queued>
 
 template <typename Item>
 void GroupWriter<Item>::Complete(State& state, const Status& status, std::vector<Queued>& group) {
+  if (state.alive) state.moved = state.loop->Now();
   for (Queued& queued : group) {
     if (!state.alive) return;  // also when one of these calls destroyed the writer
     --state.pending;

@@ -43,7 +43,9 @@ void MemoryStore::Queue(Queued queued) {
   appended_ = true;
   backlog_ += queued.bytes;
   queue_.push_back(std::move(queued));
-  if (queue_.size() == 1) Arm();
+  if (queue_.size() > 1) return;
+  moved_ = loop_.Now();
+  Arm();
 }
 
 void MemoryStore::Arm() {
@@ -57,6 +59,7 @@ void MemoryStore::CommitFirst() {
   queue_.pop_front();
   timer_ = 0;
   backlog_ -= first.bytes;
+  moved_ = loop_.Now();
   Status status;
   if (commits_until_failure_ == 0) {
     status = std::unexpected(failure_);
@@ -142,7 +145,7 @@ Status MemoryDisk::VisitJob(JobId job,
     visit(record);
   });
   if (visited && !found) {
-    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {}", job.value));
+    return Fail(ErrorKind::kNotFound, fmt::format("no job {}", job.value));
   }
   return visited;
 }
@@ -241,7 +244,7 @@ void MemoryDisk::Forget(JobId job) {
 Result<JobRow> MemoryStore::ReadJob(JobId job) {
   auto at = disk_->jobs.find(job);
   if (at != disk_->jobs.end()) return at->second;
-  return Fail(ErrorKind::kNotFound, fmt::format("there is no job {}", job.value));
+  return Fail(ErrorKind::kNotFound, fmt::format("no job {}", job.value));
 }
 
 Result<std::vector<JobRow>> MemoryStore::ReadJobs(WhichJobs which) {

@@ -70,6 +70,9 @@ class MemoryStore : public HubStore {
 
   void Append(Bundle bundle, std::function<void(Status)> done) override;
   uint64_t Backlog() const override { return backlog_; }
+  std::optional<Instant> StuckSince() const override {
+    return queue_.empty() ? std::nullopt : std::optional(moved_);
+  }
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
@@ -135,6 +138,7 @@ class MemoryStore : public HubStore {
   Prng prng_;
   std::deque<Queued> queue_;
   uint64_t backlog_ = 0;
+  Instant moved_;  // the first of the queue came, or the last one before it was written
   os::TimerId timer_ = 0;
   uint64_t commits_until_failure_ = UINT64_MAX;
   Error failure_;

@@ -12,12 +12,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "core/engine/record.h"
 #include "core/model/attempt.h"
 
@@ -53,6 +55,8 @@ class Store {
 
   // Bytes queued and not yet durable; the owner slows down when it grows.
   virtual uint64_t Backlog() const = 0;
+  // Since then nothing that waits could be written; nullopt: nothing waits.
+  virtual std::optional<Instant> StuckSince() const { return std::nullopt; }
 
   // Calls `visit` with every record in order; of a hub's journal with those of jobs that have not
   // finished, and of no job. Only before the first Append.

@@ -128,6 +128,10 @@ TopView::Lines TopView::Head(const Size& size, Instant now) const {
                     FormatCount(hub.nodes), FormatCount(hub.away), FormatCount(hub.running),
                     FormatCount(hub.queued), FormatCount(hub.jobs)));
   }
+  if (has_snapshot_ && hub.stuck > Duration()) {
+    lines.push_back(fmt::format("nothing could be stored for {}: slow disk or locked database",
+                                present::BriefDuration(hub.stuck)));
+  }
   if (!trouble_.empty()) lines.push_back("the hub is unreachable: " + EscapeForScreen(trouble_));
   for (std::string& line : lines) line = present::CutToWidth(line, size.columns);
   if (!trouble_.empty() && size.colour)

@@ -53,6 +53,12 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   };
   add("since", fmt::format("{} (life {})", present::DateAndTime(hub.since), hub.life));
   add("folder", EscapeForScreen(hub.folder));
+  if (hub.stuck > Duration()) {
+    add("storage", fmt::format("nothing could be stored for {}: its disk is slow, or another "
+                               "program has its database locked; nothing is started or "
+                               "acknowledged before it can",
+                               present::BriefDuration(hub.stuck)));
+  }
   add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),

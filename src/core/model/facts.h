@@ -57,6 +57,7 @@ struct HubFacts {
   uint64_t pools = 0;
   std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
   std::string policy;              // for gangs: "fair", "easy", ...
+  Duration stuck;                  // so long nothing that waits could be stored; 0: it goes on
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -88,6 +89,7 @@ struct HubFacts {
     visit(26, "pools", self.pools);
     visit(27, "pilots", self.pilots);
     visit(28, "policy", self.policy);
+    visit(29, "stuck", self.stuck);
   }
 };
 

@@ -37,6 +37,7 @@ enum class ReasonKind : uint8_t {
   kQueueIsFull = 19,      // tasks allowed, tasks that there would be; ; user
   kDeadlinePassed = 20,   // ; time since
   kDeadlineTooSoon = 21,  // ; time until then, time of a task
+  kNothingStored = 22,    // the hub cannot write at the moment
 
   // ---- No node can run it. A misfit follows those that end in "it".
   kNoNodeJoined = 30,   //

@@ -147,6 +147,10 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
   facts.clients = parts.clients;
   facts.folder = parts.self.dir;
   facts.backlog = parts.jobs.store().Backlog();
+  if (auto since = parts.jobs.store().StuckSince()) {
+    facts.stuck = parts.jobs.loop().Now() - *since;
+    if (facts.stuck < kStuckAfter) facts.stuck = {};
+  }
   facts.policy = GangPolicyName(engine.gang_policy());
   facts.pools = parts.pools.count();
   for (const auto& [state, count] : parts.pools.CountPilots()) {

@@ -174,6 +174,7 @@ void SqliteStore::ForgetJob(JobId job, Done done) {
 }
 
 uint64_t SqliteStore::Backlog() const { return writer_->backlog(); }
+std::optional<Instant> SqliteStore::StuckSince() const { return writer_->stuck_since(); }
 
 void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done) {
   if (!std::exchange(appended_, true)) {

@@ -54,6 +54,7 @@ class SqliteStore final : public HubStore {
 
   void Append(Bundle bundle, Done done) override;
   uint64_t Backlog() const override;
+  std::optional<Instant> StuckSince() const override;
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;

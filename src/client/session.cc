@@ -142,7 +142,7 @@ Status Session::Send(uint32_t id, const wire::Request& request) {
   std::string bytes = wire::IdBytes(id);
   wire::Append(bytes, request);
   if (bytes.size() > link::Connection::kMaxMessage) {
-    return Fail(ErrorKind::kInvalid, "one request is longer than a hub takes (16 MB)");
+    return Fail(ErrorKind::kInvalid, "a request is longer than a hub accepts (16 MB)");
   }
   writable_ = connection_->Send(wire::FrameType::kRequest, bytes);
   return {};

@@ -78,9 +78,9 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
                             EscapeForScreen(hub_dir), start.text));
   }
   return Fail(ErrorKind::kUnavailable,
-              fmt::format("there is no hub: none of yours runs here, and there is no access file\n"
+              fmt::format("no hub: none of yours runs here, and there is no access file\n"
                           "Start one: {}\n"
-                          "For one elsewhere, put its access file to ~/.config/spate/access",
+                          "For a hub elsewhere, copy its access file to ~/.config/spate/access",
                           start.text),
               Remedy(" (made there by: {})", Advice("hub access add")));
 }

@@ -246,7 +246,7 @@ inline void WriteSix(HistoryWorld::OpenJob& job) {
   job.Record(AttemptOf(n, 0, 1, Cause::kSuccess, 0, Verdict::kSucceeded), "one\n", "talk\n");
   job.Record(AttemptOf(n, 1, 1, Cause::kSuccess, 0, Verdict::kSucceeded, 1), "two\n");
   auto first = AttemptOf(n, 2, 1, Cause::kExit, 3, Verdict::kRetry, 2);
-  first.end.note = "left behind: 'sleep', ended";
+  first.end.note = "leftover processes: 'sleep', ended";
   first.end.left_behind = 1;
   job.Record(std::move(first), "", "first\n");
   job.Record(AttemptOf(n, 3, 1, Cause::kSignal, 9, Verdict::kFailed, 3));

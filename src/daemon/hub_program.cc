@@ -27,13 +27,12 @@ constexpr const char* kBegan = "began";
 // of jobs that it does not.
 Status CheckWhole(const store::HubDir& dir) {
   if (os::Exists(dir.place().DbPath()) || !os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
-  return Fail(
-      ErrorKind::kCorrupt,
-      fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its jobs\n"
-                  "Restore a backup",
-                  EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())),
-      Remedy(": {}; or move the folder away, for a new hub with a key of its own",
-             Advice("hub restore", "FILE")));
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("the journal of the hub in {} is missing ({}), and its jobs with it\n"
+                          "Restore a backup",
+                          EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())),
+              Remedy(": {}; or move the folder away, for a new hub with a new key",
+                     Advice("hub restore", "FILE")));
 }
 
 // A hub that ended while it made its first journal has left an empty one, and has never lived.
@@ -64,10 +63,10 @@ store::SqliteOptions JournalOptions(const store::HubDir& dir,
                                     const std::function<void(std::string)>& log) {
   store::SqliteOptions options;
   options.waiting = [log, path = dir.place().DbPath()](Duration time) {
-    log(fmt::format(
-        "another program has held a lock on {} for {:.0f} s; the hub waits, and nothing "
-        "is started or acknowledged before it is gone (fuser {} tells who)",
-        EscapeForScreen(path), time.seconds(), ShellQuote(path)));
+    log(
+        fmt::format("another program has held a lock on {} for {:.0f} s; until it releases the "
+                    "lock, the hub starts and acknowledges nothing (fuser {} shows the program)",
+                    EscapeForScreen(path), time.seconds(), ShellQuote(path)));
   };
   return options;
 }

@@ -33,7 +33,7 @@ std::string MetricsText(const HubFacts& hub) {
   }
   one("jobs", "gauge", hub.jobs, "Jobs that have not ended.");
   one("clients", "gauge", hub.clients, "Clients that are connected.");
-  one("strangers", "gauge", hub.strangers, "Peers that have not said yet who they are.");
+  one("strangers", "gauge", hub.strangers, "Peers that have not identified themselves yet.");
   one("peers_accepted_total", "counter", hub.accepted, "Peers that were let in.");
   one("peers_refused_total", "counter", hub.refused, "Peers that were refused.");
   one("breaches_total", "counter", hub.breaches, "Peers that broke the protocol.");

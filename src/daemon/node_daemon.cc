@@ -184,8 +184,8 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
   if (when == When::kLater) return link::Target::Of(client::SocketOf(hub_dir_));
   if (site_) {
     fmt::print(stderr,
-               "spate: there is no hub here yet, and the node waits for one; that of another "
-               "machine starts its nodes from there: echo 'HOST CPUS' | paraNodeStart stdin\n");
+               "spate: no hub here yet, so the node waits for one; for a hub on another machine, "
+               "start the node from there: echo 'HOST CPUS' | paraNodeStart stdin\n");
     return link::Target::Of(client::SocketOf(hub_dir_));
   }
   return Fail(ErrorKind::kUnavailable,
@@ -290,8 +290,8 @@ Status NodeDaemon::OpenHost() {
   auto host = node::Host::Open(loop_, std::move(with));
   if (!host && host.error().kind == ErrorKind::kBusy) {
     const std::string stop = present::TextOf(Advice("node stop", offer_.node_name), reach_);
-    return Within(fmt::format("the node {} runs here already; {} ends it, and --name gives another "
-                              "one its own name",
+    return Within(fmt::format("node {} already runs here; to stop it: {}; to start another one, "
+                              "give it a name with --name",
                               offer_.node_name, stop),
                   std::move(host.error()));
   }
@@ -425,7 +425,7 @@ void NodeDaemon::Lost(const link::Ended& ended) {
   host_->Disconnect();
   if (leaving_) return loop_.Stop();
   const Remedy remedy = ended.refusal ? ended.refusal->remedy : Remedy();
-  LogLine(present::TextOf(LogText("the hub is away: " + ended.text, remedy), reach_));
+  LogLine(present::TextOf(LogText("the hub is unreachable: " + ended.text, remedy), reach_));
   if (LeaveIfRemoved(ended.refusal)) return;
   AwaitHub(HubPatience());
   reconnector_->Call();
@@ -443,8 +443,8 @@ void NodeDaemon::AwaitHub(Duration patience) {
     if (!options_.pilot || !never_joined_) return Leave(why);
     failed_ = Error{ErrorKind::kUnavailable,
                     why +
-                        "; the last error stands above. Nodes must reach the address that the "
-                        "hub gave them",
+                        "; see the error above. Nodes must be able to reach the address that "
+                        "the hub gave them",
                     Remedy(" ({})", Advice("pool set", "NAME", "--address", "HOST"))};
     Leave(why);
   });
@@ -491,7 +491,7 @@ bool NodeDaemon::LeaveIfRemoved(const std::optional<wire::Refusal>& refusal) {
 
 void NodeDaemon::LeaveTasks() {
   leaving_ = true;
-  LogLine("the node stops, and leaves its tasks to the next one of its name");
+  LogLine("node stopping; the next node with its name adopts its tasks");
   host_->LeaveForAdoption();
   loop_.Stop();
 }

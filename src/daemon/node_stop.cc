@@ -69,7 +69,7 @@ Result<Running> Pick(const std::vector<Running>& nodes, const std::string& wante
   }
   if (nodes.size() == 1) return nodes.front();
   return Fail(ErrorKind::kInvalid,
-              fmt::format("several nodes run here: say which one, of {}", fmt::join(names, ", ")));
+              fmt::format("several nodes run here; name one of {}", fmt::join(names, ", ")));
 }
 
 Status EndIt(const Running& node) {

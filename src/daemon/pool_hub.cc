@@ -36,7 +36,7 @@ class Owner {
     bool there = os::ParentPid() == run_;
     if (!there && !ends_) {
       ends_ = true;
-      service.Log("the run is gone: its tasks end, and its pilots");
+      service.Log("the run has ended; its tasks and pilots end too");
       service.EndWork(kEndPatience, [this] { program_.Stop(); });
     }
     service.loop().At(service.loop().Now() + kLookEvery, [this] { Look(); });

@@ -69,7 +69,7 @@ class ForwardTeller {
 }  // namespace
 
 Status Answer(const Asking& call, const wire::ReadForwards& asked) {
-  if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub tells that");
+  if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub can answer this");
   auto history = TRY(call.source.Open(asked.job.value));
   auto summary = TRY(store::SummarizeJob(call.source.place, asked.job.value));
   auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(asked.job.value), asked.job));

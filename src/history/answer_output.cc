@@ -169,7 +169,7 @@ void Teller::TellRank(const store::TaskSummary& task,
     }
   }
   status_ = Fail(ErrorKind::kNotFound,
-                 fmt::format("--rank: nothing is known of a rank {} of task {}.{}: it is no gang, "
+                 fmt::format("--rank: no output of rank {} of task {}.{}: the task is not a gang, "
                              "has fewer processes, or they have not ended",
                              *asked_.rank, history_->summary().number, task.index + 1));
 }

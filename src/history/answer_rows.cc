@@ -222,7 +222,7 @@ Result<JobSums> SumsOf(const Source& source, JobId id) {
 
 Status NeedHub(const Source& source) {
   if (source.on_hub()) return {};
-  return Fail(ErrorKind::kInvalid, "only a hub tells that");
+  return Fail(ErrorKind::kInvalid, "only a hub can answer this");
 }
 
 }  // namespace

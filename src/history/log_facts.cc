@@ -36,7 +36,7 @@ Result<LogFacts> ReadLog(store::History& history) {
     if (trouble.set_aside && why != words.why_aside.end()) facts.set_aside.insert(*why);
   }
   for (const auto& [tasks, reason, parent] : words.cancelled) {
-    facts.cancelled.push_back({tasks, reason.empty() ? "a person cancelled it" : reason, parent});
+    facts.cancelled.push_back({tasks, reason.empty() ? "a user cancelled it" : reason, parent});
   }
   facts.replay = std::move(replay);
   return facts;

@@ -24,7 +24,7 @@ PackPart::PackPart(TaskTexts& texts, const store::AttemptEntry& attempt, Of part
 
 Status PackPart::Begin(const PackedFile& file) {
   if (!names_.contains(file.name)) {
-    return Fail(ErrorKind::kCorrupt, "a file that was not asked for is not written");
+    return Fail(ErrorKind::kCorrupt, "a file that was not requested is not written");
   }
   passes_ = IsForward(file) == (part_ == Of::kForwards);
   if (!passes_) return {};

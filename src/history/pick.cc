@@ -17,7 +17,7 @@ namespace {
 
 std::unexpected<Error> NoJobs(const Source& source) {
   return Fail(ErrorKind::kNotFound,
-              fmt::format("there are no jobs {} yet; `spate {}` makes one", source.PlaceText(),
+              fmt::format("no jobs {} yet; `spate {}` makes one", source.PlaceText(),
                           source.on_hub() ? "submit" : "run"));
 }
 
@@ -43,7 +43,7 @@ std::unexpected<Error> NoSuchJob(const Source& source, const NumberRange& range,
                            ? fmt::format("job {}", range.first)
                            : fmt::format("job from {} to {}", range.first, range.last);
   return Fail(ErrorKind::kNotFound,
-              fmt::format("there is no {} {}; there {} {}", wanted, source.PlaceText(),
+              fmt::format("no {} {}; there {} {}", wanted, source.PlaceText(),
                           numbers.size() == 1 ? "is" : "are", NumbersText(numbers)),
               Remedy(" (see: {})", Advice("job list")));
 }

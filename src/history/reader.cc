@@ -12,7 +12,7 @@ Status AnswerAny(const Asking& call, const Q& asked) {
   if constexpr (wire::OfJournal<Q>) {
     return Answer(call, asked);
   } else {
-    return Fail(ErrorKind::kInvalid, "no journal tells that; only a hub does");
+    return Fail(ErrorKind::kInvalid, "no journal contains this; only a hub can answer it");
   }
 }
 

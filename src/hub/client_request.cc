@@ -161,8 +161,8 @@ Status ClientRequest::CheckUpload(Upload& upload) {
   }
   if (job->finished) {
     return spate::Fail(ErrorKind::kInvalid,
-                       fmt::format("job {} has ended; only a job that was submitted with --open, "
-                                   "and not closed, takes more tasks",
+                       fmt::format("job {} has ended; only jobs submitted with --open that are not "
+                                   "closed accept more tasks",
                                    submit.add_to.value));
   }
   auto from = TRY(jobs_.BeginGrow(submit.add_to, *submit.settings));
@@ -555,7 +555,7 @@ void ClientRequest::On(wire::Watch watch) {
     watch.job = *newest;
   }
   if (jobs_.known().Find(watch.job) == nullptr) {
-    return Fail({ErrorKind::kNotFound, fmt::format("there is no job {}", watch.job.value)});
+    return Fail({ErrorKind::kNotFound, fmt::format("no job {}", watch.job.value)});
   }
   // Of a job of this user or another one: whoever waits for it would wait for ever.
   if (std::string damage = jobs_.known().Find(watch.job)->damage; !damage.empty()) {
@@ -650,7 +650,7 @@ void ClientRequest::Stuck() {
     return LeaveTurn();
   }
   if (!host_.reader_turns().HasWaiting()) return PauseReader(true);
-  Fail({ErrorKind::kBusy, "nothing of the answer was taken for a minute, and others wait"});
+  Fail({ErrorKind::kBusy, "the answer was not read for a minute while others waited"});
 }
 
 void ClientRequest::ReaderEnded(std::optional<JournalReader::End> end) {
@@ -659,8 +659,7 @@ void ClientRequest::ReaderEnded(std::optional<JournalReader::End> end) {
   resumes_at_.reset();
   answer_.reset();
   LeaveTurn();
-  if (!end)
-    return Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
+  if (!end) return Fail({ErrorKind::kIo, "the hub's reader failed; see the hub's log"});
   if (!follows_ || !end->position) return Over();
   follows_->after = *end->position;
   if (has_news_ && HasRoom()) FollowOn();

@@ -16,15 +16,15 @@ namespace {
 const char* ReasonOf(engine::HoldReason reason) {
   switch (reason) {
     case engine::HoldReason::kHaltRule:
-      return "its --halt says so";
+      return "its --halt stopped it";
     case engine::HoldReason::kMaxFailures:
-      return "so many of its tasks have failed as --max-failures allows";
+      return "its failed tasks have reached --max-failures";
     case engine::HoldReason::kAllFail:
       return "25 attempts of its tasks failed in a row, and none has succeeded";
     case engine::HoldReason::kDamaged:
       return "some of it is damaged";
     default:
-      return "somebody asked for it";
+      return "a user requested it";
   }
 }
 
@@ -59,7 +59,7 @@ void Jobs::Stop() {
 Status Jobs::CheckRight(const Caller& caller, JobId job) const {
   const KnownJobs::Job* entry = known_.Find(job);
   if (entry == nullptr) {
-    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} on this hub", job.value));
+    return Fail(ErrorKind::kNotFound, fmt::format("no job {} on this hub", job.value));
   }
   if (caller.is_admin || entry->user == caller.user) return {};
   return Fail(ErrorKind::kPermission,
@@ -72,10 +72,11 @@ Status Jobs::CheckUsable(const Caller& caller, JobId job) const {
   const KnownJobs::Job* entry = known_.Find(job);
   if (entry->damage.empty()) return {};
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("job {} is damaged and was set aside; what is sound of it can be saved "
-                          "while no hub runs",
+              fmt::format("job {} is damaged and was excluded; to save its undamaged parts, stop "
+                          "the hub",
                           job.value),
-              Remedy(" ({}), or: {}", Advice("state salvage"), Advice("job forget", job.value)));
+              Remedy(" and run {}; to remove it: {}", Advice("state salvage"),
+                     Advice("job forget", job.value)));
 }
 
 wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
@@ -162,7 +163,7 @@ Status Jobs::FillOutcomes(engine::SubmitJob& event, const Readings& readings) co
     const KnownJobs::Job* job = known_.Find(after.job);
     if (job == nullptr) {
       return Fail(ErrorKind::kNotFound,
-                  fmt::format("--after: there is no job {} on this hub", after.job.value));
+                  fmt::format("--after: no job {} on this hub", after.job.value));
     }
     if (!job->damage.empty()) {
       return Fail(ErrorKind::kCorrupt,
@@ -183,9 +184,8 @@ Result<TaskIndex> Jobs::BeginGrow(JobId job, const JobSettings& added) {
   auto settings = TRY(ReadSettings(job));
   TRY(CheckSameTasks(job, *settings, added));
   if (!growing_.insert(job).second) {
-    return Fail(ErrorKind::kBusy, fmt::format("somebody else adds tasks to job {} at this moment; "
-                                              "try again when they are done",
-                                              job.value));
+    return Fail(ErrorKind::kBusy,
+                fmt::format("another user is adding tasks to job {}; try again later", job.value));
   }
   return engine().TaskCount(job);
 }
@@ -338,7 +338,7 @@ void Jobs::OnHeld(const engine::NoticeHeld& notice) {
   bool told =
       notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
   if (!told) {
-    parts_.log({fmt::format("job {} is held: {}; its user lets it go on", notice.job.value,
+    parts_.log({fmt::format("job {} is held: {}; its user can release it", notice.job.value,
                             ReasonOf(notice.reason)),
                 Remedy(": {}", Advice("job release", notice.job.value))});
   }
@@ -368,7 +368,7 @@ void Jobs::OnRowsDamaged(JobId job, const Error& error) {
   // Without its settings no task can run, and a release would only find the same again.
   if (ReadSettings(job)) {
     const Advice cancel("job cancel", fmt::format("{}.FIRST-LAST", job.value));
-    parts_.log({"its other tasks can go on without these",
+    parts_.log({"to continue without these tasks",
                 Remedy(": {}, then {}", cancel, Advice("job release", job.value))});
   } else {
     parts_.log(

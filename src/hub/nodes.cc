@@ -125,9 +125,10 @@ std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const
   auto is_theirs = [&](const auto& each) { return each.second.row.user == caller.user; };
   if (std::ranges::count_if(nodes_, is_theirs) < kMost) return {};
   return RefuseName(
-      fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a name again with "
-                  "--name, or have some forgotten",
-                  FormatCount(kMost), caller.user),
+      fmt::format(
+          "the hub knows {} nodes of user {} and accepts no more; reuse a name with --name, or "
+          "remove some nodes",
+          FormatCount(kMost), caller.user),
       Remedy(" ({})", Advice("node remove")));
 }
 
@@ -162,7 +163,8 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
     if (node.channel || node.row.removed || (node.since >= when && !node.is_pilot)) continue;
     if (!hub_.ForgetNode(id)) continue;
     if (!node.is_pilot) {
-      log_(fmt::format("node {} has been away for long and is forgotten", node.row.name));
+      log_(fmt::format("node {} was forgotten because it was disconnected for too long",
+                       node.row.name));
     }
     node.row.forgotten = loop_.Now();
     leaving_[node.row.name] = node.row;
@@ -199,8 +201,8 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   }
   if (node.channel && !same) {
     return RefuseName(
-        fmt::format("a node '{}' is connected already, from {}; give this one another "
-                    "name with --name, or stop that one",
+        fmt::format("a node '{}' is already connected, from {}; give this node another name with "
+                    "--name, or stop the other one",
                     name, node.peer));
   }
   if (!same || node.row.user != caller.user) {
@@ -293,7 +295,7 @@ std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {
 void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::LastNodes what) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
-  log_(fmt::format("node {} is away: {}", node.row.name, why));
+  log_(fmt::format("node {} is disconnected: {}", node.row.name, why));
   hub_.Disconnect(id, what, quiet);
   // We may be called by the channel.
   ForgetLeft(id);

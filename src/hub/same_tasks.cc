@@ -101,7 +101,7 @@ Status CheckSameTasks(JobId job, const JobSettings& settings, const JobSettings&
   std::string differs;
   if (settings.row_kind != added.row_kind || settings.command != added.command) {
     differs =
-        fmt::format("its tasks are {}, and these are {}", KindText(settings), KindText(added));
+        fmt::format("its tasks are {}, but these are {}", KindText(settings), KindText(added));
   } else if (const char* what = OtherValues(settings, added)) {
     differs = fmt::format("{} differs from that of its tasks", what);
   } else {

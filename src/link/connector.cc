@@ -21,9 +21,9 @@ namespace {
 std::string_view AlsoHelps(RefusalCode code) {
   switch (code) {
     case RefusalCode::kCredential:
-      return "; ask who runs the hub for a new access file";
+      return "; ask the hub's administrator for a new access file";
     case RefusalCode::kRole:
-      return "; ask who runs the hub for an access file of the right role";
+      return "; ask the hub's administrator for an access file of the right role";
     case RefusalCode::kName:
       return "; give this node another name";
     case RefusalCode::kBusy:
@@ -86,7 +86,7 @@ void Connector::Next() {
   if (next_ == target_.hubs.size()) {
     bool wrong_hub = wrong_pins_ > 0 && wrong_pins_ == target_.hubs.size();
     Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
-                failures_.empty() ? "there is no address of a hub to try"
+                failures_.empty() ? "no address of a hub to try"
                                   : fmt::format("cannot reach {}: {}", target_.name, failures_)};
     return Finish(std::unexpected(Failure{std::move(error), wrong_hub}));
   }

@@ -85,10 +85,11 @@ Status Entrance::Listen(const EntranceAddress& at) {
 
 Status Entrance::ListenAt(const os::SocketAddress& number, const EntranceAddress& at) {
   if (at.clear && !number.IsThisMachine()) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("cannot listen at {} without TLS: others could read along; take an "
-                            "address of this machine alone, such as 127.0.0.1, or leave TLS on",
-                            number.Text()));
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("cannot listen on {} without TLS, because others could read the traffic; use "
+                    "an address of this machine only, such as 127.0.0.1, or keep TLS on",
+                    number.Text()));
   }
   auto fd = TRY(os::Listen(number, 1024, at.permissions));
   auto address = TRY(os::LocalAddress(fd.get()));

@@ -22,7 +22,7 @@ TEST_F(ProcessExecutorTest, WhatIsLeftBehindIsEndedAndNamed) {
     EXPECT_GE(ended.end.left_behind, 1u) << name;
     // By its name of that moment: setsid or env may not have become sleep yet.
     EXPECT_NE(ended.end.note.find(" (pid "), std::string::npos) << name << ": " << ended.end.note;
-    EXPECT_TRUE(ended.end.note.starts_with("left behind: ")) << ended.end.note;
+    EXPECT_TRUE(ended.end.note.starts_with("leftover processes: ")) << ended.end.note;
     EXPECT_TRUE(ended.end.note.ends_with(", ended")) << ended.end.note;
     EXPECT_TRUE(Marked("9999." + mark_).empty()) << name;
   }

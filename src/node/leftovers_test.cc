@@ -131,7 +131,7 @@ TEST_F(LeftoversTest, MayBeEnded) {
   settings_.leftovers_wait = {};
   const Ended& ended = Run(Shell(WithMark("sleep 9999.MARK & exit 0", mark_)));
   EXPECT_EQ(ended.end.cause, Cause::kSuccess);
-  EXPECT_EQ(WithoutPids(ended.end.note), "left behind: sleep (pid N), ended");
+  EXPECT_EQ(WithoutPids(ended.end.note), "leftover processes: sleep (pid N), ended");
   EXPECT_EQ(ended.end.left_behind, 1u);
 }
 
@@ -139,14 +139,14 @@ TEST_F(LeftoversTest, AreEndedAsBeforeWhenTheCommandFails) {
   const Ended& ended = Run(Shell(WithMark("sleep 9999.MARK & exit 2", mark_)));
   EXPECT_EQ(ended.end.cause, Cause::kExit);
   EXPECT_EQ(ended.end.status, 2);
-  EXPECT_EQ(WithoutPids(ended.end.note), "left behind: sleep (pid N), ended");
+  EXPECT_EQ(WithoutPids(ended.end.note), "leftover processes: sleep (pid N), ended");
 }
 
 TEST_F(LeftoversTest, DaemonsAreEndedAndNamed) {
   const Ended& ended = Run(Shell(WithMark(
       "setsid sleep 9999.MARK & until [ $(ps -o sid= -p $!) = $! ]; do :; done; exit 0", mark_)));
   EXPECT_EQ(ended.end.cause, Cause::kSuccess);
-  EXPECT_EQ(WithoutPids(ended.end.note), "left behind: sleep (pid N), ended");
+  EXPECT_EQ(WithoutPids(ended.end.note), "leftover processes: sleep (pid N), ended");
   EXPECT_EQ(ended.end.left_behind, 1u);
   // They are not waited for, but what is no daemon is.
   AttemptRef ref = Start(
@@ -158,7 +158,7 @@ TEST_F(LeftoversTest, DaemonsAreEndedAndNamed) {
   const Ended& both = Await(ref);
   EXPECT_EQ(both.end.cause, Cause::kSuccess);
   EXPECT_EQ(both.output->out.bytes, "late\n");
-  EXPECT_EQ(WithoutPids(both.end.note), "left behind: sleep (pid N), ended");
+  EXPECT_EQ(WithoutPids(both.end.note), "leftover processes: sleep (pid N), ended");
   // A leftover that is a daemon's child: nobody is told when it ends.
   ref =
       Start(Shell(WithMark("sh -c 'sh -c \"read x < go\" & exec setsid sleep 9999.MARK' & "

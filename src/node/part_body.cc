@@ -33,8 +33,8 @@ Status CheckGang(const TaskBody& body) {
   bool one = body.steps.size() == 1 && body.steps.front().commands.size() == 1;
   if (one && body.links.empty() && !body.resident && body.forwards.empty()) return {};
   return Fail(ErrorKind::kInvalid,
-              "a gang's task is one command: without further steps, pipes to other commands, "
-              "forwarded output, or a process that takes task after task");
+              "a gang's task must be a single command, without further steps, pipes to other "
+              "commands, forwarded output or a resident process");
 }
 
 // The share of the process with this number among so many.

@@ -74,10 +74,9 @@ Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
   }
   auto account = rules.look_up(AccountOf(user));
   if (!account) {
-    return Refuse(
-        fmt::format("cannot run tasks of '{}': {}; give it an account there, or keep the "
-                    "job away from this node",
-                    shown, account.error().message));
+    return Refuse(fmt::format(
+        "cannot run tasks of '{}': {}; add an account on the node, or exclude the node for the job",
+        shown, account.error().message));
   }
   if (account->user == 0) {
     if (rules.allow_root) return std::nullopt;
@@ -87,8 +86,8 @@ Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
   }
   if (account->user < kFirstPerson) {
     return Refuse(
-        fmt::format("'{}' is a user of the system (uid {}), and the node runs tasks of "
-                    "people only: send the job as another user",
+        fmt::format("'{}' is a system user (uid {}), but the node runs only tasks of ordinary "
+                    "users; submit the job as another user",
                     shown, account->user));
   }
   const std::vector<std::string>& may = rules.users;

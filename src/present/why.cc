@@ -76,7 +76,7 @@ class Clause {
 };
 
 std::string Clause::Nodes(size_t first, bool more) const {
-  if (NamesFrom(first).empty()) return "nodes that went away";
+  if (NamesFrom(first).empty()) return "disconnected nodes";
   return fmt::format("{}{}", fmt::join(NamesFrom(first), ", "), more ? ", ..." : "");
 }
 
@@ -92,24 +92,25 @@ std::string Clause::Held() const {
   const std::string release = Run(Advice("job release", job));
   switch (static_cast<HoldReason>(Number(1))) {
     case HoldReason::kHaltRule:
-      return fmt::format("job {} is held by --halt; {} lets it go on", job, release);
+      return fmt::format("job {} is held by --halt; to release it: {}", job, release);
     case HoldReason::kMaxFailures:
       return fmt::format(
-          "job {} is held by --max-failures; {} runs again what failed, and lets it go on", job,
+          "job {} is held by --max-failures; to retry the failed tasks and continue: {}", job,
           Run(Advice("job retry", job)));
     case HoldReason::kAllFail:
       return fmt::format(
-          "job {} is held since its tasks failed one after the other; look at them ({}), then {} "
-          "lets it go on",
+          "job {} is held because too many tasks failed in a row; check them ({}), then release "
+          "the "
+          "job: {}",
           job, Run(Advice("job info", job)), release);
     case HoldReason::kDamaged:
-      return fmt::format("job {} is held since some of it is damaged; {} tells more", job,
+      return fmt::format("job {} is held because part of it is damaged; for details: {}", job,
                          Run(Advice("job info", job)));
     case HoldReason::kUser:
     case HoldReason::kNone:
       break;
   }
-  return fmt::format("job {} is held; {} lets it go on", job, release);
+  return fmt::format("job {} is held; to release it: {}", job, release);
 }
 
 std::string Clause::After() const {
@@ -152,7 +153,7 @@ std::string Clause::Turn() const {
           Plural(Count(0), "task"), Counted(1));
     case ReasonKind::kSuspectNode:
       return fmt::format(
-          "{} of its job failed on {} one after the other: that node is given one task of it at a "
+          "{} of its job failed on {} in a row, so that node gets one of the job's tasks at a "
           "time{}, and no other node has room",
           Plural(Count(0), "task"), Name(),
           HasTime() ? fmt::format(", the next in {}", Time()) : "");
@@ -169,9 +170,13 @@ std::string Clause::Turn() const {
     case ReasonKind::kDeadlinePassed:
       return fmt::format("the deadline (--deadline) passed {} ago", Time());
     case ReasonKind::kDeadlineTooSoon:
+      return fmt::format("the deadline (--deadline) is in {}, but a task needs {} (--time)",
+                         Time(0), Time(1));
+    case ReasonKind::kNothingStored:
       return fmt::format(
-          "the deadline (--deadline) is in {}, and a task is planned to take {} (--time)", Time(0),
-          Time(1));
+          "the hub cannot store anything at the moment, and nothing goes on before it can: its "
+          "disk may be slow, or another program has its database locked (see: {})",
+          Run(Advice("hub status")));
     case ReasonKind::kOthersAhead:
       return "other tasks are ahead of it; it starts when a slot is free";
     default:
@@ -184,7 +189,7 @@ std::string Clause::Order() const {
     case ReasonKind::kNext:
       return "; ";
     case ReasonKind::kNoSuchTask:
-      return "there is no such task";
+      return "no such task";
     case ReasonKind::kHeld:
       return Held();
     case ReasonKind::kAfterJob:
@@ -204,7 +209,7 @@ std::string Clause::Order() const {
 // ---- No node can run it ------------------------------------------------------------------------
 
 std::string Clause::NodesTakeNone() const {
-  std::string text = "the only nodes that can run it take no tasks: ";
+  std::string text = "the only nodes that can run it accept no tasks: ";
   for (size_t i = 0; i < reason_.names.size(); ++i) {
     text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", Name(i), Is(i) ? "drained" : "silent");
   }
@@ -220,12 +225,12 @@ std::string Clause::Nowhere() const {
     case ReasonKind::kNoSetOfNodes:
       return "no set of nodes has room for it: it ";
     case ReasonKind::kAskForLess:
-      return fmt::format("; ask for less, or start more nodes first ({})",
+      return fmt::format("; request less, or start more nodes first ({})",
                          Run(Advice("node start")));
     case ReasonKind::kSomeCannotRun:
       return fmt::format("{} of its tasks cannot run: ", Counted(0));
     case ReasonKind::kWasCutOff:
-      return fmt::format("; it was cut off {} times as its nodes ended, after {} at most",
+      return fmt::format("; it was cut off {} times because its nodes ended, after at most {}",
                          Number(0), Time());
     case ReasonKind::kTooFewNodes:
       return fmt::format("it needs {} with room for {} each, and {} there",
@@ -233,9 +238,8 @@ std::string Clause::Nowhere() const {
                          Count(1) == 1 ? "1 process" : Counted(1) + " processes",
                          Count(2) == 1 ? "1 is" : Counted(2) + " are");
     case ReasonKind::kTooFewPlaces:
-      return fmt::format(
-          "it needs room for {} processes at once, and the nodes that are there have {}",
-          Counted(0), Counted(1));
+      return fmt::format("it needs room for {} processes at once, but the connected nodes have {}",
+                         Counted(0), Counted(1));
     case ReasonKind::kNoNodeJoined:
       return fmt::format("no node has joined: start one with `{}`", Run(Advice("node start")));
     default:
@@ -255,7 +259,7 @@ std::string Clause::Misfit() const {
       return fmt::format("needs a node whose spate knows '{}', that of {} is too old: update it",
                          Name(0), Name(1));
     case ReasonKind::kLacksLabel:
-      return fmt::format("needs a node with label '{}', {} has it not", Name(0), Name(1));
+      return fmt::format("needs a node with label '{}'; {} does not have it", Name(0), Name(1));
     case ReasonKind::kTooManyCpus:
       return fmt::format("needs {:g} cpus, {} offers {:g}", Number(0) / 1000.0, Name(),
                          Number(1) / 1000.0);
@@ -270,7 +274,7 @@ std::string Clause::Misfit() const {
       return fmt::format("is of user {}, and {} runs tasks of user {} alone", Name(0), Name(1),
                          Name(2));
     case ReasonKind::kNodeEndsFirst:
-      return fmt::format("is planned to take {}, and {} has {} to live", Time(0), Name(), Time(1));
+      return fmt::format("needs {} (--time), but {} ends in {}", Time(0), Name(), Time(1));
     case ReasonKind::kGangProcess:
       return "is a gang, each process of which ";
     case ReasonKind::kGangTooLarge:
@@ -287,7 +291,7 @@ std::string Clause::PoolMisfit() const {
     case ReasonKind::kPoolOfOther:
       return fmt::format("pool {} is {}'s", Name(0), Name(1));
     case ReasonKind::kPilotTooShort:
-      return fmt::format("may take {}, and a pilot of pool {} has {} for it", Time(0), Name(),
+      return fmt::format("may run for {}, but a pilot of pool {} lasts only {}", Time(0), Name(),
                          Time(1));
     case ReasonKind::kPoolTooSmall:
       return fmt::format("is a gang that needs {} nodes, and pool {} has {} at most", Number(0),
@@ -343,18 +347,16 @@ std::string Clause::Gang() const {
       return PlaceOf(Is(0));
     case ReasonKind::kGangNeeds:
       return fmt::format("; it needs {}, and {}", Nodes(0, Is(1)),
-                         Is(0) ? "what runs there takes far longer than was said"
-                               : "nobody knows when what runs there ends, which has no --time");
+                         Is(0) ? "tasks there run much longer than estimated"
+                               : "the end of tasks there is unknown, because they have no --time");
     case ReasonKind::kGangOwnJobs:
       return fmt::format(": {} of the same user; no node is kept for it meanwhile", Jobs(0));
     case ReasonKind::kGangLooks:
       return fmt::format("; {} {} for {}", Number(0) == 1 ? "it is" : "they are",
                          Is(1) ? "kept for it" : "others' to use", Time());
     case ReasonKind::kGangStarts:
-      return fmt::format(
-          "; it starts in {} at the latest, on {}, if what runs there takes no longer than was "
-          "said",
-          Time(), Nodes(0, Is(0)));
+      return fmt::format("; starts within {} on {} if running tasks keep to their estimates",
+                         Time(), Nodes(0, Is(0)));
     case ReasonKind::kGangAfterOwn:
       return fmt::format(
           "; it waits for {} of the same user, and other users' tasks may start there until that "
@@ -398,8 +400,8 @@ std::string Clause::Kept() const {
                                  Number(2) == 1 ? "is" : "are", Number(0), Number(1), Name(0));
   if (!Is(4)) return fmt::format("{}, for {} at most", text, Time());
   return fmt::format(
-      "{}, which starts in {} at the latest; a task starts there that ends before, by its --time",
-      text, Time());
+      "{}, which starts within {}; tasks whose --time ends before that may start there first", text,
+      Time());
 }
 
 // ---- Pools -------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ Result<std::string> FindNode(const Ticket& ticket, const std::string& host) {
   std::string more = names.size() > kShown ? " ..." : "";
   names.resize(std::min(names.size(), kShown));
   return Fail(ErrorKind::kNotFound,
-              fmt::format("{} is no node of this gang; it has {}{} (all: $SPATE_HOSTS)",
+              fmt::format("{} is not a node of this gang; its nodes are {}{} (all: $SPATE_HOSTS)",
                           EscapeForScreen(host), fmt::join(names, ", "), more));
 }
 

@@ -70,14 +70,14 @@ std::string ListName(const std::string& cwd, const std::string& file) {
 
 namespace {
 
-// It may be the one to go on with: to begin anew would run again what has run.
+// It may be the one to go on with: to start over would run again what has run.
 Error DamageOf(const store::JobSummary& job, const cli::RunOptions& options) {
   std::string state = cli::WhoseOption({.state_dir = options.state_dir});
   return {
       ErrorKind::kCorrupt,
       fmt::format(
-          "job {} may be the run to go on with, and it is damaged: {}\nTo look at it: {}; "
-          "to begin anew without it: {}",
+          "job {} may be the run to resume, but it is damaged: {}\nTo check it: {}; to start "
+          "over without it: {}",
           job.number, job.problem, present::TextOf(Advice("state check", job.number), state),
           present::TextOf(Advice("job forget", job.number), state.empty() ? " --local" : state))};
 }

@@ -180,8 +180,8 @@ void Foreground::OnStoreFailed(const Error& error) {
   failure_ = std::unexpected(error);
   if (!show_) return;
   show_->view.OnNews(
-      cli::Remark{fmt::format("the journal cannot be written, so nothing more is started: {}\n"
-                              "what was reported is safe; free some space and go on with {}",
+      cli::Remark{fmt::format("cannot write the journal, so no more tasks start: {}\n"
+                              "reported ends are safe; free some space and continue with {}",
                               error.message, present::TextOf(Advice("run", "--resume"))),
                   true},
       loop_.Now());
@@ -280,13 +280,14 @@ Status Foreground::AllowChange(const wire::ChangeJobs& asked) {
                 "closes the job");
   }
   if (stopping_ || (held && !parked())) {
-    return Fail(ErrorKind::kBusy,
-                fmt::format("job {} starts nothing more, and ends when its tasks have ended",
-                            job_.id.value));
+    return Fail(
+        ErrorKind::kBusy,
+        fmt::format("job {} starts no more tasks, and ends when its running tasks have ended",
+                    job_.id.value));
   }
   if (asked.change == Change::kRelease && held) {
     show_->view.OnNews(cli::StartsPaused{}, loop_.Now());
-    Remark(fmt::format("job {} goes on", job_.id.value), false);
+    Remark(fmt::format("job {} continues", job_.id.value), false);
   }
   return {};
 }

@@ -25,7 +25,7 @@ Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
       is_old ? ReadOldSettings(column)
              : wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
   if (!stored || (!is_old && stored->cwd.empty())) {
-    return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list anew");
+    return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list again");
   }
   settings.row_kind = stored->row_kind;
   settings.command = std::move(stored->command);

@@ -293,8 +293,8 @@ Result<engine::ChangeNeeds> OtherNeeds(const PreparedJob& job, const Changes& ch
     needs.requests = job.engine().Requests(job.id());
     if (needs.requests.size() > 1) {
       return Fail(ErrorKind::kInvalid,
-                  "the tasks have needs of their own, and their list is not read again; give it "
-                  "once more, as in the first run, or leave out --memory, --cpus and their like");
+                  "the tasks have their own needs, and their list is not read again; name the list "
+                  "as in the first run, or leave out --memory, --cpus and similar options");
     }
     TRY(CheckChange(job, change, offer));
     for (TaskClass& each : needs.requests) each.needs = Changed(std::move(each.needs), change);
@@ -342,7 +342,7 @@ Status CheckWholeInput(const PreparedJob& job) {
   std::string rest =
       counts.finished() == counts.total
           ? fmt::format("job {} is complete", job.id().value)
-          : fmt::format("to go on with job {}: the same with < /dev/null", job.id().value);
+          : fmt::format("to resume job {}: the same command with < /dev/null", job.id().value);
   return Fail(same.error().kind,
               fmt::format("{}\n{}; to run the command on this input: the same without --resume",
                           same.error().message, rest));
@@ -474,7 +474,7 @@ Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir)
   if (tasks.job) return *tasks.job;
   auto numbers = TRY(store::RunNumbers(state_dir));
   auto last = TRY(store::NewestAccepted(state_dir, numbers));
-  if (!last) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
+  if (!last) return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir);
   return *last;
 }
 
@@ -541,8 +541,7 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     TellPassedOver(options, earlier);
     if (earlier.job) return Resume(here, state_dir, invocation, options, earlier.job->number);
     if (options.sources.files.empty() && !options.sources.has_command) {
-      return Fail(ErrorKind::kNotFound,
-                  "there is no unfinished run of this folder; name the list to run");
+      return Fail(ErrorKind::kNotFound, "no unfinished run of this folder; name the list to run");
     }
   }
   TRY(cli::SetDeadline(options, os::Clock().Now()));

@@ -102,10 +102,11 @@ Status CheckSameInput(int fd, const std::string& folder) {
   }
   if (!whole || sum.bytes() == 0) return {};
   if (sum.bytes() == whole->bytes && sum.hash() == whole->hash) return {};
-  return spate::Fail(ErrorKind::kInvalid,
-                     fmt::format("the input is not that of the earlier run, which had taken all "
-                                 "its {} bytes",
-                                 FormatCount(whole->bytes)));
+  return spate::Fail(
+      ErrorKind::kInvalid,
+      fmt::format(
+          "the input differs from that of the earlier run, which had read all of its {} bytes",
+          FormatCount(whole->bytes)));
 }
 
 PipeInput::PipeInput(os::RealLoop& loop, Plan plan, Sink sink)
@@ -175,8 +176,8 @@ void PipeInput::AcceptBlocks() {
 
 std::unexpected<Error> PipeInput::EndsBefore() const {
   return spate::Fail(ErrorKind::kInvalid,
-                     fmt::format("the input ends after {} bytes, before what was taken of it in "
-                                 "the earlier run: give the same input again",
+                     fmt::format("the input ends after {} bytes, but the earlier run had read "
+                                 "more; provide the same input again",
                                  FormatCount(offset_)));
 }
 
@@ -258,9 +259,8 @@ void PipeInput::OnWritten(const Result<bool>& written) {
   writer_.reset();
   if (!written) {
     return Fail({written.error().kind,
-                 written.error().message +
-                     "\nwhat was taken is safe; free some space, and go on with --resume and the "
-                     "same input"});
+                 written.error().message + "\nthe input read so far is safe; free some space, and "
+                                           "continue with --resume and the same input"});
   }
   AddTasks(std::exchange(writing_, {}));
   if (*written) return sink_.end();

@@ -302,8 +302,8 @@ void PreparedJob::TellRestOfInput() const {
   if (!is_pipe() || InputIsWhole()) return;
   uint32_t blocks = std::max(next_task_, task_count());
   fmt::print(stderr,
-             "spate: the input was not read to its end: {} of it {} taken\n"
-             "to go on with the rest, give the same input again: ... | {}\n",
+             "spate: the input was not read to its end: {} of it {} read\n"
+             "to continue, provide the same input again: ... | {}\n",
              present::CountOf(blocks, "block"), blocks == 1 ? "was" : "were",
              present::TextOf(Advice("run", "--resume", "--pipe", "...", "--", "COMMAND")));
 }

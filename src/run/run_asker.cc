@@ -69,7 +69,7 @@ Result<uint32_t> RunAsker::Newest() const {
   auto numbers = TRY(store::RunNumbers(state_dir_));
   auto newest = TRY(store::NewestAccepted(state_dir_, numbers));
   if (newest) return *newest;
-  return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir_);
+  return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir_);
 }
 
 Result<std::vector<uint32_t>> RunAsker::Pick(const JobSelector& jobs) const {
@@ -77,8 +77,7 @@ Result<std::vector<uint32_t>> RunAsker::Pick(const JobSelector& jobs) const {
   for (const NumberRange& range : jobs.ranges) {
     auto in_range = [&](uint32_t number) { return range.Contains(number); };
     if (std::ranges::any_of(numbers, in_range)) continue;
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in {}", range.first, state_dir_));
+    return Fail(ErrorKind::kNotFound, fmt::format("no job {} in {}", range.first, state_dir_));
   }
   const uint32_t newest = jobs.last ? TRY(Newest()) : 0;
   std::erase_if(numbers, [&](uint32_t number) { return !jobs.Contains(number, newest); });

@@ -123,7 +123,7 @@ void Waiter::Show(const wire::JobNews& news) {
 
 int Waiter::Interrupted(uint32_t number) {
   Erase();
-  fmt::print(stderr, "spate: job {} goes on; to wait again: {}; to end it: {}\n", number,
+  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", number,
              present::TextOf(Advice("job wait", number), place_.whose),
              present::TextOf(Advice("job cancel", number), place_.whose));
   return cli::kExitInterrupted;
@@ -148,7 +148,7 @@ int Waiter::Finish(const store::JobSummary& job) {
   }
   fmt::print(stderr, "{}\n", text);
   if (!ended) {
-    fmt::print(stderr, "spate: it {}; how to go on: {}\n",
+    fmt::print(stderr, "spate: it {}; for the next step: {}\n",
                job.standing == JobStanding::kStopped ? "has stopped" : "was interrupted",
                present::TextOf(Advice("job info", job.number), place_.whose));
   } else if (failed > 0) {

@@ -51,7 +51,8 @@ std::optional<std::string> WhyNeverHere(const Offer& offer, const TaskClass& of_
   if (gang.empty()) return std::nullopt;
   if (gang.nodes > 1) {
     return fmt::format(
-        "is a gang on {} nodes, and this machine is one: give it to a hub ({}), or write --nodes 1",
+        "is a gang on {} nodes, but this machine is one node; submit it to a hub ({}), or write "
+        "--nodes 1",
         gang.nodes, present::TextOf(Advice("run", "--hub")));
   }
   auto why = WhyNever(offer, NeedsOfPart(of_tasks.needs, gang.procs));
@@ -72,8 +73,8 @@ Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   if (problems.empty()) return {};
   return Fail(ErrorKind::kInvalid,
               problems +
-                  (named ? "ask for less, or tell what this machine has with --offer NAME=N"
-                         : "ask for less") +
+                  (named ? "request less, or declare what this machine has with --offer NAME=N"
+                         : "request less") +
                   "\nnothing was started");
 }
 

@@ -159,7 +159,7 @@ Result<size_t> ShepherdProcess::Send(std::string_view bytes) {
     if (put >= 0) return static_cast<size_t>(put);
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return 0;
-    return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
+    return Fail(ErrorKind::kUnavailable, "the shepherd has ended");
   }
 }
 
@@ -169,7 +169,7 @@ Result<size_t> ShepherdProcess::Receive(char* to, size_t size) {
     if (got > 0) return static_cast<size_t>(got);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN)) return 0;
-    return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
+    return Fail(ErrorKind::kUnavailable, "the shepherd has ended");
   }
 }
 

@@ -67,9 +67,9 @@ std::optional<StartFailure> RankOutputs::NeedFiles(uint64_t count) {
   rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= count) return std::nullopt;
   if (files.rlim_max < count) {
-    return StartFailure{0, fmt::format("so many processes need {} open files, and this node may "
-                                       "have {} (ulimit -Hn)",
-                                       count, files.rlim_max)};
+    return StartFailure{
+        0, fmt::format("the processes need {} open files, but this node may have {} (ulimit -Hn)",
+                       count, files.rlim_max)};
   }
   files_before_ = files.rlim_cur;
   files.rlim_cur = count;

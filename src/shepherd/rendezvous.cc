@@ -178,7 +178,7 @@ Result<os::Fd> ConnectTo(const std::string& node_folder, const ShepherdName& nam
     return Fail(ErrorKind::kUnavailable, "another user took the shepherd's place");
   }
   if (errno == ECONNREFUSED || errno == ENOENT) {
-    return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
+    return Fail(ErrorKind::kUnavailable, "the shepherd has ended");
   }
   return os::FailErrno("connect to the shepherd", NameOf(name));
 }

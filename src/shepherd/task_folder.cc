@@ -115,7 +115,7 @@ std::string TaskFolder::OpenGets(const std::vector<const char*>& gets, UserFiles
     missing += fmt::format("--get: '{}' {}", EscapeForScreen(name), why);
   };
   if (chdir(path_.c_str()) != 0) {
-    if (!gets.empty()) miss(gets.front(), "is gone with the task's folder");
+    if (!gets.empty()) miss(gets.front(), "was removed with the task's folder");
     return missing;
   }
   for (const char* name : gets) {

@@ -148,7 +148,7 @@ class PoolsCheck final : public Checker {
     Duration late = Duration::Seconds(1) + scene.slack;
     if (scene.hub->suspend) late = late + scene.hub->patience * 2;
     if (decided_[intended.pilot] - pool.startable_until <= late) return;
-    findings.Add("vain", fmt::format("pilot {} of pool {} is asked for, and no task could start "
+    findings.Add("vain", fmt::format("pilot {} of pool {} is requested, and no task could start "
                                      "there",
                                      intended.pilot.value, pool.plan->name));
   }

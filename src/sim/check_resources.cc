@@ -72,7 +72,7 @@ class ResourcesCheck final : public Checker {
     uint64_t asked = 0;
     for (const NamedNeed& need : user.needs.named) asked += need.count;
     if (asked != user.indices.size()) {
-      findings.Add(name(), NameOf(order.ref) + " was given other resources than it asked for");
+      findings.Add(name(), NameOf(order.ref) + " was given other resources than it requested");
     }
     if (!node.slots.emplace(order.slot, std::move(user)).second) {
       findings.Add(name(), fmt::format("slot {} runs two at once, {} is the second", order.slot,

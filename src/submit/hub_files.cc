@@ -102,7 +102,8 @@ Result<std::string> ReadOne(const std::string& path, uint32_t& mode) {
   auto info = os::Stat(path);
   if (!info) return Within("--put", info.error());
   if (info->kind != os::FileKind::kFile) {
-    return Fail(ErrorKind::kInvalid, fmt::format("--put: '{}' is no file", EscapeForScreen(path)));
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--put: '{}' is not a file", EscapeForScreen(path)));
   }
   if (info->size > kLimits.file_bytes) {
     return Fail(

@@ -306,14 +306,14 @@ int JobScreen::GoAway() {
   (void)screen_.Drain(kTickEvery);
   if (output_closed_) return cli::kExitOutputClosed;
   if (!resume_.empty()) {
-    fmt::print(stderr, "spate: stopped, {} of {} ended; to go on: {}\n",
+    fmt::print(stderr, "spate: stopped, {} of {} ended; to continue: {}\n",
                FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
                present::CountOf(counts_.total, "task"), resume_);
     return cli::kExitInterrupted;
   }
   fmt::print(
       stderr,
-      "spate: job {} goes on without this terminal, {} of {} ended; to watch it: {}; to end it: "
+      "spate: job {} continues without this terminal, {} of {} ended; to watch it: {}; to end it: "
       "{}, or Ctrl-C within {:.0f} s\n",
       job_.value, FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
       present::CountOf(counts_.total, "task"),
@@ -353,7 +353,7 @@ Result<int> JobScreen::Run() {
     if (position_ != before) pause = kFirstPause, told = false;
     if (!told) {
       view_->OnNews(
-          cli::Remark{"the hub is away (" + code.error().message + "); trying again", false},
+          cli::Remark{"the hub is unreachable (" + code.error().message + "); trying again", false},
           loop_.Now());
     }
     told = true;

@@ -140,8 +140,8 @@ Result<std::vector<TaskIndex>> OrderOf(uint32_t tasks, Instant now) {
   constexpr uint32_t kMost = 3'000'000;
   if (tasks <= kMost) return cli::Shuffled(tasks, static_cast<uint64_t>(now.ns));
   return Fail(ErrorKind::kInvalid,
-              fmt::format("--order shuffle: a hub takes at most {} tasks in another order than "
-                          "that of their list; shuffle the list itself (shuf)",
+              fmt::format("--order shuffle: a hub accepts at most {} tasks in an order other than "
+                          "that of the list; shuffle the list itself (shuf)",
                           FormatCount(kMost)));
 }
 
@@ -165,12 +165,6 @@ Status CheckShared(const cli::SubmitOptions& options, const client::Surroundings
   return run::CheckShell(here, settings, run::TasksRun::kOnNodes);
 }
 
-void TellSlowAnswer() {
-  fmt::print(stderr,
-             "spate: the hub has all of it, but has not stored it yet; its disk may be slow or "
-             "its database locked; waiting\n");
-}
-
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, KnownNames known,
@@ -191,7 +185,6 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   }
   Submission made;
   made.again = Submission::Again::kLost;
-  if (options.run.show.form != cli::OutputForm::kQuiet) made.waits = TellSlowAnswer;
   made.pieces = TRY(ReadFiles(tasks, settings));
   made.forwards = HasForwards(tasks, settings);
   wire::Submit& head = made.head;
@@ -369,10 +362,10 @@ Status TellKnown(HubCall& call, const wire::Submit& head, JobId job) {
   fmt::print(stderr, "spate: job {} has this key already; nothing was submitted\n", job.value);
   auto facts = TRY(FactsOf(call, job));
   if (!facts || !facts->argv || *facts->argv == head.argv) return {};
-  std::string typed;
-  for (const std::string& word : *facts->argv) typed += " " + ShellQuote(word);
-  fmt::print(stderr, "spate: job {} was typed in other words, and is as it was: spate submit{}\n",
-             job.value, EscapeForScreen(typed));
+  Advice typed("submit");
+  typed.args = *facts->argv;
+  fmt::print(stderr, "spate: job {} was typed in other words, and is as it was: {}\n", job.value,
+             EscapeForScreen(present::TextOf(typed)));
   return {};
 }
 
@@ -449,6 +442,7 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   os::RealLoop& loop = *setting.loop;
   HubCall call(loop, setting.target);
   loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  if (options->run.show.form != cli::OutputForm::kQuiet) call.OnSlow(TellSlowHub);
   if (auto like = invocation.words.Last(cli::opt::kLike)) {
     options = TakeLike(call, invocation, *like);
     if (!options) return std::unexpected(options.error());
@@ -536,6 +530,13 @@ Result<int> Wait(const cli::Invocation& invocation, bool bar) {
 int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }
 
 }  // namespace
+
+void TellSlowHub() {
+  fmt::print(stderr,
+             "spate: the hub has not answered for {:g} s: its disk may be slow, or its database "
+             "locked (see: {}); waiting\n",
+             client::kSlowAnswer.seconds(), present::TextOf(Advice("hub status")));
+}
 
 Error WithLocalHint(Error error, const cli::Words& words) {
   if (error.kind == ErrorKind::kUnavailable && cli::Takes(*words.command, cli::opt::kLocal)) {

@@ -28,6 +28,9 @@ Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& re
 // `spate job wait` and `spate job progress`, which has a `bar`.
 int WaitForJobs(const cli::Invocation& invocation, bool bar);
 
+// For HubCall::OnSlow, to standard error.
+void TellSlowHub();
+
 // An error of who asked a hub: numbers of its jobs are not those of this machine's runs.
 Error WithLocalHint(Error error, const cli::Words& words);
 

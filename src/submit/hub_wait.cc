@@ -147,7 +147,7 @@ int Waiter::Finish(const wire::JobNews& news) {
 
 int Waiter::GoAway(JobId job) {
   if (shown_) fmt::print(stderr, "\n");
-  fmt::print(stderr, "spate: job {} goes on; to wait again: {}; to end it: {}\n", job.value,
+  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", job.value,
              present::TextOf(Advice("job wait", job.value), options_.reach),
              present::TextOf(Advice("job cancel", job.value), options_.reach));
   return cli::kExitInterrupted;
@@ -175,7 +175,7 @@ Result<int> Waiter::Wait(JobId job) {
     bool again = error.kind == ErrorKind::kUnavailable && call_.reached();
     if (!again) return std::unexpected(std::move(error));
     if (!told) {
-      fmt::print(stderr, "{}spate: the hub is away ({}); trying again\n", shown_ ? "\n" : "",
+      fmt::print(stderr, "{}spate: the hub is unreachable ({}); trying again\n", shown_ ? "\n" : "",
                  error.message);
     }
     told = true;

@@ -118,12 +118,12 @@ Status PoolRun::FindFolder() {
   std::string dir = client::HubDirOf(state_, *here_);
   if (client::FindLocalHub(dir)) {
     return Fail(ErrorKind::kBusy,
-                "this very command runs already, with a pool of its own (or its pilots are still "
-                "being taken back); wait for it, or change a word");
+                "the same command is already running with its own pool (or its pilots are still "
+                "being withdrawn); wait for it, or change a word");
   }
   if (resume_ && !os::Exists(state_)) {
     return Fail(ErrorKind::kNotFound,
-                "there is no earlier run of this command in this folder; leave out --resume");
+                "no earlier run of this command in this folder; leave out --resume");
   }
   if (!resume_) {
     TRY(os::RemoveTree(state_));
@@ -198,7 +198,7 @@ void PoolRun::Withdraw() {
     });
     if (!asked || left == 0 || loop_->Now() >= until) break;
     if (!std::exchange(told, true)) {
-      fmt::print(stderr, "spate: takes back {}; Ctrl-C leaves that to its hub\n",
+      fmt::print(stderr, "spate: withdrawing {}; Ctrl-C leaves this to its hub\n",
                  left == 1 ? "its pilot" : fmt::format("its {} pilots", left));
     }
     if (call_->interrupted()) return;

@@ -346,7 +346,7 @@ TEST(Damage, OfEndsRareColumns) {
            [=](auto& m) { e(m)->set_output("x"); }},
           {"ends.stdout_apart is out of range", good,
            [=](auto& m) { e(m)->add_stdout_apart(0), e(m)->add_stdout_apart(UINT64_MAX); }},
-          {"ends.stdout_apart is there twice", good,
+          {"ends.stdout_apart occurs twice", good,
            [=](auto& m) {
              e(m)->add_stdout_apart(0), e(m)->add_stdout_apart(1);
              e(m)->add_stdout_here(0), e(m)->add_stdout_here(1);

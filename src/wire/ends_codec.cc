@@ -314,7 +314,7 @@ void TakeOutputs(FieldReader& in, const pb::Ends& from, std::vector<TaskOutputPt
     OutputStream stream;
     if (here > kWireLimits.inline_bytes) in.Defect(here_name, "is too long");
     if (here > rest.size()) in.Defect("output", "has fewer bytes than its lengths say");
-    if (here != 0 && apart != 0) in.Defect(apart_name, "is there twice");
+    if (here != 0 && apart != 0) in.Defect(apart_name, "occurs twice");
     stream.total = here + in.Number<uint64_t>(apart_name, apart, 0, kWireLimits.size);
     if (!in.ok()) return stream;
     stream.bytes = rest.substr(0, here);

@@ -262,7 +262,7 @@ TEST_F(HumanViewTest, WhatWasLeftBehindIsNamedAtTheEnd) {
   for (TaskIndex i = 0; i < 7; ++i) {
     AttemptEnd end = EndOf(i);
     end.left_behind = 1;
-    end.note = fmt::format("left behind: sleep (pid {}), ended", 100 + i);
+    end.note = fmt::format("leftover processes: sleep (pid {}), ended", 100 + i);
     view_->OnEnded({.end = end, .verdict = Verdict::kSucceeded, .output = nullptr, .now = At(1)});
   }
   End(1, 7);

@@ -47,7 +47,7 @@ TEST_F(TaskCommands, InfoShowsEveryAttempt) {
             "             memory peak 3.0 MB, of its largest process\n"
             "             6 B of errors\n"
             "             1 process outlived it and was terminated\n"
-            "             left behind: 'sleep', ended\n"
+            "             leftover processes: 'sleep', ended\n"
             "  attempt 2  exit code 3, failed for good\n"
             "             started 2020-09-13 12:26:44 in slot 1, took 1.50 s\n"
             "             CPU 1.00 s user, 0.25 s system\n"
@@ -128,7 +128,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
             "attempt verdict counts cause status slot start wall user system peak_memory "
             "memory_source read_bytes written_bytes left_behind note stdout_bytes stderr_bytes "
             "stdout_kept stderr_kept node processes");
-  EXPECT_EQ(task["ends"][0]["note"], "left behind: 'sleep', ended");
+  EXPECT_EQ(task["ends"][0]["note"], "leftover processes: 'sleep', ended");
   auto why = nlohmann::ordered_json::parse(Out("task explain", {"1.3", "--output", "json"}),
                                            nullptr, false);
   EXPECT_EQ(KeysOf(why),

@@ -137,8 +137,8 @@ std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job
   Next next = NextOf(step, node, job, end);
   if (!next.is_too_long) return "";
   return fmt::format(
-      "it was cut off {} times as its nodes ended, after {} at most, and no pool gives a task more "
-      "than {}",
+      "it was cut off {} times because its nodes ended, after at most {}, and no pool gives a task "
+      "more than {}",
       next.cut.count, FormatDuration(next.cut.longest), FormatDuration(next.longest));
 }
 

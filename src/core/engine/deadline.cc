@@ -66,7 +66,7 @@ namespace {
 std::string WhyNotStarted(const TaskClass& of_tasks) {
   if (of_tasks.needs.time.ns <= 0) return "its deadline passed before it was started";
   return fmt::format(
-      "it had not started {} before its deadline, the time that it is planned to take (--time)",
+      "it had not started {} before its deadline, which is its planned time (--time)",
       FormatDuration(of_tasks.needs.time));
 }
 

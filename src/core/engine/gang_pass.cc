@@ -84,11 +84,11 @@ std::string NameOf(const StepContext& step, NodeId id) {
 std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) {
   auto node = step.board.nodes.find(place.node);
   if (node == step.board.nodes.end() || !node->second.present) {
-    return fmt::format("node {} went away", NameOf(step, place.node));
+    return fmt::format("node {} disconnected", NameOf(step, place.node));
   }
   if (node->second.drained) return fmt::format("node {} was drained", NameOf(step, place.node));
   if (!node->second.sick.empty()) {
-    return fmt::format("node {} was set aside", NameOf(step, place.node));
+    return fmt::format("node {} was excluded", NameOf(step, place.node));
   }
   return "";
 }
@@ -112,7 +112,7 @@ std::string WhyLater(const StepContext& step, const place::GangPromise& before) 
     }
     for (const auto& [job, here] : node->second.jobs) {
       if (here.leased == 0) continue;
-      return fmt::format("tasks of job {} take longer on {} than was expected", job.value,
+      return fmt::format("tasks of job {} run longer on {} than expected", job.value,
                          NameOf(step, place.node));
     }
   }

@@ -95,7 +95,7 @@ void On(StepContext& step, const NodeJoined& event) {
   // It is sent nothing for what it does not hold.
   step.live.SetAway(event.node, Instant::Never());
   const HeldByAttempt holds = Gathered(event.holds);
-  AttemptEnd end{.ref = {}, .cause = Cause::kNode, .note = "its node started anew"};
+  AttemptEnd end{.ref = {}, .cause = Cause::kNode, .note = "its node restarted"};
   EndLeasesOf(step, event.node, end, [&](const AttemptRef& ref) {
     auto held = holds.find({ref.job, ref.attempt});
     return held != holds.end() && SortedContains(held->second, ref.index);

@@ -87,7 +87,7 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
     end.note += fmt::format(" (it was present at {} losses)", losses);
   }
   if (end.ref.attempt >= kLastAttempt && end.cause != Cause::kSuccess) {
-    end.note += fmt::format(" (it was given out {} times)", FormatCount(end.ref.attempt.value));
+    end.note += fmt::format(" (it was assigned {} times)", FormatCount(end.ref.attempt.value));
   }
   if (fate.verdict == Verdict::kRetry) AskForMemory(step, job, end);
   step.out.notices.push_back(NoticeEnded{end, fate.verdict});
@@ -214,7 +214,7 @@ void ReturnParts(StepContext& step, NodeId node, const JobState& job, Attempt at
                  {.ref = {job.id(), i, attempt},
                   .cause = Cause::kStopped,
                   .start = step.now,
-                  .note = "it was given back before it started"});
+                  .note = "it was returned before it started"});
     }
   }
   tasks = std::move(others);

@@ -578,7 +578,7 @@ std::string TroubleOf(const place::Node& node) {
   for (const auto& [job, user] : node.set_aside) {
     jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", job.value);
   }
-  return "set aside for job " + jobs;
+  return "excluded for job " + jobs;
 }
 
 JobInfo InfoOf(const JobState& job) {

@@ -169,7 +169,7 @@ std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks
   std::set<TaskIndex> seen;
   ForEach(tasks, [&](TaskIndex i) {
     if (i >= job.tasks.size()) {
-      problem = "there is no such task";
+      problem = "no such task";
     } else if (job.tasks[i].state != state) {
       problem = fmt::format("task {} is {}", i + 1, TaskStateName(job.tasks[i].state));
     } else if (!seen.insert(i).second) {

@@ -39,7 +39,7 @@ class LinkCheck {
  private:
   std::string LookAt(const LinkEnd& end) {
     if (end.step >= commands_.size() || end.command >= commands_[end.step]) {
-      return fmt::format("names command {} of step {}, which is not there", end.command + 1,
+      return fmt::format("names command {} of step {}, which does not exist", end.command + 1,
                          end.step + 1);
     }
     if (end.descriptor > kMostDescriptor) {
@@ -138,9 +138,9 @@ Status CheckResident(const TaskBody& body) {
   bool elsewhere = !body.stdin_file.empty() || !body.stdout_file.empty() ||
                    !body.stderr_file.empty() || body.late_stderr;
   if (one && !own && !elsewhere) return {};
-  return Fail(ErrorKind::kInvalid,
-              "a process that takes task after task is one command, without links, checks and "
-              "files of its own, and with its streams as they are");
+  return Fail(
+      ErrorKind::kInvalid,
+      "a resident process is a single command without links, checks, files or redirected streams");
 }
 
 Status CheckRanks(const TaskBody& body) {

@@ -7,7 +7,7 @@
 namespace spate {
 
 // Spate ended them, and the attempt is none the worse: "left behind: sleep (pid 12), ended".
-inline constexpr std::string_view kLeftBehindLine = "left behind: ";
+inline constexpr std::string_view kLeftBehindLine = "leftover processes: ";
 inline constexpr std::string_view kLeftBehindEnd = ", ended";
 // The attempt failed because of them: "left processes running: sort (pid 12); ...".
 inline constexpr std::string_view kLeftRunningLine = "left processes running: ";

@@ -39,7 +39,7 @@ Status CheckTaskFileName(std::string_view name) {
                             "relative path without '..'",
                             EscapeForScreen(name), why));
   };
-  if (name.empty()) return wrong("is no name");
+  if (name.empty()) return wrong("is not a valid name");
   if (name.size() > kLongestName) return wrong("is too long");
   if (name.find('\0') != std::string_view::npos) return wrong("holds a NUL byte");
   if (name.front() == '/') return wrong("is absolute");

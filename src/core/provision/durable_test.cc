@@ -101,7 +101,7 @@ TEST(Durable, ADamagedImageIsNotAdmitted) {
   EXPECT_TRUE(durable.Admits(PoolKept{PoolId(3), APolicy()}));
   EXPECT_FALSE(durable.Admits(PilotKept{PilotId(5), PoolId(2)})) << "it is there";
   EXPECT_FALSE(durable.Admits(PilotKept{PilotId(6), PoolId(2)})) << "above all numbers";
-  EXPECT_FALSE(durable.Admits(PilotKept{PilotId(4), PoolId(3)})) << "there is no such pool";
+  EXPECT_FALSE(durable.Admits(PilotKept{PilotId(4), PoolId(3)})) << "no such pool";
   EXPECT_TRUE(durable.Admits(PilotKept{PilotId(4), PoolId(2)}));
   PoolKept many{PoolId(3), APolicy()};
   many.waits.resize(6);

@@ -47,7 +47,7 @@ Status Check(const PoolPolicy& policy) {
     if (time.ns < 0) return wrong("times are not below zero");
   }
   if (policy.chain && LifeOf(policy) == Duration::Max()) {
-    return wrong("--chain needs --time-limit: nothing else says when a successor is wanted");
+    return wrong("--chain needs --time-limit, which determines when a successor is queued");
   }
   return {};
 }

@@ -35,7 +35,7 @@ TEST(Policy, WrongOnesAreTold) {
       {"pool p: --nodes-per-pilot is at least 1", [](PoolPolicy& p) { p.nodes_per_pilot = 0; }},
       {"pool p: times are not below zero", [](PoolPolicy& p) { p.idle_exit = {-1}; }},
       {"pool p: times are not below zero", [](PoolPolicy& p) { p.watch.silent = {-1}; }},
-      {"pool p: --chain needs --time-limit: nothing else says when a successor is wanted",
+      {"pool p: --chain needs --time-limit, which determines when a successor is queued",
        [](PoolPolicy& p) { p.chain = true; }},
   };
   PoolPolicy good{.name = "p"};

@@ -187,7 +187,7 @@ void World::Carry(const Submit& ask) {
   });
   bool below_min = info->joined + info->queued <= policy.min_pilots;
   EXPECT_TRUE(of_use || below_min) << "nothing could start on pilot " << ask.pilot.value;
-  EXPECT_FALSE(info->paused) << "asked for while paused";
+  EXPECT_FALSE(info->paused) << "requested while paused";
 
   if (Fault(10) || refuses_) {
     Failure failure = prng_.Chance(50) ? Failure::kRefused : Failure::kLimit;

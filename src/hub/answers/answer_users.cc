@@ -75,8 +75,7 @@ Status Answer(Asking& asking, Credentials& access, const wire::RevokeAccess& ask
   TRY(NeedAdmin(asking));
   for (uint64_t serial : asked.serials) {
     if (access.Revoke(serial, [](Status) {})) continue;
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no access {} that could be revoked", serial),
+    return Fail(ErrorKind::kNotFound, fmt::format("no access {} to revoke", serial),
                 See("hub access list"));
   }
   asking.EndWhenSettled(wire::Done());

@@ -106,8 +106,8 @@ class Answers {
 Status NeedAdmin(const Asking& asking) {
   if (asking.caller().is_admin) return {};
   return Fail(ErrorKind::kPermission,
-              "only the hub's administrators may do that: whoever runs it, root on its machine, "
-              "and access files with the role admin");
+              "only the hub's administrators may do that: the user who runs it, root on its "
+              "machine, and users with an access file of role admin");
 }
 
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {

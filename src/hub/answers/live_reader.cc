@@ -320,7 +320,7 @@ Result<LiveReader::Tasks> LiveReader::PickOne(const Caller& caller, const TasksO
     picked.ranges.push_back({i + 1, i + 1, 1});
   }
   if (picked.ranges.empty()) {
-    return Fail(ErrorKind::kNotFound, "there is no such task");
+    return Fail(ErrorKind::kNotFound, "no such task");
   }
   picked.ranges = Merged(std::move(picked.ranges));
   return picked;

@@ -90,7 +90,7 @@ bool JobRanges::HasAny(const NumberRange& range) const {
 Status JobRanges::CheckEach() {
   for (const NumberRange& range : named_) {
     if (HasAny(range)) continue;
-    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} on this hub", TextOf(range)),
+    return Fail(ErrorKind::kNotFound, fmt::format("no job {} on this hub", TextOf(range)),
                 See("job list"));
   }
   return {};

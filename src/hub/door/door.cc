@@ -106,7 +106,7 @@ std::expected<link::Admission, wire::Refusal> Door::Admit(const link::Guest& gue
 std::expected<link::Admission, wire::Refusal> Door::Judge(const link::Guest& guest) {
   if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) {
     return std::unexpected(
-        wire::Refusal{wire::RefusalCode::kOther, "it takes no peers from this network"});
+        wire::Refusal{wire::RefusalCode::kOther, "it accepts no peers from this network"});
   }
   Guest known = GuestOf(guest);
   if (options_.judge) known.greeting = TRY(options_.judge(guest));
@@ -129,8 +129,8 @@ std::expected<void, wire::Refusal> Door::CheckPlaces(const Caller& caller, wire:
   };
   if (taken >= (trusted ? all : all - all / kKeptPart)) {
     return refuse(
-        fmt::format("it has {} connections, as many as its open files allow; who runs it may give "
-                    "it more (ulimit -n)",
+        fmt::format("it has {} connections, the limit of its open files; the user who runs it can "
+                    "raise the limit (ulimit -n)",
                     taken));
   }
   if (trusted) return {};

@@ -192,7 +192,7 @@ void BatchCaller::SubmitNow(const provision::Submit& ask) {
   auto at = pools_.find(ask.pool);
   if (at == pools_.end()) {
     return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
-                                        "the pool is gone"});
+                                        "the pool was removed"});
   }
   const std::shared_ptr<const Pool>& pool = at->second;
   auto call = pool->driver->Submit(SpecOf(pool->form, ask.pilot));

@@ -85,7 +85,7 @@ void Pools::Load() {
     });
   }
   parts_.log(fmt::format(
-      "what is known of the pools is damaged: no pilot is asked for; add the pools again (spate "
+      "the data about the pools is damaged, so no pilots are requested; add the pools again (spate "
       "pool add), and end their batch jobs, whose names begin with {}: {}",
       provision::TagPrefix(tag_),
       replayed ? "its records do not follow from each other" : replayed.error().message));

@@ -74,7 +74,7 @@ class EventOf {
         fmt::format("a node has {} slots, {:g} cpus and {}", record.shape.slots,
                     record.shape.milli_cpus / double{kMilliCpu}, FormatSize(record.shape.memory));
   }
-  void operator()(const provision::PilotIntended& record) { Set(record.pilot, "asked for"); }
+  void operator()(const provision::PilotIntended& record) { Set(record.pilot, "requested"); }
   void operator()(const provision::PilotSubmitted& record) {
     Set(record.pilot, "queued");
     event.id = record.id;
@@ -87,7 +87,7 @@ class EventOf {
   }
   void operator()(const provision::PilotQueuedAgain& record) {
     Set(record.pilot, "queued again");
-    event.words = "the batch system will begin it anew";
+    event.words = "the batch system will restart it";
   }
   void operator()(const provision::PilotUnwanted& record) {
     Set(record.pilot, "leaves");
@@ -151,8 +151,8 @@ Result<std::vector<PoolId>> Pools::Find(const Caller& caller,
 Status Pools::CheckPlaces(const Caller& caller) const {
   if (names_.size() >= kLimits.pools) {
     return Fail(ErrorKind::kExhausted,
-                fmt::format("the hub has {} pools, and no more are taken", names_.size()),
-                Remedy(": {}", Advice("pool remove")));
+                fmt::format("the hub has {} pools and accepts no more", names_.size()),
+                Remedy("; to remove one: {}", Advice("pool remove")));
   }
   if (caller.is_admin) return {};
   auto theirs = std::ranges::count_if(names_, [&](const auto& each) {
@@ -161,8 +161,8 @@ Status Pools::CheckPlaces(const Caller& caller) const {
   });
   if (static_cast<size_t>(theirs) < kPoolsOfAUser) return {};
   return Fail(ErrorKind::kExhausted,
-              fmt::format("user {} has {} pools, and no more are taken", caller.user, theirs),
-              Remedy(": {}", Advice("pool remove")));
+              fmt::format("user {} has {} pools and may add no more", caller.user, theirs),
+              Remedy("; to remove one: {}", Advice("pool remove")));
 }
 
 // Nodes on other machines need an address.
@@ -263,8 +263,8 @@ void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool
                 bool fails = !trial || (!trial->passed && !asked.dry_run);
                 if (trial && fails) {
                   trial = Fail(ErrorKind::kInvalid,
-                               fmt::format("{} would not take a pilot of pool {}, so it was not "
-                                           "added (--no-test adds it all the same): {}",
+                               fmt::format("{} would refuse a pilot of pool {}, so the pool was "
+                                           "not added (--no-test adds it anyway): {}",
                                            asked.system, asked.name, trial->words));
                 }
                 if (fails || asked.dry_run) return done(std::move(trial));

@@ -19,7 +19,7 @@ TEST(EndTextTest, Causes) {
       {{.cause = Cause::kCheck, .note = "out\x1b is empty"},
        "output check failed: out\\x1b is empty"},
       {{.cause = Cause::kCheck,
-        .note = "left behind: a (pid 1), ended\nleft processes running: "
+        .note = "leftover processes: a (pid 1), ended\nleft processes running: "
                 "b (pid 2); end the command with `wait`"},
        "left processes running: b (pid 2); end the command with `wait`"},
       {{.cause = Cause::kExit, .status = 2, .note = "left running: sort (pid 12) exited with 2"},
@@ -38,9 +38,9 @@ TEST(EndTextTest, Causes) {
 }
 
 TEST(EndTextTest, WhatWasLeftBehind) {
-  EXPECT_EQ(LeftBehindText({.note = "x\nleft behind: a (pid 1), b (pid 2), ended\ny"}),
+  EXPECT_EQ(LeftBehindText({.note = "x\nleftover processes: a (pid 1), b (pid 2), ended\ny"}),
             "a (pid 1), b (pid 2)");
-  EXPECT_EQ(LeftBehindText({.note = "x left behind: a"}), "");
+  EXPECT_EQ(LeftBehindText({.note = "x leftover processes: a"}), "");
   EXPECT_EQ(LeftBehindText({}), "");
 }
 

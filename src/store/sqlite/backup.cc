@@ -55,8 +55,8 @@ Result<std::vector<KeptFile>> TakeKeptFiles(const std::string& path) {
   auto db = TRY(Database::Open(path, DbMode::kWrite));
   auto rows = db.Prepare("SELECT name, bytes FROM kept_file");
   if (!rows) {
-    return Fail(ErrorKind::kCorrupt, "it is no backup of a hub",
-                Remedy(": {} makes one", Advice("hub backup", "FILE")));
+    return Fail(ErrorKind::kCorrupt, "it is not a backup of a hub",
+                Remedy("; to make one: {}", Advice("hub backup", "FILE")));
   }
   std::vector<KeptFile> files;
   for (;;) {
@@ -107,7 +107,7 @@ Status RestoreHub(const std::string& file, const std::string& hub_dir) {
   const std::string journal = dir.place().DbPath();
   if (os::Exists(journal)) {
     return Fail(ErrorKind::kExists,
-                fmt::format("there is a journal already: '{}'; move its folder away first",
+                fmt::format("a journal already exists: '{}'; move its folder away first",
                             EscapeForScreen(journal)));
   }
   // The spool is emptied at each start: what is cut short leaves nothing.

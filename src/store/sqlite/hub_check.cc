@@ -125,8 +125,8 @@ class HubChecker {
     auto aside = PoolLogsAside(db_);
     if (!aside) return check_.pools.push_back(aside.error().message);
     if (*aside > 0) {
-      check_.pools.push_back(fmt::format(
-          "the hub has set {} aside: all pools have to be added again", CountOf(*aside, "table")));
+      check_.pools.push_back(
+          fmt::format("the hub has excluded {}; add all pools again", CountOf(*aside, "table")));
     }
   }
 

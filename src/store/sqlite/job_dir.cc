@@ -88,7 +88,7 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)),
+                fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)),
                 See("job list", "--state", state_dir));
   }
   TRY(CheckFileSystem(state_dir, options));
@@ -134,7 +134,7 @@ Status ForgetJob(const std::string& state_dir, uint32_t number) {
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
+                fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
   auto lock = TRY(LockJob(path, number));
   return RemoveLocked(path, number);

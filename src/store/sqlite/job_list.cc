@@ -83,8 +83,8 @@ JobSummary OfHub(const JobPlace& place, JobRow row) {
     summary.problem = row.damage;
     if (row.damage.empty()) {
       summary.problem =
-          "the hub has set it aside, since some of it is damaged: `spate state check` "
-          "on the hub's machine tells what";
+          "the hub has excluded it because part of it is damaged; a check of the hub's state on "
+          "its machine tells what";
     }
   }
   summary.row = std::move(row);
@@ -95,7 +95,7 @@ std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
   if (place.is_hub) {
     return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number));
   }
-  return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} in '{}'", number, place.dir),
+  return Fail(ErrorKind::kNotFound, fmt::format("no job {} in '{}'", number, place.dir),
               See("job list", "--state", place.dir));
 }
 

@@ -175,7 +175,7 @@ Status JournalReader::CheckSequence(const char* table, uint64_t seq) {
   auto& cursor = std::string_view(table) == "log" ? log_ : attempts_;
   TRY(Advance(cursor));
   return std::unexpected(
-      Damage(table, seq, "it is there twice", {.job = std::nullopt, .first = seq, .last = seq}));
+      Damage(table, seq, "it occurs twice", {.job = std::nullopt, .first = seq, .last = seq}));
 }
 
 // Numbers up to the last that was ever written must have come.

@@ -44,11 +44,12 @@ struct LogSum {
 };
 
 std::unexpected<Error> Damaged(const std::string& path, std::string_view what) {
-  return Fail(ErrorKind::kCorrupt,
-              fmt::format("{}: {}; what was written behind it would be lost without a word\n"
-                          "Restore a backup, or move this file away to go on without what is in it",
-                          EscapeForScreen(path), what),
-              Remedy(" (a hub's backup: {})", Advice("hub restore", "FILE")));
+  return Fail(
+      ErrorKind::kCorrupt,
+      fmt::format("{}: {}; later records would be lost silently\n"
+                  "Restore a backup, or move this file away to continue without its contents",
+                  EscapeForScreen(path), what),
+      Remedy(" (a hub's backup: {})", Advice("hub restore", "FILE")));
 }
 
 class LogChecker {

@@ -185,9 +185,10 @@ Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Str
     if (at < gap_at) size = std::min(size, gap_at - at);
     auto bytes = TRY(os::ReadAt(fd_.get(), start + at, size, path_));
     if (bytes.size() != size) {
-      return Fail(ErrorKind::kCorrupt,
-                  fmt::format("'{}' is shorter than the journal says: output of task {} is missing",
-                              EscapeForScreen(path_), uint64_t{end.ref.index} + 1));
+      return Fail(
+          ErrorKind::kCorrupt,
+          fmt::format("'{}' is shorter than the journal states: output of task {} is missing",
+                      EscapeForScreen(path_), uint64_t{end.ref.index} + 1));
     }
     visit(bytes, at == gap_at ? extent.total - extent.kept : 0);
     at += size;

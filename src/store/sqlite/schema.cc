@@ -292,10 +292,11 @@ Status CheckVersion(Database& db) {
   auto tables = TRY(db.QueryInt("SELECT COUNT(*) FROM sqlite_schema"));
   std::string shown = EscapeForScreen(db.path());
   if (application == 0 && version == 0 && tables == 0) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("'{}' is empty: its job was not accepted when its process ended; "
-                            "run it anew",
-                            shown));
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format(
+            "'{}' is empty: its job was not yet accepted when its process ended; run it again",
+            shown));
   }
   if (application != kApplicationId) {
     return Fail(ErrorKind::kCorrupt,

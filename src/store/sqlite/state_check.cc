@@ -127,7 +127,7 @@ class Checker {
       uint64_t first = IndexOfKey(key);
       auto count = static_cast<uint64_t>(select->Int(1));
       if (first != end && first < tasks_) {
-        Problem(fmt::format("the text of tasks {} to {} is missing or there twice",
+        Problem(fmt::format("the text of tasks {} to {} is missing or occurs twice",
                             std::min(first, end) + 1, std::max(first, end)));
       }
       auto chunk = DecodeChunk(key, count, select->Bytes(2), static_cast<uint32_t>(select->Int(3)));
@@ -159,7 +159,7 @@ Result<CheckReport> CheckJob(const std::string& state_dir, uint32_t number,
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path + "/job.db")) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
+                fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
   auto db = OpenJournalToRead(path + "/job.db", IsFrozen(JournalPlace{path, false}));
   if (db) {

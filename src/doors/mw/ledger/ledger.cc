@@ -65,7 +65,8 @@ void Ledger::Add(task what, std::vector<Lane*>& touched) {
     auto slave = slaves_.find(what.how.slave);
     const bool takes = slave != slaves_.end() && slave->second.group != group::unordered;
     if (!takes && !what.how.do_it_anyway) {
-      const char* why = slave == slaves_.end() ? "{} is not there" : "{} takes no tasks of its own";
+      const char* why =
+          slave == slaves_.end() ? "{} is not connected" : "{} accepts no tasks of its own";
       return HandBack(std::move(what), fmt::format(fmt::runtime(why), SlaveName(what.how.slave)));
     }
     if (!takes) what.how.slave = {};
@@ -239,7 +240,7 @@ void Ledger::Fate(uint64_t id, std::vector<Lane*>& touched) {
   task what = std::move(held.mapped());
   if (what.how.retry && what.how.do_it_anyway) return Add(std::move(what), touched);
   const std::string name = SlaveName(what.how.slave);
-  HandBack(std::move(what), name + " has gone");
+  HandBack(std::move(what), name + " disconnected");
 }
 
 // ---- What becomes of packets -------------------------------------------------------------------
@@ -323,7 +324,8 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
   if (notice.verdict == Verdict::kUnknown) {
     for (uint64_t id : packet.tasks) {
       auto held = tasks_.extract(id);
-      if (held) HandBack(std::move(held.mapped()), "its slave has gone, and it may not be retried");
+      if (held)
+        HandBack(std::move(held.mapped()), "its slave disconnected, and it may not be retried");
     }
   } else if (notice.verdict == Verdict::kFailed && packet.tasks.size() > 1) {
     // One of them is to blame for the slaves that were lost: each goes alone.

@@ -121,7 +121,7 @@ TEST(LedgerTest, WhatBecomesOfTasksWhoseSlaveGoes) {
   Ids back;
   for (const task& each : world.unrunnable) back.push_back(each.id.value);
   EXPECT_EQ(back, (Ids{1, 3, 4, 5, 7, 8}));
-  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 has gone");
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 disconnected");
   world.Arrive(2);
   world.Arrive(3);
   EXPECT_EQ(world.ComputeAll(3), (Ids{2, 6}));

@@ -19,8 +19,8 @@ Status CheckOwner(const os::FileInfo& info, const std::string& path) {
   }
   if (info.user != os::EffectiveUser() && info.user != kRoot) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("'{}' belongs to user {}: it says which program runs as you, so only "
-                            "your own files and root's are obeyed",
+                fmt::format("'{}' belongs to user {}; only files of you or root are used, because "
+                            "they determine which program runs as you",
                             shown, info.user));
   }
   if ((info.permissions & kOthersWrite) != 0) {

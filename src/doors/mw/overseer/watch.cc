@@ -141,8 +141,7 @@ Status Watch::CloseOnce(FilePhase phase) {
   } else if (state_ == State::kFailed) {
     Say("failed: its master ended by an exception" + LeftText());
   } else {
-    Say("stale: its master has not written it in time, and is likely dead; nothing more is "
-        "started" +
+    Say("stale: its master has not written it in time and is probably dead; no more slaves start" +
         LeftText());
   }
   return {};

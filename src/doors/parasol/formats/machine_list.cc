@@ -22,8 +22,9 @@ Status ReadCount(std::string_view word, std::string_view what, T* number) {
     *number = *read;
     return {};
   }
-  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of {}: write a whole one from 1",
-                                               EscapeForScreen(word), what));
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a number of {}; write a whole number, 1 or more",
+                          EscapeForScreen(word), what));
 }
 
 }  // namespace
@@ -57,8 +58,8 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   machine.local_size = words[5];
   machine.network_switch = words[6];
   if (!IsMachineName(machine.name)) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is no name of a machine", EscapeForScreen(machine.name)));
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a valid name of a machine",
+                                                 EscapeForScreen(machine.name)));
   }
   // A column that is not needed may hold anything.
   auto cpus = ReadCount(words[1], "CPUs", &machine.cpus);
@@ -78,7 +79,7 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
     auto machine = ReadMachine(trimmed, columns);
     if (machine && !names.insert(machine->name).second) {
       machine = Fail(ErrorKind::kInvalid,
-                     fmt::format("machine {} is there twice: remove this line", machine->name));
+                     fmt::format("machine {} occurs twice; remove this line", machine->name));
     }
     if (!machine) {
       return Within(fmt::format("line {} of {}", number, name), std::move(machine.error()));

@@ -50,9 +50,10 @@ TEST(MachineListTest, Errors) {
            {"a -1", kNodeStartColumns, "'-1' is no number of CPUs: write a whole one from 1"},
            {"a 1.5", kNodeStartColumns, "'1.5' is no number of CPUs: write a whole one from 1"},
            {"a 1 2g /t /l 9 s", kHubColumns, "'2g' is no number of MB: write a whole one from 1"},
-           {"-oProxyCommand=x 1", kNodeStartColumns, "'-oProxyCommand=x' is no name of a machine"},
-           {"../a", kNodeNameColumns, "'../a' is no name of a machine"},
-           {"b 1", kNodeStartColumns, "machine b is there twice: remove this line"}}) {
+           {"-oProxyCommand=x 1", kNodeStartColumns,
+            "'-oProxyCommand=x' is not a valid name of a machine"},
+           {"../a", kNodeNameColumns, "'../a' is not a valid name of a machine"},
+           {"b 1", kNodeStartColumns, "machine b occurs twice; remove this line"}}) {
     auto machines = ReadMachineList("b 1 1 /t /l 9 s\n#\n" + std::string(c.text), "ml", c.columns);
     ASSERT_FALSE(machines) << c.text;
     EXPECT_EQ(machines.error().message, "line 3 of ml: " + std::string(c.message));

@@ -54,8 +54,8 @@ Result<access::Access> AccessForNodes(const ParaNodeStartOptions& options,
   if (!keys.Has(link::kNodeAccess) && os::Exists(os::JoinPath(hub_dir, "hub.db"))) {
     return Fail(
         ErrorKind::kNotFound,
-        fmt::format("the hub has given out its first accesses, and '{0}' is not there; "
-                    "make it anew: spate hub access add --role node{1} > {0}",
+        fmt::format("the hub's first access files have been issued, but '{0}' is missing; make it "
+                    "again: spate hub access add --role node{1} > {0}",
                     keys.PathOf(link::kNodeAccess), os::EffectiveUser() == 0 ? " --user '*'" : ""));
   }
   auto key = TRY(keys.LoadOrMakeKey());

@@ -62,7 +62,7 @@ Result<ParaNodeStart> ReadParaNode(std::span<const std::string> args) {
   std::string name = options.name.empty() ? here.environment.GetOr("HOST", host) : options.name;
   if (!IsMachineName(name)) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is no name of a machine", EscapeForScreen(name)));
+                fmt::format("'{}' is not a valid name of a machine", EscapeForScreen(name)));
   }
   return ParaNodeStart{std::move(options), std::move(here), std::move(name)};
 }

@@ -498,14 +498,14 @@ TEST_F(JobsTest, TasksOfAnotherKindAreNotAdded) {
   for (const Case& each :
        {Case{list, list, nullptr}, Case{safe, safe, nullptr}, Case{graph, graph, nullptr},
         Case{list, safe,
-             "its tasks are the lines of a job list, and these are values for the "
+             "its tasks are the lines of a job list, but these are values for the "
              "command echo safe '{}'\nTo add to job 1: spate job add 1 LIST\n"},
         Case{safe, list,
-             "and these are the lines of a job list\nTo add to job 1: spate job add 1 "
+             "but these are the lines of a job list\nTo add to job 1: spate job add 1 "
              "-- echo safe '{}' ::: VALUES\n"},
         Case{safe, other, "these are values for the command echo other '{}'\n"},
         Case{graph, list, "To add to job 1: spate job add 1 FILE.dag\n"},
-        Case{list, graph, "and these are the TASK records of a DAG file\n"},
+        Case{list, graph, "but these are the TASK records of a DAG file\n"},
         Case{safe, resident, "these are values for the resident command"},
         Case{safe, pairs, "the number of values of a task differs"},
         Case{safe, alone, "whether the command takes values differs"},

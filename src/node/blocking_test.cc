@@ -221,7 +221,7 @@ TEST_F(BlockingTest, LinksGoHome) {
     body.gets = {"out", "pipe"};
     const Ended& missing = Run(body);
     EXPECT_EQ(missing.end.cause, Cause::kCheck);
-    EXPECT_EQ(missing.end.note, "--get: 'out' does not exist\n--get: 'pipe' is no file");
+    EXPECT_EQ(missing.end.note, "--get: 'out' does not exist\n--get: 'pipe' is not a file");
   }
 }
 

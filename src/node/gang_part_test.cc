@@ -253,7 +253,7 @@ TEST_F(GangPartTest, MembersStartCommandsInEachOthersParts) {
   EXPECT_EQ(first.output->out.bytes, "1 of 2, rank\n0\n7\n255\n600\none:2\ntwo:1\n");
   EXPECT_EQ(first.end.status, 9) << first.end.note;
   EXPECT_TRUE(first.output->err.bytes.starts_with(
-      "spate remote: three is no node of this gang; it has one, two"))
+      "spate remote: three is not a node of this gang; its nodes are one, two"))
       << first.output->err.bytes;
   executor_->End(waits, EndHow::kTerm, Cause::kStopped);
   EXPECT_EQ(Await(waits).end.cause, Cause::kStopped);

@@ -141,7 +141,7 @@ TEST_F(TaskBodyTest, LinksThatCannotBeMadeAreRefused) {
   TaskBody body = Shell("true");
   body.links = {{LinkKind::kPipe, {{0, 0, 1}}, {{0, 1, 0}}, ""}};
   EXPECT_EQ(Status(Run(body).end),
-            "start link 1 (pipe) of the task names command 2 of step 1, which is not there");
+            "start link 1 (pipe) of the task names command 2 of step 1, which does not exist");
   EXPECT_EQ(Run("echo well").output->out.bytes, "well\n");
 }
 

@@ -55,7 +55,7 @@ TEST(TaskUserFor, OfANodeThatIsRoot) {
   EXPECT_EQ(Why("", rules), no_root);
   EXPECT_EQ(
       Why("daemon", rules),
-      "'daemon' is a user of the system (uid 1), and the node runs tasks of people only: send "
+      "'daemon' is a system user (uid 1), and the node runs tasks of people only: send "
       "the job as another user");
   rules.users = {"ann", "daemon"};
   EXPECT_EQ(Why("ann", rules), "as ann");

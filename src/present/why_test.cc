@@ -25,7 +25,7 @@ TEST(WhyText, NamesOfUsersStayAsTheyAre) {
   const Why why = {{ReasonKind::kNoNodeFits},
                    {ReasonKind::kLacksLabel, {}, {}, {"spate job x", "n1"}}};
   EXPECT_EQ(TextOf(why, " --hub --state S"),
-            "no node fits: it needs a node with label 'spate job x', n1 has it not");
+            "no node fits: it needs a node with label 'spate job x'; n1 does not have it");
 }
 
 TEST(WhyText, Pools) {

@@ -149,7 +149,7 @@ TEST_F(Folder, PacksWhatIsThereAndNamesTheRest) {
                      static_cast<off_t>(kLimits.file_bytes) + 1),
             0);
   EXPECT_EQ(folder_.OpenGets({"out/x", "none", "pipe", "large", "empty"}, files_),
-            "--get: 'none' does not exist\n--get: 'pipe' is no file\n--get: 'large' has 16 MB, "
+            "--get: 'none' does not exist\n--get: 'pipe' is not a file\n--get: 'large' has 16 MB, "
             "more than the 16 MB that are brought home");
   EXPECT_EQ(PutIntoPack("spool"), "");
   EXPECT_EQ(pack_.view().spool, "");

@@ -91,7 +91,7 @@ def test_a_bad_machine_is_named(place: Place):
     want(info["blamed"] == [{"node": "bad", "failed": len(bad)}], info)
     want(info["retry_elsewhere_command"] == retry, info)
     nodes, _ = place.run(command="node list")
-    want(f"set aside for job {job}" in nodes, nodes)
+    want(f"excluded for job {job}" in nodes, nodes)
     # What it says to type works.
     place.run(job, "--not-on", "bad", command="job retry")
     place.run(job, command="job wait")
@@ -133,22 +133,22 @@ def test_the_next_hub_remembers_a_bad_machine(place: Place):
     place.run("-retries=1", "make", "job.lst", command="para", code=255)
     want("bad " in sick_of_batch() and "total sick machines: 1" in sick_of_batch(), sick_of_batch())
     place.run("--wait", "--", "sh task {}", ":::", *values, command="submit", code=1)
-    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    want(why_of(place, "bad") == "excluded for job 1, 2", why_of(place, "bad"))
     start_hub_again(cluster)
-    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    want(why_of(place, "bad") == "excluded for job 1, 2", why_of(place, "bad"))
     want(why_of(place, "good") == "", why_of(place, "good"))
     want("bad " in sick_of_batch() and "total sick machines: 1" in sick_of_batch(), sick_of_batch())
 
     # A forgotten job may still be named, also by a hub that is made of a backup.
     place.run("2", command="job forget")
     start_hub_again(cluster)
-    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    want(why_of(place, "bad") == "excluded for job 1, 2", why_of(place, "bad"))
     place.run("hub.backup", command="hub backup")
     cluster.kill_hub()
     shutil.rmtree(cluster.hub_dir)
     place.run("hub.backup", command="hub restore")
     cluster.start_hub()
-    want(why_of(place, "bad") == "set aside for job 1, 2", why_of(place, "bad"))
+    want(why_of(place, "bad") == "excluded for job 1, 2", why_of(place, "bad"))
 
     # A success ends it.
     place.run("--wait", "--on", "bad", "--", "true", command="submit")
@@ -160,7 +160,7 @@ def test_the_next_hub_remembers_a_bad_machine(place: Place):
     # And so does an administrator.
     wait(lambda: [node["state"] for node in nodes_of(place).values()] == ["ready"] * 2, "both are back")
     cluster.submit("--wait", "--", "sh task {}", ":::", *values, code=1)
-    want("set aside for job" in why_of(place, "bad"), why_of(place, "bad"))
+    want("excluded for job" in why_of(place, "bad"), why_of(place, "bad"))
     place.run("bad", command="node resume")
     want(why_of(place, "bad") == "", why_of(place, "bad"))
     start_hub_again(cluster)

@@ -115,7 +115,7 @@ def test_what_is_missing_is_a_failure_with_words(place: Place):
     want("exit code 7" in out and "result.b" not in out, out)
     want(place.lines("why.b") == ["broken"], "why")
     # 17 MB are too much, and a folder is no file.
-    for made, words in (("truncate -s 17M big", "'big' has 17 MB"), ("mkdir big", "'big' is no file")):
+    for made, words in (("truncate -s 17M big", "'big' has 17 MB"), ("mkdir big", "'big' is not a file")):
         job = cluster.submit("--wait", "--get", "big", "--", made, code=1).split()[0]
         out, _ = cluster.spate("task info", f"{job}.1")
         want(words in out, out)

@@ -57,7 +57,7 @@ def test_commands_reach_the_hub_and_names_stay(place: Place):
     out, _ = cluster.spate("task explain", *reach, f"{job}.1")
     want(f"; spate job release --hub --state {place.state} {job} lets it go on" in out, out)
     failed = cluster.submit("--max-failures", "1", "--", "[ {} -gt 1 ] && exec sleep 300", ":::", "1", "2", "3", "4")
-    release = f"its user lets it go on: spate job release --hub --state {place.state} {failed}\n"
+    release = f"its user can release it: spate job release --hub --state {place.state} {failed}\n"
     wait(lambda: release in place.read("hub.log"), "the hub's log names its state folder")
 
 
@@ -592,7 +592,7 @@ def test_more_tasks_ask_for_what_a_job_needed(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "2", "--cpus", "2")
     _, err = cluster.spate("submit", "--like", "1", "--", "true", code=2)
-    want("--like: there are no jobs on the hub yet" in err, err)
+    want("--like: no jobs on the hub yet" in err, err)
     failed = cluster.submit("--wait", "--", "false", code=1)
     _, err = cluster.spate("submit", "--like", failed, "--", "true", code=2)
     want(f"--like: no task of job {failed} has succeeded" in err, err)
@@ -908,7 +908,7 @@ def test_a_backup_makes_the_hub_again(place: Place):
     want("there is a journal already" in err, err)
     os.remove(os.path.join(cluster.hub_dir, "hub.db"))
     _, err = cluster.spate("hub start", "--allow-root", "--listen", "none", code=3)
-    want("has lost its journal" in err and "spate hub restore" in err, err)
+    want("is missing" in err and "spate hub restore" in err, err)
     os.rename(cluster.hub_dir, cluster.hub_dir + ".old")
     place.write("none", "x")
     _, err = cluster.spate("hub restore", "none", code=3)

@@ -425,7 +425,7 @@ def refuses_another_input(place, *how):
         process = feed(place, other, "--resume", *command)
         _, err = process.communicate(timeout=60)
         want(process.returncode == 2 and b"the input is not that of the earlier run" in err
-             and b"the same with < /dev/null" in err, (process.returncode, err))
+             and b"the same command with < /dev/null" in err, (process.returncode, err))
     want(place.read("out") == before, "a task was started")
     return data, command
 

@@ -80,7 +80,7 @@ def test_as_ssh_would(place: Place):
     want(out == "input" * 100000 and err == "problem\n", err)
     gang.call("n2", "kill -9 $$", code=137)
     _, err = gang.call("n3", "true", code=255)
-    want("n3 is no node of this gang; it has n1, n2.site.org" in err, err)
+    want("n3 is not a node of this gang; its nodes are n1, n2.site.org" in err, err)
 
 
 def test_outside_of_a_gang(place: Place):

@@ -270,7 +270,7 @@ def test_subnets(place):
     wait(lambda: site.joined() == 1, "the node joins from the subnet")
     site.run("paraHubStop", "now")
     site.start_hub("-subnet=10.99,fd00::/8")
-    wait(lambda: "it takes no peers from this network" in site.hub_log(), "it is refused")
+    wait(lambda: "it accepts no peers from this network" in site.hub_log(), "it is refused")
     want(site.joined() == 0, "it has not joined")
     # This machine may come in any case: the node's port takes the hub's host, and it, only.
     want("127.0.0.1 0 of 2 CPUs busy" in site.status()[0], "the node may be asked")
@@ -323,11 +323,11 @@ def test_errors(place):
         (("paraHub", "none"), "cannot open 'none': No such file or directory\n"),
         (("paraHub", "short"), "line 1 of short: 2 columns instead of 7: "
          "write name cpus ram in MB tempDir localDir localSize switch\n"),
-        (("paraHub", "twice"), "line 2 of twice: machine a is there twice: remove this line\n"),
+        (("paraHub", "twice"), "line 2 of twice: machine a occurs twice; remove this line\n"),
         (("paraHub", "empty"), "empty is empty: write a line for each machine\n"),
         (("paraHub", "machines", "-subnet=x"), "-subnet: 'x' is no subnet; write for example 192.168, 10.0.0.0/8 or "
          "fd00::/8\n"),
-        (("paraNodeStart", "zero"), "line 1 of zero: '0' is no number of CPUs: write a whole one from 1\n"),
+        (("paraNodeStart", "zero"), "line 1 of zero: '0' is not a number of CPUs; write a whole number, 1 or more\n"),
         (("paraNode", "start", "-node=a/b"), "'a/b' is no name of a machine\n"),
     ]
     place.write("short", "a 1")

@@ -165,7 +165,7 @@ def test_ctrl_c_leaves_a_hubs_job_in_one_word(place: Place):
                       start_new_session=True)
         run.says("did 1")
         run.process.send_signal(signal.SIGINT)
-        goes_on = (f"spate: job {times} goes on without this terminal, 1 of 3 tasks ended; to watch it: spate "
+        goes_on = (f"spate: job {times} continues without this terminal, 1 of 3 tasks ended; to watch it: spate "
                    f"job progress {times}; to end it: spate job cancel {times}, or Ctrl-C within 2 s\n")
         run.says(goes_on)
         if times == 2:

@@ -54,7 +54,7 @@ def test_waiting_for_a_run(place: Place):
     place.run("--", "false", code=1)
     want("1 failed" in ask(place, "wait", code=1), "what failed is told")
     ask(place, "wait", "1", "2", code=1)
-    want("there is no job 7" in ask(place, "wait", "7", code=2), "no such job")
+    want("no job 7" in ask(place, "wait", "7", code=2), "no such job")
 
 
 def test_a_run_is_held_and_released(place: Place):
@@ -104,7 +104,7 @@ def test_a_run_is_cancelled(place: Place):
     out, _ = place.run("1", command="job list")
     want(" cancelled " in out and " 0/3 " in out, out)
     out, _ = place.run("1.3", command="task explain")
-    want("a person cancelled it" in out, out)
+    want("a user cancelled it" in out, out)
     # The same command takes up what was cancelled.
     place.write("go")
     place.run("--resume", "--", TASK, ":::", "1", "2", "3")

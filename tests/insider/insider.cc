@@ -259,7 +259,7 @@ class Client final : public Peer {
       crew_.maker.Accepted(accepted->job);
     }
     const auto* failed = std::get_if<wire::Failed>(&*heard);
-    return failed != nullptr && failed->text == fmt::format("there is no job {}", kNoJob.value);
+    return failed != nullptr && failed->text == fmt::format("no job {}", kNoJob.value);
   }
 };
 

@@ -75,7 +75,7 @@ def test_a_slave_that_is_freed(place: MwPlace):
     place.touch("h")
     master.say("wait-results 5", "say done")
     master.await_line("said done")
-    want(master.unrunnable() == {5: ("echo", "-", "SLAVE-1 takes no tasks of its own")},
+    want(master.unrunnable() == {5: ("echo", "-", "SLAVE-1 accepts no tasks of its own")},
          master.told())
     want(set(master.results()) == {1, 2, 3, 4, 6}, master.told())
     slave.kill()

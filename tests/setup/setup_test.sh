@@ -84,7 +84,7 @@ setup() {  # runs it with this system only; sets status, out
   status=0
   out=$(SYSTEM="$PWD" TMPDIR="$PWD/tmp" PATH="$PWD/bin" bin/sh tools/setup "$@" 2>&1 </dev/null) || status=$?
   leftovers=$(ls tmp)
-  [ -z "$leftovers" ] || bad "left behind: $leftovers"
+  [ -z "$leftovers" ] || bad "leftover processes: $leftovers"
 }
 
 bad() {

@@ -71,10 +71,10 @@ class HubHistoryTest : public testing::Test {
 
 TEST_F(HubHistoryTest, NothingThere) {
   EXPECT_EQ(Run("job list", {}).err,
-            "spate: there are no jobs on the hub yet; `spate submit` makes one\n");
+            "spate: no jobs on the hub yet; `spate submit` makes one\n");
   Ran ran = Run("job info", {});
   EXPECT_EQ(ran.code, kExitUsage);
-  EXPECT_EQ(ran.err, "spate: there are no jobs on the hub yet; `spate submit` makes one\n");
+  EXPECT_EQ(ran.err, "spate: no jobs on the hub yet; `spate submit` makes one\n");
 }
 
 TEST_F(HubHistoryTest, TheListShowsAllUsersAndHidesWhatIsOthers) {
@@ -123,7 +123,7 @@ TEST_F(HubHistoryTest, OthersJobsAreNotToBeLookedInto) {
               "it\n");
   }
   EXPECT_EQ(Run("job info", {"9"}).err,
-            "spate: there is no job 9 on the hub; there are 1-3 (see: spate job list)\n");
+            "spate: no job 9 on the hub; there are 1-3 (see: spate job list)\n");
   // Jobs that are not named are passed over, and the last one is one's own.
   EXPECT_EQ(Out("job info", {"-q", "all"}), "1\n3\n");
   EXPECT_EQ(Out("job info", {"-q", "1-2"}), "1\n");

@@ -69,7 +69,7 @@ TEST_F(JobCommands, NothingThere) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err,
-            "spate: there are no jobs in '" + world_.state() + "' yet; `spate run` makes one\n");
+            "spate: no jobs in '" + world_.state() + "' yet; `spate run` makes one\n");
   EXPECT_EQ(Out("job list", {"-q"}), "");
   EXPECT_EQ(Out("job list", {"--output", "json"}), "");
   EXPECT_EQ(Run("job info", {}).code, kExitUsage);
@@ -117,7 +117,7 @@ TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
   EXPECT_NE(ran.err.find("did you mean finished?"), std::string::npos) << ran.err;
   ran = Run("job list", {"7"});
   EXPECT_EQ(ran.code, kExitUsage);
-  EXPECT_EQ(ran.err, "spate: there is no job 7 in '" + world_.state() +
+  EXPECT_EQ(ran.err, "spate: no job 7 in '" + world_.state() +
                          "'; there are 1-5 (see: spate job list)\n");
 }
 

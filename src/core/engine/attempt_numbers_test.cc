@@ -42,7 +42,7 @@ TEST_F(AttemptNumbers, EndWithTheTask) {
   EXPECT_TRUE(engine_.Finished(JobId(1)));
   EXPECT_EQ(engine_.Counts(JobId(1))->failed, 1u);
   const auto& ended = std::get<AttemptEnded>(out_.records.front());
-  EXPECT_NE(ended.end.note.find("it was given out 65,534 times"), std::string::npos);
+  EXPECT_NE(ended.end.note.find("it was assigned 65,534 times"), std::string::npos);
   // Nor is it taken up again.
   Step({ReopenTasks{JobId(1), {{0, 1}}}});
   EXPECT_TRUE(engine_.Finished(JobId(1)));

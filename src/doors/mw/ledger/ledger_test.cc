@@ -90,7 +90,7 @@ TEST(LedgerTest, AFreedSlaveTakesOthers) {
   EXPECT_FALSE(world.ledger().Free({9}));
   world.Submit({.slave = {1}});  // it takes none of its own now
   ASSERT_EQ(world.unrunnable.size(), 1u);
-  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 takes no tasks of its own");
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 accepts no tasks of its own");
 }
 
 TEST(LedgerTest, ATaskForASlaveThatIsNotThere) {

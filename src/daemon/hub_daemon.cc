@@ -98,6 +98,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.hub.dir = client::HubDirOf(options.state_dir, here);
   with.door.listen = std::move(addresses);
   with.door.suspect_after = options.suspect_after;
+  with.door.lost_after = options.lost_after;
   with.hub.limits.node_patience = options.lost_after;
   with.hub.forget_nodes = options.forget_nodes;
   if (!options.metrics.empty()) {

@@ -21,6 +21,7 @@ Reconnector::Reconnector(os::RealLoop& loop, ReconnectorOptions options, Prng pr
       options_(std::move(options)),
       prng_(prng),
       events_(std::make_shared<const Events>(std::move(events))),
+      most_(options_.most),
       pause_(options_.first) {}
 
 Reconnector::~Reconnector() { loop_.Cancel(timer_); }
@@ -29,6 +30,7 @@ void Reconnector::Call() {
   if (connected_ == Instant{}) return TryAfter({});
   // One that lasted forgives the failures before it.
   if (loop_.Now() - connected_ >= options_.most) pause_ = options_.first;
+  pause_ = std::min(pause_, options_.most);
   TryAfter(std::exchange(pause_, std::min(pause_ * 2, options_.most)));
 }
 
@@ -57,6 +59,8 @@ void Reconnector::Done(std::expected<Connector::Met, Connector::Failure> result)
   if (result) {
     connected_ = loop_.Now();
     refused_.clear();
+    const Duration lost_after = result->welcome.lost_after;
+    if (lost_after > Duration()) options_.most = std::min(most_, lost_after / 4);
     return events->connected(std::move(*result));
   }
   const Connector::Failure& failure = result.error();

@@ -71,6 +71,9 @@ struct Welcome {
   // Where the hub listens for other machines: a host's number (0.0.0.0, ::: everywhere); empty:
   // nowhere.
   std::string listens_at = {};
+  // After so long without a node the hub gives its tasks to others; 0: an older hub. In whole
+  // milliseconds.
+  Duration lost_after = {};
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

@@ -41,6 +41,7 @@ void Append(std::string& out, const Welcome& message) {
   to.set_silence_ms(static_cast<uint32_t>(message.silence.ns / Duration::Millis(1).ns));
   PutTexts(*to.mutable_feature(), message.features);
   to.set_listens_at(message.listens_at);
+  to.set_lost_after_ms(static_cast<uint64_t>(message.lost_after.ns / Duration::Millis(1).ns));
   AppendPb(out, to);
 }
 
@@ -87,6 +88,9 @@ Result<Welcome> DecodeWelcome(std::string_view bytes) {
     welcome.silence = Duration::Millis(from.silence_ms());
     welcome.features = TakeFeatures(in, from.feature());
     welcome.listens_at = in.Text("listens_at", from.listens_at(), kWireLimits.name_bytes);
+    constexpr auto kLongest = static_cast<uint64_t>(kWireLimits.longest.ns / 1'000'000);
+    welcome.lost_after =
+        Duration::Millis(in.Number<int64_t>("lost_after", from.lost_after_ms(), 0, kLongest));
     return welcome;
   });
 }

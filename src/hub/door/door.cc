@@ -54,6 +54,7 @@ Status Door::Listen(const transport::Identity* identity) {
   events.trouble = [this](const Error& error) { options_.log(error.message); };
   link::EntranceLimits limits;
   limits.silence = options_.suspect_after;
+  limits.lost_after = options_.lost_after;
   limits.strangers = options_.strangers;
   auto entrance =
       TRY(identity == nullptr

@@ -36,6 +36,7 @@ class Door final : public link::Gate {
     size_t connections = 4096;             // at once, with clients and nodes
     size_t strangers = 1024;               // at one address, before they have said who they are
     Duration suspect_after;                // a connection of so long a silence is cut
+    Duration lost_after;                   // Service's node_patience, for nodes to know
     std::optional<os::Subnets> peers;      // nobody else may come
     std::function<void(std::string)> log;  // a line for whoever looks after the hub
     // The owner's own checks of guests; each may be null.

@@ -39,8 +39,9 @@ bool Same(const engine::JobAccepted& x, const engine::JobAccepted& y) {
   return job == y.job && Same(plan, y.plan);
 }
 bool Same(const engine::JobGrown& x, const engine::JobGrown& y) {
-  const auto& [job, count, requests, runs] = x;
-  return job == y.job && count == y.count && requests == y.new_requests && runs == y.runs;
+  const auto& [job, count, requests, runs, key] = x;
+  return job == y.job && count == y.count && requests == y.new_requests && runs == y.runs &&
+         key == y.key;
 }
 bool Same(const engine::JobSealed& x, const engine::JobSealed& y) {
   const auto& [job] = x;

@@ -15,8 +15,9 @@ NOBODY = 65534
 class Cluster:
     """A hub in a place, and nodes that it started."""
 
-    def __init__(self, place, *hub_options, files=None, log="hub.log"):
+    def __init__(self, place, *hub_options, files=None, log="hub.log", inside=()):
         self.log = log
+        self.inside = inside  # what the hub runs under: words of a command in front of its own
         self.files = files  # limit of the hub's open files
         self.place = place
         self.hub_options = hub_options or ("--listen", "127.0.0.1:0")
@@ -38,7 +39,7 @@ class Cluster:
         limit = {} if self.files is None else {"preexec_fn": lambda: resource.setrlimit(
             resource.RLIMIT_NOFILE, (self.files, self.files))}
         self.hub = self.popen("hub", "start", "--allow-root", *self.hub_options, log=self.log,
-                              **limit)
+                              inside=self.inside, **limit)
         wait(lambda: self.place.read(self.log).count("the hub is up, life") > before
              or self.hub.poll() is not None, "the hub is up")
         want(self.hub.poll() is None, self.place.read(self.log))
@@ -96,8 +97,8 @@ class Cluster:
                 raise AssertionError(f"did not end: {process.args}")
 
 
-def cluster_of(place, *hub_options, files=None):
-    cluster = Cluster(place, *hub_options, files=files)
+def cluster_of(place, *hub_options, files=None, inside=()):
+    cluster = Cluster(place, *hub_options, files=files, inside=inside)
     place.on_remove = cluster.stop
     return cluster
 

@@ -296,5 +296,24 @@ def test_hints_mean_the_same_job(place: Place):
     place.env = near
 
 
+def test_a_user_database_that_hangs_stops_nobody_else(place: Place):
+    """The hub of root looks for the home folder of who adds a pool, beside its loop."""
+    if os.geteuid() != 0:
+        return print("       (skipped: needs a hub of root)")
+    place.write("getent", "#!/bin/sh", f"echo $$ > {place.dir}/asked", "exec sleep 1000")
+    os.chmod(os.path.join(place.dir, "getent"), 0o755)
+    cluster = cluster_of(place, inside=["unshare", "--mount", "sh", "-c",
+                                        f"mount --bind {place.dir}/getent /usr/bin/getent && exec \"$@\"", "sh"])
+    access = cluster.access("--role", "client", "--user", "ghost", name="ghost.access")
+    adds = Waiting(place, "pool", "add", "local", "here", "--access", access, log="adds")
+    wait(lambda: place.read("asked").strip(), "the hub asks")
+    cluster.spate("hub status")
+    want(adds.process.poll() is None, "it still waits")
+    os.kill(int(place.read("asked")), signal.SIGKILL)
+    said = adds.ended(2)
+    want("a pool needs a folder of its user (--folder names one)" in said, said)
+    want("this machine has no user 'ghost'" in said, said)
+
+
 if __name__ == "__main__":
     main(globals())

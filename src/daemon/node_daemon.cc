@@ -13,14 +13,13 @@
 #include "cli/report.h"
 #include "client/hub_call.h"
 #include "core/model/late_ends.h"
-#include "daemon/gang_lobby.h"
 #include "daemon/pilot.h"
 #include "doors/doors.h"
-#include "doors/parasol/site/node_port.h"
 #include "doors/parasol/site/site_status.h"
 #include "link/instance.h"
 #include "link/reconnector.h"
 #include "node/host.h"
+#include "node/port.h"
 #include "node/scratch.h"
 #include "os/account.h"
 #include "os/aside.h"
@@ -124,7 +123,6 @@ class NodeDaemon {
   enum class When : uint8_t { kStart, kLater };
   Result<link::Target> FindTarget(When when) const;
   Result<link::Target> FindAccess(When when) const;
-  // Of a site.
   Status OpenPort();
   void Sweep();
   void SweepKept();
@@ -149,8 +147,7 @@ class NodeDaemon {
   std::unique_ptr<node::Host> host_;
   std::unique_ptr<link::Reconnector> reconnector_;
   std::optional<parasol::SiteStatus> status_;  // of a site
-  std::unique_ptr<parasol::NodePort> port_;
-  std::unique_ptr<GangLobby> gang_lobby_;  // null: nobody reaches gangs here
+  std::unique_ptr<node::Port> port_;           // null: nobody reaches it
   os::TimerId sweep_timer_ = 0;
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
@@ -315,10 +312,6 @@ Status NodeDaemon::Open() {
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());
-  if (options_.gang_port != 0) {
-    gang_lobby_ = std::make_unique<GangLobby>(loop_, folder_, options_.gang_port.value_or(0),
-                                              [](const std::string& text) { LogLine(text); });
-  }
   TRY(OpenHost());
   const size_t adopted = TRY(host_->Adopt());
   if (adopted > 0) {
@@ -347,25 +340,30 @@ Status NodeDaemon::Open() {
 }
 
 Status NodeDaemon::OpenPort() {
-  if (!site_ || !site_->kit) return {};
-  auto key = TRY(transport::Identity::FromPem(site_->kit->key, "the node's key"));
-  parasol::NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
-  if (site_->hub) {
-    auto hub = os::ResolveBlocking(*site_->hub);
-    if (!hub) return Within("-hub", hub.error());
-    options.peers = os::Subnets::Of(*hub);
+  const bool asked = site_ && site_->kit;
+  if (!asked && options_.gang_port == 0) return {};
+  node::Port::Options options{.folder = folder_, .port = options_.gang_port.value_or(0)};
+  if (asked) {
+    options.site = {.listen = site_->listen,
+                    .key = site_->kit->key,
+                    .access = site_->kit->port,
+                    .peers = std::nullopt};
+    if (site_->hub) {
+      auto hub = os::ResolveBlocking(*site_->hub);
+      if (!hub) return Within("-hub", hub.error());
+      options.site->peers = os::Subnets::Of(*hub);
+    }
   }
-  parasol::NodePort::Events events;
+  node::Port::Events events;
   events.report = [this] { return status_ ? status_->Report() : NodeReport(); };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
-  events.log = LogLine;
-  auto port = parasol::NodePort::Open(loop_, key, std::move(options), std::move(events));
+  events.log = [](const std::string& text) { LogLine(text); };
+  auto port = node::Port::Open(loop_, SPATE_VERSION, std::move(options), std::move(events));
   if (!port && port.error().kind == ErrorKind::kBusy) {
     return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
                   std::move(port.error()));
   }
-  if (!port) return std::unexpected(std::move(port.error()));
-  port_ = std::move(*port);
+  port_ = TRY(std::move(port));
   return {};
 }
 
@@ -401,9 +399,7 @@ void NodeDaemon::Connected(link::Connector::Met met) {
   if (leaving_) return;
   const auto& features = met.welcome.features;
   const bool is_old = std::ranges::find(features, link::kLongStreams) == features.end();
-  if (gang_lobby_) {
-    host_->node().SetRemote(gang_lobby_->ListenFor(met.self, met.welcome.listens_at));
-  }
+  if (port_) host_->node().SetRemote(port_->ListenFor(met.self, met.welcome.listens_at));
   host_->Connect(
       std::move(met.connection), [this](const link::Ended& ended) { Lost(ended); },
       is_old ? link::kOldHubsStream : UINT64_MAX);
@@ -506,6 +502,7 @@ Result<int> NodeDaemon::Run(Settled settled) {
   for (int signal : {os::kSignalTerm, os::kSignalInt}) {
     loop_.OnSignal(signal, [this] { Leave("it was asked to"); });
   }
+  os::RestoreSignal(os::kSignalQuit);  // of a script's `&` it is ignored
   loop_.OnSignal(os::kSignalQuit, [this] { LeaveTasks(); });
   reconnector_->Call();
   loop_.Run();

@@ -107,14 +107,16 @@ Status Entrance::ListenAt(const os::SocketAddress& number, const EntranceAddress
 
 std::vector<os::SocketAddress> Entrance::addresses() const {
   std::vector<os::SocketAddress> addresses;
-  for (const Entry& entry : entries_) addresses.push_back(entry.address);
+  for (const Entry& entry : entries_) {
+    if (entry.listener) addresses.push_back(entry.address);
+  }
   return addresses;
 }
 
 // For other machines: the first of these addresses.
 std::string Entrance::ListensAt() const {
   for (const Entry& entry : entries_) {
-    if (entry.address.IsThisMachine()) continue;
+    if (!entry.listener || entry.address.IsThisMachine()) continue;
     auto address = os::ParseAddress(entry.address.Text());
     if (address) return address->host;
   }
@@ -128,6 +130,12 @@ size_t Entrance::strangers() const {
 }
 
 // ------------------------------------------------------------------------------------- strangers
+
+void Entrance::Receive(transport::Arrival arrival) {
+  CHECK(tls_ != nullptr);
+  if (received_ == nullptr) received_ = &entries_.emplace_back();
+  Arrived(*received_, std::move(arrival));
+}
 
 void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
   Strangers::iterator at = entry.strangers.emplace(entry.strangers.end());
@@ -210,7 +218,8 @@ void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view me
                                       .epoch = admission->epoch,
                                       .node = admission->node,
                                       .silence = limits_.silence,
-                                      .listens_at = ListensAt()});
+                                      .listens_at = ListensAt(),
+                                      .lost_after = limits_.lost_after});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};

@@ -74,6 +74,7 @@ struct EntranceLimits {
   size_t strangers = 1024;
   Duration patience = Duration::Seconds(2);
   Duration silence = Duration::Seconds(15);  // Welcome::silence
+  Duration lost_after = {};                  // Welcome::lost_after
   ConnectionLimits connection;
 };
 
@@ -95,6 +96,8 @@ class Entrance {
                                                      std::vector<EntranceAddress> addresses,
                                                      std::string product, Gate& gate, Events events,
                                                      const EntranceLimits& limits = {});
+  // One that came at somebody else's address, over TLS. Nothing of it was read.
+  void Receive(transport::Arrival arrival);
   // Strangers are cut off; visitors stay.
   ~Entrance();
   Entrance(const Entrance&) = delete;
@@ -120,7 +123,7 @@ class Entrance {
     bool in_clear = false;
     Strangers strangers;
     os::TimerId eviction = 0;
-    std::unique_ptr<transport::Listener> listener;
+    std::unique_ptr<transport::Listener> listener;  // null: of those that came elsewhere
   };
 
   Entrance(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
@@ -144,6 +147,7 @@ class Entrance {
   const EntranceLimits limits_;
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
   std::list<Entry> entries_;
+  Entry* received_ = nullptr;  // of entries_: those that came elsewhere; null: none did
 };
 
 }  // namespace spate::link

@@ -146,15 +146,23 @@ Status FinishConnect(int fd, const SocketAddress& to) {
   return {};
 }
 
-IoStep Receive(int fd, char* to, size_t size) {
+namespace {
+
+IoStep ReceiveWith(int fd, char* to, size_t size, int flags) {
   for (;;) {
-    ssize_t n = recv(fd, to, size, 0);
+    ssize_t n = recv(fd, to, size, flags);
     if (n > 0) return {.kind = IoStep::Kind::kDone, .bytes = static_cast<size_t>(n)};
     if (n == 0) return {.kind = IoStep::Kind::kEnd};
     if (errno == EAGAIN) return {.kind = IoStep::Kind::kWouldBlock};
     if (errno != EINTR) return {.kind = IoStep::Kind::kError, .error = errno};
   }
 }
+
+}  // namespace
+
+IoStep Receive(int fd, char* to, size_t size) { return ReceiveWith(fd, to, size, 0); }
+
+IoStep Peek(int fd, char* to, size_t size) { return ReceiveWith(fd, to, size, MSG_PEEK); }
 
 IoStep SendSome(int fd, std::string_view bytes) {
   for (;;) {

@@ -39,6 +39,8 @@ struct IoStep {
   int error = 0;     // with kError: errno, for TextOfErrno
 };
 IoStep Receive(int fd, char* to, size_t size);
+// The same, and leaves the bytes where they are.
+IoStep Peek(int fd, char* to, size_t size);
 // A peer that is gone is an error, never a signal.
 IoStep SendSome(int fd, std::string_view bytes);
 // Lets data on this connection wait for its reader without a limit, instead of a minute at most. A

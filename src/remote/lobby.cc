@@ -25,16 +25,17 @@ std::string KnockAt(const Bytes32& id) {
 }
 
 Result<std::unique_ptr<Lobby>> Lobby::Open(os::RealLoop& loop, const os::SocketAddress& at,
-                                           Trouble trouble, const LobbyLimits& limits) {
+                                           Trouble trouble, const LobbyLimits& limits,
+                                           Other other) {
   auto fd = TRY(os::Listen(at));
   auto address = TRY(os::LocalAddress(fd.get()));
   return std::unique_ptr<Lobby>(
-      new Lobby(loop, std::move(fd), address, std::move(trouble), limits));
+      new Lobby(loop, std::move(fd), address, std::move(trouble), limits, std::move(other)));
 }
 
 Lobby::Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,
-             const LobbyLimits& limits)
-    : loop_(loop), address_(address), limits_(limits) {
+             const LobbyLimits& limits, Other other)
+    : loop_(loop), address_(address), limits_(limits), other_(std::move(other)) {
   listener_ = std::make_unique<transport::Listener>(
       loop, std::move(fd),
       transport::Listener::Events{
@@ -57,16 +58,30 @@ void Lobby::MakeRoom() {
 void Lobby::Arrived(transport::Arrival arrival) {
   MakeRoom();
   auto at = strangers_.emplace(strangers_.end());
-  at->fd = std::move(arrival.fd);
-  at->place = std::move(arrival.place);
+  at->from = std::move(arrival);
   at->deadline = loop_.At(loop_.Now() + limits_.patience, [this, at] { Remove(at); });
-  loop_.WatchRead(at->fd.get(), [this, at] { Hear(at); });
+  loop_.WatchRead(at->from.fd.get(), [this, at] { Hear(at); });
+}
+
+// Then it is handed over, and the lobby's no more.
+bool Lobby::IsOther(Strangers::iterator at) {
+  char first = 0;
+  if (!other_ || at->heard > 0) return false;
+  if (os::Peek(at->from.fd.get(), &first, 1).kind != os::IoStep::Kind::kDone) return false;
+  if (first == kKnock.front()) return false;
+  loop_.Unwatch(at->from.fd.get());
+  transport::Arrival arrival = std::move(at->from);
+  loop_.Cancel(at->deadline);
+  strangers_.erase(at);
+  other_(std::move(arrival));
+  return true;
 }
 
 // Takes not a byte more: what comes behind the knock is for the part's server.
 void Lobby::Hear(Strangers::iterator at) {
+  if (IsOther(at)) return;
   os::IoStep step =
-      os::Receive(at->fd.get(), at->knock.data() + at->heard, at->knock.size() - at->heard);
+      os::Receive(at->from.fd.get(), at->knock.data() + at->heard, at->knock.size() - at->heard);
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
   if (step.kind != os::IoStep::Kind::kDone) return Remove(at);
   at->heard += step.bytes;
@@ -78,16 +93,16 @@ void Lobby::Hear(Strangers::iterator at) {
 
 // Shows the way to the part's server.
 void Lobby::Show(Strangers::iterator at) {
-  loop_.Unwatch(at->fd.get());
+  loop_.Unwatch(at->from.fd.get());
   Bytes32 id;
   std::copy(at->knock.begin() + kKnock.size(), at->knock.end(), id.begin());
-  Status given = os::HandOver(InboxName(id), at->fd.get());
+  Status given = os::HandOver(InboxName(id), at->from.fd.get());
   if (given || given.error().kind != ErrorKind::kBusy) return Remove(at);
   at->again = loop_.At(loop_.Now() + kAgain, [this, at] { Show(at); });
 }
 
 void Lobby::Remove(Strangers::iterator at) {
-  loop_.Unwatch(at->fd.get());
+  loop_.Unwatch(at->from.fd.get());
   loop_.Cancel(at->deadline);
   loop_.Cancel(at->again);
   strangers_.erase(at);

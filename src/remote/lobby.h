@@ -43,8 +43,12 @@ struct LobbyLimits {
 class Lobby {
  public:
   using Trouble = std::function<void(const Error&)>;
+  // A connection that begins with other bytes than a knock, all of them unread.
+  using Other = std::function<void(transport::Arrival)>;
+  // `other` may be null: these are closed.
   static Result<std::unique_ptr<Lobby>> Open(os::RealLoop& loop, const os::SocketAddress& at,
-                                             Trouble trouble, const LobbyLimits& limits = {});
+                                             Trouble trouble, const LobbyLimits& limits = {},
+                                             Other other = nullptr);
   ~Lobby();
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
@@ -54,8 +58,7 @@ class Lobby {
 
  private:
   struct Stranger {
-    os::Fd fd;
-    transport::Seat place;
+    transport::Arrival from;
     std::array<char, kKnockBytes> knock{};
     size_t heard = 0;
     os::TimerId deadline = 0;
@@ -64,16 +67,18 @@ class Lobby {
   using Strangers = std::list<Stranger>;
 
   Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,
-        const LobbyLimits& limits);
+        const LobbyLimits& limits, Other other);
   void Arrived(transport::Arrival arrival);
   void MakeRoom();
   void Hear(Strangers::iterator at);
+  bool IsOther(Strangers::iterator at);
   void Show(Strangers::iterator at);
   void Remove(Strangers::iterator at);
 
   os::RealLoop& loop_;
   const os::SocketAddress address_;
   const LobbyLimits limits_;
+  const Other other_;
   Strangers strangers_;
   std::unique_ptr<transport::Listener> listener_;
 };

@@ -1,4 +1,4 @@
-// Asks nodes at their ports (node_port.h), many at once.
+// Asks nodes at their ports (node/port.h), many at once.
 #pragma once
 
 #include <functional>

@@ -1,10 +1,13 @@
-#include "doors/parasol/site/node_port.h"
+// A site's node at its port (node/port.h), and who asks it there.
+#include "node/port.h"
 
 #include <gtest/gtest.h>
 
 #include "doors/parasol/row/wait_status.h"
 #include "doors/parasol/site/node_asker.h"
+#include "os/socket.h"
 #include "os/temp_dir.h"
+#include "remote/lobby.h"
 #include "wire/field_bytes.h"
 
 namespace spate::parasol {
@@ -25,13 +28,16 @@ class NodePortTest : public ::testing::Test {
     kit_ = MakeNodeKit(HubAccess(), {.host = "127.0.0.1", .port = 1}).value();
   }
   void Open() {
-    NodePort::Options options{{{.host = "127.0.0.1", .port = 0}}, kit_.port, std::nullopt};
-    NodePort::Events events;
+    node::Port::Options options{.folder = dir_.path()};
+    options.site = {.listen = {{.host = "127.0.0.1", .port = 0}},
+                    .key = kit_.key,
+                    .access = kit_.port,
+                    .peers = std::nullopt};
+    node::Port::Events events;
     events.report = [] { return NodeReport{.slots = 3, .running = {"7 ann"}}; };
     events.stop = [this] { ++stops_; };
-    events.log = [this](std::string text) { log_ += text; };
-    auto port = NodePort::Open(*loop_, transport::Identity::FromPem(kit_.key, "key").value(),
-                               std::move(options), std::move(events));
+    events.log = [this](const std::string& text) { log_ += text; };
+    auto port = node::Port::Open(*loop_, "1.0", std::move(options), std::move(events));
     ASSERT_TRUE(port) << port.error().message;
     port_ = std::move(*port);
     kit_.port.hubs = {os::ParseAddress(port_->addresses().front().Text()).value()};
@@ -50,7 +56,8 @@ class NodePortTest : public ::testing::Test {
 
   std::unique_ptr<os::RealLoop> loop_;
   NodeKit kit_;
-  std::unique_ptr<NodePort> port_;
+  os::TempDir dir_;
+  std::unique_ptr<node::Port> port_;
   std::unique_ptr<NodeAsker> asker_;
   std::string log_;
   int stops_ = 0;
@@ -75,6 +82,24 @@ TEST_F(NodePortTest, AnswersAndStops) {
   }
   EXPECT_EQ(stops_, 1);
   EXPECT_EQ(log_, "");
+}
+
+// Members of gangs come to the same address, and none who says nothing shuts others out.
+TEST_F(NodePortTest, IsWhereGangsKnock) {
+  Open();
+  const os::SocketAddress at = port_->addresses().front();
+  const std::string self = at.Text();
+  EXPECT_EQ(port_->ListenFor(at, ""), self);
+  std::vector<os::Fd> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(os::StartConnect(at).value());
+  os::Fd member = os::StartConnect(at).value();
+  const std::string knock = remote::KnockAt(Bytes32{});
+  ASSERT_TRUE(Ask(kit_.port, wire::LookAtNode()));
+  EXPECT_EQ(os::SendSome(member.get(), knock).bytes, knock.size());
+  ASSERT_TRUE(Ask(kit_.port, wire::LookAtNode()));
+  char byte = 0;
+  EXPECT_NE(os::Receive(member.get(), &byte, 1).kind, os::IoStep::Kind::kWouldBlock)
+      << "no gang of that id runs here";
 }
 
 TEST_F(NodePortTest, TakesOnlyItsOwnAccess) {

@@ -12,7 +12,6 @@
 #include "doors/parasol/programs/site_programs.h"
 #include "doors/parasol/site/node_asker.h"
 #include "doors/parasol/site/node_kit.h"
-#include "doors/parasol/site/node_port.h"
 #include "doors/parasol/site/parasol_site.h"
 #include "format/lines.h"
 #include "link/hub_keys.h"

@@ -1,4 +1,4 @@
-#include "daemon/gang_lobby.h"
+#include "node/port.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include "os/temp_dir.h"
 #include "remote/ticket.h"
 
-namespace spate::daemon {
+namespace spate::node {
 namespace {
 
 os::SocketAddress Number(std::string_view text) {
@@ -26,11 +26,14 @@ bool IsHeard(const std::string& host, uint16_t port) {
   return os::FinishConnect(fd->get(), at).has_value();
 }
 
-class GangLobbyTest : public ::testing::Test {
+class PortTest : public ::testing::Test {
  protected:
-  std::unique_ptr<GangLobby> Open(uint16_t port = 0) {
-    return std::make_unique<GangLobby>(*loop_, dir_.path(), port,
-                                       [this](std::string text) { log_ += text; });
+  std::unique_ptr<Port> Open(uint16_t port = 0) {
+    return std::move(Port::Open(*loop_, "1.0", {.folder = dir_.path(), .port = port},
+                                {.report = nullptr,
+                                 .stop = nullptr,
+                                 .log = [this](const std::string& text) { log_ += text; }})
+                         .value());
   }
   static os::Address Only(const std::string& remote) {
     auto addresses = remote::ParseLobbies(remote);
@@ -47,27 +50,27 @@ class GangLobbyTest : public ::testing::Test {
   std::string log_;
 };
 
-TEST_F(GangLobbyTest, TheNextProcessOfTheNodeKeepsThePort) {
+TEST_F(PortTest, TheNextProcessOfTheNodeKeepsThePort) {
   const os::SocketAddress self = Number("127.0.0.1:44");
   const std::string first = Open()->ListenFor(self, "");
   const uint16_t port = Only(first).port;
   EXPECT_FALSE(IsHeard("127.0.0.1", port));
-  auto lobby = Open();
+  auto node = Open();
   EXPECT_TRUE(IsHeard("127.0.0.1", port)) << "before its hub is there";
-  EXPECT_EQ(lobby->ListenFor(self, ""), first);
-  EXPECT_EQ(lobby->ListenFor(self, ""), first) << "its hub came again";
+  EXPECT_EQ(node->ListenFor(self, ""), first);
+  EXPECT_EQ(node->ListenFor(self, ""), first) << "its hub came again";
   // Somebody else has it now.
   EXPECT_NE(Open()->ListenFor(self, ""), first);
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, APortThatAnEarlierVersionNotedIsKept) {
+TEST_F(PortTest, APortThatAnEarlierVersionNotedIsKept) {
   const uint16_t port = FreePort();
   dir_.Write("gang-port", std::to_string(port));
   EXPECT_EQ(Only(Open()->ListenFor(Number("127.0.0.1:44"), "")).port, port);
 }
 
-TEST_F(GangLobbyTest, ANoteThatMakesNoSenseIsLeftAlone) {
+TEST_F(PortTest, ANoteThatMakesNoSenseIsLeftAlone) {
   for (const char* note : {"a port", "unix:/tmp/s", "nowhere.example:70", "*:0", ""}) {
     dir_.Write("gang-port", note);
     EXPECT_NE(Open()->ListenFor(Number("127.0.0.1:44"), ""), "") << note;
@@ -75,36 +78,36 @@ TEST_F(GangLobbyTest, ANoteThatMakesNoSenseIsLeftAlone) {
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, ItListensWhereItsHubSeesItOnly) {
+TEST_F(PortTest, ItListensWhereItsHubSeesItOnly) {
   const std::vector<std::string> own = os::OwnAddresses();
   if (own.empty()) GTEST_SKIP() << "needs a network";
-  auto lobby = Open();
+  auto node = Open();
   const auto self = os::SocketAddress::Numeric({.host = own[0], .port = 44, .path = {}});
-  const os::Address at = Only(lobby->ListenFor(self.value().value(), ""));
+  const os::Address at = Only(node->ListenFor(self.value().value(), ""));
   EXPECT_EQ(at.host, own[0]);
   EXPECT_TRUE(IsHeard(own[0], at.port));
   EXPECT_FALSE(IsHeard("127.0.0.1", at.port));
   // Its hub sees it elsewhere now.
-  EXPECT_EQ(Only(lobby->ListenFor(Number("127.0.0.1:44"), "")).port, at.port);
+  EXPECT_EQ(Only(node->ListenFor(Number("127.0.0.1:44"), "")).port, at.port);
   EXPECT_TRUE(IsHeard("127.0.0.1", at.port));
   EXPECT_FALSE(IsHeard(own[0], at.port));
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, BesideItsHubItListensWhereThatDoes) {
+TEST_F(PortTest, BesideItsHubItListensWhereThatDoes) {
   const std::vector<std::string> own = os::OwnAddresses();
   for (const char* self : {"127.0.0.1:5", "[::1]:5", "unix:/tmp/hub"}) {
     // For this machine alone.
-    auto lobby = Open();
-    const os::Address at = Only(lobby->ListenFor(Number(self), ""));
+    auto node = Open();
+    const os::Address at = Only(node->ListenFor(Number(self), ""));
     EXPECT_EQ(at.host, "127.0.0.1");
     for (const std::string& host : own) EXPECT_FALSE(IsHeard(host, at.port));
-    lobby.reset();
+    node.reset();
     const uint16_t port = FreePort();
-    lobby = Open(port);
-    EXPECT_EQ(Only(lobby->ListenFor(Number(self), "")).port, port);
+    node = Open(port);
+    EXPECT_EQ(Only(node->ListenFor(Number(self), "")).port, port);
     // Everywhere.
-    auto addresses = remote::ParseLobbies(lobby->ListenFor(Number(self), "0.0.0.0"));
+    auto addresses = remote::ParseLobbies(node->ListenFor(Number(self), "0.0.0.0"));
     ASSERT_TRUE(addresses) << addresses.error().message;
     EXPECT_EQ(addresses->back().host, "127.0.0.1");
     EXPECT_LE(addresses->size(), 8u);
@@ -114,22 +117,22 @@ TEST_F(GangLobbyTest, BesideItsHubItListensWhereThatDoes) {
     }
     if (own.empty()) continue;
     // At one address.
-    EXPECT_EQ(Only(lobby->ListenFor(Number(self), own[0])).host, own[0]);
+    EXPECT_EQ(Only(node->ListenFor(Number(self), own[0])).host, own[0]);
     EXPECT_TRUE(IsHeard(own[0], port));
     EXPECT_FALSE(IsHeard("127.0.0.1", port));
   }
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, ThePortThatWasGivenOrNone) {
+TEST_F(PortTest, ThePortThatWasGivenOrNone) {
   const auto self = Number("127.0.0.1:44");
   auto other = os::Listen(Number("*:0")).value();
-  auto lobby = Open(os::ParseAddress(os::LocalAddress(other.get()).value().Text())->port);
-  EXPECT_EQ(lobby->ListenFor(self, ""), "");
+  auto node = Open(os::ParseAddress(os::LocalAddress(other.get()).value().Text())->port);
+  EXPECT_EQ(node->ListenFor(self, ""), "");
   EXPECT_NE(log_.find("spate remote does not work to this node"), std::string::npos) << log_;
   other.Reset();
-  EXPECT_NE(lobby->ListenFor(self, ""), "") << "its hub came again";
+  EXPECT_NE(node->ListenFor(self, ""), "") << "its hub came again";
 }
 
 }  // namespace
-}  // namespace spate::daemon
+}  // namespace spate::node

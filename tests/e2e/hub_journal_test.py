@@ -1,0 +1,241 @@
+"""A hub's journal: it outlives kills of the hub, older versions, damage, and moves to other places."""
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+
+from cluster import cluster_of, free_port
+from harness import DEADLINE, SPATE, Place, main, wait, want
+
+
+def journal_of(place):
+    return sqlite3.connect(f"file:{place.state}/hub/hub.db?mode=ro", uri=True)
+
+
+def make_version_3(journal):
+    journal.execute("DROP TABLE pool_log")
+    for table in "meta", "job", "job_text", "forgotten", "node", "credential":
+        journal.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+    for index in "job_user", "job_ended":
+        journal.execute(f"DROP INDEX {index}")
+    journal.execute("DELETE FROM meta WHERE key = 'last_seq'")
+    journal.execute("PRAGMA user_version = 3")
+
+
+def test_a_killed_hub_loses_nothing(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    tasks = 400
+    job = cluster.submit("--array", f"1-{tasks}", "--", "echo {} >> ran; sleep 0.02; echo {} >> done")
+    for goal in (40, 120, 250):
+        wait(lambda: len(place.lines("done")) >= goal, "progress")
+        cluster.kill_hub()
+        cluster.start_hub()
+    cluster.spate("job wait", job)
+    counts = {}
+    for line in place.lines("ran"):
+        counts[line] = counts.get(line, 0) + 1
+    want(len(counts) == tasks and len(set(place.lines("done"))) == tasks, f"{len(counts)} ran")
+    want(all(count == 1 for count in counts.values()), "the hub's death repeated a task")
+
+
+def test_a_hub_killed_at_a_jobs_end_knows_of_it(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    tasks = 20
+    for _ in range(4):
+        job = cluster.submit("--array", f"1-{tasks}", "--", "true")
+        journal = journal_of(place)
+        ended = "SELECT 1 FROM job WHERE id = ? AND last_seq IS NOT NULL"
+        deadline = time.monotonic() + DEADLINE
+        # No pause between two looks: the moment after the job's last record is the one to meet.
+        while not journal.execute(ended, [job]).fetchone():
+            want(time.monotonic() < deadline, "the job ends")
+        cluster.kill_hub()
+        journal.close()
+        cluster.start_hub()
+        cluster.spate("job wait", job)
+        line = json.loads(cluster.spate("job list", "--output", "json", job)[0])
+        want((line["state"], line["succeeded"]) == ("succeeded", tasks), line)
+        after = cluster.submit("--after", f"ok:{job}", "--", f"echo {job} >> after")
+        cluster.spate("job wait", after)
+        want(place.lines("after")[-1:] == [job], place.read("after"))
+        cluster.spate("job forget", job)
+
+
+def test_an_end_that_an_older_hub_did_not_count(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    job = cluster.submit("--wait", "--", "test {} = a", ":::", "a", "b", code=1).split()[0]
+    good = cluster.submit("--wait", "--", "true")
+    cluster.kill_hub()
+    with sqlite3.connect(os.path.join(place.state, "hub", "hub.db")) as journal:
+        journal.execute("UPDATE job SET state='queued', leased=0, succeeded=0, failed=0, "
+                        "ended_us=NULL")
+        make_version_3(journal)
+    journal.close()
+    cluster.start_hub()
+    cluster.spate("job wait", job, code=1)
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want([(line["state"], line["succeeded"], line["failed"]) for line in lines]
+         == [("failed", 1, 1), ("succeeded", 1, 0)], lines)
+    want(all(line["ended"] for line in lines), lines)
+    after = cluster.submit("--wait", "--after", f"ok:{good}", "--", "true")
+    cluster.spate("job forget", job, good, after)
+
+
+def test_a_submission_is_one_job(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    tasks = 30_000
+    client = subprocess.Popen([SPATE, "submit", "--array", f"1-{tasks}", "--", "true"],
+                              cwd=place.dir, env=place.env, stdout=subprocess.PIPE)
+    cluster.kill_hub()
+    cluster.start_hub()
+    out, _ = client.communicate(timeout=DEADLINE)
+    want(client.returncode in (0, 3), client.returncode)
+    listed, _ = cluster.spate("job list", "--output", "json")
+    jobs = [json.loads(line) for line in listed.splitlines()]
+    want(len(jobs) <= 1 and all(job["total"] == tasks for job in jobs), listed)
+    want(client.returncode != 0 or out.decode().strip() == str(jobs[0]["job"]), out)
+
+
+def test_a_hub_moves_to_another_place(place: Place):
+    old, new = free_port(), free_port()
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{old}")
+    access = cluster.access("--role", "node", name="node.access")
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"))
+    cluster.node("far", "-j", "2", "--access", access, env=far)
+    job = cluster.submit("--array", "1-4", "--", "echo {} >> ran; while ! test -e go; do sleep 0.05; done")
+    wait(lambda: len(place.lines("ran")) >= 2, "tasks run")
+    cluster.kill_hub()
+    elsewhere = os.path.join(place.dir, "elsewhere")
+    shutil.copytree(place.state, elsewhere, ignore=lambda _, names: {"socket", "lock"} & set(names))
+    shutil.rmtree(place.state)
+    place.env["SPATE_STATE"] = place.state = elsewhere
+    cluster.hub_options = ("--listen", f"127.0.0.1:{new}")
+    cluster.start_hub()
+    text = place.read("node.access")
+    want(f":{old}" in text, text)
+    with open(access, "w") as file:
+        file.write(text.replace(f":{old}", f":{new}"))
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["1", "2", "3", "4"], place.lines("ran"))
+
+
+def test_a_journal_of_version_2_is_upgraded(place: Place):
+    """Made by the spate before version 3: job 1 has ended, job 2 is held with five tasks."""
+    made = os.path.join(os.path.dirname(__file__), "../journals/v2")
+    shutil.copytree(made, os.path.join(place.state, "hub"))
+    os.chmod(os.path.join(place.state, "hub"), 0o700)
+    cluster = cluster_of(place)
+    out, _ = cluster.spate("job list", "--output", "json")
+    states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
+    want(states == {1: "succeeded", 2: "held"}, out)
+    copy = os.path.join(place.state, "hub", "hub.db-v2")
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 9)):
+        def found():
+            try:
+                with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+                    return db.execute("PRAGMA user_version").fetchone()[0]
+            except sqlite3.OperationalError:  # the hub is at its log in this moment
+                return None
+        wait(lambda: found() == version, f"{path} has version {version}")
+    if os.geteuid() == 0:  # the jobs are root's
+        cluster.node()
+        cluster.spate("job release", "2")
+        cluster.spate("job wait", "2")
+        out, _ = cluster.spate("job cat", "2")
+        want(sorted(out.splitlines()) == [f"job {i}" for i in range(1, 6)], out)
+
+
+def test_damage_of_one_job_stays_that_jobs(place: Place):
+    cluster = cluster_of(place)
+    jobs = [cluster.submit("--array", "1-3", "--", f"echo {name}{{}} >> ran") for name in "abc"]
+    cluster.kill_hub()
+    with sqlite3.connect(os.path.join(place.state, "hub", "hub.db")) as journal:
+        journal.execute("UPDATE job_text SET settings = replace(settings, 'ran', 'run') "
+                        "WHERE job = ?", [jobs[0]])
+        journal.execute("UPDATE log SET data = x'00' WHERE job = ?", [jobs[1]])
+    journal.close()
+    cluster.start_hub()
+    cluster.node()
+    cluster.spate("job wait", jobs[2])
+
+    def state(job):
+        return json.loads(cluster.spate("job list", "--output", "json", job)[0])["state"]
+    wait(lambda: state(jobs[0]) == "held", "no task runs with damaged settings")
+    cancel = f"spate job cancel --hub --state {place.state} {jobs[0]}"
+    want(f"nothing of it can run; to end it: {cancel}\n" in place.read("hub.log")
+         and "job release" not in place.read("hub.log"), place.read("hub.log"))
+    want(state(jobs[1]) == "damaged", state(jobs[1]))
+    want(sorted(place.lines("ran")) == ["c1", "c2", "c3"], place.lines("ran"))
+    cluster.kill_hub()
+    out, _ = place.run("hub", command="state check", code=1)
+    for job in jobs[:2]:
+        want(f"job {job}" in out, out)
+    _, err = place.run(command="state salvage")
+    want("1 job without damage stays as it was;" in err, err)
+    place.run("hub", command="state check")
+    cluster.start_hub()
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want({str(line["job"]): line["state"] for line in lines}[jobs[2]] == "succeeded", lines)
+    after = cluster.submit("--wait", "--after", f"ok:{jobs[2]}", "--", "true")
+    want(int(after.split()[0]) > int(jobs[2]), after)
+
+
+def test_a_backup_makes_the_hub_again(place: Place):
+    """Taken while it works; nodes and access files of the old hub are good for the new one."""
+    port = free_port()
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{port}")
+    access = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    node = cluster.access("--role", "node", name="node.access")
+    cluster.node("n1", "--access", node)
+    done = cluster.submit("--wait", "--", "echo {} >> done", ":::", "a", "b").split()[0]
+    job = cluster.submit("--", "while ! test -e go; do sleep 0.05; done; echo {} >> ran", ":::", "a", "b", "c")
+    backup = os.path.join(place.dir, "hub.backup")
+    cluster.spate("hub backup", backup)
+    want(os.stat(backup).st_mode & 0o777 == 0o600, "others read the key")
+    late = cluster.submit("--", "echo late >> ran")
+    _, err = cluster.spate("hub restore", backup, code=3)
+    want("runs in" in err, err)
+    cluster.kill_hub()
+    _, err = cluster.spate("hub restore", backup, code=2)
+    want("there is a journal already" in err, err)
+    os.remove(os.path.join(cluster.hub_dir, "hub.db"))
+    _, err = cluster.spate("hub start", "--allow-root", "--listen", "none", code=3)
+    want("has lost its journal" in err and "spate hub restore" in err, err)
+    os.rename(cluster.hub_dir, cluster.hub_dir + ".old")
+    place.write("none", "x")
+    _, err = cluster.spate("hub restore", "none", code=3)
+    shutil.rmtree(cluster.hub_dir)
+    cluster.spate("hub restore", backup)
+    cluster.start_hub()
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want([line["job"] for line in lines] == [int(done), int(job)], lines)
+    cluster.spate("job list", "--access", access)
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(set(place.lines("ran")) - {"late"} == {"a", "b", "c"}, place.read("ran"))
+    new = cluster.submit("--wait", "--", "true").split()[0]
+    want(int(new) > int(late) + 500, f"{new} after {late}")
+    cluster.spate("state check", "hub")
+
+
+def test_a_hub_keeps_as_much_as_it_was_told(place: Place):
+    cluster = cluster_of(place, "--listen", "none", "--keep", "6M", "--forget-nodes", "1s")
+    cluster.node("n1")
+    for _ in range(6):
+        cluster.submit("--wait", "--", "head -c 2000000 /dev/urandom")
+
+    def jobs():
+        return [json.loads(line)["job"] for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    wait(lambda: len(jobs()) < 4, "the oldest are forgotten")
+    want(6 in jobs() and 1 not in jobs(), jobs())
+
+
+if __name__ == "__main__":
+    main(globals())

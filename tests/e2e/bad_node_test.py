@@ -191,4 +191,4 @@ def test_a_run_of_one_task_ends_with_its_code(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

@@ -110,4 +110,4 @@ def test_a_gang_that_no_set_of_nodes_holds_is_refused(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

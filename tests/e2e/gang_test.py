@@ -214,4 +214,4 @@ def test_a_gang_of_one_machine_runs_without_a_hub(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

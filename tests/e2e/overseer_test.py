@@ -367,4 +367,4 @@ def test_hub_goes_away_and_comes_back(place):
     overseer.ends(0)
 
 
-main(globals())
+main(globals(), at_once=4)

@@ -340,4 +340,4 @@ def test_machines_that_fail_for_everybody(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

@@ -3,11 +3,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
 from cluster import cluster_of, free_port
-from harness import DEADLINE, main, wait, want
+from harness import DEADLINE, wait, want
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 FAKES = os.path.abspath(os.path.join(SOURCE, "tests", "batch"))
@@ -247,16 +245,6 @@ def believes_no_cut_off(place, cluster, system, rounds, cancel, *options, own=()
                 wrong.append((round, task, ends))
     print(f"{system}: {2 * rounds} tasks were cut off, {len(wrong)} of these ends were believed")
     want(not wrong, wrong)
-
-
-def several_at_once(namespace):
-    """Tests that mostly wait: each in a process of its own, four at a time."""
-    if len(sys.argv) > 1:
-        main(namespace)
-    with ThreadPoolExecutor(4) as workers:
-        names = [name for name in namespace if name.startswith("test_")]
-        codes = list(workers.map(lambda name: subprocess.run([sys.executable, sys.argv[0], name]).returncode, names))
-    sys.exit(any(codes))
 
 
 def tells_a_hold(place, cluster, batch, system, words, release, *options, own=()):

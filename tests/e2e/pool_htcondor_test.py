@@ -1,7 +1,7 @@
 """A pool in an HTCondor that is a fake of its commands (tests/batch/fake_htcondor.py), over real processes."""
 import os
 
-from harness import Place, want
+from harness import Place, main, want
 import pool_cluster
 from pool_cluster import add, gone, htcondor, pools
 
@@ -86,4 +86,4 @@ def test_wrong_options(place: Place):
 
 
 if __name__ == "__main__":
-    pool_cluster.several_at_once(globals())
+    main(globals(), at_once=4)

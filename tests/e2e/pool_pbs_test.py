@@ -1,5 +1,5 @@
 """A pool in a PBS that is a fake of its commands (tests/batch/fake_pbs.py), over real processes."""
-from harness import Place, option, wait, want
+from harness import Place, main, option, wait, want
 import pool_cluster
 from pool_cluster import add, pbs
 
@@ -89,4 +89,4 @@ def test_wrong_options(place: Place):
 
 
 if __name__ == "__main__":
-    pool_cluster.several_at_once(globals())
+    main(globals(), at_once=4)

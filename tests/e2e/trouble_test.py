@@ -137,4 +137,4 @@ def test_duplicate_names_one_serves_the_other_waits(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

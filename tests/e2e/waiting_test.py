@@ -93,9 +93,12 @@ def test_what_a_task_waits_for_after_its_command_is_shown(place: Place):
     left = r"sh \(pid \d+\)(, sleep \(pid \d+\))?"
     waiting = Waiting(place, "submit", "--wait", *words)
     waiting.says("task 1 has ended but left running on node n1: sh (pid ")
+    # All start before the first is read: each hears of it after a while only.
     on_hub = Waiting(place, "run", "--hub", *words, log="on-hub")
-    on_hub.says("task 1 has ended but left processes running: sh (pid ")
     as_json = Waiting(place, "run", "--hub", "--output", "json", *words, log="json")
+    bars = [OnTerminal(place, *command, log=f"bar{n}") for n, command in enumerate(
+        (["job", "progress", "1"], ["run", "--hub", *words]))]
+    on_hub.says("task 1 has ended but left processes running: sh (pid ")
     as_json.says('"type":"left_running"')
     out, _ = cluster.spate("job info", "1")
     want(re.search(rf"waits for +task 1: {left} on node n1, left running by its command\n", out), out)
@@ -110,8 +113,6 @@ def test_what_a_task_waits_for_after_its_command_is_shown(place: Place):
     want(re.search(rf"1.1 since .*, waits for processes that it left running: {left}\n", out), out)
     out, _ = cluster.spate("top", "--once")
     want(re.search(rf"job 1 waits for processes that its commands left running: {left} on n1\n", out), out)
-    bars = [OnTerminal(place, *command, log=f"bar{n}") for n, command in enumerate(
-        (["job", "progress", "1"], ["run", "--hub", *words]))]
     for bar in bars:
         bar.shows(r"left running: sh \(pid \d+\)")
     place.write("go")
@@ -316,4 +317,4 @@ def test_a_user_database_that_hangs_stops_nobody_else(place: Place):
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), at_once=4)

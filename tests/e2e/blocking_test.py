@@ -10,7 +10,7 @@ from cluster import cluster_of
 from harness import Place, alive, main, option, wait, want
 from hung_server import FLUSH, WRITE, hung_server
 
-ROUNDS = option("--rounds", 20)
+ROUNDS = option("--rounds", 5)
 SERVER_ROUNDS = option("--server-rounds", 1)
 LIMIT = 1  # seconds, of tasks whose server hangs
 SOON = 30  # seconds: far more than needed, far less than for ever

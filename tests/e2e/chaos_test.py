@@ -16,7 +16,7 @@ from harness import SPATE, Place, alive, main, option, wait, want
 from processes import kill_all, processes_with, send_all
 
 
-TASKS = option("--tasks", 2000)
+TASKS = option("--tasks", 1000)
 ROUNDS = option("--rounds", 3)
 SEED = option("--seed", 1)
 CLIENTS = 4  # of each round

@@ -230,8 +230,9 @@ function(_spate_test_properties name)
   if(SPATE_SANITIZE)
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
   endif()
+  # Those that may take longest begin first (COST), so that all cores are busy to the end; ctest knows better once it has run.
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77
+    TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77
     ENVIRONMENT "SPATE_BIN=${PROJECT_BINARY_DIR}/bin;SPATE_SOURCE=${PROJECT_SOURCE_DIR};SPATE_SANITIZE=${SPATE_SANITIZE}")
   if(arg_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IS
 """A master-worker program for tests: it writes resource files as masters do, and is their slave.
 
   fake_mw.py --mw-slave --mw-resource-file F    connects to the master of F and does what it is told:

@@ -104,7 +104,7 @@ def test_retries_go_to_the_process_or_to_a_new_one(place: Place):
 
 def test_limits_end_the_process(place: Place):
     worker(place)
-    out, err = place.run("-k", "-j", "1", "--time-limit", "0.3", *COMMAND, ":::", "hang", "next", code=1)
+    out, err = place.run("-k", "-j", "1", "--time-limit", "2", *COMMAND, ":::", "hang", "next", code=1)
     want(out == "next\n" and "over its time limit" in err, err)
     want(not alive(int(place.read("hangs"))), "the process that hung")
     want(len(place.lines("starts")) == 2, place.lines("starts"))

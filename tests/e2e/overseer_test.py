@@ -148,7 +148,7 @@ def test_here_slaves_end_with_a_killed_overseer(place):
 
 
 def test_here_a_lost_master_is_told_with_last_words(place):
-    master = master_of(place, 2)
+    master = master_of(place, 2, interval=10)  # by which a slave has failed before it has connected
     overseer = Overseer(place, "search.rsc", "--local", "2")
     connected(master, 2)
     # As a master that is killed: its file still asks for slaves.

@@ -94,7 +94,8 @@ class JobScreen {
   uint64_t ends_ = 0;                       // of tasks, not of attempts that were tried again
   int task_code_ = 0;                       // of the last task that failed
   uint32_t held_ = 0;                       // as was told
-  std::string told_;                        // why nothing is started
+  std::string told_;                        // why nothing is started: its KeyOfWait
+  std::string shown_;                       // the same as the bar has it
   std::map<AttemptRef, std::string> left_;  // left running, as was told
   uint64_t spooled_ = 0;
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
@@ -224,12 +225,14 @@ void JobScreen::DrainNews(const wire::JobNews& news) {
       view_->OnNews(cli::HoldNews{reason, counts_.leased, ending}, now);
   }
   std::string why = by_rule ? "" : WhyNot(news, reach_);
-  if (!why.empty() && why != told_) view_->OnNews(cli::Remark{why, false}, now);
+  const std::string key = why.empty() ? "" : KeyOfWait(news);
+  if (!why.empty() && key != told_) view_->OnNews(cli::Remark{why, false}, now);
+  told_ = key;
   // Elsewhere a remark is enough.
-  if (why != told_ && os::LookAtTerminal(os::kStderr, here_.environment).is_terminal) {
+  if (why != shown_ && os::LookAtTerminal(os::kStderr, here_.environment).is_terminal) {
     view_->OnNews(cli::StartsPaused{why.empty() ? "" : BriefWhyNot(news)}, now);
   }
-  told_ = std::move(why);
+  shown_ = std::move(why);
 }
 
 // To the view these are news of tasks, which it forgets when it hears of their ends.

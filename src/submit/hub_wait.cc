@@ -1,6 +1,7 @@
 #include "submit/hub_wait.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,6 +32,22 @@ wire::JobNow NowOf(const wire::JobNews& news) {
   return {news.job, HeldBy(news), news.nodes, news.why, {}};
 }
 
+// What a reason is about, without how long and how much.
+std::string KeyOf(const Reason& reason) {
+  std::string key = fmt::format("{};", static_cast<int>(reason.kind));
+  switch (reason.kind) {
+    case ReasonKind::kFairShare:
+    case ReasonKind::kParents:
+    case ReasonKind::kSuspectNode:
+      break;
+    case ReasonKind::kPoolState:  // the pool; the other names tell how it is now
+      return reason.names.empty() ? key : key + reason.names.front();
+    default:
+      key += fmt::format("{};", fmt::join(reason.numbers, " "));
+  }
+  return key + fmt::format("{};", fmt::join(reason.names, " "));
+}
+
 }  // namespace
 
 std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
@@ -41,6 +58,12 @@ std::string BriefWhyNot(const wire::JobNews& news) {
   if (news.held != 0) return fmt::format("held, {}", cli::HeldWhy(HeldBy(news)));
   return cli::IsForWantOfNodes(news.nodes, news.why) ? "no node is connected"
                                                      : present::TextOf(news.why);
+}
+
+std::string KeyOfWait(const wire::JobNews& news) {
+  std::string key = fmt::format("{};{};", news.held, cli::IsForWantOfNodes(news.nodes, news.why));
+  for (const Reason& reason : news.why) key += KeyOf(reason);
+  return key;
 }
 
 bool HasStopped(const wire::JobNews& news) {
@@ -67,12 +90,11 @@ void Waiter::EraseBar() {
 }
 
 void Waiter::TellWhyNot(const wire::JobNews& news) {
-  std::string why = WhyNot(news, options_.reach);
-  if (why.empty() || why == told_) return;
-  told_ = std::move(why);
+  const std::string why = WhyNot(news, options_.reach);
+  if (why.empty() || std::exchange(told_, KeyOfWait(news)) == KeyOfWait(news)) return;
   if (options_.quiet) return;
   EraseBar();
-  fmt::print(stderr, "spate: {}\n", told_);
+  fmt::print(stderr, "spate: {}\n", why);
 }
 
 // Once, as `run` does; a bar shows the rest.

@@ -18,6 +18,8 @@ namespace spate::submit {
 std::string WhyNot(const wire::JobNews& news, const std::string& reach);
 // The same in few words, for the bar.
 std::string BriefWhyNot(const wire::JobNews& news);
+// Changes when a person has to be told again: not with times and counts.
+std::string KeyOfWait(const wire::JobNews& news);
 // Nothing of it runs, and by its own rule nothing more is started: --halt, --max-failures, or all
 // of its tasks fail.
 bool HasStopped(const wire::JobNews& news);

@@ -62,7 +62,7 @@ class SwarmNode {
         link::NodeOptions(std::move(self),
                           [this]() -> spate::Result<link::Target> { return swarm_.target; }),
         spate::Prng(seed),
-        link::Reconnector::Events{[this](link::Caller::Met met) { Connected(std::move(met)); },
+        link::Reconnector::Events{[this](link::Connector::Met met) { Connected(std::move(met)); },
                                   [](const spate::Error&, Duration) {},
                                   [](const auto& failure) { Complain(failure.error); }});
     reconnector_->Call();
@@ -77,7 +77,7 @@ class SwarmNode {
   static void Complain(const spate::Error& error) {
     std::fprintf(stderr, "node_swarm: %s\n", error.message.c_str());
   }
-  void Connected(link::Caller::Met met) {
+  void Connected(link::Connector::Met met) {
     channel_ = std::make_unique<link::HubChannelTcp>(
         std::move(met.connection),
         link::HubChannelTcp::Events{[this](const link::Ended&) { Lost(); }, [](bool) {},

@@ -16,7 +16,7 @@ constexpr Duration kFollowerLook = Duration::Millis(20);
 
 }  // namespace
 
-ListFollower::Follower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
+ListFollower::ListFollower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
                        const cli::LoadContext& context, Sink sink)
     : loop_(loop),
       files_(std::move(files)),

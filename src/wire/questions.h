@@ -163,7 +163,7 @@ struct ReadStderr {
 
 // For a node at a port of its own, not for a hub: what it runs, and what ended last.
 struct LookAtNode {
-  static constexpr uint32_t kNumber = 55;
+  static constexpr uint32_t kNumber = 18;
   using Answer = NodeReport;
   template <typename Self, typename Visit>
   static void Fields(Self&, Visit&&) {}
@@ -171,7 +171,7 @@ struct LookAtNode {
 
 // Likewise: it ends, and its tasks with it. Answered before it does.
 struct StopNode {
-  static constexpr uint32_t kNumber = 56;
+  static constexpr uint32_t kNumber = 36;
   using Answer = Done;
   template <typename Self, typename Visit>
   static void Fields(Self&, Visit&&) {}

@@ -43,27 +43,26 @@ TEST(MachineListTest, Errors) {
     std::string_view message;
   };
   for (const Case& c : std::vector<Case>{
-    {"a 1 2 /t /l 9", kHubColumns,
-     "6 columns instead of 7: write name cpus ram in MB tempDir localDir localSize switch"},
-        {"a", kNodeStartColumns, "1 columns instead of 2: write name cpus"}, {
-      "a 0", kNodeStartColumns,
-          "'0' is not a number of CPUs; write a whole number, 1 or more\"},
-      {"a -1", kNodeStartColumns,
-            "'-1' is not a number of CPUs; write a whole number, 1 or more\"},
+           {"a 1 2 /t /l 9", kHubColumns,
+            "6 columns instead of 7: write name cpus ram in MB tempDir localDir localSize switch"},
+           {"a", kNodeStartColumns, "1 columns instead of 2: write name cpus"},
+           {"a 0", kNodeStartColumns,
+            "'0' is not a number of CPUs; write a whole number, 1 or more"},
+           {"a -1", kNodeStartColumns,
+            "'-1' is not a number of CPUs; write a whole number, 1 or more"},
            {"a 1.5", kNodeStartColumns,
-            "'1.5' is not a number of CPUs; write a whole number, 1 or more\"},
+            "'1.5' is not a number of CPUs; write a whole number, 1 or more"},
            {"a 1 2g /t /l 9 s", kHubColumns,
             "'2g' is not a number of MB; write a whole number, 1 or more"},
            {"-oProxyCommand=x 1", kNodeStartColumns,
             "'-oProxyCommand=x' is not a valid name of a machine"},
            {"../a", kNodeNameColumns, "'../a' is not a valid name of a machine"},
            {"b 1", kNodeStartColumns, "machine b occurs twice; remove this line"}}) {
-          auto machines =
-              ReadMachineList("b 1 1 /t /l 9 s\n#\n" + std::string(c.text), "ml", c.columns);
-          ASSERT_FALSE(machines) << c.text;
-          EXPECT_EQ(machines.error().message, "line 3 of ml: " + std::string(c.message));
-        }
-      }
+    auto machines = ReadMachineList("b 1 1 /t /l 9 s\n#\n" + std::string(c.text), "ml", c.columns);
+    ASSERT_FALSE(machines) << c.text;
+    EXPECT_EQ(machines.error().message, "line 3 of ml: " + std::string(c.message));
+  }
+}
 
-    }  // namespace
+}  // namespace
 }  // namespace spate::parasol

@@ -5,6 +5,7 @@
 
 #include "doors/parasol/row/wait_status.h"
 #include "doors/parasol/site/node_asker.h"
+#include "doors/parasol/site/node_kit.h"
 #include "os/socket.h"
 #include "os/temp_dir.h"
 #include "remote/lobby.h"

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "cli/options/hub_options.h"
+#include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/programs/site_programs.h"
 #include "doors/parasol/site/node_asker.h"
 #include "doors/parasol/site/node_kit.h"

@@ -305,6 +305,7 @@ TEST_F(JobsTest, OneAddsTasksAtATime) {
   Talk& first = Come("ann");
   first.Ask(more);
   Talk& second = Come("ann");
+  more.submission = "others";
   second.Ask(more);
   ASSERT_NE(second.Newest<wire::Failed>(), nullptr);
   EXPECT_EQ(second.Newest<wire::Failed>()->kind, ErrorKind::kBusy);

@@ -330,7 +330,7 @@ TEST(PartBody, IsOneCommand) {
   EXPECT_EQ(why(Plain({"true"})), "");
   TaskBody piped;
   piped.steps = {{{{{"true"}}, {{"cat"}}}}};
-  EXPECT_TRUE(why(piped).starts_with("a gang's task is one command")) << why(piped);
+  EXPECT_TRUE(why(piped).starts_with("a gang's task must be a single command")) << why(piped);
   EXPECT_NE(why(Given("x")), "");
   TaskBody forwards = Plain({"true"});
   ForwardFile(forwards, "f", "to");

@@ -201,7 +201,8 @@ TEST_F(NodePartTest, MoreThanOneCommandIsRefused) {
   RunUntil([&] { return Has(*hub, "ended 4"); });
   EXPECT_EQ(hub->ends[4].cause, Cause::kStart);
   EXPECT_EQ(hub->ends[4].status, 126);
-  EXPECT_TRUE(hub->ends[4].note.starts_with("a gang's task is one command")) << hub->ends[4].note;
+  EXPECT_TRUE(hub->ends[4].note.starts_with("a gang's task must be a single command"))
+      << hub->ends[4].note;
 }
 
 }  // namespace

@@ -340,7 +340,7 @@ TEST_F(ResidentTest, ABodyWithMoreThanAProcessIsRefused) {
   body.stdout_file = "out";
   const Ended& ended = Run(body);
   EXPECT_EQ(ended.end.cause, Cause::kStart);
-  EXPECT_NE(ended.end.note.find("with its streams as they are"), std::string::npos);
+  EXPECT_NE(ended.end.note.find("links, checks, files or redirected streams"), std::string::npos);
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ TEST(TaskUserFor, OfANodeThatIsRoot) {
   EXPECT_EQ(Why("ann", rules), "as ann");
   EXPECT_EQ(
       Why("eve", rules),
-      "cannot run tasks of 'eve': this machine has no user 'eve'; give it an account there, or "
-      "keep the job away from this node");
+      "cannot run tasks of 'eve': this machine has no user 'eve'; add an account on the node, or "
+      "exclude the node for the job");
   std::string no_root =
       "the node runs no tasks as root: send the job as another user, or start the node with "
       "--allow-root";
@@ -55,7 +55,7 @@ TEST(TaskUserFor, OfANodeThatIsRoot) {
   EXPECT_EQ(Why("", rules), no_root);
   EXPECT_EQ(
       Why("daemon", rules),
-      "'daemon' is a system user (uid 1), and the node runs tasks of people only: send "
+      "'daemon' is a system user (uid 1), but the node runs only tasks of ordinary users; submit "
       "the job as another user");
   rules.users = {"ann", "daemon"};
   EXPECT_EQ(Why("ann", rules), "as ann");

@@ -355,7 +355,7 @@ std::string Clause::Gang() const {
       return fmt::format("; {} {} for {}", Number(0) == 1 ? "it is" : "they are",
                          Is(1) ? "kept for it" : "others' to use", Time());
     case ReasonKind::kGangStarts:
-      return fmt::format("; starts within {} on {} if running tasks keep to their estimates",
+      return fmt::format("; it starts within {} on {} if running tasks keep to their estimates",
                          Time(), Nodes(0, Is(0)));
     case ReasonKind::kGangAfterOwn:
       return fmt::format(

@@ -14,9 +14,10 @@ int64_t Of(HoldReason reason) { return static_cast<int64_t>(reason); }
 TEST(WhyText, Commands) {
   const Why held = {{ReasonKind::kAfterHeld, {3}},
                     {ReasonKind::kHeld, {3, Of(HoldReason::kAllFail)}}};
-  EXPECT_EQ(TextOf(held, " --hub"),
-            "it waits for job 3, and job 3 is held since its tasks failed one after the other; "
-            "look at them (spate job info --hub 3), then spate job release --hub 3 lets it go on");
+  EXPECT_EQ(
+      TextOf(held, " --hub"),
+      "it waits for job 3, and job 3 is held because too many tasks failed in a row; check them "
+      "(spate job info --hub 3), then release the job: spate job release --hub 3");
   EXPECT_EQ(TextOf({{ReasonKind::kNoNodeJoined}}, " --access a"),
             "no node has joined: start one with `spate node start --access a`");
 }
@@ -56,9 +57,10 @@ TEST(WhyText, ArgumentsGoOverTheWire) {
   auto read = wire::FromBytes<Reason>("reason", BytesOf(reason));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, reason);
-  EXPECT_EQ(TextOf({*read}),
-            "2 tasks of its job failed on n1 one after the other: that node is given one task of "
-            "it at a time, the next in 3.00 s, and no other node has room");
+  EXPECT_EQ(
+      TextOf({*read}),
+      "2 tasks of its job failed on n1 in a row, so that node gets one of the job's tasks at a "
+      "time, the next in 3.00 s, and no other node has room");
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ constexpr Duration kFollowerLook = Duration::Millis(20);
 
 }  // namespace
 
-ListFollower::ListFollower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
-                       const cli::LoadContext& context, Sink sink)
+ListFollower::ListFollower(os::RealLoop& loop, std::vector<std::string> files,
+                           const Needs& defaults, const cli::LoadContext& context, Sink sink)
     : loop_(loop),
       files_(std::move(files)),
       defaults_(defaults),

@@ -258,8 +258,8 @@ void PipeInput::Write() {
 void PipeInput::OnWritten(const Result<bool>& written) {
   writer_.reset();
   if (!written) {
-    return Fail({written.error().kind,
-                 written.error().message + "\nthe input read so far is safe; free some space, and "
+    return Fail({written.error().kind, written.error().message +
+                                           "\nthe input read so far is safe; free some space, and "
                                            "continue with --resume and the same input"});
   }
   AddTasks(std::exchange(writing_, {}));

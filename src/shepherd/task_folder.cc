@@ -129,7 +129,7 @@ std::string TaskFolder::OpenGets(const std::vector<const char*>& gets, UserFiles
     get.size = static_cast<uint64_t>(info.st_size);
     bytes += get.size;
     if (!S_ISREG(info.st_mode)) {
-      miss(name, "is no file");
+      miss(name, "is not a file");
     } else if (get.size > kLimits.file_bytes) {
       miss(name, fmt::format("has {}, more than the {} that are brought home", FormatSize(get.size),
                              FormatSize(kLimits.file_bytes)));

@@ -113,7 +113,7 @@ def test_the_first_that_waits_keeps_its_nodes(place: Place):
     small = cluster.submit("--", "echo", "small")
     wait(lambda: "first of the gangs" in cluster.spate("task explain", f"{large}.1")[0], "it has nodes")
     out, _ = cluster.spate("task explain", f"{small}.1")
-    want(re.search(rf"n[12] is kept for task {large}\.1, a gang of user \S+, which starts in", out), out)
+    want(re.search(rf"n[12] is kept for task {large}\.1, a gang of user \S+, which starts within", out), out)
     want("small" not in cluster.spate("job cat", small)[0], out)
     place.write("go")
     cluster.spate("job wait", large)
@@ -128,7 +128,7 @@ def test_a_gang_that_waits_for_what_never_ends_stops_nobody(place: Place):
     wait(lambda: os.path.exists(os.path.join(place.dir, "began")), "it runs")
     large = cluster.submit("--nodes", "3", "--whole-nodes", "--time", "1h", "--", "true")
     out = cluster.spate("task explain", f"{large}.1")[0]
-    want(re.search(r"it needs n\d, n\d, n\d, and nobody knows when what runs there ends", out), out)
+    want(re.search(r"it needs n\d, n\d, n\d, and the end of tasks there is unknown", out), out)
     want("job 1 of the same user; no node is kept for it meanwhile" in " ".join(out.split()), out)
     for node in ("n1", "n2", "n3"):
         cluster.submit("--wait", "--on", node, "--", "true")

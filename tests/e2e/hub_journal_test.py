@@ -204,7 +204,7 @@ def test_a_backup_makes_the_hub_again(place: Place):
     want("runs in" in err, err)
     cluster.kill_hub()
     _, err = cluster.spate("hub restore", backup, code=2)
-    want("there is a journal already" in err, err)
+    want("a journal already exists" in err, err)
     os.remove(os.path.join(cluster.hub_dir, "hub.db"))
     _, err = cluster.spate("hub start", "--allow-root", "--listen", "none", code=3)
     want("is missing" in err and "spate hub restore" in err, err)

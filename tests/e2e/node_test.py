@@ -48,7 +48,7 @@ def test_a_node_that_runs_is_not_started_again(place: Place):
     cluster = cluster_of(place)
     first = cluster.node("n1")
     _, err = cluster.spate("node start", "--name", "n1", "--allow-root", code=3)
-    want(f"runs here already; spate node stop --state {place.state} n1 ends it" in err, err)
+    want(f"node n1 already runs here; to stop it: spate node stop --state {place.state} n1;" in err, err)
     want(str(first.pid) in err and "--name" in err, err)
 
 

@@ -307,7 +307,7 @@ def test_hub_stale_and_alive_again(place):
     master.tell(0)
     overseer.says("1 missing, 1 queued, 1 running (job 1)", times=2)
     os.kill(overseer.process.pid, signal.SIGTERM)
-    overseer.says("nothing more is started; 1 still runs, and ends by itself (job 1)", times=2)
+    overseer.says("no more slaves start; 1 still runs, and ends by itself (job 1)", times=2)
     overseer.ends(143)
     want(len(master.names()) == 1, "it still runs")
     other.finish()

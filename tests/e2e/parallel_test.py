@@ -426,7 +426,7 @@ def refuses_another_input(place, *how):
     for other in (data.replace(b"7", b"8"), data[:-50], data + b"more\n"):
         process = feed(place, other, "--resume", *command)
         _, err = process.communicate(timeout=60)
-        want(process.returncode == 2 and b"the input is not that of the earlier run" in err
+        want(process.returncode == 2 and b"the input differs from that of the earlier run" in err
              and b"the same command with < /dev/null" in err, (process.returncode, err))
     want(place.read("out") == before, "a task was started")
     return data, command

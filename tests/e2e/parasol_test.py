@@ -45,7 +45,7 @@ def test_too_few_words_print_the_usage(place: Place):
         out, err = place.run(*args, command="parasol", code=255)
         want(out == "" and err.startswith("parasol - ") and "usage:" in err, (args, out, err))
     out, err = place.run("status", command="parasol", code=255)
-    want(out == "" and "there is no hub" in err, (out, err))
+    want(out == "" and "no hub: none of yours runs here" in err, (out, err))
 
 
 def test_status_and_lists(place: Place):

@@ -328,7 +328,7 @@ def test_errors(place):
         (("paraHub", "machines", "-subnet=x"), "-subnet: 'x' is no subnet; write for example 192.168, 10.0.0.0/8 or "
          "fd00::/8\n"),
         (("paraNodeStart", "zero"), "line 1 of zero: '0' is not a number of CPUs; write a whole number, 1 or more\n"),
-        (("paraNode", "start", "-node=a/b"), "'a/b' is no name of a machine\n"),
+        (("paraNode", "start", "-node=a/b"), "'a/b' is not a valid name of a machine\n"),
     ]
     place.write("short", "a 1")
     place.write("twice", "a 1 1 /tmp /l 1 s", "a 1 1 /tmp /l 1 s")
@@ -341,7 +341,7 @@ def test_errors(place):
     _, err = site.run("paraHub", "unknown", code=255)
     want("no-such-host.invalid" in err, err)
     _, err = site.run("paraHubStop", "now")
-    want("there is no hub" in err and "Start one: paraHub MACHINELIST\n" in err, err)
+    want("no hub: none of yours runs here" in err and "Start one: paraHub MACHINELIST\n" in err, err)
     _, err = site.run("paraNode", "start", "-access=stdin", code=255, stdin="nonsense\n")
     want("is not what paraNodeStart gives a node" in err, err)
     _, err = site.stop_nodes(code=255)
@@ -356,7 +356,7 @@ def test_a_node_that_is_first_waits_for_the_hub(place):
     """Started by hand on the hub's machine, before there was ever a hub."""
     site = Site(place, "127.0.0.1")
     _, err = site.run("paraNode", "start", "-node=127.0.0.1", f"-port={site.node_port}")
-    want("there is no hub here yet, and the node waits for one" in err, err)
+    want("no hub here yet, so the node waits for one" in err, err)
     site.start_hub()
     wait(lambda: site.joined() == 1, "the node joins")
 

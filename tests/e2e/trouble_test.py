@@ -127,7 +127,7 @@ def test_duplicate_names_one_serves_the_other_waits(place: Place):
     far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"))
     access = cluster.access("--role", "node", "--user", "*", name="node.access")
     second = cluster.node("n1b", "--name", "n1", "--access", access, env=far, join=False)
-    wait(lambda: "connected already" in place.read("n1b.log"), "the second is told")
+    wait(lambda: "already connected" in place.read("n1b.log"), "the second is told")
     want(second.poll() is None and "another name" in place.read("n1b.log"), place.read("n1b.log"))
     cluster.submit("--wait", "--", "true")
     # It takes over when the first one leaves.

@@ -156,9 +156,9 @@ def test_a_run_that_ends_takes_no_orders(place: Place):
     """After Ctrl-C it starts nothing more, whatever others wish."""
     run = started(place)
     run.send_signal(signal.SIGINT)
-    wait(lambda: "starts nothing more" in ask(place, "release", "1", code=None),
+    wait(lambda: "starts no more tasks" in ask(place, "release", "1", code=None),
          "it has heard the signal")
-    want("starts nothing more" in ask(place, "hold", "1", code=None), "nor is it held")
+    want("starts no more tasks" in ask(place, "hold", "1", code=None), "nor is it held")
     place.write("go")
     run.communicate(timeout=DEADLINE)
     want(run.returncode == 130 and place.lines("ran") == ["1"], (run.returncode, place.read("ran")))

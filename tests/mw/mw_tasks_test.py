@@ -110,8 +110,8 @@ def test_what_becomes_of_tasks_of_a_slave_that_is_killed(place: MwPlace):
     master.say("say done")
     master.await_line("said done")
     back = {tag: reason for _, tag, reason in master.unrunnable().values()}
-    want(back == {"running-plain": "SLAVE-1 has gone", "plain": "SLAVE-1 has gone",
-                  "once": "SLAVE-1 has gone", "once-anyway": "SLAVE-1 has gone", "nobody": "SLAVE-99 is not there"}, back)
+    want(back == {"running-plain": "SLAVE-1 disconnected", "plain": "SLAVE-1 disconnected",
+                  "once": "SLAVE-1 disconnected", "once-anyway": "SLAVE-1 disconnected", "nobody": "SLAVE-99 is not connected"}, back)
     done = {tag: (slave, text) for _, slave, ok, tag, text in master.results().values() if ok}
     want(done == {"anyway": (2, "b"), "nobody-anyway": (2, "f")}, done)
     over(master, second)

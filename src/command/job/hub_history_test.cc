@@ -70,8 +70,7 @@ class HubHistoryTest : public testing::Test {
 };
 
 TEST_F(HubHistoryTest, NothingThere) {
-  EXPECT_EQ(Run("job list", {}).err,
-            "spate: no jobs on the hub yet; `spate submit` makes one\n");
+  EXPECT_EQ(Run("job list", {}).err, "spate: no jobs on the hub yet; `spate submit` makes one\n");
   Ran ran = Run("job info", {});
   EXPECT_EQ(ran.code, kExitUsage);
   EXPECT_EQ(ran.err, "spate: no jobs on the hub yet; `spate submit` makes one\n");

@@ -68,8 +68,7 @@ TEST_F(JobCommands, NothingThere) {
   Ran ran = Run("job list", {});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out, "");
-  EXPECT_EQ(ran.err,
-            "spate: no jobs in '" + world_.state() + "' yet; `spate run` makes one\n");
+  EXPECT_EQ(ran.err, "spate: no jobs in '" + world_.state() + "' yet; `spate run` makes one\n");
   EXPECT_EQ(Out("job list", {"-q"}), "");
   EXPECT_EQ(Out("job list", {"--output", "json"}), "");
   EXPECT_EQ(Run("job info", {}).code, kExitUsage);
@@ -117,8 +116,8 @@ TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
   EXPECT_NE(ran.err.find("did you mean finished?"), std::string::npos) << ran.err;
   ran = Run("job list", {"7"});
   EXPECT_EQ(ran.code, kExitUsage);
-  EXPECT_EQ(ran.err, "spate: no job 7 in '" + world_.state() +
-                         "'; there are 1-5 (see: spate job list)\n");
+  EXPECT_EQ(ran.err,
+            "spate: no job 7 in '" + world_.state() + "'; there are 1-5 (see: spate job list)\n");
 }
 
 TEST_F(JobCommands, AJobWithoutANameIsCalledByItsWork) {
@@ -343,7 +342,7 @@ TEST_F(JobCommands, CatShowsARankOfAGang) {
   for (const char* task : {"1.1", "1.3"}) {
     Ran ran = of_rank("3", task);
     EXPECT_EQ(ran.code, kExitUsage);
-    EXPECT_NE(ran.err.find("nothing is known of a rank 3 of task "), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("no output of rank 3 of task "), std::string::npos) << ran.err;
   }
   EXPECT_EQ(of_rank("0", "1.3").code, kExitUsage);
   EXPECT_EQ(of_rank("x", "1.1").code, kExitUsage);
@@ -363,7 +362,7 @@ TEST_F(JobCommands, CatTellsWhatIsMissing) {
   world_.temp().Write("state/jobs/1/output", "some");
   Ran ran = Run("job cat", {});
   EXPECT_EQ(ran.code, kExitCouldNotRun);
-  EXPECT_NE(ran.err.find("is shorter than the journal says"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("is shorter than the journal states"), std::string::npos) << ran.err;
   world_.settings.stdout_pattern = "{#}.log";
   {
     auto job = world_.AddJob(text);

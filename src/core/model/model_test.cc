@@ -46,7 +46,7 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
   for (const auto& [needs, why] : {
            Case{{.named = {}, .labels = {"fast"}}, ""},
            Case{{.named = {}, .labels = {"fast", "gpu"}},
-                "needs a node with label 'gpu', this machine has it not"},
+                "needs a node with label 'gpu'; this machine does not have it"},
            Case{{.named = {}, .labels = {"@links", "big"}}, ""},
            // The owner of a node cannot state by a label what its program can do.
            Case{

@@ -100,13 +100,13 @@ TEST(Demand, WhatCouldNotStartIsNone) {
        "needs 1 of 'gpus', a node of pool p offers 0"},
       {"its label", [](ClassDemand& d) { d.needs.labels = {"fast"}; }, ""},
       {"a label", [](ClassDemand& d) { d.needs.labels = {"big"}; },
-       "needs a node with label 'big', a node of pool p has it not"},
+       "needs a node with label 'big'; a node of pool p does not have it"},
       {"a feature of its program", [](ClassDemand& d) { d.needs.labels = {"@new"}; }, ""},
       {"a node", [](ClassDemand& d) { d.needs.on_node = "n7"; },
        "is to run on node n7 alone, which no new pilot is"},
       {"time", [](ClassDemand& d) { d.needs.time = kMinute * 59; }, ""},
       {"all the time", [](ClassDemand& d) { d.needs.time = kHour; },
-       "may take 1h00m, and a pilot of pool p has 59m50s for it"},
+       "may run for 1h00m, but a pilot of pool p lasts only 59m50s"},
       {"a stranger", [](ClassDemand& d) { d.user = "bob"; }, "pool p is ann's"},
   };
   for (const auto& each : kCases) {

@@ -97,7 +97,7 @@ TEST(LedgerTest, ATaskForASlaveThatIsNotThere) {
   World world;
   world.Submit({.slave = {7}, .tag = "t"}, "arguments");
   ASSERT_EQ(world.unrunnable.size(), 1u);
-  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-7 is not there");
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-7 is not connected");
   EXPECT_EQ(world.unrunnable[0].arguments, "arguments");
   EXPECT_EQ(world.unrunnable[0].how.tag, "t");
   world.Submit({.slave = {7}, .do_it_anyway = true});

@@ -62,7 +62,7 @@ Result<std::string> ReadProgram(const std::string& path) {
                                 ? fmt::format("it has {}, and at most {} are brought along; strip "
                                               "it, or use a shared file system and --no-ship",
                                               FormatSize(info.size), FormatSize(kLimits.file_bytes))
-                                : "it is no file"));
+                                : "it is not a file"));
   }
   return os::ReadFile(path, kLimits.file_bytes);
 }

@@ -173,7 +173,7 @@ void Watch::Leave() {
   if (closed_ || job_ == 0) return;
   Status left = slaves_->Close();
   if (!left) return settings_.say(settings_.shown + ": " + present::TextOf(left.error()));
-  Say("nothing more is started" + LeftText());
+  Say("no more slaves start" + LeftText());
 }
 
 bool Watch::ended() const {

@@ -30,7 +30,7 @@ inline constexpr std::array<ExitCodeText, 9> kExitCodeTexts = {{
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
-    {kExitUnknown, "the hub did not answer, so it is not known whether it did what was requested"},
+    {kExitUnknown, "unknown: the hub has not answered whether it did what was requested"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
     {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},
     {kExitOutputClosed, "standard output was closed by its reader"},

@@ -81,6 +81,7 @@ Result<wire::Accepted> SubmitOnce(HubCall& call, const Submission& submission, b
   auto exchange = TRY(call.Begin(submission.head));
   TRY(SendRest(call, *exchange, submission, sent));
   auto reply = TRY(call.NextSoon(*exchange));
+  sent = false;  // it is known what became of it
   if (auto* accepted = std::get_if<wire::Accepted>(&reply)) return std::move(*accepted);
   if (auto* failed = std::get_if<wire::Failed>(&reply)) return std::unexpected(ErrorOf(*failed));
   return Fail(ErrorKind::kIo, "the hub answered something else than was asked");
@@ -118,14 +119,16 @@ std::unexpected<Error> Unknown(const wire::Submit& head, const Error& error) {
 
 Result<wire::Accepted> Submit(HubCall& call, const Submission& submission) {
   const Instant last = call.loop().Now() + kSubmitPatience;
-  bool sent = false;
+  bool unheard = false;  // the hub may have one of the earlier tries
   for (Pauses pauses = submission.again == Submission::Again::kBusy ? kWhenBusy : kWhenLost;;) {
+    bool sent = false;
     auto accepted = SubmitOnce(call, submission, sent);
     if (accepted) return accepted;
+    unheard = unheard || sent;
     const Error& error = accepted.error();
-    const bool again = MayGoAgain(call, submission.again, error.kind, sent);
+    const bool again = MayGoAgain(call, submission.again, error.kind, unheard);
     if (!again || call.loop().Now() >= last || call.interrupted()) {
-      const bool open = sent && submission.again == Submission::Again::kLost;
+      const bool open = unheard && submission.again == Submission::Again::kLost;
       return open ? Unknown(submission.head, error) : accepted;
     }
     call.Pause(pauses.next);

@@ -364,8 +364,8 @@ Status TellKnown(HubCall& call, const wire::Submit& head, JobId job) {
   if (!facts || !facts->argv || *facts->argv == head.argv) return {};
   Advice typed("submit");
   typed.args = *facts->argv;
-  fmt::print(stderr, "spate: job {} was typed in other words, and is as it was: {}\n", job.value,
-             EscapeForScreen(present::TextOf(typed)));
+  fmt::print(stderr, "spate: job {} was submitted by another command, and stays as it is: {}\n",
+             job.value, EscapeForScreen(present::TextOf(typed)));
   return {};
 }
 

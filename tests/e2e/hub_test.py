@@ -38,7 +38,7 @@ def test_commands_reach_the_hub_and_names_stay(place: Place):
     want("label 'spate job x';" in out, out)
     cluster.spate("job hold", job)
     out, _ = cluster.spate("task explain", *reach, f"{job}.1")
-    want(f"; spate job release --hub --state {place.state} {job} lets it go on" in out, out)
+    want(f"; to release it: spate job release --hub --state {place.state} {job}\n" in out, out)
     failed = cluster.submit("--max-failures", "1", "--", "[ {} -gt 1 ] && exec sleep 300", ":::", "1", "2", "3", "4")
     release = f"its user can release it: spate job release --hub --state {place.state} {failed}\n"
     wait(lambda: release in place.read("hub.log"), "the hub's log names its state folder")

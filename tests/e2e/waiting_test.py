@@ -302,7 +302,7 @@ def test_a_user_database_that_hangs_stops_nobody_else(place: Place):
     """The hub of root looks for the home folder of who adds a pool, beside its loop."""
     if os.geteuid() != 0:
         return print("       (skipped: needs a hub of root)")
-    place.write("getent", "#!/bin/sh", f"echo $$ > {place.dir}/asked", "exec sleep 1000")
+    place.write("getent", "#!/bin/sh", f"echo $$ > {place.dir}/asked", "exec sleep 100")
     os.chmod(os.path.join(place.dir, "getent"), 0o755)
     cluster = cluster_of(place, inside=["unshare", "--mount", "sh", "-c",
                                         f"mount --bind {place.dir}/getent /usr/bin/getent && exec \"$@\"", "sh"])

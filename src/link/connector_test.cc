@@ -1,5 +1,7 @@
 #include "link/connector.h"
 
+#include <algorithm>
+
 #include "link/instance.h"
 #include "link/reconnector.h"
 #include "link/testing_link.h"
@@ -247,6 +249,17 @@ TEST_F(ReconnectorTest, ConnectionsThatDoNotLastMakeItSlower) {
   });
   // Pauses of 1, 2, 4, 8, 16, 32 and 64 ms, at least half of each.
   EXPECT_GE(loop_->Now() - start, Duration::Millis(63));
+}
+
+// A hub that gives up nodes soon is called again before it does.
+TEST_F(ReconnectorTest, PausesForAQuarterOfWhatTheHubWaits) {
+  OpenEntrance({.lost_after = Duration::Millis(16)});
+  Start(Quick(NodeOptions(NodeSelf(), Always(Target::Of(UnixAddress())))));
+  RunUntil([&] { return connected_ == 1 && inside_.size() == 1; });
+  entrance_.reset();
+  inside_.clear();
+  RunUntil([&] { return pauses_.size() == 6; });
+  EXPECT_EQ(*std::ranges::max_element(pauses_), Duration::Millis(4)) << "of 8 ms by its options";
 }
 
 TEST_F(ReconnectorTest, ReadsTheAccessFileEachTime) {

@@ -2,10 +2,11 @@
 """The life of a node: started once, stopped by name, removed, and what it keeps of jobs."""
 import json
 import os
+import signal
 import sqlite3
 
 from cluster import cluster_of
-from harness import Place, main, wait, want
+from harness import DEADLINE, Place, main, wait, want
 
 
 def test_a_node_is_stopped(place: Place):
@@ -29,6 +30,20 @@ def test_a_node_is_stopped(place: Place):
     want(place.lines("ran") == ["n1", "n2"], place.read("ran"))
     out, _ = cluster.spate("node stop")
     want(out == "n2: stopped\n", out)
+
+
+def test_quit_works_for_a_node_of_a_script(place: Place):
+    """A script's `&` lets INT and QUIT be ignored."""
+    cluster = cluster_of(place)
+    node = cluster.node("n1", preexec_fn=lambda: signal.signal(signal.SIGQUIT, signal.SIG_IGN))
+    job = cluster.submit("--", "echo begun >> ran; while ! test -e go; do sleep 0.02; done")
+    wait(lambda: place.lines("ran") == ["begun"], "it runs")
+    node.send_signal(signal.SIGQUIT)
+    want(node.wait(DEADLINE) == 0, place.read("n1.log"))
+    cluster.node("n1")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["begun"], "the next node took it over")
 
 
 def test_a_signal_comes_before_the_end_of_a_node(place: Place):

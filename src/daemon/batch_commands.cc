@@ -72,13 +72,15 @@ void BatchCommands::Run(pool::CommandLine call, const std::string& user, Duratio
 
 void BatchCommands::FindHome(const std::string& user, Found done) {
   auto at = homes_.emplace(homes_.end());
-  *at = std::make_unique<LookUp>(
-      loop_, [user] { return os::AccountByName(user); },
-      [this, at, done = std::move(done)](Result<os::Account> account) {
-        const auto ended = std::move(*at);  // what runs now
-        homes_.erase(at);
-        account ? done(std::move(account->home)) : done(std::unexpected(account.error()));
-      });
+  auto found = [this, at, done = std::move(done)](Result<os::Account> account) {
+    const Home ended = std::move(*at);  // with what runs now
+    homes_.erase(at);
+    turns_.Leave(ended.turn);
+    account ? done(std::move(account->home)) : done(std::unexpected(account.error()));
+  };
+  turns_.Enter(user, /*is_admin=*/false, at->turn, [this, at, user, found = std::move(found)] {
+    at->lookup = std::make_unique<LookUp>(loop_, [user] { return os::AccountByName(user); }, found);
+  });
 }
 
 void BatchCommands::Begin(TaskAt task) {

@@ -70,7 +70,11 @@ class BatchCommands final : public hub::Commands {
   const os::Environment environment_;
   hub::Turns turns_{{.all = 16, .of_a_user = 4, .kept = 0}};
   std::list<Task> tasks_;
-  std::list<std::unique_ptr<LookUp>> homes_;  // that are asked for
+  struct Home {
+    uint64_t turn = 0;
+    std::unique_ptr<LookUp> lookup;
+  };
+  std::list<Home> homes_;  // that are asked for
 };
 
 }  // namespace spate::daemon

@@ -82,6 +82,23 @@ class BatchCommandsTest : public ::testing::Test {
   std::unique_ptr<BatchCommands> commands_;
 };
 
+// A user database that hangs costs a thread for each: one user has no more of them than of
+// commands.
+TEST_F(BatchCommandsTest, FindsHomesInTurns) {
+  int begun = 0, found = 0;
+  for (int i = 0; i < 4; ++i) {
+    commands_->Run(
+        {.argv = {"sh", "-c", "while ! test -e " + dir_.Path("go") + "; do sleep 0.01; done"}},
+        "me", kLong, [&](const pool::Outcome&) { ++begun; });
+  }
+  commands_->FindHome("me", [&](const Result<std::string>&) { ++found; });
+  commands_->FindHome("other", [&](const Result<std::string>&) { ++found; });
+  Await([&] { return found == 1; });
+  EXPECT_EQ(begun, 0) << "the other user's came, and the first waits for its turn";
+  dir_.Write("go", "");
+  Await([&] { return found == 2; });
+}
+
 TEST_F(BatchCommandsTest, FindsHomes) {
   EXPECT_EQ(HomeOf("root").value(), os::AccountByName("root")->home);
   EXPECT_EQ(HomeOf("no-such-user").error().kind, ErrorKind::kNotFound);

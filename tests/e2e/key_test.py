@@ -28,6 +28,7 @@ def test_a_job_with_a_key_is_submitted_once(place: Place):
     _, err = cluster.spate("job list", "--key", "b", code=2)
     want("you have no job with the key 'b' on this hub" in err, err)
     want("--key: the key is empty" in place.run("--key", "", "--", "true", command="submit", code=2)[1], "empty")
+    want("at most 256 bytes" in place.run("--key", "k" * 257, "--", "true", command="submit", code=2)[1], "long")
     _, err = place.run("list", "--local", "--key", "a b", command="job", code=2)
     want("only jobs of a hub have keys" in err, err)
     want(numbers(cluster) == ["1", "2"], numbers(cluster))

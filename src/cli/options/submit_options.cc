@@ -185,6 +185,12 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   if (words.Last(opt::kKey) && options.key.empty()) {
     return Fail(ErrorKind::kInvalid, "--key: the key is empty");
   }
+  constexpr size_t kKeyMost = 256;
+  if (options.key.size() > kKeyMost) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--key: a key has at most {} bytes, and this one has {}", kKeyMost,
+                            FormatCount(options.key.size())));
+  }
   in.Text(opt::kNotify, options.notify);
   if (words.Last(opt::kNotify) && options.notify.empty()) {
     return Fail(ErrorKind::kInvalid, "--notify: name a command, as in: --notify 'mail -s done me'");

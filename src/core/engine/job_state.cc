@@ -448,21 +448,6 @@ void JobState::SortRuns() {
   each([&](uint32_t request, uint32_t run) { queues_[request].runs.push_back(run); });
 }
 
-std::optional<TaskIndex> JobState::AdditionOf(const std::string& key) const {
-  auto at = additions_->first.find(key);
-  return at == additions_->first.end() ? std::nullopt : std::optional(at->second);
-}
-
-void JobState::Remember(const std::string& key) {
-  if (key.empty()) return;
-  Additions& additions = additions_.Edit();
-  additions.first[key] = task_count();
-  additions.keys.push_back(key);
-  if (additions.keys.size() <= kLimits.additions) return;
-  additions.first.erase(additions.keys.front());
-  additions.keys.pop_front();
-}
-
 void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
   Remember(grown.key);
   // Tasks added to a job that had ended are not to blame for how that went.

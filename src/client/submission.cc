@@ -101,7 +101,7 @@ bool MayGoAgain(const HubCall& call, Submission::Again again, ErrorKind error, b
   return false;
 }
 
-// What a second try was told says nothing about the first.
+// The answer to a second try says nothing about the first.
 std::unexpected<Error> Unknown(const wire::Submit& head, const Error& error) {
   const bool adds = head.add_to != JobId();
   return Fail(

@@ -246,7 +246,7 @@ TEST_F(ServiceTest, WhatOneSetsOfAUserOrJobOthersDoNotUndo) {
   EXPECT_EQ(service_->engine().Policy(job)->max_running, 2u);
 }
 
-// Whoever did not hear the answer sends the same again.
+// A client that did not hear the answer sends the same again.
 TEST_F(ServiceTest, TasksAreAddedOnceByTheirKey) {
   const Dialogue& ann = Come("ann", 1);
   const JobId job = Submit(ann, 3);

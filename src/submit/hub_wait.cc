@@ -32,7 +32,7 @@ wire::JobNow NowOf(const wire::JobNews& news) {
   return {news.job, HeldBy(news), news.nodes, news.why, {}};
 }
 
-// What a reason is about, without how long and how much.
+// The subject of a reason, without its times and counts.
 std::string KeyOf(const Reason& reason) {
   std::string key = fmt::format("{};", static_cast<int>(reason.kind));
   switch (reason.kind) {
@@ -40,7 +40,7 @@ std::string KeyOf(const Reason& reason) {
     case ReasonKind::kParents:
     case ReasonKind::kSuspectNode:
       break;
-    case ReasonKind::kPoolState:  // the pool; the other names tell how it is now
+    case ReasonKind::kPoolState:  // the other names are its state, which changes
       return reason.names.empty() ? key : key + reason.names.front();
     default:
       key += fmt::format("{};", fmt::join(reason.numbers, " "));
@@ -91,7 +91,10 @@ void Waiter::EraseBar() {
 
 void Waiter::TellWhyNot(const wire::JobNews& news) {
   const std::string why = WhyNot(news, options_.reach);
-  if (why.empty() || std::exchange(told_, KeyOfWait(news)) == KeyOfWait(news)) return;
+  if (why.empty()) return;
+  std::string key = KeyOfWait(news);
+  if (key == told_) return;
+  told_ = std::move(key);
   if (options_.quiet) return;
   EraseBar();
   fmt::print(stderr, "spate: {}\n", why);

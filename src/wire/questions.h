@@ -139,7 +139,7 @@ struct LookAtWork {
   }
 };
 
-// What a task wrote to stderr, where that stays on its node (node/kept_streams.h): at most 1 MiB.
+// The stderr of a task, where that stays on its node (node/kept_streams.h): at most 1 MiB.
 // kUnavailable: the node is away.
 struct ReadStderr {
   static constexpr uint32_t kNumber = 9;

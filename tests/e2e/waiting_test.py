@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_a_hubs_job_in_one_word(place: Place):
             run.process.send_signal(signal.SIGINT)
         said = run.ended(130)
         want(said == "did 1\n" + goes_on + ("spate: job 2 is cancelled\n" if times == 2 else ""), said)
-        # A list tells how it was about a second ago.
+        # A list is up to a second old.
         wait(lambda: json.loads(cluster.spate("job list", "--json", str(times))[0])["state"]
              == ("running" if times == 1 else "cancelled"), "its state")
         cluster.spate("job cancel", str(times))

@@ -182,7 +182,7 @@ struct NodeFacts {
   }
 };
 
-// What a node says at a port of its own.
+// The answer of a node to LookAtNode.
 struct NodeReport {
   struct Ended {
     std::string what;    // as of `running`

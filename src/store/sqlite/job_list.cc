@@ -83,8 +83,8 @@ JobSummary OfHub(const JobPlace& place, JobRow row) {
     summary.problem = row.damage;
     if (row.damage.empty()) {
       summary.problem =
-          "the hub has excluded it because part of it is damaged; a check of the hub's state on "
-          "its machine tells what";
+          "the hub has excluded it because part of it is damaged; to see what is, check the hub's "
+          "state on its machine";
     }
   }
   summary.row = std::move(row);

@@ -6,8 +6,9 @@
 #       A library of the code that protoc makes of a file, for #include <folder/spate.pb.h>, without our warnings.
 #   spate_app(spate SOURCES main.cc DEPS cli [INSTALL] [DYNAMIC])
 #       A program in build/bin/, wholly static under SPATE_STATIC (DYNAMIC: never). INSTALL: `make install` takes it along.
-#   spate_test(engine_test SOURCES engine_test.cc DEPS core_engine [ARGS ...] [TIMEOUT 120] [LABELS ...] [SERIAL] [NO_MAIN])
+#   spate_test(engine_test SOURCES engine_test.cc DEPS core_engine [ARGS ...] [TIMEOUT 120] [LABELS ...] [SERIAL] [NO_MAIN] [SEPARATE])
 #       A GoogleTest program in build/tests/, one ctest test. NO_MAIN: it brings its own main(). SERIAL: no other test beside it.
+#       SEPARATE: its sources are not compiled in groups, as some of them have equal names.
 #   spate_script_test(name COMMAND program args... [APPS spate] [TIMEOUT 120] [LABELS ...] [SERIAL])
 #       A script as a ctest test, run in its own folder; exit status 77 means skipped. SPATE_BIN (folder of the programs)
 #       and SPATE_SOURCE are in its environment. APPS: the programs that it calls. LABELS sanitize: tools/check runs it under
@@ -240,7 +241,7 @@ function(_spate_test_properties name)
 endfunction()
 
 function(spate_test name)
-  cmake_parse_arguments(arg "SERIAL;NO_MAIN" "TIMEOUT" "SOURCES;DEPS;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;NO_MAIN;SEPARATE" "TIMEOUT" "SOURCES;DEPS;ARGS;LABELS" ${ARGN})
   if(arg_NO_MAIN)
     _spate_program(${name} tests "${arg_SOURCES}" "${arg_DEPS};spate::gtest")
   else()
@@ -248,6 +249,9 @@ function(spate_test name)
   endif()
   if(NOT TARGET ${name})
     return()
+  endif()
+  if(SPATE_UNITY AND NOT arg_SEPARATE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SPATE_UNITY_TESTS})
   endif()
   # GoogleTest's macros hold an if of their own: `if (x) EXPECT_EQ(...)` is no ambiguity.
   target_compile_options(${name} PRIVATE -Wno-dangling-else)

@@ -21,10 +21,11 @@ enum class ErrorKind {
   kPermission,   // the system or a policy forbids it
   kBusy,         // somebody else holds it
   kExhausted,    // no space, descriptors, processes, memory, or a limit of ours
-  kCorrupt,      // stored data is damaged or of a newer version
+  kCorrupt,      // stored data is damaged
   kUnavailable,  // the facility is missing on this machine
   kIo,           // the system failed in another way
   kUnknown,      // it may have been done, or not: whoever was asked has not answered
+  kNewer,        // stored data is of a newer release, and sound as far as is known
 };
 
 struct Error {

@@ -168,7 +168,7 @@ Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
   details.for_admin = source.viewer.is_admin;
   auto facts = TRY(FactsOf(source, summary, true));
   details.job = std::move(facts);
-  if (details.job.state == JobStanding::kDamaged) return details;
+  if (!IsReadable(details.job.state)) return details;
   auto history = TRY(source.Open(number));
   if (summary.owner) details.owner = summary.owner->pid;
   auto log = TRY(ReadLog(history));
@@ -249,6 +249,7 @@ void UseReader::Add(const store::JobSummary& job) {
     facts.problem = std::move(why);
     left_out_.push_back(std::move(facts));
   };
+  if (job.standing == JobStanding::kNewer) return leave_out(job.problem);
   if (job.standing == JobStanding::kDamaged) {
     return leave_out(fmt::format("job {} is left out, as it is damaged", job.number));
   }

@@ -47,6 +47,9 @@ Status Count(const Source& source, JobFacts& facts) {
   } else if (counts.error().kind == ErrorKind::kCorrupt) {
     facts.state = JobStanding::kDamaged;
     facts.problem = counts.error().message;
+  } else if (counts.error().kind == ErrorKind::kNewer) {
+    facts.state = JobStanding::kNewer;
+    facts.problem = counts.error().message;
   } else {
     return std::unexpected(std::move(counts.error()));
   }
@@ -83,7 +86,7 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   if (anybodys ? source.viewer.is_admin : source.MaySee(row)) {
     AddWhatOnlySomeMaySee(summary, whole, facts);
   }
-  if (facts.state == JobStanding::kDamaged) return facts;
+  if (!IsReadable(facts.state)) return facts;
   facts.counts = CountsOfRow(row);
   bool current = facts.state == JobStanding::kFinished || facts.state == JobStanding::kStopped;
   if (current && row.ended) facts.took = *row.ended - row.started;

@@ -109,6 +109,10 @@ Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::strin
       continue;
     }
     if (!job) return std::unexpected(job.error());
+    if (job->standing == store::JobStanding::kNewer) {
+      return Fail(ErrorKind::kNewer,
+                  fmt::format("job {} may be the run to resume: {}", job->number, job->problem));
+    }
     if (job->standing == store::JobStanding::kDamaged) {
       // Damage at one place of a run that is another one leaves something else that differs.
       bool other = !job->row.cwd.empty() && job->row.cwd != cwd &&

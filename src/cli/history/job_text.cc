@@ -23,6 +23,7 @@ present::Tone ToneOf(JobStanding standing) {
     case JobStanding::kCancelled:
     case JobStanding::kStopped:
     case JobStanding::kInterrupted:
+    case JobStanding::kNewer:
       return present::Tone::kDoubtful;
     default:
       return present::Tone::kPlain;

@@ -89,6 +89,8 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
                          details.job.pid.value_or(0));
     case JobStanding::kDamaged:
       return "damaged";
+    case JobStanding::kNewer:
+      return "of a newer release of spate";
     case JobStanding::kQueued:
       return "queued: none of its tasks has been started yet";
     case JobStanding::kHeld:
@@ -277,6 +279,7 @@ void PrintSetAside(const JobDetails& details, present::Page& page) {
 void PrintNext(const HistoryCall& call, const JobDetails& details, present::Page& page) {
   const JobFacts& job = details.job;
   uint32_t number = job.job.value;
+  if (job.state == JobStanding::kNewer) return;
   if (job.state == JobStanding::kDamaged) {
     page.Command("to examine", fmt::format("spate state check{} {}", call.StateOption(), number));
     page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
@@ -328,7 +331,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now)
   page.Field("state", StandingText(call, details));
   page.Field("waits", WhyWaits(call, details, now));
   PrintLeftRunning(LeftRunningOf(details, now), page);
-  if (job.state == JobStanding::kDamaged) {
+  if (!IsReadable(job.state)) {
     page.Field("problem", job.problem.value_or(""));
   } else {
     PrintWho(call, details, page);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/near.h"
 #include "base/units.h"
@@ -30,14 +31,19 @@ constexpr Option kWithKey = {.names = "key",
                              .heading = Heading::kSelect,
                              .help = "your job that was submitted with this --key"};
 
+constexpr Option kOfUser = {.names = "user",
+                            .argument = "NAME",
+                            .heading = Heading::kSelect,
+                            .help = "show only jobs of this user"};
+
 using std::string_view_literals::operator""sv;
 
 constexpr uint64_t kListedJobs = 20;
 
 // Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks, ended or not.
-constexpr std::array kKinds = {"running"sv, "finished"sv, "stopped"sv, "interrupted"sv,
-                               "damaged"sv, "queued"sv,   "held"sv,    "succeeded"sv,
-                               "failed"sv,  "cancelled"sv};
+constexpr std::array kKinds = {"running"sv,   "finished"sv, "stopped"sv,  "interrupted"sv,
+                               "damaged"sv,   "queued"sv,   "held"sv,     "newer"sv,
+                               "succeeded"sv, "failed"sv,   "cancelled"sv};
 static_assert(static_cast<size_t>(JobStanding::kCancelled) + 1 == kKinds.size());
 
 Result<uint32_t> KindsOf(const Words& words) {
@@ -66,7 +72,7 @@ std::string ShortCount(uint32_t count) {
 }
 
 std::vector<present::Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
-  bool damaged = job.state == JobStanding::kDamaged;
+  const bool damaged = !IsReadable(job.state);
   std::vector<present::Cell> cells = {{fmt::format("{}", job.job.value)}};
   if (call.on_hub()) cells.push_back({job.user});
   cells.push_back({damaged ? "?" : job.name.value_or("-")});
@@ -156,6 +162,8 @@ Result<int> JobList(HistoryCall& call) {
   const Words& words = call.words();
   bool bounded = !words.Has(kAll) && !words.Has(kWithKey) && words.words.empty();
   auto question = TRY(QuestionOf(call, bounded ? kListedJobs : UINT64_MAX));
+  const auto user = words.Last(kOfUser);
+  const uint64_t most = user ? std::exchange(question.most, UINT64_MAX) : UINT64_MAX;
   wire::JobsListed all;
   auto told = call.Ask(question, [&](wire::JobsListed listed) {
     all.of = listed.of;
@@ -168,6 +176,9 @@ Result<int> JobList(HistoryCall& call) {
     return kExitSuccess;
   }
   if (!told) return std::unexpected(std::move(told.error()));
+  // Newest first.
+  if (user) std::erase_if(all.jobs, [&](const JobFacts& job) { return job.user != *user; });
+  if (all.jobs.size() > most) all.jobs.resize(most);
   std::ranges::reverse(all.jobs);
   if (call.human()) {
     PrintForPeople(call, question, all, bounded);
@@ -194,7 +205,7 @@ extern const Command kJobList = {
     .examples = {{{"spate job list", "the newest 20"},
                   {"spate job list --all --filter failed", "all jobs with a failed task"},
                   {"spate job list 3,8-12 --json", "these, for a program"}}},
-    .options = {{opt::kAboutJobs, kAll, kWithKey, opt::kLimit, opt::kFilter}},
+    .options = {{opt::kAboutJobs, kAll, kWithKey, kOfUser, opt::kLimit, opt::kFilter}},
     .run = LookAtJobs<JobList>,
 };
 

@@ -31,7 +31,11 @@ class Examiner {
   // Of a hub that has its folder here. `must`: it is an error when there is none.
   Status ExamineHub(bool must);
   void PrintSum() const;
-  bool sound() const { return damaged_ == 0 && hub_sound_; }
+  // kExitCouldNotRun: what a newer release has written is not known to this one.
+  int exit_code() const {
+    if (damaged_ > 0 || !hub_sound_) return kExitTasksFailed;
+    return newer_ ? kExitCouldNotRun : kExitSuccess;
+  }
 
  private:
   void PrintLines(uint32_t number, const std::string& path, const CheckReport& report);
@@ -42,6 +46,7 @@ class Examiner {
 
   HistoryCall& call_;
   bool hub_sound_ = true;
+  bool newer_ = false;
   uint32_t checked_ = 0;
   uint32_t damaged_ = 0;
 };
@@ -102,6 +107,11 @@ Status Examiner::Examine(uint32_t number) {
   auto report = store::CheckJob(call_.state_dir(), number);
   // A folder without a journal is that of a job which was never accepted.
   if (!report && report.error().kind == ErrorKind::kNotFound) return {};
+  if (!report && report.error().kind == ErrorKind::kNewer) {
+    newer_ = true;
+    call_.Say(fmt::format("job {} was not checked: {}", number, report.error().message));
+    return call_.Flush();
+  }
   if (!report) return std::unexpected(std::move(report.error()));
   ++checked_;
   if (!report->sound()) ++damaged_;
@@ -202,19 +212,19 @@ Result<int> StateCheck(HistoryCall& call) {
   Examiner examiner(call);
   if (hub || all) {
     TRY(examiner.ExamineHub(hub));
-    if (hub && words.empty()) return examiner.sound() ? kExitSuccess : kExitTasksFailed;
+    if (hub && words.empty()) return examiner.exit_code();
   }
   auto numbers = PickRuns(call, words);
   if (!numbers && all && numbers.error().kind == ErrorKind::kNotFound) {
     if (call.human()) call.Say(numbers.error());
-    return examiner.sound() ? kExitSuccess : kExitTasksFailed;
+    return examiner.exit_code();
   }
   if (!numbers) return std::unexpected(std::move(numbers.error()));
   for (uint32_t number : *numbers) {
     TRY(examiner.Examine(number));
   }
   examiner.PrintSum();
-  return examiner.sound() ? kExitSuccess : kExitTasksFailed;
+  return examiner.exit_code();
 }
 
 }  // namespace

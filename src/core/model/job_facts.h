@@ -25,12 +25,16 @@ enum class JobStanding : uint8_t {
   kDamaged,      // cannot be read
   kQueued,       // of a hub: nothing of it has been started
   kHeld,         // of a hub: nothing more of it is started until it is released
-  kLast = kHeld,
+  kNewer,        // of a newer release, which alone can read it
+  kLast = kNewer,
   // How a finished job came out (Outcome): only people are told, messages have kFinished.
   kSucceeded,  // all its tasks did
   kFailed,     // a task failed, or nobody knows how it ended
   kCancelled,  // a task was cancelled, and none failed
 };
+inline bool IsReadable(JobStanding standing) {
+  return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
+}
 const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", ...
 // Of a finished job with these counts how it came out; every other standing stays.
 JobStanding Outcome(JobStanding standing, const JobCounts& counts);
@@ -334,7 +338,9 @@ struct OutputFacts {
     kTasksWithout,  // nor have `count` tasks of the job
     kDamaged,       // `text` says what
     kNothing,       // no task of the job has written anything
-    kLast = kNothing,
+    kPosition,      // all up to the place `count` of the journal was told
+    kFinished,      // the job has ended, and all was told
+    kLast = kFinished,
   };
   What what = What::kBytes;
   JobId job;

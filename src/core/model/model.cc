@@ -172,9 +172,9 @@ const char* HoldName(HoldReason reason) {
 }
 
 const char* WordOf(JobStanding standing) {
-  constexpr std::array<const char*, 10> kWords = {"running", "finished", "stopped", "interrupted",
-                                                  "damaged", "queued",   "held",    "succeeded",
-                                                  "failed",  "cancelled"};
+  constexpr std::array<const char*, 11> kWords = {
+      "running", "finished", "stopped",   "interrupted", "damaged",  "queued",
+      "held",    "newer",    "succeeded", "failed",      "cancelled"};
   return kWords.at(static_cast<size_t>(standing));
 }
 

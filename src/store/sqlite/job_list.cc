@@ -134,6 +134,7 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   auto row = ReadRow(summary.place);
   if (!row) {
     if (row.error().kind == ErrorKind::kNotFound) return NeverAccepted(number);
+    if (row.error().kind == ErrorKind::kNewer) summary.standing = JobStanding::kNewer;
     summary.problem = std::move(row.error().message);
     return summary;
   }

@@ -286,6 +286,26 @@ std::string AddSums() {
   return sql;
 }
 
+// Each upgrade keeps a copy of before beside the journal: the way back, for who can do without what
+// came after it.
+Error WrittenByNewer(const std::string& path, int64_t version) {
+  Error error{
+      ErrorKind::kNewer,
+      fmt::format("'{}' was written by a newer release of spate (its format is {}, and this "
+                  "release reads {} to {}); it was left as it is: use that release",
+                  EscapeForScreen(path), version, kOldestSchemaVersion, kSchemaVersion)};
+  for (int64_t old = kSchemaVersion; old >= kOldestSchemaVersion; --old) {
+    const std::string copy = fmt::format("{}-v{}", path, old);
+    if (!os::Exists(copy)) continue;
+    error.message += fmt::format(
+        "\nTo go back to this release without what was done since the upgrade, move the copy of "
+        "that time into its place while no hub or run uses it: mv {} {}",
+        ShellQuote(copy), ShellQuote(path));
+    break;
+  }
+  return error;
+}
+
 Status CheckVersion(Database& db) {
   auto application = TRY(db.QueryInt("PRAGMA application_id"));
   auto version = TRY(db.QueryInt("PRAGMA user_version"));
@@ -304,10 +324,11 @@ Status CheckVersion(Database& db) {
                             "is",
                             shown));
   }
-  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
+  if (version > kSchemaVersion) return std::unexpected(WrittenByNewer(db.path(), version));
+  if (version < kOldestSchemaVersion) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' has version {}, and this spate reads versions {} to {}: use the "
-                            "spate that wrote it, or a newer one; it was left as it is",
+                            "release of that time; it was left as it is",
                             shown, version, kOldestSchemaVersion, kSchemaVersion));
   }
   int64_t least = version < kFirstWithSums    ? kTableCountBefore4

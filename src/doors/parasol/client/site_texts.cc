@@ -162,7 +162,7 @@ Result<std::vector<JobFacts>> OtherJobs(BatchLink& link, const std::vector<JobWo
   std::vector<JobFacts> others;
   auto asked = client::Ask(link, wire::ListJobs{.jobs = {}}, [&](wire::JobsListed listed) {
     for (JobFacts& job : listed.jobs) {
-      if (job.state == JobStanding::kDamaged) continue;
+      if (!IsReadable(job.state)) continue;
       auto at = std::ranges::lower_bound(known, job.job, {}, &JobWork::job);
       bool is_known = at != known.end() && at->job == job.job;
       if (!is_known) others.push_back(std::move(job));

@@ -54,6 +54,8 @@ def test_files_go_to_two_nodes_and_come_home(place: Place):
     for node in ("n1", "n2"):
         node_at(cluster, node, "-j", "1", "--cpus", "1")
     cluster.spate("job wait", job)
+    out, _ = cluster.spate("state check", "hub")
+    want("1 job, 6 tasks, 6 attempts" in out, out)
     cluster.spate("job get", job, "results")
     for name in names:
         want(digest(place, f"results/out-{os.path.basename(name)}") == wanted[name], name)

@@ -11,6 +11,7 @@
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
 #include "os/file.h"
+#include "present/table/time_text.h"
 #include "store/sqlite/backup.h"
 
 namespace spate::cli::command {
@@ -19,11 +20,19 @@ namespace {
 Result<int> HubBackup(HistoryCall& call) {
   os::SetUmask(0077);
   const std::string& file = call.words().words.front();
-  TRY(store::BackUpHub(HubDir(call), file));
+  const std::string dir = HubDir(call);
+  const auto replaced = TRY(store::BackUpHub(dir, file));
   call.Say(
       fmt::format("the hub's journal and key are in {}; keep the file secret; to restore the hub: "
                   "spate hub restore {}",
                   EscapeForScreen(file), ShellQuote(file)));
+  call.Say(
+      fmt::format("the backup does not contain what tasks printed and brought home; that is "
+                  "in {}",
+                  EscapeForScreen(os::JoinPath(dir, "output"))));
+  if (replaced) {
+    call.Say(fmt::format("the backup of {} was replaced", present::DateAndTime(*replaced)));
+  }
   return kExitSuccess;
 }
 
@@ -37,7 +46,8 @@ extern const Command kHubBackup = {
     .summary = "back up this machine's hub, even while it runs",
     .details =
         "The backup contains the journal as of one moment, the hub's key and its first access "
-        "files. Keep the backup as secret as these. It does not contain the output of tasks.",
+        "files. Keep the backup as secret as these. It does not contain the output of tasks. An "
+        "older backup of that name is replaced, any other file is not.",
     .examples = {{{"spate hub backup /backup/hub.db", "while it runs"},
                   {"spate hub backup --state /var/lib/spate hub.db", "the hub of this folder"}}},
     .words_min = 1,

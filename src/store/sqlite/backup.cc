@@ -47,6 +47,11 @@ Status WriteBackup(const std::string& hub_dir, const std::string& path) {
   return KeepFiles(to, hub_dir);
 }
 
+bool IsBackup(const std::string& path) {
+  auto db = Database::Open(path, DbMode::kRead);
+  return db && db->Prepare("SELECT name, bytes FROM kept_file").has_value();
+}
+
 struct KeptFile {
   std::string name, bytes;
 };
@@ -89,17 +94,27 @@ bool IsKept(const std::string& name) {
 
 }  // namespace
 
-Status BackUpHub(const std::string& hub_dir, const std::string& file) {
+Result<std::optional<Instant>> BackUpHub(const std::string& hub_dir, const std::string& file) {
   if (!os::Exists(JournalPlace{hub_dir, true}.DbPath())) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("there is no hub in '{}'", EscapeForScreen(hub_dir)));
   }
+  std::optional<Instant> replaced;
+  if (auto there = os::Stat(file)) {
+    if (!IsBackup(file)) {
+      return Fail(ErrorKind::kExists,
+                  fmt::format("'{}' exists and is no backup of a hub; choose another name",
+                              EscapeForScreen(file)));
+    }
+    replaced = there->modified;
+  }
   std::string part = fmt::format("{}.spate-{}", file, os::OwnPid());
   Status done = WriteBackup(hub_dir, part);
   if (done) done = os::Rename(part, file);
-  if (done) return os::FsyncDir(os::DirName(file));
+  if (done) done = os::FsyncDir(os::DirName(file));
+  if (done) return replaced;
   (void)os::RemoveFile(part);
-  return done;
+  return std::unexpected(std::move(done.error()));
 }
 
 Status RestoreHub(const std::string& file, const std::string& hub_dir) {
@@ -110,6 +125,9 @@ Status RestoreHub(const std::string& file, const std::string& hub_dir) {
                 fmt::format("a journal already exists: '{}'; move its folder away first",
                             EscapeForScreen(journal)));
   }
+  // A hub that is started before this has succeeded must not take the folder for a new one's.
+  TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
+  TRY(os::FsyncDir(hub_dir));
   // The spool is emptied at each start: what is cut short leaves nothing.
   const std::string made_in = dir.SpoolPath() + "/restore";
   const JournalPlace place{made_in, true};

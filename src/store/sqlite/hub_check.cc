@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/task_files.h"
 #include "store/record_job.h"
 #include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_list.h"
@@ -108,7 +109,8 @@ class HubChecker {
   void CheckRows() {
     VisitRows(db_, [this](JobId job, Result<DecodedChunk> chunk) {
       if (chunk) {
-        check_.all.rows += chunk->ends.size();
+        const bool of_tasks = IndexOfKey(chunk->first_key) < kFirstPieceRow;  // else files of --put
+        check_.all.rows += of_tasks ? chunk->ends.size() : 0;
       } else {
         ProblemOf(job, chunk.error().message);
       }

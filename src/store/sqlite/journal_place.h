@@ -14,6 +14,11 @@ struct JournalPlace {
   bool is_hub = false;
 
   std::string DbPath() const { return folder + (is_hub ? "/hub.db" : "/job.db"); }
+  // A file that a hub's folder has once it has had a journal, or was to have one: a hub that has
+  // lost it must not begin anew.
+  std::string BeganPath() const { return folder + "/began"; }
+  // A file that takes room which a hub's journal has when its disk is full.
+  std::string ReservePath() const { return folder + "/reserve"; }
   std::string OutputPath(JobId job) const {
     return is_hub ? folder + "/output/" + std::to_string(job.value) : folder + "/output";
   }

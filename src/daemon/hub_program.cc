@@ -19,14 +19,10 @@ namespace {
 
 constexpr Duration kLagEvery = Duration::Seconds(1);
 
-// In a folder whose hub has had a journal. (Its key may be older, as nodes may come before the
-// hub.)
-constexpr const char* kBegan = "began";
-
 // A hub without the journal of its earlier life would be taken for it, by nodes and people who know
 // of jobs that it does not.
 Status CheckWhole(const store::HubDir& dir) {
-  if (os::Exists(dir.place().DbPath()) || !os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
+  if (os::Exists(dir.place().DbPath()) || !os::Exists(dir.place().BeganPath())) return {};
   return Fail(ErrorKind::kCorrupt,
               fmt::format("the journal of the hub in {} is missing ({}), and its jobs with it\n"
                           "Restore a backup",
@@ -38,7 +34,7 @@ Status CheckWhole(const store::HubDir& dir) {
 // A hub that ended while it made its first journal has left an empty one, and has never lived.
 Status RemoveUnborn(const store::HubDir& dir) {
   const std::string path = dir.place().DbPath();
-  if (!os::Exists(path) || os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
+  if (!os::Exists(path) || os::Exists(dir.place().BeganPath())) return {};
   auto journal = store::OpenJournalToRead(path);
   if (journal || journal.error().kind != ErrorKind::kNotFound) return {};
   for (const char* part : {"-wal", "-shm", "-journal", ""}) {
@@ -78,7 +74,7 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
   TRY(CheckWhole(dir));
   TRY(RemoveUnborn(dir));
   auto store = TRY(store::SqliteStore::Open(dir, loop, JournalOptions(dir, options.hub.log)));
-  TRY(os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600));
+  TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
   auto keys = TRY(link::HubKeys::Open(options.hub.dir));
   auto identity = TRY(keys.LoadOrMakeKey());
   std::unique_ptr<HubProgram> program(new HubProgram(loop, std::move(options), std::move(dir),
@@ -121,6 +117,7 @@ Status HubProgram::OpenService() {
   with.stop_asked = [this] { Stop(); };
   with.stopped = [this] { options_.stopped(0); };
   with.make_secret = access::MakeRandom;
+  with.space = [dir = options_.hub.dir] { return os::SpaceOf(dir); };
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   auto service =
       hub::Service::Open({loop_, *store_, aside_, *reader_, *commands_, *this}, std::move(with));
@@ -150,7 +147,7 @@ void HubProgram::TellAbout(HubFacts& facts) const {
 
 Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
-  auto text = [this] { return MetricsText(service_->Facts()); };
+  auto text = [this] { return MetricsText(service_->Facts()) + ProcessMetricsText(); };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
   auto opened = MetricsServer::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());

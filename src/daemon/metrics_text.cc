@@ -4,6 +4,9 @@
 
 #include <string_view>
 
+#include "os/file.h"
+#include "os/process.h"
+
 namespace spate::daemon {
 
 std::string MetricsText(const HubFacts& hub) {
@@ -41,9 +44,39 @@ std::string MetricsText(const HubFacts& hub) {
   one("journal_bytes", "gauge", hub.journal_bytes, "Bytes of the journal on disk.");
   one("loop_lag_seconds", "gauge", hub.lag.seconds(), "How late the loop was, newest look.");
   one("life", "gauge", hub.life, "How often the hub has been started.");
+  one("jobs_held", "gauge", hub.held, "Jobs that are held.");
+  one("nodes_came_total", "counter", hub.came, "Times that a node has joined.");
+  one("nodes_went_total", "counter", hub.went, "Times that a node was disconnected.");
+  one("attempts_lost_total", "counter", hub.lost_ends, "Attempts whose nodes were lost.");
+  one("commit_stuck_seconds", "gauge", hub.stuck.seconds(),
+      "How long nothing that waits could be written; 0: all goes on.");
+  one("kept_bytes", "gauge", hub.kept, "Bytes of disk that jobs and their output take.");
+  one("keep_most_bytes", "gauge", hub.keep_most, "Bound of the same (--keep); 0: none.");
+  one("disk_free_bytes", "gauge", hub.disk_free, "Bytes free on the disk of the hub's folder.");
+  begin("build_info", "gauge", "Version of the hub's program.");
+  text += fmt::format("spate_build_info{{version=\"{}\"}} 1\n", hub.program);
   // No exponents: a double of 1.8e9 keeps its milliseconds.
   one("start_time_seconds", "gauge", fmt::format("{:.3f}", hub.since.seconds()),
       "When this life began, since 1970.");
+  return text;
+}
+
+// The names that Prometheus' own libraries have for these.
+std::string ProcessMetricsText() {
+  std::string text;
+  auto one = [&](std::string_view name, std::string_view type, auto value, std::string_view help) {
+    text += fmt::format("# HELP process_{0} {1}\n# TYPE process_{0} {2}\nprocess_{0} {3}\n", name,
+                        help, type, value);
+  };
+  if (auto process = os::InfoOf(os::OwnPid())) {
+    one("resident_memory_bytes", "gauge", process->resident, "Resident memory.");
+    one("cpu_seconds_total", "counter",
+        fmt::format("{:.2f}", (process->user + process->system).seconds()), "CPU time.");
+  }
+  if (auto files = os::ListDir("/proc/self/fd")) {
+    one("open_fds", "gauge", files->size(), "Open file descriptors.");
+  }
+  one("max_fds", "gauge", os::GetOpenFileLimit().now, "Limit of open file descriptors.");
   return text;
 }
 

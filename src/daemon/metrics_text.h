@@ -8,5 +8,7 @@
 namespace spate::daemon {
 
 std::string MetricsText(const HubFacts& hub);
+// Of this process.
+std::string ProcessMetricsText();
 
 }  // namespace spate::daemon

@@ -16,6 +16,9 @@ namespace {
 
 // A reader that could be started again where it is paused ends after so long.
 constexpr Duration kReaderIdle = Duration::Seconds(2);
+// One that cannot be started, as the hub is short of descriptors, is tried again for so long.
+constexpr Duration kReaderWait = Duration::Seconds(10);
+constexpr Duration kReaderAgain = Duration::Millis(250);
 // Nothing of an answer was taken for so long, while others wait for a reader.
 constexpr Duration kReaderPatience = Duration::Seconds(60);
 
@@ -149,6 +152,7 @@ Status ClientRequest::CheckUpload(Upload& upload) {
     if (HabitsOf(upload).grows_by_name) return FindNamed(upload);
     auto known = TRY(jobs_.FindSubmission(submit.submission));
     upload.known = known.has_value();
+    if (!upload.known) TRY(jobs_.CheckRoom());
     upload.job = upload.known ? *known : jobs_.store().NextJobId();
     return {};
   }
@@ -165,6 +169,7 @@ Status ClientRequest::CheckUpload(Upload& upload) {
                                    "closed accept more tasks",
                                    submit.add_to.value));
   }
+  TRY(jobs_.CheckRoom());
   auto from = TRY(jobs_.BeginGrow(submit.add_to, *submit.settings));
   upload.job = submit.add_to;
   upload.grown_from = upload.next = from;
@@ -188,6 +193,7 @@ Status CheckKnownTasks(const wire::Submit& submit, uint32_t tasks) {
 Status ClientRequest::FindNamed(Upload& upload) {
   auto known = TRY(jobs_.FindSubmission(upload.submit.submission));
   if (!known.has_value()) {
+    TRY(jobs_.CheckRoom());
     upload.job = jobs_.store().NextJobId();
     return CheckKnownTasks(upload.submit, 0);
   }
@@ -603,18 +609,30 @@ void ClientRequest::On(wire::ReadEnds read) {
 
 // The answer comes from the journal, and takes as long as it may.
 void ClientRequest::Read(const wire::Request& request) {
-  auto start = [this, request] { StartReader(request); };
+  auto start = [this, request] { StartReader(request, jobs_.loop().Now()); };
   host_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
 }
 
-void ClientRequest::StartReader(const wire::Request& request) {
+// Where the hub has no descriptors or processes left, a moment later it may have.
+void ClientRequest::StartReader(const wire::Request& request, Instant since) {
   Weigh(-weight_);
   auto answer = host_.reader().Start(
       caller_, request,
       {.reply = [this](std::string_view reply) { PassOn(reply); },
        .ended = [this](std::optional<JournalReader::End> end) { ReaderEnded(end); }});
-  if (!answer) return Fail(answer.error());
-  answer_ = std::move(*answer);
+  if (answer) {
+    answer_ = std::move(*answer);
+    return;
+  }
+  if (answer.error().kind != ErrorKind::kExhausted) return Fail(answer.error());
+  const Instant now = jobs_.loop().Now();
+  if (!follows_ && now - since >= kReaderWait) {
+    return Fail({ErrorKind::kBusy,
+                 "the hub is short of open files or processes, so it cannot answer this now; try "
+                 "again later, or ask its administrator to raise its limits (ulimit -n, -u)"});
+  }
+  stuck_ =
+      jobs_.loop().At(now + kReaderAgain, [this, request, since] { StartReader(request, since); });
 }
 
 void ClientRequest::PassOn(std::string_view reply) {

@@ -140,7 +140,7 @@ class ClientRequest {
   void AwaitAccepted(JobId job, bool known);
   void Accepted(JobId job, bool known, TaskIndex first = 0);
   void HandleNext();
-  void StartReader(const wire::Request& request);
+  void StartReader(const wire::Request& request, Instant since);
   void PassOn(std::string_view reply);
   void PauseReader(bool paused);
   void Stuck();

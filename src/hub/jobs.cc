@@ -244,8 +244,7 @@ void Jobs::ForgetJob(JobId job, std::function<void()> done) {
 
 // A few at a time: what others have the journal write comes in between.
 void Jobs::ForgetNext() {
-  constexpr size_t kAtOnce = 20;
-  for (; !forgetting_.empty() && forgotten_now_ < kAtOnce; forgetting_.pop_front()) {
+  for (; !forgetting_.empty() && forgotten_now_ < parts_.forgets_at_once; forgetting_.pop_front()) {
     ++forgotten_now_;
     auto& [job, done] = forgetting_.front();
     parts_.store.ForgetJob(job, [this, job, done = std::move(done)](Status status) {
@@ -329,6 +328,7 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
 
 void Jobs::OnEnded(const engine::NoticeEnded& notice) {
   ++ends_[static_cast<size_t>(notice.verdict)];
+  if (notice.end.cause == Cause::kNode) ++lost_ends_;
   known_.Changed(notice.end.ref.job);
 }
 

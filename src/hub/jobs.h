@@ -44,7 +44,10 @@ class Jobs {
     WriteLog log;  // a line for whoever looks after the hub
     // So many failures in a row and no success are a job's fault, not its tasks' luck: it is held.
     uint32_t pause_after_failures = 25;
-    bool one_job = false;  // as Service::Options
+    bool one_job = false;                          // as Service::Options
+    std::function<Status()> check_room = nullptr;  // whether the disk has room; null: it has
+    // So many are removed at once: with one commit, in between which others' come.
+    size_t forgets_at_once = 250;
   };
   // All parts outlive it.
   explicit Jobs(Parts parts);
@@ -62,12 +65,16 @@ class Jobs {
   store::HubStore& store() const { return parts_.store; }
   uint32_t pause_after_failures() const { return parts_.pause_after_failures; }
   bool one_job() const { return parts_.one_job; }
+  // kExhausted: nothing new is accepted (hub/disk_watch.h).
+  Status CheckRoom() const { return parts_.check_room ? parts_.check_room() : Status(); }
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
   // Ends of attempts in this life, by engine::Verdict.
   static constexpr size_t kVerdicts = static_cast<size_t>(kLastOf<Verdict>) + 1;
   // Attempts in this life, by verdict.
   const std::array<uint64_t, kVerdicts>& ends() const { return ends_; }
+  // Of them, those whose nodes were lost.
+  uint64_t lost_ends() const { return lost_ends_; }
 
   // Whether the caller may look into the job, and change it.
   Status CheckRight(const Caller& caller, JobId job) const;
@@ -138,6 +145,7 @@ class Jobs {
   const Parts parts_;
   KnownJobs known_;
   std::array<uint64_t, kVerdicts> ends_{};
+  uint64_t lost_ends_ = 0;
   std::multimap<JobId, std::function<void(const wire::Failed*)>> awaiting_;
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
   std::set<JobId> growing_;      // somebody adds tasks to them

@@ -239,6 +239,7 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
       std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user,
                                   std::move(arrival.features), std::move(heard));
   ++connected_;
+  ++came_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
 }
@@ -303,10 +304,23 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;
+  ++went_;
   if (node.is_pilot) pilots_.away(id);
   if (what != engine::LastNodes::kEnded) return;
   by_name_.erase(node.row.name);
   nodes_.erase(id);
+}
+
+Why Nodes::WhyAway(Instant when) const {
+  constexpr size_t kNamed = 5;
+  Reason away{ReasonKind::kNodesAway, {0, 0}};
+  for (const auto& [id, node] : nodes_) {
+    if (node.channel || node.row.removed || node.is_pilot || node.since < when) continue;
+    ++away.numbers[0];
+    away.numbers[1] = away.names.size() == kNamed ? 1 : 0;
+    if (away.names.size() < kNamed) away.names.push_back(node.row.name);
+  }
+  return away.names.empty() ? Why() : Why{std::move(away)};
 }
 
 void Nodes::Drop(uint64_t serial, const std::string& why) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/model/facts.h"
+#include "core/model/why.h"
 #include "hub/credentials.h"
 #include "hub/hub.h"
 #include "os/loop.h"
@@ -95,6 +96,11 @@ class Nodes {
   // Nodes whose names begin so, in their order. Cost: theirs.
   std::vector<NodeId> FindByPrefix(const std::string& prefix) const;
   uint32_t connected() const { return connected_; }
+  // How often one has joined, and was disconnected, in this life.
+  uint64_t came() const { return came_; }
+  uint64_t went() const { return went_; }
+  // Nodes that went after `when` and may come back, as kNodesAway; empty: none. Cost: all nodes.
+  Why WhyAway(Instant when) const;
 
  private:
   Node& Make(const std::string& name);
@@ -115,6 +121,8 @@ class Nodes {
   std::set<NodeId> waiting_;                        // removed ones
   NodeId last_;                                     // the newest that there ever was
   uint32_t connected_ = 0;
+  uint64_t came_ = 0;
+  uint64_t went_ = 0;
   bool looked_at_rows_ = false;  // of forgotten ones, whether any are old
 };
 

@@ -1,14 +1,22 @@
 #include "hub/pruner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
+
+#include "base/units.h"
 
 namespace spate::hub {
 namespace {
 
-// A few at a time, each of which is some work for the journal.
-constexpr size_t kAtOnce = 20;
-constexpr Duration kNext = Duration::Millis(20);
+// In one go; the journal removes them with a few commits.
+constexpr size_t kAtOnce = 500;
+// At least, of a job without output: its rows.
+constexpr uint64_t kRowsOfJob = 2 << 10;
+constexpr Duration kCountEvery = Duration::Seconds(3600);
+constexpr Duration kBehindFor = Duration::Seconds(600);
+constexpr Duration kTellBehindEvery = Duration::Seconds(3600);
 
 }  // namespace
 
@@ -16,57 +24,78 @@ Duration Pruner::pause() const {
   return std::clamp(rules_.forget_nodes, Duration::Seconds(1), Duration::Seconds(60));
 }
 
-void Pruner::Prune() {
+void Pruner::TellAbout(HubFacts& facts) const {
+  facts.kept = kept_;
+  facts.keep_most = rules_.keep_bytes == UINT64_MAX ? 0 : rules_.keep_bytes;
+}
+
+void Pruner::LookIn(Duration pause) {
+  os::Loop& loop = jobs_.loop();
+  timer_ = loop.At(loop.Now() + pause, [this] { Look(); });
+}
+
+void Pruner::Look() {
   const Instant now = jobs_.loop().Now();
   // Names of nodes are kept as long as tasks that ran there.
   nodes_.ForgetAway(now - rules_.forget_nodes, now - rules_.keep);
-  auto old = jobs_.known().EndedBefore(now - rules_.keep, kAtOnce);
-  for (JobId job : old) {
-    if (jobs_.Grows(job)) continue;
-    jobs_.hub().Unload(job);
-    jobs_.ForgetJob(job, [] {});
+  Measure();
+}
+
+void Pruner::Measure() {
+  if (rules_.keep_bytes == UINT64_MAX) return Forget(0);
+  const Instant now = jobs_.loop().Now();
+  const bool count = counted_ == Instant() || now - counted_ >= kCountEvery;
+  if (count) counted_ = now;
+  aside_.Do("",
+            [this, count, reader = jobs_.store().Reader(),
+             change = jobs_.store().OutputChange()]() -> Aside::Then {
+              // This thread may outlive the hub.
+              auto rows = reader->SizeOfRows().value_or(0);
+              std::optional<uint64_t> output;
+              if (count) output = reader->SizeOfOutput().value_or(0);
+              return [this, rows, output, change] { Measured(rows, output, change); };
+            });
+}
+
+void Pruner::Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change) {
+  if (output) {
+    output_ = *output;
+    change_ = change;
   }
-  bool more = old.size() == kAtOnce;
-  // The journal does things in order: all that it was asked before is done when this is.
-  jobs_.WhenSettled([this, more] {
-    if (more) return PruneIn(kNext);
-    if (rules_.keep_bytes != UINT64_MAX) return PruneBySize();
-    PruneIn(pause());
-  });
+  const int64_t since = jobs_.store().OutputChange() - change_;
+  kept_ = rows + static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(output_) + since, 0));
+  Forget(kept_ > rules_.keep_bytes ? kept_ - rules_.keep_bytes : 0);
 }
 
-void Pruner::PruneIn(Duration pause) {
-  os::Loop& loop = jobs_.loop();
-  timer_ = loop.At(loop.Now() + pause, [this] { Prune(); });
-}
-
-// The oldest first, a few at a time, until what is left is small enough.
-void Pruner::PruneBySize() {
-  aside_.Do("", [this, reader = jobs_.store().Reader(), most = rules_.keep_bytes]() -> Aside::Then {
-    // This thread may outlive the hub.
-    auto kept = reader->SizeOfAll();
-    bool too_much = kept && *kept > most;
-    return [this, too_much, bytes = too_much ? *kept - most : 0] {
-      too_much ? ForgetOldest(bytes) : PruneIn(pause());
-    };
-  });
-}
-
-// So many that `bytes` of output go, and measures again when they have gone.
-void Pruner::ForgetOldest(uint64_t bytes) {
+void Pruner::Forget(uint64_t excess) {
+  const Instant now = jobs_.loop().Now();
+  const Instant old = now - rules_.keep;
   uint64_t freed = 0;
   auto left = std::make_shared<size_t>(0);
-  for (JobId job : jobs_.known().EndedBefore(jobs_.loop().Now(), kAtOnce)) {
-    if (freed >= bytes) break;
+  // The oldest first; those that are being removed already are not among them.
+  for (JobId job : jobs_.known().EndedBefore(excess > 0 ? now : old, kAtOnce)) {
+    const KnownJobs::Job* entry = jobs_.known().Find(job);
+    const bool too_old = entry != nullptr && entry->ended && *entry->ended < old;
+    if (!too_old && freed >= excess) break;
     if (jobs_.Grows(job)) continue;
     ++*left;
-    freed += jobs_.store().OutputOf(job);
+    freed += jobs_.store().OutputOf(job) + kRowsOfJob;
     jobs_.hub().Unload(job);
     jobs_.ForgetJob(job, [this, left] {
-      if (--*left == 0) PruneBySize();
+      if (--*left == 0) LookIn(Duration());
     });
   }
-  if (*left == 0) PruneIn(pause());
+  NoteRound(*left == kAtOnce);
+  if (*left == 0) LookIn(pause());
+}
+
+void Pruner::NoteRound(bool full) {
+  const Instant now = jobs_.loop().Now();
+  behind_since_ = full ? std::min(behind_since_, now) : Instant::Never();
+  if (!full || now - behind_since_ < kBehindFor || now - told_behind_ < kTellBehindEvery) return;
+  told_behind_ = now;
+  log_(fmt::format("ended jobs come faster than they can be removed (--keep): {} are kept",
+                   FormatSize(kept_)));
 }
 
 }  // namespace spate::hub

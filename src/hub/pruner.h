@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/model/facts.h"
 #include "hub/aside.h"
 #include "hub/jobs.h"
 #include "hub/nodes.h"
@@ -17,31 +18,45 @@ class Pruner {
   struct Rules {
     Duration forget_nodes;             // that are away for so long
     Duration keep;                     // finished jobs
-    uint64_t keep_bytes = UINT64_MAX;  // of them, with their output
+    uint64_t keep_bytes = UINT64_MAX;  // of disk, for jobs with their output
   };
   // All outlive it.
-  Pruner(Jobs& jobs, Nodes& nodes, Aside& aside, Rules rules)
-      : jobs_(jobs), nodes_(nodes), aside_(aside), rules_(rules) {}
+  Pruner(Jobs& jobs, Nodes& nodes, Aside& aside, WriteLog log, Rules rules)
+      : jobs_(jobs), nodes_(nodes), aside_(aside), log_(std::move(log)), rules_(rules) {}
   ~Pruner() { jobs_.loop().Cancel(timer_); }
   Pruner(const Pruner&) = delete;
   Pruner& operator=(const Pruner&) = delete;
 
   // Looks now, and again and again. Once.
-  void Begin() { Prune(); }
+  void Begin() { Look(); }
+  void TellAbout(HubFacts& facts) const;
 
  private:
-  void Prune();
-  void PruneIn(Duration pause);
-  void PruneBySize();
-  void ForgetOldest(uint64_t bytes);
+  void Look();
+  void LookIn(Duration pause);
+  // Only where there is a bound. Of the output the sum is kept; it is counted once an hour, in case
+  // something else removes files.
+  void Measure();
+  void Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change);
+  // Removes jobs that are too old, and the oldest until `excess` bytes are free: some now, the rest
+  // when these have gone.
+  void Forget(uint64_t excess);
+  void NoteRound(bool full);
   // Between two looks that find nothing to do.
   Duration pause() const;
 
   Jobs& jobs_;
   Nodes& nodes_;
   Aside& aside_;
+  const WriteLog log_;
   const Rules rules_;
   os::TimerId timer_ = 0;
+  uint64_t kept_ = 0;                        // at the last look
+  uint64_t output_ = 0;                      // when it was counted,
+  int64_t change_ = 0;                       // HubStore::OutputChange at that time
+  Instant counted_;                          // and when; 0: not yet
+  Instant behind_since_ = Instant::Never();  // each round since then had more to do
+  Instant told_behind_;
 };
 
 }  // namespace spate::hub

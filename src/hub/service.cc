@@ -36,9 +36,11 @@ void Service::MakeParts() {
   os::Loop& loop = parts_.loop;
   store::HubStore& store = parts_.store;
   hub_ = std::make_unique<Hub>(loop, store, *this, self_.epoch, options_.limits);
+  disk_ = std::make_unique<DiskWatch>(loop, store, options_.space, options_.log);
   if (!options_.key.empty()) hub_->SetGangKey(options_.key);
   jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop, store, *hub_, parts_.aside, options_.log,
-                                             options_.pause_after_failures, options_.one_job});
+                                             options_.pause_after_failures, options_.one_job,
+                                             [this] { return disk_->CheckRoom(); }});
   access_ = std::make_unique<Credentials>(
       loop, store, options_.owner,
       [this](uint64_t serial, const std::string& why) { DropClientsOf(serial, why); });
@@ -67,6 +69,12 @@ void Service::MakePools() {
   jobs_->known().SetAddReasons([this](JobId job, Why stalled) -> Why {
     auto since = parts_.store.StuckSince();
     if (since && parts_.loop.Now() - *since >= kStuckAfter) return {{ReasonKind::kNothingStored}};
+    // Nodes that were there call again by themselves, after a restart of the hub for one.
+    if (nodes_->connected() == 0 && !stalled.empty() &&
+        stalled.front().kind == ReasonKind::kNoNodeJoined) {
+      Why away = nodes_->WhyAway(parts_.loop.Now() - options_.limits.node_patience);
+      if (!away.empty()) stalled = std::move(away);
+    }
     return pools_->WhyStalled(job, std::move(stalled));
   });
   hub_->SetStepped([this] {
@@ -125,7 +133,7 @@ Status Service::Resume(engine::LastNodes nodes) {
   if (options_.policy) hub_->Post(engine::ChangeGangPolicy{*options_.policy});
   if (options_.one_job) return {};
   pruner_ = std::make_unique<Pruner>(
-      *jobs_, *nodes_, parts_.aside,
+      *jobs_, *nodes_, parts_.aside, options_.log,
       Pruner::Rules{options_.forget_nodes, options_.keep, options_.keep_bytes});
   pruner_->Begin();
   return {};
@@ -205,6 +213,12 @@ void Service::DropClientsOf(uint64_t serial, const std::string& why) {
 
 // ---- What it is asked, and hears ---------------------------------------------------------------
 
+void Service::TellAbout(HubFacts& facts) const {
+  disk_->TellAbout(facts);
+  if (pruner_) pruner_->TellAbout(facts);
+  if (options_.about) options_.about(facts);
+}
+
 AnswerParts Service::PartsOfAnswers() const {
   return {.jobs = *jobs_,
           .nodes = *nodes_,
@@ -216,7 +230,7 @@ AnswerParts Service::PartsOfAnswers() const {
           .log = options_.log,
           .stop_asked = options_.stop_asked,
           .make_secret = options_.make_secret,
-          .about = options_.about};
+          .about = about_};
 }
 
 void Service::OnQuery(ClientRequest& client, wire::Query query) {

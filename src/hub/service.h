@@ -19,6 +19,7 @@
 #include "hub/client_port.h"
 #include "hub/client_session.h"
 #include "hub/credentials.h"
+#include "hub/disk_watch.h"
 #include "hub/hub.h"
 #include "hub/jobs.h"
 #include "hub/journal_reader.h"
@@ -71,6 +72,7 @@ class Service final : public Watcher, public ClientHost {
     std::function<Status(const wire::Query& query)> allows;
     bool nodes_return = true;  // false: a node ends with its connection, and its tasks with it
     std::function<void()> stepped = nullptr;  // after each step of the engine; may be null
+    DiskWatch::Look space = nullptr;          // of the disk of `dir`; null: there is always room
     WriteLog log;                             // a line for whoever looks after the hub
     std::function<void()> stop_asked;         // an administrator wants the hub to end: calls Stop
     std::function<void()> stopped;            // after Stop: all is durable
@@ -164,10 +166,14 @@ class Service final : public Watcher, public ClientHost {
   AnswerParts PartsOfAnswers() const;
   void DropClientsOf(uint64_t serial, const std::string& why);
 
+  void TellAbout(HubFacts& facts) const;
+
   const Parts parts_;
   const Options options_;
+  const std::function<void(HubFacts& facts)> about_ = [this](HubFacts& facts) { TellAbout(facts); };
   Self self_;
   std::unique_ptr<Hub> hub_;
+  std::unique_ptr<DiskWatch> disk_;
   std::unique_ptr<Jobs> jobs_;
   std::unique_ptr<Credentials> access_;
   std::unique_ptr<Nodes> nodes_;

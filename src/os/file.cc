@@ -50,6 +50,7 @@ FileKind KindOfMode(mode_t mode) {
 FileInfo InfoOf(const struct stat& s) {
   return {.kind = KindOfMode(s.st_mode),
           .size = static_cast<uint64_t>(s.st_size),
+          .on_disk = static_cast<uint64_t>(s.st_blocks) * 512,
           .modified = {static_cast<int64_t>(s.st_mtim.tv_sec) * 1000000000 + s.st_mtim.tv_nsec},
           .permissions = s.st_mode & 07777,
           .user = s.st_uid,
@@ -208,6 +209,13 @@ Status FsyncDir(const std::string& path) {
   // Some file systems have nothing to sync for a folder and say EINVAL.
   if (fsync(fd.get()) != 0 && errno != EINVAL) return FailErrno("sync", path);
   return {};
+}
+
+Status Allocate(int fd, uint64_t bytes, std::string_view name) {
+  const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  if (error == 0) return {};
+  errno = error;
+  return FailErrno("take room for", name);
 }
 
 Status Truncate(int fd, uint64_t size, std::string_view name) {

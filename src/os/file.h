@@ -18,6 +18,7 @@ enum class FileKind : uint8_t { kFile, kDir, kSymlink, kPipe, kSocket, kCharDevi
 struct FileInfo {
   FileKind kind = FileKind::kFile;
   uint64_t size = 0;
+  uint64_t on_disk = 0;  // bytes of the blocks that it takes
   Instant modified;
   uint32_t permissions = 0;  // 07777
   uint32_t user = 0, group = 0;
@@ -83,6 +84,8 @@ class NewFile {
 Status Fsync(int fd, std::string_view name);  // data and what is needed to find it again
 Status FsyncDir(const std::string& path);
 Status Truncate(int fd, uint64_t size, std::string_view name);
+// Gives the file blocks for its first `bytes`, so that the disk has them when they are written.
+Status Allocate(int fd, uint64_t bytes, std::string_view name);
 Status Rename(const std::string& from, const std::string& to);
 // The permissions that new files of this process lack. While it has one thread.
 uint32_t CurrentUmask();

@@ -103,8 +103,10 @@ class JobReader {
       JobId job, const std::function<void(const engine::Record&)>& visit) const = 0;
   // Bytes of output that are kept of the jobs of a user.
   virtual Result<uint64_t> OutputOf(const std::string& user) const = 0;
-  // Bytes that are kept of all jobs: rows, and what tasks wrote.
-  virtual Result<uint64_t> SizeOfAll() const = 0;
+  // Bytes of disk that the output of all jobs takes. Cost: 1 us for each job.
+  virtual Result<uint64_t> SizeOfOutput() const = 0;
+  // Bytes of disk that are used for all else.
+  virtual Result<uint64_t> SizeOfRows() const = 0;
 };
 
 class HubStore : public Store,
@@ -119,8 +121,12 @@ class HubStore : public Store,
   // leaves these jobs out.
   virtual const std::map<JobId, std::string>& damaged() const = 0;
   virtual std::shared_ptr<const JobReader> Reader() const = 0;
-  // Bytes of output that are kept of a job.
+  // Bytes of disk that the output of a job takes.
   virtual uint64_t OutputOf(JobId job) const = 0;
+  // By how much JobReader::SizeOfOutput has grown through this store: a sum that is kept.
+  virtual int64_t OutputChange() const = 0;
+  // Whether output of tasks is kept from now on. Files of --get are, whatever is said here.
+  virtual void KeepOutput(bool keep) = 0;
   // The number of the hub's life that begins now, one above the last. It counts when `done` is
   // called.
   virtual Epoch BeginEpoch(Done done) = 0;

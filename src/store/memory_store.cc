@@ -422,9 +422,8 @@ class MemoryReader final : public JobReader {
       return row != disk_->jobs.end() && row->second.user == user;
     });
   }
-  Result<uint64_t> SizeOfAll() const override {
-    return Sum([](JobId) { return true; });
-  }
+  Result<uint64_t> SizeOfOutput() const override { return disk_->SizeOfOutput(); }
+  Result<uint64_t> SizeOfRows() const override { return uint64_t{0}; }
 
  private:
   uint64_t Sum(const std::function<bool(JobId)>& counts) const {
@@ -442,6 +441,12 @@ class MemoryReader final : public JobReader {
 
 std::shared_ptr<const JobReader> MemoryStore::Reader() const {
   return std::make_shared<MemoryReader>(disk_);
+}
+
+uint64_t MemoryDisk::SizeOfOutput() const {
+  uint64_t bytes = 0;
+  for (const auto& [ref, output] : outputs) bytes += BytesOf(output);
+  return bytes;
 }
 
 uint64_t MemoryStore::OutputOf(JobId job) const {

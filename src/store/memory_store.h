@@ -33,6 +33,7 @@ struct MemoryDisk {
   std::vector<Stored> records;
   std::map<std::pair<JobId, TaskIndex>, std::string> rows;
   std::map<AttemptRef, TaskOutputPtr> outputs;  // of attempts that wrote something
+  uint64_t SizeOfOutput() const;
   std::map<JobId, JobRow> jobs;
   std::map<NodeId, NodeRow> nodes;
   std::map<uint64_t, CredentialRow> credentials;
@@ -102,6 +103,8 @@ class MemoryStore : public HubStore {
   const std::map<JobId, std::string>& damaged() const override { return damaged_; }
   std::shared_ptr<const JobReader> Reader() const override;
   uint64_t OutputOf(JobId job) const override;
+  int64_t OutputChange() const override { return static_cast<int64_t>(disk_->SizeOfOutput()); }
+  void KeepOutput(bool) override {}
   Epoch BeginEpoch(Done done) override;
   Epoch last_epoch() const override { return disk_->epoch; }
 

@@ -16,7 +16,8 @@ class NothingKept final : public JobReader {
     return NotKept();
   }
   Result<uint64_t> OutputOf(const std::string&) const override { return uint64_t{0}; }
-  Result<uint64_t> SizeOfAll() const override { return uint64_t{0}; }
+  Result<uint64_t> SizeOfOutput() const override { return uint64_t{0}; }
+  Result<uint64_t> SizeOfRows() const override { return uint64_t{0}; }
 };
 
 }  // namespace

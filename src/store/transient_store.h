@@ -68,6 +68,8 @@ class TransientStore : public HubStore {
   const std::map<JobId, std::string>& damaged() const override { return damaged_; }
   std::shared_ptr<const JobReader> Reader() const override;
   uint64_t OutputOf(JobId) const override { return 0; }
+  int64_t OutputChange() const override { return 0; }
+  void KeepOutput(bool) override {}
   Epoch BeginEpoch(Done done) override;
   Epoch last_epoch() const override { return {}; }
 

@@ -46,6 +46,13 @@ std::string TroubleOf(const HubScreen& screen) {
   return text;
 }
 
+// "1.2 GB of jobs and their output, at most 25 GB"
+std::string KeptText(const HubFacts& hub) {
+  std::string text = FormatSize(hub.kept) + " of jobs and their output";
+  if (hub.keep_most > 0) text += ", at most " + FormatSize(hub.keep_most);
+  return text;
+}
+
 std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   std::string text = fmt::format("Hub of spate {}\n", hub.program);
   auto add = [&](std::string_view name, const std::string& value) {
@@ -59,6 +66,15 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
                                "acknowledged before it can",
                                present::BriefDuration(hub.stuck)));
   }
+  if (hub.disk == "low") {
+    add("disk", fmt::format("{} free: output of tasks is not kept until there is more",
+                            FormatSize(hub.disk_free)));
+  } else if (hub.disk == "full") {
+    add("disk", fmt::format("{} free: output of tasks is not kept, and no job is accepted, until "
+                            "there is more",
+                            FormatSize(hub.disk_free)));
+  }
+  if (hub.kept + hub.keep_most > 0) add("keeps", KeptText(hub));
   add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),

@@ -58,6 +58,14 @@ struct HubFacts {
   std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
   std::string policy;              // for gangs: "fair", "easy", ...
   Duration stuck;                  // so long nothing that waits could be stored; 0: it goes on
+  uint64_t kept = 0;       // bytes of disk that jobs and their output take, at the last look
+  uint64_t keep_most = 0;  // so much is kept (--keep); 0: there is no bound
+  uint64_t disk_free = 0;  // on the disk of its folder
+  uint64_t held = 0;       // of the jobs that have not ended
+  uint64_t came = 0;       // nodes that have joined in this life,
+  uint64_t went = 0;       // and that were disconnected
+  uint64_t lost_ends = 0;  // attempts that ended because their node was lost, in this life
+  std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -90,6 +98,14 @@ struct HubFacts {
     visit(27, "pilots", self.pilots);
     visit(28, "policy", self.policy);
     visit(29, "stuck", self.stuck);
+    visit(30, "kept_bytes", self.kept);
+    visit(31, "keep_most_bytes", self.keep_most);
+    visit(32, "disk_free_bytes", self.disk_free);
+    visit(33, "disk", self.disk);
+    visit(34, "held", self.held);
+    visit(35, kNotInJson, self.came);
+    visit(36, kNotInJson, self.went);
+    visit(37, kNotInJson, self.lost_ends);
   }
 };
 

@@ -142,6 +142,12 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
     facts.queued += user.queued;
     facts.running += user.leased;
   }
+  for (const engine::JobInfo& job : parts.jobs.known().Unfinished()) {
+    facts.held += job.held != engine::HoldReason::kNone ? 1 : 0;
+  }
+  facts.came = parts.nodes.came();
+  facts.went = parts.nodes.went();
+  facts.lost_ends = parts.jobs.lost_ends();
   CountEnds(parts.jobs, facts);
   CountNodes(parts.jobs, parts.nodes, facts);
   facts.clients = parts.clients;

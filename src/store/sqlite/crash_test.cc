@@ -587,8 +587,8 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   std::string before = os::ReadFile(path, 1 << 20).value();
   auto newer = open();
   ASSERT_FALSE(newer);
-  EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 10, and this spate reads versions 2 to 9"),
+  EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
+  EXPECT_NE(newer.error().message.find("its format is 10, and this release reads 2 to 9"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -1,5 +1,6 @@
-// The job's row moves to the table `forgotten`, which keeps the range of its records; then these
-// go, from the oldest on; last the rows of text, the output and the row itself. Submission names
+// The job's row moves to the table `forgotten`, which keeps the range of its records; these go,
+// from the oldest on, then the rows of text. When that is durable its output goes, and with a later
+// commit the row itself. Submission names
 // are free again at once; job numbers are never used again.
 #include "store/sqlite/forget.h"
 
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "os/file.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/schema.h"
 
@@ -36,7 +36,6 @@ constexpr std::string_view kDropRow =
     "DELETE FROM job WHERE id = ?1 AND id IN (SELECT job FROM forgotten)";
 constexpr std::string_view kDropText =
     "DELETE FROM job_text WHERE job = ?1 AND job IN (SELECT job FROM forgotten)";
-constexpr std::string_view kRange = "SELECT first_seq, last_seq, {} FROM forgotten WHERE job = ?1";
 constexpr std::string_view kDropRare =
     "DELETE FROM attempt_rare WHERE seq IN "
     "(SELECT seq FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1)";
@@ -50,51 +49,57 @@ constexpr std::string_view kDropUpload =
     "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM job WHERE id = ?3)";
 constexpr std::string_view kForgetEnd = "DELETE FROM forgotten WHERE job = ?1";
 
-Result<Statement> Bound(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
-  auto statement = db.Prepare(sql);
-  int at = 0;
-  if (statement) {
-    for (int64_t value : values) statement->Bind(at++, value);
-  }
-  return statement;
-}
-
-Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
-  auto statement = TRY(Bound(db, sql, values));
-  return statement.RunOnce();
-}
-
 }  // namespace
 
-Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool damaged) {
+Result<Statement*> Forgetter::Bound(Database& db, std::string_view sql,
+                                    std::initializer_list<int64_t> values) {
+  auto known = statements_.find(sql);
+  if (known == statements_.end()) {
+    auto made = TRY(db.Prepare(sql));
+    known = statements_.emplace(sql, std::move(made)).first;
+  }
+  int at = 0;
+  for (int64_t value : values) known->second.Bind(at++, value);
+  return &known->second;
+}
+
+Status Forgetter::Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
+  auto statement = TRY(Bound(db, sql, values));
+  return statement->RunOnce();
+}
+
+Result<bool> Forgetter::Forget(Database& db, JobId job, bool damaged) {
+  static const std::string kRange = fmt::format(
+      "SELECT first_seq, last_seq, {} FROM forgotten WHERE job = ?1", IsSound("forgotten"));
   for (std::string_view sql : {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText}) {
     TRY(Do(db, sql, {job.value}));
   }
-  auto range = TRY(Bound(db, fmt::format(kRange, IsSound("forgotten")), {job.value}));
-  auto found = TRY(range.Step());
-  auto from = static_cast<int64_t>(RowKey(job, 0));
+  auto range = TRY(Bound(db, kRange, {job.value}));
+  const bool found = TRY(range->Step());
+  const int64_t first = found ? range->Int(0) : 0;
+  const int64_t last = found ? range->Int(1) : -1;
+  const bool sound = found && range->Int(2) != 0;
+  range->Reset();
+  const auto from = static_cast<int64_t>(RowKey(job, 0));
   if (!found) {
-    auto done = Do(db, kDropUpload, {from, from + UINT32_MAX, job.value});
-    return done ? Result<bool>(true) : std::unexpected(done.error());
+    TRY(Do(db, kDropUpload, {from, from + UINT32_MAX, job.value}));
+    return true;
   }
   // A damaged range may be another job's. What is left is not seen by anybody, and stays.
-  if (range.Int(2) == 0) return true;
-  int64_t first = range.Int(0);
-  int64_t last = range.Int(1);
-  range.Reset();
+  if (!sound) return true;
+  const int64_t end = std::min(last, first + kPiece - 1);
   if (first <= last) {
-    int64_t end = std::min(last, first + kPiece - 1);
     for (std::string_view sql : {kDropRare, kDropAttempts, kDropLog}) {
       TRY(Do(db, sql, {job.value, first, end}));
     }
     TRY(Do(db, kAdvance, {job.value, end + 1}));
-    return false;
   }
+  if (end < last) return false;
   TRY(Do(db, kDropRows, {from, from + UINT32_MAX}));
-  TRY(os::RemoveFile(place.OutputPath(job)));
-  TRY(Do(db, kForgetEnd, {job.value}));
   return true;
 }
+
+Status Forgetter::End(Database& db, JobId job) { return Do(db, kForgetEnd, {job.value}); }
 
 Result<std::vector<JobId>> JobsToForget(Database& db) {
   auto statement = TRY(db.Prepare(

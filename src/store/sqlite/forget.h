@@ -1,18 +1,36 @@
-// Removing a job from a hub's journal, piece by piece, so that no commit takes long.
+// Removing a job from a hub's journal, piece by piece, so that no commit takes long. A small job is
+// one piece: hundreds of them go with one commit.
+//
+// Thread: the store's.
 #pragma once
 
+#include <initializer_list>
+#include <map>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "store/sqlite/database.h"
-#include "store/sqlite/journal_place.h"
 
 namespace spate::store {
 
-// Removes a piece of a job that has finished or was never accepted, or of any when it is `damaged`;
-// true: nothing is left of it. Readers miss the job from the first piece on. Another job stays as
-// it is, and that is true too. Within the caller's transaction, on its connection.
-Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool damaged = false);
+class Forgetter {
+ public:
+  // Removes a piece of a job that has finished or was never accepted, or of any when it is
+  // `damaged`; true: no row of it is left, and its output may be removed when that is durable, and
+  // then End called. Readers miss the job from the first piece on. Another job stays as it is, and
+  // that is true too. Within the caller's transaction, on its connection, always the same one.
+  Result<bool> Forget(Database& db, JobId job, bool damaged);
+  // Its output is gone, too. Else the next life of the hub would look for it again.
+  Status End(Database& db, JobId job);
+
+ private:
+  Result<Statement*> Bound(Database& db, std::string_view sql,
+                           std::initializer_list<int64_t> values);
+  Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values);
+
+  std::map<std::string_view, Statement> statements_;
+};
 
 // Jobs whose removal was cut short, and submissions that were: the hub that wrote them is gone.
 Result<std::vector<JobId>> JobsToForget(Database& db);

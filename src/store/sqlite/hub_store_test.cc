@@ -368,6 +368,39 @@ TEST(HubStore, ASecondHubIsRefused) {
   EXPECT_TRUE(HubDir::Open(world.path()));
 }
 
+TEST(HubStore, TheSumOfOutputIsKept) {
+  HubWorld world;
+  auto sum = [&] { return world.store().OutputChange(); };
+  auto counted = [&] { return static_cast<int64_t>(*world.store().Reader()->SizeOfOutput()); };
+  EXPECT_EQ(sum(), 0);
+  JobId one = world.Submit(2);
+  JobId two = world.Submit(2);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(one, 0, 2, std::string(50'000, 'x'))));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(two, 0, 2, "short")));
+  EXPECT_GE(sum(), 100'000);
+  EXPECT_EQ(sum(), counted());
+  ASSERT_TRUE(world.Finish(one, 2));
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(one, done); }));
+  EXPECT_LT(sum(), 50'000);
+  EXPECT_EQ(sum(), counted());
+}
+
+TEST(HubStore, OutputThatIsNotToBeKeptIsNamed) {
+  HubWorld world;
+  JobId job = world.Submit(3);
+  world.store().KeepOutput(false);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 1, "lost")));
+  world.store().KeepOutput(true);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 1, 1, "kept")));
+  auto history = History::Open(world.place(), job.value);
+  ASSERT_TRUE(history);
+  EXPECT_EQ(OutputOf(*history, 0), "");
+  EXPECT_EQ(OutputOf(*history, 1), "kept1");
+  EXPECT_EQ(history->Task(0)->last->record.end.note,
+            "its output was not kept, as the hub's disk had no room for it");
+  EXPECT_EQ(history->Task(1)->last->record.end.note, "");
+}
+
 TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {
   HubWorld world;
   JobRow small = HubWorld::RowOf(world.store().NextJobId(), 10);
@@ -442,6 +475,10 @@ TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
   EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM attempt WHERE job = 2"), 4);
   ASSERT_TRUE(world.Finish(row.job, 3));
   ASSERT_TRUE(forget(row.job));
+  // Its output is gone after that commit; the next one removes the last trace.
+  EXPECT_FALSE(os::Exists(world.place().JournalOf(0).OutputPath(row.job)));
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM forgotten"), 1);
+  ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(7)}));
   for (const char* sql :
        {"SELECT COUNT(*) FROM attempt WHERE job = 2", "SELECT COUNT(*) FROM log WHERE job = 2",
         "SELECT COUNT(*) FROM attempt_rare", "SELECT COUNT(*) FROM forgotten",
@@ -449,19 +486,18 @@ TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
         "SELECT COUNT(*) FROM job_text WHERE job = 2"}) {
     EXPECT_EQ(Query(world, sql), 0) << sql;
   }
-  EXPECT_FALSE(os::Exists(world.place().JournalOf(0).OutputPath(row.job)));
   EXPECT_EQ(world.store().FindSubmission("s1").value(), std::nullopt);
   EXPECT_EQ(world.store().Rows(row.job, 0, 1).error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(History::Open(world.place(), 2).error().kind, ErrorKind::kNotFound);
   auto history = History::Open(world.place(), 1);
   EXPECT_EQ(OutputOf(*history, 0), "kept0");
   world.Reopen();
-  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 3}}));
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{0, 1}, {1, 3}}));
   EXPECT_EQ(world.store().NextJobId(), JobId(3));
   // The gap is no damage, and the sequence goes on.
   ASSERT_TRUE(world.Commit(HubWorld::Ends(kept, 1, 1)));
   world.Reopen();
-  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 5}}));
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{0, 1}, {1, 5}}));
 }
 
 TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {

@@ -47,19 +47,23 @@ Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
   return bytes;
 }
 
-Result<uint64_t> SqliteJobReader::SizeOfAll() const {
-  auto db = TRY(OpenJournalToRead(place_.DbPath()));
-  auto used =
-      TRY(db.QueryInt("SELECT (page_count - freelist_count) * page_size "
-                      "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"));
-  auto sum = static_cast<uint64_t>(used);
+Result<uint64_t> SqliteJobReader::SizeOfOutput() const {
+  uint64_t sum = 0;
   const std::string folder = os::DirName(place_.OutputPath(JobId(1)));
   auto entries = TRY(os::ListDir(folder));
   for (const os::DirEntry& entry : entries) {
     // One may have gone meanwhile.
-    if (auto info = os::Stat(os::JoinPath(folder, entry.name))) sum += info->size;
+    if (auto info = os::Stat(os::JoinPath(folder, entry.name))) sum += info->on_disk;
   }
   return sum;
+}
+
+Result<uint64_t> SqliteJobReader::SizeOfRows() const {
+  auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  auto used =
+      TRY(db.QueryInt("SELECT (page_count - freelist_count) * page_size "
+                      "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"));
+  return static_cast<uint64_t>(used);
 }
 
 }  // namespace spate::store

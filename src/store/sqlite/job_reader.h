@@ -27,7 +27,8 @@ class SqliteJobReader final : public JobReader {
 
   Result<uint64_t> ReplayJob(JobId job, const RecordVisit& visit) const override;
   Result<uint64_t> OutputOf(const std::string& user) const override;
-  Result<uint64_t> SizeOfAll() const override;
+  Result<uint64_t> SizeOfOutput() const override;
+  Result<uint64_t> SizeOfRows() const override;
 
  private:
   const JournalPlace place_;

@@ -39,6 +39,16 @@ constexpr std::string_view kWriteLastSeq =
 constexpr std::string_view kWriteEpoch =
     "INSERT OR REPLACE INTO meta(key, value) VALUES('epoch', ?)";
 
+constexpr uint64_t kReserve = 32 << 20;
+constexpr uint32_t kReserveEach = 64;  // commits from one try to make it to the next
+constexpr std::string_view kNotKept =
+    "its output was not kept, as the hub's disk had no room for it";
+
+void AddTo(std::string& note, std::string_view more) {
+  if (!note.empty()) note += "; ";
+  note += more;
+}
+
 void BindSome(Statement& s, int at, bool some, int64_t value) {
   if (some) {
     s.Bind(at, value);
@@ -57,8 +67,8 @@ bool IsRare(const AttemptEntry& entry) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(JournalPlace place, uint64_t pages)
-    : place_(std::move(place)), pages_(pages), outputs_(place_) {}
+JournalWriter::JournalWriter(JournalPlace place, std::shared_ptr<KeptSum> kept, uint64_t pages)
+    : place_(std::move(place)), pages_(pages), sum_(std::move(kept)), outputs_(place_, sum_) {}
 
 Status JournalWriter::Create(Instant now) {
   base_us_ = now.ns / 1000;
@@ -108,7 +118,7 @@ Status JournalWriter::MakeDirsDurable() {
   return {};
 }
 
-Status JournalWriter::AddOutputs(std::span<const WriteItem> items) {
+Status JournalWriter::KeepOutputs(std::span<const WriteItem> items) {
   kept_.clear();
   next_kept_ = 0;
   for (const WriteItem& item : items) {
@@ -118,34 +128,87 @@ Status JournalWriter::AddOutputs(std::span<const WriteItem> items) {
       const auto* ended = std::get_if<engine::AttemptEnded>(&record);
       if (ended == nullptr) continue;
       const TaskOutputPtr& output = item.outputs[next++];
-      auto kept =
-          output == nullptr ? KeptOutput{} : outputs_.Add(*db_, ended->end.ref.job, *output);
-      if (!kept) return std::unexpected(std::move(kept.error()));
-      kept_.push_back(*kept);
+      Kept& kept = kept_.emplace_back();
+      if (output == nullptr) continue;
+      kept.output = TRY(outputs_.Add(*db_, ended->end.ref.job, *output));
+      kept.lost = outputs_.lost();
     }
     kept_.resize(kept_.size() + item.outputs.size() - next);  // outputs of no attempt
   }
   return outputs_.Sync();
 }
 
+// Output of tasks never stops a hub: where the disk has no room for it, it is not kept.
+Status JournalWriter::AddOutputs(std::span<const WriteItem> items) {
+  auto kept = KeepOutputs(items);
+  const bool full = !kept && kept.error().kind == ErrorKind::kExhausted;
+  if (!full || !place_.is_hub) return kept;
+  TRY(outputs_.DropUnsynced());
+  const bool keeps = sum_->keep.exchange(false);
+  kept = KeepOutputs(items);
+  sum_->keep = keeps;
+  return kept;
+}
+
 Status JournalWriter::Commit(std::span<const WriteItem> items) {
   CHECK(is_open());
-  finished_.clear();
   TRY(AddOutputs(items));
   if (!dirs_durable_) {
     TRY(MakeDirsDurable());
   }
+  if (place_.is_hub && !has_reserve_ && commits_++ % kReserveEach == 0) MakeReserve();
+  const uint64_t first = next_seq_;
+  Status status = Write(items);
+  if (!status && status.error().kind == ErrorKind::kExhausted && GiveUpReserve()) {
+    next_seq_ = first;
+    next_kept_ = 0;
+    status = Write(items);
+  }
+  for (JobId job : finished_) outputs_.Leave(job);
+  if (status) RemoveGone();
+  return status;
+}
+
+Status JournalWriter::Write(std::span<const WriteItem> items) {
+  finished_.clear();
+  forgotten_.clear();
   TRY(begin_.RunOnce());
   Status status = WriteItems(items);
   if (status) status = commit_.RunOnce();
   // The error of what went wrong first is the one to report.
   if (!status) (void)rollback_.RunOnce();
-  for (JobId job : finished_) outputs_.Leave(job);
   return status;
+}
+
+// A file that takes room which the journal has when nothing else is left. Not of a small disk's
+// last part, and only while there is plenty.
+void JournalWriter::MakeReserve() {
+  auto space = os::SpaceOf(place_.folder);
+  if (!space || !sum_->keep) return;
+  const uint64_t bytes = std::min<uint64_t>(kReserve, space->total / 16);
+  if (space->free < 4 * bytes) return;
+  auto file = os::OpenWrite(place_.ReservePath(), os::OpenHow::kReadWrite, 0600);
+  has_reserve_ = file && os::Allocate(file->get(), bytes, place_.ReservePath()).has_value();
+}
+
+bool JournalWriter::GiveUpReserve() {
+  // It may be of an earlier life.
+  if (!place_.is_hub || !os::Exists(place_.ReservePath())) return false;
+  has_reserve_ = false;
+  return os::RemoveFile(place_.ReservePath()).has_value();
+}
+
+// After a commit. What cannot be removed now is looked for again in the next life of the hub.
+void JournalWriter::RemoveGone() {
+  gone_.clear();  // this commit has removed the last trace of them
+  for (JobId job : forgotten_) {
+    if (outputs_.Remove(job)) gone_.push_back(job);
+  }
 }
 
 Status JournalWriter::WriteItems(std::span<const WriteItem> items) {
   uint64_t first = next_seq_;
+  for (JobId job : gone_) TRY(forgetter_.End(*db_, job));
   for (const WriteItem& item : items) {
     for (const auto& chunk : item.rows) {
       TRY(WriteRows(*chunk));
@@ -174,9 +237,12 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
       continue;
     }
     entry.record = *ended;
-    entry.kept = attempts < item.outputs.size() ? kept_[next_kept_ + attempts]
-                 : attempts < item.kept.size()  ? item.kept[attempts]
-                                                : KeptOutput{};
+    entry.kept = attempts < item.kept.size() ? item.kept[attempts] : KeptOutput{};
+    if (attempts < item.outputs.size()) {
+      const Kept& kept = kept_[next_kept_ + attempts];
+      entry.kept = kept.output;
+      if (kept.lost) AddTo(entry.record.end.note, kNotKept);
+    }
     ++attempts;
     TRY(WriteAttempt(entry, seq));
   }
@@ -309,9 +375,10 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   if (const auto* old = std::get_if<NodesForgotten>(&change)) return RemoveNodes(*db_, *old);
   if (const auto* row = std::get_if<CredentialRow>(&change)) return WriteCredential(*db_, *row);
   if (const auto* forget = std::get_if<ForgetPiece>(&change)) {
-    auto done = TRY(ForgetSome(*db_, place_, forget->job, forget->damaged));
+    const bool done = TRY(forgetter_.Forget(*db_, forget->job, forget->damaged));
     *forget->done = done;
     outputs_.Leave(forget->job);
+    if (done) forgotten_.push_back(forget->job);
     return {};
   }
   if (const auto* end = std::get_if<OutputEnd>(&change)) {
@@ -334,6 +401,7 @@ void JournalWriter::Close() {
   }
   jobs_ = {};
   pools_ = {};
+  forgetter_ = {};
   db_.reset();
 }
 

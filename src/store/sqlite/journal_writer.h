@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/sqlite/database.h"
+#include "store/sqlite/forget.h"
 #include "store/sqlite/hub_rows.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_place.h"
@@ -58,7 +59,9 @@ struct WriteItem {
 class JournalWriter {
  public:
   // `pages`: for tests, the database may not grow beyond (as on a full disk); 0: none.
-  explicit JournalWriter(JournalPlace place, uint64_t pages = 0);
+  explicit JournalWriter(JournalPlace place,
+                         std::shared_ptr<KeptSum> kept = std::make_shared<KeptSum>(),
+                         uint64_t pages = 0);
 
   // A fresh journal. Until the first Commit nothing of it is durable.
   Status Create(Instant now);
@@ -77,6 +80,11 @@ class JournalWriter {
   Status PrepareAll();
   Status MakeDirsDurable();
   Status AddOutputs(std::span<const WriteItem> items);
+  Status KeepOutputs(std::span<const WriteItem> items);
+  Status Write(std::span<const WriteItem> items);
+  void MakeReserve();
+  bool GiveUpReserve();
+  void RemoveGone();
   Status WriteItems(std::span<const WriteItem> items);
   Status WriteRecords(const WriteItem& item);
   Status WriteRows(const RowChunk& chunk);
@@ -88,7 +96,9 @@ class JournalWriter {
 
   JournalPlace place_;
   uint64_t pages_;
+  std::shared_ptr<KeptSum> sum_;
   OutputFiles outputs_;
+  Forgetter forgetter_;
   std::function<void(int64_t)> waiting_;
   std::optional<Database> db_;
   Statement begin_, commit_, rollback_;
@@ -96,9 +106,17 @@ class JournalWriter {
   JobTable jobs_;
   PoolLog pools_;
   ChunkEncoder encoder_;
-  std::vector<KeptOutput> kept_;  // of the outputs of the running Commit, in order
+  struct Kept {
+    KeptOutput output;
+    bool lost = false;  // for want of room
+  };
+  std::vector<Kept> kept_;  // of the outputs of the running Commit, in order
   size_t next_kept_ = 0;
-  std::vector<JobId> finished_;  // in the running Commit
+  std::vector<JobId> finished_;   // in the running Commit
+  std::vector<JobId> forgotten_;  // likewise: no row of them is left
+  std::vector<JobId> gone_;       // nor output: the next Commit removes the last trace
+  bool has_reserve_ = false;
+  uint32_t commits_ = 0;
   int64_t base_us_ = 0;
   uint64_t next_seq_ = 1;
   bool dirs_durable_ = true;

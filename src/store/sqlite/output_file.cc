@@ -46,6 +46,8 @@ void OutputFile::Close() {
   std::string().swap(buffer_);
 }
 
+Result<uint64_t> OutputFile::OnDisk() const { return TRY(os::StatFd(fd_.get(), path_)).on_disk; }
+
 Status OutputFile::Flush() {
   if (buffer_.empty()) return {};
   TRY(os::WriteAllAt(fd_.get(), buffer_, written_, path_));

@@ -38,6 +38,10 @@ class OutputFile {
   Result<KeptOutput> Add(const TaskOutput& output);
   // Writes and syncs what was added. Costs nothing when nothing was.
   Status Sync();
+  // Back to the last Sync.
+  Status DropUnsynced() { return is_synced() ? Status() : CutBackTo(synced_); }
+  // Bytes of the disk's blocks that it takes.
+  Result<uint64_t> OnDisk() const;
   uint64_t end() const { return end_; }
   bool is_synced() const { return end_ == synced_; }
 

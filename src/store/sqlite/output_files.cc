@@ -50,30 +50,73 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
     OutputFile file(std::move(path), limit.value_or(kKeepOutput));
     at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
   }
-  TRY(at->second.file.Open(end));
+  TRY(OpenFile(at->second.file, end));
+  at->second.on_disk = TRY(at->second.file.OnDisk());
   open_.push_front(KeyOf(job));
   at->second.used = open_.begin();
   return &at->second.file;
 }
 
+// Other parts of the process may have taken all descriptors.
+Status OutputFiles::OpenFile(OutputFile& file, uint64_t end) {
+  auto opened = file.Open(end);
+  if (!opened && opened.error().kind == ErrorKind::kExhausted) {
+    while (!open_.empty()) TRY(CloseOldest());
+    spare_.Reset();
+    opened = file.Open(end);
+  }
+  if (!spare_) {
+    if (auto spare = os::OpenRead("/dev/null")) spare_ = std::move(*spare);
+  }
+  return opened;
+}
+
+Status OutputFiles::SyncOne(Entry& entry) {
+  if (entry.file.is_synced()) return {};
+  TRY(entry.file.Sync());
+  const uint64_t now = TRY(entry.file.OnDisk());
+  sum_->change += static_cast<int64_t>(now) - static_cast<int64_t>(entry.on_disk);
+  entry.on_disk = now;
+  return {};
+}
+
 Status OutputFiles::CloseOldest() {
-  OutputFile& file = entries_.at(open_.back()).file;
-  TRY(file.Sync());
-  file.Close();
+  Entry& entry = entries_.at(open_.back());
+  TRY(SyncOne(entry));
+  entry.file.Close();
   open_.pop_back();
   return {};
 }
 
 Result<KeptOutput> OutputFiles::Add(Database& db, JobId job, const TaskOutput& output) {
+  lost_ = false;
   if (output.bytes() == 0) return KeptOutput{};
-  auto file = TRY(Open(db, job));
-  return file->Add(output);
+  const bool may_lose = output.files.total == 0;
+  lost_ = may_lose && !sum_->keep;
+  if (lost_) return KeptOutput{};
+  auto file = Open(db, job);
+  lost_ = may_lose && !file && file.error().kind == ErrorKind::kExhausted;
+  if (lost_) return KeptOutput{};
+  if (!file) return std::unexpected(std::move(file.error()));
+  return (*file)->Add(output);
 }
 
 Status OutputFiles::Sync() {
-  for (JobId job : open_) {
-    TRY(entries_.at(job).file.Sync());
-  }
+  for (JobId job : open_) TRY(SyncOne(entries_.at(job)));
+  return {};
+}
+
+Status OutputFiles::DropUnsynced() {
+  for (JobId job : open_) TRY(entries_.at(job).file.DropUnsynced());
+  return {};
+}
+
+Status OutputFiles::Remove(JobId job) {
+  const std::string path = place_.OutputPath(job);
+  auto file = os::Stat(path);
+  if (!file) return {};
+  TRY(os::RemoveFile(path));
+  sum_->change -= static_cast<int64_t>(file->on_disk);
   return {};
 }
 

@@ -18,8 +18,12 @@
 
 namespace spate::store {
 
-SqliteStore::SqliteStore(JournalPlace place, std::unique_ptr<GroupWriter<WriteItem>> writer)
-    : place_(std::move(place)), row_reader_(place_.DbPath()), writer_(std::move(writer)) {}
+SqliteStore::SqliteStore(JournalPlace place, std::shared_ptr<KeptSum> kept,
+                         std::unique_ptr<GroupWriter<WriteItem>> writer)
+    : place_(std::move(place)),
+      row_reader_(place_.DbPath()),
+      kept_(std::move(kept)),
+      writer_(std::move(writer)) {}
 
 // The writer must be the last to close: only it can fold the log into the file and remove it.
 SqliteStore::~SqliteStore() {
@@ -56,7 +60,8 @@ Status CommitGroup(JournalWriter& writer, std::span<WriteItem> items) {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& place, os::Loop& loop,
                                                          const SqliteOptions& options) {
-  auto journal = std::make_shared<JournalWriter>(place, options.page_limit);
+  auto kept = std::make_shared<KeptSum>();
+  auto journal = std::make_shared<JournalWriter>(place, kept, options.page_limit);
   if (options.waiting) TellOfWaiting(*journal, loop, options.waiting);
   if (os::Exists(place.DbPath())) {
     TRY(CheckLog(place.DbPath()));
@@ -71,7 +76,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& pla
       },
       GroupRules{.gap = options.commit_gap, .most_bytes = options.commit_bytes});
   TRY(writer->Start());
-  return std::unique_ptr<SqliteStore>(new SqliteStore(place, std::move(writer)));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(place, std::move(kept), std::move(writer)));
 }
 
 template <typename Read>
@@ -279,8 +284,11 @@ std::shared_ptr<const JobReader> SqliteStore::Reader() const {
 
 uint64_t SqliteStore::OutputOf(JobId job) const {
   auto file = os::Stat(place_.OutputPath(job));
-  return file ? file->size : 0;
+  return file ? file->on_disk : 0;
 }
+
+int64_t SqliteStore::OutputChange() const { return kept_->change; }
+void SqliteStore::KeepOutput(bool keep) { kept_->keep = keep; }
 
 void SqliteStore::SetOutputEnd(JobId job, uint64_t end) { Change(OutputEnd{job, end}, nullptr); }
 

@@ -77,6 +77,8 @@ class SqliteStore final : public HubStore {
   const std::map<JobId, std::string>& damaged() const override { return scan_.damaged; }
   std::shared_ptr<const JobReader> Reader() const override;
   uint64_t OutputOf(JobId job) const override;
+  int64_t OutputChange() const override;
+  void KeepOutput(bool keep) override;
 
   void PutJob(JobRow row, Done done = nullptr) override;
   void PutProgress(JobProgress row, Done done = nullptr) override {
@@ -97,7 +99,8 @@ class SqliteStore final : public HubStore {
   Epoch last_epoch() const override { return last_epoch_; }
 
  private:
-  SqliteStore(JournalPlace place, std::unique_ptr<GroupWriter<WriteItem>> writer);
+  SqliteStore(JournalPlace place, std::shared_ptr<KeptSum> kept,
+              std::unique_ptr<GroupWriter<WriteItem>> writer);
   static Result<std::unique_ptr<SqliteStore>> OpenAt(const JournalPlace& place, os::Loop& loop,
                                                      const SqliteOptions& options);
   Status LookAtHub();
@@ -114,6 +117,7 @@ class SqliteStore final : public HubStore {
   // them.
   std::map<uint64_t, std::shared_ptr<const RowChunk>> queued_rows_;
   RowReader row_reader_;
+  std::shared_ptr<KeptSum> kept_;
   std::optional<Database> reader_;  // once something was asked
   uint32_t next_job_ = 1;
   Epoch last_epoch_;

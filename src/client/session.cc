@@ -101,10 +101,11 @@ void Session::Connect(std::function<void(Status)> done) {
         }
         const auto& refusal = met.error().refusal;
         const bool version = refusal && refusal->code == wire::RefusalCode::kVersion;
+        const bool runs = reached_ || met.error().stopped;
         Error error = std::move(met.error().error);
         if (version && !target_.start.empty())
           error.message += "\nStart it again: " + target_.start;
-        if (!reached_ && error.kind == ErrorKind::kUnavailable && !target_.start.empty()) {
+        if (!runs && error.kind == ErrorKind::kUnavailable && !target_.start.empty()) {
           error.message += "\nStart it: " + target_.start;
         }
         done(std::unexpected(std::move(error)));

@@ -7,6 +7,7 @@
 #include "access/proof.h"
 #include "base/check.h"
 #include "os/own_dir.h"
+#include "os/process.h"
 #include "os/socket.h"
 #include "wire/codec.h"
 
@@ -45,6 +46,11 @@ bool IsLasting(RefusalCode code) {
 }
 
 std::string Text(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }
+
+bool IsStopped(os::Pid pid) {
+  auto process = os::InfoOf(pid);
+  return process && process->state == 'T';
+}
 
 }  // namespace
 
@@ -88,7 +94,7 @@ void Connector::Next() {
     Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
                 failures_.empty() ? "no address of a hub to try"
                                   : fmt::format("cannot reach {}: {}", target_.name, failures_)};
-    return Finish(std::unexpected(Failure{std::move(error), wrong_hub}));
+    return Finish(std::unexpected(Failure{std::move(error), wrong_hub, std::nullopt, stopped_}));
   }
   dialer_ = std::make_unique<transport::Dialer>(
       loop_, std::vector{target_.hubs[next_++]},
@@ -108,6 +114,10 @@ void Connector::Reached(transport::Dialer::Reached reached) {
     auto trusted = address ? os::CheckListener(reached.fd.get(), address->path)
                            : std::unexpected(address.error());
     if (!trusted) return Failed(fmt::format("{}: {}", hub_.Text(), trusted.error().message));
+    // The system accepts connections also for one that a signal has stopped.
+    auto peer = os::PeerOf(reached.fd.get());
+    listener_ = peer ? peer->pid : 0;
+    if (IsStopped(listener_)) return Stopped();
   }
   if (!hub_.is_unix() && target_.access) {
     auto made = transport::Tls::ForClient(target_.access->pin);
@@ -118,6 +128,7 @@ void Connector::Reached(transport::Dialer::Reached reached) {
         fmt::format("{}: another machine is only spoken to by an access file", hub_.Text()));
   }
   timer_ = loop_.At(loop_.Now() + limits_.welcome, [this] {
+    if (IsStopped(listener_)) return Stopped();
     Failed(fmt::format("{}: no welcome came within {:.0f} s; is it a hub, and does it still run?",
                        hub_.Text(), limits_.welcome.seconds()));
   });
@@ -171,6 +182,12 @@ void Connector::Lost(const Ended& ended) {
               ended.refusal->remedy};
   error.remedy.text += AlsoHelps(code);
   Finish(std::unexpected(Failure{std::move(error), IsLasting(code), ended.refusal}));
+}
+
+void Connector::Stopped() {
+  stopped_ = true;
+  Failed(fmt::format("its process {0} is stopped by a signal; to let it continue: kill -CONT {0}",
+                     listener_));
 }
 
 // At this address. There may be others.

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "link/connection.h"
 #include "os/address.h"
+#include "os/process.h"
 #include "os/real_loop.h"
 #include "transport/tcp/dialer.h"
 #include "wire/greeting.h"
@@ -61,6 +62,7 @@ class Connector {
     Error error;           // what is wrong, for each address, and what to do
     bool lasting = false;  // the same will happen again unless somebody does something
     std::optional<wire::Refusal> refusal = std::nullopt;
+    bool stopped = false;  // it is there, and a signal has stopped it
   };
   // Called once by the loop. May destroy the caller.
   using Done = std::function<void(std::expected<Met, Failure>)>;
@@ -78,6 +80,7 @@ class Connector {
   void Greet();
   void Welcomed(std::string_view message);
   void Lost(const Ended& ended);
+  void Stopped();
   void Failed(std::string why);
   void Finish(std::expected<Met, Failure> result);
 
@@ -89,10 +92,12 @@ class Connector {
 
   size_t next_ = 0;  // of target_.hubs
   size_t wrong_pins_ = 0;
+  bool stopped_ = false;
   std::string failures_;
   // Of the address before that.
   std::unique_ptr<transport::Dialer> dialer_;
   os::SocketAddress hub_, here_;
+  os::Pid listener_ = 0;  // of a UNIX socket
   std::unique_ptr<Connection> connection_;
   os::TimerId timer_ = 0;
 };

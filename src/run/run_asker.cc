@@ -41,7 +41,9 @@ std::vector<JobId> IdsOf(const std::vector<uint32_t>& numbers) {
 Result<RunTarget> TargetOf(const std::string& job_folder) {
   auto folder = TRY(os::OpenDir(job_folder));
   os::Address at = client::SocketOf(fmt::format("/proc/self/fd/{}", folder.get()));
-  return RunTarget{std::move(folder), {link::Target::Of(std::move(at)), "the run"}};
+  link::Target target = link::Target::Of(std::move(at));
+  target.name = "the run";
+  return RunTarget{std::move(folder), {std::move(target), "the run"}};
 }
 
 RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std::string whose)
@@ -98,11 +100,11 @@ Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAn
   }
   auto target = TargetOf(folder);
   client::HubCall call(*loop_, target ? target->hub : client::HubTarget{});
-  if (!target || !call.Connect()) {
+  auto connected = target ? call.Connect() : std::unexpected(target.error());
+  if (!connected) {
     return Fail(ErrorKind::kUnavailable,
-                fmt::format("job {} runs as process {}, which does not answer; it may be stopped, "
-                            "or of another version",
-                            number, owner->pid));
+                fmt::format("job {} runs as process {}, which does not answer: {}", number,
+                            owner->pid, connected.error().message));
   }
   auto asked = call.Ask(std::move(question), take);
   if (asked || asked.error().kind != ErrorKind::kUnavailable) return asked;
@@ -168,15 +170,20 @@ Status RunAsker::Answer(const wire::Cancel& question, const AcceptAnswer& take) 
 }
 
 Status RunAsker::Answer(const wire::ExplainTasks& question, const AcceptAnswer& take) {
+  std::map<uint32_t, wire::ExplainTasks> of_jobs;
   for (TasksOfJob tasks : question.tasks) {
-    const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
-    tasks.job = number;
-    auto asked = AskRun(number, wire::ExplainTasks{{std::move(tasks)}}, take);
-    if (asked) continue;
-    if (asked.error().kind != ErrorKind::kUnavailable) return asked;
-    return Fail(ErrorKind::kNotFound, "the journal tells of this task");
+    tasks.job = tasks.job ? *tasks.job : TRY(Newest());
+    of_jobs[*tasks.job].tasks.push_back(std::move(tasks));
   }
-  return {};
+  bool told = false;
+  for (auto& [number, one] : of_jobs) {
+    auto asked = AskRun(number, std::move(one), take);
+    told |= asked.has_value();
+    const bool passed_over = !asked && (asked.error().kind == ErrorKind::kUnavailable ||
+                                        asked.error().kind == ErrorKind::kNotFound);
+    if (!asked && !passed_over) return asked;
+  }
+  return told ? Status() : Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
 }
 
 Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {

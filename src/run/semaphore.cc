@@ -1,9 +1,14 @@
 #include "run/semaphore.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -17,24 +22,35 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/run_with.h"
+#include "present/text/end_text.h"
 
 namespace spate::run {
 namespace {
 
 constexpr Duration kPlaceLook = Duration::Millis(25);
-constexpr std::string_view kGate = "gate";  // held by the one whose turn is next
+constexpr Duration kTellAfter = Duration::Seconds(2);
+constexpr size_t kShownCommand = 60;
+constexpr std::string_view kOwner = "spate sem: ";  // then the command
+constexpr std::string_view kGate = "gate";          // held by the one whose turn is next
 
-// Looks again and again until `there` says yes; false when the time is over.
-Result<bool> Await(const std::optional<Duration>& timeout,
-                   const std::function<Result<bool>()>& there) {
+// Looks again and again until `there` says yes; false when the time is over. `why` tells what is
+// waited for, once, when that takes long.
+Result<bool> Await(const SemOptions& options, const std::function<Result<bool>()>& there,
+                   const std::function<std::string()>& why) {
   auto loop = TRY(os::RealLoop::Create());
   os::RealLoop& clock = *loop;
   Instant begun = clock.Now();
   Result<bool> found = false;
+  bool told = false;
   std::function<void()> look = [&] {
     found = there();
-    bool late = timeout && clock.Now() - begun >= *timeout;
+    const Duration waited = clock.Now() - begun;
+    bool late = options.timeout && waited >= *options.timeout;
     if (!found || *found || late) return clock.Stop();
+    if (waited >= kTellAfter && !std::exchange(told, true)) {
+      fmt::print(stderr, "spate: semaphore '{}': {}; waiting\n", EscapeForScreen(options.name),
+                 why());
+    }
     clock.At(clock.Now() + kPlaceLook, look);
   };
   clock.Post(look);
@@ -43,30 +59,82 @@ Result<bool> Await(const std::optional<Duration>& timeout,
 }
 
 // A lock that nobody else has now; nothing when somebody has.
-Result<std::optional<os::FileLock>> LockNow(const std::string& path) {
+Result<std::optional<os::FileLock>> LockNow(const std::string& path, const SemOptions& options) {
   auto held = TRY(os::FileLock::IsHeld(path));
   if (held) return std::optional<os::FileLock>();
-  auto lock = os::FileLock::TryLock(path, fmt::format("spate sem, process {}", os::OwnPid()));
+  std::string command;
+  for (const std::string& word : options.argv) {
+    if (command.size() > kShownCommand) break;
+    command += (command.empty() ? "" : " ") + ShellQuote(word);
+  }
+  auto lock = os::FileLock::TryLock(path, fmt::format("{}{}", kOwner, command));
   if (lock) return std::optional<os::FileLock>(std::move(*lock));
   if (lock.error().kind == ErrorKind::kBusy) return std::optional<os::FileLock>();
   return std::unexpected(lock.error());
 }
 
+std::string PlaceOf(const std::string& folder, uint32_t number) {
+  return os::JoinPath(folder, std::to_string(number));
+}
+
+// Whether this process was started by a command that holds a place, and so has its lock, too.
+bool IsInPlace(const std::string& path) {
+  auto files = os::ListDir("/proc/self/fd");
+  return files && std::ranges::any_of(*files, [&](const os::DirEntry& file) {
+           auto target = os::ReadLink("/proc/self/fd/" + file.name);
+           return target && *target == path;
+         });
+}
+
+// Who has the places: "sort big, sleep 100".
+std::string HoldersText(const SemOptions& options, const std::string& folder) {
+  constexpr uint32_t kNamed = 3;
+  std::vector<std::string> holders;
+  for (uint32_t i = 1; i <= std::min(options.slots, kNamed); ++i) {
+    std::string owner = os::FileLock::LastOwner(PlaceOf(folder, i));
+    if (!owner.starts_with(kOwner)) continue;
+    owner = EscapeForScreen(owner.substr(kOwner.size()));
+    holders.push_back(present::Columns(owner) > kShownCommand ? present::CutTo(owner, kShownCommand)
+                                                              : owner);
+  }
+  if (options.slots > kNamed) holders.emplace_back("...");
+  return fmt::format("{}", fmt::join(holders, ", "));
+}
+
+// What a command in the only place, or in the last of them, waits for would never come.
+Status CheckOwnPlaces(const SemOptions& options, const std::string& folder) {
+  for (uint32_t i = 1; i <= options.slots; ++i) {
+    if (!IsInPlace(PlaceOf(folder, i))) return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("semaphore '{}': this command runs in its last place itself, and would "
+                          "wait for its own end; nothing was started. Use another --id, or -j",
+                          EscapeForScreen(options.name)));
+}
+
 Result<int> RunCommand(const SemOptions& options, const std::string& folder) {
+  TRY(CheckOwnPlaces(options, folder));
   std::optional<os::FileLock> gate;
   std::optional<os::FileLock> place;
-  auto found = TRY(Await(options.timeout, [&]() -> Result<bool> {
+  auto why = [&] {
+    return fmt::format(
+        "its {} taken ({})",
+        options.slots == 1 ? std::string("place is") : fmt::format("{} places are", options.slots),
+        HoldersText(options, folder));
+  };
+  auto there = [&]() -> Result<bool> {
     if (!gate) {
-      auto turn = TRY(LockNow(os::JoinPath(folder, kGate)));
+      auto turn = TRY(LockNow(os::JoinPath(folder, kGate), options));
       gate = std::move(turn);
       if (!gate) return false;
     }
     for (uint32_t i = 1; i <= options.slots && !place; ++i) {
-      auto lock = TRY(LockNow(os::JoinPath(folder, std::to_string(i))));
+      auto lock = TRY(LockNow(PlaceOf(folder, i), options));
       place = std::move(lock);
     }
     return place.has_value();
-  }));
+  };
+  auto found = TRY(Await(options, there, why));
   if (!found) {
     fmt::print(stderr, "spate: semaphore '{}': no place was free in time; nothing was started\n",
                EscapeForScreen(options.name));
@@ -78,14 +146,15 @@ Result<int> RunCommand(const SemOptions& options, const std::string& folder) {
 }
 
 Result<int> WaitForAll(const SemOptions& options, const std::string& folder) {
-  auto over = TRY(Await(options.timeout, [&]() -> Result<bool> {
+  auto none_runs = [&]() -> Result<bool> {
     auto files = TRY(os::ListDir(folder));
     for (const os::DirEntry& file : files) {
       auto held = TRY(os::FileLock::IsHeld(os::JoinPath(folder, file.name)));
       if (held) return false;
     }
     return true;
-  }));
+  };
+  auto over = TRY(Await(options, none_runs, [] { return std::string("its commands still run"); }));
   if (over) return cli::kExitSuccess;
   fmt::print(stderr, "spate: semaphore '{}': commands still run\n", EscapeForScreen(options.name));
   return cli::kExitTasksFailed;

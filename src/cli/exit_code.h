@@ -14,6 +14,7 @@ enum ExitCode : int {
   kExitUsage = 2,
   kExitCouldNotRun = 3,
   kExitUnknown = 4,
+  kExitTimedOut = 124,
   kExitHangup = 129,
   kExitInterrupted = 130,
   kExitOutputClosed = 141,
@@ -25,12 +26,13 @@ struct ExitCodeText {
   std::string_view text;
 };
 // As help and the man page print it.
-inline constexpr std::array<ExitCodeText, 9> kExitCodeTexts = {{
+inline constexpr std::array<ExitCodeText, 10> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
     {kExitUnknown, "unknown: the hub has not answered whether it did what was requested"},
+    {kExitTimedOut, "job wait: the time of --timeout is over; the job continues"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
     {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},
     {kExitOutputClosed, "standard output was closed by its reader"},

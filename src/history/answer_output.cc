@@ -21,6 +21,7 @@ using wire::Streams;
 
 constexpr size_t kEndsAtOnce = 64;
 constexpr Duration kPause = Duration::Millis(100);
+constexpr Duration kTurn = Duration::Seconds(2);  // readers are few: who follows comes back
 constexpr size_t kBlock = 256 << 10;
 
 bool Wants(Streams streams, Stream stream) {
@@ -354,33 +355,47 @@ Result<uint64_t> TellLast(const Asking& call, store::History& history,
 
 // ---- As tasks end ------------------------------------------------------------------------------
 
+Status PutPlace(const Asking& call, What what, uint32_t job, uint64_t position) {
+  OutputFacts place;
+  place.what = what;
+  place.job = JobId(job);
+  place.count = position;
+  return call.Put(place);
+}
+
 Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::Tail::End>& ends,
                 Streams streams) {
   Status status;
   for (const store::Tail::End& end : ends) {
+    const AttemptRef& ref = end.attempt.record.end.ref;
     for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
       if (!Wants(streams, stream)) continue;
       TRY(tail.ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
-        if (status) status = PutBytes(call, end.attempt.record.end.ref, stream, bytes);
+        if (status) status = PutBytes(call, ref, stream, bytes);
       }));
     }
+    if (status) status = PutPlace(call, What::kPosition, ref.job.value, end.seq);
+    if (!status) return status;
   }
   return status;
 }
 
-// From behind this place of the journal, until the job has ended.
+// From behind this place of the journal, until the job has ended or its turn is over.
 Status Follow(const Asking& call, uint32_t job, Streams streams, uint64_t after) {
   auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(job), JobId(job)));
   auto loop = TRY(os::RealLoop::Create());
-  for (;;) {
+  TRY(PutPlace(call, What::kPosition, job, after));
+  for (Instant quiet = loop->Now(); loop->Now() - quiet < kTurn;) {
     auto news = TRY(tail.Read(after, kEndsAtOnce));
     TRY(TellEnds(call, tail, news.ends, streams));
     after = std::max(after, news.seq);
+    if (!news.ends.empty() || news.more) quiet = loop->Now();
     if (news.more) continue;
-    if (news.finished) return {};
+    if (news.finished) return PutPlace(call, What::kFinished, job, after);
     loop->At(loop->Now() + kPause, [&] { loop->Stop(); });
     loop->Run();
   }
+  return PutPlace(call, What::kPosition, job, after);
 }
 
 }  // namespace
@@ -405,6 +420,7 @@ Status Answer(const Asking& call, const wire::TailOutput& asked) {
     return Fail(ErrorKind::kInvalid, "name one job, as in", Remedy(": {}", Advice("job tail", 12)));
   }
   auto history = TRY(call.source.Open(jobs.front()));
+  if (asked.after) return Follow(call, jobs.front(), asked.streams, *asked.after);
   uint64_t newest = 0;
   if (!asked.follow || asked.lines != UINT64_MAX) {
     auto told = TRY(TellLast(call, history, asked));

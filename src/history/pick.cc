@@ -11,11 +11,21 @@
 #include "base/units.h"
 #include "format/number_range.h"
 #include "history/task_texts.h"
+#include "os/file.h"
 
 namespace spate::history {
 namespace {
 
 std::unexpected<Error> NoJobs(const Source& source) {
+  // The folder of a hub, or one that has a hub's beside it, is easily taken for one of runs.
+  const std::string& dir = source.place.dir;
+  const std::string parent = dir.substr(0, std::max<size_t>(dir.rfind('/'), 1));
+  for (const auto& [file, folder] : {std::pair{"hub.db", parent}, {"hub/hub.db", dir}}) {
+    if (source.on_hub() || !os::Exists(os::JoinPath(dir, file))) continue;
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("no runs {}, but a hub has its jobs there", source.PlaceText()),
+                Remedy(" (see: {})", Advice("job list", "--hub", "--state", folder)));
+  }
   return Fail(ErrorKind::kNotFound,
               fmt::format("no jobs {} yet; `spate {}` makes one", source.PlaceText(),
                           source.on_hub() ? "submit" : "run"));

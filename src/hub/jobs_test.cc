@@ -151,7 +151,12 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   store::MemoryStore store_{loop_, disk_, {kCommit, kCommit, 1, /*is_hub=*/true}};
   Hub hub_{loop_, store_, *this, Epoch(1)};
   LateAside aside_{loop_};
-  Jobs jobs_{{loop_, store_, hub_, aside_, [](const LogText&) {}}};
+  Jobs jobs_{{.loop = loop_,
+              .store = store_,
+              .hub = hub_,
+              .aside = aside_,
+              .log = [](const LogText&) {},
+              .forgets_at_once = 20}};
   JobHabits habits_;  // of every kind of rows
   Turns turns_;
   HandReader reader_;

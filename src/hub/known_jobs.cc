@@ -12,6 +12,8 @@ constexpr size_t kNameBytes = 100;
 // Nodes come and go without a word to the jobs that wait for them.
 constexpr Duration kLookEvery = Duration::Millis(500);
 constexpr int kLooksAtOnce = 20;
+// A job is given its first tasks sooner, where anything is free.
+constexpr Duration kIdleFor = Duration::Millis(1500);
 
 store::JobState StateOf(const KnownJobs::Job& job) {
   if (job.finished) return store::JobState::kFinished;
@@ -345,6 +347,12 @@ const Why& KnownJobs::WhyStalled(JobId job) {
   } else if (now - entry.looked >= kLookEvery) {
     entry.stalled = engine_.WhyStalled(job, now);
     if (add_reasons_) entry.stalled = add_reasons_(job, std::move(entry.stalled));
+    const JobCounts counts = engine_.Counts(job).value_or(JobCounts());
+    const bool idle = counts.queued > 0 && counts.leased == 0;
+    entry.idle_since = idle ? std::min(entry.idle_since, now) : Instant::Never();
+    if (idle && entry.stalled.empty() && now - entry.idle_since >= kIdleFor) {
+      entry.stalled = engine_.WhyWaits(job, now);
+    }
     entry.looked = now;
   }
   return entry.stalled;

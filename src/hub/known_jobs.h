@@ -30,10 +30,11 @@ class KnownJobs {
     bool started = false;
     std::optional<Instant> ended;  // of a finished one
     engine::HoldReason held = engine::HoldReason::kNone;
-    JobCounts counted_from;  // see ResetCounts
-    Why stalled;             // see WhyStalled
-    Instant looked;          // when that was found out
-    std::string damage;      // it was set aside (HubStore::damaged); nothing else of it is sure
+    JobCounts counted_from;                 // see ResetCounts
+    Why stalled;                            // see WhyStalled
+    Instant looked;                         // when that was found out
+    Instant idle_since = Instant::Never();  // at such looks: tasks are queued, and none runs
+    std::string damage;  // it was set aside (HubStore::damaged); nothing else of it is sure
   };
   // kWritten: progress is written down now and then, so that lists need not count. kOfOwner: who
   // owns the hub writes the rows.
@@ -74,8 +75,8 @@ class KnownJobs {
   void ResetCounts(JobId job);
   // Those that it was called for, ascending.
   std::vector<JobId> WithResetCounts() const;
-  // The reason why a job that is not held cannot continue by itself; empty: none. At most half a
-  // second old.
+  // The reason why a job that is not held cannot continue by itself, or why none of its tasks has
+  // been started for kIdleFor; empty: none. At most half a second old.
   const Why& WhyStalled(JobId job);
   // Other parts add to the engine's reason.
   using AddReasons = std::function<Why(JobId job, Why stalled)>;

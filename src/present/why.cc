@@ -177,6 +177,14 @@ std::string Clause::Turn() const {
           "the hub cannot store anything at the moment, and nothing goes on before it can: its "
           "disk may be slow, or another program has its database locked (see: {})",
           Run(Advice("hub status")));
+    case ReasonKind::kRunning:
+      return fmt::format("it has been running on node {} for {}", Name(), Time());
+    case ReasonKind::kSilentNodes:
+      return fmt::format(
+          "{} running on {}, of which nothing is heard; what runs there starts again elsewhere "
+          "if that lasts for {} more",
+          Count(0) == 1 ? "it is" : fmt::format("its {} are", Plural(Count(0), "task")),
+          Nodes(0, Is(1)), Time());
     case ReasonKind::kOthersAhead:
       return "other tasks are ahead of it; it starts when a slot is free";
     default:
@@ -196,6 +204,13 @@ std::string Clause::Order() const {
       return After();
     case ReasonKind::kAfterHeld:
       return fmt::format("it waits for job {}, and ", Number(0));
+    case ReasonKind::kAfterStuck:
+      return fmt::format("it waits for job {}, which cannot continue: ", Number(0));
+    case ReasonKind::kOpen:
+      return fmt::format(
+          "job {} is open: its tasks have ended, and it waits for more ({}); if there are no more, "
+          "close it: {}",
+          Number(0), Run(Advice("job add", Number(0))), Run(Advice("job close", Number(0))));
     case ReasonKind::kParents:
       return Parents();
     case ReasonKind::kCircle:
@@ -240,6 +255,12 @@ std::string Clause::Nowhere() const {
     case ReasonKind::kTooFewPlaces:
       return fmt::format("it needs room for {} processes at once, but the connected nodes have {}",
                          Counted(0), Counted(1));
+    case ReasonKind::kNodesAway:
+      return fmt::format(
+          "no node is connected: {} {} away, and {} back without help while {} running; to start "
+          "another: {}",
+          Nodes(0, Is(1)), Count(0) == 1 ? "is" : "are", Count(0) == 1 ? "comes" : "come",
+          Count(0) == 1 ? "it is" : "they are", Run(Advice("node start")));
     case ReasonKind::kNoNodeJoined:
       return fmt::format("no node has joined: start one with `{}`", Run(Advice("node start")));
     default:

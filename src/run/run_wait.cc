@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
 #include "cli/view/bar.h"
@@ -36,6 +37,8 @@ using store::JobStanding;
 
 // A run that cannot be talked to is looked at so often.
 constexpr Duration kLookAgain = Duration::Millis(100);
+// Looks without an answer before that is told: one that ends does not answer for a moment.
+constexpr int kUnanswered = 10;
 
 struct RunSetting {
   client::Surroundings here;
@@ -82,6 +85,9 @@ class Waiter {
 
  private:
   void Show(const wire::JobNews& news);
+  void TellHeld(const wire::JobNews& news);
+  // Of one that has not answered for a while; once.
+  void TellSilent(uint32_t number, const Error& why);
   Status Follow(uint32_t number);
   void Erase();
   int Finish(const store::JobSummary& job);
@@ -92,6 +98,8 @@ class Waiter {
   bool bar_;
   bool tells_;  // a good end, too
   bool shown_ = false;
+  uint32_t held_ = 0;  // as it was told last
+  int unanswered_ = 0;
   std::optional<cli::RateMeter> rate_;
 };
 
@@ -99,7 +107,22 @@ void Waiter::Erase() {
   if (std::exchange(shown_, false)) fmt::print(stderr, "\r\x1b[K");
 }
 
+void Waiter::TellHeld(const wire::JobNews& news) {
+  if (std::exchange(held_, news.held) == news.held || news.held == 0) return;
+  Erase();
+  if (static_cast<HoldReason>(news.held) != HoldReason::kUser) return;  // it is ending
+  fmt::print(stderr, "spate: job {} is held: no more of its tasks start; to continue: {}\n",
+             news.job.value, present::TextOf(Advice("job release", news.job.value), place_.whose));
+}
+
+void Waiter::TellSilent(uint32_t number, const Error& why) {
+  if (++unanswered_ != kUnanswered) return;
+  Erase();
+  fmt::print(stderr, "spate: job {} does not answer: {}; waiting\n", number, why.message);
+}
+
 void Waiter::Show(const wire::JobNews& news) {
+  TellHeld(news);
   if (!bar_) return;
   Instant now = place_.loop->Now();
   uint64_t ended = news.counts.finished();
@@ -179,12 +202,18 @@ Result<int> Waiter::Wait(uint32_t number) {
   for (;;) {
     auto owner = TRY(store::RunningOwner(folder));
     if (!owner) break;
-    (void)Follow(number);
+    auto followed = Follow(number);
+    if (followed) {
+      unanswered_ = 0;
+    } else if (!place_.interrupted) {
+      TellSilent(number, followed.error());
+    }
     if (place_.interrupted) return Interrupted(number);
     place_.Pause(kLookAgain);  // it writes its last words, or begins, or cannot be talked to
   }
   auto job = TRY(store::SummarizeJob(place_.state_dir, number));
   if (job.standing == JobStanding::kDamaged) return Fail(ErrorKind::kCorrupt, job.problem);
+  if (job.standing == JobStanding::kNewer) return Fail(ErrorKind::kNewer, job.problem);
   return Finish(job);
 }
 
@@ -198,6 +227,13 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
                    std::move(whose)};
   os::IgnoreSignal(os::kSignalPipe);
   place.loop->OnSignal(os::kSignalInt, [&] { place.Interrupt(); });
+  bool late = false;
+  if (auto timeout = TRY(cli::TimeoutOf(words))) {
+    place.loop->At(place.loop->Now() + *timeout, [&] {
+      late = true;
+      place.Interrupt();
+    });
+  }
   std::vector<std::string> names = words.words;
   if (names.empty()) names.emplace_back("last");
   int code = cli::kExitSuccess;
@@ -210,7 +246,7 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
       if (absent && numbers.size() > 1) continue;
       if (!waited) return waited;
       code = std::max(code, *waited);
-      if (place.interrupted) return code;
+      if (place.interrupted) return late ? cli::kExitTimedOut : code;
     }
   }
   return code;

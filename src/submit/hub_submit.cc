@@ -505,6 +505,13 @@ Result<int> Wait(const cli::Invocation& invocation, bool bar) {
   if (words.empty()) words.push_back("last");
   HubCall call(*setting->loop, setting->target);
   setting->loop->OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  bool late = false;
+  if (auto timeout = TRY(cli::TimeoutOf(invocation.words))) {
+    setting->loop->At(setting->loop->Now() + *timeout, [&] {
+      late = true;
+      call.Interrupt();
+    });
+  }
   int code = cli::kExitSuccess;
   for (const std::string& word : words) {
     auto selector = TRY(format::ParseJobSelector(word));
@@ -521,7 +528,7 @@ Result<int> Wait(const cli::Invocation& invocation, bool bar) {
       auto waited = waiter.Wait(job);
       if (!waited) return std::unexpected(WithLocalHint(waited.error(), invocation.words));
       code = std::max(code, *waited);
-      if (call.interrupted()) return code;
+      if (call.interrupted()) return late ? cli::kExitTimedOut : code;
     }
   }
   return code;
@@ -540,7 +547,7 @@ void TellSlowHub() {
 
 Error WithLocalHint(Error error, const cli::Words& words) {
   if (error.kind == ErrorKind::kUnavailable && cli::Takes(*words.command, cli::opt::kLocal)) {
-    error.message += "\nThe runs of this machine are meant with --local";
+    error.remedy.text += "\nThe runs of this machine are meant with --local";
   }
   return error;
 }

@@ -1,7 +1,6 @@
 #include "submit/hub_wait.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,22 +31,6 @@ wire::JobNow NowOf(const wire::JobNews& news) {
   return {news.job, HeldBy(news), news.nodes, news.why, {}};
 }
 
-// The subject of a reason, without its times and counts.
-std::string KeyOf(const Reason& reason) {
-  std::string key = fmt::format("{};", static_cast<int>(reason.kind));
-  switch (reason.kind) {
-    case ReasonKind::kFairShare:
-    case ReasonKind::kParents:
-    case ReasonKind::kSuspectNode:
-      break;
-    case ReasonKind::kPoolState:  // the other names are its state, which changes
-      return reason.names.empty() ? key : key + reason.names.front();
-    default:
-      key += fmt::format("{};", fmt::join(reason.numbers, " "));
-  }
-  return key + fmt::format("{};", fmt::join(reason.names, " "));
-}
-
 }  // namespace
 
 std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
@@ -60,11 +43,7 @@ std::string BriefWhyNot(const wire::JobNews& news) {
                                                      : present::TextOf(news.why);
 }
 
-std::string KeyOfWait(const wire::JobNews& news) {
-  std::string key = fmt::format("{};{};", news.held, cli::IsForWantOfNodes(news.nodes, news.why));
-  for (const Reason& reason : news.why) key += KeyOf(reason);
-  return key;
-}
+std::string KeyOfWait(const wire::JobNews& news) { return cli::KeyOfWait(NowOf(news)); }
 
 bool HasStopped(const wire::JobNews& news) {
   bool by_rule = news.held != 0 && HeldBy(news) != engine::HoldReason::kUser;

@@ -75,7 +75,8 @@ struct ListAccess {
   static void Fields(Self&, Visit&&) {}
 };
 
-// kNotFound where a task has ended, or its job has left the hub's memory: the journal knows more.
+// An answer for each task that waits. kNotFound: there is none, they have ended, or their job has
+// left the hub's memory: the journal knows more.
 struct ExplainTasks {
   static constexpr uint32_t kNumber = 6;
   using Answer = TaskWhy;
@@ -344,13 +345,19 @@ struct TailOutput {
   JobSelector job;  // names one
   Streams streams = Streams::kBoth;
   uint64_t lines = 10;  // UINT64_MAX: all
-  bool follow = false;  // of a hub's job, until it has ended
+  // Of a hub's job: also what ends from now on, with a kPosition behind each part of it. The answer
+  // is over when the job has ended (kFinished), or when nothing came for a while: whoever wants
+  // more asks again.
+  bool follow = false;
+  // Following goes on behind this place of the journal, without `lines`.
+  std::optional<uint64_t> after = std::nullopt;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "streams", self.streams);
     visit(3, "lines", self.lines);
     visit(4, "follow", self.follow);
+    visit(5, "after", self.after);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/options/shared.h"
 #include "present/advice.h"
+#include "present/json/error_line.h"
 #include "present/table/time_text.h"
 
 namespace spate::cli {
@@ -86,8 +87,12 @@ int CallHistory(const HistoryEnvironment& environment, const Invocation& invocat
   Status written = call.Flush();
   if (code && written) return *code;
   const Error& error = code ? written.error() : code.error();
+  const int exit_code = ExitCodeOf(error.kind);
+  if (call.form() == OutputForm::kJson) {
+    call.Put(present::ErrorLine(error, present::TextOf(error, call.StateOption()), exit_code));
+  }
   call.Say(error);
-  return ExitCodeOf(error.kind);
+  return exit_code;
 }
 
 }  // namespace spate::cli

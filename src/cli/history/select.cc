@@ -54,6 +54,14 @@ Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks) {
   return {};
 }
 
+Result<std::optional<Duration>> TimeoutOf(const Words& words) {
+  auto text = words.Last(opt::kTimeout);
+  if (!text) return std::nullopt;
+  auto timeout = ParseDuration(*text);
+  if (!timeout) return Within("--timeout", std::move(timeout.error()));
+  return *timeout;
+}
+
 Result<uint32_t> TaskStatesOf(const Words& words) {
   using std::string_view_literals::operator""sv;
   constexpr std::array kNames = {"queued"sv, "running"sv,   "succeeded"sv,

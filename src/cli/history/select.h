@@ -1,6 +1,7 @@
 // Which jobs and tasks the words of a command name.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ Result<std::vector<wire::TaskPick>> SelectTasks(std::span<const std::string> wor
 // Puts the numbers of tasks in the place of their names, as whoever is asked knows them. kInvalid:
 // a number of a task is the name of another one, too. Asks nothing where whole jobs are named.
 Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks);
+// --timeout; nullopt: there is none.
+Result<std::optional<Duration>> TimeoutOf(const Words& words);
 // --filter of tasks, as wire::ListTasks::states; all of them when it is not given.
 Result<uint32_t> TaskStatesOf(const Words& words);
 

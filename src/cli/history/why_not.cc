@@ -1,11 +1,31 @@
 #include "cli/history/why_not.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/units.h"
 #include "present/why.h"
 
 namespace spate::cli {
+namespace {
+
+// The subject of a reason, without its times and counts.
+std::string KeyOf(const Reason& reason) {
+  std::string key = fmt::format("{};", static_cast<int>(reason.kind));
+  switch (reason.kind) {
+    case ReasonKind::kFairShare:
+    case ReasonKind::kParents:
+    case ReasonKind::kSuspectNode:
+      break;
+    case ReasonKind::kPoolState:  // the other names are its state, which changes
+      return reason.names.empty() ? key : key + reason.names.front();
+    default:
+      key += fmt::format("{};", fmt::join(reason.numbers, " "));
+  }
+  return key + fmt::format("{};", fmt::join(reason.names, " "));
+}
+
+}  // namespace
 
 const char* HeldWhy(HoldReason reason) {
   switch (reason) {
@@ -45,8 +65,17 @@ std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
     return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
   }
   if (now.stuck.empty()) return "";
+  // That names the job itself.
+  if (now.stuck.front().kind == ReasonKind::kOpen) return present::TextOf(now.stuck, reach);
   return fmt::format("job {0} waits: {1}\nto cancel: spate job cancel{2} {0}", now.job.value,
                      EscapeForScreen(present::TextOf(now.stuck, reach)), reach);
+}
+
+std::string KeyOfWait(const wire::JobNow& now) {
+  std::string key =
+      fmt::format("{};{};", static_cast<int>(now.held), IsForWantOfNodes(now.nodes, now.stuck));
+  for (const Reason& reason : now.stuck) key += KeyOf(reason);
+  return key;
 }
 
 }  // namespace spate::cli

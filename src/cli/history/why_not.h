@@ -19,4 +19,7 @@ bool IsForWantOfNodes(uint32_t nodes, const Why& why);
 // "job 29 is held: its tasks fail one after the other; ..."
 std::string WhyNot(const wire::JobNow& now, std::string_view reach);
 
+// Changes when a person has to be told again: not with times and counts.
+std::string KeyOfWait(const wire::JobNow& now);
+
 }  // namespace spate::cli

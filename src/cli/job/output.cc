@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
@@ -39,23 +41,62 @@ Result<JobSelector> SelectOneJob(const Words& words) {
               fmt::format("name one job, as in: spate {} 12", words.command->name));
 }
 
+namespace {
+
+constexpr Duration kCallAgain = Duration::Millis(500);
+
+// Tells the reason why the job waits, when that has changed.
+class WaitTeller {
+ public:
+  explicit WaitTeller(HistoryCall& call) : call_(call) {}
+  void Look(const JobSelector& job);
+
+ private:
+  HistoryCall& call_;
+  std::string told_;
+};
+
+void WaitTeller::Look(const JobSelector& job) {
+  if (!call_.on_hub()) return;
+  JobSelector one{.all = false, .last = job.ranges.empty(), .ranges = job.ranges};
+  (void)call_.Ask(wire::LookAtJobs{std::move(one)}, [&](const wire::JobNow& now) {
+    std::string key = KeyOfWait(now);
+    const std::string why = WhyNot(now, call_.StateOption());
+    if (key != std::exchange(told_, key) && !why.empty()) call_.Say(why);
+  });
+}
+
+}  // namespace
+
 Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
   auto streams = TRY(StreamsOf(call.words()));
   auto job = TRY(SelectOneJob(call.words()));
-  // A reader of output that cannot come now is told at once.
-  if (call.on_hub()) {
-    JobSelector last{.all = false, .last = job.ranges.empty(), .ranges = job.ranges};
-    (void)call.Ask(wire::LookAtJobs{std::move(last)}, [&](const wire::JobNow& now) {
-      std::string why = WhyNot(now, call.StateOption());
-      if (!why.empty()) call.Say(why);
-    });
-  }
   wire::TailOutput question{std::move(job), streams, lines, /*follow=*/true};
-  auto told = call.Ask(std::move(question), [&](const OutputFacts& piece) {
-    PutBytes(call, streams, piece);
-    (void)call.Flush();
-  });
-  return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
+  WaitTeller waits(call);
+  bool finished = false;
+  bool away = false;  // and that was told
+  while (!finished) {
+    waits.Look(question.job);
+    auto told = call.Ask(question, [&](const OutputFacts& piece) {
+      away = false;
+      if (piece.what == OutputFacts::What::kPosition) {
+        question.after = piece.count;
+        question.job = {.ranges = {{piece.job.value, piece.job.value, 1}}};
+      }
+      finished |= piece.what == OutputFacts::What::kFinished;
+      if (piece.what == OutputFacts::What::kBytes) PutBytes(call, streams, piece);
+      (void)call.Flush();
+    });
+    if (told) continue;
+    if (told.error().kind != ErrorKind::kUnavailable || !question.after) {
+      return std::unexpected(std::move(told.error()));
+    }
+    if (!std::exchange(away, true)) {
+      call.Say(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
+    }
+    if (call.environment().pause) call.environment().pause(kCallAgain);
+  }
+  return kExitSuccess;
 }
 
 }  // namespace spate::cli

@@ -38,20 +38,27 @@ const Option kState = {
     .more = "Default: $SPATE_STATE, else $XDG_STATE_HOME/spate, else ~/.local/state/spate.",
     .complete = Complete::kFolder};
 
-const Option kKeep = {.names = "keep",
-                      .argument = "T|SIZE",
-                      .heading = Heading::kState,
-                      .help = "limit of the history (default: 90d and 10G)",
-                      .more =
-                          "An age (90d), a size (10G), or both (90d,10G). The oldest finished jobs "
-                          "are removed first.",
-                      .repeat = true};
+const Option kKeep = {
+    .names = "keep",
+    .argument = "T|SIZE",
+    .heading = Heading::kState,
+    .help = "limit of the history (default: 90d and 10G)",
+    .more =
+        "An age (90d), a size (10G), or both (90d,10G). The oldest finished jobs "
+        "are removed first. A hub keeps up to a quarter of its disk where no size "
+        "is given, if that is more than 10G.",
+    .repeat = true};
 
 const Option kLimit = {.names = "limit",
                        .letters = "n",
                        .argument = "N",
                        .heading = Heading::kSelect,
                        .help = "show at most N rows"};
+
+const Option kTimeout = {.names = "timeout",
+                         .argument = "T",
+                         .heading = Heading::kSelect,
+                         .help = "stop waiting after T, with exit code 124"};
 
 const Option kFilter = {
     .names = "filter",
@@ -60,13 +67,13 @@ const Option kFilter = {
     .help = "show only jobs or tasks in these states, as failed",
     .more =
         "Of tasks: queued running succeeded failed cancelled unknown. Of jobs: running stopped "
-        "interrupted damaged queued held succeeded cancelled; finished (succeeded, cancelled or "
-        "failed); failed (has failed tasks, ended or not).",
+        "interrupted damaged newer (of a newer release) queued held succeeded cancelled; finished "
+        "(succeeded, cancelled or failed); failed (has failed tasks, ended or not).",
     .repeat = true,
     .complete = Complete::kWords,
     .words =
         "queued running succeeded failed cancelled unknown finished stopped interrupted "
-        "damaged held"};
+        "damaged newer held"};
 
 const Option kStream = {.names = "stream",
                         .argument = "WHICH",

@@ -5,17 +5,16 @@
 #include "base/units.h"
 #include "core/model/retry.h"
 #include "present/text/end_text.h"
+#include "present/why.h"
 
 namespace spate::cli {
 namespace {
 
-using TimeText = std::function<std::string(Instant)>;
-
 struct Situation {
   const TaskDetails& details;
   const TaskFacts& task;
-  bool on_hub;
-  Instant now;
+  const Why& waits;
+  const Viewpoint& from;
   const RetryPolicy& retry() const { return details.retry; }
   JobStanding standing() const { return details.job.state; }
 };
@@ -82,7 +81,45 @@ std::string HeldText(HoldReason reason) {
   }
 }
 
-Explanation QueuedInRun(const Situation& s, const TimeText& time) {
+const char* WaitName(ReasonKind kind) {
+  switch (kind) {
+    case ReasonKind::kHeld:
+      return "held";
+    case ReasonKind::kAfterJob:
+    case ReasonKind::kAfterHeld:
+      return "after-job";
+    case ReasonKind::kParents:
+      return "parents";
+    case ReasonKind::kNextTry:
+      return "retry-delay";
+    case ReasonKind::kJobLimit:
+    case ReasonKind::kUserLimit:
+      return "limit";
+    case ReasonKind::kPriority:
+    case ReasonKind::kFairShare:
+    case ReasonKind::kOthersAhead:
+      return "slot";
+    default:
+      return "node";
+  }
+}
+
+// In the words of the engine itself.
+Explanation Told(const Situation& s) {
+  const Reason& first = s.waits.front();
+  Explanation why{WaitName(first.kind), present::TextOf(s.waits, s.from.reach), std::nullopt,
+                  Remedy::kNone};
+  if (first.kind == ReasonKind::kNextTry && !first.times.empty()) {
+    why.retry_at = s.from.now + first.times.front();
+  }
+  return why;
+}
+
+bool WaitsForSlot(const Situation& s) {
+  return s.waits.empty() || s.waits.front().kind == ReasonKind::kOthersAhead;
+}
+
+Explanation QueuedInRun(const Situation& s) {
   if (s.details.held == HoldReason::kUser) {
     return {
         "held",
@@ -98,13 +135,14 @@ Explanation QueuedInRun(const Situation& s, const TimeText& time) {
   }
   if (s.task.last && s.task.last->verdict == Verdict::kRetry) {
     Instant due = s.task.last->ended + s.retry().delay;
-    if (s.task.last->counts && due > s.now) {
+    if (s.task.last->counts && due > s.from.now) {
       return {"retry-delay",
               fmt::format("{}; its next try waits for --retry-delay until {}",
-                          present::CauseText(s.task.last->end), time(due)),
+                          present::CauseText(s.task.last->end), s.from.time(due)),
               due, Remedy::kNone};
     }
   }
+  if (!WaitsForSlot(s)) return Told(s);
   std::string text =
       fmt::format("it waits for a free slot: {} running or about to start, {} queued",
                   present::CountOf(s.details.job.counts.leased, "task"),
@@ -119,17 +157,18 @@ Explanation QueuedInRun(const Situation& s, const TimeText& time) {
   return {"slot", text, std::nullopt, Remedy::kNone};
 }
 
-Explanation QueuedOnHub(const Situation& s, const TimeText& time) {
+Explanation QueuedOnHub(const Situation& s) {
+  if (!s.waits.empty()) return Told(s);
   if (s.standing() == JobStanding::kHeld || s.details.held != HoldReason::kNone) {
     return {"held", "its job is held: no more of its tasks start until it is released",
             std::nullopt, Remedy::kNone};
   }
-  return QueuedInRun(s, time);
+  return QueuedInRun(s);
 }
 
-Explanation Queued(const Situation& s, const TimeText& time) {
-  if (s.on_hub) return QueuedOnHub(s, time);
-  if (s.standing() == JobStanding::kRunning) return QueuedInRun(s, time);
+Explanation Queued(const Situation& s) {
+  if (s.from.on_hub) return QueuedOnHub(s);
+  if (s.standing() == JobStanding::kRunning) return QueuedInRun(s);
   if (s.standing() == JobStanding::kInterrupted) {
     std::string text = fmt::format(
         "process {}, which ran the job, ended unexpectedly before the end of the task was stored; "
@@ -139,7 +178,7 @@ Explanation Queued(const Situation& s, const TimeText& time) {
     return {"interrupted", text, std::nullopt, Remedy::kResume};
   }
   std::string text = "the run was stopped";
-  if (s.details.job.ended) text += " at " + time(*s.details.job.ended);
+  if (s.details.job.ended) text += " at " + s.from.time(*s.details.job.ended);
   if (s.details.held != HoldReason::kNone) text += " by " + HeldText(s.details.held);
   text += s.task.attempts > 0 ? ", before its next attempt" : ", before it was started";
   return {"stopped", text, std::nullopt, Remedy::kResume};
@@ -151,22 +190,28 @@ Explanation Withdrawn(const Situation& s) {
   return {"withdrawn", text, std::nullopt, Remedy::kNone};
 }
 
-Explanation Running(const Situation& s, const TimeText& time) {
+Explanation Running(const Situation& s) {
+  const bool runs = !s.waits.empty() && s.waits.front().kind == ReasonKind::kRunning;
+  if (!s.waits.empty() && (s.from.on_hub || !runs)) {
+    return {runs ? "running" : "given", present::TextOf(s.waits, s.from.reach), std::nullopt,
+            Remedy::kNone};
+  }
   if (!s.details.live) {
     return {"given", "it has a slot, and starts next or is just starting or ending", std::nullopt,
             Remedy::kNone};
   }
-  std::string text = fmt::format(
-      "attempt {} has been running since {} ({}) in slot {} as process {}", s.details.live->attempt,
-      time(s.details.live->since), present::BriefDuration(s.now - s.details.live->since),
-      s.details.live->slot, s.details.live->pid);
+  std::string text =
+      fmt::format("attempt {} has been running since {} ({}) in slot {} as process {}",
+                  s.details.live->attempt, s.from.time(s.details.live->since),
+                  present::BriefDuration(s.from.now - s.details.live->since), s.details.live->slot,
+                  s.details.live->pid);
   return {"running", text, std::nullopt, Remedy::kNone};
 }
 
 }  // namespace
 
-Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const TimeText& time) {
-  Situation s{task, task.task, on_hub, now};
+Explanation Explain(const TaskDetails& task, const Why& waits, const Viewpoint& from) {
+  Situation s{task, task.task, waits, from};
   if (task.task.withdrawn) return Withdrawn(s);
   switch (s.task.state) {
     case TaskState::kSucceeded:
@@ -174,9 +219,9 @@ Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const Tim
     case TaskState::kFailed:
       return Failed(s);
     case TaskState::kQueued:
-      return Queued(s, time);
+      return Queued(s);
     case TaskState::kLeased:
-      return Running(s, time);
+      return Running(s);
     case TaskState::kCancelled:
       if (task.why_cancelled) {
         bool late = OfDeadline(s, *task.why_cancelled);

@@ -8,22 +8,27 @@
 
 #include "base/time.h"
 #include "core/model/job_facts.h"
+#include "core/model/why.h"
 
 namespace spate::cli {
 
 enum class Remedy : uint8_t { kNone, kRetry, kResume };
 
 struct Explanation {
-  // One word, stable: succeeded, tries-used, not-retried, losses, once, withdrawn, cancelled,
-  // running, given, slot, retry-delay, held, stopped, interrupted.
+  // One word, stable: see `explanation` in docs/formats/json.md.
   std::string reason;
   std::string text;  // a sentence without its point
   std::optional<Instant> retry_at;
   Remedy remedy = Remedy::kNone;
 };
 
-// `time` says when something was or will be.
-Explanation Explain(const TaskDetails& task, bool on_hub, Instant now,
-                    const std::function<std::string(Instant)>& time);
+struct Viewpoint {
+  bool on_hub = false;
+  Instant now;
+  std::function<std::string(Instant)> time;  // says when something was or will be
+  std::string reach;                         // as in present::TextOf
+};
+// `waits`: what the hub or the run says of a task that has not ended; empty: it was not asked.
+Explanation Explain(const TaskDetails& task, const Why& waits, const Viewpoint& from);
 
 }  // namespace spate::cli

@@ -25,6 +25,7 @@ uint64_t Percent(const BarState& state) {
 
 std::string Eta(const BarState& state) {
   if (state.open || state.rate <= 0 || state.ended >= state.total) return "";
+  if (!state.pause.empty()) return "";  // nobody knows when it goes on
   double seconds = static_cast<double>(state.total - state.ended) / state.rate;
   if (seconds > 100.0 * 86400) return "";
   return fmt::format("ETA {}", present::BriefDuration(Duration::SecondsF(seconds)));

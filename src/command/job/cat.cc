@@ -83,6 +83,8 @@ void Printer::Print(const OutputFacts& piece) {
       damaged_ = true;
       return call_.Say(piece.text);
     case What::kNothing:
+    case What::kPosition:
+    case What::kFinished:
       return;  // of a tail alone
   }
 }

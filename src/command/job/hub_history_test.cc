@@ -102,6 +102,9 @@ TEST_F(HubHistoryTest, TheListShowsAllUsersAndHidesWhatIsOthers) {
   EXPECT_EQ(own["argv"][2], "list.txt");
   EXPECT_EQ(lines.find("list.txt", third), std::string::npos);
   EXPECT_EQ(Out("job list", {"-q", "--filter", "queued"}), "3\n");
+  EXPECT_EQ(Out("job list", {"-q", "--user", "ada"}), "1\n3\n");
+  EXPECT_EQ(Out("job list", {"-q", "--user", "ada", "--limit", "1"}), "3\n");
+  EXPECT_EQ(Out("job list", {"-q", "--user", "bob"}), "2\n");
   EXPECT_EQ(Out("job list", {"-q", "--filter", "failed"}), "2\n");
 }
 

@@ -15,11 +15,13 @@ extern const Command kJobWait = {
     .completes = Completes::kUnfinishedJobs,
     .summary = "wait until jobs have ended (default: last)",
     .details =
-        "The exit code is 0 if all tasks of the jobs succeeded, else 1. A lost connection is "
-        "re-established. A local run that no process carries on is not waited for.",
+        "The exit code is 0 if all tasks of the jobs succeeded, else 1. What a job waits for is "
+        "printed when that changes. A lost connection is re-established. A local run that no "
+        "process carries on is not waited for.",
     .examples = {{{"spate job wait", "for the newest job"},
-                  {"spate job wait 12 13 && ./merge", "for two jobs, then run a command"}}},
-    .options = {{opt::kAboutJobs}},
+                  {"spate job wait 12 13 && ./merge", "for two jobs, then run a command"},
+                  {"spate job wait 12 --timeout 10m", "for 10 minutes at most"}}},
+    .options = {{opt::kAboutJobs, opt::kTimeout}},
     .run =
         [](const Invocation& invocation) {
           bool bar = false;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -26,20 +28,50 @@ namespace spate::cli::command {
 namespace {
 
 constexpr size_t kShownAttempts = 10;
+constexpr size_t kAskedAtOnce = 100;
 
+// Explains tasks in the order in which they are added. What the journal cannot tell of those that
+// have not ended is asked of the hub or the run, many at once.
 class Explainer {
  public:
   explicit Explainer(HistoryCall& call) : call_(call) {}
-  void Print(const TaskDetails& at);
+  void Add(const TaskDetails& at);
+  void Flush();
 
  private:
+  using TaskId = std::pair<JobId, uint32_t>;  // a task's number
+  std::map<TaskId, Why> AskWaits();
+  void Print(const TaskDetails& at, const Why& waits);
   std::string RemedyCommand(const TaskDetails& at, Remedy remedy) const;
   void PrintPage(const TaskDetails& at, const Explanation& why);
   void PrintJson(const TaskDetails& at, const Explanation& why);
 
   HistoryCall& call_;
+  std::vector<TaskDetails> tasks_;
   bool first_ = true;
 };
+
+bool MayWait(const TaskDetails& at) {
+  const bool unended = at.task.state == TaskState::kQueued || at.task.state == TaskState::kLeased;
+  const JobStanding job = at.job.state;
+  return unended && job != JobStanding::kStopped && job != JobStanding::kInterrupted;
+}
+
+// Empty where nobody answers: the journal's facts are told then.
+std::map<Explainer::TaskId, Why> Explainer::AskWaits() {
+  wire::ExplainTasks question;
+  for (const TaskDetails& at : tasks_) {
+    const uint32_t number = at.task.index + 1;
+    if (!MayWait(at)) continue;
+    question.tasks.push_back(
+        {.job = at.job.job.value, .all = false, .ranges = {{number, number, 1}}, .names = {}});
+  }
+  std::map<TaskId, Why> waits;
+  if (question.tasks.empty()) return waits;
+  (void)call_.Ask(std::move(question),
+                  [&](TaskWhy task) { waits[{task.job, task.task}] = std::move(task.why); });
+  return waits;
+}
 
 std::string Explainer::RemedyCommand(const TaskDetails& at, Remedy remedy) const {
   if (at.job.state == JobStanding::kRunning) return "";
@@ -94,8 +126,9 @@ void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
   call_.Put(line);
 }
 
-void Explainer::Print(const TaskDetails& at) {
-  Explanation why = Explain(at, call_.on_hub(), call_.now(), present::DateAndTime);
+void Explainer::Print(const TaskDetails& at, const Why& waits) {
+  Explanation why =
+      Explain(at, waits, {call_.on_hub(), call_.now(), present::DateAndTime, call_.StateOption()});
   if (call_.human()) {
     PrintPage(at, why);
   } else {
@@ -103,7 +136,28 @@ void Explainer::Print(const TaskDetails& at) {
   }
 }
 
-// Facts about tasks that have not ended, which only the hub knows. kNotFound: ask the journal.
+void Explainer::Add(const TaskDetails& at) {
+  tasks_.push_back(at);
+  if (tasks_.size() == kAskedAtOnce) Flush();
+}
+
+void Explainer::Flush() {
+  const std::map<TaskId, Why> waits = AskWaits();
+  for (const TaskDetails& at : std::exchange(tasks_, {})) {
+    auto told = waits.find({at.job.job, at.task.index + 1});
+    Print(at, told == waits.end() ? Why() : told->second);
+  }
+}
+
+// Whether each names one task.
+bool AreSingle(const std::vector<TasksOfJob>& tasks) {
+  return std::ranges::all_of(tasks, [](const TasksOfJob& each) {
+    return !each.all && each.ranges.size() == 1 &&
+           each.ranges.front().first == each.ranges.front().last;
+  });
+}
+
+// A line for each task that waits, where all that are named do. kNotFound: they do not.
 Result<int> ExplainUnfinished(HistoryCall& call) {
   wire::ExplainTasks question;
   for (const std::string& word : call.words().words) {
@@ -112,8 +166,12 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
   }
   auto hub = TRY(call.Whom());
   TRY(LookUpNames(*hub, question.tasks));
+  if (!AreSingle(question.tasks)) return Fail(ErrorKind::kNotFound, "these are several");
+  const size_t named = question.tasks.size();
+  size_t told = 0;
   std::string text;
   TRY(call.Ask(std::move(question), [&](TaskWhy task) {
+    ++told;
     const std::string why = present::TextOf(task.why, call.StateOption());
     if (call.human()) {
       text += fmt::format("{}.{}: {}\n", task.job.value, task.task, why);
@@ -124,6 +182,7 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
       text += line.Finish();
     }
   }));
+  if (told < named) return Fail(ErrorKind::kNotFound, "some have ended");
   call.Put(text);
   return kExitSuccess;
 }
@@ -134,7 +193,9 @@ Result<int> TaskExplain(HistoryCall& call) {
     if (told || told.error().kind != ErrorKind::kNotFound) return told;
   }
   Explainer explainer(call);
-  return ForEachTask(call, [&](const TaskDetails& at) { explainer.Print(at); });
+  auto code = ForEachTask(call, [&](const TaskDetails& at) { explainer.Add(at); });
+  explainer.Flush();
+  return code;
 }
 
 }  // namespace

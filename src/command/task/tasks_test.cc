@@ -211,9 +211,8 @@ class ExplainTest : public testing::Test {
  protected:
   ExplainTest() { job_.counts = {.total = 9, .queued = 5, .leased = 1}; }
   Explanation Get() {
-    return Explain(at_, /*on_hub=*/false, kThen, [](Instant when) {
-      return fmt::format("+{}s", (when - kThen).ns / 1'000'000'000);
-    });
+    auto time = [](Instant when) { return fmt::format("+{}s", (when - kThen).ns / 1'000'000'000); };
+    return Explain(at_, waits_, {/*on_hub=*/false, kThen, time, ""});
   }
   void Ended(Cause cause, int32_t status, Verdict verdict) {
     auto ended = AttemptOf(1, 0, 1, cause, status, verdict, -2);
@@ -223,6 +222,7 @@ class ExplainTest : public testing::Test {
     task_.tries = ended.counts ? 1 : 0;
   }
   TaskDetails at_;
+  Why waits_;
   TaskFacts& task_ = at_.task;
   JobFacts& job_ = at_.job;
 };
@@ -262,6 +262,25 @@ TEST_F(ExplainTest, WaitingInARun) {
   at_.held = HoldReason::kHaltRule;
   EXPECT_EQ(Get().reason, "held");
   EXPECT_EQ(Get().text, "the run is ending: --halt stopped it, so no more tasks of the job start");
+}
+
+TEST_F(ExplainTest, WhatTheRunItselfSays) {
+  job_.state = JobStanding::kRunning;
+  waits_ = {{ReasonKind::kParents, {1, 2, 0, 3}}};
+  EXPECT_EQ(Get().reason, "parents");
+  EXPECT_EQ(Get().text, "it waits for 1 of 2 parents: task 3");
+  waits_ = {{ReasonKind::kOthersAhead}};
+  EXPECT_EQ(Get().text, "it waits for a free slot: 1 task running or about to start, 5 queued");
+  waits_ = {{ReasonKind::kJobLimit, {1}}};
+  EXPECT_EQ(Get().reason, "limit");
+  at_.held = HoldReason::kHaltRule;
+  EXPECT_EQ(Get().reason, "held");
+  at_.held = HoldReason::kNone;
+  task_.state = TaskState::kLeased;
+  waits_ = {{ReasonKind::kPartWaits, {}, {}, {"n1"}}};
+  EXPECT_EQ(Get().text, "it starts as soon as node n1 has room for its part");
+  waits_ = {};
+  EXPECT_EQ(Get().reason, "given");
 }
 
 TEST_F(ExplainTest, AttemptsThatAreNoTriesWaitForNoDelay) {

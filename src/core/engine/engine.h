@@ -397,6 +397,8 @@ class Engine {
   // Attempts that have ended there in this life of the hub, but those that were stopped.
   uint64_t EndedOn(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
+  // The attempt of a task that is given to a node; nullopt: none is.
+  std::optional<AttemptRef> CurrentLease(JobId job, TaskIndex index) const;
   // Tasks that the job has, with those that have left its list, which its counts leave out; 0: it
   // is not known.
   uint32_t TaskCount(JobId job) const;
@@ -426,10 +428,11 @@ class Engine {
   std::vector<UserInfo> Users() const;
   // Why a task does not run now; empty when it runs or has ended.
   Why Explain(JobId job, TaskIndex index, Instant now) const;
-  // The same of the next of a job's queued tasks; empty when none is queued.
+  // The same of the next of a job's queued tasks; when none is queued, as WhyStalled.
   Why WhyWaits(JobId job, Instant now) const;
   // The reason why a job that is not held cannot continue until somebody acts: tasks that fit no
-  // node, or another job that is held. Empty: there is none. Cost: the nodes, for each of the
+  // node, nodes that are silent, more tasks that it is open for, or another job that waits so.
+  // Empty: there is none. Cost: the nodes, for each of the
   // job's first requests.
   Why WhyStalled(JobId job, Instant now) const;
 

@@ -22,6 +22,11 @@ std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
   return job->StateOf(index);
 }
 
+std::optional<AttemptRef> Engine::CurrentLease(JobId id, TaskIndex index) const {
+  if (StateOf(id, index) != TaskState::kLeased) return std::nullopt;
+  return AttemptRef{id, index, state_->durable().FindJob(id)->CurrentAttempt(index)};
+}
+
 uint32_t Engine::TaskCount(JobId id) const {
   const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? 0 : job->task_count();
@@ -142,9 +147,34 @@ Why WhyHeld(const JobState& job) {
   return job.held() == HoldReason::kNone ? Why() : One(HeldReason(job));
 }
 
-Why WhyAfter(const JobState& job, TaskIndex index) {
+// Of a chain of jobs, or many that one waits for, so many are looked at: each costs a walk over the
+// nodes.
+constexpr int kMostFollowed = 16;
+
+// `left`: how many other jobs may still be looked at.
+Why WhyStalled(const EngineState& state, const JobState& job, Instant now, int& left);
+
+// Why the other job does not end, if that takes somebody to act: the first one of a chain.
+Why WhyAfterStuck(const EngineState& state, const After& after, Instant now, int& left) {
+  const JobState* other = state.durable().FindJob(after.job);
+  if (other == nullptr || left == 0) return {};
+  --left;
+  Why its = WhyHeld(*other);
+  if (its.empty()) its = WhyStalled(state, *other, now, left);
+  if (its.empty()) return {};
+  const ReasonKind first = its.front().kind;
+  const bool named = first == ReasonKind::kHeld || first == ReasonKind::kOpen;
+  Why why =
+      One({named ? ReasonKind::kAfterHeld : ReasonKind::kAfterStuck, {int64_t{after.job.value}}});
+  Append(why, std::move(its));
+  return why;
+}
+
+Why WhyAfter(const EngineState& state, const JobState& job, TaskIndex index, Instant now) {
+  int left = kMostFollowed;
   for (const After& after : job.after()) {
     if (after.kind == AfterKind::kEach && !job.Blocked(index)) continue;
+    if (Why stuck = WhyAfterStuck(state, after, now, left); !stuck.empty()) return stuck;
     return One({ReasonKind::kAfterJob,
                 {after.job.value, static_cast<int64_t>(after.kind), int64_t{index} + 1}});
   }
@@ -446,6 +476,37 @@ Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t reques
   return {};
 }
 
+// Nodes of which nothing is heard run all that runs of the job: how much, and when that is lost.
+Why WhySilent(const EngineState& state, const JobState& job, Instant now) {
+  constexpr size_t kNamed = 5;
+  Reason reason{ReasonKind::kSilentNodes, {0, 0}};
+  for (const auto& [lost_at, id] : state.live.silent) {
+    const place::Node& node = state.live.board.nodes.at(id);
+    auto here = node.jobs.find(job.id());
+    if (here == node.jobs.end() || here->second.leased == 0) continue;
+    if (reason.times.empty()) reason.times.push_back(TimeTo(lost_at, now));
+    reason.numbers[0] += here->second.leased;
+    reason.numbers[1] = reason.names.size() == kNamed ? 1 : 0;
+    const std::string& name = node.offer.node_name;  // empty: it has not joined in this life
+    if (!name.empty() && reason.names.size() < kNamed) reason.names.push_back(name);
+  }
+  return reason.numbers[0] > 0 && reason.numbers[0] == job.counts().leased ? One(std::move(reason))
+                                                                           : Why();
+}
+
+// The same of a task.
+Why WhyTaskSilent(const EngineState& state, const JobState& job, TaskIndex index, Instant now) {
+  const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
+  for (const auto& [lost_at, id] : state.live.silent) {
+    if (!IsCurrent(state.durable().NodeOf(id), job, ref)) continue;
+    Reason reason{ReasonKind::kSilentNodes, {1, 0}, {TimeTo(lost_at, now)}};
+    const std::string& name = state.live.board.nodes.at(id).offer.node_name;
+    if (!name.empty()) reason.names.push_back(name);
+    return One(std::move(reason));
+  }
+  return {};
+}
+
 // The jobs that go before it.
 Why WhoIsAhead(const EngineState& state, const JobState& job) {
   const place::User& user = state.live.board.users.at(job.user());
@@ -466,15 +527,51 @@ Why WhoIsAhead(const EngineState& state, const JobState& job) {
   return One({ReasonKind::kOthersAhead});
 }
 
+Why WhyStalled(const EngineState& state, const JobState& job, Instant now, int& left) {
+  constexpr uint32_t kRequests = 16;
+  if (job.held() != HoldReason::kNone || job.cancelled() || job.finished()) return {};
+  for (const After& after : job.after()) {
+    if (Why stuck = WhyAfterStuck(state, after, now, left); !stuck.empty()) return stuck;
+  }
+  if (job.open() && job.counts().queued + job.counts().leased == 0) {
+    return One({ReasonKind::kOpen, {job.id().value}});
+  }
+  if (!job.Runnable()) return {};
+  if (Why silent = WhySilent(state, job, now); !silent.empty()) return silent;
+  bool waits = job.counts().queued > 0 && job.waiting() == 0 && job.counts().leased == 0;
+  if (waits && !job.graph().empty() && job.after().empty()) {
+    return One({ReasonKind::kCircle, {job.counts().queued, job.id().value}});
+  }
+  Why why;
+  uint64_t misfits = 0;
+  bool some_fit = job.counts().leased > 0;
+  for (uint32_t i = 0; i < std::min(job.request_count(), kRequests); ++i) {
+    uint32_t waiting = job.WaitingOf(i);
+    if (waiting == 0) continue;
+    Why nowhere = WhyNowhere(state, job, i, now);
+    if (nowhere.empty() && job.IsGang(i)) nowhere = WhyTooLarge(state, job, i, now);
+    some_fit |= nowhere.empty();
+    if (nowhere.empty()) continue;
+    misfits += waiting;
+    if (why.empty()) why = std::move(nowhere);
+  }
+  if (why.empty() || !some_fit) return why;
+  why.insert(why.begin(), {ReasonKind::kSomeCannotRun, {static_cast<int64_t>(misfits)}});
+  return why;
+}
+
 }  // namespace
 
 Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || index >= job->task_count()) return One({ReasonKind::kNoSuchTask});
-  if (job->StateOf(index) == TaskState::kLeased) return WhyNoRoom(*state_, *job, index);
+  if (job->StateOf(index) == TaskState::kLeased) {
+    Why waits = WhyNoRoom(*state_, *job, index);
+    return waits.empty() ? WhyTaskSilent(*state_, *job, index, now) : waits;
+  }
   if (job->StateOf(index) != TaskState::kQueued) return {};
   if (Why why = WhyHeld(*job); !why.empty()) return why;
-  if (Why why = WhyAfter(*job, index); !why.empty()) return why;
+  if (Why why = WhyAfter(*state_, *job, index, now); !why.empty()) return why;
   if (Why why = WhyParents(*job, index); !why.empty()) return why;
   if (Why why = WhyElsewhere(*state_, *job, index, now); !why.empty()) return why;
   if (Instant due = job->DueOf(index); due > now) {
@@ -497,7 +594,8 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
 
 Why Engine::WhyWaits(JobId id, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
-  if (job == nullptr || job->counts().queued == 0) return {};
+  if (job == nullptr || job->finished()) return {};
+  if (job->counts().queued == 0) return WhyStalled(id, now);
   const place::Job& known = *state_->live.board.FindJob(id);
   const auto& order = known.ready.empty() ? known.gangs.order() : known.ready.order();
   if (!order.empty()) {
@@ -510,35 +608,9 @@ Why Engine::WhyWaits(JobId id, Instant now) const {
 }
 
 Why Engine::WhyStalled(JobId id, Instant now) const {
-  constexpr uint32_t kRequests = 16;
   const JobState* job = state_->durable().FindJob(id);
-  if (job == nullptr || job->held() != HoldReason::kNone || job->cancelled()) return {};
-  for (const After& after : job->after()) {
-    const JobState* other = state_->durable().FindJob(after.job);
-    if (other == nullptr || other->held() == HoldReason::kNone) continue;
-    return {{ReasonKind::kAfterHeld, {after.job.value}}, HeldReason(*other)};
-  }
-  if (!job->Runnable()) return {};
-  bool waits = job->counts().queued > 0 && job->waiting() == 0 && job->counts().leased == 0;
-  if (waits && !job->graph().empty() && job->after().empty()) {
-    return One({ReasonKind::kCircle, {job->counts().queued, id.value}});
-  }
-  Why why;
-  uint64_t misfits = 0;
-  bool some_fit = job->counts().leased > 0;
-  for (uint32_t i = 0; i < std::min(job->request_count(), kRequests); ++i) {
-    uint32_t waiting = job->WaitingOf(i);
-    if (waiting == 0) continue;
-    Why nowhere = WhyNowhere(*state_, *job, i, now);
-    if (nowhere.empty() && job->IsGang(i)) nowhere = WhyTooLarge(*state_, *job, i, now);
-    some_fit |= nowhere.empty();
-    if (nowhere.empty()) continue;
-    misfits += waiting;
-    if (why.empty()) why = std::move(nowhere);
-  }
-  if (why.empty() || !some_fit) return why;
-  why.insert(why.begin(), {ReasonKind::kSomeCannotRun, {static_cast<int64_t>(misfits)}});
-  return why;
+  int left = kMostFollowed;
+  return job == nullptr ? Why() : engine::WhyStalled(*state_, *job, now, left);
 }
 
 Why Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const {

@@ -22,9 +22,11 @@ enum class ReasonKind : uint8_t {
   // ---- Before its turn
   kHeld = 3,              // job, HoldReason
   kAfterJob = 4,          // job, AfterKind, task (from 1; of kEach)
-  kAfterHeld = 5,         // job; that job's kHeld follows
+  kAfterHeld = 5,         // job; that job's kHeld or kOpen follows
   kParents = 6,           // unfinished, all, more, tasks...
   kCircle = 7,            // tasks, job
+  kOpen = 8,              // job: all its tasks have ended, and more may be added
+  kAfterStuck = 9,        // job; why that cannot continue follows
   kElsewhere = 10,        // ; ; node on which it failed
   kNextTry = 11,          // ; time until then
   kJobLimit = 12,         // tasks at once
@@ -38,6 +40,8 @@ enum class ReasonKind : uint8_t {
   kDeadlinePassed = 20,   // ; time since
   kDeadlineTooSoon = 21,  // ; time until then, time of a task
   kNothingStored = 22,    // the hub cannot write at the moment
+  kSilentNodes = 23,      // running tasks, more; time until they are lost; nodes that run them...
+  kRunning = 24,          // ; time since its start; node. It does not wait
 
   // ---- No node can run it. A misfit follows those that end in "it".
   kNoNodeJoined = 30,   //
@@ -49,6 +53,7 @@ enum class ReasonKind : uint8_t {
   kWasCutOff = 36,      // times; longest attempt. After another reason
   kTooFewNodes = 37,    // nodes needed, processes on each, nodes with that room
   kTooFewPlaces = 38,   // processes needed, room
+  kNodesAway = 39,      // nodes that were connected and may come back, more; ; nodes...
 
   // ---- Misfits: why a task does not fit a node
   kOnOtherNode = 50,      // ; ; node wanted, this one

@@ -1,7 +1,9 @@
 // Why tasks and jobs wait.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,22 @@ Why WhyLeftRunning(const Nodes& nodes, JobId job, uint32_t task) {
   return {};
 }
 
+// Leased tasks of which nothing else is to be said, by attempt: where they run, as nodes have told.
+// Cost: the slots of all nodes.
+void TellRunning(const Nodes& nodes, const std::set<AttemptRef>& leased, Instant now,
+                 std::vector<TaskWhy>& answers) {
+  if (leased.empty()) return;
+  for (const auto& [id, node] : nodes.all()) {
+    if (!node.state) continue;
+    for (const wire::NodeState::Run& run : node.state->runs) {
+      if (!leased.contains(run.ref)) continue;
+      const Duration since = std::max(now - run.since, Duration());
+      answers.push_back(
+          {run.ref.job, run.ref.index + 1, {{ReasonKind::kRunning, {}, {since}, {node.row.name}}}});
+    }
+  }
+}
+
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools,
@@ -46,6 +64,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
                                                  FormatCount(kMostExplained)));
   }
   std::vector<TaskWhy> answers;
+  std::set<AttemptRef> leased;
   for (const TasksOfJob& tasks : asked.tasks) {
     auto job = TRY(PickJob(jobs, asking.caller(), tasks));
     uint32_t number = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
@@ -55,9 +74,16 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     const bool queued = engine.StateOf(job, number - 1) == TaskState::kQueued;
     if (queued) AddPools(engine, pools, job, engine.ClassOf(job, number - 1), why);
     if (why.empty() && here) why = WhyLeftRunning(nodes, job, number);
-    if (why.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of this task");
-    answers.push_back({job, number, std::move(why)});
+    if (!why.empty()) {
+      answers.push_back({job, number, std::move(why)});
+    } else if (auto ref = engine.CurrentLease(job, number - 1)) {
+      leased.insert(*ref);
+    }
   }
+  TellRunning(nodes, leased, asking.now, answers);
+  if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
+  std::ranges::sort(answers, {},
+                    [](const TaskWhy& each) { return std::pair(each.job, each.task); });
   for (const TaskWhy& answer : answers) asking.Give(answer);
   asking.End();
   return {};

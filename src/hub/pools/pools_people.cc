@@ -423,21 +423,38 @@ Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::strin
   return events;
 }
 
+namespace {
+
+// It is to run in another pool than this one (--pool).
+bool NamesOtherPool(const Needs& needs, const std::string& pool) {
+  return std::ranges::any_of(needs.labels, [&](const std::string& label) {
+    return label.starts_with(kPoolLabel) && label.substr(kPoolLabel.size()) != pool;
+  });
+}
+
+}  // namespace
+
 Why Pools::Explain(const std::string& user, const TaskClass& of_tasks) const {
-  constexpr int kMost = 5;
-  Why why;
-  int explained = 0;
+  constexpr size_t kMost = 5;
+  std::vector<Reason> serving, others;  // those whose pilots can run it come first
   for (const auto& [name, pool] : names_) {
     auto info = machine_.Info(pool);
     if (!info || info->closed || !provision::Serves(info->policy, user)) continue;
-    if (explained++ == kMost) break;
+    if (serving.size() == kMost || NamesOtherPool(of_tasks.needs, name)) continue;
+    auto misfit = machine_.WhyNot(pool, of_tasks, user);
     if (info->paused) {
-      AppendNext(why, {{ReasonKind::kPoolPaused, {}, {}, {name, info->words}}});
-    } else if (auto misfit = machine_.WhyNot(pool, of_tasks, user)) {
-      AppendNext(why, {std::move(*misfit)});
+      auto& to = misfit ? others : serving;
+      to.push_back({ReasonKind::kPoolPaused, {}, {}, {name, info->words}});
+    } else if (misfit) {
+      others.push_back(std::move(*misfit));
     } else {
-      AppendNext(why, {StateReason(name, pool, *info)});
+      serving.push_back(StateReason(name, pool, *info));
     }
+  }
+  Why why;
+  for (Reason& each : serving) AppendNext(why, {std::move(each)});
+  for (size_t i = 0; serving.empty() && i < std::min(others.size(), kMost); ++i) {
+    AppendNext(why, {std::move(others[i])});
   }
   return why;
 }

@@ -1,0 +1,237 @@
+"""Everything that a hub's job may wait for: each screen shows the true reason, what to type, and tells it once."""
+import json
+import os
+import re
+import signal
+
+from cluster import cluster_of
+from harness import Place, main, wait, want
+from waiting_test import OnTerminal, Waiting
+
+BUSY = "until test -e go; do sleep 0.05; done"
+
+
+def stop(process):
+    process.send_signal(signal.SIGSTOP)
+
+    def has_stopped():
+        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "T"
+    wait(has_stopped, "it has stopped")
+
+
+def hub_of(place):
+    """Two nodes of one slot: `n1` is about to be busy, `n2` is drained. Returns the cluster and the jobs by name."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1", "--cpus", "1")
+    cluster.node("n2", "-j", "1", "--cpus", "1", "--label", "two")
+    cluster.spate("node drain", "n2")
+    jobs = {"open": cluster.submit("--open", "--", "true"),
+            "retry": cluster.submit("--retries", "1", "--retry-delay", "1h", "--", "false")}
+    wait(lambda: json.loads(cluster.spate("job info", jobs["open"], "--json")[0])["succeeded"] == 1, "its task has ended")
+    wait(lambda: "before its next try" in cluster.spate("task explain", jobs["retry"] + ".1")[0], "it has failed once")
+    jobs["busy"] = cluster.submit("--", BUSY)
+    wait(lambda: json.loads(cluster.spate("node info", "n1", "--json")[0])["tasks"] == 1, "it runs")
+    jobs["held"] = cluster.submit("--", "true")
+    cluster.spate("job hold", jobs["held"])
+    jobs["large"] = cluster.submit("--cpus", "64", "--", "true")
+    for before in ("busy", "held", "open", "large"):
+        jobs[f"after {before}"] = cluster.submit("--after", jobs[before], "--", "true")
+    jobs["after both"] = cluster.submit("--after", jobs["after large"], "--", "true")
+    jobs["drained"] = cluster.submit("--label", "two", "--", "true")
+    jobs["turn"] = cluster.submit("--", "true")
+    return cluster, jobs
+
+
+# What is waited for, and what to type; {} are numbers of jobs by name.
+TABLE = {
+    "held": (r"job {held} is held", "spate job release {held}"),
+    "open": (r"job {open} is open: its tasks have ended", "spate job close {open}"),
+    "retry": (r"it waits \S+ before its next try", "spate job cancel {retry}"),
+    "large": (r"no node fits: it needs 64 cpus, n\d offers 1", "spate job cancel {large}"),
+    "after busy": (r"it waits for job {busy} to succeed", "spate job cancel {after busy}"),
+    "after held": (r"it waits for job {held}, and job {held} is held", "spate job release {held}"),
+    "after open": (r"it waits for job {open}, and job {open} is open", "spate job close {open}"),
+    "after large": (r"it waits for job {large}, which cannot continue: no node fits", "spate job cancel {after large}"),
+    "after both": (r"it waits for job {after large}, which cannot continue: it waits for job {large}",
+                   "spate job cancel {after both}"),
+    "drained": (r"the only nodes that can run it accept no tasks: n2 \(drained\)", "spate job cancel {drained}"),
+    "turn": (r"other tasks are ahead of it", "spate job cancel {turn}"),
+}
+
+
+def told_everywhere(cluster, job, why, waiting, bar):
+    """As page, in JSON, by the one who waits and on the bar."""
+    def says():
+        return re.search(why, cluster.place.read(waiting.log))
+
+    wait(lambda: says() or waiting.process.poll() is not None, why)
+    want(says(), cluster.place.read(waiting.log))
+    info = json.loads(cluster.spate("job info", job, "--json")[0])
+    want(info["state"] == "held" or re.search(why, info["waits"]), info)
+    page, _ = cluster.spate("job info", job)
+    want(info["state"] == "held" or re.search(rf"waits +{why}", page), page)
+    bar.shows(r"waiting: (held|" + why.split(",")[0] + ")")
+    want("ETA" not in bar.seen, bar.seen)
+
+
+def test_every_wait_is_told(place: Place):
+    cluster, jobs = hub_of(place)
+    waiting = {name: Waiting(place, "job", "wait", jobs[name], log=f"wait-{name}") for name in TABLE}
+    bars = {name: OnTerminal(place, "job", "progress", jobs[name], log=f"bar-{name}") for name in TABLE}
+    for name, (why, command) in TABLE.items():
+        why, command = why.format_map(jobs), command.format_map(jobs)
+        told_everywhere(cluster, jobs[name], why, waiting[name], bars[name])
+        want(command in place.read(f"wait-{name}"), place.read(f"wait-{name}"))
+        out, _ = cluster.spate("task explain", f"{jobs[name]}.1")
+        want(name == "open" or re.search(why, out), out)
+    for name in TABLE:  # all this time nothing has changed
+        said = place.read(f"wait-{name}")
+        want(len(re.findall(r"^spate: job", said, re.M)) == 1, said)
+    # A limit of the user goes before the turn, and is told once more.
+    cluster.spate("hub user", "root", "--max-running", "1")
+    waiting["turn"].says("user root may run 1 task at once, and does")
+    cluster.spate("job cancel", *(jobs[name] for name in TABLE))
+    for name in TABLE:
+        waiting[name].process.wait(60)
+        bars[name].process.wait(60)
+    place.write("go")
+
+
+def test_a_wait_with_a_limit(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", BUSY)
+    _, err = cluster.spate("job wait", job, "--timeout", "1s", code=124)
+    want(f"spate: job {job} continues; to wait again: spate job wait {job}" in err, err)
+    place.write("go")
+    cluster.spate("job wait", job, "--timeout", "1h")
+    _, err = cluster.spate("job wait", job, "--timeout", "soon", code=2)
+    want("--timeout: 'soon'" in err, err)
+    run = Waiting(place, "run", "--", "until test -e on; do sleep 0.05; done", log="run")
+    wait(lambda: "running" in cluster.spate("job list", "--local")[0], "it runs")
+    cluster.spate("job wait", "--local", "last", "--timeout", "1s", code=124)
+    place.write("on")
+    run.ended(0)
+
+
+def test_tasks_of_a_silent_node_do_not_start_next(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", BUSY)
+    waits = Waiting(place, "job", "wait", job)
+    wait(lambda: "running on node n1" in cluster.spate("task explain", f"{job}.1")[0], "it runs")
+    stop(node)
+    try:
+        waits.says("it is running on n1, of which nothing is heard")
+        out, _ = cluster.spate("task explain", f"{job}.1")
+        want("it is running on n1, of which nothing is heard; what runs there starts again elsewhere if" in out, out)
+    finally:
+        node.send_signal(signal.SIGCONT)
+    place.write("go")
+    waits.ended(0)
+
+
+def test_nodes_on_their_way_back(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "1")
+    stop(node)
+    try:
+        cluster.kill_hub()
+        cluster.start_hub()
+        waits = Waiting(place, "submit", "--wait", "--", "true")
+        waits.says("no node is connected: n1 is away, and comes back without help while it is running")
+    finally:
+        node.send_signal(signal.SIGCONT)
+    waits.ended(0)
+
+
+def test_a_follower_goes_on_after_a_restart_of_the_hub(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    lines = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo {}-$i; done; test {} != 2 || until test -e go; do sleep 0.05; done"
+    job = cluster.submit("--open", "--", lines, ":::", "1", "2", "3")
+    tail = Waiting(place, "job", "tail", "-f", job, "-n", "3")
+    tail.says("1-12")
+    cluster.kill_hub()
+    tail.says("the hub is unreachable")
+    cluster.start_hub()
+    place.write("go")
+    tail.says("3-12")
+    tail.says(f"job {job} is open: its tasks have ended")
+    cluster.spate("job close", job)
+    said = tail.ended(0)
+    want(re.findall(r"^[23]-\d+$", said, re.M) == [f"{task}-{i}" for task in (2, 3) for i in range(1, 13)], said)
+
+
+def test_a_stopped_hub_is_named(place: Place):
+    cluster = cluster_of(place)
+    stop(cluster.hub)
+    try:
+        for words in (["job list"], ["submit", "--", "true"], ["hub status"]):
+            _, err = cluster.spate(*words, code=3)
+            want(f"its process {cluster.hub.pid} is stopped by a signal; to let it continue: kill -CONT "
+                 f"{cluster.hub.pid}" in err, err)
+            want("Start it" not in err, err)
+    finally:
+        cluster.hub.send_signal(signal.SIGCONT)
+    cluster.spate("hub status")
+
+
+def test_a_run_that_is_held_or_stopped(place: Place):
+    run = Waiting(place, "run", "-j", "1", "--", "until test -e go; do sleep 0.05; done; echo {}", ":::", "1", "2", log="run")
+    wait(lambda: "running" in place.run(command="job list")[0], "it runs")
+    waits = Waiting(place, "job", "wait", "1")
+    place.run("1", command="job hold")
+    waits.says("job 1 is held: no more of its tasks start; to continue: spate job release 1")
+    out, _ = place.run("1.1-2", command="task explain")
+    want("held from another terminal" in out, out)
+    place.run("1", command="job release")
+    stop(run.process)
+    try:
+        other = Waiting(place, "job", "wait", "1", log="other")
+        other.says(f"its process {run.process.pid} is stopped by a signal; to let it continue: kill -CONT {run.process.pid}")
+        _, err = place.run("1", command="job hold", code=3)
+        want("is stopped by a signal" in err, err)
+    finally:
+        run.process.send_signal(signal.SIGCONT)
+    place.write("go")
+    for each in waits, other, run:
+        each.ended(0)
+
+
+def test_what_a_task_of_a_run_waits_for(place: Place):
+    place.write("d.dag", f"TASK a /bin/sh -c \"{BUSY}\"", "TASK b /bin/true", "EDGE a b")
+    run = Waiting(place, "run", "d.dag", log="run")
+    wait(lambda: "running" in place.run(command="job list")[0], "it runs")
+    out, _ = place.run("1.b", command="task explain")
+    want("it waits for 1 of 1 parent: task 1" in out, out)
+    line = json.loads(place.run("1.b", "--json", command="task explain")[0])
+    want(line["reason"] == "parents", line)
+    place.write("go")
+    run.ended(0)
+
+
+def test_a_folder_of_a_hub_is_not_one_of_runs(place: Place):
+    cluster_of(place)
+    for folder in (place.state, os.path.join(place.state, "hub")):
+        _, err = place.run("--local", "--state", folder, command="job list")
+        want(f"a hub has its jobs there (see: spate job list --hub --state {place.state})" in err, err)
+
+
+def test_who_has_the_places_of_a_semaphore(place: Place):
+    first = Waiting(place, "sem", "--id", "disk", "--fg", "--", "sh", "-c", BUSY, log="first")
+    lock = os.path.join(place.state, "sem", "disk", "1")
+    wait(lambda: os.path.exists(lock) and "spate sem: sh -c" in open(lock).read(), "it has the place")
+    second = Waiting(place, "sem", "--id", "disk", "--fg", "--", "true", log="second")
+    second.says("spate: semaphore 'disk': its place is taken (sh -c 'until test -e go")
+    place.write("go")
+    first.ended(0)
+    second.ended(0)
+    spate = Waiting.__init__.__globals__["SPATE"]
+    _, err = place.run("--id", "b", "--fg", "--", spate, "sem", "--id", "b", "--fg", "--", "true", command="sem", code=2)
+    want("would wait for its own end; nothing was started" in err, err)
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=4)

@@ -109,6 +109,7 @@ int Dispatch(const Command& command, std::vector<std::string> argv, const Wiring
   auto invocation = TakeInvocation(command, std::move(argv), wiring);
   if (!invocation) return ReportError(invocation.error());
   const Words& words = invocation->words;
+  for (const std::string& note : words.notes) fmt::print(stderr, "spate: {}\n", note);
   if (words.Has(opt::kHelpAll)) return Print(CommandHelp(command, true));
   if (words.Has(opt::kHelp)) return Print(CommandHelp(command, false));
   if (command.group != CommandGroup::kGeneral) WarnOfStateFolder(words);
@@ -138,7 +139,6 @@ std::optional<int> Hidden(const std::vector<std::string>& words, const Wiring& w
   std::string second = words.size() > 1 ? words[1] : "";
   if (first == "__man") return PrintMade(ManPage(second, wiring.commands, wiring.programs));
   if (first == "__reference") return Print(ReferencePage(wiring.commands));
-  if (first == "__completion") return PrintMade(ShellScript(second, wiring.programs));
   if (first == "__complete") {
     auto ask = [&](std::vector<std::string> typed) { return Answer(std::move(typed), wiring); };
     return Print(Complete(std::span(words).subspan(1), wiring.commands, wiring.programs, ask));
@@ -149,6 +149,10 @@ std::optional<int> Hidden(const std::vector<std::string>& words, const Wiring& w
 }  // namespace
 
 int TellVersion() { return Print("spate " SPATE_VERSION "\n"); }
+
+int TellCompletion(const std::string& shell, const Wiring& wiring) {
+  return PrintMade(ShellScript(shell, wiring.programs));
+}
 
 int TellHelp(const std::vector<std::string>& words, const Wiring& wiring) {
   if (words.empty()) return Print(GeneralHelp(wiring.commands, wiring.programs));

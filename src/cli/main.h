@@ -39,5 +39,7 @@ int Main(int argc, char** argv, const Wiring& wiring);
 // `spate help [COMMAND]` and `spate version`
 int TellHelp(const std::vector<std::string>& words, const Wiring& wiring);
 int TellVersion();
+// The script by which a shell ("bash", "zsh", "fish") completes words.
+int TellCompletion(const std::string& shell, const Wiring& wiring);
 
 }  // namespace spate::cli

@@ -155,10 +155,13 @@ TEST(WordsTest, SaysWhatIsWrong) {
       {{"a", "-j"}, "--jobs needs a value: --jobs N|FILE"},
       {{"-kj"}, "--jobs needs a value: --jobs N|FILE"},
       {{"--tag=maybe"}, "--tag takes no value (except =false, which undoes it)"},
-      {{"--eta"}, "--eta: the bar on the terminal shows this already; leave it out"},
+      {{"--partition", "short"}, "--partition: write --pool NAME, or --label LABEL for some nodes"},
+      {{"-pe", "mpi"}, "-pe: write --procs N for the processes of one task, as of MPI"},
+      {{"--request_memory", "1"}, "--request_memory: write --memory SIZE (of one task)"},
       {{"-S", "host", "a"},
-       "-S: spate run uses only this machine; run spate on the other machine, or use ssh in the "
-       "command"},
+       "-S: write --pool ssh:HOST for another machine; for several: spate pool add ssh NAME "
+       "--hosts "
+       "HOST,HOST, then spate run --hub --pool NAME"},
       {{"--array", "1-9"}, "--array: an option of spate submit and spate job add"},
       {{"--older-than=3d"}, "--older-than: an option of spate job forget"},
       {{"--semaphore"},
@@ -176,6 +179,34 @@ TEST(WordsTest, SaysWhatIsWrong) {
     std::string first = words.error().message.substr(0, words.error().message.find('\n'));
     EXPECT_EQ(first, c.message);
   }
+}
+
+TEST(WordsTest, WhatHappensAnywayIsPassedOver) {
+  auto words = ParseWords(Named("run"), Argv{"--eta", "--will-cite", "-j2", "--bar", "a"});
+  ASSERT_TRUE(words) << words.error().message;
+  EXPECT_EQ(words->words, Argv{"a"});
+  EXPECT_EQ(words->Last(opt::kJobs), "2");
+  EXPECT_EQ(words->notes, (Argv{"--eta: the bar on the terminal shows this already; ignored",
+                                "--will-cite: not needed; ignored",
+                                "--bar: the bar on the terminal shows this already; ignored"}));
+  EXPECT_FALSE(ParseWords(Named("submit"), Argv{"--eta"}));
+}
+
+TEST(WordsTest, VerbsOfOtherPrograms) {
+  for (auto [typed, meant] : {std::pair{"job ls", "job list"},
+                              {"job show", "job info"},
+                              {"job rm", "job forget"},
+                              {"job log", "job cat"},
+                              {"job kill", "job cancel"},
+                              {"task retry", "job retry"}}) {
+    const std::string noun(typed, std::string_view(typed).find(' '));
+    auto found =
+        FindCommand(Argv{noun, std::string(typed).substr(noun.size() + 1), "1"}, AllCommands());
+    ASSERT_TRUE(found) << typed;
+    EXPECT_EQ(found->command->name, meant);
+    EXPECT_EQ(found->words, 2u);
+  }
+  EXPECT_FALSE(FindCommand(Argv{"job", "shw"}, AllCommands()));
 }
 
 TEST(WordsTest, CountsTheWordsOfACommand) {

@@ -3,6 +3,7 @@
 #include "cli/options/foreign.h"
 
 #include <algorithm>
+#include <span>
 
 namespace spate::cli {
 namespace {
@@ -10,22 +11,24 @@ namespace {
 struct Foreign {
   std::string_view names;  // separated by blanks
   std::string_view hint;
+  bool ignored = false;  // a switch that asks for what happens here anyway
 };
 
 constexpr Foreign kForeign[] = {
     {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts filter-host "
      "filterhosts onall nonall hgrp hostgrp hostgroup hostgroups Y W",
-     "spate run uses only this machine; run spate on the other machine, or use ssh in the command"},
+     "write --pool ssh:HOST for another machine; for several: spate pool add ssh NAME --hosts "
+     "HOST,HOST, then spate run --hub --pool NAME"},
     {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
      "basefile bf rsync-opts rsyncopts B",
-     "spate run uses only this machine, so there is nothing to copy; leave it out; with a hub, use "
-     "--put FILE and --get FILE"},
+     "write --put FILE and --get FILE, which copy files to tasks on other machines (--hub, --pool) "
+     "and back"},
     {"cat fifo", "with --pipe, the task's block is its standard input: /dev/stdin, a file"},
     {"block-timeout blocktimeout bt regexp regex remove-rec-sep removerecsep rrs tee shard bin "
      "group-by groupby",
      "not supported: --pipe splits at the texts of --recstart and --recend; convert the input "
      "first"},
-    {"eta bar progress", "the bar on the terminal shows this already; leave it out"},
+    {"eta bar progress", "the bar on the terminal shows this already", true},
     {"total-jobs totaljobs total", "spate counts the tasks itself; leave it out"},
     {"memfree memsuspend", "use --min-free-memory SIZE"},
     {"load", "use --max-load N"},
@@ -33,8 +36,8 @@ constexpr Foreign kForeign[] = {
     {"resume-failed resumefailed",
      "use --resume to continue, and `spate job retry last` to retry failed tasks"},
     {"retry-failed retryfailed", "use `spate job retry last`"},
-    {"no-keep-order nokeeporder nok no-k", "output comes as tasks end; leave it out"},
-    {"group g", "output is grouped by task already; leave it out"},
+    {"no-keep-order nokeeporder nok no-k", "output comes as tasks end already", true},
+    {"group g", "output is grouped by task already", true},
     {"ungroup u latest-line latestline ll", "use --line-buffer"},
     {"files output-as-files outputasfiles",
      "use --results DIR, or --stdout PATTERN, or read it back with `spate job cat`"},
@@ -50,8 +53,8 @@ constexpr Foreign kForeign[] = {
     {"E e eof", "there is no end marker; cut the input before it reaches spate"},
     {"L l max-lines maxlines", "use --max-args N"},
     {"s max-chars maxchars", "use --max-args N; -X fills commands up to the system's limit"},
-    {"x exit", "not needed; leave it out"},
-    {"r no-run-if-empty norunifempty", "nothing runs without values; leave it out"},
+    {"x exit", "not needed", true},
+    {"r no-run-if-empty norunifempty", "nothing runs without values", true},
     {"m xargs", "use -X"},
     {"skip-first-line", "use --header :"},
     {"arg-sep argsep arg-file-sep argfilesep", "the separators are ::: and ::::"},
@@ -71,8 +74,8 @@ constexpr Foreign kForeign[] = {
     {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
      "spate always stores jobs in an SQLite file; see `spate job list`"},
     {"record-env recordenv", "tasks inherit the environment; leave it out"},
-    {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain",
-     "not needed; leave it out"},
+    {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain", "not needed",
+     true},
     {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},
     {"filter", "filter the values before they reach spate"},
     {"template tmpl shebang hashbang embed shell-completion parset", "not supported; leave it out"},
@@ -86,23 +89,80 @@ constexpr Foreign kForeign[] = {
     {"V version", "write `spate --version`"},
 };
 
-}  // namespace
+// Options of batch systems: Slurm's sbatch and srun (23.11), qsub of PBS (OpenPBS 23.06) and Grid
+// Engine (8.1.9), and the commands of HTCondor's submit files (23.0), as their manuals name them.
+constexpr Foreign kBatch[] = {
+    {"partition p q queue destination", "write --pool NAME, or --label LABEL for some nodes"},
+    {"mem mem-per-cpu request_memory request-memory vmem h_vmem",
+     "write --memory SIZE (of one task)"},
+    {"cpus-per-task c request_cpus request-cpus ncpus", "write --cpus N (of one task)"},
+    {"ntasks pe np", "write --procs N for the processes of one task, as of MPI"},
+    {"ntasks-per-node tasks-per-node", "write --procs-per-node N"},
+    {"gres gpus-per-task gpus-per-node request_gpus request-gpus G", "write --gpus N"},
+    {"time t walltime", "write --time T for what it needs, --time-limit T for when it is ended"},
+    {"constraint C requirements", "write --label LABEL"},
+    {"nodelist w", "write --on-node NODE"},
+    {"exclude", "write --not-on NODE"},
+    {"exclusive", "write --whole-nodes"},
+    {"dependency hold_jid depend W", "write --after [HOW:]JOB, as --after ok:12"},
+    {"job-name batch-name", "write --name NAME"},
+    {"output-file out o std-out", "write --stdout FILE; spate job cat prints what is kept"},
+    {"error e err std-err", "write --stderr FILE; spate job cat prints what is kept"},
+    {"input", "write --stdin FILE"},
+    {"chdir D workdir wd initialdir", "write --cwd DIR"},
+    {"export v V getenv get-user-env",
+     "the environment goes along; write --env NAME=VALUE to set one, --env none for none"},
+    {"mail-type mail-user m M notification notify_user", "write --notify COMMAND"},
+    {"hold", "submit it, then: spate job hold JOB"},
+    {"begin deferral_time", "it starts when there is room; at(1) submits it later"},
+    {"requeue",
+     "tasks of a lost node run again; write --once to prevent that, --retries N for "
+     "failed ones"},
+    {"no-requeue", "write --once"},
+    {"max_retries max-retries", "write --retries N"},
+    {"wrap executable arguments", "write the command after --"},
+    {"sync", "write --wait"},
+    {"parsable terse", "the number alone is printed already; leave it out"},
+    {"account A P project qos reservation licenses comment wckey clusters",
+     "options of a batch system go to the pool: spate pool add --help"},
+    {"test-only spool", "write --dry-run"},
+    {"array-task-throttle tc", "write --max-running N, or --array 1-9%N"},
+    {"transfer_input_files transfer-input-files", "write --put FILE"},
+    {"transfer_output_files transfer-output-files", "write --get FILE"},
+    {"l l_hard", "write what a task needs: --cpus N, --memory SIZE, --time T, --gpus N"},
+    {"universe should_transfer_files when_to_transfer_output cwd b j k",
+     "not needed; leave it out"},
+    {"I interactive", "tasks have no terminal; run the command by hand"},
+};
 
-std::optional<std::string_view> ForeignHint(std::string_view name) {
-  for (const Foreign& foreign : kForeign) {
+const Foreign* Find(std::span<const Foreign> all, std::string_view name) {
+  for (const Foreign& foreign : all) {
     for (size_t at = 0; at < foreign.names.size();) {
       size_t end = std::min(foreign.names.find(' ', at), foreign.names.size());
-      if (foreign.names.substr(at, end - at) == name) return foreign.hint;
+      if (foreign.names.substr(at, end - at) == name) return &foreign;
       at = end + 1;
     }
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string_view> ForeignHint(std::string_view name) {
+  const Foreign* found = Find(kForeign, name);
+  return found == nullptr ? std::nullopt : std::optional(found->hint);
+}
+
+bool IsForeignIgnored(std::string_view typed) {
+  const Foreign* found = Find(kForeign, typed.substr(typed.find_first_not_of('-')));
+  return found != nullptr && found->ignored;
 }
 
 std::optional<std::string_view> BatchSystemHint(std::string_view typed) {
   if (typed == "-N") return "write --nodes N (values of one task: --max-args N)";
   if (typed == "-n") return "write --procs N (values of one task: --max-args N)";
-  return std::nullopt;
+  const Foreign* found = Find(kBatch, typed.substr(typed.find_first_not_of('-')));
+  return found == nullptr ? std::nullopt : std::optional(found->hint);
 }
 
 }  // namespace spate::cli

@@ -1,5 +1,7 @@
 #include "cli/options/job_words.h"
 
+#include "cli/options/foreign.h"
+
 #include "cli/options/shared.h"
 
 namespace spate::cli {
@@ -35,8 +37,11 @@ const OptionGroup kOfAdd = {kOfAddRefs};
 
 }  // namespace opt
 
-const Command kRunWords = {
-    .name = "run", .makes = Makes::kRun, .takes_command = true, .options = {{opt::kOfRun}}};
+const Command kRunWords = {.name = "run",
+                           .makes = Makes::kRun,
+                           .takes_command = true,
+                           .options = {{opt::kOfRun}},
+                           .ignores = IsForeignIgnored};
 const Command kRetryWords = {
     .name = "job retry", .makes = Makes::kRetry, .options = {{opt::kOfRetry}}};
 const Command kSubmitWords = {.name = "submit",

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -390,7 +391,22 @@ Status AddPipefail(RunOptions& options) {
   return {};
 }
 
+// A list has its commands itself: ::: behind it is a command's, whose -- is missing, or a mistake.
+Status CheckSeparators(const std::vector<std::string>& files) {
+  constexpr std::array<std::string_view, 4> kSeparators = {":::", ":::+", "::::", "::::+"};
+  auto at = std::ranges::find_first_of(files, kSeparators);
+  if (at == files.end()) return {};
+  std::string typed;
+  for (const std::string& word : files) typed += " " + ShellQuote(word);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}': values are for a command, and a command stands behind --; write: "
+                          "spate run --{}. The commands of a list take no values: write them into "
+                          "it",
+                          *at, EscapeForScreen(typed)));
+}
+
 Status CheckTogether(const RunOptions& options) {
+  TRY(CheckSeparators(options.sources.files));
   TRY(CheckResident(options));
   bool is_list = !options.sources.files.empty() && !options.sources.resident;
   if (options.sources.has_command && is_list) {

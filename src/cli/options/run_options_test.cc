@@ -363,6 +363,12 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
   for (const auto& [argv, message] : kCases) EXPECT_EQ(Wrong(argv), message);
 }
 
+TEST(RunOptionsTest, ValuesBehindAList) {
+  EXPECT_EQ(Wrong({"echo", ":::", "a b"}),
+            "':::': values are for a command, and a command stands behind --; write: spate run -- "
+            "echo ::: 'a b'. The commands of a list take no values: write them into it");
+}
+
 TEST(RunOptionsTest, LeftoversAreWaitedFor) {
   const std::tuple<Argv, Leftovers, Duration> kCases[] = {
       {{"--", "true"}, Leftovers::kWait, Duration::Seconds(30)},

@@ -86,9 +86,11 @@ std::unexpected<Error> UnknownOption(const Command& command, std::string_view wo
   std::string_view typed = word.substr(0, word.find('='));
   bool is_long = typed.starts_with("--");
   if (command.hint != nullptr) {
-    std::string_view shown = is_long ? typed : typed.substr(0, 2);
-    if (auto hint = command.hint(shown)) {
-      return Usage(command, fmt::format("{}: {}", shown, *hint));
+    // Some programs have long names with one dash ("-hold_jid").
+    for (std::string_view shown : {typed, is_long ? typed : typed.substr(0, 2)}) {
+      if (auto hint = command.hint(shown)) {
+        return Usage(command, fmt::format("{}: {}", EscapeForScreen(shown), *hint));
+      }
     }
   }
   std::string takers = is_long ? WhoTakes(typed.substr(2), all) : std::string();
@@ -237,6 +239,11 @@ Result<Words> ParseWords(const Command& command, std::span<const std::string> ar
     words.options.push_back(std::move(typed));
   }
   for (std::string& word : app.remaining()) {
+    if (command.ignores != nullptr && IsOptionWord(word) && command.ignores(word)) {
+      auto why = command.hint != nullptr ? command.hint(word) : std::nullopt;
+      words.notes.push_back(fmt::format("{}: {}; ignored", word, why.value_or("not needed")));
+      continue;
+    }
     if (IsOptionWord(word)) return UnknownOption(command, word, all);
     words.words.push_back(std::move(word));
   }
@@ -273,6 +280,25 @@ constexpr CommandWord kCommandWords[] = {
     {"sbatch qsub queue", "spate submit"},
     {"check", "spate state check"},
 };
+
+// The same behind a noun: these are understood.
+struct VerbWord {
+  std::string_view typed, command;
+};
+constexpr VerbWord kVerbWords[] = {
+    {"job ls", "job list"},      {"job show", "job info"},   {"job rm", "job forget"},
+    {"job log", "job cat"},      {"job logs", "job cat"},    {"job kill", "job cancel"},
+    {"job stop", "job cancel"},  {"job rerun", "job retry"}, {"task ls", "job tasks"},
+    {"task show", "task info"},  {"task log", "task cat"},   {"task kill", "task cancel"},
+    {"task retry", "job retry"}, {"node ls", "node list"},   {"node show", "node info"},
+    {"pool ls", "pool list"},    {"pool show", "pool info"}, {"pool rm", "pool remove"},
+};
+
+const Command* VerbMeant(std::string_view noun, std::string_view verb, CommandList commands) {
+  const std::string typed = fmt::format("{} {}", noun, verb);
+  auto known = std::ranges::find(kVerbWords, typed, &VerbWord::typed);
+  return known == std::end(kVerbWords) ? nullptr : FindNamed(commands, known->command);
+}
 
 std::string_view CommandMeant(std::string_view word) {
   for (const CommandWord& known : kCommandWords) {
@@ -311,6 +337,10 @@ Result<FoundCommand> FindCommand(std::span<const std::string> argv, CommandList 
     return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a spate command{}\nTo run a list or "
                                                  "a command: spate run. See: spate --help",
                                                  EscapeForScreen(noun), DidYouMean(noun, firsts)));
+  }
+  if (argv.size() > 1) {
+    const Command* meant = VerbMeant(noun, argv[1], commands);
+    if (meant != nullptr) return FoundCommand{&MeantBy(*meant), 2};
   }
   std::string known = fmt::format("spate {} needs one of: {}", noun, fmt::join(verbs, ", "));
   if (argv.size() < 2) return Fail(ErrorKind::kInvalid, known);

@@ -24,6 +24,7 @@ struct Words {
   std::vector<std::string> words;    // before `--`
   std::vector<std::string> rest;     // after `--`, untouched
   bool has_rest = false;             // there was a `--`
+  std::vector<std::string> notes;    // of options that were passed over: "--eta: ..."
 
   // Whether a switch is on, or an option was given. The last one counts; --quiet=false takes back
   // an earlier -q, which is short for --output quiet.

@@ -19,7 +19,8 @@ int Run(const Invocation& invocation) {
 }
 
 std::optional<std::string_view> Hint(std::string_view typed) {
-  return ForeignHint(typed.substr(typed.find_first_not_of('-')));
+  auto hint = ForeignHint(typed.substr(typed.find_first_not_of('-')));
+  return hint ? hint : BatchSystemHint(typed);
 }
 
 }  // namespace
@@ -50,6 +51,7 @@ extern const Command kSpateRun = {
     .takes_command = true,
     .options = {{opt::kOfRun}},
     .hint = Hint,
+    .ignores = IsForeignIgnored,
     .run = Run,
 };
 

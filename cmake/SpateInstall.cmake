@@ -16,7 +16,7 @@ if(TARGET spate)
     install(CODE "file(CREATE_LINK spate \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${link}\" SYMBOLIC)")
   endforeach()
   foreach(shell IN LISTS spate_completions)
-    install(CODE "execute_process(COMMAND \"$<TARGET_FILE:spate>\" __completion ${shell} OUTPUT_FILE \"${made}/${shell}\"
+    install(CODE "execute_process(COMMAND \"$<TARGET_FILE:spate>\" completion ${shell} OUTPUT_FILE \"${made}/${shell}\"
       COMMAND_ERROR_IS_FATAL ANY)")
   endforeach()
   # bash and fish look for a file of the command's name; in zsh's file all names stand.

@@ -111,10 +111,10 @@ TEST(MainTest, ErrorsGoToStderrWithTheirCode) {
 
 TEST(MainTest, MakesManPagesAndCompletions) {
   EXPECT_TRUE(RunMain({"__man", "spate-run"}).out.starts_with(".TH SPATE-RUN 1"));
-  EXPECT_NE(RunMain({"__completion", "bash"}).out.find("complete -F _spate spate"),
+  EXPECT_NE(RunMain({"completion", "bash"}).out.find("complete -F _spate spate"),
             std::string::npos);
   EXPECT_EQ(RunMain({"__man", "nothing"}).code, kExitUsage);
-  EXPECT_EQ(RunMain({"__completion"}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"completion"}).code, kExitUsage);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "os/fd.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/json/error_line.h"
 #include "present/table/text_width.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
@@ -87,7 +88,17 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
   return screen;
 }
 
-int Reported(const Result<int>& code) { return code ? *code : ReportError(code.error()); }
+// Programs that read JSON get the error so, too.
+int Reported(const Invocation& invocation, const Result<int>& code) {
+  if (code) return *code;
+  const int exit_code = ReportError(code.error());
+  auto form = OutputFormOf(invocation.words);
+  if (form && *form == OutputForm::kJson) {
+    (void)OutOf(invocation)(
+        present::ErrorLine(code.error(), present::TextOf(code.error()), exit_code).Finish());
+  }
+  return exit_code;
+}
 
 }  // namespace
 
@@ -97,30 +108,35 @@ bool ProgramWorld::OrdersGoToHub(const Words& words) { return run::OrdersGoToHub
 
 int ProgramWorld::LookHere(const Invocation& invocation, HistoryBody body) {
   auto environment = EnvironmentHere(invocation);
-  if (!environment) return ReportError(environment.error());
+  if (!environment) return Reported(invocation, std::unexpected(environment.error()));
   return CallHistory(*environment, invocation, body);
 }
 
 int ProgramWorld::LookIntoHub(const Invocation& invocation, HistoryBody body) {
-  return Reported(WithHub(
-      invocation, [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
-        auto environment = TRY(EnvironmentHere(invocation));
-        environment.hub = &call;
-        environment.reach = setting.reach;
-        return CallHistory(environment, invocation, body);
-      }));
+  return Reported(
+      invocation,
+      WithHub(invocation,
+              [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
+                auto environment = TRY(EnvironmentHere(invocation));
+                environment.hub = &call;
+                environment.reach = setting.reach;
+                environment.pause = [&call](Duration time) { call.Pause(time); };
+                return CallHistory(environment, invocation, body);
+              }));
 }
 
 int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
-  return Reported(WithHub(
-      invocation, [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
-        auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
-        screen.reach = setting.reach;
-        screen.pause = [&call](Duration time) { call.Pause(time); };
-        auto code = body(screen);
-        if (code) return code;
-        return std::unexpected(present::Reached(code.error(), setting.reach));
-      }));
+  return Reported(
+      invocation,
+      WithHub(invocation,
+              [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
+                auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
+                screen.reach = setting.reach;
+                screen.pause = [&call](Duration time) { call.Pause(time); };
+                auto code = body(screen);
+                if (code) return code;
+                return std::unexpected(present::Reached(code.error(), setting.reach));
+              }));
 }
 
 int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
@@ -134,7 +150,7 @@ int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
     screen.reach = whose;
     return body(screen);
   };
-  return Reported(ask());
+  return Reported(invocation, ask());
 }
 
 }  // namespace spate::cli::command

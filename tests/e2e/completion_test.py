@@ -10,7 +10,7 @@ from harness import DEADLINE, SPATE, Place, main, want
 def script(place, shell):
     path = os.path.join(place.dir, f"completion.{shell}")
     with open(path, "w") as out:
-        subprocess.run([SPATE, "__completion", shell], stdout=out, check=True)
+        subprocess.run([SPATE, "completion", shell], stdout=out, check=True)
     return path
 
 

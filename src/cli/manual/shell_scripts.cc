@@ -11,7 +11,7 @@ namespace spate::cli {
 namespace {
 
 constexpr std::string_view kBash =
-    R"sh(# bash completion for spate; made by `spate __completion bash`.
+    R"sh(# bash completion for spate; made by `spate completion bash`.
 _spate() {{
   local IFS=$'\n' line cur="${{COMP_WORDS[COMP_CWORD]}}" program="${{COMP_WORDS[0]/#\~\//$HOME/}}"
   local name="${{program##*/}}" words=("${{COMP_WORDS[@]:1:COMP_CWORD}}")
@@ -34,7 +34,7 @@ complete -F _spate spate {}
 )sh";
 
 constexpr std::string_view kZsh = R"sh(#compdef spate {}
-# zsh completion for spate; made by `spate __completion zsh`.
+# zsh completion for spate; made by `spate completion zsh`.
 _spate() {{
   local program=${{words[1]/#\~\//$HOME/}} line
   local name=${{program:t}}
@@ -61,7 +61,7 @@ _spate "$@"
 )sh";
 
 constexpr std::string_view kFish =
-    R"sh(# fish completion for spate; made by `spate __completion fish`.
+    R"sh(# fish completion for spate; made by `spate completion fish`.
 function __spate_complete
   set -l typed (commandline -opc)
   set -l token (commandline -ct)

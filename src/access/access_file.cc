@@ -211,25 +211,40 @@ Status CheckExpiry(const Access& access, Instant now) {
                           EscapeForScreen(access.user), access.serial, FormatUtc(access.expires)));
 }
 
+namespace {
+
+// One that cannot be read as an access file is for its reader to report.
+bool MayBeOf(const std::string& path, AccessOf whose) {
+  if (!os::Exists(path) || !os::MayAccess(path, "r")) return false;
+  auto access = LoadAccess(path);
+  return !access || (access->role == Role::kNode) == (whose == AccessOf::kNode);
+}
+
+}  // namespace
+
 Result<std::string> FindAccessFile(std::string_view option, const os::Environment& environment,
-                                   const std::string& system_file) {
+                                   AccessOf whose, const std::string& system_folder) {
   if (!option.empty()) return std::string(option);
   if (std::string named = environment.GetOr("SPATE_HUB", ""); !named.empty()) return named;
-  std::string places = "no access file: looked";
   std::string config = environment.GetOr("XDG_CONFIG_HOME", "");
   std::string home = environment.GetOr("HOME", "");
   // The specification of these folders wants others ignored.
   if (!config.starts_with('/')) config = home.empty() ? "" : os::JoinPath(home, ".config");
-  if (!config.empty()) {
-    std::string path = os::JoinPath(config, "spate/access");
-    if (os::Exists(path)) return path;
-    places += fmt::format(" at '{}' and", EscapeForScreen(path));
+  std::vector<std::string> folders = {system_folder};
+  if (!config.empty()) folders.insert(folders.begin(), os::JoinPath(config, "spate"));
+  std::string places;
+  for (const std::string& folder : folders) {
+    for (const char* name : {"node.access", "access"}) {
+      if (whose != AccessOf::kNode && name == std::string_view("node.access")) continue;
+      std::string path = os::JoinPath(folder, name);
+      if (MayBeOf(path, whose)) return path;
+      places += fmt::format("{} at '{}'", places.empty() ? "" : " and", EscapeForScreen(path));
+    }
   }
-  if (os::Exists(system_file)) return system_file;
   return Fail(ErrorKind::kNotFound,
-              fmt::format("{} at '{}'; name one with --access FILE or SPATE_HUB=FILE, or ask your "
-                          "hub's administrator for one",
-                          places, EscapeForScreen(system_file)));
+              fmt::format("no access file: looked{}; name one with --access FILE or "
+                          "SPATE_HUB=FILE, or ask your hub's administrator for one",
+                          places));
 }
 
 }  // namespace spate::access

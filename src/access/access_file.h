@@ -46,10 +46,13 @@ Status SaveAccess(const std::string& path, const Access& access);
 // kPermission when it has expired, with what to do.
 Status CheckExpiry(const Access& access, Instant now);
 
-// Where the access file is: `option` (of --access), $SPATE_HUB, spate/access in the user's folder
-// for settings ($XDG_CONFIG_HOME or ~/.config), /etc/spate/access. The first two are taken at their
-// word; of the others it is the first that is there. kNotFound says where it was looked for.
+// Where the access file of a node, or of others, is: `option` (of --access), $SPATE_HUB, a file in
+// the user's folder for settings ($XDG_CONFIG_HOME/spate or ~/.config/spate), or in /etc/spate. The
+// first two are taken at their word; of the others it is the first that is there, may be read, and
+// is no other role's: node.access, of nodes alone, then access. kNotFound says where it was looked
+// for.
+enum class AccessOf : uint8_t { kNode, kOthers };
 Result<std::string> FindAccessFile(std::string_view option, const os::Environment& environment,
-                                   const std::string& system_file = "/etc/spate/access");
+                                   AccessOf whose, const std::string& system_folder = "/etc/spate");
 
 }  // namespace spate::access

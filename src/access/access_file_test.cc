@@ -152,6 +152,30 @@ TEST(AccessFile, Expiry) {
   EXPECT_TRUE(CheckExpiry(access, {INT64_MAX - 1}));
 }
 
+TEST(FindAccessFile, OneOfAnotherRoleIsPassedOver) {
+  os::TempDir dir;
+  os::Environment environment({"HOME=" + dir.Path("home")});
+  auto find = [&](AccessOf whose) {
+    return FindAccessFile("", environment, whose, dir.Path("etc")).value_or("");
+  };
+  ASSERT_TRUE(os::MakeDirs(dir.Path("etc"), 0700));
+  ASSERT_TRUE(os::MakeDirs(dir.Path("home/.config/spate"), 0700));
+  const std::string system = dir.Path("etc/access");
+  const std::string own = dir.Path("home/.config/spate/access");
+  Access access = Example();
+  access.role = Role::kNode;
+  ASSERT_TRUE(SaveAccess(system, access));
+  EXPECT_EQ(find(AccessOf::kNode), system);
+  EXPECT_EQ(find(AccessOf::kOthers), "");
+  access.role = Role::kClient;
+  ASSERT_TRUE(SaveAccess(own, access));
+  EXPECT_EQ(find(AccessOf::kNode), system);
+  EXPECT_EQ(find(AccessOf::kOthers), own);
+  access.role = Role::kNode;
+  ASSERT_TRUE(SaveAccess(dir.Path("etc/node.access"), access));
+  EXPECT_EQ(find(AccessOf::kNode), dir.Path("etc/node.access"));
+}
+
 TEST(FindAccessFile, InItsOrder) {
   os::TempDir dir;
   std::string system = dir.Write("etc/access", "");
@@ -170,14 +194,16 @@ TEST(FindAccessFile, InItsOrder) {
         Case{"", {"SPATE_HUB=/b", home, config}, "/b"}, Case{"", {home, config}, in_config},
         Case{"", {"SPATE_HUB=", home}, in_home}, Case{"", {home, "XDG_CONFIG_HOME=rel"}, in_home},
         Case{"", {home, "XDG_CONFIG_HOME=/none"}, system}, Case{"", {}, system}}) {
-    auto path = FindAccessFile(option, os::Environment(environment), system);
+    auto path =
+        FindAccessFile(option, os::Environment(environment), AccessOf::kOthers, dir.Path("etc"));
     ASSERT_TRUE(path);
     EXPECT_EQ(*path, found);
   }
-  auto none = FindAccessFile("", os::Environment(Entries{"HOME=/none"}), "/none/etc");
+  auto none =
+      FindAccessFile("", os::Environment(Entries{"HOME=/none"}), AccessOf::kOthers, "/none/etc");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
-  EXPECT_NE(none.error().message.find("'/none/.config/spate/access' and at '/none/etc'"),
+  EXPECT_NE(none.error().message.find("'/none/.config/spate/access' and at '/none/etc/access'"),
             std::string::npos)
       << none.error().message;
 }

@@ -39,9 +39,8 @@ Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir) {
   bool named = !typed_access.empty() || !environment.GetOr("SPATE_HUB", "").empty();
-  auto file = access::FindAccessFile(typed_access, environment);
-  // The system's file is for root's nodes; others need not be able to read it.
-  if (file && (named || os::MayAccess(*file, "r"))) {
+  auto file = access::FindAccessFile(typed_access, environment, access::AccessOf::kOthers);
+  if (file) {
     auto access = access::LoadAccess(*file);
     if (!access) return std::unexpected(access.error());
     if (access->role == access::Role::kNode) {

@@ -1,6 +1,8 @@
 // `spate hub access`
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,7 +51,8 @@ struct AccessOptions {
   AccessRole role = AccessRole::kClient;
   std::string user;                  // empty: who asks
   std::optional<Duration> lifetime;  // not given: for ever
-  std::vector<uint64_t> serials;     // of revoke
+  std::vector<uint64_t> serials;     // of revoke; or all of `user`, of that role if `of_role`
+  bool of_role = false;
 };
 Result<uint64_t> ParseSerial(std::string_view word) {
   if (auto serial = ReadNumber<uint64_t>(word); serial && *serial > 0) return *serial;
@@ -81,11 +84,17 @@ Result<AccessOptions> MakeAccessOptions(const Words& words) {
   Duration lifetime;
   if (in.Read(kExpires, lifetime, ParseDuration)) options.lifetime = lifetime;
   TRY(in.status());
-  bool revoke = options.verb == AccessOptions::Verb::kRevoke;
-  if (revoke != (words.words.size() > 1)) {
-    return Fail(ErrorKind::kInvalid, revoke ? "the serial is missing; write it as spate hub access "
-                                              "list shows it: spate hub access revoke 3"
+  const bool revoke = options.verb == AccessOptions::Verb::kRevoke;
+  const bool serials = words.words.size() > 1;
+  options.of_role = words.Last(kRole).has_value();
+  if (serials && (!revoke || !options.user.empty())) {
+    return Fail(ErrorKind::kInvalid, revoke ? "name serial numbers or --user, not both"
                                             : "unexpected extra word after " + verb);
+  }
+  if (revoke && !serials && options.user.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "which access is to be revoked? Write its serial number (see: spate hub access "
+                "list), or --user NAME for all of a user");
   }
   for (size_t i = 1; i < words.words.size(); ++i) {
     auto serial = TRY(ParseSerial(words.words[i]));
@@ -127,11 +136,27 @@ Result<int> ListAccess(const HubScreen& screen) {
   return screen.Write(text);
 }
 
+// Serials of a user's that can be revoked; kNotFound: there are none.
+Result<std::vector<uint64_t>> SerialsOf(const HubScreen& screen, const AccessOptions& options) {
+  constexpr std::array<std::string_view, 4> kRoles = {"", "node", "client", "admin"};
+  std::vector<uint64_t> serials;
+  TRY(client::Ask(screen.hub, wire::ListAccess(), [&](const AccessFacts& access) {
+    const bool meant =
+        access.user == options.user && access.state == "good" &&
+        (!options.of_role || access.role == kRoles[static_cast<size_t>(options.role)]);
+    if (meant) serials.push_back(access.serial);
+  }));
+  if (!serials.empty()) return serials;
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("{} has no access that could be revoked", EscapeForScreen(options.user)),
+              Remedy(" (see: {})", Advice("hub access", "list")));
+}
+
 Result<int> RevokeAccess(const HubScreen& screen, const AccessOptions& options) {
-  TRY(client::AskOne(screen.hub, wire::RevokeAccess{options.serials}));
-  const auto& serials = options.serials;
-  screen.Say(serials.size() == 1 ? fmt::format("access {} revoked", serials.front())
-                                 : fmt::format("{} accesses revoked", serials.size()));
+  const std::vector<uint64_t> serials =
+      options.serials.empty() ? TRY(SerialsOf(screen, options)) : options.serials;
+  TRY(client::AskOne(screen.hub, wire::RevokeAccess{serials}));
+  screen.Say(fmt::format("access {} revoked", fmt::join(serials, ", ")));
   return kExitSuccess;
 }
 
@@ -153,12 +178,12 @@ extern const Command kHubAccess = {
     .order = 300,
     .group = CommandGroup::kHub,
     .name = "hub access",
-    .arguments = "add | list | revoke SERIAL...",
+    .arguments = "add | list | revoke [SERIAL...]",
     .summary = "grant, list and revoke access to the hub",
     .details =
         "add prints an access file for --role and --user. Store it on the other machine as "
         "~/.config/spate/access, with mode 0600. revoke invalidates a credential and closes the "
-        "connections that use it.",
+        "connections that use it; with --user, all of that user (of one --role).",
     .examples = {{{"spate hub access add --role node > node.access", "for a node elsewhere"},
                   {"spate hub access add --user ann > ann.access", "for a user"},
                   {"spate hub access list", "who has access"},

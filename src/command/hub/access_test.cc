@@ -34,9 +34,28 @@ TEST(HubAccess, ListHasARowForEach) {
 TEST(HubAccess, RevokeNamesSerials) {
   HubScene scene;
   scene.hub.Answers<wire::RevokeAccess>({{}});
-  EXPECT_EQ(scene.Run("hub access", {"revoke", "3", "4"}).err, "spate: 2 accesses revoked\n");
+  EXPECT_EQ(scene.Run("hub access", {"revoke", "3", "4"}).err, "spate: access 3, 4 revoked\n");
   EXPECT_EQ(scene.hub.Asked<wire::RevokeAccess>().at(0).serials, (std::vector<uint64_t>{3, 4}));
   EXPECT_EQ(scene.Run("hub access", {"revoke", "3"}).err, "spate: access 3 revoked\n");
+}
+
+TEST(HubAccess, RevokesAllOfAUser) {
+  HubScene scene;
+  AccessFacts ann, node, gone;
+  ann = {.serial = 7, .role = "client", .user = "ann", .state = "good"};
+  node = {.serial = 3, .role = "node", .user = "ann", .state = "good"};
+  gone = {.serial = 2, .role = "client", .user = "ann", .state = "revoked"};
+  AccessFacts other{.serial = 1, .role = "client", .user = "bob", .state = "good"};
+  scene.hub.Answers<wire::ListAccess>({other, gone, node, ann});
+  scene.hub.Answers<wire::RevokeAccess>({{}});
+  EXPECT_EQ(scene.Run("hub access", {"revoke", "--user", "ann"}).err,
+            "spate: access 3, 7 revoked\n");
+  EXPECT_EQ(scene.Run("hub access", {"revoke", "--user", "ann", "--role", "client"}).err,
+            "spate: access 7 revoked\n");
+  EXPECT_EQ(scene.Run("hub access", {"revoke", "--user", "eve"}).code.error().kind,
+            ErrorKind::kNotFound);
+  EXPECT_EQ(scene.Run("hub access", {"revoke", "3", "--user", "ann"}).code.error().kind,
+            ErrorKind::kInvalid);
 }
 
 TEST(HubAccess, WrongWordsAskNothing) {

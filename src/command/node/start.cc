@@ -14,9 +14,9 @@ extern const Command kNodeStart = {
     .summary = "offer this machine to a hub",
     .details =
         "The node runs in the foreground; with --daemon, it runs in the background. The hub is "
-        "that of the access file (--access, $SPATE_HUB, ~/.config/spate/access, "
-        "/etc/spate/access), else the user's own hub on this machine. A node continues its tasks "
-        "while the hub is unreachable.",
+        "that of the access file (--access, $SPATE_HUB, node.access or access in ~/.config/spate "
+        "or /etc/spate), else the user's own hub on this machine. A node continues its tasks while "
+        "the hub is unreachable.",
     .examples = {{{"spate node start --daemon", "this machine, for your own hub"},
                   {"spate node start --access node.access", "for the hub of the access file"},
                   {"spate node start --lifetime 12h --jobs 16",

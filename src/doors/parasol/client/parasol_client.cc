@@ -42,7 +42,7 @@ Result<client::HubSetting> SettingOf(const ParasolAsk& ask) {
   bool here = host.empty() || host == "localhost" || host == "::1" || host == "127.0.0.1";
   if (!setting || here) return setting;
   if (host == setting->here.machine.facts().host_name) return setting;
-  auto file = access::FindAccessFile("", setting->here.environment);
+  auto file = access::FindAccessFile("", setting->here.environment, access::AccessOf::kOthers);
   if (!file) return Within(fmt::format("-host={}", host), file.error());
   auto access = access::LoadAccess(*file);
   if (!access) return std::unexpected(access.error());

@@ -5,13 +5,31 @@
 #include "base/units.h"
 #include "base/utc.h"
 #include "os/clock.h"
+#include "os/environment.h"
 #include "os/fd.h"
+#include "os/file.h"
 #include "os/terminal.h"
 
 namespace spate::daemon {
 
+namespace {
+
+// Whether standard error is a stream of systemd's journal, which has the time itself
+// ($JOURNAL_STREAM, systemd.exec(5)).
+bool IsJournal() {
+  auto info = os::StatFd(os::kStderr, "standard error");
+  return info && os::Environment::OfProcess().GetOr("JOURNAL_STREAM", "") ==
+                     fmt::format("{}:{}", info->device, info->inode);
+}
+
+}  // namespace
+
 void LogLine(std::string_view text) {
-  std::string line = fmt::format("{} {}\n", FormatUtc(os::Clock().Now()), EscapeForScreen(text));
+  static const bool to_journal = IsJournal();
+  // "<6>": for information (sd-daemon(3)).
+  std::string line =
+      to_journal ? fmt::format("<6>{}\n", EscapeForScreen(text))
+                 : fmt::format("{} {}\n", FormatUtc(os::Clock().Now()), EscapeForScreen(text));
   // A log that cannot be written is no reason to stop.
   (void)os::WriteAll(os::kStderr, line, "log");
 }

@@ -17,6 +17,7 @@
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "os/process.h"
+#include "os/service_manager.h"
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
@@ -24,6 +25,14 @@
 
 namespace spate::daemon {
 namespace {
+
+// Without a bound in bytes, history may take a quarter of the disk, and 10 GB of any.
+uint64_t KeepBytes(uint64_t given, const std::string& hub_dir) {
+  constexpr uint64_t kLeast = uint64_t{10} << 30;
+  if (given != UINT64_MAX) return given;
+  auto space = os::SpaceOf(hub_dir);
+  return std::max(kLeast, space ? space->total / 4 : 0);
+}
 
 constexpr uint64_t kOtherFiles = 4096;
 
@@ -50,7 +59,9 @@ Status MakeHubDir(const std::string& dir) {
   for (const os::DirEntry& entry : entries) {
     if (entry.kind != os::FileKind::kFile) continue;
     std::string path = os::JoinPath(dir, entry.name);
-    TRY(os::SetPermissions(path, 0600));
+    // A hub that is just ending removes some.
+    auto set = os::SetPermissions(path, 0600);
+    if (!set && set.error().kind != ErrorKind::kNotFound) return set;
   }
   return {};
 }
@@ -111,7 +122,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.door.host = here.machine.facts().host_name;
   with.hub.policy = options.policy;
   with.hub.keep = options.keep.age;
-  with.hub.keep_bytes = options.keep.bytes;
+  with.hub.keep_bytes = KeepBytes(options.keep.bytes, with.hub.dir);
   DaemonLife life{options.daemon, options.daemon ? os::JoinPath(with.hub.dir, "log") : ""};
   return RunHub(std::move(with), life, [&](HubProgram& program) {
     NoteStart(program.service().self().dir, invocation.words);
@@ -149,8 +160,12 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
   auto opened = HubProgram::Open(*loop, std::move(options));
   if (!opened) return std::unexpected(present::Reached(opened.error(), reach));
   auto program = std::move(*opened);
+  os::ServiceManager manager(*loop, os::Environment::OfProcess());
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
-    loop->OnSignal(signal, [&] { program->Stop(); });
+    loop->OnSignal(signal, [&] {
+      manager.Stopping();
+      program->Stop();
+    });
   }
   // In the background no terminal can end it, whatever nohup was for.
   if (background) os::RestoreSignal(os::kSignalHup);
@@ -158,6 +173,7 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
   (void)os::WriteAll(os::kStderr, welcome(*program), "standard error");
   TRY(BeginLog(background, life));
   LogLine(fmt::format("the hub is up, life {}", program->service().self().epoch.value));
+  manager.Ready();
   loop->Run();
   return code;
 }

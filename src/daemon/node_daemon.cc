@@ -27,6 +27,7 @@
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "os/process.h"
+#include "os/service_manager.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
@@ -168,13 +169,8 @@ Result<link::Target> NodeDaemon::FindTarget(When when) const {
 
 Result<link::Target> NodeDaemon::FindAccess(When when) const {
   bool named = !options_.access.empty() || !here_.environment.GetOr("SPATE_HUB", "").empty();
-  auto file = access::FindAccessFile(options_.access, here_.environment);
-  if (file && (named || os::MayAccess(*file, "r"))) {
-    auto access = access::LoadAccess(*file);
-    if (!access) return std::unexpected(access.error());
-    // The user's own access as a client says nothing of a node; their hub here may.
-    if (access->role == access::Role::kNode || named) return link::Target::Of(std::move(*access));
-  }
+  auto file = access::FindAccessFile(options_.access, here_.environment, access::AccessOf::kNode);
+  if (file) return link::Target::Of(TRY(access::LoadAccess(*file)));
   if (!file && named) return std::unexpected(file.error());
   auto hub = client::FindLocalHub(hub_dir_);
   if (hub) return link::Target::Of(*hub);
@@ -504,8 +500,12 @@ Result<int> NodeDaemon::Run(Settled settled) {
   }
   os::RestoreSignal(os::kSignalQuit);  // of a script's `&` it is ignored
   loop_.OnSignal(os::kSignalQuit, [this] { LeaveTasks(); });
+  // It serves as soon as its hub is there, which may be started after it.
+  os::ServiceManager manager(loop_, here_.environment);
+  manager.Ready();
   reconnector_->Call();
   loop_.Run();
+  manager.Stopping();
   if (failed_) return std::unexpected(std::move(*failed_));
   return cli::kExitSuccess;
 }

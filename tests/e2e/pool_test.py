@@ -97,8 +97,9 @@ def test_why_a_pilot_never_came(place: Place):
     why, _ = cluster.spate("task explain", f"{job}.1")
     want("pool p is paused" in why and "no module called gcc" in why and "spate pool resume p" in why, why)
     want(len(batch.jobs()) == 3, batch.jobs())
-    log, _ = cluster.spate("pool log", "p")
-    want("no module called gcc" in log and "paused" in log, log)
+    # The log tells what is durable, a moment later.
+    wait(lambda: "paused" in cluster.spate("pool log", "p")[0], "the log says so")
+    want("no module called gcc" in cluster.spate("pool log", "p")[0], "and why")
     cluster.spate("pool set", "p", "--prologue", "")
     cluster.spate("pool resume", "p")
     cluster.spate("job wait", job)

@@ -643,8 +643,24 @@ std::string Maker::Broken(std::string bytes) {
   return bytes;
 }
 
+namespace {
+
+// A bit makes another question a StopHub, which the hub would obey.
+bool StopsHub(const Message& message) {
+  if (message.type != FrameType::kRequest) return false;
+  auto numbered = wire::SplitId(message.bytes);
+  if (!numbered) return false;
+  auto request = wire::DecodeRequest(numbered->message);
+  const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
+  return query != nullptr && std::holds_alternative<wire::StopHub>(query->question);
+}
+
+}  // namespace
+
 Message Maker::Spoilt(Message message) {
+  const Message whole = message;
   if (random_.Below(200) == 0) message.bytes = Broken(std::move(message.bytes));
+  if (StopsHub(message)) return whole;
   if (random_.Below(2000) == 0) message.type = static_cast<FrameType>(1 + Small(9));
   return message;
 }

@@ -55,6 +55,12 @@ constexpr std::string_view kAsText = "to pass text in braces as it is, add --lit
 }  // namespace
 
 std::string WhyMistyped(std::string_view text, const Template::Known& known) {
+  if (text.contains("{##}")) {
+    return fmt::format(
+        "{{##}}: the number of all tasks is not known before the last value is "
+        "read, so there is no such placeholder; {}",
+        kAsText);
+  }
   std::vector<std::string_view> names;
   for (const std::string& name : known.names) {
     if (!name.empty()) names.push_back(name);

@@ -26,6 +26,7 @@ TEST(Mistyped, RefusesWordsInBracesThatNameNothing) {
            {"x={other%.gz}", "{other%.gz}"},
            {"img_{numbr}.png", "{numbr}"},
            {"'{nmae}'", "did you mean"},
+           {"{##} of", "{##}: the number of all tasks is not known"},
        }) {
     std::string why = WhyMistyped(c.text, {.names = kNames});
     EXPECT_EQ(why.empty(), *c.says == '\0') << c.text << ": " << why;

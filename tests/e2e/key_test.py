@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 
@@ -80,7 +81,12 @@ def test_an_unknown_outcome_is_told_with_its_key(place: Place):
 
 def test_what_a_hub_did_not_get_was_not_submitted(place: Place):
     cluster = cluster_of(place)
-    os.kill(cluster.hub.pid, signal.SIGSTOP)
+    cluster.kill_hub()
+    hub = os.path.join(cluster.hub_dir, "socket")
+    os.remove(hub)
+    silent = socket.socket(socket.AF_UNIX)  # it accepts connections, and says nothing
+    silent.bind(hub)
+    silent.listen()
     submit = subprocess.Popen([SPATE, "submit", "--", "true"], cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # It has no handler of the signal before it calls the hub.
@@ -89,7 +95,9 @@ def test_what_a_hub_did_not_get_was_not_submitted(place: Place):
     submit.send_signal(signal.SIGINT)
     out, err = submit.communicate(timeout=DEADLINE)
     want((submit.returncode, out) == (130, "") and "nothing was submitted" in err, (submit.returncode, err))
-    os.kill(cluster.hub.pid, signal.SIGCONT)
+    silent.close()
+    os.remove(hub)
+    cluster.start_hub()
     want(numbers(cluster) == [], numbers(cluster))
 
 

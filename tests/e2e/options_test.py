@@ -259,9 +259,13 @@ def test_other_options_of_parallel_name_ours(place: Place):
     for option, ours in {"--memfree": "--min-free-memory", "--load": "--max-load", "-u":
                          "--line-buffer", "--resume-failed": "job retry", "--files": "--results",
                          "--xapply": ":::+", "-m": "-X", "--cat": "/dev/stdin", "-L": "--max-args",
-                         "--eta": "bar", "--ctag": "--tagstring", "--rpl": "{/.}"}.items():
+                         "--ctag": "--tagstring", "--rpl": "{/.}"}.items():
         _, err = place.run(option, "--", "true", code=2)
         want(ours in err and not place.jobs(), f"{option}: {err}")
+    # What they ask for happens anyway.
+    for option in "--eta", "--bar", "--progress", "--will-cite", "--gnu", "--group":
+        _, err = place.run(option, "--", "true")
+        want(f"spate: {option}: " in err and "; ignored\n" in err, err)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "history/journal_asker.h"
 #include "os/real_loop.h"
 #include "os/temp_dir.h"
+#include "store/sqlite/sqlite_history.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace spate::cli::command {
@@ -103,7 +104,7 @@ class HistoryWorld {
   }
 
   history::Source SourceOf(store::JobPlace place) {
-    history::Source source(std::move(place));
+    history::Source source(store::OpenHistory(std::move(place)));
     source.settings = [this](const store::JobRow& row) -> Result<JobSettings> {
       JobSettings made = settings;
       made.cwd = row.cwd;

@@ -5,13 +5,14 @@
 #include "doors/doors.h"
 #include "history/reader_end.h"
 #include "os/clock.h"
+#include "store/sqlite/sqlite_history.h"
 #include "wire/client_codec.h"
 
 namespace spate::daemon {
 
 std::optional<int> HubReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__hub-reader") return std::nullopt;
-  history::Source source(store::JobPlace::Hub(argv[2]));
+  history::Source source(store::OpenHistory(store::JobPlace::Hub(argv[2])));
   source.viewer = {argv[3], std::string_view(argv[4]) == "admin"};
   source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
   source.dialects = doors::AllDialects();

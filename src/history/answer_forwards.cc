@@ -6,7 +6,6 @@
 #include "history/call.h"
 #include "history/pack_part.h"
 #include "history/task_texts.h"
-#include "store/sqlite/tail.h"
 
 namespace spate::history {
 namespace {
@@ -18,7 +17,7 @@ constexpr size_t kForwardBlock = 256 << 10;
 
 class ForwardTeller {
  public:
-  ForwardTeller(const Asking& call, store::History& history, store::Tail& tail)
+  ForwardTeller(const Asking& call, store::JobJournal& history, store::Tail& tail)
       : call_(call), texts_(call.source, history), tail_(tail) {}
 
   Status Tell(const wire::ReadForwards& asked, Instant created) {
@@ -71,9 +70,8 @@ class ForwardTeller {
 Status Answer(const Asking& call, const wire::ReadForwards& asked) {
   if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub can answer this");
   auto history = TRY(call.source.Open(asked.job.value));
-  auto summary = TRY(store::SummarizeJob(call.source.place, asked.job.value));
-  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(asked.job.value), asked.job));
-  return ForwardTeller(call, history, tail).Tell(asked, summary.row.created);
+  auto tail = TRY(call.source.history->Follow(asked.job.value));
+  return ForwardTeller(call, *history, *tail).Tell(asked, history->summary().row.created);
 }
 
 }  // namespace spate::history

@@ -18,7 +18,7 @@ constexpr size_t kEdgesAtOnce = 65'536;
 
 class GraphTeller {
  public:
-  GraphTeller(const Asking& call, store::History& history)
+  GraphTeller(const Asking& call, store::JobJournal& history)
       : call_(call), history_(history), texts_(call.source, history) {
     answer_.job = JobId(history.summary().number);
     answer_.name = store::NameOf(history.summary().row);
@@ -45,8 +45,7 @@ class GraphTeller {
   void FindRunning() {
     const store::JobSummary& job = history_.summary();
     if (!job.owner) return;
-    auto live =
-        FindLiveTasks(call_.source.proc, job.owner->pid, JobId(job.number), call_.source.now());
+    auto live = FindLiveTasks(call_.source.proc, *job.owner, JobId(job.number), call_.source.now());
     for (const LiveTask& task : live) running_.insert(task.index);
   }
 
@@ -82,7 +81,7 @@ class GraphTeller {
   }
 
   const Asking& call_;
-  store::History& history_;
+  store::JobJournal& history_;
   TaskTexts texts_;
   std::set<TaskIndex> running_;
   GraphFacts answer_;
@@ -98,7 +97,7 @@ Status Answer(const Asking& call, const wire::LookAtGraph& asked) {
                 Remedy(": {}", Advice("job graph", 12)));
   }
   auto history = TRY(call.source.Open(numbers.front()));
-  return GraphTeller(call, history).Tell();
+  return GraphTeller(call, *history).Tell();
 }
 
 }  // namespace spate::history

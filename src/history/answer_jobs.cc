@@ -9,9 +9,6 @@
 #include "history/job_facts.h"
 #include "history/log_facts.h"
 #include "history/pick.h"
-#include "history/state_size.h"
-#include "store/sqlite/dependents.h"
-#include "store/sqlite/job_use.h"
 
 namespace spate::history {
 namespace {
@@ -51,7 +48,7 @@ struct Failures {
   std::map<NodeId, uint64_t> by_node;
 };
 
-Result<Failures> FailuresOf(store::History& history) {
+Result<Failures> FailuresOf(store::JobJournal& history) {
   std::map<std::pair<Cause, int32_t>, FailureFacts> kinds;
   Failures failures;
   uint32_t states =
@@ -76,24 +73,24 @@ Result<Failures> FailuresOf(store::History& history) {
 }
 
 // A few failures may be their tasks' own.
-Result<std::vector<BlamedFacts>> BlamedOf(store::History& history, const engine::JobState& job,
+Result<std::vector<BlamedFacts>> BlamedOf(const Source& source, const engine::JobState& job,
                                           const std::map<NodeId, uint64_t>& failed) {
   std::vector<BlamedFacts> blamed;
   for (const auto& [node, count] : failed) {
     if (count < kLimits.node_failures || job.SucceededOn(node) || !job.SucceededBeside(node)) {
       continue;
     }
-    auto name = TRY(history.NodeName(node));
+    auto name = TRY(source.history->index().NodeName(node));
     blamed.push_back({std::move(name), count});
   }
   std::ranges::stable_sort(blamed, std::greater<>(), &BlamedFacts::failed);
   return blamed;
 }
 
-Result<std::vector<SetAsideFacts>> SetAsideOf(store::History& history, const LogFacts& log) {
+Result<std::vector<SetAsideFacts>> SetAsideOf(const Source& source, const LogFacts& log) {
   std::vector<SetAsideFacts> nodes;
   for (const auto& [node, why] : log.set_aside) {
-    auto name = TRY(history.NodeName(node));
+    auto name = TRY(source.history->index().NodeName(node));
     nodes.push_back({std::move(name), why});
   }
   return nodes;
@@ -119,8 +116,7 @@ uint64_t EdgesOf(const engine::JobState& job) {
   return edges;
 }
 
-Status AddLog(const Source& source, store::History& history, const LogFacts& log,
-              JobDetails& details) {
+Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.policy = log.policy;
   details.held = log.held;
   if (log.held != HoldReason::kNone && log.held_at.ns > 0) details.held_since = log.held_at;
@@ -134,12 +130,12 @@ Status AddLog(const Source& source, store::History& history, const LogFacts& log
   }
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
   CorrectStanding(log, details.job.state);
-  auto set_aside = TRY(SetAsideOf(history, log));
+  auto set_aside = TRY(SetAsideOf(source, log));
   details.set_aside = std::move(set_aside);
   return {};
 }
 
-Status AddSums(const Source& source, store::History& history, const LogFacts& log,
+Status AddSums(const Source& source, store::JobJournal& history, const LogFacts& log,
                JobDetails& details) {
   auto statistics = TRY(history.Statistics());
   details.statistics = statistics;
@@ -156,24 +152,24 @@ Status AddSums(const Source& source, store::History& history, const LogFacts& lo
   auto failures = TRY(FailuresOf(history));
   details.failures = std::move(failures.kinds);
   if (!source.on_hub()) return {};
-  auto blamed = TRY(BlamedOf(history, log.replay->job(), failures.by_node));
+  auto blamed = TRY(BlamedOf(source, log.replay->job(), failures.by_node));
   details.blamed = std::move(blamed);
   return {};
 }
 
 Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
-  auto summary = TRY(store::SummarizeJob(source.place, number));
+  auto summary = TRY(source.history->Summarize(number));
   JobDetails details;
-  details.bytes = StoredBytes(summary);
+  details.bytes = source.history->index().StoredBytes(summary);
   details.for_admin = source.viewer.is_admin;
   auto facts = TRY(FactsOf(source, summary, true));
   details.job = std::move(facts);
   if (!IsReadable(details.job.state)) return details;
   auto history = TRY(source.Open(number));
-  if (summary.owner) details.owner = summary.owner->pid;
-  auto log = TRY(ReadLog(history));
-  TRY(AddLog(source, history, log, details));
-  TRY(AddSums(source, history, log, details));
+  if (summary.owner) details.owner = *summary.owner;
+  auto log = TRY(ReadLog(*history));
+  TRY(AddLog(source, log, details));
+  TRY(AddSums(source, *history, log, details));
   return details;
 }
 
@@ -255,7 +251,7 @@ void UseReader::Add(const store::JobSummary& job) {
   }
   if (!asked_.user.empty() && job.row.user != asked_.user) return;
   if (!source_.on_hub() || asked_.jobs) {
-    auto read = store::ReadUse(job.place, asked_.since, store::PartOf(job.row));
+    auto read = source_.history->index().UseSince(asked_.since, &job);
     if (!read) leave_out(read.error().message);
     if (read) uses_.merge(*read);
   }
@@ -272,10 +268,10 @@ void UseReader::Add(const store::JobSummary& job) {
 
 Status UseReader::Read(const std::vector<uint32_t>& numbers) {
   if (source_.on_hub() && !asked_.jobs) {
-    auto read = TRY(store::ReadUse(source_.place.JournalOf(0), asked_.since));
+    auto read = TRY(source_.history->index().UseSince(asked_.since, nullptr));
     uses_ = std::move(read);
   }
-  return store::VisitJobs(source_.place, numbers, [&](const store::JobSummary& job) {
+  return source_.history->Visit(numbers, [&](const store::JobSummary& job) {
     Add(job);
     return true;
   });
@@ -306,7 +302,7 @@ Status Answer(const Asking& call, const wire::ListJobs& asked) {
   uint64_t left = asked.most;
   size_t texts = 0;
   Status status;
-  auto visited = store::VisitJobs(call.source.place, numbers, [&](const auto& summary) {
+  auto visited = call.source.history->Visit(numbers, [&](const auto& summary) {
     auto facts = FactsOf(call.source, summary, asked.whole);
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));
@@ -359,8 +355,8 @@ Status Answer(const Asking& call, const wire::SumUse& asked) {
 
 Status Answer(const Asking& call, const wire::FindDependents& asked) {
   const Viewer& viewer = call.source.viewer;
-  auto found = TRY(store::CancelledDependents(call.source.place, asked.job,
-                                              viewer.is_admin ? "" : viewer.user, asked.most));
+  auto found = TRY(call.source.history->index().CancelledDependents(
+      asked.job, viewer.is_admin ? "" : viewer.user, asked.most));
   return call.Put(wire::FindDependents::Answer{std::move(found.first), found.count});
 }
 

@@ -10,7 +10,6 @@
 #include "history/pick.h"
 #include "history/task_texts.h"
 #include "os/real_loop.h"
-#include "store/sqlite/tail.h"
 
 namespace spate::history {
 namespace {
@@ -89,7 +88,7 @@ class Teller {
 
   const Asking& call_;
   const wire::ReadOutput& asked_;
-  store::History* history_ = nullptr;
+  store::JobJournal* history_ = nullptr;
   TaskTexts* texts_ = nullptr;
   uint64_t not_ended_ = 0;
   bool stopped_ = false;
@@ -253,11 +252,11 @@ void Teller::TellTask(const store::TaskSummary& task, bool named) {
 
 Status Teller::Tell(const PickedTasks& picked) {
   auto history = TRY(call_.source.Open(picked.job));
-  TaskTexts texts(call_.source, history);
-  history_ = &history;
+  TaskTexts texts(call_.source, *history);
+  history_ = history.get();
   texts_ = &texts;
   not_ended_ = 0;
-  auto visited = VisitTasks(history, picked, asked_.states, [&](const store::TaskSummary& task) {
+  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
     TellTask(task, !picked.all);
     return status_.has_value() && !stopped_;
   });
@@ -288,15 +287,14 @@ uint64_t KeptOf(const store::AttemptEntry& attempt, Stream stream) {
 
 // Where the last `lines` of a stream begin; takes from `lines` what there is. Reads from the end, a
 // block at a time: a stream may be longer than what memory should hold.
-Result<uint64_t> BeginOfLast(store::History& history, const store::AttemptEntry& attempt,
+Result<uint64_t> BeginOfLast(store::JobJournal& history, const store::AttemptEntry& attempt,
                              Stream stream, uint64_t& lines) {
   uint64_t kept = KeptOf(attempt, stream);
   for (uint64_t end = kept; end > 0;) {
     uint64_t begin = end - std::min<uint64_t>(end, kBlock);
     std::string block;
-    TRY(history.ReadOutput(attempt, stream,
-                           [&](std::string_view bytes, uint64_t) { block += bytes; },
-                           {begin, end - begin}));
+    TRY(history.ReadOutputPart(attempt, stream, {begin, end - begin},
+                               [&](std::string_view bytes, uint64_t) { block += bytes; }));
     // The last line may have its end or not.
     for (uint64_t at = end == kept ? block.size() - 1 : block.size(); at > 0; --at) {
       if (block[at - 1] == '\n' && --lines == 0) return begin + at;
@@ -308,28 +306,29 @@ Result<uint64_t> BeginOfLast(store::History& history, const store::AttemptEntry&
 }
 
 // The newest first. `newest` becomes the place of the newest end in the journal.
-Result<std::vector<Part>> FindLast(store::History& history, const wire::TailOutput& asked,
+Result<std::vector<Part>> FindLast(store::JobJournal& history, const wire::TailOutput& asked,
                                    uint64_t& newest) {
   std::vector<Part> parts;
   uint64_t lines = asked.lines;
   Status status;
-  auto visited = history.NewestAttempts([&](uint64_t seq, const store::AttemptEntry& attempt) {
-    newest = std::max(newest, seq);
-    for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
-      if (!Wants(asked.streams, stream) || lines == 0) continue;
-      auto skip = BeginOfLast(history, attempt, stream, lines);
-      if (!skip) status = std::unexpected(std::move(skip.error()));
-      if (!status) return false;
-      if (KeptOf(attempt, stream) > 0) parts.push_back({attempt, stream, *skip});
-    }
-    return lines > 0;
-  });
+  auto visited =
+      history.NewestAttempts(std::nullopt, [&](uint64_t seq, const store::AttemptEntry& attempt) {
+        newest = std::max(newest, seq);
+        for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
+          if (!Wants(asked.streams, stream) || lines == 0) continue;
+          auto skip = BeginOfLast(history, attempt, stream, lines);
+          if (!skip) status = std::unexpected(std::move(skip.error()));
+          if (!status) return false;
+          if (KeptOf(attempt, stream) > 0) parts.push_back({attempt, stream, *skip});
+        }
+        return lines > 0;
+      });
   if (!visited || !status) return std::unexpected(!visited ? visited.error() : status.error());
   return parts;
 }
 
 // Returns the place of the newest end in the journal.
-Result<uint64_t> TellLast(const Asking& call, store::History& history,
+Result<uint64_t> TellLast(const Asking& call, store::JobJournal& history,
                           const wire::TailOutput& asked) {
   uint64_t newest = 0;
   auto parts = TRY(FindLast(history, asked, newest));
@@ -341,13 +340,11 @@ Result<uint64_t> TellLast(const Asking& call, store::History& history,
   }
   Status status;
   for (const Part& part : std::views::reverse(parts)) {
-    TRY(history.ReadOutput(part.attempt, part.stream,
-                           [&](std::string_view bytes, uint64_t) {
-                             if (status)
-                               status =
-                                   PutBytes(call, part.attempt.record.end.ref, part.stream, bytes);
-                           },
-                           {part.skip}));
+    TRY(history.ReadOutputPart(
+        part.attempt, part.stream, {part.skip}, [&](std::string_view bytes, uint64_t) {
+          if (!status) return;
+          status = PutBytes(call, part.attempt.record.end.ref, part.stream, bytes);
+        }));
     if (!status) return std::unexpected(std::move(status.error()));
   }
   return newest;
@@ -382,12 +379,12 @@ Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::
 
 // From behind this place of the journal, until the job has ended or its turn is over.
 Status Follow(const Asking& call, uint32_t job, Streams streams, uint64_t after) {
-  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(job), JobId(job)));
+  auto tail = TRY(call.source.history->Follow(job));
   auto loop = TRY(os::RealLoop::Create());
   TRY(PutPlace(call, What::kPosition, job, after));
   for (Instant quiet = loop->Now(); loop->Now() - quiet < kTurn;) {
-    auto news = TRY(tail.Read(after, kEndsAtOnce));
-    TRY(TellEnds(call, tail, news.ends, streams));
+    auto news = TRY(tail->Read(after, kEndsAtOnce));
+    TRY(TellEnds(call, *tail, news.ends, streams));
     after = std::max(after, news.seq);
     if (!news.ends.empty() || news.more) quiet = loop->Now();
     if (news.more) continue;
@@ -423,7 +420,7 @@ Status Answer(const Asking& call, const wire::TailOutput& asked) {
   if (asked.after) return Follow(call, jobs.front(), asked.streams, *asked.after);
   uint64_t newest = 0;
   if (!asked.follow || asked.lines != UINT64_MAX) {
-    auto told = TRY(TellLast(call, history, asked));
+    auto told = TRY(TellLast(call, *history, asked));
     newest = told;
   }
   return asked.follow ? Follow(call, jobs.front(), asked.streams, newest) : Status();

@@ -3,7 +3,6 @@
 
 #include "history/call.h"
 #include "history/pick.h"
-#include "store/sqlite/job_pairs.h"
 
 namespace spate::history {
 namespace {
@@ -28,8 +27,8 @@ Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   auto history = TRY(call.source.Open(numbers.front()));
   // Runs of one machine have a journal each, and do not know of each other.
   if (!call.source.on_hub()) return {};
-  const store::JobSummary& job = history.summary();
-  auto pairs = TRY(store::ReadPairs(job.place, store::PartOf(job.row)));
+  const store::JobSummary& job = history->summary();
+  auto pairs = TRY(call.source.history->index().PairsOf(job));
   auto tell = [&](std::string beside, const store::PairTimes& times) {
     return times.tasks == 0 ? Status()
                             : call.Put(FactsOf(job.row.job, std::move(beside), times, pairs.alone));

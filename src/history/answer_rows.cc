@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "history/call.h"
-#include "store/sqlite/row_reader.h"
-#include "store/sqlite/tail.h"
 
 namespace spate::history {
 namespace {
@@ -22,7 +20,7 @@ bool IsNotThere(const Error& error) { return error.kind == ErrorKind::kNotFound;
 class JobRows {
  public:
   static Result<JobRows> Open(const Source& source, JobId job, std::optional<RowKind> whole);
-  Result<RowFacts> Facts(store::RowReader& rows, TaskIndex index) const;
+  Result<RowFacts> Facts(store::HistoryIndex& rows, TaskIndex index) const;
 
   const store::JobRow& row() const { return row_; }
   RowKind kind() const { return settings_.row_kind; }
@@ -41,7 +39,7 @@ class JobRows {
 };
 
 Result<JobRows> JobRows::Open(const Source& source, JobId job, std::optional<RowKind> whole) {
-  auto summary = TRY(store::SummarizeJob(source.place, job.value));
+  auto summary = TRY(source.history->Summarize(job.value));
   JobRows rows;
   rows.job_ = job;
   rows.row_ = std::move(summary.row);
@@ -57,7 +55,7 @@ Result<JobRows> JobRows::Open(const Source& source, JobId job, std::optional<Row
   return rows;
 }
 
-Result<RowFacts> JobRows::Facts(store::RowReader& rows, TaskIndex index) const {
+Result<RowFacts> JobRows::Facts(store::HistoryIndex& rows, TaskIndex index) const {
   auto row = TRY(rows.Row(job_, index));
   RowFacts facts{index, "", ""};
   if (hidden_) return facts;
@@ -70,17 +68,13 @@ Result<RowFacts> JobRows::Facts(store::RowReader& rows, TaskIndex index) const {
   return facts;
 }
 
-store::RowReader RowsOf(const Source& source) {
-  return store::RowReader(source.place.JournalOf(0).DbPath());
-}
-
 // ---- Rows --------------------------------------------------------------------------------------
 
 // Tells rows, in as many answers as it takes.
 class RowTeller {
  public:
   RowTeller(const Asking& call, const wire::ReadRows& asked)
-      : call_(call), asked_(asked), rows_(RowsOf(call.source)) {}
+      : call_(call), asked_(asked), index_(call.source.history->index()) {}
   Status Tell(const wire::RangesOfJob& tasks);
 
  private:
@@ -90,7 +84,7 @@ class RowTeller {
 
   const Asking& call_;
   const wire::ReadRows& asked_;
-  store::RowReader rows_;
+  store::HistoryIndex& index_;
   std::map<JobId, JobRows> jobs_;
   size_t bytes_ = 0;
 };
@@ -129,7 +123,7 @@ Status RowTeller::Tell(const wire::RangesOfJob& tasks) {
   wire::RowsRead answer{tasks.job, job->row().user, job->Name(), job->row().created, {}};
   for (const TaskRange& range : tasks.tasks) {
     for (uint32_t i = 0; i < range.count; ++i) {
-      auto facts = job->Facts(rows_, range.first + i);
+      auto facts = job->Facts(index_, range.first + i);
       if (!facts && IsNotThere(facts.error())) break;  // nor are those behind it
       if (!facts) return std::unexpected(std::move(facts.error()));
       TRY(Add(answer, std::move(*facts)));
@@ -142,12 +136,11 @@ Status RowTeller::Tell(const wire::RangesOfJob& tasks) {
 
 class EndLister {
  public:
-  EndLister(const Asking& call, store::History history, JobRows job, store::Tail tail)
+  EndLister(const Asking& call, JobRows job, std::unique_ptr<store::Tail> tail)
       : call_(call),
-        history_(std::move(history)),
+        index_(call.source.history->index()),
         job_(std::move(job)),
-        tail_(std::move(tail)),
-        rows_(RowsOf(call.source)) {}
+        tail_(std::move(tail)) {}
   Status Tell(const wire::ListEnds& asked);
 
  private:
@@ -155,24 +148,23 @@ class EndLister {
   Result<std::string> NodeName(NodeId node);
 
   const Asking& call_;
-  store::History history_;
+  store::HistoryIndex& index_;
   const JobRows job_;
-  store::Tail tail_;
-  store::RowReader rows_;
+  const std::unique_ptr<store::Tail> tail_;
   std::map<NodeId, std::string> names_;
 };
 
 Result<std::string> EndLister::NodeName(NodeId node) {
   auto at = names_.find(node);
   if (at != names_.end()) return at->second;
-  auto name = history_.NodeName(node);
+  auto name = index_.NodeName(node);
   if (name) names_[node] = *name;
   return name;
 }
 
 Result<EndFacts> EndLister::FactsOf(const engine::AttemptEnded& ended) {
   auto node = TRY(NodeName(ended.node));
-  auto what = TRY(job_.Facts(rows_, ended.end.ref.index));
+  auto what = TRY(job_.Facts(index_, ended.end.ref.index));
   return EndFacts{ended.end, ended.verdict, std::move(node), std::move(what)};
 }
 
@@ -180,7 +172,7 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
   wire::EndsListed answer{{}, asked.after, job_.row().created, job_.row().user};
   if (asked.created != answer.created) answer.position = 0;
   for (bool more = true; more;) {
-    auto news = TRY(tail_.Read(answer.position, kRowsAtOnce));
+    auto news = TRY(tail_->Read(answer.position, kRowsAtOnce));
     size_t bytes = 0;
     for (const store::Tail::End& end : news.ends) {
       auto facts = TRY(FactsOf(end.attempt.record));
@@ -204,9 +196,8 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
 
 Result<JobSums> SumsOf(const Source& source, JobId id) {
   auto job = TRY(JobRows::Open(source, id, std::nullopt));
-  auto history = TRY(store::History::Open(source.place, id.value));
-  auto policy = TRY(history.Policy());
-  auto mean = TRY(history.MeanWall());
+  auto journal = TRY(source.history->Open(id.value));
+  auto pace = TRY(journal->Pace());
   JobSums sums;
   sums.job = id;
   sums.user = job.row().user;
@@ -214,9 +205,9 @@ Result<JobSums> SumsOf(const Source& source, JobId id) {
   if (!job.hidden()) sums.cwd = job.row().cwd;
   sums.row_kind = job.kind();
   sums.counts = job.row().counts;
-  sums.weight = policy.weight;
-  sums.max_running = policy.max_running;
-  sums.mean_wall = mean;
+  sums.weight = pace.policy.weight;
+  sums.max_running = pace.policy.max_running;
+  sums.mean_wall = pace.mean_wall;
   return sums;
 }
 
@@ -238,10 +229,10 @@ Status Answer(const Asking& call, const wire::ReadRows& asked) {
 
 Status Answer(const Asking& call, const wire::ListEnds& asked) {
   TRY(NeedHub(call.source));
-  auto history = TRY(call.source.Open(asked.job.value));
+  TRY(call.source.Open(asked.job.value));  // whether the viewer may
   auto job = TRY(JobRows::Open(call.source, asked.job, asked.whole));
-  auto tail = TRY(store::Tail::Open(call.source.place.JournalOf(asked.job.value), asked.job));
-  return EndLister(call, std::move(history), std::move(job), std::move(tail)).Tell(asked);
+  auto tail = TRY(call.source.history->Follow(asked.job.value));
+  return EndLister(call, std::move(job), std::move(tail)).Tell(asked);
 }
 
 Status Answer(const Asking& call, const wire::SumJobs& asked) {

@@ -55,10 +55,10 @@ TaskFacts FactsOf(const store::TaskSummary& task) {
 // The processes of a job's tasks; none when nobody runs it or they cannot be seen.
 std::vector<LiveTask> LiveTasksOf(const Source& source, const store::JobSummary& job) {
   if (!job.owner) return {};
-  return FindLiveTasks(source.proc, job.owner->pid, JobId(job.number), source.now());
+  return FindLiveTasks(source.proc, *job.owner, JobId(job.number), source.now());
 }
 
-Result<std::string> StderrEnd(store::History& history, const store::AttemptEntry& attempt) {
+Result<std::string> StderrEnd(store::JobJournal& history, const store::AttemptEntry& attempt) {
   std::string end;
   auto read =
       history.ReadOutput(attempt, store::Stream::kStderr, [&](std::string_view bytes, uint64_t) {
@@ -81,7 +81,7 @@ class TaskLister {
   bool full() const { return left_ == 0; }
 
  private:
-  Result<TaskFacts> FactsFor(store::History& history, TaskTexts& texts,
+  Result<TaskFacts> FactsFor(store::JobJournal& history, TaskTexts& texts,
                              const store::TaskSummary& task) const;
 
   const Asking& call_;
@@ -89,7 +89,7 @@ class TaskLister {
   uint64_t left_;
 };
 
-Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts,
+Result<TaskFacts> TaskLister::FactsFor(store::JobJournal& history, TaskTexts& texts,
                                        const store::TaskSummary& task) const {
   TaskFacts facts = FactsOf(task);
   if (asked_.commands) {
@@ -106,16 +106,16 @@ Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts
 
 Status TaskLister::Tell(const PickedTasks& picked) {
   auto history = TRY(call_.source.Open(picked.job));
-  TaskTexts texts(call_.source, history);
+  TaskTexts texts(call_.source, *history);
   std::set<TaskIndex> alive;
-  for (const LiveTask& task : LiveTasksOf(call_.source, history.summary())) {
+  for (const LiveTask& task : LiveTasksOf(call_.source, history->summary())) {
     alive.insert(task.index);
   }
-  wire::TasksListed answer{JobId(picked.job), store::NameOf(history.summary().row), {}};
+  wire::TasksListed answer{JobId(picked.job), store::NameOf(history->summary().row), {}};
   size_t texts_bytes = 0;
   Status status;
-  auto visited = VisitTasks(history, picked, asked_.states, [&](const store::TaskSummary& task) {
-    auto facts = FactsFor(history, texts, task);
+  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
+    auto facts = FactsFor(*history, texts, task);
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));
       return false;
@@ -141,7 +141,7 @@ Status TaskLister::Tell(const PickedTasks& picked) {
 // Data that all tasks of a job share.
 struct JobAtHand {
   const Source& source;
-  store::History& history;
+  store::JobJournal& history;
   TaskTexts texts;
   LogFacts log;
   JobFacts facts;
@@ -188,7 +188,8 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   for (const store::AttemptEntry& attempt : attempts) {
     AttemptFacts& facts = details.attempts.emplace_back(FactsOf(attempt));
     if (job.source.on_hub()) {
-      if (auto name = job.history.NodeName(attempt.record.node)) facts.node = std::move(*name);
+      if (auto name = job.source.history->index().NodeName(attempt.record.node))
+        facts.node = std::move(*name);
     }
     notes += facts.end.note.size();
     if (notes > kMostNotes) facts.end.note.clear();
@@ -216,14 +217,14 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
 
 Status DescribeTasksOf(const Asking& call, const PickedTasks& picked) {
   auto history = TRY(call.source.Open(picked.job));
-  auto log = TRY(ReadLog(history));
-  auto facts = TRY(FactsOf(call.source, history.summary(), true));
+  auto log = TRY(ReadLog(*history));
+  auto facts = TRY(FactsOf(call.source, history->summary(), true));
   facts.argv.reset();
-  if (auto counts = history.Counts()) facts.counts = *counts;
-  JobAtHand job{call.source,    history,          TaskTexts(call.source, history),
-                std::move(log), std::move(facts), LiveTasksOf(call.source, history.summary())};
+  if (auto counts = history->Counts()) facts.counts = *counts;
+  JobAtHand job{call.source,    *history,         TaskTexts(call.source, *history),
+                std::move(log), std::move(facts), LiveTasksOf(call.source, history->summary())};
   Status status;
-  auto visited = VisitTasks(history, picked, ~0u, [&](const store::TaskSummary& task) {
+  auto visited = VisitTasks(*history, picked, ~0u, [&](const store::TaskSummary& task) {
     auto details = DetailsOf(job, task);
     status = details ? call.Put(*details) : std::unexpected(details.error());
     return status.has_value();

@@ -40,8 +40,8 @@ void AddWhatOnlySomeMaySee(const store::JobSummary& summary, bool whole, JobFact
 
 // As its journal tells; a run whose journal cannot be read is damaged.
 Status Count(const Source& source, JobFacts& facts) {
-  auto history = store::History::Open(source.place, facts.job.value);
-  auto counts = history ? history->Counts() : std::unexpected(history.error());
+  auto journal = source.history->Open(facts.job.value);
+  auto counts = journal ? (*journal)->Counts() : std::unexpected(journal.error());
   if (counts) {
     facts.counts = *counts;
   } else if (counts.error().kind == ErrorKind::kCorrupt) {
@@ -58,8 +58,8 @@ Status Count(const Source& source, JobFacts& facts) {
 
 // Runs of earlier versions count tasks that left their list as cancelled.
 Status ForgetOldWithdrawals(const Source& source, JobFacts& facts) {
-  auto history = store::History::Open(source.place, facts.job.value);
-  auto replay = TRY(history ? history->Replayed() : std::unexpected(history.error()));
+  auto journal = TRY(source.history->Open(facts.job.value));
+  auto replay = TRY(journal->Replayed());
   if (!replay->words().cancelled.empty()) return {};
   facts.counts.total -= std::min(facts.counts.total, facts.counts.cancelled);
   facts.counts.cancelled = 0;
@@ -79,7 +79,7 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   facts.created = known(row.created);
   facts.started = known(row.started);
   facts.ended = row.ended;
-  if (!source.on_hub()) facts.path = summary.place.folder;
+  if (!source.on_hub()) facts.path = summary.folder;
   if (!summary.problem.empty()) facts.problem = summary.problem;
   // Of a damaged row nobody knows whose it is.
   bool anybodys = source.on_hub() && !row.damage.empty();

@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "core/model/job_facts.h"
 #include "history/source.h"
-#include "store/sqlite/history.h"
+#include "store/history.h"
 
 namespace spate::history {
 

@@ -26,7 +26,7 @@ const Needs* LogFacts::NeedsOf(TaskIndex index) const {
   return of_task == nullptr ? nullptr : &of_task->needs;
 }
 
-Result<LogFacts> ReadLog(store::History& history) {
+Result<LogFacts> ReadLog(store::JobJournal& history) {
   auto replay = TRY(history.Replayed());
   const engine::JobState& job = replay->job();
   const store::JobWords& words = replay->words();

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "core/engine/record.h"
-#include "store/sqlite/history.h"
+#include "store/history.h"
 
 namespace spate::history {
 
@@ -34,6 +34,6 @@ struct LogFacts {
 
   std::shared_ptr<const store::JobReplay> replay;
 };
-Result<LogFacts> ReadLog(store::History& history);
+Result<LogFacts> ReadLog(store::JobJournal& history);
 
 }  // namespace spate::history

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/testing_hub.h"
 
 namespace spate::history {
@@ -10,7 +11,7 @@ namespace {
 using engine::HoldReason;
 
 HoldReason HeldOf(const store::HubWorld& world, JobId job) {
-  auto history = store::History::Open(world.place(), job.value);
+  auto history = store::SqliteJobJournal::Open(world.place(), job.value);
   if (!history) return HoldReason::kDamaged;
   auto facts = ReadLog(*history);
   return facts ? facts->held : HoldReason::kDamaged;

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "core/model/selection.h"
 #include "history/source.h"
-#include "store/sqlite/history.h"
+#include "store/history.h"
 #include "wire/questions.h"
 
 namespace spate::history {
@@ -34,7 +34,7 @@ Result<std::vector<PickedTasks>> PickTasks(const Source& source,
 // Tasks of an opened job by index, until `visit` returns false; of those that have left its list
 // only what is named by number. kNotFound when a range touches no task. `states` as in
 // store::TaskFilter.
-Status VisitTasks(store::History& history, const PickedTasks& picked, uint32_t states,
+Status VisitTasks(store::JobJournal& history, const PickedTasks& picked, uint32_t states,
                   const std::function<bool(const store::TaskSummary&)>& visit);
 
 }  // namespace spate::history

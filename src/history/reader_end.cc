@@ -12,7 +12,6 @@
 #include "os/real_loop.h"
 #include "os/signals.h"
 #include "os/terminal.h"
-#include "store/sqlite/tail.h"
 #include "wire/client_codec.h"
 #include "wire/frame.h"
 
@@ -65,7 +64,8 @@ Result<wire::Request> ReadQuestion() {
 // Passes the ends of one job on, as they become durable.
 class EndsSender {
  public:
-  EndsSender(store::Tail tail, uint64_t after) : tail_(std::move(tail)), position_(after) {}
+  EndsSender(std::unique_ptr<store::Tail> tail, uint64_t after)
+      : tail_(std::move(tail)), position_(after) {}
   // Until the job has finished, or nothing more is there after kTurn. Where to go on; nullopt: it
   // has finished.
   Result<std::optional<uint64_t>> Run();
@@ -75,7 +75,7 @@ class EndsSender {
   Result<OutputStream> ReadStream(const store::AttemptEntry& attempt, store::Stream stream);
   void Flush(bool finished);
 
-  store::Tail tail_;
+  std::unique_ptr<store::Tail> tail_;
   uint64_t position_;
   wire::EndsRead message_;
   bool apart_ = false;  // of the newest end: some output went before it
@@ -85,7 +85,7 @@ class EndsSender {
 Result<OutputStream> EndsSender::ReadStream(const store::AttemptEntry& attempt,
                                             store::Stream stream) {
   OutputStream out;
-  TRY(tail_.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
+  TRY(tail_->ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
     if (skipped > 0) out.bytes += fmt::format("\n[{} bytes were not kept]\n", skipped);
     out.bytes += bytes;
     if (out.bytes.size() <= kInlineOutput) return;
@@ -132,7 +132,7 @@ Result<std::optional<uint64_t>> EndsSender::Run() {
   const Instant until = loop->Now() + kTurn;
   Duration pause = kFirstReaderPause;
   for (;;) {
-    auto news = TRY(tail_.Read(position_, kEndsAtOnce));
+    auto news = TRY(tail_->Read(position_, kEndsAtOnce));
     for (const store::Tail::End& end : news.ends) {
       TRY(Add(end));
     }
@@ -148,8 +148,9 @@ Result<std::optional<uint64_t>> EndsSender::Run() {
   }
 }
 
-Result<std::optional<uint64_t>> SendEnds(const store::JobPlace& place, const wire::ReadEnds& read) {
-  auto tail = TRY(store::Tail::Open(place.JournalOf(read.job.value), read.job));
+Result<std::optional<uint64_t>> SendEnds(const store::History& history,
+                                         const wire::ReadEnds& read) {
+  auto tail = TRY(history.Follow(read.job.value));
   return EndsSender(std::move(tail), read.after).Run();
 }
 
@@ -177,7 +178,7 @@ void AnswerOnce(const Source& source) {
   } else if (const auto* query = std::get_if<wire::Query>(&*question)) {
     AnswerQuestion(source, query->question);
   } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {
-    auto sent = SendEnds(source.place, *read);
+    auto sent = SendEnds(*source.history, *read);
     if (!sent) SendFailed(sent.error());
     if (sent && *sent) last_word = fmt::format("{}", **sent);
   }

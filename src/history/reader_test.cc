@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/asker.h"
+#include "store/sqlite/sqlite_history.h"
 #include "store/sqlite/testing_hub.h"
 #include "wire/frame.h"
 
@@ -12,7 +13,7 @@ namespace spate::history {
 namespace {
 
 Source SourceOf(const store::HubWorld& world) {
-  Source source(world.place());
+  Source source(store::OpenHistory(world.place()));
   source.viewer = {"root", true};
   source.settings = [](const store::JobRow&) { return Result<JobSettings>(JobSettings()); };
   source.now = [] { return Instant(); };

@@ -7,17 +7,17 @@
 namespace spate::history {
 
 std::string Source::PlaceText() const {
-  return on_hub() ? "on the hub" : fmt::format("in '{}'", EscapeForScreen(place.dir));
+  return on_hub() ? "on the hub" : fmt::format("in '{}'", EscapeForScreen(history->place().dir));
 }
 
 bool Source::MaySee(const store::JobRow& row) const {
   return !on_hub() || viewer.is_admin || viewer.user == row.user;
 }
 
-Result<store::History> Source::Open(uint32_t job) const {
-  auto history = store::History::Open(place, job);
-  if (!history || MaySee(history->summary().row)) return history;
-  std::string owner = EscapeForScreen(history->summary().row.user);
+Result<std::unique_ptr<store::JobJournal>> Source::Open(uint32_t job) const {
+  auto journal = history->Open(job);
+  if (!journal || MaySee((*journal)->summary().row)) return journal;
+  std::string owner = EscapeForScreen((*journal)->summary().row.user);
   return Fail(ErrorKind::kPermission,
               fmt::format("job {} belongs to {}; only {} and the hub's administrators may look "
                           "into it",

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,8 +11,7 @@
 #include "base/time.h"
 #include "core/model/job.h"
 #include "format/dialect.h"
-#include "store/sqlite/history.h"
-#include "store/sqlite/job_row.h"
+#include "store/history.h"
 
 namespace spate::history {
 
@@ -22,9 +22,9 @@ struct Viewer {
 };
 
 struct Source {
-  explicit Source(store::JobPlace where) : place(std::move(where)) {}
+  explicit Source(std::shared_ptr<const store::History> from) : history(std::move(from)) {}
 
-  store::JobPlace place;
+  std::shared_ptr<const store::History> history;
   Viewer viewer = {};  // of a hub's jobs
   // How the rows of a job become commands.
   std::function<Result<JobSettings>(const store::JobRow&)> settings;
@@ -32,13 +32,13 @@ struct Source {
   std::function<Instant()> now;
   std::string proc = "/proc";
 
-  bool on_hub() const { return place.is_hub; }
+  bool on_hub() const { return history->place().is_hub; }
   // "in 'STATE'" or "on the hub".
   std::string PlaceText() const;
   // Whether the viewer may see what a job is about.
   bool MaySee(const store::JobRow& row) const;
   // kNotFound; kCorrupt; kPermission: it is another user's.
-  Result<store::History> Open(uint32_t job) const;
+  Result<std::unique_ptr<store::JobJournal>> Open(uint32_t job) const;
 };
 
 }  // namespace spate::history

@@ -5,7 +5,7 @@
 
 namespace spate::history {
 
-TaskTexts::TaskTexts(const Source& source, store::History& history) : history_(history) {
+TaskTexts::TaskTexts(const Source& source, store::JobJournal& history) : history_(history) {
   auto settings = source.settings(history.summary().row);
   if (!settings) return;
   settings_ = std::move(*settings);

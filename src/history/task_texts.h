@@ -8,14 +8,14 @@
 #include "core/model/body.h"
 #include "format/expand.h"
 #include "history/source.h"
-#include "store/sqlite/history.h"
+#include "store/history.h"
 
 namespace spate::history {
 
 // The commands of a job's tasks. The history outlives it.
 class TaskTexts {
  public:
-  TaskTexts(const Source& source, store::History& history);
+  TaskTexts(const Source& source, store::JobJournal& history);
   // As it is typed; where the job's settings cannot be read, the row's own text.
   Result<std::string> Command(TaskIndex index, uint16_t slot);
   // Whether the job's list may call its tasks anything.
@@ -27,7 +27,7 @@ class TaskTexts {
   const JobSettings& settings() const { return settings_; }
 
  private:
-  store::History& history_;
+  store::JobJournal& history_;
   JobSettings settings_;
   std::optional<format::CompiledJob> compiled_;
 };

@@ -14,7 +14,7 @@
 #include "format/sources/sources.h"
 #include "os/file.h"
 #include "present/advice.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
 
 namespace spate::run {
 namespace {
@@ -135,7 +135,7 @@ std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::str
                                     const cli::RunOptions& options, const cli::RowSource& rows) {
   auto earlier = FindEarlierRun(state_dir, cwd, options);
   if (!earlier || !earlier->job) return {};
-  auto history = store::History::Open(state_dir, earlier->job->number);
+  auto history = store::SqliteJobJournal::Open(state_dir, earlier->job->number);
   if (!history) return {};
   std::unordered_map<uint64_t, int64_t> walls;
   auto status = history->Tasks({}, [&](const store::TaskSummary& task) {

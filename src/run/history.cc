@@ -5,6 +5,7 @@
 #include "cli/options/run_options.h"
 #include "os/clock.h"
 #include "run/job_text.h"
+#include "store/sqlite/sqlite_history.h"
 
 namespace spate::run {
 namespace {
@@ -20,7 +21,7 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
 }  // namespace
 
 history::Source RunsIn(const std::string& state_dir, uint32_t cores) {
-  history::Source source{store::JobPlace(state_dir)};
+  history::Source source(store::OpenHistory(state_dir));
   source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
   source.now = [clock = os::Clock()] { return clock.Now(); };
   return source;

@@ -12,17 +12,15 @@
 #include "cli/view/results_tree.h"
 #include "core/model/ranges.h"
 #include "os/file.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
 
 namespace spate::run {
 namespace {
 
-using store::History;
-
 constexpr uint64_t kInMemory = 256 << 10;  // of a stream; longer ones go through a file
 
 // A stream of a task's output, as the journal kept it. What `owner` holds must live as long.
-Result<OutputStream> StreamOf(History& history, const store::AttemptEntry& attempt,
+Result<OutputStream> StreamOf(store::JobJournal& history, const store::AttemptEntry& attempt,
                               store::Stream stream, const std::string& spill_folder,
                               std::shared_ptr<cli::SpillFile>& owner) {
   OutputStream output;
@@ -52,7 +50,7 @@ struct Shown {
   bool with_output = false;
   std::string spill_folder;
 };
-Status Show(History& history, const std::vector<TaskRange>& tasks, const Shown& what,
+Status Show(store::JobJournal& history, const std::vector<TaskRange>& tasks, const Shown& what,
             cli::RunView& view) {
   for (TaskRange range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
@@ -102,7 +100,7 @@ std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
 
 Status DeliverMissing(const LateDelivery& what) {
   if (what.ended.empty() || (what.joblog.empty() && what.results_dir.empty())) return {};
-  auto history = TRY(History::Open(what.state_dir, what.job));
+  auto history = TRY(store::SqliteJobJournal::Open(what.state_dir, what.job));
   Status broken;
   auto on_broken = [&](const Error& error) { broken = std::unexpected(error); };
   if (!what.joblog.empty()) {

@@ -35,6 +35,7 @@
 #include "run/shared_needs.h"
 #include "run/slots_file.h"
 #include "run/this_machine.h"
+#include "store/sqlite/sqlite_history.h"
 
 namespace spate::run {
 namespace {
@@ -473,7 +474,7 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
 Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir) {
   if (tasks.job) return *tasks.job;
   auto numbers = TRY(store::RunNumbers(state_dir));
-  auto last = TRY(store::NewestAccepted(state_dir, numbers));
+  auto last = TRY(store::OpenHistory(state_dir)->NewestAccepted(numbers));
   if (!last) return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir);
   return *last;
 }

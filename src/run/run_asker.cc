@@ -14,6 +14,7 @@
 #include "run/history.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_list.h"
+#include "store/sqlite/sqlite_history.h"
 #include "wire/field_bytes.h"
 
 namespace spate::run {
@@ -69,7 +70,7 @@ Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
 
 Result<uint32_t> RunAsker::Newest() const {
   auto numbers = TRY(store::RunNumbers(state_dir_));
-  auto newest = TRY(store::NewestAccepted(state_dir_, numbers));
+  auto newest = TRY(store::OpenHistory(state_dir_)->NewestAccepted(numbers));
   if (newest) return *newest;
   return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir_);
 }

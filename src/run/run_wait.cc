@@ -27,7 +27,7 @@
 #include "present/text/end_text.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/job_list.h"
 
 namespace spate::run {
@@ -61,7 +61,7 @@ struct RunSetting {
 
 // Whether a job's tasks were cancelled by somebody; else they have left their list.
 bool WasCancelled(const std::string& state_dir, uint32_t number) {
-  auto history = store::History::Open(state_dir, number);
+  auto history = store::SqliteJobJournal::Open(state_dir, number);
   bool cancelled = false;
   if (!history) return true;
   auto read = history->Log([&](const engine::Record& record) {

@@ -5,13 +5,14 @@
 #include "cli/history/select.h"
 #include "history/pick.h"
 #include "os/file.h"
+#include "store/sqlite/sqlite_history.h"
 
 namespace spate::cli {
 
 Result<std::vector<uint32_t>> PickRuns(const HistoryCall& call,
                                        std::span<const std::string> words) {
   auto named = TRY(SelectJobs(words));
-  history::Source source{store::JobPlace(call.state_dir())};
+  history::Source source(store::OpenHistory(call.state_dir()));
   auto numbers = words.empty() ? history::AllJobs(source) : history::PickJobs(source, named);
   if (!numbers) return std::unexpected(std::move(numbers.error()));
   return numbers;

@@ -19,7 +19,6 @@
 #include "cli/state/runs.h"
 #include "client/asker.h"
 #include "format/selector/selector.h"
-#include "history/state_size.h"
 #include "present/table/text_width.h"
 #include "wire/questions.h"
 
@@ -104,7 +103,7 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
                  call.now() - *summary->row.ended > *age;
       if (!old) continue;
     }
-    chosen.push_back({number, summary ? NameOf(summary->row) : "", history::FolderBytes(path)});
+    chosen.push_back({number, summary ? NameOf(summary->row) : "", store::FolderBytes(path)});
   }
   return chosen;
 }

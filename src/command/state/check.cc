@@ -11,7 +11,6 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
-#include "history/state_size.h"
 #include "present/table/page.h"
 #include "present/table/text_width.h"
 #include "present/text/end_text.h"
@@ -99,7 +98,7 @@ void Examiner::PrintJson(uint32_t number, const std::string& path, const CheckRe
   line.Number("attempts", static_cast<int64_t>(report.attempts));
   line.Number("log_records", static_cast<int64_t>(report.log_records));
   line.Number("output_bytes", static_cast<int64_t>(report.output_bytes));
-  line.Number("bytes", static_cast<int64_t>(history::FolderBytes(path)));
+  line.Number("bytes", static_cast<int64_t>(store::FolderBytes(path)));
   call_.Put(line);
 }
 

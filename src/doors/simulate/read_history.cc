@@ -40,7 +40,8 @@ Status ReadHub(const std::string& folder, JobHistory& jobs) {
 Status ReadRun(const store::JobSummary& run, JobHistory& jobs) {
   if (run.standing == JobStanding::kNewer) return Fail(ErrorKind::kNewer, run.problem);
   if (run.standing == JobStanding::kDamaged) return Fail(ErrorKind::kCorrupt, run.problem);
-  auto db = TRY(store::OpenJournalToRead(run.place.DbPath(), store::IsFrozen(run.place)));
+  const store::JournalPlace place{run.folder, false};
+  auto db = TRY(store::OpenJournalToRead(place.DbPath(), store::IsFrozen(place)));
   jobs.AddJob(run.row.job, run.row.user, run.row.created);
   return TakeAll(db, store::PartOf(run.row), jobs);
 }

@@ -16,8 +16,8 @@
 #include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/database.h"
-#include "store/sqlite/history.h"
 #include "store/sqlite/hub_scan.h"
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/state_check.h"
@@ -110,7 +110,7 @@ void CheckOutputs(const std::string& state, uint32_t bundles) {
     auto store = SqliteStore::Open(*dir, *loop);
     (*store)->PutJob(ExampleJob(bundles * kEach));
   }
-  auto history = History::Open(state, 1);
+  auto history = SqliteJobJournal::Open(state, 1);
   ASSERT_TRUE(history) << MessageOf(history.error());
   for (TaskIndex i = 0; i < bundles * kEach; ++i) {
     auto attempts = history->Attempts(i);
@@ -242,7 +242,7 @@ uint32_t WholeHubBundles(HubWorld& world) {
     if (finished) {
       EXPECT_EQ(row->counts.succeeded, ends);
     }
-    auto history = History::Open(world.place(), number);
+    auto history = SqliteJobJournal::Open(world.place(), number);
     EXPECT_TRUE(history);
     for (TaskIndex i = 0; i < ends; i += 7) {
       auto attempts = history->Attempts(i);
@@ -415,7 +415,7 @@ TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
       EXPECT_FALSE(content.error().message.empty());
     }
     // The readers of history take it as it comes, or say what is wrong.
-    auto history = History::Open(world.state(), 1);
+    auto history = SqliteJobJournal::Open(world.state(), 1);
     if (history) {
       (void)history->Statistics();
       (void)history->Tasks({}, [](const TaskSummary&) { return true; });

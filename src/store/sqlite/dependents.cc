@@ -28,7 +28,7 @@ Result<Dependents> CancelledDependents(const JobPlace& place, JobId on, std::str
                                        size_t most) {
   Dependents found;
   if (!place.is_hub) return found;
-  JournalPlace journal = place.JournalOf(0);
+  JournalPlace journal = JournalOf(place, 0);
   auto db = TRY(OpenJournalToRead(journal.DbPath(), IsFrozen(journal)));
   auto select = TRY(
       db.Prepare("SELECT job.id, log.kind, log.data FROM job JOIN log ON log.seq = job.first_seq "

@@ -1,20 +1,14 @@
 // The jobs of a hub that were submitted to start after another one and were cancelled.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "store/sqlite/journal_place.h"
+#include "store/history.h"
 
 namespace spate::store {
-
-struct Dependents {
-  std::vector<JobId> first;  // ascending
-  uint64_t count = 0;
-};
 
 // Those that have ended, with cancelled tasks: `most` of them, and how many there are. Of one
 // user, or of all. Looks at no more than a million of the jobs that came after `on`, about 5 us

@@ -8,7 +8,7 @@
 
 #include "core/engine/testing_world.h"
 #include "store/record_job.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/testing_hub.h"
 
 namespace spate::store {
@@ -73,7 +73,8 @@ std::map<TaskIndex, Tally> TallyOf(const std::vector<Record>& records, JobId job
   return tally;
 }
 
-void CompareTasks(History& history, const engine::NaiveJob& job, std::map<TaskIndex, Tally> tally) {
+void CompareTasks(JobJournal& history, const engine::NaiveJob& job,
+                  std::map<TaskIndex, Tally> tally) {
   const engine::JobState& told = (*history.Replayed())->job();
   RC_ASSERT(told.task_count() == job.tasks.size());
   RC_ASSERT(history.Tasks({}, [&](const TaskSummary& task) {
@@ -87,7 +88,7 @@ void CompareTasks(History& history, const engine::NaiveJob& job, std::map<TaskIn
   }));
 }
 
-void CompareJob(History& history, const engine::RandomWorld& world, JobId id) {
+void CompareJob(JobJournal& history, const engine::RandomWorld& world, JobId id) {
   const engine::JobState& told = (*history.Replayed())->job();
   const engine::NaiveJob& expected = world.model().jobs().at(id);
   RC_ASSERT(*history.Counts() == expected.Counts());
@@ -96,7 +97,7 @@ void CompareJob(History& history, const engine::RandomWorld& world, JobId id) {
   RC_ASSERT(told.cancelled() == expected.cancelled);
   RC_ASSERT(told.policy().retry.retries == expected.policy.retry.retries);
   RC_ASSERT(told.policy().max_running == expected.policy.max_running);
-  RC_ASSERT(history.Policy()->max_running == expected.policy.max_running);
+  RC_ASSERT(history.Pace()->policy.max_running == expected.policy.max_running);
   if (!world.engine().Counts(id)) return;  // it was forgotten
   RC_ASSERT(told.failures_in_row() == world.engine().FailuresInRow(id));
   if (expected.finished) return;  // the engine still blames nodes, for others
@@ -116,7 +117,7 @@ TEST_P(OfRandomWorlds, HistoryTellsWhatTheEngineHas) {
     HubWorld hub;
     Write(hub, world.records());
     for (const auto& [id, job] : world.model().jobs()) {
-      auto history = History::Open(hub.place(), id.value);
+      auto history = SqliteJobJournal::Open(hub.place(), id.value);
       if (!history) RC_FAIL(history.error().message);
       auto replayed = history->Replayed();
       if (!replayed) RC_FAIL(replayed.error().message);

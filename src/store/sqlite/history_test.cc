@@ -1,4 +1,5 @@
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
+#include "store/sqlite/job_list.h"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +61,7 @@ void WriteTen(StoreWorld& world) {
   ASSERT_TRUE(world.Commit(std::move(more)));
 }
 
-std::vector<TaskIndex> TasksOf(History& history, uint32_t states) {
+std::vector<TaskIndex> TasksOf(JobJournal& history, uint32_t states) {
   std::vector<TaskIndex> indices;
   EXPECT_TRUE(history.Tasks({.states = states}, [&](const TaskSummary& task) {
     indices.push_back(task.index);
@@ -69,7 +70,7 @@ std::vector<TaskIndex> TasksOf(History& history, uint32_t states) {
   return indices;
 }
 
-std::string Read(History& history, const AttemptEntry& attempt, Stream stream) {
+std::string Read(JobJournal& history, const AttemptEntry& attempt, Stream stream) {
   std::string text;
   auto extent = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
     if (skipped > 0) text += "<" + std::to_string(skipped) + ">";
@@ -82,7 +83,7 @@ std::string Read(History& history, const AttemptEntry& attempt, Stream stream) {
 TEST(History, TasksAndCountsWhileItRuns) {
   StoreWorld world;
   WriteTen(world);
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   ASSERT_TRUE(history) << MessageOf(history.error());
   EXPECT_EQ(history->summary().standing, JobStanding::kRunning);
   EXPECT_TRUE(history->summary().owner);
@@ -109,7 +110,7 @@ TEST(History, WhatComesBackOfCancelledTasksIsCancelled) {
   bundle.records.push_back(engine::JobCancelled{JobId(1), ""});
   bundle.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
   ASSERT_TRUE(world.Commit(std::move(bundle)));
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   ASSERT_TRUE(history) << MessageOf(history.error());
   using Indices = std::vector<TaskIndex>;
   EXPECT_EQ(TasksOf(*history, TaskFilter::Bit(TaskState::kCancelled)), (Indices{5, 6, 7, 8, 9}));
@@ -119,7 +120,7 @@ TEST(History, ADeadOwnerMeansInterrupted) {
   StoreWorld world;
   WriteTen(world);
   world.LeaveJob();
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   ASSERT_TRUE(history);
   EXPECT_EQ(history->summary().standing, JobStanding::kInterrupted);
   EXPECT_EQ(history->Counts()->leased, 0u);
@@ -131,7 +132,7 @@ TEST(History, ADeadOwnerMeansInterrupted) {
 TEST(History, AttemptsAndOutput) {
   StoreWorld world;
   WriteTen(world);
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   ASSERT_TRUE(history);
   auto task = history->Task(4);
   ASSERT_TRUE(task);
@@ -157,11 +158,11 @@ TEST(History, AttemptsAndOutput) {
 TEST(History, Statistics) {
   StoreWorld world;
   WriteTen(world);
-  auto statistics = History::Open(world.state(), 1)->Statistics();
+  auto statistics = SqliteJobJournal::Open(world.state(), 1)->Statistics();
   ASSERT_TRUE(statistics);
   EXPECT_EQ(statistics->attempts, 7u);
   EXPECT_EQ(statistics->median_wall, Duration::Micros(602));
-  EXPECT_EQ(History::Open(world.state(), 1)->MeanWall(), Duration::Micros(602));
+  EXPECT_EQ(SqliteJobJournal::Open(world.state(), 1)->Pace()->mean_wall, Duration::Micros(602));
   EXPECT_EQ(statistics->total_user, Duration::Micros(7 * 300));
   EXPECT_EQ(statistics->peak_memory, 1u << 30);
   EXPECT_EQ(statistics->peak_task, 4u);
@@ -174,7 +175,7 @@ TEST(History, Statistics) {
 TEST(History, RefreshSeesWhatCameLater) {
   StoreWorld world;
   WriteTen(world);
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   EXPECT_EQ(history->Counts()->succeeded, 4u);
   Bundle bundle;
   bundle.records.push_back(EndOf(7));
@@ -231,7 +232,7 @@ TEST(History, ListOfJobs) {
   // Reading a finished job leaves nothing beside its database.
   EXPECT_FALSE(os::Exists(JobPath(state, 1) + "/job.db-shm"));
   EXPECT_EQ(SummarizeJob(state, 4).error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(History::Open(state, 5).error().kind, ErrorKind::kCorrupt);
+  EXPECT_EQ(SqliteJobJournal::Open(state, 5).error().kind, ErrorKind::kCorrupt);
   EXPECT_TRUE(ListJobs(temp.Path("nowhere"))->empty());
 }
 
@@ -295,7 +296,7 @@ TEST(StateCheck, OutputThatIsCutShort) {
   auto report = CheckJob(world.state(), 1);
   ASSERT_EQ(report->problems.size(), 2u);
   EXPECT_NE(report->problems[0].find("output' has 20 bytes"), std::string::npos);
-  auto history = History::Open(world.state(), 1);
+  auto history = SqliteJobJournal::Open(world.state(), 1);
   auto task = history->Task(4);
   auto read = history->ReadOutput(*task->last, Stream::kStdout, [](std::string_view, uint64_t) {});
   EXPECT_EQ(read.error().kind, ErrorKind::kCorrupt);

@@ -5,7 +5,8 @@
 #include <map>
 
 #include "store/record_job.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
+#include "store/sqlite/job_list.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/tail.h"
@@ -24,7 +25,7 @@ std::map<uint32_t, int> Counted(HubWorld& world) {
   return counts;
 }
 
-std::string OutputOf(History& history, TaskIndex index) {
+std::string OutputOf(JobJournal& history, TaskIndex index) {
   std::string text;
   auto attempts = history.Attempts(index);
   EXPECT_TRUE(attempts) << MessageOf(attempts.error());
@@ -57,7 +58,7 @@ TEST(HubStore, ManyJobsInterleaved) {
     EXPECT_EQ(world.store().Rows(two, 3, 2)->at(1), "row 2.5");
     EXPECT_EQ(world.store().Rows(one, 20, 1).error().kind, ErrorKind::kNotFound);
     for (JobId job : {one, two}) {
-      auto history = History::Open(world.place(), job.value);
+      auto history = SqliteJobJournal::Open(world.place(), job.value);
       ASSERT_TRUE(history) << MessageOf(history.error());
       JobCounts expected = {
           .total = job == one ? 20u : 30u, .queued = job == one ? 0u : 10u, .succeeded = 20};
@@ -392,7 +393,7 @@ TEST(HubStore, OutputThatIsNotToBeKeptIsNamed) {
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 1, "lost")));
   world.store().KeepOutput(true);
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 1, 1, "kept")));
-  auto history = History::Open(world.place(), job.value);
+  auto history = SqliteJobJournal::Open(world.place(), job.value);
   ASSERT_TRUE(history);
   EXPECT_EQ(OutputOf(*history, 0), "");
   EXPECT_EQ(OutputOf(*history, 1), "kept1");
@@ -414,7 +415,7 @@ TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {
     ASSERT_TRUE(world.Commit(HubWorld::Ends(large, i, 1, "defg")));
     ASSERT_TRUE(world.Commit(HubWorld::Ends(silent, i, 1)));
   }
-  JournalPlace place = world.place().JournalOf(0);
+  JournalPlace place = JournalOf(world.place(), 0);
   EXPECT_EQ(os::Stat(place.OutputPath(small.job))->size, 8u);
   EXPECT_EQ(os::Stat(place.OutputPath(large))->size, 50u);
   EXPECT_FALSE(os::Exists(place.OutputPath(silent)));
@@ -427,7 +428,7 @@ TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {
   std::get<engine::AttemptEnded>(again.records[1]).end.ref.attempt = Attempt(2);
   ASSERT_TRUE(world.Commit(std::move(again)));
   EXPECT_EQ(os::Stat(path)->size, 56u);
-  auto history = History::Open(world.place(), large.value);
+  auto history = SqliteJobJournal::Open(world.place(), large.value);
   EXPECT_EQ(OutputOf(*history, 3), "defg3again3");
 }
 
@@ -449,7 +450,7 @@ TEST(HubStore, MoreJobsWithOutputThanOpenFiles) {
     ASSERT_TRUE(world.Commit(std::move(all)));
   }
   for (uint32_t job = 1; job <= kJobs; ++job) {
-    auto history = History::Open(world.place(), job);
+    auto history = SqliteJobJournal::Open(world.place(), job);
     ASSERT_EQ(OutputOf(*history, 0), "out" + std::to_string(job) + ".0");
     ASSERT_EQ(OutputOf(*history, 1), "out" + std::to_string(job) + ".1");
     ASSERT_EQ(OutputOf(*history, 3), "more3");
@@ -476,7 +477,7 @@ TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
   ASSERT_TRUE(world.Finish(row.job, 3));
   ASSERT_TRUE(forget(row.job));
   // Its output is gone after that commit; the next one removes the last trace.
-  EXPECT_FALSE(os::Exists(world.place().JournalOf(0).OutputPath(row.job)));
+  EXPECT_FALSE(os::Exists(JournalOf(world.place(), 0).OutputPath(row.job)));
   EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM forgotten"), 1);
   ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(7)}));
   for (const char* sql :
@@ -488,8 +489,8 @@ TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
   }
   EXPECT_EQ(world.store().FindSubmission("s1").value(), std::nullopt);
   EXPECT_EQ(world.store().Rows(row.job, 0, 1).error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(History::Open(world.place(), 2).error().kind, ErrorKind::kNotFound);
-  auto history = History::Open(world.place(), 1);
+  EXPECT_EQ(SqliteJobJournal::Open(world.place(), 2).error().kind, ErrorKind::kNotFound);
+  auto history = SqliteJobJournal::Open(world.place(), 1);
   EXPECT_EQ(OutputOf(*history, 0), "kept0");
   world.Reopen();
   EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{0, 1}, {1, 3}}));
@@ -542,8 +543,8 @@ TEST(Tail, GivesNewEndsOfItsJobInBoundedPieces) {
   HubWorld world;
   JobId one = world.Submit(10);
   JobId two = world.Submit(10);
-  EXPECT_EQ(Tail::Open({world.path(), true}, JobId(3)).error().kind, ErrorKind::kNotFound);
-  auto tail = Tail::Open({world.path(), true}, one);
+  EXPECT_EQ(SqliteTail::Open({world.path(), true}, JobId(3)).error().kind, ErrorKind::kNotFound);
+  auto tail = SqliteTail::Open({world.path(), true}, one);
   ASSERT_TRUE(tail) << MessageOf(tail.error());
   auto nothing = tail->Read(0, 100);
   ASSERT_TRUE(nothing) << MessageOf(nothing.error());

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "store/sqlite/job_replay.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/replay_job.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -37,8 +37,8 @@ bool IsUnaccepted(const JournalPlace& place, const JobRow& row) {
 }
 
 // How far a run got, which its owner writes at its end only. Stays as it is when unreadable.
-void CountTasks(JobSummary& summary) {
-  auto db = OpenJournalToRead(summary.place.DbPath(), IsFrozen(summary.place));
+void CountTasks(const JournalPlace& place, JobSummary& summary) {
+  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
   if (!db) return;
   JobReplay replay(summary.row.job);
   if (!ReplayJob(*db, PartOf(summary.row), replay)) return;
@@ -57,10 +57,6 @@ bool Matches(const JobSummary& summary, const JobFilter& filter) {
 
 }  // namespace
 
-bool IsAtWork(const JobSummary& summary) {
-  return summary.place.is_hub || summary.standing == JobStanding::kRunning;
-}
-
 bool IsFrozen(const JournalPlace& place) {
   auto held = os::FileLock::IsHeld(place.folder + "/lock");
   if (!held || *held) return false;
@@ -70,10 +66,10 @@ bool IsFrozen(const JournalPlace& place) {
 
 namespace {
 
-JobSummary OfHub(const JobPlace& place, JobRow row) {
+JobSummary OfHub(JobRow row) {
   JobSummary summary;
   summary.number = row.job.value;
-  summary.place = place.JournalOf(row.job.value);
+  summary.is_hubs = true;
   summary.standing = row.state == JobState::kQueued ? JobStanding::kQueued
                      : row.state == JobState::kHeld ? JobStanding::kHeld
                                                     : JobStanding::kRunning;
@@ -107,16 +103,16 @@ std::unexpected<Error> NeverAccepted(uint32_t number) {
 }
 
 Result<JobSummary> SummarizeHubJob(const JobPlace& place, uint32_t number) {
-  auto row = ReadRow(place.JournalOf(number), JobId(number));
+  auto row = ReadRow(JournalOf(place, number), JobId(number));
   if (!row && row.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(std::move(row.error()));
   }
   if (!row || row->first_seq == 0) return NoSuchJob(place, number);
-  return OfHub(place, std::move(*row));
+  return OfHub(std::move(*row));
 }
 
 Result<Database> OpenHub(const JobPlace& place) {
-  JournalPlace journal = place.JournalOf(0);
+  JournalPlace journal = JournalOf(place, 0);
   return OpenJournalToRead(journal.DbPath(), IsFrozen(journal));
 }
 
@@ -126,12 +122,13 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   if (place.is_hub) return SummarizeHubJob(place, number);
   JobSummary summary;
   summary.number = number;
-  summary.place = place.JournalOf(number);
+  const JournalPlace journal = JournalOf(place, number);
+  summary.folder = journal.folder;
   summary.row.job = JobId(number);
-  if (!os::Exists(summary.place.DbPath())) return NoSuchJob(place, number);
+  if (!os::Exists(journal.DbPath())) return NoSuchJob(place, number);
   // The lock first: a job that ends in between reads as finished, not as interrupted.
-  auto owner = RunningOwner(summary.place.folder);
-  auto row = ReadRow(summary.place);
+  auto owner = RunningOwner(journal.folder);
+  auto row = ReadRow(journal);
   if (!row) {
     if (row.error().kind == ErrorKind::kNotFound) return NeverAccepted(number);
     if (row.error().kind == ErrorKind::kNewer) summary.standing = JobStanding::kNewer;
@@ -143,14 +140,14 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   if (!summary.problem.empty()) return summary;
   summary.row.counts.leased = 0;  // they will be run again
   const bool runs = owner && *owner;
-  if (!runs && IsUnaccepted(summary.place, summary.row)) return NeverAccepted(number);
+  if (!runs && IsUnaccepted(journal, summary.row)) return NeverAccepted(number);
   if (runs) {
-    summary.owner = **owner;
+    summary.owner = (*owner)->pid;
     summary.standing = JobStanding::kRunning;
-    CountTasks(summary);
+    CountTasks(journal, summary);
   } else if (summary.row.state == JobState::kRunning) {
     summary.standing = JobStanding::kInterrupted;
-    CountTasks(summary);
+    CountTasks(journal, summary);
   } else {
     summary.standing =
         summary.row.state == JobState::kFinished ? JobStanding::kFinished : JobStanding::kStopped;
@@ -159,22 +156,12 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
 }
 
 std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number) {
-  JournalPlace place = JobPlace(state_dir).JournalOf(number);
+  JournalPlace place = JournalOf(state_dir, number);
   auto owner = RunningOwner(place.folder);
   if (!owner || *owner) return std::nullopt;
   auto row = ReadRow(place);
   if (!row || !row->damage.empty() || !IsUnaccepted(place, *row)) return std::nullopt;
   return std::move(*row);
-}
-
-Result<std::optional<uint32_t>> NewestAccepted(const JobPlace& place,
-                                               std::span<const uint32_t> numbers) {
-  for (size_t i = numbers.size(); i > 0; --i) {
-    auto summary = SummarizeJob(place, numbers[i - 1]);
-    if (summary) return numbers[i - 1];
-    if (summary.error().kind != ErrorKind::kNotFound) return std::unexpected(summary.error());
-  }
-  return std::nullopt;
 }
 
 Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
@@ -185,7 +172,7 @@ Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
     return VisitJobRows(db, [&](JobRow row) {
       uint32_t number = row.job.value;
       if (number < numbers.front()) return false;
-      return !std::ranges::binary_search(numbers, number) || visit(OfHub(place, std::move(row)));
+      return !std::ranges::binary_search(numbers, number) || visit(OfHub(std::move(row)));
     });
   }
   for (size_t i = numbers.size(); i > 0; --i) {

@@ -10,28 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/model/job_facts.h"
+#include "store/history.h"
 #include "store/sqlite/job_dir.h"
-#include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_place.h"
 
 namespace spate::store {
-
-using spate::JobStanding;
-
-struct JobSummary {
-  uint32_t number = 0;
-  JournalPlace place;
-  JobStanding standing = JobStanding::kDamaged;
-  std::optional<JobOwner> owner;  // when running
-  // As its owner last wrote it, but the counts of a running or interrupted run are from its
-  // journal. When damaged: what can be read of it (JobRow::damage), or only `job`.
-  JobRow row;
-  std::string problem;  // when damaged
-};
-
-// Whether leased tasks may be running: its owner is there, or it is a hub's.
-bool IsAtWork(const JobSummary& summary);
 
 // kNotFound: no such job, or one that was never accepted: it ended before its tasks were stored. A
 // run that is just being made is there, without tasks. A damaged job is a summary, not an error.
@@ -39,10 +22,6 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
 
 // Of a run that was never accepted and that nobody makes: what was typed, if that was stored.
 std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number);
-
-// The newest of `numbers` (ascending) that was accepted; nullopt: none was.
-Result<std::optional<uint32_t>> NewestAccepted(const JobPlace& place,
-                                               std::span<const uint32_t> numbers);
 
 // Those of `numbers` (ascending), the newest first, until `visit` returns false. What was never
 // accepted, or is just being made, is left out. A run costs about 0.2 ms, a running or interrupted

@@ -60,7 +60,7 @@ class PairsTest : public testing::Test {
   static Pairs Read(HubWorld& hub) {
     auto job = SummarizeJob(hub.place(), 1);
     EXPECT_TRUE(job);
-    auto pairs = ReadPairs(job->place, PartOf(job->row));
+    auto pairs = ReadPairs(JournalOf(hub.place(), 1), PartOf(job->row));
     EXPECT_TRUE(pairs) << MessageOf(pairs.error());
     return *pairs;
   }

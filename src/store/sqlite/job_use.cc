@@ -12,17 +12,6 @@ namespace spate::store {
 
 using engine::Verdict;
 
-void Use::Add(const Use& other) {
-  tasks += other.tasks;
-  failed += other.failed;
-  ends += other.ends;
-  cpu = cpu + other.cpu;
-  wall = wall + other.wall;
-  peak_memory = std::max(peak_memory, other.peak_memory);
-  longest = std::max(longest, other.longest);
-  most_milli_cpus = std::max(most_milli_cpus, other.most_milli_cpus);
-}
-
 Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since,
                                         const std::optional<JournalPart>& part) {
   auto db = TRY(OpenJournalToRead(place.DbPath(), IsFrozen(place)));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "store/history.h"
 
 namespace spate::store {
 
@@ -24,22 +25,9 @@ struct JournalPlace {
   }
 };
 
-// Where people look for jobs: the state folder of their runs, or the folder of a hub.
-struct JobPlace {
-  JobPlace(std::string state_dir) : dir(std::move(state_dir)) {}  // NOLINT: of runs, the usual case
-  static JobPlace Hub(std::string hub_dir) {
-    JobPlace place(std::move(hub_dir));
-    place.is_hub = true;
-    return place;
-  }
-
-  std::string dir;
-  bool is_hub = false;
-
-  JournalPlace JournalOf(uint32_t job) const {
-    if (is_hub) return {dir, true};
-    return {dir + "/jobs/" + std::to_string(job), false};
-  }
-};
+inline JournalPlace JournalOf(const JobPlace& place, uint32_t job) {
+  if (place.is_hub) return {place.dir, true};
+  return {place.dir + "/jobs/" + std::to_string(job), false};
+}
 
 }  // namespace spate::store

@@ -155,11 +155,11 @@ Status OutputFile::Sync() {
   return {};
 }
 
-Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Stream stream,
-                                                const Visitor& visit, Part part) {
+Result<OutputExtent> OutputReader::Read(const AttemptEntry& attempt, Stream stream,
+                                        const OutputVisitor& visit, OutputPart part) {
   const AttemptEnd& end = attempt.record.end;
   const KeptOutput& kept = attempt.kept;
-  Extent extent;
+  OutputExtent extent;
   uint64_t start = kept.position;
   switch (stream) {
     case Stream::kStdout:

@@ -10,6 +10,7 @@
 #include "core/model/attempt.h"
 #include "os/file.h"
 #include "store/attempt_entry.h"
+#include "store/kept_output.h"
 
 namespace spate::store {
 
@@ -18,8 +19,6 @@ namespace spate::store {
 inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
-
-enum class Stream : uint8_t { kStdout = 1, kStderr = 2, kFiles = 3 };
 
 class OutputFile {
  public:
@@ -67,21 +66,9 @@ class OutputReader {
  public:
   explicit OutputReader(std::string path) : path_(std::move(path)) {}
 
-  // Kept output in pieces: what of it is in `part`. `skipped` bytes were left out just before a
-  // piece (of a long stream only the ends may be kept). kept == 0 < total: nothing was kept.
-  struct Extent {
-    uint64_t total = 0;
-    uint64_t kept = 0;
-  };
-  using Visitor = std::function<void(std::string_view bytes, uint64_t skipped)>;
-  struct Part {
-    uint64_t first = 0;  // of the kept bytes
-    uint64_t count = UINT64_MAX;
-  };
-  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit, Part part);
-  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit) {
-    return Read(attempt, stream, visit, Part());
-  }
+  // The bytes in `part`.
+  Result<OutputExtent> Read(const AttemptEntry& attempt, Stream stream, const OutputVisitor& visit,
+                            OutputPart part = {});
 
  private:
   std::string path_;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.h"
-#include "store/sqlite/history.h"
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/testing_hub.h"
 
 namespace spate::store {
@@ -90,7 +90,7 @@ TEST(Salvage, WhatIsSoundOfADamagedJobIsKept) {
       EXPECT_EQ(counts.cancelled, each.cancelled) << each.sql;
       EXPECT_EQ(held, engine::HoldReason::kDamaged);
     }
-    auto history = History::Open(world.place(), 2);
+    auto history = SqliteJobJournal::Open(world.place(), 2);
     ASSERT_TRUE(history) << MessageOf(history.error());
     EXPECT_EQ(history->Counts()->succeeded, each.succeeded) << each.sql;
     std::string out;

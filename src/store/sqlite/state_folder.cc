@@ -126,4 +126,15 @@ Status EmptySpool(const std::string& spool) {
   return os::MakeDir(spool, 0700);
 }
 
+uint64_t FolderBytes(const std::string& folder) {
+  uint64_t bytes = 0;
+  auto entries = os::ListDir(folder);
+  if (!entries) return 0;
+  for (const os::DirEntry& entry : *entries) {
+    auto info = os::StatLink(folder + '/' + entry.name);
+    if (info && info->kind == os::FileKind::kFile) bytes += info->size;
+  }
+  return bytes;
+}
+
 }  // namespace spate::store

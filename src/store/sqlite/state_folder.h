@@ -35,4 +35,7 @@ Error WithStateHint(Error error);
 // The folder for temporary files, made or emptied: what lies there belongs to a dead process.
 Status EmptySpool(const std::string& spool);
 
+// Bytes of the files in a folder, without those in folders below it; 0 when it cannot be read.
+uint64_t FolderBytes(const std::string& folder);
+
 }  // namespace spate::store

@@ -16,9 +16,9 @@ constexpr uint64_t kWindow = 200'000;
 
 }  // namespace
 
-Result<Tail> Tail::Open(const JournalPlace& place, JobId job) {
+Result<SqliteTail> SqliteTail::Open(const JournalPlace& place, JobId job) {
   auto db = TRY(OpenJournalToRead(place.DbPath()));
-  Tail tail(std::move(db), job, place.OutputPath(job));
+  SqliteTail tail(std::move(db), job, place.OutputPath(job));
   const std::pair<Statement*, std::string_view> all[] = {
       {&tail.range_, "SELECT first_seq, last_seq FROM job WHERE id = ? AND first_seq IS NOT NULL"},
       {&tail.newest_, "SELECT MAX(seq) FROM attempt"}};
@@ -27,7 +27,7 @@ Result<Tail> Tail::Open(const JournalPlace& place, JobId job) {
   return tail;
 }
 
-Result<Tail::News> Tail::Read(uint64_t after, size_t most) {
+Result<Tail::News> SqliteTail::Read(uint64_t after, size_t most) {
   // The job's row first: whoever sees its last record there sees all ends before it.
   range_.Bind(0, job_.value);
   auto found = range_.Step();
@@ -55,7 +55,7 @@ Result<Tail::News> Tail::Read(uint64_t after, size_t most) {
   return news;
 }
 
-Status Tail::ReadEnds(uint64_t first, uint64_t last, size_t most, News& news) {
+Status SqliteTail::ReadEnds(uint64_t first, uint64_t last, size_t most, News& news) {
   JournalPart part = {.of = JournalPart::Of::kJob, .job = job_, .first = first, .last = last};
   auto reader = TRY(JournalReader::Begin(db_, part));
   for (;;) {

@@ -1,4 +1,4 @@
-#include "store/sqlite/job_replay.h"
+#include "store/sqlite/replay_job.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -15,32 +14,17 @@ namespace {
 
 using engine::Record;
 
-// Of an attempt what the engine looks at, and then the columns of the sums.
+// Of an attempt what the engine looks at, and then what is summed up.
 constexpr std::string_view kAttempts =
-    "SELECT seq, idx, attempt, node, cause, verdict, flags, status, wall_us, {} FROM attempt "
-    "WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
-constexpr int kSums = 9;
+    "SELECT seq, idx, attempt, node, cause, verdict, flags, status, wall_us, "
+    "user_us, system_us, peak_kb, start_us, COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) "
+    "FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
 constexpr const char* kEnded = "SELECT ended_ns FROM attempt_rare WHERE seq = ?";
 constexpr const char* kLog =
     "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job IN (0, ?) ORDER BY seq";
 constexpr std::string_view kPolicies =
     "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? AND kind IN ({}, {}) "
     "ORDER BY seq";
-
-void TakeWords(const Record& record, JobId job, JobWords& words) {
-  if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
-    words.held_at = held->at;
-  } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
-    if (sick->job == job) words.why_aside[sick->node] = sick->text;
-  } else if (const auto* all = std::get_if<engine::JobCancelled>(&record)) {
-    words.cancelled.push_back({{}, all->reason});
-  } else if (const auto* some = std::get_if<engine::TasksCancelled>(&record)) {
-    words.cancelled.push_back({some->tasks, some->reason});
-  } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
-    if (gone->reason.empty() && !gone->parent) return;
-    words.cancelled.push_back({gone->tasks, gone->reason, gone->parent});
-  }
-}
 
 class Replayer {
  public:
@@ -53,6 +37,7 @@ class Replayer {
  private:
   Status Prepare();
   Status TakeAttempt();
+  void SumUp(const engine::AttemptEnded& ended);
   Status TakeLog();
   Status ReadEnded(uint64_t seq, engine::AttemptEnded& ended);
   Error DoesNotFollow(std::string_view table, uint64_t seq) const;
@@ -61,14 +46,15 @@ class Replayer {
   const JournalPart& part_;
   JobReplay& replay_;
   Statement attempts_, ended_, log_;
+  int64_t base_us_ = 0;
   Record attempt_ = engine::AttemptEnded();
 };
 
 Status Replayer::Prepare() {
-  const std::string attempts = fmt::format(kAttempts, AttemptSums::kColumns);
   const std::pair<Statement*, std::string_view> all[] = {
-      {&attempts_, attempts}, {&ended_, kEnded}, {&log_, kLog}};
+      {&attempts_, kAttempts}, {&ended_, kEnded}, {&log_, kLog}};
   TRY(db_.PrepareAll(all));
+  base_us_ = TRY(BaseMicros(db_));
   BindPart(attempts_, part_);
   BindPart(log_, part_);
   return {};
@@ -126,9 +112,21 @@ Status Replayer::TakeAttempt() {
   ended.end.wall = Duration{attempts_.Nanos(8)};
   TRY(ReadEnded(seq, ended));
   if (!replay_.Apply(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
-  bool succeeded = ended.verdict == engine::Verdict::kSucceeded;
-  replay_.sums().Add(attempts_, kSums, ended.end.ref.index, succeeded);
+  SumUp(ended);
   return {};
+}
+
+void Replayer::SumUp(const engine::AttemptEnded& ended) {
+  AttemptNumbers numbers{.index = ended.end.ref.index,
+                         .succeeded = ended.verdict == engine::Verdict::kSucceeded,
+                         .wall_us = attempts_.Int(8),
+                         .user_us = attempts_.Int(9),
+                         .system_us = attempts_.Int(10),
+                         .peak_kb = attempts_.Int(11),
+                         .start_us = std::nullopt,
+                         .output_bytes = attempts_.Int(13)};
+  if (!attempts_.IsNull(12)) numbers.start_us = attempts_.Nanos(12, base_us_) / 1000;
+  replay_.Add(numbers);
 }
 
 // A retry counts its delay from the end, which is kept exactly; of others it does not matter.
@@ -155,45 +153,6 @@ Status Replayer::TakeLog() {
 }
 
 }  // namespace
-
-const engine::JobState& JobReplay::job() const {
-  static const engine::JobState kNone = [] {
-    engine::Stirred stirred;
-    return engine::JobState(JobId(), JobPlan(), stirred);
-  }();
-  const engine::JobState* job = state_.FindJob(job_);
-  return job == nullptr ? kNone : *job;
-}
-
-bool JobReplay::IsOfJob(const Record& record) const {
-  JobId of = JobOf(record);
-  return of == job_ || of == JobId();
-}
-
-bool JobReplay::Apply(uint64_t seq, const Record& record) {
-  if (!IsOfJob(record) || !state_.Admits(record)) return false;
-  changes_.Clear();
-  state_.Apply(record, changes_);
-  if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-    TaskEnds& ends = ends_[ended->end.ref.index];
-    ends.last_seq = seq;
-    if (ended->verdict == Verdict::kPart) {
-      ends.has_parts = true;
-      return true;
-    }
-    if (ends.attempts < UINT16_MAX) ++ends.attempts;
-    if (ended->counts && ends.tries < UINT16_MAX) ++ends.tries;
-    return true;
-  }
-  if (const auto* reopened = std::get_if<engine::TasksReopened>(&record)) {
-    for (TaskRange range : reopened->tasks) {
-      for (uint32_t i = 0; i < range.count; ++i) ends_[range.first + i].tries = 0;
-    }
-  }
-  TakeWords(record, job_, words_);
-  ends_.resize(job().task_count());
-  return true;
-}
 
 Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay) {
   // One transaction, so that both tables are of the same moment.

@@ -1,4 +1,4 @@
-#include "store/sqlite/attempt_sums.h"
+#include "store/attempt_sums.h"
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@ namespace {
 // Values are not checked here, so damaged ones are brought within reason: 30 years.
 constexpr int64_t kMostMicros = 1'000'000'000'000'000;
 int64_t Sane(int64_t us) { return std::clamp(us, -kMostMicros, kMostMicros); }
+int64_t SaneTime(int64_t us) { return std::clamp(us, -4 * kMostMicros, 4 * kMostMicros); }
 
 Duration Sum(Duration total, int64_t us) {
   int64_t ns = 0;
@@ -24,33 +25,32 @@ Duration MedianOf(std::vector<int64_t> walls_us) {
 
 }  // namespace
 
-void AttemptSums::Add(const Statement& row, int first, TaskIndex index, bool succeeded) {
-  const int64_t wall = Sane(row.Int(first));
-  if (succeeded) good_walls_us_.push_back(wall);
+void AttemptSums::Add(const AttemptNumbers& attempt) {
+  const int64_t wall = Sane(attempt.wall_us);
+  if (attempt.succeeded) good_walls_us_.push_back(wall);
   ++all_.attempts;
   all_.total_wall = Sum(all_.total_wall, wall);
-  all_.total_user = Sum(all_.total_user, row.Int(first + 1));
-  all_.total_system = Sum(all_.total_system, row.Int(first + 2));
-  auto peak = static_cast<uint64_t>(row.Int(first + 3)) * 1024;
+  all_.total_user = Sum(all_.total_user, attempt.user_us);
+  all_.total_system = Sum(all_.total_system, attempt.system_us);
+  auto peak = static_cast<uint64_t>(attempt.peak_kb) * 1024;
   if (peak > all_.peak_memory) {
     all_.peak_memory = peak;
-    all_.peak_task = index;
+    all_.peak_task = attempt.index;
   }
-  if (!row.IsNull(first + 4)) {
-    int64_t start = Sane(row.Int(first + 4));
+  if (attempt.start_us) {
+    int64_t start = SaneTime(*attempt.start_us);
     first_start_us_ = std::min(first_start_us_, start);
     last_end_us_ = std::max(last_end_us_, start + wall);
   }
-  all_.output_bytes += static_cast<uint64_t>(row.Int(first + 5));
+  all_.output_bytes += static_cast<uint64_t>(attempt.output_bytes);
 }
 
-JobStatistics AttemptSums::Statistics(int64_t base_us, uint32_t tasks_that_succeeded) const {
+JobStatistics AttemptSums::Statistics(uint32_t tasks_that_succeeded) const {
   JobStatistics all = all_;
   all.median_wall = MedianOf(good_walls_us_);
   if (first_start_us_ > last_end_us_) return all;
-  const int64_t base = std::clamp(base_us, -4 * kMostMicros, 4 * kMostMicros);
-  all.first_start = Instant{(first_start_us_ + base) * 1000};
-  all.last_end = Instant{(last_end_us_ + base) * 1000};
+  all.first_start = Instant{first_start_us_ * 1000};
+  all.last_end = Instant{last_end_us_ * 1000};
   double seconds = (all.last_end - all.first_start).seconds();
   if (seconds > 0) all.tasks_per_second = tasks_that_succeeded / seconds;
   return all;

@@ -9,9 +9,8 @@
 
 #include "base/result.h"
 #include "core/engine/durable.h"
-#include "store/sqlite/attempt_sums.h"
-#include "store/sqlite/database.h"
-#include "store/sqlite/journal_reader.h"
+#include "core/engine/record.h"
+#include "store/attempt_sums.h"
 
 namespace spate::store {
 
@@ -52,7 +51,8 @@ class JobReplay {
   // The next record of the job, or of none. False: it does not follow from those before it, and
   // nothing was done.
   bool Apply(uint64_t seq, const engine::Record& record);
-  AttemptSums& sums() { return sums_; }
+  // Adds to the sums.
+  void Add(const AttemptNumbers& numbers) { sums_.Add(numbers); }
 
  private:
   bool IsOfJob(const engine::Record& record) const;
@@ -64,13 +64,5 @@ class JobReplay {
   std::vector<TaskEnds> ends_;
   AttemptSums sums_;
 };
-
-// Reads `part`, which is of one job (PartOf), into `replay`, which is new. About 0.5 us for each
-// attempt. Decodes what it reads, and does not check each row's checksum (CheckJob does).
-// kCorrupt: a record cannot be read, or does not follow from those before it.
-Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay);
-
-// The policy of a job, as it was changed last: two kinds of records make it, and no attempts.
-Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part);
 
 }  // namespace spate::store

@@ -18,7 +18,7 @@ namespace {
 
 std::unexpected<Error> NoJobs(const Source& source) {
   // The folder of a hub, or one that has a hub's beside it, is easily taken for one of runs.
-  const std::string& dir = source.place.dir;
+  const std::string& dir = source.history->place().dir;
   const std::string parent = dir.substr(0, std::max<size_t>(dir.rfind('/'), 1));
   for (const auto& [file, folder] : {std::pair{"hub.db", parent}, {"hub/hub.db", dir}}) {
     if (source.on_hub() || !os::Exists(os::JoinPath(dir, file))) continue;
@@ -26,9 +26,8 @@ std::unexpected<Error> NoJobs(const Source& source) {
                 fmt::format("no runs {}, but a hub has its jobs there", source.PlaceText()),
                 Remedy(" (see: {})", Advice("job list", "--hub", "--state", folder)));
   }
-  return Fail(ErrorKind::kNotFound,
-              fmt::format("no jobs {} yet; `spate {}` makes one", source.PlaceText(),
-                          source.on_hub() ? "submit" : "run"));
+  return Fail(ErrorKind::kNotFound, fmt::format("no jobs {} yet", source.PlaceText()),
+              Remedy("; `{}` makes one", Advice(source.on_hub() ? "submit" : "run")));
 }
 
 // "1-5, 9 and 12": what there is, shortened to the newest.
@@ -62,14 +61,14 @@ std::unexpected<Error> NoSuchJob(const Source& source, const NumberRange& range,
 Result<uint32_t> LastJob(const Source& source, const std::vector<uint32_t>& numbers) {
   if (source.on_hub()) {
     const std::string& user = source.viewer.user;
-    auto own = TRY(store::JobNumbers(source.place, user));
+    auto own = TRY(source.history->Numbers(user));
     if (!own.empty()) return own.back();
     return Fail(
         ErrorKind::kNotFound,
         fmt::format("{} has no jobs on the hub yet; name one by its number", EscapeForScreen(user)),
         Remedy(" (see: {})", Advice("job list")));
   }
-  auto newest = TRY(store::NewestAccepted(source.place, numbers));
+  auto newest = TRY(source.history->NewestAccepted(numbers));
   if (newest) return *newest;
   return NoJobs(source);
 }
@@ -93,7 +92,7 @@ Result<std::vector<uint32_t>> PickAmong(const Source& source, JobSelector named,
   }
   bool sees_all = !source.on_hub() || source.viewer.is_admin || hidden_too;
   auto open = sees_all ? Result<std::vector<uint32_t>>(numbers)
-                       : store::JobNumbers(source.place, source.viewer.user);
+                       : source.history->Numbers(source.viewer.user);
   if (!open) return open;
   std::vector<uint32_t> picked;
   for (uint32_t number : numbers) {
@@ -217,9 +216,9 @@ Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
   NamedTasks named(wanted);
   if (named.empty()) return named.Resolve(wanted, job, 0);
   auto history = TRY(source.Open(job));
-  TaskTexts texts(source, history);
+  TaskTexts texts(source, *history);
   if (!texts.HasNames() && wanted.names.empty()) return wanted.ranges;
-  auto replay = TRY(history.Replayed());
+  auto replay = TRY(history->Replayed());
   const engine::JobState& job_state = replay->job();
   const uint32_t tasks = texts.HasNames() ? job_state.task_count() : 0;
   for (TaskIndex i = 0; i < tasks; ++i) named.Add(texts.Name(i), i + 1, job_state);
@@ -242,7 +241,7 @@ Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector
 }  // namespace
 
 Result<std::vector<uint32_t>> AllJobs(const Source& source) {
-  auto numbers = store::JobNumbers(source.place);
+  auto numbers = source.history->Numbers("");
   if (numbers && numbers->empty()) return NoJobs(source);
   return numbers;
 }
@@ -271,7 +270,7 @@ Result<std::vector<PickedTasks>> PickTasks(const Source& source,
   return picked;
 }
 
-Status VisitTasks(store::History& history, const PickedTasks& picked, uint32_t states,
+Status VisitTasks(store::JobJournal& history, const PickedTasks& picked, uint32_t states,
                   const std::function<bool(const store::TaskSummary&)>& visit) {
   if (picked.all) return history.Tasks({.states = states, .left_list = false}, visit);
   auto replay = TRY(history.Replayed());

@@ -19,10 +19,7 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "os/fd.h"
-#include "os/real_loop.h"
-#include "os/signals.h"
-#include "os/terminal.h"
+#include "command/live_screen.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
 #include "present/text/end_text.h"
@@ -34,13 +31,7 @@ constexpr Option kOneLook = {
     .names = "once", .heading = Heading::kOutput, .help = "print the current state once and exit"};
 
 constexpr uint64_t kRows = 20;
-constexpr uint32_t kLinesAround = 3;  // the job's, the table's head, and how many more there are
-constexpr Duration kLookEvery = Duration::Seconds(1);
-// The alternate screen, no cursor, long lines cut; and back.
-constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-constexpr std::string_view kHome = "\x1b[H\x1b[J";
-
+constexpr uint64_t kLinesAround = 3;  // the job's, the table's head, and how many more there are
 struct RunningTask {
   TaskFacts facts;
   std::optional<Instant> since;
@@ -171,55 +162,16 @@ void PutData(HistoryCall& call, const JobLook& look) {
   }
 }
 
-// Until the job has ended, or Ctrl-C.
-class LiveScreen {
- public:
-  LiveScreen(HistoryCall& call, os::RealLoop& loop, std::optional<uint64_t> rows)
-      : call_(call), loop_(loop), rows_(rows) {
-    loop_.OnSignal(os::kSignalInt, [this] {
-      interrupted_ = true;
-      loop_.Stop();
-    });
-    call_.Put(kEnter);
-  }
-  ~LiveScreen() {
-    call_.Put(kLeave);
-    (void)call_.Flush();
-  }
-  LiveScreen(const LiveScreen&) = delete;
-  LiveScreen& operator=(const LiveScreen&) = delete;
-
-  // False: it was the last one.
-  Result<bool> Draw(const JobLook& look) {
-    uint64_t height =
-        std::max(os::TerminalHeight(os::kStdout), kLinesAround + 2) - kLinesAround - 1;
-    call_.Put(kHome);
-    call_.Put(TextOf(call_, look, std::min(height, rows_.value_or(height))));
-    TRY(call_.Flush());
-    if (!look.goes_on()) return false;
-    os::TimerId timer = loop_.At(loop_.Now() + kLookEvery, [this] { loop_.Stop(); });
-    if (!interrupted_) loop_.Run();
-    loop_.Cancel(timer);
-    return !interrupted_;
-  }
-  bool interrupted() const { return interrupted_; }
-
- private:
-  HistoryCall& call_;
-  os::RealLoop& loop_;
-  const std::optional<uint64_t> rows_;
-  bool interrupted_ = false;
-};
-
-// Returns the facts that it showed last.
+// Until the job has ended, or Ctrl-C. Returns the facts that it showed last.
 Result<JobLook> Watch(HistoryCall& call, std::optional<uint64_t> rows, bool& interrupted) {
-  auto loop = TRY(os::RealLoop::Create());
-  LiveScreen screen(call, *loop, rows);
+  auto screen = TRY(LiveScreen::Open(call));
   for (;;) {
     auto look = Look(call);
     if (!look) return look;
-    auto more = TRY(screen.Draw(*look));
-    interrupted = screen.interrupted();
+    const uint64_t fit = std::max(LiveScreen::Lines(), kLinesAround + 1) - kLinesAround;
+    auto more =
+        TRY(screen->Draw(TextOf(call, *look, std::min(fit, rows.value_or(fit))), look->goes_on()));
+    interrupted = screen->interrupted();
     if (!more) return look;
   }
 }

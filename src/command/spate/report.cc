@@ -1,8 +1,10 @@
 // `spate report`
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -14,6 +16,7 @@
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
+#include "command/live_screen.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
 #include "wire/questions.h"
@@ -41,6 +44,10 @@ constexpr Option kSuggest = {
         "highest average of processors of a task that ran for at least a second, the largest "
         "memory and the longest time, each plus 20%. For gangs, only the time."};
 
+constexpr Option kLive = {.names = "live",
+                          .heading = Heading::kOutput,
+                          .help = "update the report every second, until Ctrl-C"};
+
 constexpr std::string_view kAlone = "alone";  // PairFacts::beside
 
 std::string Hours(Duration time) { return fmt::format("{:.2f}", time.seconds() / 3600); }
@@ -62,7 +69,9 @@ std::vector<present::Cell> RowOf(const UseFacts& use) {
           {known ? fmt::format("{}M", use.suggested_memory >> 20) : "-"}};
 }
 
-void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
+// `put` takes the text.
+void PrintTable(const HistoryCall& call, const std::vector<UseFacts>& uses,
+                const std::function<void(std::string_view)>& put) {
   present::Table table({{"USER", present::Align::kLeft, 6},
                         {"JOB", present::Align::kRight},
                         {"NAME", present::Align::kLeft, 8},
@@ -73,10 +82,13 @@ void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
                         {"WALL-H", present::Align::kRight},
                         {"PEAK", present::Align::kRight},
                         {"SUGGEST", present::Align::kRight}},
-                       call.width(), call.environment().colour,
-                       [&](std::string_view text) { call.Put(text); });
+                       call.width(), call.environment().colour, put);
   for (const UseFacts& use : uses) table.Add(RowOf(use));
   table.Finish();
+}
+
+void PrintTable(HistoryCall& call, const std::vector<UseFacts>& uses) {
+  PrintTable(call, uses, [&](std::string_view text) { call.Put(text); });
 }
 
 Result<int> TellSuggestion(HistoryCall& call, std::string_view job) {
@@ -171,17 +183,7 @@ Status AboutAllOf(const Words& words, std::string_view what) {
   return {};
 }
 
-Result<int> Report(HistoryCall& call) {
-  const Words& words = call.words();
-  if (auto job = words.Last(kSuggest)) {
-    if (!words.words.empty()) return Fail(ErrorKind::kInvalid, "name the job once");
-    TRY(AboutAllOf(words, "--suggest"));
-    return TellSuggestion(call, *job);
-  }
-  if (!words.words.empty()) {
-    TRY(AboutAllOf(words, "JOB"));
-    return TellJob(call);
-  }
+Result<std::vector<UseFacts>> AskUses(HistoryCall& call) {
   wire::SumUse question;
   question.user = call.words().Last(kOfUser).value_or("");
   if (auto value = call.words().Last(kSince)) {
@@ -194,6 +196,43 @@ Result<int> Report(HistoryCall& call) {
     if (!use.problem.empty()) return call.Say(use.problem);
     uses.push_back(std::move(use));
   }));
+  return uses;
+}
+
+// Until Ctrl-C.
+Result<int> WatchReport(HistoryCall& call) {
+  if (!call.human() || !call.environment().terminal) {
+    return Fail(ErrorKind::kInvalid,
+                "--live draws on a terminal; leave it out to print the report");
+  }
+  auto screen = TRY(LiveScreen::Open(call));
+  for (bool more = true; more;) {
+    auto uses = TRY(AskUses(call));
+    std::string text;
+    PrintTable(call, uses, [&](std::string_view part) { text += part; });
+    more = TRY(screen->Draw(text, true));
+  }
+  return kExitInterrupted;
+}
+
+Result<int> Report(HistoryCall& call) {
+  const Words& words = call.words();
+  if (words.Has(kLive)) {
+    if (!words.words.empty() || words.Has(kSuggest)) {
+      return Fail(ErrorKind::kInvalid, "--live shows the report of all users; name no job");
+    }
+    return WatchReport(call);
+  }
+  if (auto job = words.Last(kSuggest)) {
+    if (!words.words.empty()) return Fail(ErrorKind::kInvalid, "name the job once");
+    TRY(AboutAllOf(words, "--suggest"));
+    return TellSuggestion(call, *job);
+  }
+  if (!words.words.empty()) {
+    TRY(AboutAllOf(words, "JOB"));
+    return TellJob(call);
+  }
+  auto uses = TRY(AskUses(call));
   if (call.human()) {
     call.PutTitle();
     PrintTable(call, uses);
@@ -224,11 +263,11 @@ extern const Command kSpateReport = {
         "the same node, by the bottleneck of those (`submit --bound`). If a job takes much longer "
         "next to one kind, keep the two apart.",
     .examples = {{{"spate report", "the whole history"},
-                  {"spate report --since 7d", "the last week"},
+                  {"spate report --since 7d --live", "the last week, as it grows"},
                   {"spate report 12", "one job, and its times next to other jobs"},
                   {"spate report --suggest 12", "options for more tasks like those of job 12"}}},
     .words_max = 1,
-    .options = {{opt::kAboutJobs, kSince, kOfUser, kSuggest}},
+    .options = {{opt::kAboutJobs, kSince, kOfUser, kSuggest, kLive}},
     .run = LookAtJobs<Report>,
 };
 

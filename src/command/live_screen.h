@@ -1,0 +1,36 @@
+// A text that is drawn anew every second on the alternate screen of the terminal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/history/call.h"
+#include "os/real_loop.h"
+
+namespace spate::cli::command {
+
+class LiveScreen {
+ public:
+  // From now on Ctrl-C ends the drawing, not the process.
+  static Result<std::unique_ptr<LiveScreen>> Open(HistoryCall& call);
+  ~LiveScreen();
+  LiveScreen(const LiveScreen&) = delete;
+  LiveScreen& operator=(const LiveScreen&) = delete;
+
+  // Lines that fit now, one kept free.
+  static uint64_t Lines();
+  // Draws, then waits for the next turn if there are to be `more`. False: that was the last one.
+  Result<bool> Draw(std::string_view text, bool more);
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  LiveScreen(HistoryCall& call, std::unique_ptr<os::RealLoop> loop);
+
+  HistoryCall& call_;
+  const std::unique_ptr<os::RealLoop> loop_;
+  bool interrupted_ = false;
+};
+
+}  // namespace spate::cli::command

@@ -103,7 +103,7 @@ class Bench {
   }
 
   void Follow(JobId job) {
-    auto tail = Need(store::Tail::Open({path_, true}, job));
+    auto tail = Need(store::SqliteTail::Open({path_, true}, job));
     double wall = Wall();
     uint64_t after = 0;
     uint32_t ends = 0;

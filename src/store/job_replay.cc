@@ -5,9 +5,7 @@
 namespace spate::store {
 namespace {
 
-using engine::Record;
-
-void TakeWords(const Record& record, JobId job, JobWords& words) {
+void TakeWords(const engine::Record& record, JobId job, JobWords& words) {
   if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
     words.held_at = held->at;
   } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
@@ -33,12 +31,12 @@ const engine::JobState& JobReplay::job() const {
   return job == nullptr ? kNone : *job;
 }
 
-bool JobReplay::IsOfJob(const Record& record) const {
+bool JobReplay::IsOfJob(const engine::Record& record) const {
   JobId of = JobOf(record);
   return of == job_ || of == JobId();
 }
 
-bool JobReplay::Apply(uint64_t seq, const Record& record) {
+bool JobReplay::Apply(uint64_t seq, const engine::Record& record) {
   if (!IsOfJob(record) || !state_.Admits(record)) return false;
   changes_.Clear();
   state_.Apply(record, changes_);

@@ -86,16 +86,16 @@ def test_a_report_tells_what_was_used(place: Place):
 
 
 class Terminal:
-    """`spate top` on a terminal, and the screen that it has drawn."""
+    """`spate top`, or another command, on a terminal, and the screen that it has drawn."""
 
-    def __init__(self, place, rows=24, columns=100):
+    def __init__(self, place, rows=24, columns=100, words=("top",)):
         self.master, slave = pty.openpty()
         self.slave = os.ttyname(slave)
         self.before = termios.tcgetattr(slave)
         self.screen, self.seen = [], ""
         self.resize(rows, columns)
         env = dict(place.env, TERM="xterm", NO_COLOR="1")
-        self.process = subprocess.Popen([SPATE, "top"], cwd=place.dir, env=env, stdin=slave,
+        self.process = subprocess.Popen([SPATE, *words], cwd=place.dir, env=env, stdin=slave,
                                         stdout=slave, stderr=slave, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.held = slave
@@ -172,6 +172,23 @@ def test_top_gives_the_terminal_back(place: Place):
         top.wait(has("hub of spate"), "the first look")
         end(top)
         top.ended(code)
+
+
+def test_a_report_is_watched(place: Place):
+    _, err = place.run("--live", "--local", command="report", code=2)
+    want("--live draws on a terminal" in err, err)
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    for where, add in ((("--hub",), lambda name: cluster.submit("--wait", "--name", name, "--", "true")),
+                       (("--local",), lambda name: place.run("--name", name, "--", "true"))):
+        add("first")
+        report = Terminal(place, words=("report", "--live", *where))
+        report.wait(lambda _: "first" in report.seen, "the first look")
+        want("second" not in report.seen, report.seen)
+        add("second")
+        report.wait(lambda _: "second" in report.seen, "the report grows")
+        report.press(b"\x03")
+        report.ended(130)
 
 
 def test_top_without_a_terminal_looks_once(place: Place):

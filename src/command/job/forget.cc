@@ -20,6 +20,8 @@
 #include "client/asker.h"
 #include "format/selector/selector.h"
 #include "present/table/text_width.h"
+#include "store/sqlite/job_list.h"
+#include "store/sqlite/state_folder.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

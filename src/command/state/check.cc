@@ -14,8 +14,10 @@
 #include "present/table/page.h"
 #include "present/table/text_width.h"
 #include "present/text/end_text.h"
+#include "store/sqlite/job_list.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/state_check.h"
+#include "store/sqlite/state_folder.h"
 
 namespace spate::cli::command {
 namespace {

@@ -122,16 +122,20 @@ void DemandFeed::Unload(JobId id) {
   auto at = jobs_.find(id);
   if (at == jobs_.end()) return;
   const JobState& job = *durable_.FindJob(id);
+  User& user = *at->second.user;
   for (uint32_t request = 0; request < at->second.classes.size(); ++request) {
     Class& known = at->second.classes[request];
     SetDue({id, request}, known, Instant::Never());
+    // Also where the user's bound left nothing of what it wanted to be told.
+    place::GroupKey kind = place::KindOf(job.request(request));
+    if (auto wants = user.kinds.find(kind); wants != user.kinds.end()) {
+      wants->second.Want({id, request}, 0);
+      user.stirred.insert(kind);
+    }
     if (known.told_ready == 0) continue;
     gone_.push_back({.key = {id, request}, .user = job.user(), .needs = job.request(request)});
-    place::GroupKey kind = place::KindOf(job.request(request));
-    at->second.user->kinds[kind].Want({id, request}, 0);
-    at->second.user->stirred.insert(kind);
   }
-  TouchUser(job.user(), *at->second.user);
+  TouchUser(job.user(), user);
   jobs_.erase(at);
 }
 

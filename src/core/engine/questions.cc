@@ -260,9 +260,11 @@ Why WhyNowhere(const EngineState& state, const JobState& job, uint32_t request, 
 }
 
 Why WhyElsewhere(const EngineState& state, const JobState& job, TaskIndex index, Instant now) {
-  NodeId node = job.TraceOf(index).blamed[0];
-  if (!GoesElsewhere(state.live.board, job, index, node, now)) return {};
-  return One({ReasonKind::kElsewhere, {}, {}, {state.live.board.nodes.at(node).offer.node_name}});
+  NodeId id = job.TraceOf(index).blamed[0];
+  auto node = state.live.board.nodes.find(id);  // it may have been removed meanwhile
+  if (node == state.live.board.nodes.end()) return {};
+  if (!GoesElsewhere(state.live.board, job, index, id, now)) return {};
+  return One({ReasonKind::kElsewhere, {}, {}, {node->second.offer.node_name}});
 }
 
 // Nodes that would have room for it, and get few of its job's tasks as those fail there.

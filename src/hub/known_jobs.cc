@@ -394,7 +394,10 @@ void KnownJobs::Tell(JobId job) {
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {
     if (auto counts = engine_.Counts(job)) entry->second.counts = *counts;
-    entry->second.held = engine_.Held(job);
+    // A hold counts from its notice on: before, its record may not be durable.
+    if (engine_.Held(job) == engine::HoldReason::kNone) {
+      entry->second.held = engine::HoldReason::kNone;
+    }
     entry->second.started |= entry->second.counts.leased + entry->second.counts.finished() > 0;
   }
   // A listener may go while others are told.

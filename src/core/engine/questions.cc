@@ -452,18 +452,21 @@ Why WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex index) {
 Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t request, Instant now) {
   using Binds = place::GangPromise::Binds;
   const auto& nodes = state.live.board.nodes;
-  auto is_kept = [&](const place::GangPromise& promise, const place::GangPlace& place) {
+  auto is_kept = [&](const place::GangPromise& promise, const std::string& user,
+                     const place::GangPlace& place) {
     auto at = nodes.find(place.node);
     if (at == nodes.end() || at->second.holds.empty()) return false;
     const bool binds = promise.binds == Binds::kAll ||
-                       (promise.binds == Binds::kOwnUser &&
-                        state.durable().FindJob(promise.job)->user() == job.user());
+                       (promise.binds == Binds::kOwnUser && user == job.user());
     return binds && FitNow(at->second, job, request, now) > 0 &&
            place::Starts(at->second.offer, at->second.held, job.request(request));
   };
   for (const place::GangPromise& promise : state.live.gangs.promises()) {
+    const JobState* of = state.durable().FindJob(promise.job);
+    if (of == nullptr) continue;  // it has left memory since the last pass
     place::GangPromise kept = promise;
-    std::erase_if(kept.places, [&](const auto& place) { return !is_kept(promise, place); });
+    std::erase_if(kept.places,
+                  [&](const auto& place) { return !is_kept(promise, of->user(), place); });
     if (kept.places.empty()) continue;
     const bool unknown = promise.start == Instant::Never() || promise.late;
     NodeNames names = NamesOf(state, kept);
@@ -471,7 +474,7 @@ Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t reques
                   {promise.job.value, int64_t{NextOf(state, promise, now)} + 1,
                    static_cast<int64_t>(kept.places.size()), names.more ? 1 : 0, unknown ? 0 : 1},
                   {TimeTo(unknown ? state.live.gangs.next_look() : promise.start, now)},
-                  {state.durable().FindJob(promise.job)->user()}};
+                  {of->user()}};
     reason.names.insert(reason.names.end(), names.names.begin(), names.names.end());
     return One(std::move(reason));
   }

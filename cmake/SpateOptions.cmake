@@ -85,7 +85,14 @@ endif()
 target_compile_options(spate_options INTERFACE ${sanitize_flags})
 target_link_options(spate_options INTERFACE ${sanitize_flags})
 
-# Which program this is: `spate --version` links spate::version and prints SPATE_VERSION.
-add_library(spate_version INTERFACE)
+# Which program this is: ProductVersion() (src/base/product.h), looked up at each build, and SPATE_VERSION, the release alone.
+set(product "${PROJECT_BINARY_DIR}/product.cc")
+add_custom_target(spate_product BYPRODUCTS "${product}"
+  COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DRELEASE=${PROJECT_VERSION}" "-DOUT=${product}"
+          -P "${PROJECT_SOURCE_DIR}/cmake/product.cmake")
+add_library(spate_version STATIC "${product}")
 add_library(spate::version ALIAS spate_version)
+add_dependencies(spate_version spate_product)
+target_include_directories(spate_version PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(spate_version PRIVATE spate_options)
 target_compile_definitions(spate_version INTERFACE "SPATE_VERSION=\"${PROJECT_VERSION}\"")

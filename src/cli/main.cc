@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/product.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/finish_output.h"
@@ -148,7 +149,7 @@ std::optional<int> Hidden(const std::vector<std::string>& words, const Wiring& w
 
 }  // namespace
 
-int TellVersion() { return Print("spate " SPATE_VERSION "\n"); }
+int TellVersion() { return Print("spate " + ProductVersion() + "\n"); }
 
 int TellCompletion(const std::string& shell, const Wiring& wiring) {
   return PrintMade(ShellScript(shell, wiring.programs));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/product.h"
 #include "present/why.h"
 #include "wire/client_codec.h"
 
@@ -91,7 +92,7 @@ void Session::Ended(const Error& error) {
 void Session::Connect(std::function<void(Status)> done) {
   Disconnect();
   caller_ = std::make_unique<link::Connector>(
-      loop_, target_.target, link::Self{SPATE_VERSION, target_.role},
+      loop_, target_.target, link::Self{ProductVersion(), target_.role},
       [this,
        done = std::move(done)](std::expected<link::Connector::Met, link::Connector::Failure> met) {
         auto caller = std::move(caller_);  // with `done`

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "access/proof.h"
+#include "base/product.h"
 #include "base/units.h"
 #include "daemon/batch_commands.h"
 #include "daemon/metrics_text.h"
@@ -107,7 +108,7 @@ Status HubProgram::OpenService() {
   const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
   site_ = doors::SiteFacts(site);
   hub::Service::Options with = options_.hub;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.habits = doors::AllHabits(site);
   with.user = options_.user;
   with.owner = owner;
@@ -129,7 +130,7 @@ Status HubProgram::OpenService() {
 Status HubProgram::OpenDoor() {
   hub::Door::Options with = options_.door;
   with.dir = options_.hub.dir;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.log = options_.hub.log;
   auto door = TRY(hub::Door::Open(loop_, *service_, &identity_, std::move(with)));
   door_ = std::move(door);

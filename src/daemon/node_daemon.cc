@@ -8,6 +8,7 @@
 
 #include "access/access_file.h"
 #include "base/prng.h"
+#include "base/product.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
@@ -314,7 +315,7 @@ Status NodeDaemon::Open() {
     LogLine(
         fmt::format("took over {} of the node's last process", present::CountOf(adopted, "task")));
   }
-  link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
+  link::Self self{ProductVersion(), wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
   reconnector_ = std::make_unique<link::Reconnector>(
@@ -354,7 +355,7 @@ Status NodeDaemon::OpenPort() {
   events.report = [this] { return status_ ? status_->Report() : NodeReport(); };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = [](const std::string& text) { LogLine(text); };
-  auto port = node::Port::Open(loop_, SPATE_VERSION, std::move(options), std::move(events));
+  auto port = node::Port::Open(loop_, ProductVersion(), std::move(options), std::move(events));
   if (!port && port.error().kind == ErrorKind::kBusy) {
     return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
                   std::move(port.error()));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/product.h"
 
 namespace spate::run {
 namespace {
@@ -64,7 +65,7 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
 
 void LocalNode::Join() {
   auto port = std::make_unique<InprocPort>(parts_.deliverer.Over(std::move(channels_.first)));
-  parts_.hub.NodeArrived(id_, {std::move(port), "this process", SPATE_VERSION}, kOwnNode);
+  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion()}, kOwnNode);
   host_->node().Connect(*channels_.second);
 }
 

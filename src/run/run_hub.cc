@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/product.h"
 #include "os/account.h"
 #include "os/file.h"
 
@@ -28,7 +29,7 @@ Result<std::unique_ptr<RunHub>> RunHub::Read(Parts parts) {
   std::unique_ptr<RunHub> hub(new RunHub(parts));
   hub::Service::Options with;
   with.dir = parts.folder;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.user = parts.user;
   with.owner = os::EffectiveUser();
   with.one_job = true;
@@ -57,7 +58,7 @@ Status RunHub::OpenDoor() {
   with.dir = fmt::format("/proc/self/fd/{}", folder_.get());
   with.host = parts_.host;
   with.permissions = 0600;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.connections = with.strangers = kConnections;
   with.suspect_after = kSuspectAfter;
   with.log = Unheard<LogText>;

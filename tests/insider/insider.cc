@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/product.h"
 #include "base/units.h"
 #include "link/connection.h"
 #include "link/connector.h"
@@ -192,7 +193,7 @@ class Node final : public Peer {
 
  private:
   link::Self Self() override {
-    return {SPATE_VERSION, wire::Role::kNode, fmt::format("n{}", crew_.maker.Small(40)),
+    return {spate::ProductVersion(), wire::Role::kNode, fmt::format("n{}", crew_.maker.Small(40)),
             std::string(wire::kInstanceBytes, 'i')};
   }
   void Begin() override { Send(FrameType::kToHub, crew_.maker.Hello()); }
@@ -233,7 +234,7 @@ class Client final : public Peer {
                  wire::Request{wire::RepliesTaken{static_cast<uint32_t>(reply.message.size())}});
     SendAsItIs(FrameType::kRequest, bytes);
   }
-  link::Self Self() override { return {SPATE_VERSION, wire::Role::kClient}; }
+  link::Self Self() override { return {spate::ProductVersion(), wire::Role::kClient}; }
   std::vector<spate::insider::Message> Batch(size_t count) override {
     return crew_.maker.OfClient(count);
   }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/product.h"
 #include "link/master_place.h"
 #include "os/account.h"
 #include "os/environment.h"
@@ -41,7 +42,7 @@ EmbeddedHub::EmbeddedHub(Parts parts)
 Result<std::unique_ptr<EmbeddedHub>> EmbeddedHub::Open(Parts parts) {
   std::unique_ptr<EmbeddedHub> hub(new EmbeddedHub(std::move(parts)));
   Service::Options with;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.user = hub->user_;
   with.owner = os::EffectiveUser();
   with.limits = hub->parts_.limits;
@@ -95,7 +96,7 @@ Result<std::string> EmbeddedHub::OpenDoor() {
   Door::Options with;
   with.dir = folder;
   with.permissions = 0600;
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.connections = with.strangers = kConnections;
   with.suspect_after = kSuspectAfter;
   with.log = [](const std::string&) {};

@@ -12,6 +12,7 @@
 #include "access/access_file.h"
 #include "access/proof.h"
 #include "base/check.h"
+#include "base/product.h"
 #include "base/units.h"
 #include "client/surroundings.h"
 #include "doors/mw/formats/resource_file.h"
@@ -311,7 +312,7 @@ Status MasterHub::Inside::ListenAt(const os::Address& address) {
   with.dir = spool_.path();
   with.socket = false;
   with.listen = {address};
-  with.product = SPATE_VERSION;
+  with.product = ProductVersion();
   with.connections = kSlavesMost;
   with.suspect_after = options_.client_timeout;
   with.log = [this](std::string line) { audit_->Say({"MW-INTERNAL", std::move(line)}); };

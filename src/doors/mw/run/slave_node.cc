@@ -9,6 +9,7 @@
 #include "access/access_file.h"
 #include "base/check.h"
 #include "base/number.h"
+#include "base/product.h"
 #include "base/units.h"
 #include "base/utc.h"
 #include "doors/mw/formats/resource_file.h"
@@ -220,7 +221,7 @@ void SlaveNode::Inside::Call(Master master) {
   master_ = std::move(master);
   link::Target target = link::Target::Of(*master_.access);
   target.name = "the master";
-  link::Self self{.product = SPATE_VERSION,
+  link::Self self{.product = ProductVersion(),
                   .role = wire::Role::kNode,
                   .node_name = master_.member,
                   .instance = std::string(wire::kInstanceBytes, '\0')};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/product.h"
 #include "doors/pmc/formats/records.h"
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
@@ -188,7 +189,7 @@ void Master::Connect(size_t host, os::Fd stream) {
       *node,
       {.port = std::make_unique<HostPort>(deliverer_.Over(std::move(channel), std::move(see)), end),
        .peer = name,
-       .product = SPATE_VERSION},
+       .product = ProductVersion()},
       everybody);
 }
 

@@ -1,0 +1,20 @@
+# Writes OUT, which defines ProductVersion() (src/base/product.h), if it is another one than before:
+#   cmake -DSOURCE=folder -DRELEASE=number -DOUT=file -P product.cmake
+set(product "${RELEASE}")
+execute_process(COMMAND git -C "${SOURCE}" rev-parse --short=12 HEAD
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+if(NOT failed)
+  string(APPEND product "+${commit}")
+  execute_process(COMMAND git -C "${SOURCE}" status --porcelain --untracked-files=no
+    OUTPUT_VARIABLE changes RESULT_VARIABLE failed ERROR_QUIET)
+  if(failed OR changes)
+    string(APPEND product "-changed")
+  endif()
+endif()
+file(CONFIGURE OUTPUT "${OUT}" @ONLY CONTENT [=[
+#include "base/product.h"
+
+namespace spate {
+std::string ProductVersion() { return "@product@"; }
+}  // namespace spate
+]=])

@@ -45,6 +45,8 @@ std::string MetricsText(const HubFacts& hub) {
   one("loop_lag_seconds", "gauge", hub.lag.seconds(), "How late the loop was, newest look.");
   one("life", "gauge", hub.life, "How often the hub has been started.");
   one("jobs_held", "gauge", hub.held, "Jobs that are held.");
+  one("oldest_queued_seconds", "gauge", hub.oldest_queued.seconds(),
+      "Age of the oldest job that waits for nodes; 0: none does.");
   one("nodes_came_total", "counter", hub.came, "Times that a node has joined.");
   one("nodes_went_total", "counter", hub.went, "Times that a node was disconnected.");
   one("attempts_lost_total", "counter", hub.lost_ends, "Attempts whose nodes were lost.");

@@ -230,7 +230,6 @@ void Jobs::BeginWithdraw(JobId job) {
 void Jobs::EndWithdraw(JobId job) {
   if (withdrawing_.erase(job) == 0) return;
   parts_.hub.Post(engine::ReleaseJob{job});
-  known_.Held(job, engine::HoldReason::kNone);  // no notice says so
 }
 
 void Jobs::ForgetJob(JobId job, std::function<void()> done) {
@@ -321,6 +320,8 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
                         .why = refused->why};
     DropUpload(refused->job);
     TellAccepted(refused->job, &failed);
+  } else if (const auto* released = std::get_if<engine::NoticeReleased>(&notice)) {
+    known_.Held(released->job, engine::HoldReason::kNone);
   } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
     parts_.log(sick->text);
   }

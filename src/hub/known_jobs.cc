@@ -38,6 +38,7 @@ KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) {
   Job job;
   job.user = row.user;
   job.name = store::NameOf(row).substr(0, kNameBytes);
+  job.created = row.created;
   job.counts = row.counts;
   job.accepted = true;
   job.finished = row.last_seq != 0;
@@ -214,6 +215,7 @@ void KnownJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(u
 
 void KnownJobs::SetName(const store::JobRow& row) {
   jobs_[row.job].name = store::NameOf(row).substr(0, kNameBytes);
+  jobs_[row.job].created = row.created;
 }
 
 void KnownJobs::Drop(JobId job) {
@@ -394,10 +396,6 @@ void KnownJobs::Tell(JobId job) {
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {
     if (auto counts = engine_.Counts(job)) entry->second.counts = *counts;
-    // A hold counts from its notice on: before, its record may not be durable.
-    if (engine_.Held(job) == engine::HoldReason::kNone) {
-      entry->second.held = engine::HoldReason::kNone;
-    }
     entry->second.started |= entry->second.counts.leased + entry->second.counts.finished() > 0;
   }
   // A listener may go while others are told.

@@ -24,6 +24,7 @@ class KnownJobs {
   struct Job {
     std::string user;
     std::string name;  // for people, cut
+    Instant created;
     JobCounts counts;
     bool accepted = false;
     bool finished = false;

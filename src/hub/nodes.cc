@@ -220,9 +220,21 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   return node.row.id;
 }
 
+void Nodes::Knocked(const wire::Greeting& greeting, const Caller& caller) {
+  auto at = by_name_.find(greeting.node_name);
+  if (at == by_name_.end()) return;
+  Node& node = nodes_.at(at->second);
+  const bool same = node.row.instance == greeting.instance && node.row.user == caller.user;
+  if (!same || node.channel || node.row.removed) return;
+  node.product = greeting.product;
+  node.speaks = greeting.protocol;
+  hub_.Post(engine::NodeKnocked{at->second});
+}
+
 void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   Node& node = nodes_.at(id);
   if (node.channel) Gone(id, "it came again");
+  node.speaks = 0;
   node.peer = std::move(arrival.peer);
   node.serial = caller.serial;
   node.product = std::move(arrival.product);

@@ -39,6 +39,7 @@ class Nodes {
     uint64_t serial = 0;                   // credential by which it came
     bool is_pilot = false;                 // nobody waits for it once it has gone
     std::string product;                   // its version
+    uint32_t speaks = 0;                   // the protocol for which it is refused; 0: it is not
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away
@@ -61,6 +62,9 @@ class Nodes {
     std::string product;                     // its version
     std::vector<std::string> features = {};  // that it named in its greeting
   };
+  // One that has proved who it is, and is refused for its protocol: its tasks are not given up
+  // while it knocks.
+  void Knocked(const wire::Greeting& greeting, const Caller& caller);
   // One that was admitted.
   void Arrived(NodeId node, Arrival arrival, const Caller& caller);
   // Its connection has ended; it was last heard `quiet` before. kEnded: nothing of it is known any

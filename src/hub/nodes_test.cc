@@ -105,6 +105,38 @@ TEST_F(NodesTest, ANameIsItsFirstUsers) {
   for (const char* name : {"", "a b", "a,b"}) EXPECT_FALSE(Admit(name, "ann")) << name;
 }
 
+// Who is refused for the protocol keeps the tasks; another machine of that name does not.
+TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
+  const Duration patience = kLimits.node_patience;
+  NodeId id = Come("n", "ann", line);
+  nodes.Gone(id, "the hub was upgraded");
+  loop.RunUntilIdle();
+  auto standing = [&] { return hub.engine().Nodes().front().standing; };
+  wire::Greeting old;
+  old.node_name = "n";
+  old.instance = "1";
+  old.product = "0.0.9";
+  old.protocol = 1;
+  for (int i = 0; i < 10; ++i) {
+    loop.RunFor(patience / 2);
+    nodes.Knocked(old, {.user = "ann"});
+    loop.RunFor(Duration::Millis(1));
+    ASSERT_EQ(standing(), engine::NodeStanding::kSilent) << i;
+  }
+  EXPECT_EQ(nodes.FindByName("n")->speaks, 1u);
+  EXPECT_EQ(nodes.FindByName("n")->product, "0.0.9");
+  old.instance = "another machine";
+  for (int i = 0; i < 3; ++i) {
+    loop.RunFor(patience / 2);
+    nodes.Knocked(old, {.user = "ann"});
+    nodes.Knocked(old, {.user = "bob"});
+  }
+  loop.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(standing(), engine::NodeStanding::kUnknown);
+  Come("n", "ann", other);
+  EXPECT_EQ(nodes.FindByName("n")->speaks, 0u);
+}
+
 TEST_F(NodesTest, ARemovedNodeStaysOut) {
   NodeId id = Come("n", "ann", line);
   nodes.Remove(id, Nodes::Removal::kEnds);

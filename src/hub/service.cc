@@ -199,6 +199,10 @@ void Service::NodeArrived(NodeId node, Nodes::Arrival arrival, const Caller& cal
   nodes_->Arrived(node, std::move(arrival), caller);
 }
 
+void Service::NodeKnocked(const wire::Greeting& greeting, const Caller& caller) {
+  nodes_->Knocked(greeting, caller);
+}
+
 void Service::NodeGone(NodeId node, const std::string& why, Duration quiet) {
   nodes_->Gone(node, why, quiet,
                options_.nodes_return ? engine::LastNodes::kMayReturn : engine::LastNodes::kEnded);

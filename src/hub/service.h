@@ -110,6 +110,8 @@ class Service final : public Watcher, public ClientHost {
   void ClientArrived(Caller caller, std::unique_ptr<ClientPort> port);
   // A node that was admitted. When its connection has ended, NodeGone.
   void NodeArrived(NodeId node, Nodes::Arrival arrival, const Caller& caller);
+  // A node that was refused for its protocol; `caller` of Who.
+  void NodeKnocked(const wire::Greeting& greeting, const Caller& caller);
   // It was last heard `quiet` before.
   void NodeGone(NodeId node, const std::string& why, Duration quiet);
 

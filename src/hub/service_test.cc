@@ -336,7 +336,7 @@ TEST_F(NewsTest, WhoTakesNoNewsGetsTheNewestAndHowManyWereMissed) {
   ann.Ask(wire::Watch{job});
   const uint32_t reads = ann.last;
   size_t told = 0;
-  for (int i = 0; i < 2001; ++i) {  // a hold is told, a release is not
+  for (int i = 0; i < 2001; ++i) {
     Change(job);
     told += ann.Take(reads).size();
   }
@@ -351,10 +351,10 @@ TEST_F(NewsTest, WhoTakesNoNewsGetsTheNewestAndHowManyWereMissed) {
   const auto& news = std::get<wire::JobNews>(newest.front());
   EXPECT_EQ(buffered + news.missed, told);
   EXPECT_EQ(news.held, static_cast<uint32_t>(engine::HoldReason::kUser)) << "as it is now";
-  // It hears of the next hold as it happens.
+  // It hears of the next ones as they happen.
   Change(job);
   Change(job);
-  ASSERT_EQ(ann.of[idle].size(), 1u);
+  ASSERT_EQ(ann.of[idle].size(), 2u);
   EXPECT_EQ(std::get<wire::JobNews>(ann.of[idle].front()).missed, 0u);
 }
 

@@ -234,15 +234,17 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
     return std::unexpected(wire::Refusal{code, std::move(reason)});
   };
   if (!wire::CommonProtocol(from.role, from.protocol, from.oldest_protocol)) {
-    return refuse(
-        RefusalCode::kVersion,
-        fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
-                    "and speak {} to {}; use the same release on both sides{}",
-                    product_, wire::OldestProtocolOf(from.role), wire::kProtocol, from.product,
-                    from.oldest_protocol, from.protocol,
-                    from.protocol < wire::OldestProtocolOf(from.role)
-                        ? ": upgrade yours, and restart what still runs of it"
-                        : ""));
+    auto refusal =
+        refuse(RefusalCode::kVersion,
+               fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
+                           "and speak {} to {}; use the same release on both sides{}",
+                           product_, wire::OldestProtocolOf(from.role), wire::kProtocol,
+                           from.product, from.oldest_protocol, from.protocol,
+                           from.protocol < wire::OldestProtocolOf(from.role)
+                               ? ": upgrade yours, and restart what still runs of it"
+                               : ""));
+    if (events_.of_other_protocol) events_.of_other_protocol(guest, refusal.error());
+    return refusal;
   }
   if (guest.connection_key && from.serial == 0) {
     return refuse(RefusalCode::kCredential, "a credential is needed: use an access file");

@@ -83,6 +83,8 @@ class Entrance {
   struct Events {
     std::function<void(Visitor)> arrived;
     std::function<void(const Error&)> trouble;  // as transport::Listener's
+    // Somebody who is refused for their protocol; the gate did not hear of them.
+    std::function<void(const Guest&, const wire::Refusal&)> of_other_protocol = nullptr;
   };
   // Listens at all addresses, or says at which it cannot. `product` is the program's version.
   // `gate` outlives the entrance. Resolves names, which may block: at the start of a program.

@@ -236,6 +236,7 @@ TEST_F(HubEntranceTest, AnotherVersionIsToldSo) {
     EXPECT_EQ(RefusalOf(peer, greeting), RefusalCode::kVersion);
     EXPECT_NE(reason_.find(each.text), std::string::npos) << reason_;
   }
+  EXPECT_EQ(of_other_protocol_, (std::vector<uint32_t>{40, 1}));
 }
 
 TEST_F(HubEntranceTest, WhatTheGateSaysIsSaid) {
@@ -317,9 +318,8 @@ TEST_F(HubEntranceTest, ThoseWhoAreInTakeNoPlace) {
 
 TEST_F(HubEntranceTest, MayBeClosedByAVisitor) {
   OpenEntrance();
-  auto entrance =
-      Entrance::Open(*loop_, {{.address = At("unix:" + dir_.Path("s"))}}, identity_, "1.0", gate_,
-                     {.arrived = [&](Visitor) { entrance_.reset(); }, .trouble = nullptr});
+  auto entrance = Entrance::Open(*loop_, {{.address = At("unix:" + dir_.Path("s"))}}, identity_,
+                                 "1.0", gate_, {.arrived = [&](Visitor) { entrance_.reset(); }});
   ASSERT_TRUE(entrance);
   entrance_ = std::move(*entrance);
   RawPeer stranger;

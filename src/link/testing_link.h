@@ -160,10 +160,17 @@ class EntranceTest : public LinkTest {
  protected:
   static os::Address At(std::string_view text) { return os::ParseAddress(text).value(); }
 
+  std::vector<uint32_t> of_other_protocol_;  // which they speak
+
   void OpenEntrance(std::vector<EntranceAddress> addresses, const EntranceLimits& limits = {}) {
-    auto entrance = Entrance::Open(
-        *loop_, std::move(addresses), identity_, "1.0", gate_,
-        {.arrived = [this](Visitor v) { Arrived(std::move(v)); }, .trouble = nullptr}, limits);
+    auto entrance = Entrance::Open(*loop_, std::move(addresses), identity_, "1.0", gate_,
+                                   {.arrived = [this](Visitor v) { Arrived(std::move(v)); },
+                                    .trouble = nullptr,
+                                    .of_other_protocol =
+                                        [this](const Guest& guest, const wire::Refusal&) {
+                                          of_other_protocol_.push_back(guest.greeting.protocol);
+                                        }},
+                                   limits);
     ASSERT_TRUE(entrance) << entrance.error().message;
     entrance_ = std::move(*entrance);
   }

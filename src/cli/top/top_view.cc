@@ -10,6 +10,7 @@
 #include "present/table/text_width.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
+#include "present/text/node_note.h"
 #include "present/text/pool_words.h"
 
 namespace spate::cli {
@@ -180,7 +181,7 @@ TopView::Lines TopView::Nodes(const Size& size) const {
          {fmt::format("{}", node.tasks)},
          {FormatCount(node.ended)},
          {FormatCount(node.failed), node.failed > 0 ? present::Tone::kBad : present::Tone::kPlain},
-         {node.why}});
+         {present::NodeNote(node)}});
   }
   return table.Take();
 }

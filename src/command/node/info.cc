@@ -13,6 +13,7 @@
 #include "cli/options/shared.h"
 #include "present/json/json_fields.h"
 #include "present/table/time_text.h"
+#include "present/text/node_note.h"
 
 namespace spate::cli::command {
 namespace {
@@ -31,7 +32,7 @@ std::string PageOf(const NodeFacts& node) {
     if (!value.empty()) text += fmt::format("  {:<10} {}\n", name, EscapeForScreen(value));
   };
   add("state", node.state + ", since " + present::DateAndTime(node.since));
-  add("why", node.why);
+  add("why", present::NodeNote(node));
   add("address", node.from);
   add("program", "spate " + node.program);
   add("serves", UserText(node, "all users"));

@@ -14,6 +14,7 @@
 #include "cli/options/shared.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
+#include "present/text/node_note.h"
 
 namespace spate::cli::command {
 namespace {
@@ -29,7 +30,7 @@ std::vector<present::Cell> RowOf(const NodeFacts& node) {
           {node.machine ? fmt::format("{:.1f}", node.machine->load) : ""},
           {fmt::format("{}", node.ended)},
           {fmt::format("{}", node.failed)},
-          {node.why}};
+          {present::NodeNote(node)}};
 }
 
 std::string TableOf(const HubScreen& screen, const std::vector<NodeFacts>& nodes) {

@@ -63,13 +63,16 @@ void StepContext::Extend(size_t record, const Leased& more) {
 namespace {
 
 // A job that finished in a step and was given more to do by a later event of it has not finished,
-// or did so once more; nor is one held that was released.
+// or did so once more; nor is one held that was released, or the other way round.
 void DropUndone(StepContext& step) {
   std::vector<Notice>& notices = step.out.notices;
   std::set<JobId> told;  // from the last one on
   auto undone = [&](const Notice& notice) {
     if (const auto* held = std::get_if<NoticeHeld>(&notice)) {
       return step.durable.FindJob(held->job)->held() == HoldReason::kNone;
+    }
+    if (const auto* released = std::get_if<NoticeReleased>(&notice)) {
+      return step.durable.FindJob(released->job)->held() != HoldReason::kNone;
     }
     const auto* finished = std::get_if<NoticeFinished>(&notice);
     if (finished == nullptr) return false;

@@ -145,6 +145,10 @@ struct NodeSilent {
   NodeId node;
   Instant since;
 };
+// A node that cannot be reached has shown that it lives: its time counts anew.
+struct NodeKnocked {
+  NodeId node;
+};
 // A node has ended. All its leases are lost.
 struct NodeLost {
   NodeId node;
@@ -193,11 +197,11 @@ struct NodesToCome {
   std::vector<Kind> kinds;
 };
 
-using Event =
-    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
-                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
-                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost,
-                 AttemptsEnded, TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
+using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
+                           ChangeNeeds, HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser,
+                           DrainNode, UndrainNode, RemoveNode, ForgetNode, ClearSick, NodeJoined,
+                           OfferChanged, NodeSilent, NodeKnocked, NodeLost, AttemptsEnded,
+                           TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -261,6 +265,10 @@ struct NoticeHeld {
   JobId job;
   HoldReason reason = HoldReason::kUser;
 };
+// A job that was held is held no longer: it was released, or cancelled.
+struct NoticeReleased {
+  JobId job;
+};
 struct NoticeFinished {
   JobId job;
   JobCounts counts;
@@ -271,8 +279,8 @@ struct NoticeNodeSick {
   JobId job;
   std::string text;
 };
-using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeHeld, NoticeFinished,
-                            NoticeNodeSick>;
+using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeHeld, NoticeReleased,
+                            NoticeFinished, NoticeNodeSick>;
 
 struct Input {
   Instant now;

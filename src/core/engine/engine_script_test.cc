@@ -14,7 +14,7 @@
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
-//   lost n1 [left]   silent n1
+//   lost n1 [left]   silent n1   knock n1
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
@@ -204,6 +204,9 @@ class Writer {
   void operator()(const NoticeHeld& notice) {
     lines_.Add(fmt::format("notice held {} {}", Name(notice.job), Reason(notice.reason)));
   }
+  void operator()(const NoticeReleased& notice) {
+    lines_.Add(fmt::format("notice released {}", Name(notice.job)));
+  }
   void operator()(const NoticeFinished& notice) {
     lines_.Add(fmt::format("notice finished {}:{}", Name(notice.job), Counts(notice.counts)));
   }
@@ -270,6 +273,7 @@ class EngineSubject : public script::Subject {
         {"offers", &EngineSubject::Offers},
         {"lost", &EngineSubject::Lost},
         {"silent", &EngineSubject::Silent},
+        {"knock", &EngineSubject::Knock},
         {"holds", &EngineSubject::Holds},
         {"end", &EngineSubject::End},
         {"return", &EngineSubject::Return},
@@ -662,6 +666,7 @@ class EngineSubject : public script::Subject {
     holds_.push_back({job, Attempt(static_cast<uint16_t>(line.Number("attempt", 1))), tasks});
   }
   void Silent(Line& line) { events_.push_back(NodeSilent{line.Node(), now_}); }
+  void Knock(Line& line) { events_.push_back(NodeKnocked{line.Node()}); }
   void Lost(Line& line) {
     NodeId node = line.Node();
     events_.push_back(NodeLost{node, line.Flag("left")});

@@ -84,6 +84,7 @@ void On(StepContext& step, const ClearSick& event);
 void On(StepContext& step, const NodeJoined& event);
 void On(StepContext& step, const OfferChanged& event);
 void On(StepContext& step, const NodeSilent& event);
+void On(StepContext& step, const NodeKnocked& event);
 void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);

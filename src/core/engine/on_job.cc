@@ -73,7 +73,9 @@ void On(StepContext& step, const CancelJob& event) {
 }
 
 void Cancel(StepContext& step, const JobState& job, std::string reason) {
+  const bool held = job.held() != HoldReason::kNone;
   step.Record(JobCancelled{job.id(), std::move(reason)});
+  if (held) step.out.notices.push_back(NoticeReleased{job.id()});
   RecallJob(step, job.id(), /*end_running=*/true);
   CheckJob(step, job);
 }
@@ -364,6 +366,7 @@ void On(StepContext& step, const ReleaseJob& event) {
   });
   if (suspects) step.Record(NodeCleared{NodeId(), event.job});
   step.Record(JobReleased{event.job});
+  step.out.notices.push_back(NoticeReleased{event.job});
   CheckJob(step, *job);  // --max-failures holds it again unless it was raised
 }
 

@@ -124,6 +124,12 @@ void On(StepContext& step, const NodeSilent& event) {
   step.live.SetAway(event.node, event.since + step.board.limits.node_patience);
 }
 
+void On(StepContext& step, const NodeKnocked& event) {
+  auto it = step.board.nodes.find(event.node);
+  if (it == step.board.nodes.end() || it->second.lost_at == Instant::Never()) return;
+  step.live.SetAway(event.node, step.now + step.board.limits.node_patience);
+}
+
 void On(StepContext& step, const NodeLost& event) {
   if (!step.board.nodes.contains(event.node)) return;
   if (!event.left) return Lose(step, event.node, "its node was lost");

@@ -65,6 +65,7 @@ struct HubFacts {
   uint64_t came = 0;       // nodes that have joined in this life,
   uint64_t went = 0;       // and that were disconnected
   uint64_t lost_ends = 0;  // attempts that ended because their node was lost, in this life
+  Duration oldest_queued;  // since the oldest job that waits for nodes was submitted; 0: none waits
   std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
 
   template <typename Self, typename Visit>
@@ -106,6 +107,7 @@ struct HubFacts {
     visit(35, kNotInJson, self.came);
     visit(36, kNotInJson, self.went);
     visit(37, kNotInJson, self.lost_ends);
+    visit(38, "oldest_queued", self.oldest_queued);
   }
 };
 
@@ -166,6 +168,7 @@ struct NodeFacts {
   std::string from;                    // its address
   std::string program;                 // its version
   std::string why;                     // it is sick, or set aside for somebody
+  std::optional<uint32_t> speaks;      // the protocol for which the hub refuses it
   Instant since;                       // it came, or went
   std::vector<OfferFacts> offers;      // beside slots, processors and memory
   std::vector<std::string> labels;
@@ -195,6 +198,7 @@ struct NodeFacts {
     visit(18, kNotInJson, self.until);
     visit(19, kNotInJson, self.runs);
     visit(20, kNotInJson, self.temp_dir);
+    visit(21, "refused_protocol", self.speaks);
   }
 };
 

@@ -60,6 +60,7 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
   facts.failed = info.failed;
   facts.from = node.peer;
   facts.program = node.product;
+  if (node.speaks > 0) facts.speaks = node.speaks;
   facts.why = info.text;
   facts.since = node.since;
   if (!node.state) return facts;
@@ -144,6 +145,11 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
   }
   for (const engine::JobInfo& job : parts.jobs.known().Unfinished()) {
     facts.held += job.held != engine::HoldReason::kNone ? 1 : 0;
+    const bool waits = job.counts.queued > 0 && job.held == engine::HoldReason::kNone;
+    const KnownJobs::Job* known = waits ? parts.jobs.known().Find(job.job) : nullptr;
+    if (known == nullptr || known->created.ns == 0) continue;
+    const Duration age = parts.jobs.loop().Now() - known->created;
+    facts.oldest_queued = std::max(facts.oldest_queued, age);
   }
   facts.came = parts.nodes.came();
   facts.went = parts.nodes.went();

@@ -52,6 +52,9 @@ Status Door::Listen(const transport::Identity* identity) {
   link::Entrance::Events events;
   events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
   events.trouble = [this](const Error& error) { options_.log(error.message); };
+  events.of_other_protocol = [this](const link::Guest& guest, const wire::Refusal& why) {
+    OfOtherProtocol(guest, why);
+  };
   link::EntranceLimits limits;
   limits.silence = options_.suspect_after;
   limits.lost_after = options_.lost_after;
@@ -97,11 +100,21 @@ void Door::TellAbout(HubFacts& facts) const {
 
 std::expected<link::Admission, wire::Refusal> Door::Admit(const link::Guest& guest) {
   auto admission = Judge(guest);
-  if (!admission) {
-    const std::string user = guest.local ? guest.user : "";
-    refusals_.Add(loop_.Now(), guest.peer, user, admission.error().reason, options_.log);
-  }
+  if (!admission) Refused(guest, admission.error());
   return admission;
+}
+
+void Door::Refused(const link::Guest& guest, const wire::Refusal& why) {
+  refusals_.Add(loop_.Now(), guest.peer, guest.local ? guest.user : "", why.reason, options_.log);
+}
+
+// A node that proves itself is alive, whatever it speaks.
+void Door::OfOtherProtocol(const link::Guest& guest, const wire::Refusal& why) {
+  if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) return;
+  auto caller = service_.Who(GuestOf(guest));
+  if (!caller) return;
+  Refused(guest, why);
+  if (guest.greeting.role == wire::Role::kNode) service_.NodeKnocked(guest.greeting, *caller);
 }
 
 std::expected<link::Admission, wire::Refusal> Door::Judge(const link::Guest& guest) {

@@ -70,6 +70,8 @@ class Door final : public link::Gate {
   Status Listen(const transport::Identity* identity);
   void FindReach();
   std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
+  void Refused(const link::Guest& guest, const wire::Refusal& why);
+  void OfOtherProtocol(const link::Guest& guest, const wire::Refusal& why);
   std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
   std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
   void Arrived(link::Visitor visitor);

@@ -240,7 +240,7 @@ void ClientRequest::On(wire::PutPieces pieces) {
   store::Bundle bundle;
   bundle.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
   upload_->pieces += count;
-  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), jobs_.hub().Stored());
   session_.Pace();
 }
 
@@ -253,7 +253,7 @@ void ClientRequest::On(wire::Rows rows) {
   store::Bundle bundle;
   bundle.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
   upload_->next += count;
-  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), jobs_.hub().Stored());
   session_.Pace();
 }
 
@@ -447,7 +447,7 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   row.keep_output = std::min(submit.keep_output, *output_left);
   row.counts.total = end.count;
   jobs_.known().SetName(row);
-  jobs_.store().PutJob(std::move(row), nullptr);
+  jobs_.store().PutJob(std::move(row), jobs_.hub().Stored());
   engine::SubmitJob event{.job = upload.job, .plan = {}, .edges = std::move(upload.edges)};
   JobPlan& plan = event.plan;
   plan.task_count = end.count;

@@ -388,11 +388,14 @@ void Hub::SendPiece(NodeId node) {
   link->second.channel->Send(std::move(piece));
 }
 
-void Hub::WhenDurable(std::function<void()> fn) {
-  store_.Append({}, [this, alive = alive_, fn = std::move(fn)](Status status) {
+void Hub::WhenDurable(std::function<void()> fn) { store_.Append({}, Stored(std::move(fn))); }
+
+std::function<void(const Status&)> Hub::Stored(std::function<void()> fn) {
+  return [this, alive = alive_, fn = std::move(fn)](const Status& status) {
     if (!*alive) return;
-    status ? fn() : StoreFailed(status.error());
-  });
+    if (!status) return StoreFailed(status.error());
+    if (fn) fn();
+  };
 }
 
 void Hub::StoreFailed(const Error& error) {

@@ -114,7 +114,9 @@ class Hub {
   // When all that the store has been given is durable. Never when the store has failed, which ends
   // the hub: whoever waits is cut off, and asks the next one.
   void WhenDurable(std::function<void()> fn);
-  // For whoever gave it something by another way.
+  // What a write calls that is not the hub's own: a failure ends the hub, also where nobody waits
+  // for the write. Then `fn`, which may be null.
+  std::function<void(const Status&)> Stored(std::function<void()> fn = nullptr);
   void StoreFailed(const Error& error);
   bool Settled() const { return events_.empty() && unreleased_.empty(); }
 

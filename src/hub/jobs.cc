@@ -115,7 +115,7 @@ void Jobs::DropUpload(JobId job) {
   known_.Drop(job);
   if (stopping_) return;
   known_.Hide(job, true);
-  parts_.store.ForgetJob(job, [this, job](Status) { known_.Hide(job, false); });
+  parts_.store.ForgetJob(job, parts_.hub.Stored([this, job] { known_.Hide(job, false); }));
 }
 
 void Jobs::TellAccepted(JobId job, const wire::Failed* failed) {
@@ -246,13 +246,12 @@ void Jobs::ForgetNext() {
   for (; !forgetting_.empty() && forgotten_now_ < parts_.forgets_at_once; forgetting_.pop_front()) {
     ++forgotten_now_;
     auto& [job, done] = forgetting_.front();
-    parts_.store.ForgetJob(job, [this, job, done = std::move(done)](Status status) {
-      if (!status) return parts_.hub.StoreFailed(status.error());
+    parts_.store.ForgetJob(job, parts_.hub.Stored([this, job, done = std::move(done)] {
       --forgotten_now_;
       known_.Hide(job, false);
       done();
       ForgetNext();
-    });
+    }));
   }
 }
 
@@ -302,7 +301,7 @@ Status Jobs::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& 
   auto settings = TRY(wire::DecodeSettings(row.settings));
   change(settings);
   row.settings = wire::EncodeSettings(settings);
-  parts_.store.PutJob(std::move(row), nullptr);
+  parts_.store.PutJob(std::move(row), parts_.hub.Stored());
   // Its row is read no sooner than what follows from it.
   parts_.hub.SetSettings(job, std::make_shared<const JobSettings>(std::move(settings)));
   return {};

@@ -291,6 +291,15 @@ TEST_F(JobsTest, AFullDiskEndsTheHubForWhoeverWaits) {
   EXPECT_FALSE(told);
 }
 
+// Nobody waits for the removal of a job that was refused; whoever submits it again would wait for
+// ever.
+TEST_F(JobsTest, AFailedWriteThatNobodyWaitsForEndsTheHubToo) {
+  store_.FailAfter(0, {ErrorKind::kExhausted, "no space left on device"});
+  jobs_.DropUpload(JobId(7));
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(failures_, 1);
+}
+
 TEST_F(JobsTest, OfAnUploadThatBreaksOffNothingStays) {
   Talk& talk = Come("ann");
   talk.Ask(Head("one"));

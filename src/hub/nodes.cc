@@ -144,7 +144,7 @@ Nodes::Node& Nodes::Make(const std::string& name) {
   if (auto row = ReadRow(name)) {
     node.row = std::move(*row);
     node.row.forgotten.reset();
-    store_.PutNode(node.row, nullptr);
+    store_.PutNode(node.row, hub_.Stored());
   } else {
     last_ = NodeId(last_.value + 1);
     node.row.id = last_;
@@ -168,10 +168,10 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
     }
     node.row.forgotten = loop_.Now();
     leaving_[node.row.name] = node.row;
-    store_.PutNode(node.row, [this, name = node.row.name, when = loop_.Now()](Status) {
+    store_.PutNode(node.row, hub_.Stored([this, name = node.row.name, when = loop_.Now()] {
       auto row = leaving_.find(name);
       if (row != leaving_.end() && row->second.forgotten == when) leaving_.erase(row);
-    });
+    }));
     by_name_.erase(node.row.name);
     nodes_.erase(each);
     any = true;
@@ -215,7 +215,7 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
     }
     node.row.instance = instance;
     node.row.user = caller.user;
-    store_.PutNode(node.row, nullptr);
+    store_.PutNode(node.row, hub_.Stored());
   }
   return node.row.id;
 }
@@ -365,7 +365,7 @@ void Nodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
   node.row.removed = how != Removal::kNone;
   if (how == Removal::kEnds) node.row.user.clear();  // the name is anybody's
-  store_.PutNode(node.row, nullptr);
+  store_.PutNode(node.row, hub_.Stored());
   waiting_.erase(id);
   if (how == Removal::kNone) return;
   if (how == Removal::kWaits) waiting_.insert(id);

@@ -29,6 +29,8 @@ class BlameCheck final : public Checker {
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
       const auto* cleared = std::get_if<engine::NodeCleared>(decided->record);
       if (cleared != nullptr && cleared->job == JobId()) trusted_ = true;
+      const auto* leased = std::get_if<engine::Leased>(decided->record);
+      if (leased != nullptr && IsGoodThere(scene)) NoteLease(*leased);
       const auto* ended = std::get_if<engine::AttemptEnded>(decided->record);
       if (ended != nullptr) Look(scene, *ended, findings);
     }
@@ -42,9 +44,23 @@ class BlameCheck final : public Checker {
   // that a pause is over, which doubles from a second on.
   static constexpr uint32_t kHandful = 16;
 
+  bool IsGoodThere(const Scene& scene) const {
+    return heard_at_ && scene.now - *heard_at_ >= kHello + scene.slack;
+  }
+
+  void NoteLease(const engine::Leased& leased) {
+    for (TaskRange range : leased.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        with_choice_[{leased.job, i}] = leased.attempt;
+      }
+    }
+  }
+
   void Look(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
-    if (ended.verdict != engine::Verdict::kFailed || trusted_) return;
-    if (!heard_at_ || scene.now - *heard_at_ < kHello + scene.slack) return;
+    if (ended.verdict != engine::Verdict::kFailed || trusted_ || !IsGoodThere(scene)) return;
+    // It was given out while the good one was there.
+    auto lease = with_choice_.find({ended.end.ref.job, ended.end.ref.index});
+    if (lease == with_choice_.end() || lease->second != ended.end.ref.attempt) return;
     const BookedJob* job = scene.book.FindJob(ended.end.ref.job);
     if (job == nullptr || job->tasks.size() < kLimits.node_failures) return;
     // Gangs need several nodes.
@@ -62,6 +78,8 @@ class BlameCheck final : public Checker {
 
   std::optional<Instant> heard_at_;
   std::map<std::pair<JobId, NodeId>, uint32_t> failed_;
+  std::map<std::pair<JobId, TaskIndex>, Attempt>
+      with_choice_;       // leased while the good one was there
   bool trusted_ = false;  // a person said that the bad ones are good: let him have it
 };
 

@@ -25,9 +25,13 @@ class DeadlinesCheck final : public Checker {
     if (!scene.hub->deadlines) return;
     if (const auto* began = std::get_if<LifeBegan>(&fact)) {
       clock_ahead_ = began->clock_ahead;
+      stopped_ = stopped_for_good_;
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
       Decide(scene, *decided->record, findings);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+      NoteStops(*committed->record, stopped_for_good_);
+      const auto* leased = std::get_if<engine::Leased>(committed->record);
+      if (leased != nullptr) NoteLag(scene, *leased);
       const auto* ended = std::get_if<AttemptEnded>(committed->record);
       if (ended != nullptr) running_.erase({ended->end.ref, ended->node});  // what is over is over
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
@@ -63,6 +67,7 @@ class DeadlinesCheck final : public Checker {
 
   void Decide(const Scene& scene, const engine::Record& record, Findings& findings) {
     if (const auto* leased = std::get_if<engine::Leased>(&record)) {
+      leased_at_[{leased->job, leased->tasks.front().first}] = scene.now;
       for (TaskRange range : leased->tasks) {
         for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
           CheckLease(scene, {leased->job, i, leased->attempt}, findings);
@@ -72,17 +77,31 @@ class DeadlinesCheck final : public Checker {
       CheckLease(scene, {gang->job, gang->index, gang->attempt}, findings);
     } else if (const auto* ended = std::get_if<AttemptEnded>(&record)) {
       CheckRetry(scene, *ended, findings);
-    } else if (const auto* cancelled = std::get_if<engine::TasksCancelled>(&record)) {
+    } else {
+      NoteStops(record, stopped_);
+    }
+  }
+
+  // Many records may stand in line for the disk.
+  void NoteLag(const Scene& scene, const engine::Leased& leased) {
+    auto at = leased_at_.find({leased.job, leased.tasks.front().first});
+    if (at == leased_at_.end()) return;
+    lag_ = std::max(lag_, scene.now - at->second);
+    leased_at_.erase(at);
+  }
+
+  // Tasks that were stopped for a reason, and not reopened since.
+  using Stopped = std::set<std::pair<JobId, TaskIndex>>;
+  static void NoteStops(const engine::Record& record, Stopped& stopped) {
+    if (const auto* cancelled = std::get_if<engine::TasksCancelled>(&record)) {
+      if (cancelled->reason.empty()) return;
       for (TaskRange range : cancelled->tasks) {
-        for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-          if (!cancelled->reason.empty()) stopped_[{cancelled->job, i}] = true;
-        }
+        for (uint32_t i = 0; i < range.count; ++i)
+          stopped.insert({cancelled->job, range.first + i});
       }
     } else if (const auto* reopened = std::get_if<engine::TasksReopened>(&record)) {
       for (TaskRange range : reopened->tasks) {
-        for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-          stopped_.erase({reopened->job, i});
-        }
+        for (uint32_t i = 0; i < range.count; ++i) stopped.erase({reopened->job, range.first + i});
       }
     }
   }
@@ -117,7 +136,8 @@ class DeadlinesCheck final : public Checker {
     }
     const Duration late = scene.now - std::max(due, heard->second);
     // A hello, the commits that stand in line, and an order.
-    const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 30;
+    const Duration commits = std::max(lag_, scene.hub->commit_max * 30);
+    const Duration most = scene.slack + scene.hub->link_latency * 4 + commits;
     if (late <= most) return std::nullopt;
     return late - most;
   }
@@ -141,7 +161,10 @@ class DeadlinesCheck final : public Checker {
   Duration clock_ahead_;
   std::map<PartRef, Instant> running_;
   std::map<NodeId, Instant> heard_since_;
-  std::map<std::pair<JobId, TaskIndex>, bool> stopped_;  // for a reason
+  std::map<std::pair<JobId, TaskIndex>, Instant> leased_at_;  // decided, and not durable yet
+  Duration lag_;              // the longest of leases, from the decision to the disk
+  Stopped stopped_;           // as decided in this life,
+  Stopped stopped_for_good_;  // and as the journal has it
 };
 
 }  // namespace

@@ -145,10 +145,7 @@ void Pools::Cut() {
   records_ = 0;
   parts_.loop.Cancel(cut_timer_);
   cut_timer_ = parts_.loop.At(parts_.loop.Now() + kCutEvery, [this] { Cut(); });
-  parts_.store.CutPools(machine_.Images(), parts_.loop.Now() - here_.keep,
-                        [this, alive = alive_](const Status& status) {
-                          if (*alive && !status) parts_.hub.StoreFailed(status.error());
-                        });
+  parts_.store.CutPools(machine_.Images(), parts_.loop.Now() - here_.keep, parts_.hub.Stored());
 }
 
 // ---- The step ----------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ class OutputCheck final : public Checker {
       if (executed->order->part != nullptr) gangs_.insert(executed->order->ref);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
-      // An end that the engine decided has none, whatever the attempt wrote.
-      if (ended == nullptr || (ended->end.slot == 0 && committed->output == nullptr)) return;
+      if (ended == nullptr || (MayHaveNone(ended->end) && committed->output == nullptr)) return;
       const auto& all = written_[ended->end.ref];
       auto it = all.find(ended->node);
       if (Same(it == all.end() ? nullptr : &it->second, committed->output)) return;
@@ -27,7 +26,7 @@ class OutputCheck final : public Checker {
     } else if (const auto* told = std::get_if<Told>(&fact)) {
       const AttemptRef& ref = told->notice->end.ref;
       // Of which part of a gang it tells, the journal knows.
-      bool may_be_none = told->notice->end.slot == 0 || gangs_.contains(ref);
+      bool may_be_none = MayHaveNone(told->notice->end) || gangs_.contains(ref);
       if (may_be_none && told->output == nullptr) return;
       const auto& all = written_[ref];
       bool known = std::ranges::any_of(
@@ -38,6 +37,11 @@ class OutputCheck final : public Checker {
   }
 
  private:
+  // The engine has decided it, or the node went before it heard of the end: whatever the attempt
+  // wrote.
+  static bool MayHaveNone(const AttemptEnd& end) {
+    return end.slot == 0 || (end.cause == Cause::kStopped && end.status == kCutOff);
+  }
   void Complain(const AttemptRef& ref, const char* whose, Findings& findings) {
     findings.Add(name(),
                  std::string(whose) + " output of " + NameOf(ref) + " is not what it wrote");

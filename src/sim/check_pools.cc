@@ -41,6 +41,8 @@ class PoolsCheck final : public Checker {
       if (intended != nullptr) decided_[intended->pilot] = scene.now;
       const auto* changed = std::get_if<provision::PoolChanged>(decided->record);
       if (changed != nullptr) SetPlan(scene, *changed);
+      const auto* ended = std::get_if<provision::PilotEnded>(decided->record);
+      if (ended != nullptr && ended->end == provision::End::kForgotten) Excuse(scene, ended->pilot);
     } else if (const auto* of_pool = std::get_if<PoolCommitted>(&fact)) {
       See(scene, *of_pool->record, findings);
     } else if (std::holds_alternative<LifeBegan>(fact)) {
@@ -59,9 +61,16 @@ class PoolsCheck final : public Checker {
   // In the batch system.
   struct Job {
     std::string pool;
+    std::optional<PilotId> pilot;
     bool waits = true;  // for its first begin
     bool excused = false;
   };
+  // Answers that were cut off, one after the other, showed nothing of it.
+  void Excuse(const Scene& scene, PilotId pilot) {
+    if (scene.hub->batch_garbles_percent == 0) return;
+    for (auto& [id, job] : jobs_) job.excused |= job.pilot == pilot;
+  }
+
   struct Pool {
     const SimPool* plan = nullptr;
     std::set<PilotId> open;    // asked for, and not known to have ended
@@ -83,7 +92,9 @@ class PoolsCheck final : public Checker {
       findings.Add("early",
                    fmt::format("pilot {} is submitted before that is durable", queued.tag));
     }
-    jobs_[queued.id].pool = queued.pool;
+    Job& queues = jobs_[queued.id];
+    queues.pool = queued.pool;
+    queues.pilot = provision::PilotOfTag(hub, queued.tag);
     for (const SimPool& pool : scene.workload.pools()) {
       if (pool.name != queued.pool) continue;
       uint32_t alive = 0;

@@ -86,11 +86,14 @@ TEST(HelpTest, EveryCommandHasExamplesThatAreUnderstood) {
 }
 
 TEST(HelpTest, ExamplesComeFirst) {
-  EXPECT_TRUE(CommandHelp(Named("job hold"), false)
-                  .starts_with("Usage: spate job hold [OPTIONS] JOB...\n\n"
-                               "Hold jobs: start no more of their tasks for now.\n\nExamples\n"
-                               "  spate job hold 12   # until spate job release 12\n"
-                               "  spate job hold all  # all unfinished jobs\n\n"));
+  EXPECT_TRUE(
+      CommandHelp(Named("job hold"), false)
+          .starts_with("Usage: spate job hold [OPTIONS] JOB... | --user NAME\n\n"
+                       "Hold jobs: start no more of their tasks for now.\n\nExamples\n"
+                       "  spate job hold 12          # until spate job release 12\n"
+                       "  spate job hold all         # all unfinished jobs\n"
+                       "  spate job hold --user ann  # all of a user's, as an administrator\n"
+                       "\n"));
 }
 
 TEST(HelpTest, EveryOptionOfRunIsThere) {

@@ -1,6 +1,8 @@
-// Shared parts of the commands that change the jobs of a hub.
+// Shared parts of the commands that change jobs.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,16 +10,22 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "cli/hub/hub_screen.h"
+#include "core/model/selection.h"
 #include "wire/questions.h"
 
 namespace spate::cli {
 
 // "job 12", "3 jobs"
 std::string JobsText(const std::vector<JobId>& jobs);
+// The jobs that the words name, or all unfinished ones of --user. kInvalid: neither, or both.
+Result<JobSelector> NamedJobs(const HubScreen& screen);
 // Of those that had ended before.
-void SayEnded(const HubScreen& screen, const wire::JobsChanged& done);
-// Changes the jobs that the words name as `question` says, and tells that they did what `text`
-// says. The exit code.
+Status TellEnded(const HubScreen& screen, const wire::JobsChanged& done);
+// With --json, the line of a job, or of so many of its tasks: "held", "cancelled", "none" ...
+Status PutChange(const HubScreen& screen, JobId job, std::string_view change,
+                 std::optional<uint32_t> tasks = {});
+// Changes these jobs as `question` says, and tells that they did what `text` says; its first word
+// is the change for programs. The exit code.
 Result<int> ChangeJobs(const HubScreen& screen, wire::ChangeJobs question, std::string_view text);
 
 }  // namespace spate::cli

@@ -55,6 +55,11 @@ const Option kLimit = {.names = "limit",
                        .heading = Heading::kSelect,
                        .help = "show at most N rows"};
 
+const Option kJobsOfUser = {.names = "user",
+                            .argument = "NAME",
+                            .heading = Heading::kSelect,
+                            .help = "all unfinished jobs of this user"};
+
 const Option kTimeout = {.names = "timeout",
                          .argument = "T",
                          .heading = Heading::kSelect,

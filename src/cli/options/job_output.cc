@@ -23,7 +23,7 @@ const Option kLineBuffer = {.names = "line-buffer,lb,linebuffer,line-buffered,li
 
 const Option kNoBar = {.names = "no-bar",
                        .heading = Heading::kOutput,
-                       .help = "do not show a progress bar on the terminal"};
+                       .help = "show no progress: no bar, no lines in a log"};
 
 const Option kJoblog = {.names = "joblog,jl",
                         .argument = "FILE",

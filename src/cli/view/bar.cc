@@ -109,4 +109,16 @@ std::string DrawBar(const BarState& state, int width) {
   return line;
 }
 
+std::string ProgressLine(const BarState& state) {
+  std::string line = fmt::format("{} of {}{} tasks done", FormatCount(state.done),
+                                 FormatCount(state.total), state.open ? "+" : "");
+  if (!state.open) line += fmt::format(" ({}%)", Percent(state));
+  if (state.failed > 0) line += fmt::format(", {} failed", FormatCount(state.failed));
+  if (state.running > 0) line += fmt::format(", {} running", FormatCount(state.running));
+  for (const std::string& more : {present::BriefRate(state.rate), Eta(state), Waits(state)}) {
+    if (!more.empty()) line += ", " + more;
+  }
+  return line;
+}
+
 }  // namespace spate::cli

@@ -47,5 +47,7 @@ struct BarState {
 // At most `width` - 1 columns, so that no terminal wraps it. No newline, no escapes other than
 // colour.
 std::string DrawBar(const BarState& state, int width);
+// The same in words, for a log: "12 of 40 tasks done (30%), 1 failed, 4 running, 2.5/s, ETA 11s".
+std::string ProgressLine(const BarState& state);
 
 }  // namespace spate::cli

@@ -188,9 +188,19 @@ void HumanView::OnNews(const News& news, Instant) {
 
 void HumanView::Tick(Instant now, uint32_t running) {
   bar_.running = running;
-  if (!bar_on_ || !started_ || now - start_.now < kBarDelay) return;
+  if (!bar_on_) return SayProgress(now);
+  if (!started_ || now - start_.now < kBarDelay) return;
   if (now - drawn_ < (screen_.bar_visible() ? kTickStep : kRedrawStep)) return;
   DrawNow(now);
+}
+
+void HumanView::SayProgress(Instant now) {
+  if (!options_.bar || options_.quiet || !started_ || now - start_.now < said_at_) return;
+  while (said_at_ <= now - start_.now) said_at_ = said_at_ * 2;
+  // A single task says for itself how far it is.
+  if (bar_.total <= 1 || (!bar_.open && bar_.ended >= bar_.total)) return;
+  bar_.rate = rate_.PerSecond(now);
+  Say(ProgressLine(bar_));
 }
 
 std::string HumanView::BarNow(Instant now) {

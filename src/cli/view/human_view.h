@@ -23,7 +23,7 @@ class HumanView final : public RunView {
  public:
   struct Options {
     bool quiet = false;       // nothing but the tasks' output and errors of ours
-    bool bar = true;          // where standard error is a terminal
+    bool bar = true;          // where standard error is a terminal; elsewhere lines in its place
     bool show_output = true;  // false with --results
     OutputWriter::Options output;
     HintContext hints;
@@ -38,6 +38,7 @@ class HumanView final : public RunView {
   void OnFinish(const RunFinish& finish) override;
 
  private:
+  static constexpr Duration kFirstProgress = Duration::Seconds(10);
   struct Failure {
     TaskIndex index = 0;
     std::string verdict;  // "exit code 3"
@@ -57,6 +58,8 @@ class HumanView final : public RunView {
   std::string Bad(std::string_view text) const;  // in the colour of failures, where there is one
   void SayNews(const News& news);
   void DrawNow(Instant now);
+  // In a log: a line after ten seconds, then each time that the run has lasted twice as long.
+  void SayProgress(Instant now);
   std::string BarNow(Instant now);
 
   BarScreen screen_;
@@ -78,8 +81,9 @@ class HumanView final : public RunView {
   BarState bar_;
   engine::HoldReason held_ = engine::HoldReason::kNone;
   RateMeter rate_;
-  Instant drawn_;  // when the bar was drawn last
-  Instant made_;   // when its text was made last
+  Instant drawn_;                      // when the bar was drawn last
+  Instant made_;                       // when its text was made last
+  Duration said_at_ = kFirstProgress;  // of the run; SayProgress then speaks next
   bool bar_on_ = false;
   bool started_ = false;
 };

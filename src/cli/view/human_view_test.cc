@@ -40,6 +40,27 @@ class HumanViewTest : public testing::Test {
   std::unique_ptr<HumanView> view_;
 };
 
+TEST_F(HumanViewTest, ALogGetsALineNowAndThen) {
+  Make(80, false);
+  view_->OnStart(StartOf(40));
+  for (int64_t ms = 0; ms < 10'000; ms += 100) Tick(ms);
+  EXPECT_EQ(screen_.err, "");
+  for (TaskIndex i = 0; i < 11; ++i) End(900 * (i + 1), i);
+  Fail(9950, 11, nullptr);
+  for (int64_t ms = 10'000; ms < 90'000; ms += 100) Tick(ms);
+  const std::string counts = "spate: 11 of 40 tasks done (27%), 1 failed, 2 running";
+  EXPECT_EQ(screen_.err, counts + ", 1.2/s, ETA 23s\n" + counts + ", 36/min, ETA 47s\n" + counts +
+                             ", 18/min, ETA 1m33s\n" + counts + ", 9/min, ETA 3m07s\n");
+  Make(80, false, {.bar = false});
+  screen_.err.clear();
+  view_->OnStart(StartOf(40));
+  Tick(60'000);
+  Make(80, false);
+  view_->OnStart(StartOf(1));
+  Tick(60'000);
+  EXPECT_EQ(screen_.err, "") << "not with --no-bar, nor of a single task";
+}
+
 TEST_F(HumanViewTest, AWholeRunAt80Columns) {
   Make(80, true);
   view_->OnStart(StartOf(4));

@@ -21,10 +21,15 @@ namespace spate::cli::command {
 namespace {
 
 // Words with a dot name tasks, others jobs.
-Result<wire::Cancel> CancelOf(const Words& words, client::Asker& hub) {
+Result<wire::Cancel> CancelOf(const HubScreen& screen) {
   wire::Cancel question;
+  if (screen.words.Has(opt::kJobsOfUser) || screen.words.words.empty()) {
+    auto jobs = TRY(NamedJobs(screen));
+    question.jobs = std::move(jobs);
+    return question;
+  }
   std::vector<std::string> of_jobs;
-  for (const std::string& word : words.words) {
+  for (const std::string& word : screen.words.words) {
     if (word.find('.') == std::string::npos) {
       of_jobs.push_back(word);
       continue;
@@ -32,16 +37,25 @@ Result<wire::Cancel> CancelOf(const Words& words, client::Asker& hub) {
     auto tasks = TRY(format::ParseTaskSelector(word));
     question.tasks.insert(question.tasks.end(), tasks.begin(), tasks.end());
   }
-  TRY(LookUpNames(hub, question.tasks));
+  TRY(LookUpNames(screen.hub, question.tasks));
   auto jobs = TRY(SelectJobs(of_jobs));
   question.jobs = std::move(jobs);
   return question;
 }
 
+Result<int> PutCancelled(const HubScreen& screen, const wire::Cancel::Answer& done) {
+  for (JobId job : done.jobs.changed) TRY(PutChange(screen, job, "cancelled"));
+  for (const wire::TaskCount& of : done.tasks) {
+    TRY(PutChange(screen, of.job, of.count > 0 ? "cancelled" : "none", of.count));
+  }
+  return kExitSuccess;
+}
+
 Result<int> CancelJobs(const HubScreen& screen) {
-  auto question = TRY(CancelOf(screen.words, screen.hub));
+  auto question = TRY(CancelOf(screen));
   auto done = TRY(client::AskOne(screen.hub, std::move(question)));
-  SayEnded(screen, done.jobs);
+  TRY(TellEnded(screen, done.jobs));
+  if (screen.form == OutputForm::kJson) return PutCancelled(screen, done);
   std::vector<std::string> cancelled;
   if (!done.jobs.changed.empty()) cancelled.push_back(JobsText(done.jobs.changed));
   for (const wire::TaskCount& of : done.tasks) {
@@ -64,7 +78,7 @@ extern const Command kJobCancel = {
     .order = 200,
     .group = CommandGroup::kRunning,
     .name = "job cancel",
-    .arguments = "JOB|TASK...",
+    .arguments = "JOB|TASK... | --user NAME",
     .completes = Completes::kUnfinishedJobs,
     .summary = "cancel jobs or tasks, whether running or waiting",
     .details =
@@ -73,9 +87,9 @@ extern const Command kJobCancel = {
         "counts as succeeded.",
     .examples = {{{"spate job cancel 12", "running and waiting tasks"},
                   {"spate job cancel 12.3-9", "only these tasks"},
-                  {"spate job cancel last", "the newest job"}}},
-    .words_min = 1,
-    .options = {{opt::kAboutJobs}},
+                  {"spate job cancel last", "the newest job"},
+                  {"spate job cancel --user ann", "all of a user's, as an administrator"}}},
+    .options = {{opt::kAboutJobs, opt::kJobsOfUser}},
     .run = Order<CancelJobs>,
 };
 

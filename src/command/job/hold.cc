@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/units.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/hub/job_changes.h"
 #include "cli/main.h"
@@ -13,9 +14,10 @@ namespace spate::cli::command {
 namespace {
 
 Result<int> HoldJobs(const HubScreen& screen) {
+  std::string jobs = fmt::format("{}", fmt::join(screen.words.words, " "));
+  if (auto user = screen.words.Last(opt::kJobsOfUser)) jobs = "--user " + ShellQuote(*user);
   return ChangeJobs(screen, {.jobs = {}, .change = wire::ChangeJobs::Change::kHold},
-                    fmt::format("held; to continue: spate job release{} {}", screen.reach,
-                                fmt::join(screen.words.words, " ")));
+                    fmt::format("held; to continue: spate job release{} {}", screen.reach, jobs));
 }
 
 }  // namespace
@@ -24,16 +26,16 @@ extern const Command kJobHold = {
     .order = 220,
     .group = CommandGroup::kRunning,
     .name = "job hold",
-    .arguments = "JOB...",
+    .arguments = "JOB... | --user NAME",
     .completes = Completes::kUnfinishedJobs,
     .summary = "hold jobs: start no more of their tasks for now",
     .details =
         "Running tasks continue. `spate job release` releases the jobs. A local run waits until "
         "then; Ctrl-C there ends it as usual.",
     .examples = {{{"spate job hold 12", "until spate job release 12"},
-                  {"spate job hold all", "all unfinished jobs"}}},
-    .words_min = 1,
-    .options = {{opt::kAboutJobs}},
+                  {"spate job hold all", "all unfinished jobs"},
+                  {"spate job hold --user ann", "all of a user's, as an administrator"}}},
+    .options = {{opt::kAboutJobs, opt::kJobsOfUser}},
     .run = Order<HoldJobs>,
 };
 

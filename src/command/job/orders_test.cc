@@ -47,6 +47,41 @@ TEST(JobOrders, CancelTakesJobsAndTasks) {
   EXPECT_EQ(asked.jobs.ranges.size(), 1u);
 }
 
+TEST(JobOrders, ForPrograms) {
+  HubScene scene;
+  scene.hub.Answers<wire::ChangeJobs>({{.changed = {JobId(12)}, .ended = {JobId(13)}}});
+  EXPECT_EQ(scene.Run("job hold", {"12-13", "--json"}).out,
+            "{\"type\":\"changed\",\"v\":2,\"job\":13,\"change\":\"none\",\"tasks\":null}\n"
+            "{\"type\":\"changed\",\"v\":2,\"job\":12,\"change\":\"held\",\"tasks\":null}\n");
+  scene.hub.Answers<wire::Cancel>({{.jobs = {}, .tasks = {{JobId(5), 2}, {JobId(6), 0}}}});
+  auto ran = scene.Run("job cancel", {"5.1-2", "6.1", "--json"});
+  EXPECT_EQ(ran.out,
+            "{\"type\":\"changed\",\"v\":2,\"job\":5,\"change\":\"cancelled\",\"tasks\":2}\n"
+            "{\"type\":\"changed\",\"v\":2,\"job\":6,\"change\":\"none\",\"tasks\":0}\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(JobOrders, AllUnfinishedJobsOfAUser) {
+  HubScene scene;
+  wire::JobsListed listed;
+  for (uint32_t number : {3u, 4u, 9u}) {
+    JobFacts job;
+    job.job = JobId(number);
+    job.user = number == 4 ? "bob" : "ann";
+    listed.jobs.push_back(job);
+  }
+  scene.hub.Answers<wire::ListJobs>({listed});
+  scene.hub.Answers<wire::ChangeJobs>({{.changed = {JobId(3), JobId(9)}, .ended = {}}});
+  EXPECT_EQ(scene.Run("job hold", {"--user", "ann"}).err,
+            "spate: 2 jobs held; to continue: spate job release --user ann\n");
+  auto asked = scene.hub.Asked<wire::ChangeJobs>().back();
+  ASSERT_EQ(asked.jobs.ranges.size(), 2u);
+  EXPECT_EQ(asked.jobs.ranges[1].first, 9u);
+  EXPECT_FALSE(scene.Run("job cancel", {"--user", "cid"}).code) << "has none";
+  EXPECT_FALSE(scene.Run("job cancel", {"--user", "ann", "3"}).code) << "both";
+  EXPECT_FALSE(scene.Run("job cancel", {}).code) << "neither";
+}
+
 TEST(JobOrders, ForgetByNumberOrAge) {
   HubScene scene;
   scene.reach = " --hub";

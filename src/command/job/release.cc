@@ -19,14 +19,13 @@ extern const Command kJobRelease = {
     .order = 230,
     .group = CommandGroup::kRunning,
     .name = "job release",
-    .arguments = "JOB...",
+    .arguments = "JOB... | --user NAME",
     .completes = Completes::kUnfinishedJobs,
     .summary = "release held jobs",
     .details = "",
     .examples = {{{"spate job release 12", "after spate job hold 12"},
                   {"spate job release 12-15", "several"}}},
-    .words_min = 1,
-    .options = {{opt::kAboutJobs}},
+    .options = {{opt::kAboutJobs, opt::kJobsOfUser}},
     .run = Order<ReleaseJobs>,
 };
 

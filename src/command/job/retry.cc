@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
+#include "cli/hub/job_changes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/job_words.h"
@@ -85,6 +86,10 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   bool dry = question.dry_run;
   auto done = TRY(client::AskOne(screen.hub, std::move(question)));
   uint32_t job = done.job.value;
+  if (screen.form == OutputForm::kJson) {
+    const char* change = done.count == 0 ? "none" : dry ? "would be retried" : "retried";
+    return PutChange(screen, done.job, change, done.count);
+  }
   std::string tasks = present::CountOf(done.count, "task");
   if (done.count == 0) {
     screen.Say(fmt::format("nothing to retry: no selected task of job {} has failed", job));

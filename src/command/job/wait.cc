@@ -1,11 +1,32 @@
 // `spate job wait`
+#include "cli/exit_code.h"
+#include "cli/history/call.h"
+#include "cli/history/job_text.h"
+#include "cli/history/select.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "present/json/json_fields.h"
 #include "run/run_wait.h"
 #include "submit/hub_submit.h"
 
 namespace spate::cli::command {
+namespace {
+
+// The jobs as they are when the wait is over.
+Result<int> PutJobs(HistoryCall& call) {
+  auto jobs = TRY(SelectJobs(call.words().words));
+  wire::ListJobs question;
+  question.jobs = std::move(jobs);
+  question.whole = true;
+  question.most = UINT64_MAX;
+  TRY(call.Ask(std::move(question), [&](const wire::JobsListed& listed) {
+    for (const JobFacts& job : listed.jobs) call.Put(present::JsonOf("job", WithOutcome(job)));
+  }));
+  return kExitSuccess;
+}
+
+}  // namespace
 
 extern const Command kJobWait = {
     .order = 180,
@@ -24,10 +45,15 @@ extern const Command kJobWait = {
     .options = {{opt::kAboutJobs, opt::kTimeout}},
     .run =
         [](const Invocation& invocation) {
-          bool bar = false;
-          return invocation.wiring->world->OrdersGoToHub(invocation.words)
-                     ? submit::WaitForJobs(invocation, bar)
-                     : run::WaitForRuns(invocation, bar);
+          const bool bar = false;
+          const int code = invocation.wiring->world->OrdersGoToHub(invocation.words)
+                               ? submit::WaitForJobs(invocation, bar)
+                               : run::WaitForRuns(invocation, bar);
+          const bool over =
+              code == kExitSuccess || code == kExitTasksFailed || code == kExitTimedOut;
+          if (!over || OutputFormOf(invocation.words) != OutputForm::kJson) return code;
+          const int told = LookAtJobs<PutJobs>(invocation);
+          return told == kExitSuccess ? code : told;
         },
 };
 

@@ -86,8 +86,22 @@ test_deb_in_an_empty_root() {
   (cd "$root" && md5sum --quiet -c var/lib/dpkg/info/spate.md5sums) || fail "md5sums are wrong"
   dpkg-deb -c "$deb" > "$work/list"
   if grep ' \./etc/' "$work/list"; then fail "files in /etc want a list of conffiles"; fi
+  for file in share/doc/spate/copyright share/doc/spate/notices/libssl3 share/doc/spate/changelog.Debian.gz \
+      share/man/man1/spate-run.1.gz share/zsh/vendor-completions/_spate; do
+    [ -s "$root/usr/$file" ] || fail "the package has no $file"
+  done
+  [ ! -e "$root/usr/include" ] || fail "headers are in the package of the program"
+  if [ -n "$library" ]; then
+    dpkg-deb -c "$work/first"/libspate-mw-dev_*.deb > "$work/list"
+    grep -q ' ./usr/include/spate/mw.h$' "$work/list" || fail "the library's package has no mw.h"
+  fi
+  mkdir -p "$root/var/lib/spate/hub" "$root/var/lib/spate-node"
   dpkg_in "$root" -r spate
+  [ -d "$root/var/lib/spate/hub" ] || fail "removed, it takes the jobs along"
   [ -z "$(find "$root/usr" -type f 2>/dev/null)" ] || fail "removed, it leaves files"
+  dpkg_in "$root" -P spate
+  [ ! -e "$root/var/lib/spate" ] && [ ! -e "$root/var/lib/spate-node" ] || fail "purged, it leaves folders"
+  if grep -q '^spate:' "$root/etc/passwd"; then fail "purged, it leaves the hub's user"; fi
 }
 
 test_same_bytes_twice

@@ -113,6 +113,7 @@ class NodeDaemon {
   void Connected(link::Connector::Met met);
   void Lost(const link::Ended& ended);
   void Settle(const std::string& away);
+  void TellNoHub(const std::string& text);
   void WatchTime();
   void LookIdle();
   // Ends it when no hub comes for so long.
@@ -148,6 +149,8 @@ class NodeDaemon {
   JobId spread_;  // the last job that has tasks whose cpus are spread
   std::unique_ptr<node::Host> host_;
   std::unique_ptr<link::Reconnector> reconnector_;
+  Instant no_hub_told_;  // in the log; 0: there was a hub since
+  Duration no_hub_pause_;
   std::optional<parasol::SiteStatus> status_;  // of a site
   std::unique_ptr<node::Port> port_;           // null: nobody reaches it
   os::TimerId sweep_timer_ = 0;
@@ -325,7 +328,7 @@ Status NodeDaemon::Open() {
                                 [this](const Error& error, Duration) {
                                   const std::string text = present::TextOf(error, reach_);
                                   Settle("waits for its hub: " + text);
-                                  LogLine("no hub yet: " + text);
+                                  TellNoHub(text);
                                 },
                                 [this](const link::Connector::Failure& failure) {
                                   const std::string text = present::TextOf(failure.error, reach_);
@@ -334,6 +337,18 @@ Status NodeDaemon::Open() {
                                   LeaveIfRemoved(failure.refusal);
                                 }});
   return {};
+}
+
+// At once, and then ever more seldom: nobody reads a log of days without a hub.
+void NodeDaemon::TellNoHub(const std::string& text) {
+  constexpr Duration kFirst = Duration::Seconds(60);
+  constexpr Duration kMost = Duration::Seconds(3600);
+  const Instant now = loop_.Now();
+  const bool first = no_hub_told_ == Instant{};
+  if (!first && now - no_hub_told_ < no_hub_pause_) return;
+  no_hub_pause_ = first ? kFirst : std::min(no_hub_pause_ * 2, kMost);
+  no_hub_told_ = now;
+  LogLine("no hub yet: " + text);
 }
 
 Status NodeDaemon::OpenPort() {
@@ -394,6 +409,7 @@ void NodeDaemon::Sweep() {
 
 void NodeDaemon::Connected(link::Connector::Met met) {
   if (leaving_) return;
+  no_hub_told_ = {};
   const auto& features = met.welcome.features;
   const bool is_old = std::ranges::find(features, link::kLongStreams) == features.end();
   if (port_) host_->node().SetRemote(port_->ListenFor(met.self, met.welcome.listens_at));

@@ -348,7 +348,10 @@ void Fields(auto& a, Is<engine::UserChanged> auto& v) {
   a.Number(v.rule.max_queued);
   if (a.Since(3)) a.Number(v.rule.max_output);
 }
-void Fields(auto& a, Is<engine::NodeDrained> auto& v) { a.Number(v.node); }
+void Fields(auto& a, Is<engine::NodeDrained> auto& v) {
+  a.Number(v.node);
+  a.Later(v.reason);
+}
 void Fields(auto& a, Is<engine::NodeUndrained> auto& v) { a.Number(v.node); }
 void Fields(auto& a, Is<engine::NodeRemoved> auto& v) { a.Number(v.node); }
 void Fields(auto& a, Is<engine::NodeSick> auto& v) {

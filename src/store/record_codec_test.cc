@@ -116,7 +116,9 @@ bool Same(const engine::UserChanged& x, const engine::UserChanged& y) {
   const auto& [user, rule] = x;
   return user == y.user && rule == y.rule;
 }
-bool Same(const engine::NodeDrained& x, const engine::NodeDrained& y) { return x.node == y.node; }
+bool Same(const engine::NodeDrained& x, const engine::NodeDrained& y) {
+  return x.node == y.node && x.reason == y.reason;
+}
 bool Same(const engine::NodeUndrained& x, const engine::NodeUndrained& y) {
   return x.node == y.node;
 }
@@ -267,7 +269,7 @@ engine::Record AnyRecord(int kind) {
       return engine::UserChanged{AnyText(), {n(), n(), n()}};
     }
     case RecordKind::kNodeDrained:
-      return engine::NodeDrained{AnyNode()};
+      return engine::NodeDrained{AnyNode(), AnyText()};
     case RecordKind::kNodeUndrained:
       return engine::NodeUndrained{AnyNode()};
     case RecordKind::kNodeRemoved:

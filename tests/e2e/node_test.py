@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 
 from cluster import cluster_of
@@ -44,6 +45,27 @@ def test_quit_works_for_a_node_of_a_script(place: Place):
     place.write("go")
     cluster.spate("job wait", job)
     want(place.lines("ran") == ["begun"], "the next node took it over")
+
+
+def test_a_node_without_a_hub_says_so_once(place: Place):
+    """And not at each of its calls."""
+    cluster = cluster_of(place)
+    cluster.kill_hub()
+    hub = os.path.join(place.state, "hub", "socket")
+    if os.path.exists(hub):
+        os.remove(hub)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(hub)
+        listener.listen()
+        listener.settimeout(DEADLINE)
+        node = cluster.node("n1", join=False)
+        for _ in range(4):
+            listener.accept()[0].close()
+        want(place.read("n1.log").count("no hub yet") == 1, place.read("n1.log"))
+    os.remove(hub)
+    cluster.start_hub()
+    wait(lambda: "joined the hub" in place.read("n1.log"), "it joins")
+    want(node.poll() is None, "it goes on")
 
 
 def test_a_signal_comes_before_the_end_of_a_node(place: Place):

@@ -60,6 +60,11 @@ const Option kJobsOfUser = {.names = "user",
                             .heading = Heading::kSelect,
                             .help = "all unfinished jobs of this user"};
 
+const Option kReason = {.names = "reason",
+                        .argument = "TEXT",
+                        .heading = Heading::kGeneral,
+                        .help = "why, for node list, the waiting tasks and the hub's log"};
+
 const Option kTimeout = {.names = "timeout",
                          .argument = "T",
                          .heading = Heading::kSelect,

@@ -30,7 +30,8 @@ extern const Option kWait, kProgress, kKey, kArray, kOpen, kAfter, kLike, kNotif
 
 // Of commands of many kinds.
 extern const Option kDryRun, kOutput, kQuiet, kJson, kState, kKeep, kLimit, kFilter, kStream,
-    kStderrOnly, kFollowOutput, kTimeout, kJobsOfUser, kHub, kLocal, kAccess, kAt, kHelp, kHelpAll;
+    kStderrOnly, kFollowOutput, kTimeout, kJobsOfUser, kReason, kHub, kLocal, kAccess, kAt, kHelp,
+    kHelpAll;
 // The forms of output; whose jobs are meant; both for commands about jobs, a hub's or runs, about
 // jobs of a hub alone, about a hub, and about the state folder here.
 extern const OptionGroup kForms, kWhose, kAboutJobs, kAboutHubJobs, kAboutHub, kAboutHere;

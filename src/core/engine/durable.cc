@@ -156,9 +156,14 @@ class Durable::Applier {
     for (TaskIndex i = 0; each && i < job.task_count(); ++i) Unblock(job, i, stirred);
   }
   void operator()(const UserChanged& record) { durable_.rules_[record.user] = record.rule; }
-  void operator()(const NodeDrained& record) { durable_.nodes_[record.node].drained = true; }
+  void operator()(const NodeDrained& record) {
+    NodeRecord& node = durable_.nodes_[record.node];
+    node.drained = true;
+    node.why_drained = record.reason;
+  }
   void operator()(const NodeUndrained& record) {
     durable_.nodes_[record.node].drained = false;
+    durable_.nodes_[record.node].why_drained.clear();
     DropEmpty(record.node);
   }
   void operator()(const NodeRemoved& record) {
@@ -378,9 +383,10 @@ uint64_t Durable::Digest() const {
     mix(text(name) + weight * 3 + max_running * 5 + max_queued * 7 + max_output * 11);
   }
   for (const auto& [id, node] : nodes_) {
-    const auto& [leases, drained, sick, blames] = node;
+    const auto& [leases, drained, why_drained, sick, blames] = node;
     mix(id.value * 2 + drained);
     mix(text(sick));
+    mix(text(why_drained) * 3);
     for (const auto& [by, user] : blames) mix(text(user) + by.value);
     // In the order in which they were given: how many there were before does not matter.
     std::vector<std::pair<uint64_t, LeaseKey>> order;

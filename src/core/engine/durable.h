@@ -41,6 +41,7 @@ using Leases = std::map<LeaseKey, LeasedRange>;
 struct NodeRecord {
   Leases leases;
   bool drained = false;
+  std::string why_drained;    // in a person's words
   std::string sick;           // why no job is given to it
   std::vector<Blame> blames;  // by jobs that have ended; NodeBlamed
 

@@ -110,6 +110,7 @@ struct SetUser {
 // Gives a node nothing more, until UndrainNode; what waits there is taken back, what runs goes on.
 struct DrainNode {
   NodeId node;
+  std::string reason = {};  // in a person's words; a later one takes its place
 };
 struct UndrainNode {
   NodeId node;

@@ -11,7 +11,7 @@
 //          left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
-//   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
+//   drain n1 [reason=disks]   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
 //   lost n1 [left]   silent n1   knock n1
@@ -147,7 +147,10 @@ class Writer {
     lines_.Add(fmt::format("record user {} weight={} max-running={} max-queued={}", record.user,
                            record.rule.weight, record.rule.max_running, record.rule.max_queued));
   }
-  void operator()(const NodeDrained& record) { lines_.Add("record drained " + Name(record.node)); }
+  void operator()(const NodeDrained& record) {
+    const std::string why = record.reason.empty() ? "" : fmt::format(" '{}'", record.reason);
+    lines_.Add("record drained " + Name(record.node) + why);
+  }
   void operator()(const NodeUndrained& record) {
     lines_.Add("record undrained " + Name(record.node));
   }
@@ -551,7 +554,10 @@ class EngineSubject : public script::Subject {
     if (start == "first") shape.start = GangShape::Start::kFirst;
     return shape;
   }
-  void Drain(Line& line) { events_.push_back(DrainNode{line.Node()}); }
+  void Drain(Line& line) {
+    const NodeId node = line.Node();
+    events_.push_back(DrainNode{node, line.Option("reason")});
+  }
   void Undrain(Line& line) { events_.push_back(UndrainNode{line.Node()}); }
   void Remove(Line& line) { events_.push_back(RemoveNode{line.Node()}); }
   void Clear(Line& line) {

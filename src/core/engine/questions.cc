@@ -456,8 +456,8 @@ Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t reques
                      const place::GangPlace& place) {
     auto at = nodes.find(place.node);
     if (at == nodes.end() || at->second.holds.empty()) return false;
-    const bool binds = promise.binds == Binds::kAll ||
-                       (promise.binds == Binds::kOwnUser && user == job.user());
+    const bool binds =
+        promise.binds == Binds::kAll || (promise.binds == Binds::kOwnUser && user == job.user());
     return binds && FitNow(at->second, job, request, now) > 0 &&
            place::Starts(at->second.offer, at->second.held, job.request(request));
   };
@@ -649,7 +649,8 @@ NodeStanding StandingOf(const place::Node& node) {
   return node.sick.empty() ? NodeStanding::kJoined : NodeStanding::kSick;
 }
 
-std::string TroubleOf(const place::Node& node) {
+std::string TroubleOf(const place::Node& node, const NodeRecord& known) {
+  if (!known.why_drained.empty()) return known.why_drained;
   if (!node.sick.empty() || node.set_aside.empty()) return node.sick;
   std::string jobs;
   for (const auto& [job, user] : node.set_aside) {
@@ -687,7 +688,8 @@ bool Engine::IsBlamed(NodeId node) const { return !state_->durable().NodeOf(node
 std::vector<NodeInfo> Engine::Nodes() const {
   std::vector<NodeInfo> nodes;
   for (const auto& [id, node] : state_->live.board.nodes) {
-    nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
+    nodes.push_back({id, node.offer, StandingOf(node),
+                     TroubleOf(node, state_->durable().NodeOf(id)), node.leased,
                      static_cast<double>(place::Used(node.offer, node.held)) / place::kWhole,
                      node.ended, node.failed});
   }

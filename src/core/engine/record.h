@@ -161,6 +161,7 @@ struct UserChanged {
 // A drained node is given nothing until it is undrained.
 struct NodeDrained {
   NodeId node;
+  std::string reason = {};  // in a person's words
 };
 struct NodeUndrained {
   NodeId node;

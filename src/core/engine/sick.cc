@@ -225,8 +225,13 @@ void On(StepContext& step, const DrainNode& event) {
   // One that has not come since the hub's restart is drained when it comes.
   auto node = step.board.nodes.find(event.node);
   const bool known = node != step.board.nodes.end();
-  if (known && node->second.drained) return;
-  step.Record(NodeDrained{event.node});
+  if (known && node->second.drained) {
+    const bool new_reason =
+        !event.reason.empty() && event.reason != step.durable.NodeOf(event.node).why_drained;
+    if (new_reason) step.Record(NodeDrained{event.node, event.reason});
+    return;
+  }
+  step.Record(NodeDrained{event.node, event.reason});
   if (known && node->second.present) RecallNode(step, event.node, JobId());
 }
 

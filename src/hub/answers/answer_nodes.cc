@@ -32,10 +32,12 @@ Result<std::vector<NodeId>> PickNodes(const Nodes& nodes, const wire::ChangeNode
   return picked;
 }
 
-void Change(Hub& hub, Nodes& nodes, NodeId node, wire::ChangeNodes::Change change) {
-  switch (change) {
+constexpr size_t kMostReason = 500;
+
+void Change(Hub& hub, Nodes& nodes, NodeId node, const wire::ChangeNodes& asked) {
+  switch (asked.change) {
     case wire::ChangeNodes::Change::kDrain:
-      return hub.Post(engine::DrainNode{node});
+      return hub.Post(engine::DrainNode{node, asked.reason.substr(0, kMostReason)});
     case wire::ChangeNodes::Change::kResume:
       nodes.Remove(node, Nodes::Removal::kNone);
       hub.Post(engine::UndrainNode{node});
@@ -89,7 +91,7 @@ Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
   TRY(NeedAdmin(asking));
   auto picked = TRY(PickNodes(nodes, asked));
   for (NodeId node : picked) {
-    Change(hub, nodes, node, asked.change);
+    Change(hub, nodes, node, asked);
     if (!asked.reason.empty()) log(ReasonLine(asking, nodes.all().at(node).row.name, asked));
   }
   asking.EndWhenSettled(wire::Done());

@@ -63,7 +63,7 @@ const Option kJobsOfUser = {.names = "user",
 const Option kReason = {.names = "reason",
                         .argument = "TEXT",
                         .heading = Heading::kGeneral,
-                        .help = "why, for node list, the waiting tasks and the hub's log"};
+                        .help = "why, for node list and the hub's log"};
 
 const Option kTimeout = {.names = "timeout",
                          .argument = "T",

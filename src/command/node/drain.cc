@@ -25,7 +25,7 @@ extern const Command kNodeDrain = {
     .summary = "drain nodes: start no new tasks, let running ones end",
     .details = "",
     .examples = {{{"spate node drain n7", "before its machine is shut down"},
-                  {"spate node drain n7 n8 --reason 'new disks, until Friday'", "several"}}},
+                  {"spate node drain n7 n8 --reason 'new disks'", "several"}}},
     .words_min = 1,
     .options = {{opt::kAboutHub, opt::kReason}},
     .run = AskHub<Drain>,

@@ -311,7 +311,7 @@ void ClientRequest::On(wire::SubmitEnd end) {
   upload_.reset();
   if (upload.known) {
     // It may be durable only a little later than this second try came.
-    if (upload.submit.add_to == JobId()) return AwaitAccepted(upload.job, true);
+    if (upload.submit.add_to == JobId()) return AwaitFirstTry(upload);
     const JobId job = upload.job;
     auto first = jobs_.engine().AdditionOf(job, upload.submit.submission);
     return jobs_.WhenSettled(
@@ -335,6 +335,15 @@ void ClientRequest::On(wire::SubmitEnd end) {
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
   }
   Accept(std::move(upload), std::move(end));
+}
+
+// Of this second try nothing was kept. The first one may have been refused meanwhile.
+void ClientRequest::AwaitFirstTry(const Upload& upload) {
+  auto first = jobs_.FindSubmission(upload.submit.submission);
+  if (!first) return Fail(first.error());
+  if (*first == upload.job) return AwaitAccepted(upload.job, true);
+  Fail({ErrorKind::kBusy,
+        "an earlier try of this submission was refused just now; submit it again"});
 }
 
 // ---- What a request needs first

@@ -138,6 +138,7 @@ class ClientRequest {
   Why WhyNever(const wire::SubmitEnd& end) const;
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
+  void AwaitFirstTry(const Upload& upload);
   void Accepted(JobId job, bool known, TaskIndex first = 0);
   void HandleNext();
   void StartReader(const wire::Request& request, Instant since);

@@ -215,6 +215,24 @@ TEST_F(JobsTest, TheLaterOfTwoUploadsIsDropped) {
   for (const auto& [key, row] : disk_->rows) EXPECT_EQ(key.first, job);
 }
 
+// Its rows were not kept, as the first try had them.
+TEST_F(JobsTest, ASecondTryOfWhatIsRefusedMeanwhileIsAnswered) {
+  UserRule rule;
+  rule.max_queued = 1;
+  hub_.Post(engine::SetUser{"ann", rule});
+  Talk& refused = Come("ann");
+  Upload(refused, Head("one"), 2);
+  Talk& again = Come("ann");  // the first is not refused yet
+  again.Ask(Head("one"));
+  again.Ask(wire::Rows{{"true", "true"}});
+  while (refused.replies.empty()) ASSERT_TRUE(loop_.Step());
+  ASSERT_NE(refused.Newest<wire::Failed>(), nullptr);
+  again.Ask(wire::SubmitEnd{2, {Needs()}, {{0, 2, 0}}, {}});
+  loop_.RunFor(kCommit * 10);
+  ASSERT_NE(again.Newest<wire::Failed>(), nullptr) << "nobody answers";
+  EXPECT_EQ(again.Newest<wire::Failed>()->kind, ErrorKind::kBusy);
+}
+
 // The journal still has the row of the first try then.
 TEST_F(JobsTest, WhatWasRefusedMayComeAgainAtOnce) {
   UserRule rule;

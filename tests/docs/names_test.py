@@ -1,5 +1,6 @@
 """GLOSSARY.md, ARCHITECTURE.md and HACKING.md name only what there is: each path and each name of the code
-that stands in `backticks`, and each path in their pictures, is found in the sources.
+that stands in `backticks`, and each path in their pictures, is found in the sources. And json.md has each type of JSON
+that the code prints, and no other.
 
 A path is looked for from the root, from src/, from docs/, and from anywhere below src/ when it is a
 file's name alone; `.h` and `.cc` may be left out. NAME and the like stand for any name.
@@ -81,6 +82,20 @@ def mistakes(document, basenames, code):
                     yield number, word, "no such name in the code"
 
 
+def types_of_json(names):
+    """(type, why) of each that is in the code or in the documents alone."""
+    printed, told = set(), set()
+    for name in names:
+        if name.startswith("src/") and name.endswith((".h", ".cc")) and not re.search("_test|testing_", name):
+            with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
+                printed.update(re.findall(r'(?:TypedLine|JsonOf)\("(\w+)"', file.read()))
+    for name in ("json.md", "json-lines.md"):
+        with open(os.path.join(SOURCE, "docs/formats", name), encoding="utf-8") as file:
+            told.update(re.findall(r"^### `(\w+)`", file.read(), re.M))
+    return [(name, "is printed, and not documented") for name in sorted(printed - told)] + [
+        (name, "is documented, and nothing prints it") for name in sorted(told - printed)]
+
+
 def main():
     names = files()
     basenames = {os.path.basename(name) for name in names}
@@ -88,6 +103,10 @@ def main():
     found = [(document, *each) for document in DOCUMENTS for each in mistakes(document, basenames, code)]
     for document, number, word, why in found:
         print(f"{document}:{number}: `{word}`: {why}")
+    undocumented = types_of_json(names)
+    for name, why in undocumented:
+        print(f"docs/formats/json.md: `{name}`: {why}")
+    found += undocumented
     if len(code) < 1000:
         sys.exit("the sources were not found")
     sys.exit(1 if found else 0)

@@ -126,9 +126,11 @@ class OrderCheck final : public Checker {
     });
   }
   void EndWait(const Scene& scene, JobId job, JobId on) {
+    if (scene.book.FindJob(job) == nullptr) return;  // a troublemaker's
     waited_.emplace(std::pair(job, on), scene.book.FindJob(job)->tasks.size());
   }
   void EndWaits(const Scene& scene, JobId job) {
+    if (scene.book.FindJob(job) == nullptr) return;
     for (const After& after : scene.workload.job(job).after) EndWait(scene, job, after.job);
   }
   bool Met(const Scene& scene, JobId job, const After& after, TaskIndex index) {

@@ -573,6 +573,24 @@ TEST(Crash, Version8IsUpgradedAndRemembersNodes) {
   EXPECT_TRUE(check->sound());
 }
 
+// The copy of before the upgrade has numbers that nodes have seen used since.
+TEST(Crash, ANewerHubIsRestoredFromABackup) {
+  HubWorld world;
+  world.Close();
+  const std::string path = world.path() + "/hub.db";
+  {
+    auto db = Database::Open(path, DbMode::kWrite);
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 99"));
+  }
+  ASSERT_TRUE(os::WriteFile(path + "-v8", "of before"));
+  auto newer = OpenJournalToRead(path);
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
+  ASSERT_EQ(newer.error().remedy.commands.size(), 1u);
+  EXPECT_EQ(newer.error().remedy.commands[0].command, "hub restore");
+  EXPECT_EQ(newer.error().message.find("mv "), std::string::npos) << newer.error().message;
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));

@@ -286,14 +286,22 @@ std::string AddSums() {
   return sql;
 }
 
-// Each upgrade keeps a copy of before beside the journal: the way back, for who can do without what
-// came after it.
+// Each upgrade keeps a copy of before beside the journal: of a run the way back, for who can do
+// without what came after it.
 Error WrittenByNewer(const std::string& path, int64_t version) {
   Error error{
       ErrorKind::kNewer,
       fmt::format("'{}' was written by a newer release of spate (its format is {}, and this "
                   "release reads {} to {}); it was left as it is: use that release",
                   EscapeForScreen(path), version, kOldestSchemaVersion, kSchemaVersion)};
+  // Nodes have seen the lives of a hub since then, and would refuse it or take its leases for those
+  // that they know; a restore skips their numbers.
+  if (path.ends_with("/hub.db")) {
+    error.message +=
+        "\nTo go back to this release, move the hub's folder away and restore a backup";
+    error.remedy = Remedy(" of this release: {}", Advice("hub restore", "FILE"));
+    return error;
+  }
   for (int64_t old = kSchemaVersion; old >= kOldestSchemaVersion; --old) {
     const std::string copy = fmt::format("{}-v{}", path, old);
     if (!os::Exists(copy)) continue;

@@ -59,6 +59,11 @@ test_what_is_inside() {
   done
 }
 
+test_the_commit_is_named() {
+  commit=$(git -C "$SPATE_SOURCE" rev-parse --short=12 HEAD 2> /dev/null) || return 0
+  "$SPATE_BIN/spate" --version | grep -q "^spate $version+$commit" || fail "spate --version does not name $commit"
+}
+
 test_tarball_in_an_empty_root() {
   mkdir "$work/empty"
   tar -C "$work/empty" -xf "$tarball"
@@ -106,6 +111,7 @@ test_deb_in_an_empty_root() {
 
 test_same_bytes_twice
 test_what_is_inside
+test_the_commit_is_named
 unshare -rm true 2>/dev/null || { echo "skipped: no user namespaces here; the files are sound"; exit $((failures ? 1 : 77)); }
 test_tarball_in_an_empty_root
 if [ -e "$deb" ]; then test_deb_in_an_empty_root; fi

@@ -12,7 +12,9 @@
 namespace spate::client {
 namespace {
 
+// Of the unit spate-hub: where its socket is while it runs, and its state, which stays.
 constexpr const char* kSystemHub = "/run/spate/hub";
+constexpr const char* kSystemState = "/var/lib/spate";
 
 }  // namespace
 
@@ -75,6 +77,13 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("your hub does not run; its folder is '{}'\nStart it: {}",
                             EscapeForScreen(hub_dir), start.text));
+  }
+  // One that a user starts meanwhile would take its port.
+  if (start.text == StartHubLine() && os::Exists(kSystemState)) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("the hub of this machine does not run: {} is not there\n"
+                            "An administrator starts it: systemctl start spate-hub",
+                            SystemSocket().path));
   }
   return Fail(ErrorKind::kUnavailable,
               fmt::format("no hub: none of yours runs here, and there is no access file\n"

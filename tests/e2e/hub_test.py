@@ -28,6 +28,19 @@ def test_a_job_from_submit_to_cat(place: Place):
     want("1 connected" in out, out)
 
 
+def test_the_hub_of_the_machine_is_down(place: Place):
+    """Its users are not told to start one of their own, which would take its port."""
+    words = 'mount -t tmpfs tmpfs /var/lib && mkdir /var/lib/spate && exec "$0" job list --hub'
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        print("       (skipped: no user namespaces)")
+        return
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", words, SPATE], cwd=place.dir, env=place.env,
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+    want(done.returncode == 3, done)
+    want("the hub of this machine does not run" in done.stderr and "systemctl start spate-hub" in done.stderr
+         and "hub start" not in done.stderr, done.stderr)
+
+
 def test_commands_reach_the_hub_and_names_stay(place: Place):
     """The client adds options to commands that the hub advises, and to nothing that a user has written."""
     cluster = cluster_of(place)

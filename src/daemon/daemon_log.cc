@@ -22,6 +22,22 @@ bool IsJournal() {
                      fmt::format("{}:{}", info->device, info->inode);
 }
 
+// The file of the log, where it is one of ours.
+std::string& LogPath() {
+  static std::string path;
+  return path;
+}
+
+// Twice as much is kept: this file and the one before it.
+void KeepBound() {
+  constexpr uint64_t kMost = 16 << 20;
+  const std::string& path = LogPath();
+  if (path.empty()) return;
+  auto info = os::StatFd(os::kStderr, path);
+  if (!info || info->size < kMost) return;
+  if (os::Rename(path, path + ".1")) (void)os::LogTo(path);
+}
+
 }  // namespace
 
 void LogLine(std::string_view text) {
@@ -32,9 +48,11 @@ void LogLine(std::string_view text) {
                  : fmt::format("{} {}\n", FormatUtc(os::Clock().Now()), EscapeForScreen(text));
   // A log that cannot be written is no reason to stop.
   (void)os::WriteAll(os::kStderr, line, "log");
+  KeepBound();
 }
 
 Status BeginLog(std::optional<os::Background>& background, const DaemonLife& life) {
+  LogPath() = life.log;
   if (background) return background->Ready(life.log);
   return life.log.empty() ? Status() : os::LogTo(life.log);
 }

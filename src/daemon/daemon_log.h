@@ -14,7 +14,8 @@ namespace spate::daemon {
 // How the process of a daemon lives.
 struct DaemonLife {
   bool background = false;
-  std::string log;  // the file of its log; empty in the foreground: standard error
+  // The file of its log; empty in the foreground: standard error. At 16 MB it becomes FILE.1.
+  std::string log;
 };
 
 void LogLine(std::string_view text);

@@ -68,6 +68,21 @@ def test_a_node_without_a_hub_says_so_once(place: Place):
     want(node.poll() is None, "it goes on")
 
 
+def test_the_log_of_a_daemon_has_a_bound(place: Place):
+    start = ("--daemon", "--allow-root", "--listen", "none")
+    place.run(*start, command="hub start")
+    place.run(command="hub stop")
+    log = os.path.join(place.state, "hub", "log")
+    with open(log, "a", encoding="utf-8") as file:
+        for _ in range(17):
+            file.write("x" * (1 << 20) + "\n")
+    wait(lambda: not os.path.exists(os.path.join(place.state, "hub", "socket")), "it has ended")
+    place.run(*start, command="hub start")
+    place.run(command="hub stop")
+    wait(lambda: "the hub stops" in place.read("state/hub/log"), "it goes on in a new file")
+    want(os.path.getsize(log) < 1 << 20 and os.path.getsize(log + ".1") > 17 << 20, os.listdir(place.state + "/hub"))
+
+
 def test_a_signal_comes_before_the_end_of_a_node(place: Place):
     cluster = cluster_of(place)
     place.write("save", "trap 'echo saved >> ran; exit 0' USR1", "echo begun >> ran",

@@ -380,6 +380,7 @@ class AnswersCheck final : public Checker {
       if (job == nullptr || before == open.jobs.end()) continue;
       if (IsReleasing(now.job) || open.turns.at(now.job) != turns_[now.job]) continue;
       if ((now.held != HoldReason::kNone) == job->held || job->finished) continue;
+      if (job->cancelled) continue;  // it is held no longer, and ends
       Find(fmt::format("job {} is shown as {}", now.job.value,
                        job->held ? "going on, and is held" : "held, and goes on"));
     }

@@ -111,6 +111,21 @@ def wait(condition, what, deadline=DEADLINE):
         time.sleep(min(max(0.005, waited / 20), 0.1))
 
 
+def states(pid):
+    """Of its threads, as /proc has them: "R", "S", "T" (stopped) ..."""
+    found = ""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+            found += file.read().rsplit(")", 1)[1].split()[0]
+    return found
+
+
+def stop(process):
+    """By SIGSTOP; the system tells each thread a little after the sender goes on."""
+    os.kill(process.pid, signal.SIGSTOP)
+    wait(lambda: set(states(process.pid)) == {"T"}, "it has stopped")
+
+
 def alive(pid):
     """Zombies are gone."""
     try:

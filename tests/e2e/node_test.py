@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import sqlite3
+import threading
+import time
 
 from cluster import cluster_of
 from harness import DEADLINE, Place, main, wait, want
@@ -66,6 +68,70 @@ def test_a_node_without_a_hub_says_so_once(place: Place):
     cluster.start_hub()
     wait(lambda: "joined the hub" in place.read("n1.log"), "it joins")
     want(node.poll() is None, "it goes on")
+
+
+class OfAnotherRelease:
+    """Between a node and its hub: makes the node's greetings those of protocol 1 while `old`."""
+
+    def __init__(self, place, hub):
+        self.hub, self.old, self.open = hub, False, []
+        self.state = os.path.join(place.dir, "elsewhere")
+        os.makedirs(os.path.join(self.state, "hub"), mode=0o700)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(os.path.join(self.state, "hub", "socket"))
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            node, _ = self.listener.accept()
+            hub = socket.socket(socket.AF_UNIX)
+            try:
+                hub.connect(self.hub)
+            except OSError:
+                node.close()
+                continue
+            self.open += [node, hub]
+            for source, sink in ((node, hub), (hub, node)):
+                threading.Thread(target=self.carry, args=(source, sink, source is node), daemon=True).start()
+
+    def carry(self, source, sink, greets):
+        try:
+            while data := source.recv(1 << 16):
+                if greets and self.old:  # `protocol` and `oldest_protocol` (docs/formats/wire.md)
+                    want(b"\x10\x03\x18\x02" in data, data)
+                    data = data.replace(b"\x10\x03\x18\x02", b"\x10\x01\x18\x01")
+                greets = False
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def test_a_node_of_another_protocol_keeps_its_tasks(place: Place):
+    cluster = cluster_of(place, "--lost-after", "3s", "--suspect-after", "2s")
+    release = OfAnotherRelease(place, os.path.join(place.state, "hub", "socket"))
+    node = cluster.node("n1", env=dict(place.env, SPATE_STATE=release.state))
+    job = cluster.submit("--", "echo begun >> ran; while ! test -e go; do sleep 0.02; done")
+    wait(lambda: place.lines("ran") == ["begun"], "it runs")
+    release.old = True
+    cluster.kill_hub()
+    cluster.start_hub()
+    wait(lambda: "refused: spate" in cluster.spate("node list")[0], "the node is named")
+    want("speaks protocol 1" in cluster.spate("node list")[0], cluster.spate("node list")[0])
+    # Three times as long as a node may be away.
+    begun = time.monotonic()
+    wait(lambda: time.monotonic() - begun > 9, "it is refused for longer than a node may be away")
+    want(json.loads(cluster.spate("job info", job, "--json")[0].splitlines()[0])["running"] == 1, "it is not given up")
+    release.old = False
+    wait(lambda: "ready" in cluster.spate("node list")[0], "it is let in")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["begun"] and node.poll() is None, place.read("ran"))
 
 
 def test_the_log_of_a_daemon_has_a_bound(place: Place):

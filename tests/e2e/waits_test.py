@@ -5,19 +5,10 @@ import re
 import signal
 
 from cluster import cluster_of
-from harness import Place, main, wait, want
+from harness import Place, main, stop, wait, want
 from waiting_test import OnTerminal, Waiting
 
 BUSY = "until test -e go; do sleep 0.05; done"
-
-
-def stop(process):
-    process.send_signal(signal.SIGSTOP)
-
-    def has_stopped():
-        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "T"
-    wait(has_stopped, "it has stopped")
 
 
 def hub_of(place):

@@ -4,6 +4,7 @@ import os
 import signal
 
 from mw_place import MwPlace, main, program, wait, want
+from harness import stop  # noqa: E402
 
 
 def begun(place, name, count=1):
@@ -148,7 +149,7 @@ def test_a_slave_that_stands_still_is_dropped(place: MwPlace):
                           f"submit hold {place.path('h')} it slave=1 anyway", "-")
     still = place.direct()
     begun(place, "h")
-    still.send(signal.SIGSTOP)
+    stop(still.process)
     master.say("wait-lost 1", "wait-arrived 2", "free 2")
     master.await_line("lost 1 ordered")
     other = place.direct()  # an ordered one, until it is freed
@@ -203,7 +204,7 @@ def test_a_slave_that_never_hears_of_the_end(place: MwPlace):
     master = place.master("--mw-shutdown-timeout", "1", "wait-slaves 2", "say there", "-")
     still, other = place.slaves(2)
     master.await_line("said there")
-    still.send(signal.SIGSTOP)
+    stop(still.process)
     master.say("exit 5")
     master.ends(5).says("1 slaves have not heard that it is over")
     other.ends(0)

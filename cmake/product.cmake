@@ -8,7 +8,7 @@ execute_process(COMMAND git -C "${SOURCE}" rev-parse --short=12 HEAD
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE no_commit ERROR_QUIET)
 if(NOT failed AND NOT no_commit AND inside STREQUAL "")
   string(APPEND product "+${commit}")
-  execute_process(COMMAND git -C "${SOURCE}" status --porcelain --untracked-files=no
+  execute_process(COMMAND git -C "${SOURCE}" status --porcelain -- CMakeLists.txt VERSION cmake include src
     OUTPUT_VARIABLE changes RESULT_VARIABLE failed ERROR_QUIET)
   if(failed OR changes)
     string(APPEND product "-changed")

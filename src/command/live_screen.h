@@ -1,4 +1,4 @@
-// A text that is drawn anew every second on the alternate screen of the terminal.
+// A text on the terminal's alternate screen, redrawn every second.
 #pragma once
 
 #include <cstdint>

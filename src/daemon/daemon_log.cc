@@ -35,7 +35,9 @@ void KeepBound() {
   if (path.empty()) return;
   auto info = os::StatFd(os::kStderr, path);
   if (!info || info->size < kMost) return;
-  if (os::Rename(path, path + ".1")) (void)os::LogTo(path);
+  // Where the old file cannot be renamed, it grows on; where it is gone, a new one is made.
+  (void)os::Rename(path, path + ".1");
+  (void)os::LogTo(path);
 }
 
 }  // namespace

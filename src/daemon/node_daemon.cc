@@ -150,6 +150,7 @@ class NodeDaemon {
   std::unique_ptr<node::Host> host_;
   std::unique_ptr<link::Reconnector> reconnector_;
   Instant no_hub_told_;  // in the log; 0: there was a hub since
+  std::string no_hub_reason_;
   Duration no_hub_pause_;
   std::optional<parasol::SiteStatus> status_;  // of a site
   std::unique_ptr<node::Port> port_;           // null: nobody reaches it
@@ -339,15 +340,18 @@ Status NodeDaemon::Open() {
   return {};
 }
 
-// At once, and then ever more seldom: nobody reads a log of days without a hub.
+// At once, and then at growing intervals: nobody reads a log of days without a hub. A new reason is
+// logged after a minute at most.
 void NodeDaemon::TellNoHub(const std::string& text) {
   constexpr Duration kFirst = Duration::Seconds(60);
   constexpr Duration kMost = Duration::Seconds(3600);
   const Instant now = loop_.Now();
   const bool first = no_hub_told_ == Instant{};
-  if (!first && now - no_hub_told_ < no_hub_pause_) return;
-  no_hub_pause_ = first ? kFirst : std::min(no_hub_pause_ * 2, kMost);
+  const bool same = text == no_hub_reason_;
+  if (!first && now - no_hub_told_ < (same ? no_hub_pause_ : kFirst)) return;
+  no_hub_pause_ = first || !same ? kFirst : std::min(no_hub_pause_ * 2, kMost);
   no_hub_told_ = now;
+  no_hub_reason_ = text;
   LogLine("no hub yet: " + text);
 }
 

@@ -114,8 +114,8 @@ class Hub {
   // When all that the store has been given is durable. Never when the store has failed, which ends
   // the hub: whoever waits is cut off, and asks the next one.
   void WhenDurable(std::function<void()> fn);
-  // What a write calls that is not the hub's own: a failure ends the hub, also where nobody waits
-  // for the write. Then `fn`, which may be null.
+  // The callback for writes that parts of the hub give to the store: a failed write ends the hub,
+  // even if nobody waits for it; a durable one calls `fn`, which may be null.
   std::function<void(const Status&)> Stored(std::function<void()> fn = nullptr);
   void StoreFailed(const Error& error);
   bool Settled() const { return events_.empty() && unreleased_.empty(); }

@@ -102,6 +102,11 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
     EXPECT_TRUE(jobs_.Load());
     hub_.Resume(engine::LastNodes::kMayReturn);
   }
+  void LimitQueued(const std::string& user, uint64_t tasks) {
+    UserRule rule;
+    rule.max_queued = tasks;
+    hub_.Post(engine::SetUser{user, rule});
+  }
   Talk& Come(const std::string& user) {
     Talk& talk = talks_.emplace_back();
     talk.session = std::make_unique<ClientSession>(jobs_, *this, Caller{.user = user},
@@ -217,9 +222,7 @@ TEST_F(JobsTest, TheLaterOfTwoUploadsIsDropped) {
 
 // Its rows were not kept, as the first try had them.
 TEST_F(JobsTest, ASecondTryOfWhatIsRefusedMeanwhileIsAnswered) {
-  UserRule rule;
-  rule.max_queued = 1;
-  hub_.Post(engine::SetUser{"ann", rule});
+  LimitQueued("ann", 1);
   Talk& refused = Come("ann");
   Upload(refused, Head("one"), 2);
   Talk& again = Come("ann");  // the first is not refused yet
@@ -235,9 +238,7 @@ TEST_F(JobsTest, ASecondTryOfWhatIsRefusedMeanwhileIsAnswered) {
 
 // The journal still has the row of the first try then.
 TEST_F(JobsTest, WhatWasRefusedMayComeAgainAtOnce) {
-  UserRule rule;
-  rule.max_queued = 1;
-  hub_.Post(engine::SetUser{"ann", rule});
+  LimitQueued("ann", 1);
   Talk& refused = Come("ann");
   Upload(refused, Head("one"), 2);
   while (refused.replies.empty()) ASSERT_TRUE(loop_.Step());

@@ -228,6 +228,7 @@ void Nodes::Knocked(const wire::Greeting& greeting, const Caller& caller) {
   if (!same || node.channel || node.row.removed) return;
   node.product = greeting.product;
   node.speaks = greeting.protocol;
+  node.refused_at = loop_.Now();
   hub_.Post(engine::NodeKnocked{at->second});
 }
 

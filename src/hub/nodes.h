@@ -39,7 +39,8 @@ class Nodes {
     uint64_t serial = 0;                   // credential by which it came
     bool is_pilot = false;                 // nobody waits for it once it has gone
     std::string product;                   // its version
-    uint32_t speaks = 0;                   // the protocol for which it is refused; 0: it is not
+    uint32_t speaks = 0;                   // the protocol for which it was refused; 0: it was not
+    Instant refused_at{};                  // so, the last time
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away

@@ -105,7 +105,7 @@ TEST_F(NodesTest, ANameIsItsFirstUsers) {
   for (const char* name : {"", "a b", "a,b"}) EXPECT_FALSE(Admit(name, "ann")) << name;
 }
 
-// Who is refused for the protocol keeps the tasks; another machine of that name does not.
+// A node refused for its protocol keeps its tasks; another machine with its name does not.
 TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
   const Duration patience = kLimits.node_patience;
   NodeId id = Come("n", "ann", line);

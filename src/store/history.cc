@@ -7,7 +7,7 @@
 namespace spate::store {
 
 bool IsAtWork(const JobSummary& summary) {
-  return summary.is_hubs || summary.standing == JobStanding::kRunning;
+  return summary.of_hub || summary.standing == JobStanding::kRunning;
 }
 
 // ---- One job -----------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ struct JobPlace {
 
 struct JobSummary {
   uint32_t number = 0;
-  bool is_hubs = false;
+  bool of_hub = false;
   std::string folder;  // a run's own; empty: it is a hub's
   JobStanding standing = JobStanding::kDamaged;
   std::optional<int64_t> owner;  // the process that runs it; of a hub's job: none

@@ -88,7 +88,8 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   uint32_t job = done.job.value;
   if (screen.form == OutputForm::kJson) {
     const char* change = done.count == 0 ? "none" : dry ? "would be retried" : "retried";
-    return PutChange(screen, done.job, change, done.count);
+    TRY(PutChange(screen, done.job, change, done.count));
+    if (done.count == 0) return {};
   }
   std::string tasks = present::CountOf(done.count, "task");
   if (done.count == 0) {

@@ -183,7 +183,8 @@ Status AboutAllOf(const Words& words, std::string_view what) {
   return {};
 }
 
-Result<std::vector<UseFacts>> AskUses(HistoryCall& call) {
+// `problems`: why jobs are left out.
+Result<std::vector<UseFacts>> AskUses(HistoryCall& call, std::vector<std::string>& problems) {
   wire::SumUse question;
   question.user = call.words().Last(kOfUser).value_or("");
   if (auto value = call.words().Last(kSince)) {
@@ -193,7 +194,7 @@ Result<std::vector<UseFacts>> AskUses(HistoryCall& call) {
   }
   std::vector<UseFacts> uses;
   TRY(call.Ask(std::move(question), [&](UseFacts use) {
-    if (!use.problem.empty()) return call.Say(use.problem);
+    if (!use.problem.empty()) return problems.push_back(std::move(use.problem));
     uses.push_back(std::move(use));
   }));
   return uses;
@@ -207,9 +208,11 @@ Result<int> WatchReport(HistoryCall& call) {
   }
   auto screen = TRY(LiveScreen::Open(call));
   for (bool more = true; more;) {
-    auto uses = TRY(AskUses(call));
+    std::vector<std::string> problems;
+    auto uses = TRY(AskUses(call, problems));
     std::string text;
     PrintTable(call, uses, [&](std::string_view part) { text += part; });
+    for (const std::string& problem : problems) text += EscapeForScreen(problem) + '\n';
     more = TRY(screen->Draw(text, true));
   }
   return kExitInterrupted;
@@ -232,7 +235,9 @@ Result<int> Report(HistoryCall& call) {
     TRY(AboutAllOf(words, "JOB"));
     return TellJob(call);
   }
-  auto uses = TRY(AskUses(call));
+  std::vector<std::string> problems;
+  auto uses = TRY(AskUses(call, problems));
+  for (const std::string& problem : problems) call.Say(problem);
   if (call.human()) {
     call.PutTitle();
     PrintTable(call, uses);

@@ -146,7 +146,7 @@ struct NodeSilent {
   NodeId node;
   Instant since;
 };
-// A node that cannot be reached has shown that it lives: its time counts anew.
+// An unreachable node has shown that it is alive: its patience starts again.
 struct NodeKnocked {
   NodeId node;
 };

@@ -48,7 +48,10 @@ void AddOffer(NodeFacts& facts, const Offer& offer) {
   facts.temp_dir = offer.temp_dir;
 }
 
-NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
+// A refused node calls again within half a minute (link::NodeOptions).
+constexpr Duration kStillCalls = Duration::Seconds(120);
+
+NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, Instant now) {
   NodeFacts facts;
   facts.name = node.row.name;
   facts.state = StateOf(node, info);
@@ -60,7 +63,7 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
   facts.failed = info.failed;
   facts.from = node.peer;
   facts.program = node.product;
-  if (node.speaks > 0) facts.speaks = node.speaks;
+  if (node.speaks > 0 && now - node.refused_at < kStillCalls) facts.speaks = node.speaks;
   facts.why = info.text;
   facts.since = node.since;
   if (!node.state) return facts;
@@ -120,7 +123,7 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
   std::vector<NodeFacts> facts;
   for (const auto& [id, node] : nodes.all()) {
     if (!removed && node.row.removed) continue;
-    NodeFacts& of_node = facts.emplace_back(FactsOf(node, infos[id]));
+    NodeFacts& of_node = facts.emplace_back(FactsOf(node, infos[id], jobs.loop().Now()));
     if (caller == nullptr || !node.state) continue;
     for (size_t i = 0; i < of_node.runs.size(); ++i) {
       const wire::NodeState::Run& run = node.state->runs[i];

@@ -69,7 +69,7 @@ namespace {
 JobSummary OfHub(JobRow row) {
   JobSummary summary;
   summary.number = row.job.value;
-  summary.is_hubs = true;
+  summary.of_hub = true;
   summary.standing = row.state == JobState::kQueued ? JobStanding::kQueued
                      : row.state == JobState::kHeld ? JobStanding::kHeld
                                                     : JobStanding::kRunning;

@@ -37,7 +37,7 @@ class SqliteIndex final : public HistoryIndex {
   }
 
   uint64_t StoredBytes(const JobSummary& job) override {
-    if (!job.is_hubs) return FolderBytes(job.folder);
+    if (!job.of_hub) return FolderBytes(job.folder);
     auto output = os::Stat(JournalOf(place_, job.number).OutputPath(job.row.job));
     return output ? output->size : 0;
   }

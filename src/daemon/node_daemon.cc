@@ -314,10 +314,11 @@ Status NodeDaemon::Open() {
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());
   TRY(OpenHost());
-  const size_t adopted = TRY(host_->Adopt());
-  if (adopted > 0) {
-    LogLine(
-        fmt::format("took over {} of the node's last process", present::CountOf(adopted, "task")));
+  const node::Host::AdoptedNow adopted = TRY(host_->Adopt());
+  for (const std::string& problem : adopted.problems) LogLine(problem);
+  if (adopted.tasks > 0) {
+    LogLine(fmt::format("took over {} of the node's last process",
+                        present::CountOf(adopted.tasks, "task")));
   }
   link::Self self{ProductVersion(), wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);

@@ -70,6 +70,11 @@ Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patienc
 // Hears all that it has to tell before anything new. False when it is gone, does not answer in time
 // or speaks of things that we do not understand.
 bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
+  auto ended = [&](std::string_view why) {
+    adopted.problems.push_back(fmt::format(
+        "the shepherd with pid {} is ended, and its task runs again: {}", one.name.pid, why));
+    return false;
+  };
   std::optional<shepherd::Adopted> told;
   std::vector<shepherd::Ended> ends;
   while (!told || ends.size() < told->ends) {
@@ -77,11 +82,12 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     if (!frame) return false;
     if (frame->data() == nullptr) {
       int64_t left = until - os::MonotonicNanos();
-      if (!shepherd::AwaitReadable(one.socket.get(), left) || !Receive(one)) return false;
+      if (!shepherd::AwaitReadable(one.socket.get(), left)) return ended("it does not answer");
+      if (!Receive(one)) return false;
       continue;
     }
     auto report = shepherd::DecodeReport(*frame);
-    if (!report) return false;
+    if (!report) return ended(report.error().message);
     if (auto* first = std::get_if<shepherd::Adopted>(&*report)) told = std::move(*first);
     if (auto* end = std::get_if<shepherd::Ended>(&*report)) ends.push_back(std::move(*end));
   }

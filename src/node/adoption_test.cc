@@ -70,6 +70,7 @@ class NodeProgram final : public ExecutorEvents {
                       one.is_frozen ? " frozen" : (one.frozen.ns > 0 ? " was-frozen" : "")));
     }
     for (const AdoptedEnd& one : adopted->ended) Tell("kept", one.end, one.output);
+    for (const std::string& problem : adopted->problems) Say("problem " + problem);
     Say("ready");
     loop_->WatchRead(0, [this] { Read(); });
     loop_->Run();
@@ -368,11 +369,11 @@ TEST_F(AdoptionTest, AProcessThatWaitsForATaskEndsWithItsNode) {
   EXPECT_EQ(Find("adopted"), "");
 }
 
-// The bytes that shepherds of protocol 4 sent, which are not read any more. Such a shepherd is
-// ended with its task, and its file of ends is dropped; the hub, which has heard of
-// neither, gives those tasks again.
-struct OldShepherd {
-  explicit OldShepherd(const std::string& node_folder) : folder(node_folder) {
+// A shepherd of another release.
+struct OtherShepherd {
+  // `adopted`: the frame with which it greets the next process.
+  OtherShepherd(const std::string& node_folder, std::string adopted)
+      : folder(node_folder), greeting(std::move(adopted)) {
     int in[2];
     EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
     pid = fork();
@@ -386,13 +387,22 @@ struct OldShepherd {
     auto length = static_cast<uint32_t>(content.size());
     return std::string(reinterpret_cast<const char*>(&length), 4) + content;
   }
-  static std::string Adopted() {
-    std::string content = {70, 4};
-    content += std::string(4, '\0');  // no ends
-    return Frame(content + '\0');     // nothing runs
+  // Of version 4, whose messages had no numbers: no ends, nothing runs.
+  static std::string AdoptedOf4() { return Frame(std::string{70, 4} + std::string(5, '\0')); }
+  // Task 3 of job 1 runs in slot 2 of a shepherd of `version`.
+  static std::string AdoptedOf(uint8_t version, uint32_t adopters) {
+    shepherd::Adopted adopted;
+    adopted.adopters = adopters;
+    adopted.running.emplace();
+    adopted.running->start.ref = {JobId(1), 3, Attempt(2)};
+    adopted.running->start.slot = 2;
+    std::string frame;
+    shepherd::Append(frame, adopted);
+    frame[5] = static_cast<char>(version);  // behind length and type
+    return frame;
   }
-  // Of task 7 of job 1, which succeeded in slot 1.
-  static std::string Ended() {
+  // In version 4, of task 7 of job 1, which succeeded in slot 1.
+  static std::string EndedOf4() {
     std::string content = {69, 1, 0, 0, 0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0};
     content += std::string(4 + 8 * 5 + 8 + 8 + 4 + 8 + 8 + 4 + 4, '\0');
     return Frame(content + std::string(3 * (8 + 4 + 4), '\0'));
@@ -406,24 +416,32 @@ struct OldShepherd {
     pollfd wanted{rendezvous->fd(), POLLIN, 0};
     poll(&wanted, 1, -1);
     os::Fd parent = rendezvous->Accept();
-    (void)!write(parent.get(), Adopted().data(), Adopted().size());
+    (void)!write(parent.get(), greeting.data(), greeting.size());
     pause();
     _exit(0);
   }
   const std::string folder;
+  const std::string greeting;
   pid_t pid = 0;
 };
 
+// Such a shepherd is ended with its task, and its file of ends is dropped; the hub, which has heard
+// of neither, runs those tasks again.
 TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   Begin();
   End("stop");
-  OldShepherd old(folder());
+  OtherShepherd old(folder(), OtherShepherd::AdoptedOf4());
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 1u);
   shepherd::ShepherdName gone{4'000'000, 1};
-  dir_.Write("node/shepherds/4000000-1.ends", OldShepherd::Ended());
+  dir_.Write("node/shepherds/4000000-1.ends", OtherShepherd::EndedOf4());
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 2u);
   Begin();
-  EXPECT_EQ(lines_, std::vector<std::string>{"ready"});
+  EXPECT_EQ(lines_, (std::vector<std::string>{
+                        fmt::format("problem the shepherd with pid {} is ended, and its task runs "
+                                    "again: it speaks version 4 of the shepherds' protocol, and "
+                                    "this program knows versions 5 to 5",
+                                    old.pid),
+                        "ready"}));
   int status = 0;
   EXPECT_EQ(waitpid(old.pid, &status, 0), old.pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -432,6 +450,26 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   EXPECT_FALSE(os::Exists(shepherd::PathOfEnds(folder(), gone)));
   Order("start 4 1 1 echo new");
   EXPECT_EQ(Await("ended 4"), "ended 4 1 success status=0 slot=1 out=new| note=");
+}
+
+// The way back from a release: its shepherds state which programs can adopt them.
+TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
+  Begin();
+  End("stop");
+  OtherShepherd later(folder(), OtherShepherd::AdoptedOf(6, 5));
+  Begin();
+  EXPECT_TRUE(Find("adopted 3").starts_with("adopted 3 2 slot=2")) << Find("adopted");
+  End("stop");
+  int status = 0;
+  EXPECT_EQ(waitpid(later.pid, &status, 0), later.pid);
+  for (uint32_t adopters : {6, 0}) {
+    OtherShepherd stranger(folder(), OtherShepherd::AdoptedOf(6, adopters));
+    Begin();
+    EXPECT_EQ(Find("adopted"), "");
+    EXPECT_NE(Find("problem").find("speaks version 6"), std::string::npos);
+    EXPECT_EQ(waitpid(stranger.pid, &status, 0), stranger.pid);
+    End("stop");
+  }
 }
 
 TEST_F(AdoptionTest, AnEndIsToldAgainUntilItIsTaken) {
@@ -594,7 +632,11 @@ TEST_F(AdoptionTest, AShepherdThatDoesNotAnswerIsEnded) {
   for (pid_t pid : shepherds) kill(pid, SIGSTOP);
   Kill();
   Begin();
-  EXPECT_EQ(lines_, std::vector<std::string>{"ready"});
+  for (pid_t pid : shepherds) {
+    const std::string problem = fmt::format("problem the shepherd with pid {} is ended", pid);
+    EXPECT_TRUE(Find(problem).ends_with("it does not answer"));
+  }
+  EXPECT_EQ(Find("adopted"), "");
   EXPECT_TRUE(Marked("9999." + mark_).empty());
 }
 

@@ -61,6 +61,8 @@ struct AdoptedEnd {
 struct Adopted {
   std::vector<agent::AttemptAdopted> running;
   std::vector<AdoptedEnd> ended;
+  // Why shepherds were ended, with what they ran: sentences for the node's log.
+  std::vector<std::string> problems;
 };
 
 // The jobs whose orders may come.

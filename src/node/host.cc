@@ -80,12 +80,12 @@ void Host::SetEvents(ExecutorEvents& first) {
   shepherds_->SetEvents(first);
 }
 
-Result<size_t> Host::Adopt() {
+Result<Host::AdoptedNow> Host::Adopt() {
   auto adopted = TRY(shepherds_->Adopt());
-  const size_t count = adopted.running.size() + adopted.ended.size();
+  AdoptedNow now{adopted.running.size() + adopted.ended.size(), std::move(adopted.problems)};
   if (binder_) binder_->Adopt(adopted);
   node_->Adopt(std::move(adopted));
-  return count;
+  return now;
 }
 
 void Host::Connect(std::unique_ptr<link::Connection> connection, Closed closed,

@@ -63,9 +63,13 @@ class Host {
   void SetEvents(ExecutorEvents& first);
   // Stops all tasks, and lets them continue.
   void Pause(bool paused) { executor_->Pause(paused); }
-  // Takes over what an earlier process of this node left: the number of attempts. Once, before
-  // Connect. Only with shepherds.
-  Result<size_t> Adopt();
+  struct AdoptedNow {
+    size_t tasks = 0;                   // attempts that run or have ended
+    std::vector<std::string> problems;  // shepherds that were ended, and why: for the log
+  };
+  // Takes over what an earlier process of this node left. Once, before Connect. Only with
+  // shepherds.
+  Result<AdoptedNow> Adopt();
 
   // Speaks with the hub over this accepted connection. `closed` is called once, by the loop; then
   // the owner calls Disconnect.

@@ -148,9 +148,9 @@ class Reader {
   bool ok_ = true;
 };
 
-std::unexpected<Error> Damaged(const char* what) {
+std::unexpected<Error> Damaged(std::string_view what) {
   return Fail(ErrorKind::kCorrupt,
-              std::string("a damaged message (") + what + ") between spate and a shepherd");
+              fmt::format("a damaged message ({}) between spate and a shepherd", what));
 }
 
 void MustClose(Writer& writer) {
@@ -302,6 +302,23 @@ void PutAround(Writer& writer, const TaskBody& body) {
   writer.Blob(around);
 }
 
+std::unexpected<Error> OfVersion(uint8_t version) {
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("it speaks version {} of the shepherds' protocol, and "
+                          "this program knows versions {} to {}",
+                          version, kOldestVersion, kProtocolVersion));
+}
+
+// Whether the sender of a newer version states that this one understands it.
+template <typename Message>
+bool IsForUs(const Result<Message>& message) {
+  if constexpr (std::is_same_v<Message, Adopted>) {
+    return message && message->adopters != 0 && message->adopters <= kProtocolVersion;
+  } else {
+    return false;
+  }
+}
+
 // The message of this type among those of the variant.
 template <typename Variant, size_t kAt = 0>
 Result<Variant> DecodeOneOf(std::string_view frame) {
@@ -313,14 +330,17 @@ Result<Variant> DecodeOneOf(std::string_view frame) {
       return DecodeOneOf<Variant, kAt + 1>(frame);
     }
     frame.remove_prefix(1);
+    uint8_t version = kProtocolVersion;
     if constexpr (Versioned<Message>) {
-      if (frame.empty() || static_cast<uint8_t>(frame.front()) != kProtocolVersion) {
-        return Damaged("another version");
-      }
+      if (frame.empty()) return Damaged("no version");
+      version = static_cast<uint8_t>(frame.front());
+      if (version < kOldestVersion) return OfVersion(version);
       frame.remove_prefix(1);
     }
-    auto message = TRY(wire::FromBytes<Message>("a message of a shepherd", frame));
-    return Variant(std::move(message));
+    auto message = wire::FromBytes<Message>("a message of a shepherd", frame);
+    if (version > kProtocolVersion && !IsForUs(message)) return OfVersion(version);
+    if (!message) return std::unexpected(std::move(message).error());
+    return Variant(std::move(*message));
   }
 }
 

@@ -21,9 +21,12 @@
 
 namespace spate::shepherd {
 
-// A new field needs no new version: a peer that does not know it leaves it out. What a shepherd and
-// the next program of its node cannot leave out does.
+// A new field needs no new version: a peer that does not know it leaves it out. A change that a
+// shepherd and its node's next program cannot ignore needs one. A node adopts shepherds of the
+// versions from kOldestVersion on, which includes those of the release before, and newer ones that
+// state in Adopted that it may.
 inline constexpr uint8_t kProtocolVersion = 5;
+inline constexpr uint8_t kOldestVersion = 5;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.
@@ -447,10 +450,12 @@ struct Adopted {
   };
   uint32_t ends = 0;
   std::optional<Running> running;
+  uint32_t adopters = 0;  // the oldest version that can adopt this shepherd; 0: its own alone
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "ends", self.ends);
     visit(2, "running", self.running);
+    visit(3, "adopters", self.adopters);
   }
   friend bool operator==(const Adopted&, const Adopted&) = default;
 };

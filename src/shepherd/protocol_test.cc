@@ -305,7 +305,7 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     Append(bytes, std::get<LeftRunning>(reports[4]));
     auto left = DecodeReport(FrameOf(bytes));
     RC_ASSERT(left && std::get<LeftRunning>(*left) == std::get<LeftRunning>(reports[4]));
-    Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}};
+    Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}, *rc::gen::arbitrary<uint32_t>()};
     if (*rc::gen::arbitrary<bool>()) {
       adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits(), AnyDuration(),
                          *rc::gen::arbitrary<bool>()};

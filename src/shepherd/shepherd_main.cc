@@ -455,6 +455,7 @@ void Shepherd::MeetNextParent() {
   if (!socket_) return;
   orphan_.reset();
   Adopted adopted;
+  adopted.adopters = kOldestVersion;
   if (!runner_->idle()) adopted.running = runner_->InHand(os::MonotonicNanos());
   outbox_.Begin(std::move(adopted));
 }

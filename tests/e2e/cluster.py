@@ -15,20 +15,21 @@ NOBODY = 65534
 class Cluster:
     """A hub in a place, and nodes that it started."""
 
-    def __init__(self, place, *hub_options, files=None, log="hub.log", inside=()):
+    def __init__(self, place, *hub_options, files=None, log="hub.log", inside=(), program=SPATE):
         self.log = log
         self.inside = inside  # what the hub runs under: words of a command in front of its own
         self.files = files  # limit of the hub's open files
         self.place = place
         self.hub_options = hub_options or ("--listen", "127.0.0.1:0")
         self.processes = []
+        self.program = program  # of what is started from now on
         self.hub_dir = os.path.join(place.state, "hub")
         self.hub = None
         self.start_hub()
 
     def popen(self, *args, env=None, log, inside=(), **who):
         out = open(os.path.join(self.place.dir, log), "a")
-        process = subprocess.Popen([*inside, SPATE, *args], cwd=self.place.dir, env=env or self.place.env,
+        process = subprocess.Popen([*inside, self.program, *args], cwd=self.place.dir, env=env or self.place.env,
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                    start_new_session=True, **who)
         self.processes.append(process)

@@ -126,10 +126,13 @@ extern const Command kHubUser = {
     .name = "hub user",
     .arguments = "[NAME]",
     .summary = "show users' usage and limits; with options, set limits",
-    .details = "Users who compete for nodes share them by weight.",
+    .details =
+        "Users who compete for nodes share them by weight. The name '*' sets the limits that a "
+        "user without limits gets with the next job; it does not change other users' limits.",
     .examples = {{{"spate hub user", "all users"},
                   {"spate hub user ann --weight 3", "three times the share of other users"},
-                  {"spate hub user ann --max-running 100", "at most 100 tasks at once"}}},
+                  {"spate hub user ann --max-running 100", "at most 100 tasks at once"},
+                  {"spate hub user '*' --max-queued 50000", "for users without limits"}}},
     .words_max = 1,
     .options = {{opt::kAboutHub, kWeight, kMaxQueued, kMaxOutput, opt::kMaxRunning}},
     .run = AskHub<HubUser>,

@@ -103,6 +103,10 @@ struct CancelTasks {
   std::vector<TaskRange> tasks;
   std::string reason;  // in words; empty: a person wished it
 };
+// The name under which the limits of new users are kept.
+inline constexpr const char* kNewUsers = "*";
+
+// A user without limits gets those of kNewUsers with the next job.
 struct SetUser {
   std::string user;
   UserRule rule;

@@ -35,6 +35,13 @@ Why WhyNever(const StepContext& step, const JobPlan& plan) {
   return {};
 }
 
+// A user without limits gets those of new users, as the user's own.
+void BoundNewUser(StepContext& step, const std::string& user) {
+  const auto& rules = step.durable.rules();
+  auto rule = rules.find(kNewUsers);
+  if (rule != rules.end() && !rules.contains(user)) step.Record(UserChanged{user, rule->second});
+}
+
 Why WhyRefused(StepContext& step, const JobPlan& plan) {
   auto user = step.board.users.find(plan.user);
   if (user == step.board.users.end() || user->second.rule.max_queued == 0) return {};
@@ -55,6 +62,7 @@ void On(StepContext& step, const SubmitJob& event) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
     return;
   }
+  BoundNewUser(step, event.plan.user);
   if (Why why = WhyRefused(step, event.plan); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why), /*may_later=*/true});
     return;

@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "client/hub_call.h"
 #include "daemon/daemon_log.h"
+#include "link/hub_keys.h"
 #include "os/account.h"
 #include "os/background.h"
 #include "os/file.h"
@@ -66,13 +67,30 @@ Status MakeHubDir(const std::string& dir) {
   return {};
 }
 
+constexpr std::string_view kEverywhere = "--listen '*'";
+
+// A hub that other machines used to reach does not leave them alone because an option was
+// forgotten.
+Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
+  std::string access = os::JoinPath(hub_dir, link::kNodeAccess);
+  if (options.says_where || !os::Exists(access)) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("nodes on other machines may have {}, and without --listen they cannot "
+                          "reach this hub\nWrite {}, or the address that was used before, or "
+                          "--listen none",
+                          EscapeForScreen(access), kEverywhere));
+}
+
 // Text with the next steps for a person.
 std::string Welcome(const hub::Service& service, std::string_view reach) {
   std::string text =
       fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.self().dir));
   const std::string start = present::TextOf(Advice("node start", "--daemon"), reach);
   if (service.self().reached_at.empty()) {
-    return text + fmt::format("spate: start a node on this machine: {}\n", start);
+    return text + fmt::format(
+                      "spate: start a node on this machine: {}\n"
+                      "spate: other machines cannot reach this hub; for that, start it with {}\n",
+                      start, kEverywhere);
   }
   std::string access = os::JoinPath(service.self().dir, "node.access");
   const Advice elsewhere("node start", "--daemon", "--access", "node.access");
@@ -107,6 +125,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   const std::string reach = client::ReachOf(options.state_dir, here);
   with.reach = reach;
   with.hub.dir = client::HubDirOf(options.state_dir, here);
+  TRY(CheckReach(options, with.hub.dir));
   with.door.listen = std::move(addresses);
   with.door.suspect_after = options.suspect_after;
   with.door.lost_after = options.lost_after;

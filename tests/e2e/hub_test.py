@@ -9,6 +9,40 @@ from cluster import cluster_of
 from harness import DEADLINE, SPATE, Place, alive, main, wait, want
 
 
+def test_a_hub_listens_where_it_is_told(place: Place):
+    """Nowhere without --listen; and one that others reached is not started without it."""
+    start = ("--daemon", "--allow-root")
+    _, err = place.run(*start, command="hub start")
+    want("other machines cannot reach this hub" in err, err)
+    out, _ = place.run(command="hub status")
+    want("127.0.0.1" not in out and not os.path.exists(f"{place.state}/hub/node.access"), out)
+    _, err = place.run("add", "--role", "node", command="hub access", code=3)
+    want("--listen '*'" in err, err)
+    place.run(command="hub stop")
+    place.run(*start, "--listen", "127.0.0.1:0", command="hub start")
+    place.run(command="hub stop")
+    _, err = place.run(*start, command="hub start", code=2)
+    want("node.access" in err and "or --listen none" in err, err)
+    place.run(*start, "--listen", "none", command="hub start")
+    place.run(command="hub stop")
+
+
+def test_new_users_have_limits(place: Place):
+    """And users who have some keep them."""
+    cluster = cluster_of(place, "--listen", "none")
+    cluster.spate("hub user", "veteran", "--weight", "2")
+    cluster.spate("hub user", "*", "--max-queued", "3")
+    _, err = cluster.spate("submit", "--array", "1-4", "--", "true", code=3)
+    want("may have 3 tasks" in err, err)
+    cluster.submit("--array", "1-3", "--", "true")
+    rules = {line.split()[0]: line.split()[-2] for line in cluster.spate("hub user")[0].splitlines()}
+    want(rules["veteran"] == "any" and [rule for user, rule in rules.items() if user != "*"].count("3") == 1, rules)
+    cluster.kill_hub()
+    cluster.start_hub()
+    _, err = cluster.spate("submit", "--", "true", code=3)
+    want("may have 3 tasks" in err, err)
+
+
 def test_a_job_from_submit_to_cat(place: Place):
     cluster = cluster_of(place)
     _, err = place.run("--", "true", command="submit")

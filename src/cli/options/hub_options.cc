@@ -18,8 +18,10 @@ const Option kListen = {
     .names = "listen",
     .argument = "HOST[:PORT]",
     .heading = Heading::kHub,
-    .help = "address to listen on, or none (default: *:18150)",
-    .more = "May be given several times. The socket for this machine always exists.",
+    .help = "address for other machines, or none (default: none)",
+    .more =
+        "HOST may be *, for all addresses; the default port is 18150. May be given several times. "
+        "The socket for this machine always exists.",
     .repeat = true};
 
 const Option kDaemon = {
@@ -237,7 +239,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   HubOptions options;
   OptionReader in(words);
   options.listen = words.All(opt::kListen);
-  if (options.listen.empty()) options.listen.push_back(fmt::format("*:{}", kHubPort));
+  options.says_where = !options.listen.empty();
   if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
   in.Text(opt::kMetrics, options.metrics);
   bool port_alone = options.metrics.find_first_not_of("0123456789") == std::string::npos;

@@ -29,6 +29,7 @@ inline constexpr uint16_t kHubPort = 18150;
 
 struct HubOptions {
   std::vector<std::string> listen;  // HOST[:PORT]; empty: nowhere but the local socket
+  bool says_where = false;          // --listen was given
   std::string metrics;              // HOST:PORT; empty: nowhere
   std::string state_dir;            // as typed
   bool daemon = false;

@@ -16,9 +16,13 @@ auto Made(std::string_view command, const Argv& argv, Make make) {
   return make(*words);
 }
 
-TEST(HubOptions, ListensByDefault) {
-  EXPECT_EQ(Made("hub start", {}, MakeHubOptions)->listen, Argv{"*:18150"});
-  EXPECT_EQ(Made("hub start", {"--listen", "none"}, MakeHubOptions)->listen, Argv{});
+TEST(HubOptions, ListensNowhereByDefault) {
+  auto silent = Made("hub start", {}, MakeHubOptions);
+  EXPECT_EQ(silent->listen, Argv{});
+  EXPECT_FALSE(silent->says_where);
+  auto none = Made("hub start", {"--listen", "none"}, MakeHubOptions);
+  EXPECT_EQ(none->listen, Argv{});
+  EXPECT_TRUE(none->says_where);
   EXPECT_EQ(Made("hub start", {"--listen", "a", "--listen", "b:1"}, MakeHubOptions)->listen,
             (Argv{"a", "b:1"}));
 }

@@ -18,7 +18,7 @@ Result<access::Access> AccessFor(const Asking& asking, const Self& self,
   if (access.hubs.empty()) {
     return Fail(ErrorKind::kUnavailable,
                 "the hub listens only at its socket on this machine, where no access file is "
-                "needed; start it with --listen HOST to be reached by others");
+                "needed; for other machines, start it with --listen '*'");
   }
   bool known = asked.role >= 1 && asked.role <= static_cast<uint32_t>(access::Role::kAdmin);
   if (!known) return Fail(ErrorKind::kInvalid, "there is no such role");

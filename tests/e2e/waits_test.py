@@ -89,6 +89,32 @@ def test_every_wait_is_told(place: Place):
     place.write("go")
 
 
+
+def test_waits_behind_gangs_and_own_limits(place: Place):
+    """The gang's wait, a job that may not pass it, and one that runs as many of its tasks as it may."""
+    cluster = cluster_of(place)
+    for name in ("n1", "n2"):
+        cluster.node(name, "-j", "2", "--cpus", "2")
+    jobs = {"own": cluster.submit("--array", "1-3", "--max-running", "1", "--time", "1h", "--", BUSY + " # {}")}
+    wait(lambda: json.loads(cluster.spate("job info", jobs["own"], "--json")[0])["running"] == 1, "it runs")
+    jobs["gang"] = cluster.submit("--nodes", "2", "--cpus", "2", "--time", "1m", "--", "true")
+    jobs["behind"] = cluster.submit("--time", "2h", "--", "true")
+    table = {"own": "its job may run 1 task at once, and does",
+             "gang": r"it is the first of the gangs that wait; it starts within 59m\d+s on n1, n2",
+             "behind": rf"n1, n2 are kept for task {jobs['gang']}.1, a gang of user"}
+    for name, why in table.items():
+        out, _ = cluster.spate("task explain", jobs[name] + (".2" if name == "own" else ".1"))
+        want(re.search(why, out), out)
+        if name == "own":  # it runs: who waits for its end is not told why it does not run faster
+            want(why in json.loads(cluster.spate("job info", jobs[name], "--json")[0])["waits"], name)
+            continue
+        waiting = Waiting(place, "job", "wait", jobs[name], log=f"wait-{name}")
+        bar = OnTerminal(place, "job", "progress", jobs[name], log=f"bar-{name}")
+        told_everywhere(cluster, jobs[name], why, waiting, bar)
+    place.write("go")
+    cluster.spate("job wait", *jobs.values())
+
+
 def test_a_wait_with_a_limit(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")

@@ -40,7 +40,7 @@ class Nodes {
     bool is_pilot = false;                 // nobody waits for it once it has gone
     std::string product;                   // its version
     uint32_t speaks = 0;                   // the protocol for which it was refused; 0: it was not
-    Instant refused_at{};                  // so, the last time
+    Instant refused_at{};                  // when, the last time
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away

@@ -1,0 +1,75 @@
+// For tests: a shepherd of another release, which a node's next process meets.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "shepherd/protocol.h"
+#include "shepherd/rendezvous.h"
+
+namespace spate::node {
+
+// A process that listens in the node's folder as a shepherd does.
+struct OtherShepherd {
+  // `adopted`: the frame with which it greets the next process.
+  OtherShepherd(const std::string& node_folder, std::string adopted)
+      : folder(node_folder), greeting(std::move(adopted)) {
+    int in[2];
+    EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) Be(in[1]);
+    close(in[1]);
+    char byte = 0;
+    EXPECT_EQ(read(in[0], &byte, 1), 1);
+    close(in[0]);
+  }
+  static std::string Frame(std::string content) {
+    auto length = static_cast<uint32_t>(content.size());
+    return std::string(reinterpret_cast<const char*>(&length), 4) + content;
+  }
+  // Of version 4, whose messages had no numbers: no ends, nothing runs.
+  static std::string AdoptedOf4() { return Frame(std::string{70, 4} + std::string(5, '\0')); }
+  // Task 3 of job 1 runs in slot 2 of a shepherd of `version`.
+  static std::string AdoptedOf(uint8_t version, uint32_t adopters) {
+    shepherd::Adopted adopted;
+    adopted.adopters = adopters;
+    adopted.running.emplace();
+    adopted.running->start.ref = {JobId(1), 3, Attempt(2)};
+    adopted.running->start.slot = 2;
+    std::string frame;
+    shepherd::Append(frame, adopted);
+    frame[5] = static_cast<char>(version);  // behind length and type
+    return frame;
+  }
+  // In version 4, of task 7 of job 1, which succeeded in slot 1.
+  static std::string EndedOf4() {
+    std::string content = {69, 1, 0, 0, 0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0};
+    content += std::string(4 + 8 * 5 + 8 + 8 + 4 + 8 + 8 + 4 + 4, '\0');
+    return Frame(content + std::string(3 * (8 + 4 + 4), '\0'));
+  }
+  // The child: it listens as one does, runs a task, and says Adopted to who comes.
+  [[noreturn]] void Be(int ready) const {
+    setpgid(0, 0);
+    auto rendezvous = shepherd::Rendezvous::Open(folder);
+    if (!rendezvous) _exit(1);
+    (void)!write(ready, "x", 1);
+    pollfd wanted{rendezvous->fd(), POLLIN, 0};
+    poll(&wanted, 1, -1);
+    os::Fd parent = rendezvous->Accept();
+    (void)!write(parent.get(), greeting.data(), greeting.size());
+    pause();
+    _exit(0);
+  }
+  const std::string folder;
+  const std::string greeting;
+  pid_t pid = 0;
+};
+
+}  // namespace spate::node

@@ -74,6 +74,15 @@ bool TaskBook::Apply(const engine::JobGrown& record) {
   return true;
 }
 
+bool TaskBook::Apply(const engine::NeedsChanged& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  job->requests.insert(job->requests.end(), record.new_requests.begin(), record.new_requests.end());
+  // ClassOf takes the first that has the task.
+  job->runs.insert(job->runs.begin(), record.runs.begin(), record.runs.end());
+  return true;
+}
+
 bool TaskBook::Apply(const engine::JobSealed& record) {
   BookedJob* job = FindJob(record.job);
   if (job != nullptr) job->open = false;

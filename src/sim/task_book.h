@@ -75,6 +75,7 @@ class TaskBook {
   bool Apply(const engine::TasksReopened& record);
   bool Apply(const engine::JobHeld& record);
   bool Apply(const engine::JobReleased& record);
+  bool Apply(const engine::NeedsChanged& record);
   bool Apply(const engine::Leased& record);
   bool Apply(const engine::GangLeased& record);
   bool Apply(const engine::Returned& record);

@@ -69,16 +69,15 @@ Status MakeHubDir(const std::string& dir) {
 
 constexpr std::string_view kEverywhere = "--listen '*'";
 
-// A hub that other machines used to reach does not leave them alone because an option was
-// forgotten.
+// A hub that other machines could reach must not lose them because of a forgotten option.
 Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
   std::string access = os::JoinPath(hub_dir, link::kNodeAccess);
   if (options.says_where || !os::Exists(access)) return {};
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("nodes on other machines may have {}, and without --listen they cannot "
-                          "reach this hub\nWrite {}, or the address that was used before, or "
-                          "--listen none",
-                          EscapeForScreen(access), kEverywhere));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("other machines could reach this hub ({} exists), and without --listen they "
+                  "cannot\nAdd {} or the address used before; --listen none cuts them off",
+                  EscapeForScreen(access), kEverywhere));
 }
 
 // Text with the next steps for a person.
@@ -87,10 +86,11 @@ std::string Welcome(const hub::Service& service, std::string_view reach) {
       fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.self().dir));
   const std::string start = present::TextOf(Advice("node start", "--daemon"), reach);
   if (service.self().reached_at.empty()) {
-    return text + fmt::format(
-                      "spate: start a node on this machine: {}\n"
-                      "spate: other machines cannot reach this hub; for that, start it with {}\n",
-                      start, kEverywhere);
+    return text +
+           fmt::format(
+               "spate: start a node on this machine: {}\n"
+               "spate: other machines cannot reach this hub; to change that, start it with {}\n",
+               start, kEverywhere);
   }
   std::string access = os::JoinPath(service.self().dir, "node.access");
   const Advice elsewhere("node start", "--daemon", "--access", "node.access");

@@ -399,12 +399,7 @@ Result<bool> ClientRequest::IsReady() {
 }
 
 uint64_t ClientRequest::MostOutput() const {
-  uint64_t of_new_users = 0;
-  for (const engine::UserInfo& info : jobs_.engine().Users()) {
-    if (info.user == caller_.user) return info.rule.max_output;
-    if (info.user == engine::kNewUsers) of_new_users = info.rule.max_output;
-  }
-  return of_new_users;
+  return jobs_.engine().RuleOf(caller_.user).max_output;
 }
 
 Result<uint64_t> ClientRequest::OutputLeft(const Readings& readings) const {

@@ -209,12 +209,7 @@ void Jobs::ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change
 
 UserRule Jobs::ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change) {
   auto next = next_rules_.find(user);
-  if (next == next_rules_.end()) {
-    next = next_rules_.emplace(user, UserRule()).first;
-    for (const engine::UserInfo& info : engine().Users()) {
-      if (info.user == user) next->second = info.rule;
-    }
-  }
+  if (next == next_rules_.end()) next = next_rules_.emplace(user, engine().RuleOf(user)).first;
   change(next->second);
   parts_.hub.Post(engine::SetUser{user, next->second});
   parts_.loop.Post([this] { next_rules_.clear(); });

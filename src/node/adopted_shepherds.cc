@@ -71,8 +71,8 @@ Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patienc
 // or speaks of things that we do not understand.
 bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
   auto ended = [&](std::string_view why) {
-    adopted.problems.push_back(fmt::format(
-        "the shepherd with pid {} is ended, and its task runs again: {}", one.name.pid, why));
+    adopted.problems.push_back(
+        fmt::format("the shepherd with pid {} and its task are ended: {}", one.name.pid, why));
     return false;
   };
   std::optional<shepherd::Adopted> told;

@@ -381,12 +381,14 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   dir_.Write("node/shepherds/4000000-1.ends", OtherShepherd::EndedOf4());
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 2u);
   Begin();
-  EXPECT_EQ(lines_, (std::vector<std::string>{
-                        fmt::format("problem the shepherd with pid {} is ended, and its task runs "
-                                    "again: it speaks version 4 of the shepherds' protocol, and "
-                                    "this program knows versions 5 to 5",
-                                    old.pid),
-                        "ready"}));
+  EXPECT_EQ(
+      lines_,
+      (std::vector<std::string>{
+          fmt::format(
+              "problem the shepherd with pid {} and its task are ended: it speaks version 4 of "
+              "the shepherds' protocol, and this program knows versions 5 to 5",
+              old.pid),
+          "ready"}));
   int status = 0;
   EXPECT_EQ(waitpid(old.pid, &status, 0), old.pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -578,7 +580,8 @@ TEST_F(AdoptionTest, AShepherdThatDoesNotAnswerIsEnded) {
   Kill();
   Begin();
   for (pid_t pid : shepherds) {
-    const std::string problem = fmt::format("problem the shepherd with pid {} is ended", pid);
+    const std::string problem =
+        fmt::format("problem the shepherd with pid {} and its task are ended", pid);
     EXPECT_TRUE(Find(problem).ends_with("it does not answer"));
   }
   EXPECT_EQ(Find("adopted"), "");

@@ -22,7 +22,7 @@ def test_a_hub_listens_where_it_is_told(place: Place):
     place.run(*start, "--listen", "127.0.0.1:0", command="hub start")
     place.run(command="hub stop")
     _, err = place.run(*start, command="hub start", code=2)
-    want("node.access" in err and "or --listen none" in err, err)
+    want("node.access exists" in err and "--listen none cuts them off" in err, err)
     place.run(*start, "--listen", "none", command="hub start")
     place.run(command="hub stop")
 
@@ -41,6 +41,9 @@ def test_new_users_have_limits(place: Place):
     cluster.start_hub()
     _, err = cluster.spate("submit", "--", "true", code=3)
     want("may have 3 tasks" in err, err)
+    # The first change of a new user's limits begins with those.
+    _, err = cluster.spate("hub user", "newcomer", "--weight", "2")
+    want("weight 2, any running, 3 queued" in err, err)
 
 
 def test_a_job_from_submit_to_cat(place: Place):

@@ -162,6 +162,16 @@ def test_a_signal_comes_before_the_end_of_a_node(place: Place):
     want(place.lines("ran") == ["begun", "saved"], place.read("ran"))
 
 
+def test_a_reason_is_kept_whole(place: Place):
+    """Or refused."""
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    _, err = cluster.spate("node drain", "n1", "--reason", "x" * 1025, code=2)
+    want("--reason has 1025 bytes; write 1024 at most" in err and "drained" not in cluster.spate("node list")[0], err)
+    cluster.spate("node drain", "n1", "--reason", "x" * 1024)
+    want("x" * 1024 in cluster.spate("node list", "--json")[0], "it is whole")
+
+
 def test_a_node_that_runs_is_not_started_again(place: Place):
     cluster = cluster_of(place)
     first = cluster.node("n1")

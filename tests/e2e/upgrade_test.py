@@ -40,10 +40,15 @@ class Site:
         self.nodes[name] = self.cluster.node(name, "-j", str(TASKS // len(NODES)), "--cpus", str(TASKS), join=False)
 
     def replace_nodes(self, program):
+        """The new processes adopt all tasks of the old ones."""
+        def adopted(name):
+            return self.place.read(f"{name}.log").count(f"took over {TASKS // len(NODES)} tasks")
+        before = {name: adopted(name) for name in NODES}
         for name, process in self.nodes.items():
             process.send_signal(signal.SIGQUIT)
             want(process.wait(DEADLINE) == 0, self.place.read(f"{name}.log"))
             self.start_node(name, program)
+        wait(lambda: all(adopted(name) > before[name] for name in NODES), "the tasks are adopted")
 
     def replace_hub(self, program):
         self.cluster.kill_hub()
@@ -89,28 +94,25 @@ class Site:
             want(len(self.place.lines(name)) == 1, f"{name} ran again")
 
 
-def test_the_hub_first(place: Place):
+def upgrade(place, *parts):
     site = Site(place)
     job = site.submit()
-    site.replace_hub(SPATE)
-    site.see_all(job)
-    site.replace_nodes(SPATE)
+    for replace in parts:
+        replace(site, SPATE)
     site.see_all(job)
     site.finish(job)
+
+
+def test_the_hub_first(place: Place):
+    upgrade(place, Site.replace_hub, Site.replace_nodes)
 
 
 def test_the_nodes_first(place: Place):
-    site = Site(place)
-    job = site.submit()
-    site.replace_nodes(SPATE)
-    wait(lambda: all("took over 100 tasks" in place.read(f"{name}.log") for name in NODES), "the tasks are adopted")
-    site.replace_hub(SPATE)
-    site.see_all(job)
-    site.finish(job)
+    upgrade(place, Site.replace_nodes, Site.replace_hub)
 
 
 def test_the_way_back(place: Place):
-    """By a backup of before, as docs/user/admin.md has it; the tasks of then run on."""
+    """By a backup made before the upgrade (docs/user/admin.md); its tasks run on."""
     site = Site(place)
     job = site.submit()
     site.by(site.old, "hub", "backup", "before.backup")

@@ -105,7 +105,7 @@ def test_waits_behind_gangs_and_own_limits(place: Place):
     for name, why in table.items():
         out, _ = cluster.spate("task explain", jobs[name] + (".2" if name == "own" else ".1"))
         want(re.search(why, out), out)
-        if name == "own":  # it runs: who waits for its end is not told why it does not run faster
+        if name == "own":  # `job wait` prints no reason while tasks of the job run
             want(why in json.loads(cluster.spate("job info", jobs[name], "--json")[0])["waits"], name)
             continue
         waiting = Waiting(place, "job", "wait", jobs[name], log=f"wait-{name}")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
+#include "wire/limits.h"
 
 namespace spate::cli {
 
@@ -13,6 +14,14 @@ void HubScreen::Say(std::string_view text) const {
 Result<int> HubScreen::Write(std::string_view text) const {
   TRY(write_out(text));
   return kExitSuccess;
+}
+
+Result<std::string> HubScreen::Reason(const Option& option) const {
+  std::string reason(words.Last(option).value_or(""));
+  const size_t most = wire::kWireLimits.name_bytes;
+  if (reason.size() <= most) return reason;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--reason has {} bytes; write {} at most", reason.size(), most));
 }
 
 }  // namespace spate::cli

@@ -31,6 +31,8 @@ struct HubScreen {
   void Say(std::string_view text) const;
   // Data; kExitSuccess, when it was written.
   Result<int> Write(std::string_view text) const;
+  // The value of a --reason; empty without it. kInvalid: longer than a question may have it.
+  Result<std::string> Reason(const Option& option) const;
 };
 
 }  // namespace spate::cli

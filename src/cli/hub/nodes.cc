@@ -34,7 +34,7 @@ Result<int> ChangeNodes(const HubScreen& screen, wire::ChangeNodes::Change chang
                         std::string_view done) {
   wire::ChangeNodes question{
       .names = screen.words.words, .all = NamesAll(screen.words), .change = change};
-  question.reason = screen.words.Last(opt::kReason).value_or("");
+  question.reason = TRY(screen.Reason(opt::kReason));
   std::erase(question.names, "all");
   TRY(client::AskOne(screen.hub, std::move(question)));
   screen.Say(fmt::format("{}: {}", fmt::join(screen.words.words, ", "), done));

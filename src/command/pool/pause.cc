@@ -21,7 +21,7 @@ constexpr Option kReason = {.names = "reason",
 Result<int> PausePools(const HubScreen& screen) {
   wire::ChangePools question{
       .names = {}, .change = wire::ChangePools::Change::kPause, .reason = {}, .wish = {}};
-  question.reason = screen.words.Last(kReason).value_or("");
+  question.reason = TRY(screen.Reason(kReason));
   Advice resume("pool resume");
   resume.args = screen.words.words;
   return TellChanged(screen, ChangePools(screen, std::move(question)),

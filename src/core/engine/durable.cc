@@ -373,6 +373,12 @@ void Durable::CheckInvariants() const {
   }
 }
 
+const UserRule* Durable::RuleOf(const std::string& user) const {
+  auto rule = rules_.find(user);
+  if (rule == rules_.end()) rule = rules_.find(kNewUsers);
+  return rule == rules_.end() ? nullptr : &rule->second;
+}
+
 uint64_t Durable::Digest() const {
   std::hash<std::string> text;
   uint64_t hash = 0;

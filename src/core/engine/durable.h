@@ -88,6 +88,8 @@ class Durable {
   // One without anything, where nothing is remembered of it.
   const NodeRecord& NodeOf(NodeId id) const;
   const std::map<std::string, UserRule>& rules() const { return rules_; }
+  // The user's own limits, or those of new users; null: there are none.
+  const UserRule* RuleOf(const std::string& user) const;
   // Jobs that wait for others, by those.
   const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
   GangPolicy gang_policy() const { return gang_policy_; }

@@ -103,10 +103,7 @@ struct CancelTasks {
   std::vector<TaskRange> tasks;
   std::string reason;  // in words; empty: a person wished it
 };
-// The name under which the limits of new users are kept.
-inline constexpr const char* kNewUsers = "*";
-
-// A user without limits gets those of kNewUsers with the next job.
+// A user without limits gets those of kNewUsers (record.h) with the next job.
 struct SetUser {
   std::string user;
   UserRule rule;
@@ -439,6 +436,8 @@ class Engine {
   std::vector<JobInfo> Jobs() const;
   std::vector<NodeInfo> Nodes() const;
   std::vector<UserInfo> Users() const;
+  // Own limits, else those of new users, else none.
+  UserRule RuleOf(const std::string& user) const;
   // Why a task does not run now; empty when it runs or has ended.
   Why Explain(JobId job, TaskIndex index, Instant now) const;
   // The same of the next of a job's queued tasks; when none is queued, as WhyStalled.

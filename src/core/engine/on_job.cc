@@ -37,9 +37,8 @@ Why WhyNever(const StepContext& step, const JobPlan& plan) {
 
 // A user without limits gets those of new users, as the user's own.
 void BoundNewUser(StepContext& step, const std::string& user) {
-  const auto& rules = step.durable.rules();
-  auto rule = rules.find(kNewUsers);
-  if (rule != rules.end() && !rules.contains(user)) step.Record(UserChanged{user, rule->second});
+  if (step.durable.rules().contains(user)) return;
+  if (const UserRule* rule = step.durable.RuleOf(user)) step.Record(UserChanged{user, *rule});
 }
 
 Why WhyRefused(StepContext& step, const JobPlan& plan) {

@@ -696,6 +696,11 @@ std::vector<NodeInfo> Engine::Nodes() const {
   return nodes;
 }
 
+UserRule Engine::RuleOf(const std::string& user) const {
+  const UserRule* rule = state_->durable().RuleOf(user);
+  return rule == nullptr ? UserRule() : *rule;
+}
+
 std::vector<UserInfo> Engine::Users() const {
   std::vector<UserInfo> users;
   for (const auto& [name, user] : state_->live.board.users) {

@@ -153,6 +153,8 @@ struct JobFinished {
   JobCounts counts;
 };
 
+// The name under which the limits of new users are kept.
+inline constexpr const char* kNewUsers = "*";
 // Changes the limits of a user, from now on.
 struct UserChanged {
   std::string user;

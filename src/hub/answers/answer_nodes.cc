@@ -32,8 +32,6 @@ Result<std::vector<NodeId>> PickNodes(const Nodes& nodes, const wire::ChangeNode
   return picked;
 }
 
-constexpr size_t kMostReason = 4096;  // bytes, kept in the journal
-
 void Change(Hub& hub, Nodes& nodes, NodeId node, const wire::ChangeNodes& asked) {
   switch (asked.change) {
     case wire::ChangeNodes::Change::kDrain:
@@ -89,10 +87,6 @@ Status Answer(Asking& asking, const Jobs& jobs, const Nodes& nodes, const wire::
 Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
               const wire::ChangeNodes& asked) {
   TRY(NeedAdmin(asking));
-  if (asked.reason.size() > kMostReason) {
-    return Fail(ErrorKind::kInvalid, fmt::format("the reason has {} bytes; at most {} are kept",
-                                                 asked.reason.size(), kMostReason));
-  }
   auto picked = TRY(PickNodes(nodes, asked));
   for (NodeId node : picked) {
     Change(hub, nodes, node, asked);

@@ -216,6 +216,10 @@ UserRule Jobs::ChangeUser(const std::string& user, const std::function<void(User
   return next->second;
 }
 
+bool Jobs::KnowsRule(const std::string& user) const {
+  return next_rules_.contains(user) || engine().HasRule(user);
+}
+
 void Jobs::BeginWithdraw(JobId job) {
   if (engine().Held(job) != engine::HoldReason::kNone) return;
   parts_.hub.Post(engine::HoldJob{job, false});

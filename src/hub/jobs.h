@@ -119,6 +119,8 @@ class Jobs {
   void ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change);
   // The same of a user's rule, which is returned.
   UserRule ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change);
+  // The user or group has limits of its own, or is about to.
+  bool KnowsRule(const std::string& user) const;
   // A job is held while what waits of it is withdrawn, unless it is held anyway. When that is over
   // it is let go, but for one that its user has held meanwhile (KeepHold).
   void BeginWithdraw(JobId job);

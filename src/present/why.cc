@@ -60,6 +60,7 @@ class Clause {
   std::string Parents() const;
   std::string Order() const;
   std::string Turn() const;
+  std::string UserOrGroup() const;
   std::string Nowhere() const;
   std::string NodesTakeNone() const;
   std::string Misfit() const;
@@ -133,6 +134,10 @@ std::string Clause::Parents() const {
                      Is(2) ? ", ..." : "");
 }
 
+std::string Clause::UserOrGroup() const {
+  return fmt::format("{} {}", IsGroup(reason_.names.at(0)) ? "group" : "user", Name());
+}
+
 std::string Clause::Turn() const {
   switch (reason_.kind) {
     case ReasonKind::kElsewhere:
@@ -142,7 +147,8 @@ std::string Clause::Turn() const {
     case ReasonKind::kJobLimit:
       return fmt::format("its job may run {} at once, and does", Plural(Count(0), "task"));
     case ReasonKind::kUserLimit:
-      return fmt::format("user {} may run {} at once, and does", Name(), Plural(Count(0), "task"));
+      return fmt::format("{} may run {} at once, and does", UserOrGroup(),
+                         Plural(Count(0), "task"));
     case ReasonKind::kPriority:
       return fmt::format("job {} of the same user goes first, by its priority of {}", Number(0),
                          Number(1));
@@ -164,9 +170,9 @@ std::string Clause::Turn() const {
           Name(0), Name(1));
     case ReasonKind::kQueueIsFull:
       return fmt::format(
-          "user {} may have {} tasks that have not ended, and this would make it {}: wait for some "
+          "{} may have {} tasks that have not ended, and this would make it {}: wait for some "
           "of them to end, or cancel a job",
-          Name(), Counted(0), Counted(1));
+          UserOrGroup(), Counted(0), Counted(1));
     case ReasonKind::kDeadlinePassed:
       return fmt::format("the deadline (--deadline) passed {} ago", Time());
     case ReasonKind::kDeadlineTooSoon:

@@ -347,6 +347,7 @@ void Fields(auto& a, Is<engine::UserChanged> auto& v) {
   a.Number(v.rule.max_running);
   a.Number(v.rule.max_queued);
   if (a.Since(3)) a.Number(v.rule.max_output);
+  if (a.Since(9)) a.Text(v.rule.group);
 }
 void Fields(auto& a, Is<engine::NodeDrained> auto& v) {
   a.Number(v.node);

@@ -13,7 +13,7 @@ namespace spate::store {
 
 // The first byte of every blob. A change of any layout gives it the next number; older ones from
 // kOldestRecordFormat on are read.
-inline constexpr uint8_t kRecordFormat = 8;
+inline constexpr uint8_t kRecordFormat = 9;
 inline constexpr uint8_t kOldestRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.

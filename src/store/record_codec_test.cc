@@ -266,7 +266,7 @@ engine::Record AnyRecord(int kind) {
       return engine::DependencyMet{AnyJob(), AnyJob()};
     case RecordKind::kUserChanged: {
       auto n = AnyNumber<uint32_t>;
-      return engine::UserChanged{AnyText(), {n(), n(), n()}};
+      return engine::UserChanged{AnyText(), {n(), n(), n(), n(), AnyText()}};
     }
     case RecordKind::kNodeDrained:
       return engine::NodeDrained{AnyNode(), AnyText()};
@@ -375,7 +375,7 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\x8\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\x9\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -413,7 +413,7 @@ TEST(RecordCodec, BytesAreFixed) {
   const std::string since7 = before + std::string("\x64\0\0\0\0\0", 6) + after;
   // Only a kind of record is new in 8.
   const std::string seven = "\7" + needs + std::string("\0\0", 2) + since6 + since7;
-  std::string now = "\x8" + seven.substr(1);
+  std::string now = "\x9" + seven.substr(1);
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   for (const std::string& data : {"\2" + needs + before + after, "\3" + needs + since3,
                                   "\4" + needs + since3, five, six, seven, now}) {
@@ -425,11 +425,18 @@ TEST(RecordCodec, BytesAreFixed) {
       .procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
   plan.requests[0].deadline = Instant{1};
   plan.requests[0].bound = BoundBy::kNetwork;
-  now = "\x8" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
+  now = "\x9" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
   engine::NodeBlamed blamed{NodeId(2), {{JobId(300), "bob"}, {JobId(7), ""}}};
-  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\x8\2\2\xac\2\3bob\7\0", 11));
+  engine::UserChanged user{"bob", {.weight = 3, .group = "@lab"}};
+  EXPECT_EQ(EncodeRecord(user).data, std::string("\x9\3bob\3\0\0\0\4@lab", 14));
+  user.rule.group.clear();
+  EXPECT_EQ(std::get<engine::UserChanged>(*DecodeRecord(static_cast<int>(RecordKind::kUserChanged),
+                                                        std::string("\x8\3bob\3\0\0\0", 9)))
+                .rule,
+            user.rule);
+  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\x9\2\2\xac\2\3bob\7\0", 11));
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

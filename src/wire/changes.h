@@ -102,6 +102,7 @@ struct SetUser {
   std::string user;
   std::optional<uint32_t> weight, max_running, max_queued;
   std::optional<uint64_t> max_output;
+  std::optional<std::string> group;  // "@NAME"; empty: none
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "user", self.user);
@@ -109,6 +110,7 @@ struct SetUser {
     visit(3, "max_running", self.max_running);
     visit(4, "max_queued", self.max_queued);
     visit(5, "max_output", self.max_output);
+    visit(6, "group", self.group);
   }
 };
 

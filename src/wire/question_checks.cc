@@ -180,6 +180,9 @@ Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
 Status Check(const SetUser& asked) {
   if (asked.user.empty()) return Defect("user", "is missing");
   if (asked.weight && *asked.weight == 0) return Defect("weight", "is out of range");
+  const std::string group = asked.group.value_or("");
+  if (!group.empty() && !IsGroup(group)) return Defect("group", "does not begin with '@'");
+  TRY(CheckName("group", group));
   return CheckName("user", asked.user);
 }
 Status Check(const ChangeJobs& asked) {

@@ -46,6 +46,29 @@ def test_new_users_have_limits(place: Place):
     want("weight 2, any running, 3 queued" in err, err)
 
 
+def test_groups_of_users_have_common_limits(place: Place):
+    """Also over a kill of the hub; a mistyped group is not made."""
+    cluster = cluster_of(place, "--listen", "none")
+    _, err = cluster.spate("hub user", "*", "--group", "@labb", code=2)
+    want("there is no group '@labb'" in err and "hub user '@labb' --weight 1" in err, err)
+    cluster.spate("hub user", "@lab", "--max-queued", "5", "--weight", "2")
+    _, err = cluster.spate("hub user", "@lab", "--max-output", "1G", code=2)
+    want("a limit of users" in err, err)
+    _, err = cluster.spate("hub user", "*", "--group", "@lab")
+    want("in group @lab" in err, err)
+    cluster.submit("--array", "1-3", "--", "true")
+    cluster.kill_hub()
+    cluster.start_hub()
+    _, err = cluster.spate("submit", "--array", "1-3", "--", "true", code=3)
+    want("group @lab may have 5 tasks" in err and "make it 6" in err, err)
+    rows = [json.loads(line) for line in cluster.spate("hub user", "--json")[0].splitlines()]
+    lab = next(row for row in rows if row["user"] == "@lab")
+    want(lab["queued"] == 3 and lab["weight"] == 2, rows)
+    want(sum(row["group"] == "@lab" for row in rows) == 2, rows)  # '*' and the one who submitted
+    cluster.spate("hub user", lab["user"], "--max-queued", "0")
+    cluster.submit("--array", "1-3", "--", "true")
+
+
 def test_a_job_from_submit_to_cat(place: Place):
     cluster = cluster_of(place)
     _, err = place.run("--", "true", command="submit")

@@ -25,12 +25,21 @@ namespace {
 constexpr Option kWeight = {.names = "weight",
                             .argument = "N",
                             .heading = Heading::kHub,
-                            .help = "share relative to other users (default: 1)"};
+                            .help = "share relative to other users or groups (default: 1)"};
 
 constexpr Option kMaxQueued = {.names = "max-queued",
                                .argument = "N",
                                .heading = Heading::kHub,
                                .help = "limit of unfinished tasks of all jobs (0: no limit)"};
+
+constexpr Option kGroup = {
+    .names = "group",
+    .argument = "@NAME",
+    .heading = Heading::kHub,
+    .help = "group of the user ('none': none)",
+    .more =
+        "The members of a group have one share and common limits: those of 'hub user @NAME'. "
+        "Within the group they share by their own weights."};
 
 constexpr Option kMaxOutput = {
     .names = "max-output",
@@ -45,8 +54,16 @@ struct UserOptions {
   std::string user;  // empty: all of them
   std::optional<uint32_t> weight, max_running, max_queued;
   std::optional<uint64_t> max_output;
-  bool changes() const { return weight || max_running || max_queued || max_output; }
+  std::optional<std::string> group;  // empty: none
+  bool changes() const { return weight || max_running || max_queued || max_output || group; }
 };
+Result<std::string> ParseGroup(std::string_view text) {
+  if (text == "none") return std::string();
+  if (IsGroup(text) && text.size() > 1) return std::string(text);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("a group is written with '@' before its name: @{}", text));
+}
+
 Result<UserOptions> MakeUserOptions(const Words& words) {
   UserOptions options;
   OptionReader in(words);
@@ -59,6 +76,8 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
   if (in.Read(kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
   uint64_t bytes = 0;
   if (in.Read(kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
+  std::string group;
+  if (in.Read(kGroup, group, ParseGroup)) options.group = group;
   TRY(in.status());
   if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
   if (options.changes() && options.user.empty()) {
@@ -72,19 +91,25 @@ std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format(
 std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
 
 Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
-  auto set =
-      client::AskOne(screen.hub, wire::SetUser{options.user, options.weight, options.max_running,
-                                               options.max_queued, options.max_output});
+  auto set = client::AskOne(screen.hub,
+                            wire::SetUser{options.user, options.weight, options.max_running,
+                                          options.max_queued, options.max_output, options.group});
   if (!set) return std::unexpected(set.error());
   const UserRule& rule = set->rule;
-  screen.Say(fmt::format("{}: weight {}, {} running, {} queued, {} of output at most", options.user,
-                         rule.weight, BoundText(rule.max_running), BoundText(rule.max_queued),
-                         SizeBoundText(rule.max_output)));
+  std::string text = fmt::format("{}: weight {}, {} running, {} queued", options.user, rule.weight,
+                                 BoundText(rule.max_running), BoundText(rule.max_queued));
+  if (!IsGroup(options.user)) {
+    text += fmt::format(", {} of output", SizeBoundText(rule.max_output));
+  }
+  text += " at most";
+  if (!rule.group.empty()) text += fmt::format("; in group {}", rule.group);
+  screen.Say(text);
   return kExitSuccess;
 }
 
 std::vector<present::Cell> RowOf(const UserFacts& user) {
   return {{user.user},
+          {user.rule.group.empty() ? "-" : user.rule.group},
           {fmt::format("{}", user.jobs)},
           {fmt::format("{}", user.running)},
           {fmt::format("{}", user.queued)},
@@ -100,6 +125,7 @@ Result<int> HubUser(const HubScreen& screen) {
   if (options.changes()) return SetUser(screen, options);
   std::string text;
   present::Table table({{"USER", present::Align::kLeft, 8},
+                        {"GROUP", present::Align::kLeft},
                         {"JOBS", present::Align::kRight},
                         {"RUNNING", present::Align::kRight},
                         {"QUEUED", present::Align::kRight},
@@ -124,17 +150,20 @@ extern const Command kHubUser = {
     .order = 310,
     .group = CommandGroup::kHub,
     .name = "hub user",
-    .arguments = "[NAME]",
-    .summary = "show users' usage and limits; with options, set limits",
+    .arguments = "[NAME|@GROUP]",
+    .summary = "show usage and limits of users and groups; with options, set limits",
     .details =
         "Users who compete for nodes share them by weight. The name '*' sets the limits that a "
-        "user without limits gets with the next job; it does not change other users' limits.",
-    .examples = {{{"spate hub user", "all users"},
-                  {"spate hub user ann --weight 3", "three times the share of other users"},
-                  {"spate hub user ann --max-running 100", "at most 100 tasks at once"},
-                  {"spate hub user '*' --max-queued 50000", "for users without limits"}}},
+        "user without limits gets with the next job; it does not change other users' limits. A "
+        "name "
+        "that begins with '@' is a group: its members (--group) count as one user among the "
+        "others, and its limits are for all of them together.",
+    .examples = {{{"spate hub user ann --weight 3", "three times the share of other users"},
+                  {"spate hub user '*' --max-queued 50000", "for users without limits"},
+                  {"spate hub user @lab --max-running 100", "make a group, or change its limits"},
+                  {"spate hub user ann --group @lab", "ann shares with the group's members"}}},
     .words_max = 1,
-    .options = {{opt::kAboutHub, kWeight, kMaxQueued, kMaxOutput, opt::kMaxRunning}},
+    .options = {{opt::kAboutHub, kWeight, kGroup, kMaxQueued, kMaxOutput, opt::kMaxRunning}},
     .run = AskHub<HubUser>,
 };
 

@@ -93,7 +93,24 @@ void DemandFeed::Touch(const JobState& job, uint32_t request) {
 }
 
 void DemandFeed::TouchUser(const std::string& name, User& user) {
-  if (!std::exchange(user.touched, true)) touched_users_.push_back(name);
+  if (std::exchange(user.touched, true)) return;
+  touched_users_.push_back(name);
+  auto known = board_.users.find(name);
+  if (known == board_.users.end()) return;
+  const std::string& group = *known->second.group_name;
+  if (IsGroup(group) && known->second.group->rule.max_running > 0) touched_groups_.insert(group);
+}
+
+// What one member of a group may start depends on what the others run.
+void DemandFeed::TouchGroups() {
+  for (const std::string& name : std::exchange(touched_groups_, {})) {
+    auto group = board_.groups.find(name);
+    if (group == board_.groups.end()) continue;
+    for (const std::string& member : group->second.users) {
+      if (auto user = users_.find(member); user != users_.end()) TouchUser(member, user->second);
+    }
+  }
+  touched_groups_.clear();  // of the members just touched
 }
 
 void DemandFeed::Follow(const Record& record, const Changes& changes) {
@@ -107,7 +124,14 @@ void DemandFeed::Follow(const Record& record, const Changes& changes) {
   for (const auto& [id, request] : changes.stirred.all()) Touch(*durable_.FindJob(id), request);
   if (const auto* ended = std::get_if<AttemptEnded>(&record)) Learn(*ended);
   if (const auto* changed = std::get_if<UserChanged>(&record)) {
-    TouchUser(changed->user, users_[changed->user]);
+    if (IsGroup(changed->user)) {
+      touched_groups_.insert(changed->user);
+    } else {
+      User& user = users_[changed->user];
+      TouchUser(changed->user, user);
+      touched_groups_.insert(std::exchange(user.group, changed->rule.group));
+      touched_groups_.insert(user.group);
+    }
   }
 }
 
@@ -151,6 +175,7 @@ std::vector<ClassDemand> DemandFeed::Take(Instant now) {
   for (JobId id : std::exchange(touched_jobs_, {})) LookAtJob(id);
   Allotment::Changed changed = std::exchange(touched_, {});
   for (const ClassKey& key : changed) LookAtClass(key, now);
+  TouchGroups();
   for (const std::string& name : std::exchange(touched_users_, {})) LookAtUser(name, changed);
   std::ranges::sort(changed);
   changed.erase(std::ranges::unique(changed).begin(), changed.end());
@@ -210,8 +235,12 @@ void DemandFeed::LookAtUser(const std::string& name, Allotment::Changed& changed
   user.touched = false;
   uint64_t room = UINT64_MAX;
   if (auto known = board_.users.find(name); known != board_.users.end()) {
-    const auto& [rule, leased] = std::pair(known->second.rule, known->second.leased);
-    if (rule.max_running > 0) room = rule.max_running - std::min(rule.max_running, leased);
+    auto bound = [&room](const UserRule& rule, uint32_t leased) {
+      if (rule.max_running == 0) return;
+      room = std::min<uint64_t>(room, rule.max_running - std::min(rule.max_running, leased));
+    };
+    bound(known->second.rule, known->second.leased);
+    bound(known->second.group->rule, known->second.group->leased);
   }
   bool same = room == std::exchange(user.room, room);
   auto look = [&](std::map<place::GroupKey, Allotment>::iterator kind) {

@@ -83,6 +83,7 @@ class DemandFeed {
   struct User {
     std::map<place::GroupKey, Allotment> kinds;  // by needs; none that is empty
     uint64_t room = UINT64_MAX;
+    std::string group;  // as last recorded
     bool touched = false;
     std::set<place::GroupKey> stirred;  // kinds whose wants changed
   };
@@ -97,6 +98,7 @@ class DemandFeed {
   void Touch(const JobState& job);
   void Touch(const JobState& job, uint32_t request);
   void TouchUser(const std::string& name, User& user);
+  void TouchGroups();
   void Learn(const AttemptEnded& ended);
   Gate GateOf(const JobState& job) const;
   void LookAtJob(JobId id);
@@ -113,6 +115,7 @@ class DemandFeed {
   std::vector<ClassKey> touched_;
   std::vector<JobId> touched_jobs_;
   std::vector<std::string> touched_users_;
+  std::set<std::string> touched_groups_;
   std::vector<ClassDemand> gone_;  // of jobs that left memory
 };
 

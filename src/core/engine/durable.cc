@@ -385,8 +385,9 @@ uint64_t Durable::Digest() const {
   auto mix = [&hash](uint64_t value) { hash = hash * 0xff51afd7ed558ccdu + value; };
   for (const auto& [id, job] : jobs_) mix(job.Digest());
   for (const auto& [name, rule] : rules_) {
-    const auto& [weight, max_running, max_queued, max_output] = rule;
+    const auto& [weight, max_running, max_queued, max_output, group] = rule;
     mix(text(name) + weight * 3 + max_running * 5 + max_queued * 7 + max_output * 11);
+    mix(text(group));
   }
   for (const auto& [id, node] : nodes_) {
     const auto& [leases, drained, why_drained, sick, blames] = node;

@@ -436,8 +436,12 @@ class Engine {
   std::vector<JobInfo> Jobs() const;
   std::vector<NodeInfo> Nodes() const;
   std::vector<UserInfo> Users() const;
+  // Of users, with the totals of their members.
+  std::vector<UserInfo> Groups() const;
   // Own limits, else those of new users, else none.
   UserRule RuleOf(const std::string& user) const;
+  // The user or group has limits of its own.
+  bool HasRule(const std::string& user) const;
   // Why a task does not run now; empty when it runs or has ended.
   Why Explain(JobId job, TaskIndex index, Instant now) const;
   // The same of the next of a job's queued tasks; when none is queued, as WhyStalled.

@@ -10,7 +10,7 @@
 //          [user=ada] [priority=1] [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has
 //          left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
-//   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
+//   user ada [weight=2] [max-running=9] [max-queued=99] [group=@g] unload j1   revive j1
 //   drain n1 [reason=disks]   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -144,8 +144,10 @@ class Writer {
     lines_.Add(fmt::format("record met {} on={}", Name(record.job), Name(record.on)));
   }
   void operator()(const UserChanged& record) {
-    lines_.Add(fmt::format("record user {} weight={} max-running={} max-queued={}", record.user,
-                           record.rule.weight, record.rule.max_running, record.rule.max_queued));
+    const UserRule& rule = record.rule;
+    const std::string group = rule.group.empty() ? "" : " group=" + rule.group;
+    lines_.Add(fmt::format("record user {} weight={} max-running={} max-queued={}{}", record.user,
+                           rule.weight, rule.max_running, rule.max_queued, group));
   }
   void operator()(const NodeDrained& record) {
     const std::string why = record.reason.empty() ? "" : fmt::format(" '{}'", record.reason);
@@ -514,7 +516,8 @@ class EngineSubject : public script::Subject {
   void User(Line& line) {
     UserRule rule{.weight = static_cast<uint32_t>(line.Number("weight", 1)),
                   .max_running = static_cast<uint32_t>(line.Number("max-running", 0)),
-                  .max_queued = static_cast<uint32_t>(line.Number("max-queued", 0))};
+                  .max_queued = static_cast<uint32_t>(line.Number("max-queued", 0)),
+                  .group = line.Option("group")};
     events_.push_back(SetUser{line.Word("a user"), rule});
   }
   // "to-come longest=1h labels=pool:short user=ann memory=16": one more kind; alone: none.

@@ -142,18 +142,31 @@ void Engine::CheckInvariants() const {
     if (known.weight) ++user.weights[*known.weight];
     if (known.weight) ++user.wanting[job.priority()];
   }
+  std::map<std::string, place::Totals> groups;
   for (const auto& [name, user] : board.users) {
     const place::User& counted = users[name];
     CHECK(user.jobs == counted.jobs);
     CHECK(user.leased == counted.leased);
     CHECK(user.unended == counted.unended);
     CHECK(user.used == counted.used);
-    CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
+    CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBoundBy(user.rule)));
     CHECK(user.wanting == counted.wanting);
     CHECK(board.wanting.contains(&user) == user.contenders().has_value());
     CHECK(user.weights == counted.weights);
     auto rule = durable.rules().find(name);
     CHECK(user.rule == (rule == durable.rules().end() ? UserRule() : rule->second));
+    CHECK(*user.group_name == (user.rule.group.empty() ? name : user.rule.group));
+    CHECK(user.group == &board.groups.at(*user.group_name));
+    groups[*user.group_name].Add(user);
+  }
+  for (const auto& [name, group] : board.groups) {
+    const place::Totals& counted = groups[name];
+    CHECK(group.jobs == counted.jobs);
+    CHECK(group.leased == counted.leased);
+    CHECK(group.unended == counted.unended);
+    CHECK(group.used == counted.used);
+    CHECK(group.kept == counted.kept);
+    CHECK(group.turn.has_value() == (!group.members.turns.empty() && !group.IsBound()));
   }
 }
 

@@ -42,16 +42,19 @@ void BoundNewUser(StepContext& step, const std::string& user) {
 }
 
 Why WhyRefused(StepContext& step, const JobPlan& plan) {
-  auto user = step.board.users.find(plan.user);
-  if (user == step.board.users.end() || user->second.rule.max_queued == 0) return {};
-  step.live.Settle();
-  uint64_t queued = user->second.unended + plan.task_count;
-  const uint64_t most = user->second.rule.max_queued;
-  if (queued <= most) return {};
-  return {{ReasonKind::kQueueIsFull,
-           {static_cast<int64_t>(most), static_cast<int64_t>(queued)},
-           {},
-           {plan.user}}};
+  auto known = step.board.users.find(plan.user);
+  if (known == step.board.users.end()) return {};
+  const place::User& user = known->second;
+  auto full = [&](const std::string& name, const UserRule& rule, const place::Totals& of) -> Why {
+    if (rule.max_queued == 0) return {};
+    step.live.Settle();
+    const uint64_t queued = of.unended + plan.task_count;
+    if (queued <= rule.max_queued) return {};
+    return {
+        {ReasonKind::kQueueIsFull, {rule.max_queued, static_cast<int64_t>(queued)}, {}, {name}}};
+  };
+  if (Why why = full(plan.user, user.rule, user); !why.empty()) return why;
+  return full(*user.group_name, user.group->rule, *user.group);
 }
 
 }  // namespace

@@ -211,6 +211,9 @@ Why WhyLimited(const EngineState& state, const JobState& job) {
   if (most > 0 && user.leased >= most) {
     return One({ReasonKind::kUserLimit, {most}, {}, {job.user()}});
   }
+  if (user.group->IsBound()) {
+    return One({ReasonKind::kUserLimit, {user.group->rule.max_running}, {}, {*user.group_name}});
+  }
   return {};
 }
 
@@ -701,13 +704,34 @@ UserRule Engine::RuleOf(const std::string& user) const {
   return rule == nullptr ? UserRule() : *rule;
 }
 
+namespace {
+
+UserInfo InfoOf(const std::string& name, const UserRule& rule, const place::Totals& of) {
+  return {name,      rule,
+          of.jobs,   static_cast<uint32_t>(of.unended - of.leased),
+          of.leased, static_cast<double>(of.used) * 1e-6};
+}
+
+}  // namespace
+
+bool Engine::HasRule(const std::string& user) const {
+  return state_->durable().rules().contains(user);
+}
+
 std::vector<UserInfo> Engine::Users() const {
   std::vector<UserInfo> users;
   for (const auto& [name, user] : state_->live.board.users) {
-    users.push_back({name, user.rule, user.jobs, static_cast<uint32_t>(user.unended - user.leased),
-                     user.leased, static_cast<double>(user.used) * 1e-6});
+    users.push_back(InfoOf(name, user.rule, user));
   }
   return users;
+}
+
+std::vector<UserInfo> Engine::Groups() const {
+  std::vector<UserInfo> groups;
+  for (const auto& [name, group] : state_->live.board.groups) {
+    if (IsGroup(name)) groups.push_back(InfoOf(name, group.rule, group));
+  }
+  return groups;
 }
 
 // ---- For tests ---------------------------------------------------------------------------------

@@ -157,8 +157,21 @@ std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job,
   auto user = users_.find(job.user);
   uint32_t most = user == users_.end() ? 0 : user->second.max_running;
   if (most > 0 && running + more > most) return "its user has too much";
+  if (more > GroupRoomOf(job.user)) return "its user's group has too much";
   most = job.policy.max_running;
   return most > 0 && job.Counts().leased + more > most ? "its job has too much" : "";
+}
+
+uint64_t NaiveModel::GroupRoomOf(const std::string& user) const {
+  auto mine = users_.find(user);
+  if (mine == users_.end() || mine->second.group.empty()) return UINT64_MAX;
+  auto group = users_.find(mine->second.group);
+  if (group == users_.end() || group->second.max_running == 0) return UINT64_MAX;
+  uint32_t running = 0;
+  for (const auto& [name, rule] : users_) {
+    if (rule.group == mine->second.group) running += RunningOf(name);
+  }
+  return group->second.max_running - std::min(group->second.max_running, running);
 }
 
 std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks,
@@ -575,6 +588,7 @@ std::map<ClassKey, ClassDemand> NaiveModel::Demand(Instant now) const {
         each.ready = std::min(each.ready, bound - std::min(bound, job.Counts().leased));
       }
       uint64_t all = most == 0 ? UINT64_MAX : most - std::min(most, RunningOf(job.user));
+      all = std::min(all, GroupRoomOf(job.user));
       uint64_t& room = rooms.try_emplace({job.user, needs}, all).first->second;
       each.ready = static_cast<uint32_t>(std::min<uint64_t>(each.ready, room));
       room -= each.ready;

@@ -72,6 +72,7 @@ class NaiveModel {
   std::string WhyNotTakes(const ClassKey& key, Duration takes) const;
 
  private:
+  uint64_t GroupRoomOf(const std::string& user) const;
   bool IsReady(const NaiveJob& job, TaskIndex index, Instant now) const;
   uint32_t RunningOf(const std::string& user) const;
   std::string Check(const Record& record) const;

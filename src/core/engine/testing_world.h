@@ -479,6 +479,8 @@ class RandomWorld {
     UserRule rule{.weight = 1 + static_cast<uint32_t>(prng.Below(3))};
     if (prng.Chance(30)) rule.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) rule.max_queued = static_cast<uint32_t>(1 + prng.Below(100));
+    if (prng.Chance(25)) return events_.push_back(SetUser{"@team", rule});
+    if (prng.Chance(40)) rule.group = "@team";
     events_.push_back(SetUser{kUsers[prng.Below(std::size(kUsers))], rule});
   }
   void DrainOrRemove(Prng& prng) {

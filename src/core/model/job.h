@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -165,21 +166,26 @@ struct JobPlan {
   std::vector<After> after = {};  // all of them must be fulfilled
 };
 
-// Rights and limits that an administrator grants a user of a hub.
+// Rights and limits that an administrator grants a user of a hub, or a group of users (IsGroup).
+// A group's share and limits are those of its members together; max_output is for users only.
 struct UserRule {
   uint32_t weight = 1;       // of the user's share, against others'; at least 1
   uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
   uint32_t max_queued = 0;   // tasks that have not ended, of all jobs; 0: no bound
   uint64_t max_output = 0;   // bytes of output that the hub keeps of all jobs; 0: no bound
+  std::string group = {};    // of a user: "@NAME" (IsGroup); empty: none
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "weight", self.weight);
     visit(2, "max_running", self.max_running);
     visit(3, "max_queued", self.max_queued);
     visit(4, "max_output", self.max_output);
+    visit(5, "group", self.group);
   }
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
+// A group is written as a user whose name begins with '@'; no user of a system has such a name.
+inline bool IsGroup(std::string_view user) { return user.starts_with('@'); }
 
 // How a row becomes a body.
 enum class RowKind : uint8_t {

@@ -27,11 +27,32 @@ Result<access::Access> AccessFor(const Asking& asking, const Self& self,
   access.secret = secret;
   access.role = static_cast<access::Role>(asked.role);
   access.user = asked.user.empty() ? asking.caller().user : asked.user;
+  if (IsGroup(access.user)) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is a group; access is given to users", access.user));
+  }
   if (access.user == access::kEveryUser && access.role != access::Role::kNode) {
     return Fail(ErrorKind::kInvalid, "--user '*' is for nodes only (--role node)");
   }
   if (asked.lifetime) access.expires = asking.now + *asked.lifetime;
   return access;
+}
+
+// A group is made by giving it limits, so that a mistyped name does not become one.
+Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
+  if (IsGroup(asked.user)) {
+    if (asked.group && !asked.group->empty()) {
+      return Fail(ErrorKind::kInvalid, "a group of users cannot be in a group");
+    }
+    if (asked.max_output) {
+      return Fail(ErrorKind::kInvalid, "--max-output is a limit of users, not of groups");
+    }
+    return {};
+  }
+  if (!asked.group || asked.group->empty() || jobs.KnowsRule(*asked.group)) return {};
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("there is no group '{}'; setting its share makes it", *asked.group),
+              See(fmt::format("hub user '{}' --weight 1", *asked.group)));
 }
 
 }  // namespace
@@ -44,11 +65,13 @@ Status Answer(Asking& asking, const engine::Engine& engine, const wire::ListUser
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked) {
   TRY(NeedAdmin(asking));
+  TRY(CheckGroup(jobs, asked));
   const UserRule rule = jobs.ChangeUser(asked.user, [&asked](UserRule& next) {
     next.weight = asked.weight.value_or(next.weight);
     next.max_running = asked.max_running.value_or(next.max_running);
     next.max_queued = asked.max_queued.value_or(next.max_queued);
     next.max_output = asked.max_output.value_or(next.max_output);
+    next.group = asked.group.value_or(next.group);
   });
   asking.EndWhenSettled(wire::SetUser::Answer{rule});
   return {};

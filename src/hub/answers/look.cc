@@ -196,10 +196,14 @@ TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most)
 
 std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::string& user) {
   std::vector<UserFacts> facts;
-  for (const engine::UserInfo& info : engine.Users()) {
-    if (!user.empty() && info.user != user) continue;
-    facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule});
-  }
+  auto add = [&](const std::vector<engine::UserInfo>& infos) {
+    for (const engine::UserInfo& info : infos) {
+      if (!user.empty() && info.user != user) continue;
+      facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule});
+    }
+  };
+  add(engine.Groups());
+  add(engine.Users());
   return facts;
 }
 

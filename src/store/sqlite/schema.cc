@@ -362,7 +362,7 @@ Status Upgrade(Database& db) {
   TRY(make.RunOnce());
   TRY(os::Rename(unfinished, copy));
   TRY(os::FsyncDir(os::DirName(copy)));
-  // From 4 to 5, 7 to 8 and 8 to 9 only records changed.
+  // From 4 to 5, and from 7 on, only records changed.
   std::string change;
   if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (version < kFirstWithPools) change += PoolTable("");

@@ -24,6 +24,22 @@ std::optional<User::Contenders> User::contenders() const {
   return std::nullopt;
 }
 
+void Totals::Add(const Totals& more) {
+  jobs += more.jobs;
+  leased += more.leased;
+  unended += more.unended;
+  used += more.used;
+  kept += more.kept;
+}
+
+void Totals::Subtract(const Totals& less) {
+  jobs -= less.jobs;
+  leased -= less.leased;
+  unended -= less.unended;
+  used -= less.used;
+  kept -= less.kept;
+}
+
 bool Node::Fails(const std::string& user) const {
   constexpr int kJobs = 3;
   if (set_aside.size() < kJobs) return false;
@@ -65,7 +81,7 @@ const Job* Board::FindJob(JobId id) const { return const_cast<Board*>(this)->Fin
 
 Job& Board::AddJob(JobId id, const std::string& user, int32_t priority,
                    const std::vector<TaskClass>& requests) {
-  auto owner = users.try_emplace(user).first;
+  auto owner = UserOf(user);
   Job& job = jobs[id];
   job.id = id;
   job.user_name = &owner->first;
@@ -87,6 +103,42 @@ void Board::AddClasses(Job& job) {
 void Board::DropJob(JobId id) {
   asking_for_gangs.erase(id);
   jobs.erase(id);
+}
+
+// ---- Users and groups
+
+std::map<std::string, User>::iterator Board::UserOf(const std::string& name) {
+  auto [user, is_new] = users.try_emplace(name);
+  if (is_new) Join(name, user->second, name);
+  return user;
+}
+
+void Board::Join(const std::string& name, User& user, const std::string& to) {
+  auto group = groups.try_emplace(to).first;
+  user.group_name = &group->first;
+  user.group = &group->second;
+  user.group->Add(user);
+  if (IsGroup(group->first)) user.group->users.insert(name);
+}
+
+// The user is in no line until it is settled in another group.
+void Board::Leave(const std::string& name, User& user) {
+  if (user.turn) user.group->members.turns.erase(*user.turn);
+  user.turn.reset();
+  user.group->Subtract(user);
+  user.group->users.erase(name);
+  SettleGroup(user);
+  if (!IsGroup(*user.group_name)) groups.erase(groups.find(*user.group_name));
+}
+
+void Board::Add(User& user, const Totals& more) {
+  user.Totals::Add(more);
+  user.group->Add(more);
+}
+
+void Board::Subtract(User& user, const Totals& less) {
+  user.Totals::Subtract(less);
+  user.group->Subtract(less);
 }
 
 // ---- Use
@@ -118,8 +170,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   node.leased += tasks;
   node.bound[static_cast<size_t>(job.ClassOf(request).bound)] += tasks;
   job.used += charge * tasks;
-  job.user->leased += tasks;
-  job.user->used += charge * tasks;
+  Add(*job.user, {.leased = tasks, .used = charge * tasks});
 }
 
 void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
@@ -153,8 +204,7 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   node.leased -= tasks;
   node.bound[static_cast<size_t>(job.ClassOf(request).bound)] -= tasks;
   job.used -= charge;
-  user.leased -= tasks;
-  user.used -= charge;
+  Subtract(user, {.leased = tasks, .used = charge});
 }
 
 void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
@@ -169,7 +219,7 @@ void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, 
   part.bound = of_gang.bound;
   ++node.bound[static_cast<size_t>(part.bound)];
   job.used += part.charge;
-  job.user->used += part.charge;
+  Add(*job.user, {.used = part.charge});
   node.parts[key] = std::move(part);
 }
 
@@ -182,7 +232,7 @@ void Board::DropPart(Job& job, NodeId id, Node& node, const PartKey& key) {
   --node.leased;
   --node.bound[static_cast<size_t>(part.bound)];
   job.used -= part.charge;
-  job.user->used -= part.charge;
+  Subtract(*job.user, {.used = part.charge});
   node.parts.erase(at);
   look_at_gangs = true;
   if (node.present) MarkRoomy(id, node);
@@ -205,8 +255,12 @@ void Board::Learn(Node& node, JobId job, Duration took) {
 void Board::CountTurn(Job& job) {
   constexpr uint64_t kTurn = 1'000'000;
   User& user = *job.user;
-  last_given = std::max(last_given, user.given);
-  user.given = last_given + kTurn / std::max(user.rule.weight, 1u);
+  Group& group = *user.group;
+  const uint32_t weight = IsGroup(*user.group_name) ? group.rule.weight : user.rule.weight;
+  last_given = std::max(last_given, group.given);
+  group.given = last_given + kTurn / std::max(weight, 1u);
+  group.last_given = std::max(group.last_given, user.given);
+  user.given = group.last_given + kTurn / std::max(user.rule.weight, 1u);
   user.last_given = std::max(user.last_given, job.given);
   job.given = user.last_given + kTurn / std::max(job.facts.weight, 1u);
 }
@@ -232,17 +286,29 @@ void Board::DropNode(NodeId id) {
 // ---- Lines
 
 void Board::SetRule(const std::string& name, const UserRule& rule) {
-  auto user = users.try_emplace(name).first;
+  if (IsGroup(name)) {
+    Group& group = groups[name];
+    group.rule = rule;
+    // Settled by any member that asks; without one it is in no line.
+    if (!group.members.turns.empty()) SettleGroup(users.at(*group.members.turns.begin()->name));
+    return;
+  }
+  auto user = UserOf(name);
   user->second.rule = rule;
+  const std::string& group = rule.group.empty() ? name : rule.group;
+  if (group != *user->second.group_name) {
+    Leave(name, user->second);
+    Join(name, user->second, group);
+  }
   SettleUser(user->first, user->second);
 }
 
 void Board::SetFacts(Job& job, JobFacts facts) {
   User& user = *job.user;
   uint32_t unended = facts.queued + facts.leased;
-  user.unended = user.unended + unended - std::exchange(job.unended, unended);
-  user.jobs += facts.finished ? 0 : 1;
-  user.jobs -= std::exchange(job.counted, !facts.finished) ? 1 : 0;
+  Add(user, {.jobs = facts.finished ? 0u : 1u, .unended = unended});
+  Subtract(user, {.jobs = std::exchange(job.counted, !facts.finished) ? 1u : 0u,
+                  .unended = std::exchange(job.unended, unended)});
   job.facts = std::move(facts);
 }
 
@@ -316,10 +382,18 @@ uint64_t ShareOf(const User& user) {
   return (user.used + user.kept) * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
 }
 
+uint64_t GroupShareOf(const User& user) {
+  if (!IsGroup(*user.group_name)) return ShareOf(user);
+  return (user.group->used + user.group->kept) / std::max(user.group->rule.weight, 1u);
+}
+
 void Board::SetKept(const std::string& name, uint64_t kept) {
   auto user = users.find(name);
   CHECK(user != users.end());
-  if (std::exchange(user->second.kept, kept) != kept) SettleUser(user->first, user->second);
+  if (user->second.kept == kept) return;
+  Subtract(user->second, {.kept = user->second.kept});
+  Add(user->second, {.kept = kept});
+  SettleUser(user->first, user->second);
 }
 
 void Board::SettleUser(const std::string& name, User& user) {
@@ -330,12 +404,27 @@ void Board::SettleUser(const std::string& name, User& user) {
     wanting.erase(&user);
   }
   uint64_t share = ShareOf(user);
-  bool asks = !user.line.empty() && !user.IsBound();
+  bool asks = !user.line.empty() && !user.IsBoundBy(user.rule);
   bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
-  if (asks == user.turn.has_value() && (!asks || same)) return;
-  if (user.turn) turns.erase(*user.turn);
-  user.turn.reset();
-  if (asks) turns.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user.line}));
+  if (asks != user.turn.has_value() || (asks && !same)) {
+    auto& members = user.group->members.turns;
+    if (user.turn) members.erase(*user.turn);
+    user.turn.reset();
+    if (asks) members.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user.line}));
+  }
+  SettleGroup(user);
+}
+
+void Board::SettleGroup(const User& user) {
+  Group& group = *user.group;
+  const uint64_t share = GroupShareOf(user);
+  bool asks = !group.members.turns.empty() && !group.IsBound();
+  bool same = group.turn && group.turn->share == share && group.turn->given == group.given;
+  if (asks == group.turn.has_value() && (!asks || same)) return;
+  if (group.turn) turns.erase(*group.turn);
+  group.turn.reset();
+  if (!asks) return;
+  turns.insert(group.turn.emplace(GroupTurn{share, group.given, user.group_name, &group.members}));
 }
 
 void Board::Park(const std::string& name, GroupKey group) {

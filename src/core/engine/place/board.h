@@ -108,8 +108,8 @@ struct Node {
   bool Fails(const std::string& user) const;
 };
 
-struct User {
-  UserRule rule;
+// Totals over a user's jobs, or over those of a group's members.
+struct Totals {
   uint32_t jobs = 0;     // that have not finished
   uint32_t leased = 0;   // tasks
   uint64_t unended = 0;  // tasks that have not ended
@@ -118,6 +118,31 @@ struct User {
   uint64_t used = 0;
   // Likewise, of what stands idle as it is kept for the user's gangs (Board::SetKept).
   uint64_t kept = 0;
+
+  void Add(const Totals& more);
+  void Subtract(const Totals& less);
+  bool IsBoundBy(const UserRule& rule) const {
+    return rule.max_running > 0 && leased >= rule.max_running;
+  }
+};
+
+// Users who share one place among others; a user without a group has one alone.
+struct Group : Totals {
+  UserRule rule;  // of a named group: its own; else unused
+  // Turns, as User::given.
+  uint64_t given = 0;
+  uint64_t last_given = 0;        // the largest User::given that was served
+  std::set<std::string> users;    // of a named group: all of them
+  Members members;                // those that ask
+  std::optional<GroupTurn> turn;  // in Board::turns, while members ask and it is not at its bound
+
+  bool IsBound() const { return IsBoundBy(rule); }
+};
+
+struct User : Totals {
+  UserRule rule;
+  Group* group = nullptr;                   // never null on a board
+  const std::string* group_name = nullptr;  // in Board::groups
   // Jobs with something to give out: how many have which priority, and which weight.
   std::map<int32_t, uint32_t, std::greater<>> wanting;
   std::map<uint32_t, uint32_t> weights;
@@ -126,9 +151,9 @@ struct User {
   // once. A user who comes back has no claim to what others were given meanwhile.
   uint64_t given = 0;
   uint64_t last_given = 0;       // the largest Job::given that was served
-  std::optional<UserTurn> turn;  // in Board::turns, where it stands while it asks
+  std::optional<UserTurn> turn;  // in its group's Members, while it asks
 
-  bool IsBound() const { return rule.max_running > 0 && leased >= rule.max_running; }
+  bool IsBound() const { return IsBoundBy(rule) || group->IsBound(); }
   // The highest priority at which jobs want something that a node has, and how many do: those that
   // fit no node take nothing from anybody. nullopt: none.
   struct Contenders {
@@ -218,8 +243,10 @@ struct Job {
   }
 };
 
-// The user's share, by weight.
+// The user's share among the members of the group, by weight.
 uint64_t ShareOf(const User& user);
+// The share of the user's group among groups: its own by weight, or that of its only member.
+uint64_t GroupShareOf(const User& user);
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const Node& node, const Needs& needs);
 // The node could run tasks of this request of the user now, were it idle. 0: not; else so many at
@@ -242,6 +269,7 @@ class Board {
   void DropNode(NodeId id);
 
   // ---- What is told
+  // Of a user or a group (IsGroup).
   void SetRule(const std::string& user, const UserRule& rule);
   // The rest follows with Settle.
   void SetFacts(Job& job, JobFacts facts);
@@ -259,10 +287,10 @@ class Board {
   void DropPart(Job& job, NodeId id, Node& node, const PartKey& key);
   // So many gangs of the job are leased to some nodes, or are no longer.
   void GiveGangs(Job& job, uint32_t tasks) {
-    job.user->leased += tasks;
+    Add(*job.user, {.leased = tasks});
     CountTurn(job);
   }
-  void ReturnGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
+  void ReturnGangs(Job& job, uint32_t tasks) { Subtract(*job.user, {.leased = tasks}); }
   // So much stands idle for the user's gangs; it counts as what the user has (ShareOf).
   void SetKept(const std::string& user, uint64_t kept);
   // It has no leases: its offer and speed are learned anew.
@@ -303,14 +331,15 @@ class Board {
   const Limits limits;
   std::map<NodeId, Node> nodes;
   std::map<std::string, User> users;
+  // By name, '@' first; and those of users without one, by the user's name.
+  std::map<std::string, Group> groups;
   std::unordered_map<JobId, Job> jobs;  // looked up, never walked to decide
-  // Users that have contenders; and those whose line is not empty, and who are not at their
-  // bound.
+  // Users that have contenders; and groups with a member that asks for something and may have it.
   std::set<const User*> wanting;
-  std::set<UserTurn> turns;
+  std::set<GroupTurn> turns;
   // Wanting jobs by the time at which the next of their tasks is due.
   std::set<std::pair<Instant, JobId>> dues;
-  uint64_t last_given = 0;  // the largest User::given that was served
+  uint64_t last_given = 0;  // the largest Group::given that was served
   uint32_t crowded = 0;     // nodes on which tasks wait behind others
   std::map<JobId, Job*> asking_for_gangs;
   // Since the last pass over gangs one came to wait, or a node has more room.
@@ -326,6 +355,12 @@ class Board {
   uint64_t rounds = 0;       // Round
 
  private:
+  std::map<std::string, User>::iterator UserOf(const std::string& name);
+  void Join(const std::string& name, User& user, const std::string& to);
+  void Leave(const std::string& name, User& user);
+  // Changes the totals of the user and of the user's group.
+  void Add(User& user, const Totals& more);
+  void Subtract(User& user, const Totals& less);
   JobHere& Here(Node& node, JobId job);
   void CountTurn(Job& job);
   void CountCrowded(Node& node);
@@ -333,6 +368,7 @@ class Board {
   void MoveInLine(Job& job);
   void SetDue(Job& job);
   void SettleUser(const std::string& name, User& user);
+  void SettleGroup(const User& user);
 };
 
 }  // namespace spate::engine::place

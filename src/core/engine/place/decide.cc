@@ -146,18 +146,22 @@ Bound Decider::BoundOf(Job& job, uint32_t request) {
   uint64_t mine = facts.max_running == 0 ? UINT32_MAX : facts.max_running;
   const User& user = *job.user;
   uint64_t all = user.rule.max_running == 0 ? UINT32_MAX : user.rule.max_running;
+  const Group& group = *user.group;
+  uint64_t members = group.rule.max_running == 0 ? UINT32_MAX : group.rule.max_running;
   Bound bound{facts.queued, board_.limits.lease_tasks};
-  if (std::min({most, mine, all}) == UINT32_MAX) return bound;
+  const uint64_t least = std::min({most, mine, all, members});
+  if (least == UINT32_MAX) return bound;
   uint64_t fit = fit_.MostAtOnce(job, request);
   // Where so few may be leased that slots would stay empty, nothing waits behind what runs. A
   // rule that may hold the job (--halt) leaves no slot empty all the same.
-  if (std::min({most, mine, all}) <= fit) bound.lease_tasks = 0;
+  if (least <= fit) bound.lease_tasks = 0;
   if (most != UINT32_MAX) most = std::max(most, fit);
   auto left = [](uint64_t allowed, uint64_t taken) {
     return allowed > taken ? allowed - taken : 0;
   };
-  uint64_t tasks = std::min({left(most, facts.leased), left(mine, facts.leased),
-                             left(all, user.leased), uint64_t{bound.tasks}});
+  uint64_t tasks =
+      std::min({left(most, facts.leased), left(mine, facts.leased), left(all, user.leased),
+                left(members, group.leased), uint64_t{bound.tasks}});
   bound.tasks = static_cast<uint32_t>(tasks);
   return bound;
 }

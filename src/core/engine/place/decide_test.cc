@@ -1,6 +1,7 @@
 // Decide over tables of views: nodes, users and jobs that are told to a board, without an engine.
 #include "core/engine/place/decide.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -469,8 +470,10 @@ class AnyWorld {
     for (const char* user : kUsers) {
       UserRule rule{.weight = 1 + static_cast<uint32_t>(prng_.Below(3))};
       if (prng_.Chance(30)) rule.max_running = 1 + static_cast<uint32_t>(prng_.Below(9));
+      if (prng_.Chance(30)) rule.group = "@lab";
       world.board.SetRule(user, rule);
     }
+    if (prng_.Chance(50)) world.board.SetRule("@lab", {.max_running = 4});
   }
   // Some of what runs ends, and jobs come.
   void Change() {
@@ -659,6 +662,50 @@ TEST(DecideProperties, UsersShareByTheirWeights) {
       }
     }
   }
+}
+
+// A group has its part by its weight, however many members it has, and each member a part of that.
+TEST(DecideProperties, GroupsShareByTheirWeights) {
+  for (uint32_t members : {1u, 2u, 5u}) {
+    for (uint32_t weight : {1u, 3u}) {
+      SCOPED_TRACE(fmt::format("{} members, weight {}", members, weight));
+      World world;
+      for (int n = 0; n < 10; ++n) world.AddNode({.slots = 12});
+      world.board.SetRule("@lab", {.weight = weight});
+      std::vector<JobId> jobs;
+      for (uint32_t n = 0; n < members; ++n) {
+        const std::string user = fmt::format("member{}", n);
+        // Some join when they have jobs.
+        if (n % 2 == 0) world.board.SetRule(user, {.group = "@lab"});
+        jobs.push_back(world.AddJob({user, {{Cpus(1000), 500}}}));
+        if (n % 2 == 1) world.board.SetRule(user, {.group = "@lab"});
+      }
+      JobId alone = world.AddJob({"zoe", {{Cpus(1000), 500}}});
+      world.Decide();
+      const double expected = 120.0 / (weight + 1);
+      EXPECT_NEAR(world.LeasedOf(alone), expected, 6);
+      for (JobId job : jobs) {
+        EXPECT_NEAR(world.LeasedOf(job), expected * weight / members, 6) << job.value;
+      }
+    }
+  }
+}
+
+TEST(Decide, AGroupRunsNoMoreThanItMay) {
+  World world;
+  world.AddNode({.slots = 64});
+  world.board.SetRule("@lab", {.max_running = 5});
+  for (const char* user : {"ada", "bob"}) world.board.SetRule(user, {.group = "@lab"});
+  JobId first = world.AddJob({"ada", {{Cpus(1000), 20}}});
+  JobId second = world.AddJob({"bob", {{Cpus(1000), 20}}});
+  world.Decide();
+  EXPECT_EQ(world.LeasedOf(first) + world.LeasedOf(second), 5u);
+  EXPECT_TRUE(world.board.turns.empty());
+  // A member who leaves it may go on; the other may then start as many as the group.
+  world.board.SetRule("bob", {});
+  world.Decide();
+  EXPECT_EQ(world.LeasedOf(first), 5u);
+  EXPECT_EQ(world.LeasedOf(second), 20u);
 }
 
 }  // namespace

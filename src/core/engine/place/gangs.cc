@@ -115,6 +115,8 @@ size_t Gangs::MostPromises() const {
 Gangs::Entry Gangs::EntryOf(Job& job, uint32_t request, const ClassTurn& turn) const {
   Entry entry{.job = job.id, .turn = turn, .request = request, .known = &job};
   if (policy_ == GangPolicy::kFair) {
+    entry.group_share = GroupShareOf(*job.user);
+    entry.group_given = job.user->group->given;
     entry.user_share = ShareOf(*job.user);
     entry.user_given = job.user->given;
     entry.priority = job.priority;
@@ -179,9 +181,14 @@ bool Gangs::IsCurrent(const Entry& entry) const {
 
 bool Gangs::ComesBeforeSingles(const Entry& entry) const {
   if (policy_ != GangPolicy::kFair || board_.turns.empty()) return true;
-  const UserTurn& first = *board_.turns.begin();
+  const GroupTurn& group = *board_.turns.begin();
+  const User& user = *entry.known->user;
+  if (group.name != user.group_name) {
+    return GroupTurn{entry.group_share, entry.group_given, user.group_name, nullptr} < group;
+  }
+  const UserTurn& first = *group.members->turns.begin();
   if (first.name == entry.known->user_name) {
-    const auto contenders = entry.known->user->contenders();
+    const auto contenders = user.contenders();
     return !contenders || entry.priority >= contenders->priority;
   }
   return UserTurn{entry.user_share, entry.user_given, entry.known->user_name, nullptr} < first;

@@ -112,7 +112,9 @@ class Gangs {
  private:
   // One class of a job, in the order in which they are tried.
   struct Entry {
-    uint64_t user_share = 0;
+    uint64_t group_share = 0;
+    uint64_t group_given = 0;
+    uint64_t user_share = 0;  // among members of the group
     uint64_t user_given = 0;
     int64_t rank = 0;  // the shortest estimate first
     int32_t priority = 0;
@@ -123,8 +125,10 @@ class Gangs {
     Job* known = nullptr;
     ClassKey key() const { return {job, request}; }
     friend bool operator<(const Entry& a, const Entry& b) {
-      const auto before = std::tie(a.user_share, a.user_given, a.rank);
-      const auto behind = std::tie(b.user_share, b.user_given, b.rank);
+      const auto before =
+          std::tie(a.group_share, a.group_given, a.user_share, a.user_given, a.rank);
+      const auto behind =
+          std::tie(b.group_share, b.group_given, b.user_share, b.user_given, b.rank);
       if (before != behind) return before < behind;
       if (a.priority != b.priority) return a.priority > b.priority;
       if (a.share != b.share) return a.share < b.share;

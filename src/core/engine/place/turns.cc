@@ -161,9 +161,20 @@ bool Round::Step(bool fresh_only) {
 }
 
 std::optional<Turn> Round::Next(const std::function<bool(const std::string&)>& fresh_only) {
-  auto user = user_ ? turns_.lower_bound(*user_) : turns_.begin();
-  for (; user != turns_.end(); ++user) {
-    user_ = *user;
+  auto group = group_ ? turns_.lower_bound(*group_) : turns_.begin();
+  for (; group != turns_.end(); ++group) {
+    group_ = *group;
+    if (auto turn = NextOf(*group->members, fresh_only)) return turn;
+  }
+  return std::nullopt;
+}
+
+std::optional<Turn> Round::NextOf(Members& members,
+                                  const std::function<bool(const std::string&)>& fresh_only) {
+  if (std::exchange(members.round, number_) != number_) members.at.reset();
+  auto user = members.at ? members.turns.lower_bound(*members.at) : members.turns.begin();
+  for (; user != members.turns.end(); ++user) {
+    members.at = *user;
     line_ = user->line;
     bool fresh = fresh_only(*user->name);
     if (fresh && line_->fresh().empty()) continue;

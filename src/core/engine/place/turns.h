@@ -106,14 +106,35 @@ class Line {
   Walk walk_;
 };
 
-// A user in the order in which they are served: who has the least goes first, and of those who
-// have the same, who was given the least so far. (With fewer places than users most have nothing.)
+// Users of one group in the order in which they are served: the user with the smallest share goes
+// first, and of equal ones the user who was given the least so far. (With fewer places than users
+// most have nothing.)
 struct UserTurn {
   uint64_t share = 0;
   uint64_t given = 0;
   const std::string* name = nullptr;
   Line* line = nullptr;
   friend bool operator<(const UserTurn& a, const UserTurn& b) {
+    return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
+  }
+};
+
+// The members of a group of users that a pass may serve. A user without a group is the only member
+// of one.
+struct Members {
+  std::set<UserTurn> turns;
+  // Position of this round in `turns`: members before it get nothing more.
+  uint64_t round = 0;
+  std::optional<UserTurn> at;
+};
+
+// Groups of users in the order in which they are served: as the users of one group.
+struct GroupTurn {
+  uint64_t share = 0;
+  uint64_t given = 0;
+  const std::string* name = nullptr;
+  Members* members = nullptr;
+  friend bool operator<(const GroupTurn& a, const GroupTurn& b) {
     return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
   }
 };
@@ -130,7 +151,7 @@ struct Turn {
 class Round {
  public:
   // `number`: from 1, and another one for each round.
-  Round(const std::set<UserTurn>& turns, uint64_t number) : turns_(turns), number_(number) {}
+  Round(const std::set<GroupTurn>& turns, uint64_t number) : turns_(turns), number_(number) {}
 
   // The next turn; of fresh groups alone, where `fresh_only` of their user.
   std::optional<Turn> Next(const std::function<bool(const std::string&)>& fresh_only);
@@ -141,13 +162,15 @@ class Round {
   void PassedGroup();
 
  private:
+  std::optional<Turn> NextOf(Members& members,
+                             const std::function<bool(const std::string&)>& fresh_only);
   bool Step(bool fresh_only);
   void Push(const Line::Again& next);
   void GoOn(const JobTurn* next);
 
-  const std::set<UserTurn>& turns_;
+  const std::set<GroupTurn>& turns_;
   const uint64_t number_;
-  std::optional<UserTurn> user_;  // where the search among users has come to
+  std::optional<GroupTurn> group_;  // position of the search among groups
   // The turn under way.
   Line* line_ = nullptr;
   Line::Again now_;

@@ -71,8 +71,9 @@ def test_groups_of_users_have_common_limits(place: Place):
 
 def test_a_job_from_submit_to_cat(place: Place):
     cluster = cluster_of(place)
-    _, err = place.run("--", "true", command="submit")
-    want("no node is connected" in err and "spate node start" in err, err)
+    _, err = place.run("--state", place.state, "--", "true", command="submit")
+    want(f"no node is connected, so nothing runs yet; start one: spate node start --state {place.state} --daemon" in err,
+         err)
     cluster.node()
     job = cluster.submit("--wait", "--", "echo", "it is {}", ":::", "a", "b", "c")
     want(job == "2", job)

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/units.h"
+#include "present/advice.h"
 #include "present/why.h"
 
 namespace spate::cli {
@@ -62,7 +63,8 @@ std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
                        reach);
   }
   if (IsForWantOfNodes(now.nodes, now.stuck)) {
-    return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
+    return fmt::format("no node is connected, so nothing runs yet; start one: {}",
+                       present::TextOf(Advice("node start", "--daemon"), reach));
   }
   if (now.stuck.empty()) return "";
   // That names the job itself.

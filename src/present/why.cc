@@ -135,7 +135,7 @@ std::string Clause::Parents() const {
 }
 
 std::string Clause::UserOrGroup() const {
-  return fmt::format("{} {}", IsGroup(reason_.names.at(0)) ? "group" : "user", Name());
+  return fmt::format("{} {}", IsGroup(Name()) ? "group" : "user", Name());
 }
 
 std::string Clause::Turn() const {

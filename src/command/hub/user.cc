@@ -108,8 +108,7 @@ Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
 }
 
 std::vector<present::Cell> RowOf(const UserFacts& user) {
-  return {{user.user},
-          {user.rule.group.empty() ? "-" : user.rule.group},
+  return {{user.rule.group.empty() ? user.user : user.user + " " + user.rule.group},
           {fmt::format("{}", user.jobs)},
           {fmt::format("{}", user.running)},
           {fmt::format("{}", user.queued)},
@@ -125,7 +124,6 @@ Result<int> HubUser(const HubScreen& screen) {
   if (options.changes()) return SetUser(screen, options);
   std::string text;
   present::Table table({{"USER", present::Align::kLeft, 8},
-                        {"GROUP", present::Align::kLeft},
                         {"JOBS", present::Align::kRight},
                         {"RUNNING", present::Align::kRight},
                         {"QUEUED", present::Align::kRight},
@@ -151,7 +149,7 @@ extern const Command kHubUser = {
     .group = CommandGroup::kHub,
     .name = "hub user",
     .arguments = "[NAME|@GROUP]",
-    .summary = "show usage and limits of users and groups; with options, set limits",
+    .summary = "show usage and limits of users and groups; set limits",
     .details =
         "Users who compete for nodes share them by weight. The name '*' sets the limits that a "
         "user without limits gets with the next job; it does not change other users' limits. A "

@@ -375,7 +375,7 @@ void Durable::CheckInvariants() const {
 
 const UserRule* Durable::RuleOf(const std::string& user) const {
   auto rule = rules_.find(user);
-  if (rule == rules_.end()) rule = rules_.find(kNewUsers);
+  if (rule == rules_.end() && !IsGroup(user)) rule = rules_.find(kNewUsers);
   return rule == rules_.end() ? nullptr : &rule->second;
 }
 

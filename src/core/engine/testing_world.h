@@ -479,9 +479,11 @@ class RandomWorld {
     UserRule rule{.weight = 1 + static_cast<uint32_t>(prng.Below(3))};
     if (prng.Chance(30)) rule.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) rule.max_queued = static_cast<uint32_t>(1 + prng.Below(100));
-    if (prng.Chance(25)) return events_.push_back(SetUser{"@team", rule});
-    if (prng.Chance(40)) rule.group = "@team";
-    events_.push_back(SetUser{kUsers[prng.Below(std::size(kUsers))], rule});
+    const char* user = kUsers[prng.Below(std::size(kUsers))];
+    ++user_changes_;
+    if (user_changes_ % 4 == 0) return events_.push_back(SetUser{"@team", rule});
+    if (user_changes_ % 5 < 2) rule.group = "@team";
+    events_.push_back(SetUser{user, rule});
   }
   void DrainOrRemove(Prng& prng) {
     NodeId node = AnyNode(prng);
@@ -579,6 +581,7 @@ class RandomWorld {
   std::unique_ptr<Engine> replica_ = std::make_unique<Engine>();
   NaiveModel model_;
   std::vector<Record> records_;
+  uint32_t user_changes_ = 0;
   std::vector<Event> events_;
   std::set<JobId> forgotten_;
   std::map<ClassKey, ClassDemand> demand_;  // as told

@@ -154,9 +154,10 @@ std::string Clause::Turn() const {
                          Number(1));
     case ReasonKind::kFairShare:
       return fmt::format(
-          "{} of other users run before it, and {} of its user; it starts when its user's share "
-          "allows it",
-          Plural(Count(0), "task"), Counted(1));
+          "{} of other users run before it, and {} of its {}; it starts when its {} share allows "
+          "it",
+          Plural(Count(0), "task"), Counted(1), reason_.names.empty() ? "user" : UserOrGroup(),
+          reason_.names.empty() ? "user's" : "group's");
     case ReasonKind::kSuspectNode:
       return fmt::format(
           "{} of its job failed on {} in a row, so that node gets one of the job's tasks at a "

@@ -182,6 +182,7 @@ Status Check(const SetUser& asked) {
   if (asked.weight && *asked.weight == 0) return Defect("weight", "is out of range");
   const std::string group = asked.group.value_or("");
   if (!group.empty() && !IsGroup(group)) return Defect("group", "does not begin with '@'");
+  if (asked.user == "@" || group == "@") return Defect("group", "has no name");
   TRY(CheckName("group", group));
   return CheckName("user", asked.user);
 }

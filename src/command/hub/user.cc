@@ -60,8 +60,8 @@ struct UserOptions {
 Result<std::string> ParseGroup(std::string_view text) {
   if (text == "none") return std::string();
   if (IsGroup(text) && text.size() > 1) return std::string(text);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("a group is written with '@' before its name: @{}", text));
+  return Fail(ErrorKind::kInvalid, fmt::format("a group is written with '@' before its name: @{}",
+                                               IsGroup(text) ? "NAME" : text));
 }
 
 Result<UserOptions> MakeUserOptions(const Words& words) {
@@ -80,6 +80,7 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
   if (in.Read(kGroup, group, ParseGroup)) options.group = group;
   TRY(in.status());
   if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
+  if (options.user == "@") return Fail(ErrorKind::kInvalid, "the group's name is missing: @NAME");
   if (options.changes() && options.user.empty()) {
     return Fail(ErrorKind::kInvalid,
                 "the user is missing; write for example: spate hub user ada --weight 2");
@@ -152,10 +153,10 @@ extern const Command kHubUser = {
     .summary = "show usage and limits of users and groups; set limits",
     .details =
         "Users who compete for nodes share them by weight. The name '*' sets the limits that a "
-        "user without limits gets with the next job; it does not change other users' limits. A "
-        "name "
-        "that begins with '@' is a group: its members (--group) count as one user among the "
-        "others, and its limits are for all of them together.",
+        "user without limits gets with the next job; it does not change other users' limits. "
+        "A name that begins with '@' is a group: its members (--group) count as one user among "
+        "the others, and its limits are for all of them together. The list shows a user's group "
+        "after the name.",
     .examples = {{{"spate hub user ann --weight 3", "three times the share of other users"},
                   {"spate hub user '*' --max-queued 50000", "for users without limits"},
                   {"spate hub user @lab --max-running 100", "make a group, or change its limits"},

@@ -24,6 +24,14 @@ TEST(HubUser, ShowsWhatUsersHaveAndMayHave) {
   EXPECT_TRUE(scene.Run("hub user", {"--json"}).out.starts_with("{\"type\":\"user\""));
 }
 
+TEST(HubUser, ShowsTheGroupAfterTheName) {
+  HubScene scene;
+  UserFacts ann = Ann();
+  ann.rule.group = "@lab";
+  scene.hub.Answers<wire::ListUsers>({ann});
+  EXPECT_NE(scene.Run("hub user", {"ann"}).out.find("\nann @lab "), std::string::npos);
+}
+
 TEST(HubUser, OptionsSetWhatIsNamed) {
   HubScene scene;
   UserFacts ann = Ann();
@@ -44,6 +52,15 @@ TEST(HubUser, RefusesWhatCannotBe) {
   EXPECT_TRUE(scene.Run("hub user", {"--max-queued", "3"})
                   .code.error()
                   .message.starts_with("the user is missing"));
+  for (const char* name : {"lab", "@", ""}) {
+    EXPECT_TRUE(scene.Run("hub user", {"ann", "--group", name})
+                    .code.error()
+                    .message.starts_with("--group: a group is written with '@'"))
+        << name;
+  }
+  EXPECT_TRUE(scene.Run("hub user", {"@", "--weight", "2"})
+                  .code.error()
+                  .message.starts_with("the group's name is missing"));
   EXPECT_TRUE(scene.hub.Asked<wire::SetUser>().empty());
 }
 

@@ -101,7 +101,7 @@ void DemandFeed::TouchUser(const std::string& name, User& user) {
   if (IsGroup(group) && known->second.group->rule.max_running > 0) touched_groups_.insert(group);
 }
 
-// What one member of a group may start depends on what the others run.
+// The tasks that a member may start depend on those that the other members run.
 void DemandFeed::TouchGroups() {
   for (const std::string& name : std::exchange(touched_groups_, {})) {
     auto group = board_.groups.find(name);

@@ -524,13 +524,17 @@ Why WhoIsAhead(const EngineState& state, const JobState& job) {
       return One({ReasonKind::kPriority, {first.job.value, first.priority}});
     }
   }
-  uint64_t others = 0;
-  for (const auto& [name, other] : state.live.board.users) {
-    if (&other != &user) others += other.leased;
-  }
-  if (others > 0) {
+  uint64_t all = 0;
+  for (const auto& [name, group] : state.live.board.groups) all += group.leased;
+  const uint64_t others = all - user.group->leased;
+  if (others > 0 && IsGroup(*user.group_name)) {
     return One({ReasonKind::kFairShare,
-                {static_cast<int64_t>(others), static_cast<int64_t>(user.leased)}});
+                {static_cast<int64_t>(others), user.group->leased},
+                {},
+                {*user.group_name}});
+  }
+  if (all > user.leased) {
+    return One({ReasonKind::kFairShare, {static_cast<int64_t>(all - user.leased), user.leased}});
   }
   return One({ReasonKind::kOthersAhead});
 }

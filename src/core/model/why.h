@@ -32,7 +32,7 @@ enum class ReasonKind : uint8_t {
   kJobLimit = 12,         // tasks at once
   kUserLimit = 13,        // tasks at once; ; user
   kPriority = 14,         // job ahead, its priority
-  kFairShare = 15,        // running tasks of other users, and of this one
+  kFairShare = 15,        // running tasks of others, and of this user; ; or of this user's group
   kOthersAhead = 16,      //
   kSuspectNode = 17,      // failures; time until the next trial, or 0; node
   kLeftRunning = 18,      // ; ; processes, node

@@ -186,7 +186,7 @@ bool Gangs::ComesBeforeSingles(const Entry& entry) const {
   if (group.name != user.group_name) {
     return GroupTurn{entry.group_share, entry.group_given, user.group_name, nullptr} < group;
   }
-  const UserTurn& first = *group.members->turns.begin();
+  const UserTurn& first = *group.of->turns.begin();
   if (first.name == entry.known->user_name) {
     const auto contenders = user.contenders();
     return !contenders || entry.priority >= contenders->priority;

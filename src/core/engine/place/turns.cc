@@ -164,7 +164,7 @@ std::optional<Turn> Round::Next(const std::function<bool(const std::string&)>& f
   auto group = group_ ? turns_.lower_bound(*group_) : turns_.begin();
   for (; group != turns_.end(); ++group) {
     group_ = *group;
-    if (auto turn = NextOf(*group->members, fresh_only)) return turn;
+    if (auto turn = NextOf(*group->of, fresh_only)) return turn;
   }
   return std::nullopt;
 }
@@ -175,7 +175,7 @@ std::optional<Turn> Round::NextOf(Members& members,
   auto user = members.at ? members.turns.lower_bound(*members.at) : members.turns.begin();
   for (; user != members.turns.end(); ++user) {
     members.at = *user;
-    line_ = user->line;
+    line_ = user->of;
     bool fresh = fresh_only(*user->name);
     if (fresh && line_->fresh().empty()) continue;
     while (Step(fresh)) {

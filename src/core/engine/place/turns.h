@@ -106,18 +106,22 @@ class Line {
   Walk walk_;
 };
 
-// Users of one group in the order in which they are served: the user with the smallest share goes
-// first, and of equal ones the user who was given the least so far. (With fewer places than users
-// most have nothing.)
-struct UserTurn {
+// A place in the order in which users, or groups of users, are served: the one with the smallest
+// share goes first, and of equal ones the one that was given the least so far. (With fewer places
+// than users most have nothing.)
+template <typename Of>
+struct TurnOf {
   uint64_t share = 0;
   uint64_t given = 0;
   const std::string* name = nullptr;
-  Line* line = nullptr;
-  friend bool operator<(const UserTurn& a, const UserTurn& b) {
+  Of* of = nullptr;
+  friend bool operator<(const TurnOf& a, const TurnOf& b) {
     return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
   }
 };
+
+// A user among the members of a group.
+using UserTurn = TurnOf<Line>;
 
 // The members of a group of users that a pass may serve. A user without a group is the only member
 // of one.
@@ -128,16 +132,8 @@ struct Members {
   std::optional<UserTurn> at;
 };
 
-// Groups of users in the order in which they are served: as the users of one group.
-struct GroupTurn {
-  uint64_t share = 0;
-  uint64_t given = 0;
-  const std::string* name = nullptr;
-  Members* members = nullptr;
-  friend bool operator<(const GroupTurn& a, const GroupTurn& b) {
-    return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
-  }
-};
+// A group among groups.
+using GroupTurn = TurnOf<Members>;
 
 struct Turn {
   JobId job;

@@ -493,11 +493,14 @@ Why ClientRequest::WhyNever(const wire::SubmitEnd& end) const {
 
 void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
-  if (Why why = WhyNever(end); !why.empty()) {
+  auto refuse = [&](ErrorKind kind, Why why) {
     jobs_.EndGrow(job);
     jobs_.UnloadSoon(job);
-    Send(wire::Failed{.kind = ErrorKind::kInvalid, .text = "", .why = std::move(why)});
-    return;
+    Send(wire::Failed{.kind = kind, .text = "", .why = std::move(why)});
+  };
+  if (Why why = WhyNever(end); !why.empty()) return refuse(ErrorKind::kInvalid, std::move(why));
+  if (Why why = jobs_.engine().WhyNotGrown(job, end.count); !why.empty()) {
+    return refuse(ErrorKind::kExhausted, std::move(why));
   }
   // Adding to a named job means that it shall go on.
   bool goes_on = jobs_.known().Find(job)->finished;

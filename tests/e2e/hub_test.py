@@ -34,9 +34,11 @@ def test_new_users_have_limits(place: Place):
     cluster.spate("hub user", "*", "--max-queued", "3")
     _, err = cluster.spate("submit", "--array", "1-4", "--", "true", code=3)
     want("may have 3 tasks" in err, err)
-    cluster.submit("--array", "1-3", "--", "true")
+    job = cluster.submit("--open", "--array", "1-3", "--", "true")
     rules = {line.split()[0]: line.split()[-2] for line in cluster.spate("hub user")[0].splitlines()}
     want(rules["veteran"] == "any" and [rule for user, rule in rules.items() if user != "*"].count("3") == 1, rules)
+    _, err = cluster.spate("job add", job, "--array", "4", "--", "true", code=3)
+    want("may have 3 tasks" in err and "make it 4" in err, err)
     cluster.kill_hub()
     cluster.start_hub()
     _, err = cluster.spate("submit", "--", "true", code=3)

@@ -456,6 +456,10 @@ class Engine {
   // set of nodes holds the gang, and none are to come. Empty: it may run. Cost: the nodes, for a
   // gang.
   Why WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const;
+  // Why the job gets no more tasks now: its user's queue is full. GrowJob does not look at that, as
+  // hosts of a single user have no such limit; a hub asks before. Additions of one turn of the
+  // hub's loop do not count each other.
+  Why WhyNotGrown(JobId job, uint32_t tasks) const;
 
   // Aborts when the state contradicts itself. Cost: all of the state; for tests and simulation.
   void CheckInvariants() const;

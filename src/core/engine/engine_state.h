@@ -117,6 +117,9 @@ Why WhyGangNowhere(const place::Board& board, const std::string& user, const Tas
 // The nodes that `without` leaves in would hold a gang of the class, were they idle.
 bool SomeHoldGang(const place::Board& board, const std::string& user, const TaskClass& of_gang,
                   Instant now, const std::function<bool(NodeId)>& without);
+// The user, or the user's group, may not have that many more tasks (UserRule::max_queued); empty:
+// they may.
+Why WhyQueueIsFull(const place::Board& board, const std::string& user, uint64_t more);
 // See Engine::WhyNeverRuns.
 Why WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks, Instant now);
 // Why a task whose attempt ends so is not to be tried again; empty: there is time enough.

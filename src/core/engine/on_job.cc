@@ -41,22 +41,6 @@ void BoundNewUser(StepContext& step, const std::string& user) {
   if (const UserRule* rule = step.durable.RuleOf(user)) step.Record(UserChanged{user, *rule});
 }
 
-Why WhyRefused(StepContext& step, const JobPlan& plan) {
-  auto known = step.board.users.find(plan.user);
-  if (known == step.board.users.end()) return {};
-  const place::User& user = known->second;
-  auto full = [&](const std::string& name, const UserRule& rule, const place::Totals& of) -> Why {
-    if (rule.max_queued == 0) return {};
-    step.live.Settle();
-    const uint64_t queued = of.unended + plan.task_count;
-    if (queued <= rule.max_queued) return {};
-    return {
-        {ReasonKind::kQueueIsFull, {rule.max_queued, static_cast<int64_t>(queued)}, {}, {name}}};
-  };
-  if (Why why = full(plan.user, user.rule, user); !why.empty()) return why;
-  return full(*user.group_name, user.group->rule, *user.group);
-}
-
 }  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
@@ -65,7 +49,8 @@ void On(StepContext& step, const SubmitJob& event) {
     return;
   }
   BoundNewUser(step, event.plan.user);
-  if (Why why = WhyRefused(step, event.plan); !why.empty()) {
+  step.live.Settle();
+  if (Why why = WhyQueueIsFull(step.board, event.plan.user, event.plan.task_count); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why), /*may_later=*/true});
     return;
   }

@@ -625,6 +625,25 @@ Why Engine::WhyStalled(JobId id, Instant now) const {
   return job == nullptr ? Why() : engine::WhyStalled(*state_, *job, now, left);
 }
 
+Why WhyQueueIsFull(const place::Board& board, const std::string& name, uint64_t more) {
+  auto known = board.users.find(name);
+  if (known == board.users.end()) return {};
+  const place::User& user = known->second;
+  auto full = [more](const std::string& of, const UserRule& rule, const place::Totals& has) -> Why {
+    const uint64_t queued = has.unended + more;
+    if (rule.max_queued == 0 || queued <= rule.max_queued) return {};
+    return One(
+        {ReasonKind::kQueueIsFull, {rule.max_queued, static_cast<int64_t>(queued)}, {}, {of}});
+  };
+  if (Why why = full(name, user.rule, user); !why.empty()) return why;
+  return full(*user.group_name, user.group->rule, *user.group);
+}
+
+Why Engine::WhyNotGrown(JobId id, uint32_t tasks) const {
+  const JobState* job = state_->durable().FindJob(id);
+  return job == nullptr ? Why() : WhyQueueIsFull(state_->live.board, job->user(), tasks);
+}
+
 Why Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const {
   return engine::WhyNeverRuns(state_->live, user, of_tasks, now);
 }

@@ -68,10 +68,34 @@ store::SqliteOptions JournalOptions(const store::HubDir& dir,
   return options;
 }
 
+// A hub that is moved to another machine may still run on the old one.
+store::StateOptions Patient(const std::function<void(std::string)>& log) {
+  store::StateOptions patient;
+  patient.patience = store::OwnerFile::kPatience;
+  patient.waiting = [log](const store::JobOwner& owner) {
+    log(
+        fmt::format("the last hub of this folder was {}; watching for {:.0f} s whether that one "
+                    "still works",
+                    owner.Text(), store::OwnerFile::kPatience.seconds()));
+  };
+  return patient;
+}
+
+void TellCosts(const store::HubDir& dir, const std::function<void(std::string)>& log) {
+  log(fmt::format(
+      "the hub's folder is on a network file system ({}): to write and sync a few bytes took "
+      "{:.1f} "
+      "ms, each commit does so several times, readers and commits wait for each other, and while "
+      "the server is away nothing is accepted. A folder on a disk of this machine (--state) is "
+      "faster and safer",
+      dir.network_file_system(), dir.SyncTime().seconds() * 1e3));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options options) {
-  auto dir = TRY(store::HubDir::Open(options.hub.dir));
+  auto dir = TRY(store::HubDir::Open(options.hub.dir, Patient(options.hub.log)));
+  if (!dir.network_file_system().empty()) TellCosts(dir, options.hub.log);
   TRY(CheckWhole(dir));
   TRY(RemoveUnborn(dir));
   auto store = TRY(store::SqliteStore::Open(dir, loop, JournalOptions(dir, options.hub.log)));

@@ -6,6 +6,7 @@
 
 #include "access/proof.h"
 #include "base/check.h"
+#include "link/local_socket.h"
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/socket.h"
@@ -97,7 +98,7 @@ void Connector::Next() {
     return Finish(std::unexpected(Failure{std::move(error), wrong_hub, std::nullopt, stopped_}));
   }
   dialer_ = std::make_unique<transport::Dialer>(
-      loop_, std::vector{target_.hubs[next_++]},
+      loop_, std::vector{WhereItListens(target_.hubs[next_++])},
       [this](Result<transport::Dialer::Reached> reached) {
         dialer_.reset();
         reached ? Reached(std::move(*reached)) : Failed(reached.error().message);

@@ -15,6 +15,8 @@ int64_t Read(clockid_t clock) {
 
 int64_t MonotonicNanos() { return Read(CLOCK_MONOTONIC); }
 
+int64_t NanosSinceBoot() { return Read(CLOCK_BOOTTIME); }
+
 int UtcOffsetMinutes(Instant when) {
   const time_t seconds = when.ns / 1'000'000'000;
   tm local{};

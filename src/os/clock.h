@@ -14,6 +14,9 @@ namespace spate::os {
 // Nanoseconds of CLOCK_MONOTONIC. About 25 ns; from any thread, and in a forked child.
 int64_t MonotonicNanos();
 
+// Nanoseconds of CLOCK_BOOTTIME, which goes on while the machine sleeps. From any thread.
+int64_t NanosSinceBoot();
+
 // Minutes that the local time is ahead of UTC then.
 int UtcOffsetMinutes(Instant when);
 

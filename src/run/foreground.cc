@@ -84,7 +84,10 @@ cli::RunEnd Foreground::Run(Show show) {
   node_->Join();
   WatchSignals();
   Tick();
-  (void)hub_->OpenDoor();
+  if (Status opened = hub_->OpenDoor(); !opened) {
+    fmt::print(stderr, "spate: other terminals cannot speak to this run: {}\n",
+               opened.error().message);
+  }
   // Resuming may have been all that was left to do.
   if (!engine().Finished(job_.id)) loop_.Run();
   hub_->CloseDoor();

@@ -34,6 +34,19 @@ Duration CheckPatience(const std::string& cwd) {
   return facts && facts->is_network ? Duration::Seconds(30) : Duration{};
 }
 
+// What is resumed on another machine than the one that ran it may still run there.
+store::StateOptions Patient(uint32_t number) {
+  store::StateOptions patient;
+  patient.patience = store::OwnerFile::kPatience;
+  patient.waiting = [number](const store::JobOwner& owner) {
+    fmt::print(stderr,
+               "spate: job {} was last run by {}; watching for {:.0f} s whether that one still "
+               "works. Tasks that it may have left there are not ended from here\n",
+               number, owner.Text(), store::OwnerFile::kPatience.seconds());
+  };
+  return patient;
+}
+
 }  // namespace
 
 PreparedJob::~PreparedJob() = default;
@@ -82,7 +95,7 @@ Result<std::unique_ptr<PreparedJob>> PreparedJob::Create(const Surroundings& her
 Result<std::unique_ptr<PreparedJob>> PreparedJob::Open(const Surroundings& here,
                                                        const std::string& state_dir,
                                                        uint32_t number, const ParseStored& parse) {
-  auto dir = TRY(store::JobDir::Open(state_dir, number));
+  auto dir = TRY(store::JobDir::Open(state_dir, number, Patient(number)));
   if (!os::Exists(dir.DbPath())) {
     return Fail(
         ErrorKind::kNotFound,

@@ -95,6 +95,12 @@ Status RunAsker::AskRun(uint32_t number, wire::Question question, const AcceptAn
                 fmt::format("job {} is not running; see: {}", number,
                             present::TextOf(Advice("job info", number), whose_)));
   }
+  if (!owner->IsOfThisMachine()) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("job {} is being run by {}, and takes orders and questions only there; "
+                            "give the command on that machine",
+                            number, owner->Text()));
+  }
   if (!loop_) {
     loop_ = TRY(os::RealLoop::Create());
     os::IgnoreSignal(os::kSignalPipe);

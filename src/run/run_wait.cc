@@ -89,6 +89,7 @@ class Waiter {
   // Of one that has not answered for a while; once.
   void TellSilent(uint32_t number, const Error& why);
   Status Follow(uint32_t number);
+  static std::unexpected<Error> Elsewhere(const store::JobOwner& owner);
   void Erase();
   int Finish(const store::JobSummary& job);
   int Interrupted(uint32_t number);
@@ -197,12 +198,16 @@ Status Waiter::Follow(uint32_t number) {
   return told;
 }
 
+std::unexpected<Error> Waiter::Elsewhere(const store::JobOwner& owner) {
+  return Fail(ErrorKind::kUnavailable, fmt::format("{} runs it", owner.Text()));
+}
+
 Result<int> Waiter::Wait(uint32_t number) {
   const std::string folder = store::JobPath(place_.state_dir, number);
   for (;;) {
     auto owner = TRY(store::RunningOwner(folder));
     if (!owner) break;
-    auto followed = Follow(number);
+    auto followed = owner->IsOfThisMachine() ? Follow(number) : Elsewhere(*owner);
     if (followed) {
       unanswered_ = 0;
     } else if (!place_.interrupted) {

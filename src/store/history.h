@@ -51,7 +51,7 @@ struct JobSummary {
   bool of_hub = false;
   std::string folder;  // a run's own; empty: it is a hub's
   JobStanding standing = JobStanding::kDamaged;
-  std::optional<int64_t> owner;  // the process that runs it; of a hub's job: none
+  std::optional<int64_t> owner;  // the process of this machine that runs it; of a hub's job: none
   // As its owner last wrote it, but the counts of a running or interrupted run are from its
   // journal. When damaged: what can be read of it (JobRow::damage), or only `job`.
   JobRow row;

@@ -81,10 +81,12 @@ Result<std::optional<Duration>> AgeOf(const Words& words) {
   return *age;
 }
 
-std::unexpected<Error> StillRuns(uint32_t number, int64_t pid) {
-  return Fail(ErrorKind::kBusy, fmt::format("job {} is being run by process {}; stop it first "
-                                            "(Ctrl-C, or kill {}); nothing was removed",
-                                            number, pid, pid));
+std::unexpected<Error> StillRuns(uint32_t number, const store::JobOwner& owner) {
+  const std::string how =
+      owner.IsOfThisMachine() ? fmt::format("Ctrl-C, or kill {}", owner.pid) : "on that machine";
+  return Fail(ErrorKind::kBusy,
+              fmt::format("job {} is being run by {}; stop it first ({}); nothing was removed",
+                          number, owner.Text(), how));
 }
 
 // Those of `numbers` that are to go.
@@ -95,8 +97,8 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
     std::string path = store::JobPath(call.state_dir(), number);
     auto owner = store::RunningOwner(path);
     if (owner && *owner) {
-      if (by_name) return StillRuns(number, (*owner)->pid);
-      call.Say(fmt::format("keeping job {}: process {} is running it", number, (*owner)->pid));
+      if (by_name) return StillRuns(number, **owner);
+      call.Say(fmt::format("keeping job {}: {} is running it", number, (*owner)->Text()));
       continue;
     }
     auto summary = store::SummarizeJob(call.state_dir(), number);

@@ -43,7 +43,9 @@ Status Door::Listen(const transport::Identity* identity) {
   std::vector<link::EntranceAddress> addresses;
   if (options_.socket) {
     os::Address socket;
-    socket.path = os::JoinPath(options_.dir, "socket");
+    local_ = TRY(link::LocalSocket::Make(os::JoinPath(options_.dir, "socket"),
+                                         (options_.permissions & 0077) != 0));
+    socket.path = local_->path();
     addresses.push_back({.address = socket, .permissions = options_.permissions});
   }
   for (const os::Address& address : options_.listen) {

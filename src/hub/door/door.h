@@ -17,6 +17,7 @@
 #include "hub/door/refusal_log.h"
 #include "hub/service.h"
 #include "link/entrance.h"
+#include "link/local_socket.h"
 #include "link/share.h"
 #include "os/address.h"
 #include "os/real_loop.h"
@@ -27,17 +28,17 @@ namespace spate::hub {
 class Door final : public link::Gate {
  public:
   struct Options {
-    std::string dir;                       // of the hub, absolute: its socket, and output under way
-    uint32_t permissions = 0666;           // of that socket
-    bool socket = true;                    // false: none in `dir`
-    std::vector<os::Address> listen;       // beside that socket
-    std::string host;                      // the name by which others reach this machine
-    std::string product;                   // the hub's version
-    size_t connections = 4096;             // at once, with clients and nodes
-    size_t strangers = 1024;               // at one address, before they have said who they are
-    Duration suspect_after;                // a connection of so long a silence is cut
-    Duration lost_after;                   // Service's node_patience, for nodes to know
-    std::optional<os::Subnets> peers;      // nobody else may come
+    std::string dir;                   // of the hub, absolute: its `socket`, and output under way
+    uint32_t permissions = 0666;       // of that socket
+    bool socket = true;                // false: none in `dir`
+    std::vector<os::Address> listen;   // beside that socket
+    std::string host;                  // the name by which others reach this machine
+    std::string product;               // the hub's version
+    size_t connections = 4096;         // at once, with clients and nodes
+    size_t strangers = 1024;           // at one address, before they have said who they are
+    Duration suspect_after;            // a connection of so long a silence is cut
+    Duration lost_after;               // Service's node_patience, for nodes to know
+    std::optional<os::Subnets> peers;  // nobody else may come
     std::function<void(std::string)> log;  // a line for whoever looks after the hub
     // The owner's own checks of guests; each may be null.
     // How the service is to know a guest, or why that may not come in.
@@ -83,6 +84,7 @@ class Door final : public link::Gate {
   std::vector<os::Address> reached_at_;
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
   RefusalLog refusals_;
+  std::optional<link::LocalSocket> local_;
   std::unique_ptr<link::Entrance> entrance_;  // null: closed
 };
 

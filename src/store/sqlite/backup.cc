@@ -70,7 +70,7 @@ Result<std::vector<KeptFile>> TakeKeptFiles(const std::string& path) {
     files.push_back({rows->Text(0), rows->Text(1)});
   }
   *rows = {};
-  TRY(db.Run("DROP TABLE kept_file; PRAGMA journal_mode = WAL"));
+  TRY(db.Run("DROP TABLE kept_file"));
   return files;
 }
 

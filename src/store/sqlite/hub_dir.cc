@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
 
-Result<os::FileLock> Lock(const std::string& path) {
-  std::string lock_path = path + "/lock";
-  auto lock = os::FileLock::TryLock(lock_path, JobOwner::ThisProcess().ToLine());
+Result<FolderLock> Lock(const std::string& path, const std::string& file_system,
+                        const StateOptions& options) {
+  auto lock = FolderLock::Take(path, file_system, options);
   if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
-  JobOwner owner = JobOwner::FromLine(os::FileLock::LastOwner(lock_path));
+  const JobOwner owner = LastOwner(path);
   std::string who = owner.pid == 0
                         ? "another process"
                         : fmt::format("process {} on {}", owner.pid, EscapeForScreen(owner.host));
@@ -24,17 +25,22 @@ Result<os::FileLock> Lock(const std::string& path) {
 }  // namespace
 
 Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& options) {
-  TRY(CheckFileSystem(hub_dir, options));
+  auto file_system = TRY(NetworkFileSystemOf(hub_dir, options));
   // Commands may hold secrets, and credentials are some.
   if (auto made = os::MakeDirs(hub_dir + "/output", 0700); !made) {
     return std::unexpected(WithStateHint(std::move(made.error())));
   }
   TRY(CheckOwnerAndSpace(hub_dir));
-  auto lock = Lock(hub_dir);
+  auto lock = Lock(hub_dir, file_system, options);
   if (!lock) return std::unexpected(WithStateHint(std::move(lock.error())));
-  HubDir dir(hub_dir, std::move(*lock));
+  HubDir dir(hub_dir, std::move(file_system), std::move(*lock));
+  TRY(TakeOver(dir.place()));
   TRY(EmptySpool(dir.SpoolPath()));
   return dir;
+}
+
+Duration HubDir::SyncTime() const {
+  return lock_.owner_file() ? lock_.owner_file()->sync_time() : Duration();
 }
 
 }  // namespace spate::store

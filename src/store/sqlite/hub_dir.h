@@ -1,6 +1,7 @@
 // HubDir: STATE/hub, the folder of a hub, held by its lock.
 //
 //   lock      one line about the owner, as of a job's folder; held while a hub runs
+//   owner     on a network file system: see OwnerFile
 //   hub.db    the journal of all jobs (docs/formats/journal.md)
 //   output/   N: what the tasks of job N wrote, one stream
 //   spool/    temporary files of the running hub
@@ -10,7 +11,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/file.h"
+#include "store/sqlite/folder_lock.h"
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/state_folder.h"
 
@@ -23,15 +24,20 @@ class HubDir {
   static Result<HubDir> Open(const std::string& hub_dir, const StateOptions& options = {});
 
   const std::string& path() const { return path_; }
-  JournalPlace place() const { return {path_, true}; }
+  JournalPlace place() const { return {path_, true, lock_.owner_file()}; }
+  // The name of its file system, if other machines may use it too.
+  const std::string& network_file_system() const { return file_system_; }
+  Duration SyncTime() const;  // of a few bytes there; only of a network file system
   // Emptied by Open: what lies there belongs to a dead process.
   std::string SpoolPath() const { return path_ + "/spool"; }
 
  private:
-  HubDir(std::string path, os::FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  HubDir(std::string path, std::string file_system, FolderLock lock)
+      : path_(std::move(path)), file_system_(std::move(file_system)), lock_(std::move(lock)) {}
 
   std::string path_;
-  os::FileLock lock_;
+  std::string file_system_;
+  FolderLock lock_;
 };
 
 }  // namespace spate::store

@@ -11,6 +11,7 @@
 #include <charconv>
 
 #include "base/units.h"
+#include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
@@ -26,11 +27,11 @@ std::optional<uint64_t> NumberOfJob(std::string_view text) {
   return value;
 }
 
-Result<os::FileLock> LockJob(const std::string& path, uint32_t number) {
-  std::string lock_path = path + "/lock";
-  auto lock = os::FileLock::TryLock(lock_path, JobOwner::ThisProcess().ToLine());
+Result<FolderLock> LockJob(const std::string& path, uint32_t number, const StateOptions& options) {
+  auto file_system = TRY(NetworkFileSystemOf(path, options));
+  auto lock = FolderLock::Take(path, file_system, options);
   if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
-  JobOwner owner = JobOwner::FromLine(os::FileLock::LastOwner(lock_path));
+  JobOwner owner = LastOwner(path);
   if (owner.pid == 0) {
     return Fail(ErrorKind::kBusy, fmt::format("job {} is in use by another process", number));
   }
@@ -49,7 +50,7 @@ Status RemoveLocked(const std::string& path, uint32_t number) {
 }  // namespace
 
 Result<JobDir> JobDir::Create(const std::string& state_dir, const StateOptions& options) {
-  TRY(CheckFileSystem(state_dir, options));
+  TRY(NetworkFileSystemOf(state_dir, options));  // before anything is made
   std::string jobs = JobsPath(state_dir);
   if (os::Exists(state_dir)) {
     TRY(CheckOwnerAndSpace(state_dir));
@@ -70,7 +71,7 @@ Result<JobDir> JobDir::Create(const std::string& state_dir, const StateOptions& 
       return std::unexpected(WithStateHint(std::move(made.error())));
     }
   }
-  auto lock = LockJob(path, number);
+  auto lock = LockJob(path, number, options);
   if (!lock) {
     (void)os::RemoveTree(path);
     return std::unexpected(std::move(lock.error()));
@@ -91,11 +92,11 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
                 fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)),
                 See("job list", "--state", state_dir));
   }
-  TRY(CheckFileSystem(state_dir, options));
   TRY(CheckOwnerAndSpace(state_dir));
-  auto lock = LockJob(path, number);
+  auto lock = LockJob(path, number, options);
   if (!lock) return std::unexpected(WithStateHint(std::move(lock.error())));
   JobDir dir(path, number, std::move(*lock));
+  TRY(TakeOver(dir.place()));
   TRY(EmptySpool(dir.SpoolPath()));
   return dir;
 }
@@ -123,20 +124,13 @@ Result<std::vector<uint32_t>> RunNumbers(const std::string& state_dir) {
   return numbers;
 }
 
-Result<std::optional<JobOwner>> RunningOwner(const std::string& job_path) {
-  std::string lock = job_path + "/lock";
-  auto held = TRY(os::FileLock::IsHeld(lock));
-  if (!held) return std::nullopt;
-  return JobOwner::FromLine(os::FileLock::LastOwner(lock));
-}
-
 Status ForgetJob(const std::string& state_dir, uint32_t number) {
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
-  auto lock = TRY(LockJob(path, number));
+  auto lock = TRY(LockJob(path, number, {}));
   return RemoveLocked(path, number);
 }
 

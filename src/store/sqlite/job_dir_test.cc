@@ -93,16 +93,6 @@ TEST(JobDir, OpenEmptiesTheSpool) {
   EXPECT_TRUE(os::ListDir(dir->SpoolPath())->empty());
 }
 
-TEST(JobDir, NetworkFileSystemsAreRefusedWithABetterPlace) {
-  os::TempDir temp;
-  auto dir = JobDir::Create(temp.Path("state"), {.pretend_file_system = "lustre"});
-  ASSERT_FALSE(dir);
-  EXPECT_EQ(dir.error().kind, ErrorKind::kUnavailable);
-  EXPECT_NE(dir.error().message.find("(lustre)"), std::string::npos);
-  EXPECT_NE(dir.error().message.find("--state /var/tmp/"), std::string::npos);
-  EXPECT_FALSE(os::Exists(temp.Path("state")));  // nothing was made
-}
-
 TEST(JobDir, AnotherUsersStateIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to give a folder away";
   os::TempDir temp;

@@ -8,6 +8,7 @@
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/replay_job.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/shared_copy.h"
 
 namespace spate::store {
 namespace {
@@ -59,7 +60,7 @@ bool Matches(const JobSummary& summary, const JobFilter& filter) {
 
 bool IsFrozen(const JournalPlace& place) {
   auto held = os::FileLock::IsHeld(place.folder + "/lock");
-  if (!held || *held) return false;
+  if (!held || *held || NeedsCopy(place.DbPath())) return false;
   auto log = os::Stat(place.DbPath() + "-wal");
   return !log || log->size == 0;
 }
@@ -142,7 +143,7 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   const bool runs = owner && *owner;
   if (!runs && IsUnaccepted(journal, summary.row)) return NeverAccepted(number);
   if (runs) {
-    summary.owner = (*owner)->pid;
+    if ((*owner)->IsOfThisMachine()) summary.owner = (*owner)->pid;
     summary.standing = JobStanding::kRunning;
     CountTasks(journal, summary);
   } else if (summary.row.state == JobState::kRunning) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/ids.h"
@@ -10,9 +11,13 @@
 
 namespace spate::store {
 
+class OwnerFile;
+
 struct JournalPlace {
   std::string folder;  // STATE/jobs/N or STATE/hub
   bool is_hub = false;
+  // Of who writes it, where other machines use the folder too.
+  std::shared_ptr<OwnerFile> owner_file = nullptr;
 
   std::string DbPath() const { return folder + (is_hub ? "/hub.db" : "/job.db"); }
   // A file that a hub's folder has once it has had a journal, or was to have one: a hub that has

@@ -17,6 +17,7 @@
 #include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/forget.h"
+#include "store/sqlite/owner_file.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -72,13 +73,14 @@ JournalWriter::JournalWriter(JournalPlace place, std::shared_ptr<KeptSum> kept, 
 
 Status JournalWriter::Create(Instant now) {
   base_us_ = now.ns / 1000;
-  auto db = TRY(CreateJournal(place_.DbPath(), base_us_));
+  auto db = TRY(CreateJournal(place_.DbPath(), base_us_, ModeOf(place_)));
   db_.emplace(std::move(db));
   dirs_durable_ = false;
   return PrepareAll();
 }
 
 Status JournalWriter::Open() {
+  if (place_.owner_file) TRY(place_.owner_file->MayWrite());
   auto db = TRY(OpenJournal(place_.DbPath()));
   db_.emplace(std::move(db));
   auto base = TRY(BaseMicros(*db_));
@@ -152,6 +154,7 @@ Status JournalWriter::AddOutputs(std::span<const WriteItem> items) {
 
 Status JournalWriter::Commit(std::span<const WriteItem> items) {
   CHECK(is_open());
+  if (place_.owner_file) TRY(place_.owner_file->MayWrite());
   TRY(AddOutputs(items));
   if (!dirs_durable_) {
     TRY(MakeDirsDurable());

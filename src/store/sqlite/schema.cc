@@ -17,6 +17,7 @@
 
 #include "base/units.h"
 #include "os/file.h"
+#include "store/sqlite/shared_copy.h"
 
 namespace spate::store {
 namespace {
@@ -207,12 +208,18 @@ constexpr int64_t kTableCountBefore4 = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
 // the rows that share a page get few. The log is folded into the file at 4 MB.
-constexpr const char* kCreatePragmas =
-    "PRAGMA page_size = 2048; PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL;";
+constexpr const char* kCreatePragmas = "PRAGMA page_size = 2048; PRAGMA synchronous = OFF;";
 constexpr const char* kWritePragmas =
     "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2048; PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -4096;";
 constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
+
+// TRUNCATE: a rollback journal that is empty belongs to no transaction, which other machines see
+// without locks.
+const char* PragmaOf(JournalMode mode) {
+  return mode == JournalMode::kLog ? "PRAGMA journal_mode = WAL;"
+                                   : "PRAGMA journal_mode = TRUNCATE;";
+}
 
 // Makes a journal of version 2 look like one of version 3 to this connection.
 constexpr const char* kReadVersion2 =
@@ -376,7 +383,35 @@ Status Upgrade(Database& db) {
 
 }  // namespace
 
-Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
+namespace {
+
+// Of a file that this process has not opened: closing it would drop SQLite's locks on it.
+bool IsInMode(const std::string& path, JournalMode mode) {
+  constexpr size_t kReadVersion = 19;  // of its head: 1 rollback, 2 log
+  constexpr char kOfLog = 2;
+  auto fd = os::OpenRead(path);
+  if (!fd) return true;
+  auto head = os::ReadAt(fd->get(), 0, kReadVersion + 1, path);
+  if (!head || head->size() <= kReadVersion) return true;
+  return ((*head)[kReadVersion] == kOfLog) == (mode == JournalMode::kLog);
+}
+
+}  // namespace
+
+Status TakeOver(const JournalPlace& place) {
+  const std::string path = place.DbPath();
+  if (!os::Exists(path)) return {};
+  if (HasRollback(path)) {
+    auto db = TRY(Database::Open(path, DbMode::kWrite));
+    TRY(db.QueryInt("SELECT COUNT(*) FROM sqlite_schema"));
+  }
+  const JournalMode mode = ModeOf(place);
+  if (IsInMode(path, mode) || !OpenJournalToRead(path)) return {};
+  auto db = TRY(Database::Open(path, DbMode::kWrite));
+  return db.Run(PragmaOf(mode));
+}
+
+Result<Database> CreateJournal(const std::string& path, int64_t base_us, JournalMode mode) {
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
@@ -385,6 +420,7 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
       kTables, kJobIndexes, kOtherTables, PoolTable(""), kViews, base_us, base_us, kApplicationId,
       kSchemaVersion);
   TRY(db->Run(kCreatePragmas));
+  TRY(db->Run(PragmaOf(mode)));
   TRY(db->Run(tables.c_str()));
   TRY(db->Run(kWritePragmas));
   TRY(SumWhatIsWritten(*db));
@@ -392,7 +428,9 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
 }
 
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
-  auto db = Database::Open(path, frozen ? DbMode::kFrozen : DbMode::kRead);
+  auto db = !frozen && NeedsCopy(path)
+                ? OpenCopy(path)
+                : Database::Open(path, frozen ? DbMode::kFrozen : DbMode::kRead);
   if (!db) return db;
   TRY(db->Run(kReadPragmas));
   TRY(CheckVersion(*db));

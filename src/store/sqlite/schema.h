@@ -1,10 +1,12 @@
 // The tables and views of a journal, their version, and the right way to open them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "store/sqlite/database.h"
+#include "store/sqlite/journal_place.h"
 
 namespace spate::store {
 
@@ -15,9 +17,27 @@ inline constexpr int64_t kSchemaVersion = 10;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 
+// How SQLite keeps a transaction whole.
+enum class JournalMode : uint8_t {
+  kLog,  // a log beside the file (WAL) and shared memory: readers and the writer do not wait for
+         // each other, and a commit is one sync; for disks of one machine
+  kRollback,  // what a commit changes is copied before; for network file systems, where processes
+              // of other machines have no shared memory
+};
+
+// Of who writes it.
+inline JournalMode ModeOf(const JournalPlace& place) {
+  return place.owner_file == nullptr ? JournalMode::kLog : JournalMode::kRollback;
+}
+
+// Before anything else of who has taken the folder. A transaction that a killed owner has left
+// half done in a rollback journal is undone, and the journal gets the mode of its place. Not there:
+// nothing. One that is damaged or newer stays as it is, for those to tell who open it.
+Status TakeOver(const JournalPlace& place);
+
 // A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).
 // Nothing is synced; the connection commits durably from now on.
-Result<Database> CreateJournal(const std::string& path, int64_t base_us);
+Result<Database> CreateJournal(const std::string& path, int64_t base_us, JournalMode mode);
 
 // For writing an existing one: checks it first by a connection that cannot write, so that a
 // damaged or newer file stays as it is. kCorrupt says which of the two. One of an older version is
@@ -25,7 +45,9 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us);
 Result<Database> OpenJournal(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.
-// `frozen`: nobody writes it until the database is closed, and it has no log beside it.
+// `frozen`: nobody writes it until the database is closed, and it has no log beside it. What a
+// process of another machine may be writing, or a killed one has left in the middle of a commit on
+// a network file system, is read from a copy (shared_copy.h).
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
 // The condition that a row of this table has the checksum of its values. The table has one: meta,

@@ -1,33 +1,28 @@
-// Common parts of the folders of jobs and of hubs: who holds them, and where they may be.
+// Common parts of the folders of jobs and of hubs: where they may be.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
+#include "store/sqlite/job_owner.h"
 
 namespace spate::store {
 
-// The process that runs, or ran, a job or a hub. Text as it stands in the lock file.
-struct JobOwner {
-  int64_t pid = 0;
-  std::string host;
-  std::string boot;   // the kernel's boot id: a pid means nothing after a reboot
-  int64_t start = 0;  // clock ticks from boot to the process's start, against pids used again
-  std::string ToLine() const;
-  static JobOwner FromLine(std::string_view line);
-  static JobOwner ThisProcess();
-};
-
 struct StateOptions {
+  // Of a folder on a network file system that a process of another machine held last: how long that
+  // one is watched for a sign of life, and who is told before. 0: it counts as alive.
+  Duration patience;
+  std::function<void(const JobOwner&)> waiting = nullptr;
   // For tests: take the file system of STATE for this one ("nfs").
   std::string pretend_file_system;
 };
 
-// kUnavailable: a network file system, where SQLite's log does not work; the message names a better
-// place. kPermission: it is read-only.
-Status CheckFileSystem(const std::string& state_dir, const StateOptions& options);
+// The name of the file system ("nfs") if other machines may use it too, and else nothing.
+// kPermission: it is read-only.
+Result<std::string> NetworkFileSystemOf(const std::string& state_dir, const StateOptions& options);
 // kPermission: another user's. kExhausted: full. The folder is there.
 Status CheckOwnerAndSpace(const std::string& state_dir);
 // Tells of --state where that helps.

@@ -68,6 +68,18 @@ bool IsTooLate(const TaskClass& of_tasks, Instant start) {
   return of_tasks.deadline && start + of_tasks.needs.time > *of_tasks.deadline;
 }
 
+bool HasPairs(const NaiveJob& job) {
+  return std::ranges::any_of(job.after, [](const After& a) { return a.kind == AfterKind::kEach; });
+}
+
+bool HasRun(const NaiveJob& job, TaskIndex index) {
+  return job.tasks[index].state == TaskState::kSucceeded;
+}
+
+bool WaitsForParents(const NaiveJob& job, const NaiveTask& task) {
+  return std::ranges::any_of(task.parents, [&](TaskIndex i) { return !HasRun(job, i); });
+}
+
 }  // namespace
 
 JobCounts NaiveJob::Counts() const {
@@ -124,7 +136,7 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
     if (job.held != HoldReason::kNone) return "leased from a held job";
     auto offer = offers_.find(leased->node);
     if (offer == offers_.end()) return "leased to a node that is not there";
-    std::string problem = WhyNotLeased(*leased, job, offer->second);
+    std::string problem = WhyNotLeased(*leased, job, offer->second, now);
     ForEach(leased->tasks, [&](TaskIndex i) {
       if (i >= job.tasks.size()) return;
       const NaiveTask& task = job.tasks[i];
@@ -145,12 +157,14 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
   return Apply(record);
 }
 
-std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job,
-                                     const Offer& offer) const {
+std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer,
+                                     Instant now) const {
   if (job.cancelled) return "leased from a cancelled job";
   if (!TakesUser(offer, job.user)) return "leased to a node of another user";
   if (drained_.contains(leased.node)) return "leased to a drained node";
-  if (sick_.contains({leased.node, JobId()})) return "leased to a node that is set aside";
+  if (sick_.contains({leased.node, JobId()}) && OthersTake(leased, job, now)) {
+    return "leased to a node that is set aside";
+  }
   uint32_t running = RunningOf(job.user);
   uint32_t more = 0;
   ForEach(leased.tasks, [&](TaskIndex) { ++more; });
@@ -160,6 +174,24 @@ std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job,
   if (more > GroupRoomOf(job.user)) return "its user's group has too much";
   most = job.policy.max_running;
   return most > 0 && job.Counts().leased + more > most ? "its job has too much" : "";
+}
+
+// A node that fails tasks is better than none.
+bool NaiveModel::OthersTake(const Leased& leased, const NaiveJob& job, Instant now) const {
+  constexpr ptrdiff_t kFailsUser = 3;
+  const Needs& needs = job.requests[job.tasks[leased.tasks.front().first].request].needs;
+  return std::ranges::any_of(offers_, [&](const auto& other) {
+    const auto& [id, offer] = other;
+    if (drained_.contains(id) || sick_.contains({id, JobId()}) ||
+        sick_.contains({id, leased.job})) {
+      return false;
+    }
+    auto blames = blames_.find(id);
+    const bool fails = blames != blames_.end() &&
+                       std::ranges::count(blames->second, job.user, &Blame::user) >= kFailsUser;
+    return !fails && TakesUser(offer, job.user) && OutlivesTask(offer, needs, now) &&
+           FitCount(offer, needs) > 0;
+  });
 }
 
 uint64_t NaiveModel::GroupRoomOf(const std::string& user) const {
@@ -331,14 +363,19 @@ void NaiveModel::Do(const JobGrown& record) {
   job.requests.insert(job.requests.end(), record.new_requests.begin(), record.new_requests.end());
   size_t before = job.tasks.size();
   AddRuns(job, record.runs);
-  for (size_t i = before; i < job.tasks.size(); ++i) job.tasks[i].pairs = true;
+  for (size_t i = before; i < job.tasks.size(); ++i) job.tasks[i].pairs = HasPairs(job);
+  if (job.finished && job.held == HoldReason::kAllFail) job.held = HoldReason::kNone;
   job.finished = false;
   job.cancelled = false;
 }
 
 void NaiveModel::Do(const TasksLinked& record) {
   NaiveJob& job = jobs_[record.job];
-  for (const Edge& edge : record.edges) job.tasks.at(edge.child).parents.push_back(edge.parent);
+  for (const Edge& edge : record.edges) {
+    NaiveTask& child = job.tasks.at(edge.child);
+    child.parents.push_back(edge.parent);
+    child.pairs |= !HasRun(job, edge.parent);
+  }
 }
 
 void NaiveModel::Do(const JobSealed& record) { jobs_[record.job].open = false; }
@@ -369,9 +406,7 @@ void NaiveModel::Do(const TasksReopened& record) {
     task.left_list = false;
     if (task.state == TaskState::kSucceeded) return;
     // It is looked at once more where its parents end.
-    bool pairs = each || std::ranges::any_of(task.parents, [&](TaskIndex parent) {
-                   return job.tasks[parent].state != TaskState::kSucceeded;
-                 });
+    const bool pairs = each || WaitsForParents(job, task);
     task = NaiveTask{.request = task.request,
                      .attempt = task.attempt,
                      .pairs = pairs,
@@ -446,7 +481,11 @@ void NaiveModel::Do(const JobCancelled& record) {
 }
 
 void NaiveModel::Do(const DependencyMet& record) {
-  std::erase_if(jobs_[record.job].after, [&](const After& a) { return a.job == record.on; });
+  NaiveJob& job = jobs_[record.job];
+  std::erase_if(job.after, [&](const After& a) { return a.job == record.on; });
+  if (HasPairs(job)) return;
+  // If the job waits again, for another try of its counterparts, it is not for these.
+  for (NaiveTask& task : job.tasks) task.pairs = WaitsForParents(job, task);
 }
 
 void NaiveModel::Do(const UserChanged& record) { users_[record.user] = record.rule; }

@@ -77,7 +77,9 @@ class NaiveModel {
   uint32_t RunningOf(const std::string& user) const;
   std::string Check(const Record& record) const;
   std::string CheckTasks(JobId job, const std::vector<TaskRange>& tasks, TaskState state) const;
-  std::string WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer) const;
+  std::string WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer,
+                           Instant now) const;
+  bool OthersTake(const Leased& leased, const NaiveJob& job, Instant now) const;
   std::string CheckWithdrawn(const TasksWithdrawn& record) const;
   std::string CheckEnd(const AttemptEnded& record) const;
   void Do(const JobAccepted& record);

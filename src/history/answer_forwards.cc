@@ -70,7 +70,7 @@ class ForwardTeller {
 Status Answer(const Asking& call, const wire::ReadForwards& asked) {
   if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub can answer this");
   auto history = TRY(call.source.Open(asked.job.value));
-  auto tail = TRY(call.source.history->Follow(asked.job.value));
+  auto tail = TRY(call.source.history->stream().Follow(asked.job.value));
   return ForwardTeller(call, *history, *tail).Tell(asked, history->summary().row.created);
 }
 

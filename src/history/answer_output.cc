@@ -379,7 +379,7 @@ Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::
 
 // From behind this place of the journal, until the job has ended or its turn is over.
 Status Follow(const Asking& call, uint32_t job, Streams streams, uint64_t after) {
-  auto tail = TRY(call.source.history->Follow(job));
+  auto tail = TRY(call.source.history->stream().Follow(job));
   auto loop = TRY(os::RealLoop::Create());
   TRY(PutPlace(call, What::kPosition, job, after));
   for (Instant quiet = loop->Now(); loop->Now() - quiet < kTurn;) {

@@ -211,12 +211,12 @@ Result<JobSums> SumsOf(const Source& source, JobId id) {
   return sums;
 }
 
+}  // namespace
+
 Status NeedHub(const Source& source) {
   if (source.on_hub()) return {};
   return Fail(ErrorKind::kInvalid, "only a hub can answer this");
 }
-
-}  // namespace
 
 Status Answer(const Asking& call, const wire::ReadRows& asked) {
   TRY(NeedHub(call.source));
@@ -231,7 +231,7 @@ Status Answer(const Asking& call, const wire::ListEnds& asked) {
   TRY(NeedHub(call.source));
   TRY(call.source.Open(asked.job.value));  // whether the viewer may
   auto job = TRY(JobRows::Open(call.source, asked.job, asked.whole));
-  auto tail = TRY(call.source.history->Follow(asked.job.value));
+  auto tail = TRY(call.source.history->stream().Follow(asked.job.value));
   return EndLister(call, std::move(job), std::move(tail)).Tell(asked);
 }
 

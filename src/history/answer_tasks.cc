@@ -14,6 +14,17 @@
 #include "history/task_texts.h"
 
 namespace spate::history {
+AttemptFacts AttemptFactsOf(const store::AttemptEntry& attempt) {
+  const engine::AttemptEnded& record = attempt.record;
+  return {record.end,
+          record.verdict,
+          record.counts,
+          record.ended,
+          attempt.kept.stdout_bytes,
+          attempt.kept.stderr_bytes,
+          attempt.kept.files_bytes};
+}
+
 namespace {
 
 // One answer is a message: its tasks, and the bytes of their texts.
@@ -30,24 +41,13 @@ std::string Bounded(std::string command) {
   return command + "...";
 }
 
-AttemptFacts FactsOf(const store::AttemptEntry& attempt) {
-  const engine::AttemptEnded& record = attempt.record;
-  return {record.end,
-          record.verdict,
-          record.counts,
-          record.ended,
-          attempt.kept.stdout_bytes,
-          attempt.kept.stderr_bytes,
-          attempt.kept.files_bytes};
-}
-
 TaskFacts FactsOf(const store::TaskSummary& task) {
   TaskFacts facts;
   facts.index = task.index;
   facts.state = task.state;
   facts.attempts = task.attempts;
   facts.tries = task.tries;
-  if (task.last) facts.last = FactsOf(*task.last);
+  if (task.last) facts.last = AttemptFactsOf(*task.last);
   facts.withdrawn = task.left_list;
   return facts;
 }
@@ -186,7 +186,7 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   auto attempts = TRY(job.history.Attempts(task.index));
   size_t notes = 0;
   for (const store::AttemptEntry& attempt : attempts) {
-    AttemptFacts& facts = details.attempts.emplace_back(FactsOf(attempt));
+    AttemptFacts& facts = details.attempts.emplace_back(AttemptFactsOf(attempt));
     if (job.source.on_hub()) {
       if (auto name = job.source.history->index().NodeName(attempt.record.node))
         facts.node = std::move(*name);

@@ -17,6 +17,10 @@ struct Asking {
   }
 };
 
+// kInvalid, of a question that runs have no answer to.
+Status NeedHub(const Source& source);
+AttemptFacts AttemptFactsOf(const store::AttemptEntry& attempt);
+
 // Jobs (answer_jobs.cc).
 Status Answer(const Asking& call, const wire::ListJobs& asked);
 Status Answer(const Asking& call, const wire::DescribeJobs& asked);
@@ -35,6 +39,8 @@ Status Answer(const Asking& call, const wire::ReadOutput& asked);
 Status Answer(const Asking& call, const wire::TailOutput& asked);
 // Forwarded output of tasks (answer_forwards.cc).
 Status Answer(const Asking& call, const wire::ReadForwards& asked);
+// All that happens (answer_events.cc).
+Status Answer(const Asking& call, const wire::ReadEvents& asked);
 // Rows, ends and sums for programs (answer_rows.cc).
 Status Answer(const Asking& call, const wire::ReadRows& asked);
 Status Answer(const Asking& call, const wire::ListEnds& asked);

@@ -150,7 +150,7 @@ Result<std::optional<uint64_t>> EndsSender::Run() {
 
 Result<std::optional<uint64_t>> SendEnds(const store::History& history,
                                          const wire::ReadEnds& read) {
-  auto tail = TRY(history.Follow(read.job.value));
+  auto tail = TRY(history.stream().Follow(read.job.value));
   return EndsSender(std::move(tail), read.after).Run();
 }
 

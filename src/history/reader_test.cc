@@ -145,5 +145,67 @@ TEST(Reader, WhatOnlyAHubKnowsIsRefused) {
   EXPECT_EQ(told.error().kind, ErrorKind::kInvalid);
 }
 
+// ---- Events ------------------------------------------------------------------------------------
+
+std::vector<std::string> Told(const std::vector<wire::ReadEvents::Answer>& answers) {
+  std::vector<std::string> events;
+  for (const auto& answer : answers) {
+    for (const wire::EventFacts& event : answer.events) {
+      events.push_back(event.what + " " + std::to_string(event.job.value));
+    }
+  }
+  return events;
+}
+
+TEST(Reader, EventsAreThoseOfOnesOwnJobs) {
+  store::HubWorld world;
+  JobId adas = world.Submit(2, "ada");
+  JobId bobs = world.Submit(1, "bob");
+  world.store().PutNode({.id = NodeId(1), .name = "n1"}, nullptr);
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(adas, 0, 1)));
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(bobs, 0, 1)));
+  Source source = SourceOf(world);
+  const wire::ReadEvents all{0};
+  auto told = Ask(source, all);
+  EXPECT_EQ(Told(told), (std::vector<std::string>{"accepted 1", "accepted 2", "end 1", "end 2"}));
+  EXPECT_EQ(told.at(0).events.at(0).tasks, 2u);
+  EXPECT_EQ(told.at(0).events.at(2).attempt->node, "n1");
+  const uint64_t newest = told.back().position;
+  source.viewer = {"bob", false};
+  auto seen = Ask(source, all);
+  EXPECT_EQ(Told(seen), (std::vector<std::string>{"accepted 2", "end 2"}));
+  EXPECT_EQ(seen.back().position, newest) << "others' events are passed over";
+  // From now on.
+  auto now = Ask(source, wire::ReadEvents{});
+  EXPECT_TRUE(Told(now).empty());
+  EXPECT_EQ(now.back().position, newest);
+  EXPECT_FALSE(now.back().more);
+  auto beyond = Answer(source, wire::ReadEvents{newest + 1}, [](auto) { return Status(); });
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().kind, ErrorKind::kInvalid);
+}
+
+TEST(Reader, ManyEventsComeInParts) {
+  store::HubWorld world;
+  JobId job = world.Submit(700);
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(job, 0, 700)));
+  wire::ReadEvents question{0};
+  std::vector<TaskIndex> ended;
+  int parts = 0;
+  for (bool more = true; more; ++parts) {
+    auto part = Ask(SourceOf(world), question);
+    ASSERT_EQ(part.size(), 1u);
+    for (const wire::EventFacts& event : part[0].events) {
+      if (event.attempt) ended.push_back(event.attempt->end.ref.index);
+    }
+    ASSERT_TRUE(part[0].position > *question.after || !part[0].more);
+    question.after = part[0].position;
+    more = part[0].more;
+  }
+  EXPECT_GT(parts, 1);
+  ASSERT_EQ(ended.size(), 700u);
+  EXPECT_TRUE(std::ranges::is_sorted(ended));
+}
+
 }  // namespace
 }  // namespace spate::history

@@ -26,7 +26,8 @@ constexpr CommandReach kCommands[] = {
     {"node stop", Takes::kState},  {"state ", Takes::kState},      {"hub ", Takes::kOfHub},
     {"node ", Takes::kOfHub},      {"pool ", Takes::kOfHub},       {"submit", Takes::kOfHub},
     {"job add", Takes::kOfHub},    {"job close", Takes::kHub},     {"job get", Takes::kHub},
-    {"job set", Takes::kHub},      {"job ", Takes::kAll},          {"task ", Takes::kAll}};
+    {"job set", Takes::kHub},      {"job ", Takes::kAll},          {"task ", Takes::kAll},
+    {"events", Takes::kOfHub}};
 
 std::string_view ReachOf(const Advice& advice, std::string_view reach) {
   constexpr std::array<std::string_view, 4> kOwn = {"--access", "--hub", "--local", "--state"};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/engine/record.h"
@@ -27,6 +28,12 @@ struct KeptOutput {
 struct AttemptEntry {
   engine::AttemptEnded record;
   KeptOutput kept;
+};
+
+// One record of a journal: an attempt with the place of its output, or another record.
+struct JournalEntry {
+  uint64_t seq = 0;
+  std::variant<AttemptEntry, engine::Record> what;
 };
 
 // Gives an end, or a record, the precision that a row has. A record's `ended` is kept exactly for

@@ -229,6 +229,23 @@ class HistoryIndex {
   virtual Result<Dependents> CancelledDependents(JobId on, std::string_view user, size_t most) = 0;
 };
 
+// Records in the order in which they became durable.
+class HistoryStream {
+ public:
+  virtual ~HistoryStream() = default;
+
+  // kNotFound: no such job.
+  virtual Result<std::unique_ptr<Tail>> Follow(uint32_t number) = 0;
+  // The records of a hub behind the number `after` of the sequence, in order, until `visit` returns
+  // false or many have been looked at. Those of jobs that were forgotten are missing.
+  struct LogPart {
+    uint64_t position = 0;  // the last number that was looked at
+    uint64_t newest = 0;    // of the sequence
+  };
+  virtual Result<LogPart> ReadLog(uint64_t after,
+                                  const std::function<bool(const JournalEntry&)>& visit) = 0;
+};
+
 class History {
  public:
   explicit History(JobPlace place) : place_(std::move(place)) {}
@@ -249,9 +266,9 @@ class History {
                        const std::function<bool(const JobSummary&)>& visit) const = 0;
   // kNotFound: no such job.
   virtual Result<std::unique_ptr<JobJournal>> Open(uint32_t number) const = 0;
-  virtual Result<std::unique_ptr<Tail>> Follow(uint32_t number) const = 0;
-  // Lives as long as this.
+  // Both live as long as this.
   virtual HistoryIndex& index() const = 0;
+  virtual HistoryStream& stream() const = 0;
 
   // The newest of `numbers` (ascending) that was accepted; nullopt: none was.
   Result<std::optional<uint32_t>> NewestAccepted(std::span<const uint32_t> numbers) const;

@@ -539,6 +539,51 @@ struct FindDependents {
   }
 };
 
+// Something that has happened to a job. Of each kind those fields that it has.
+struct EventFacts {
+  uint64_t position = 0;  // to go on from
+  // "accepted", "grown", "closed", "held", "released", "reopened", "cancelled", "finished", "end"
+  std::string what;
+  JobId job;
+  std::string user, name;               // of the job
+  uint32_t tasks = 0;                   // accepted: all; grown, reopened: so many
+  std::string reason;                   // held, cancelled
+  JobCounts counts;                     // finished
+  std::optional<AttemptFacts> attempt;  // end
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "position", self.position);
+    visit(2, "what", self.what);
+    visit(3, "job", self.job);
+    visit(4, "user", self.user);
+    visit(5, "name", self.name);
+    visit(6, "tasks", self.tasks);
+    visit(7, "reason", self.reason);
+    visit(8, "counts", self.counts);
+    visit(9, "attempt", self.attempt);
+  }
+};
+// Those behind `after`, of jobs that who asks may see, as they became durable; at least one answer.
+struct ReadEvents {
+  static constexpr uint32_t kNumber = 55;
+  struct Answer {
+    std::vector<EventFacts> events;
+    uint64_t position = 0;  // behind them
+    bool more = false;      // there is something behind it already
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "events", self.events);
+      visit(2, "position", self.position);
+      visit(3, "more", self.more);
+    }
+  };
+  std::optional<uint64_t> after;  // nullopt: nothing of what was; the position of now
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "after", self.after);
+  }
+};
+
 // Of a newer client: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
@@ -552,8 +597,8 @@ using Question =
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
                  ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
                  SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
-                 LookAtPools, ReadPoolLog, TryPool, ChangeNodes, StopHub, AddAccess, RevokeAccess,
-                 SetUser, ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts,
-                 AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
+                 ReadEvents, LookAtPools, ReadPoolLog, TryPool, ChangeNodes, StopHub, AddAccess,
+                 RevokeAccess, SetUser, ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes,
+                 ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
 
 }  // namespace spate::wire

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -39,6 +40,45 @@ def test_a_killed_hub_loses_nothing(place: Place):
         counts[line] = counts.get(line, 0) + 1
     want(len(counts) == tasks and len(set(place.lines("done"))) == tasks, f"{len(counts)} ran")
     want(all(count == 1 for count in counts.values()), "the hub's death repeated a task")
+
+
+def test_events_go_on_over_a_hubs_death(place: Place):
+    """Who follows them has each once, and who reads them later has the same."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    cluster.submit("--", "true")
+    cluster.spate("job wait", "1")
+    follow = subprocess.Popen([SPATE, "events", "--json", "--follow", "--since", "0"], cwd=place.dir, env=place.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = [json.loads(follow.stdout.readline()) for _ in range(3)]
+    want([event["type"] for event in first] == ["accepted", "end", "finished"], first)
+    job = cluster.submit("--open", "--", "echo {}; test {} != 2", ":::", "1", "2")
+    cluster.kill_hub()
+    cluster.start_hub()
+    cluster.spate("job hold", job)
+    cluster.spate("job release", job)
+    cluster.spate("job close", job)
+    cluster.spate("job wait", job, code=1)
+    events = first
+    while (events[-1]["type"], events[-1]["job"]) != ("finished", 2):
+        events.append(json.loads(follow.stdout.readline()))
+    follow.send_signal(signal.SIGINT)
+    _, err = follow.communicate(timeout=DEADLINE)
+    want(b"the hub is unreachable" in err or err == b"", err)
+    of_two = [event["type"] for event in events if event["job"] == 2]
+    want(of_two[0] == "accepted" and of_two[-1] == "finished", of_two)
+    want(sorted(of_two[1:-1]) == ["closed", "end", "end", "held", "released"], of_two)
+    ends = {event["task"]: event for event in events if event["type"] == "end" and event["job"] == 2}
+    want(ends[1]["verdict"] == "succeeded" and ends[2]["status"] == 1 and ends[2]["node"] == "n1", ends)
+    want(events[-1]["failed"] == 1 and events[-1]["total"] == 2, events[-1])
+    positions = [event["position"] for event in events]
+    want(positions == sorted(set(positions)), positions)
+    later = [json.loads(line) for line in cluster.spate("events", "--json")[0].splitlines()]
+    want(later == events, (later, events))
+    rest = cluster.spate("events", "--since", str(positions[-2]))[0].splitlines()
+    want(len(rest) == 1 and rest[0].endswith("job 2 finished: 1 of 2 tasks succeeded"), rest)
+    _, err = cluster.spate("events", "--since", str(positions[-1] + 1000), code=2)
+    want("read from the beginning; see: spate events" in err, err)
 
 
 def test_a_hub_killed_at_a_jobs_end_knows_of_it(place: Place):

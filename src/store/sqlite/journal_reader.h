@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "base/ids.h"
 #include "store/attempt_entry.h"
@@ -18,17 +17,12 @@
 
 namespace spate::store {
 
-// One record: an attempt with the place of its output, or another record.
-struct JournalEntry {
-  uint64_t seq = 0;
-  std::variant<AttemptEntry, engine::Record> what;
-};
-
 struct JournalPart {
   enum class Of : uint8_t {
     kAll,   // without a gap, else it is damaged
     kFrom,  // of a hub: all from `first` on, with gaps of forgotten jobs only, and all of no job
     kJob,   // of `job`
+    kSome,  // of all jobs; gaps are of forgotten ones
   } of = Of::kAll;
   JobId job;
   uint64_t first = 1;  // records of a job outside of these are left out
@@ -72,7 +66,9 @@ class JournalReader {
   Status Advance(Cursor& cursor);
   Status Skip(Cursor& cursor, Error error);
   JournalReader(Database& db, JournalPart::Of of)
-      : db_(&db), is_whole_(of != JournalPart::Of::kJob), has_gaps_(of == JournalPart::Of::kFrom) {}
+      : db_(&db),
+        is_whole_(of == JournalPart::Of::kAll || of == JournalPart::Of::kFrom),
+        has_gaps_(of == JournalPart::Of::kFrom) {}
   Status Open(const JournalPart& part);
   Status CheckSequence(const char* table, uint64_t seq);
   Status CheckEnd();

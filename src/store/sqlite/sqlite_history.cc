@@ -1,5 +1,6 @@
 #include "store/sqlite/sqlite_history.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/job_pairs.h"
 #include "store/sqlite/job_use.h"
+#include "store/sqlite/journal_reader.h"
 #include "store/sqlite/row_reader.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/state_folder.h"
@@ -61,9 +63,41 @@ class SqliteIndex final : public HistoryIndex {
   std::optional<Database> names_;
 };
 
+class SqliteStream final : public HistoryStream {
+ public:
+  explicit SqliteStream(const JobPlace& place) : place_(place) {}
+
+  Result<std::unique_ptr<Tail>> Follow(uint32_t number) override {
+    auto tail = TRY(SqliteTail::Open(JournalOf(place_, number), JobId(number)));
+    return std::make_unique<SqliteTail>(std::move(tail));
+  }
+  Result<LogPart> ReadLog(uint64_t after,
+                          const std::function<bool(const JournalEntry&)>& visit) override {
+    constexpr uint64_t kWindow = 50'000;  // numbers that one call looks at
+    auto db = TRY(OpenJournalToRead(JournalOf(place_, 0).DbPath()));
+    LogPart part{.position = after,
+                 .newest = static_cast<uint64_t>(TRY(MetaNumber(db, "last_seq")))};
+    if (part.newest <= after) return part;
+    const uint64_t last = std::min(part.newest, after + kWindow);
+    auto reader = TRY(JournalReader::Begin(
+        db, {.of = JournalPart::Of::kSome, .job = {}, .first = after + 1, .last = last}));
+    for (;;) {
+      auto entry = TRY(reader.Next());
+      if (entry == nullptr) break;
+      part.position = entry->seq;
+      if (!visit(*entry)) return part;
+    }
+    part.position = last;
+    return part;
+  }
+
+ private:
+  const JobPlace place_;
+};
+
 class SqliteHistory final : public History {
  public:
-  explicit SqliteHistory(const JobPlace& place) : History(place), index_(place) {}
+  explicit SqliteHistory(const JobPlace& place) : History(place), index_(place), stream_(place) {}
 
   Result<std::vector<uint32_t>> Numbers(std::string_view user) const override {
     return JobNumbers(place(), user);
@@ -79,14 +113,12 @@ class SqliteHistory final : public History {
     auto journal = TRY(SqliteJobJournal::Open(place(), number));
     return std::make_unique<SqliteJobJournal>(std::move(journal));
   }
-  Result<std::unique_ptr<Tail>> Follow(uint32_t number) const override {
-    auto tail = TRY(SqliteTail::Open(JournalOf(place(), number), JobId(number)));
-    return std::make_unique<SqliteTail>(std::move(tail));
-  }
   HistoryIndex& index() const override { return index_; }
+  HistoryStream& stream() const override { return stream_; }
 
  private:
   mutable SqliteIndex index_;
+  mutable SqliteStream stream_;
 };
 
 }  // namespace

@@ -1,0 +1,134 @@
+// The events of a hub's jobs, as a stream: for programs that watch it, and for people.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/call.h"
+#include "cli/history/task_text.h"
+#include "cli/main.h"
+#include "cli/options/command.h"
+#include "cli/options/shared.h"
+#include "cli/world.h"
+#include "present/text/end_text.h"
+#include "wire/questions.h"
+
+namespace spate::cli::command {
+namespace {
+
+constexpr Duration kEventsAgain = Duration::Seconds(1);
+
+constexpr Option kEventsSince = {.names = "since",
+                                 .argument = "POSITION",
+                                 .heading = Heading::kSelect,
+                                 .help = "go on behind this position of an event"};
+constexpr Option kEventsFollow = {.names = "follow",
+                                  .letters = "f",
+                                  .heading = Heading::kSelect,
+                                  .help = "wait for more; without --since, new ones only"};
+
+void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
+  present::JsonLine line = present::TypedLine(event.what);
+  line.Number("position", static_cast<int64_t>(event.position)).Number("job", event.job.value);
+  line.Text("user", event.user);
+  present::TextOrBase64(line, "name", event.name);
+  if (event.attempt) {
+    line.Number("task", int64_t{event.attempt->end.ref.index} + 1);
+    AddAttemptFields(line, *event.attempt);
+    line.Text("node", event.attempt->node);
+  } else if (event.what == "finished") {
+    line.Number("total", event.counts.total).Number("succeeded", event.counts.succeeded);
+    line.Number("failed", event.counts.failed).Number("cancelled", event.counts.cancelled);
+    line.Number("unknown", event.counts.unknown);
+  } else if (event.what == "held" || event.what == "cancelled") {
+    present::TextOrBase64(line, "reason", event.reason);
+  } else if (event.tasks > 0) {
+    line.Number("tasks", event.tasks);
+  }
+  call.Put(line);
+}
+
+std::string EventText(const wire::EventFacts& event) {
+  if (event.attempt) {
+    const AttemptEnd& end = event.attempt->end;
+    return fmt::format("task {} {} on {} after {}", TaskId(event.job, end.ref.index),
+                       VerdictName(event.attempt->verdict), EscapeForScreen(event.attempt->node),
+                       FormatDuration(end.wall));
+  }
+  std::string text = fmt::format("job {} {}", event.job.value, event.what);
+  if (event.what == "accepted") {
+    text += fmt::format(" of {}: {}", EscapeForScreen(event.user), EscapeForScreen(event.name));
+  }
+  if (event.tasks > 0) text += fmt::format(", {}", present::CountOf(event.tasks, "task"));
+  if (!event.reason.empty()) text += fmt::format(": {}", EscapeForScreen(event.reason));
+  if (event.what == "finished") {
+    text += fmt::format(": {} of {} succeeded", FormatCount(event.counts.succeeded),
+                        present::CountOf(event.counts.total, "task"));
+  }
+  return text;
+}
+
+Result<int> Events(HistoryCall& call) {
+  const bool follows = call.words().Has(kEventsFollow);
+  wire::ReadEvents question;
+  if (auto value = call.words().Last(kEventsSince)) {
+    auto since = ParseCount(*value);
+    if (!since) return Within("--since", std::move(since.error()));
+    question.after = *since;
+  } else if (!follows) {
+    question.after = 0;
+  }
+  bool away = false;  // and that was told
+  for (bool more = true; more || follows;) {
+    auto told = call.Ask(question, [&](const wire::ReadEvents::Answer& answer) {
+      away = false;
+      for (const wire::EventFacts& event : answer.events) {
+        if (call.human()) {
+          call.Put(fmt::format("{:>8}  {}\n", event.position, EventText(event)));
+        } else {
+          PutEvent(call, event);
+        }
+      }
+      question.after = answer.position;
+      more = answer.more;
+    });
+    if (told) told = call.Flush();
+    const bool waits = !told && follows && told.error().kind == ErrorKind::kUnavailable;
+    if (!told && !waits) return std::unexpected(std::move(told.error()));
+    if (waits && !std::exchange(away, true)) {
+      call.Say(fmt::format("the hub is unreachable ({}); trying again", told.error().message));
+    }
+    if (follows && (waits || !more) && call.environment().pause) {
+      call.environment().pause(kEventsAgain);
+    }
+  }
+  return kExitSuccess;
+}
+
+int RunEvents(const Invocation& invocation) {
+  return invocation.wiring->world->LookIntoHub(invocation, Events);
+}
+
+}  // namespace
+
+extern const Command kSpateEvents = {
+    .order = 45,
+    .group = CommandGroup::kHistory,
+    .name = "events",
+    .summary = "print what happens to the jobs of a hub",
+    .details =
+        "Jobs that are accepted, held, released, cancelled and finished, and each attempt of a "
+        "task "
+        "that ends, in the order in which that became durable. You see your own jobs, and an "
+        "administrator sees all. Each event has a position; a program that was ended goes on with "
+        "--since POSITION and misses none. Jobs that were removed since have left no events.",
+    .examples = {{{"spate events --json --follow", "what happens from now on"},
+                  {"spate events --since 0", "all that has happened"},
+                  {"spate events -f --since 4711 --json", "what a program has not seen yet"}}},
+    .options = {{kEventsSince, kEventsFollow, opt::kAboutHub}},
+    .run = RunEvents,
+};
+
+}  // namespace spate::cli::command

@@ -423,7 +423,8 @@ void NodeDaemon::Connected(link::Connector::Met met) {
       is_old ? link::kOldHubsStream : UINT64_MAX);
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;
-  Settle("");
+  // Once the hub has been sent what the node is: a command that follows then finds it there.
+  loop_.Post([this] { Settle(""); });
   LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
 }
 

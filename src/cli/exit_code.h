@@ -14,6 +14,7 @@ enum ExitCode : int {
   kExitUsage = 2,
   kExitCouldNotRun = 3,
   kExitUnknown = 4,
+  kExitHung = 5,
   kExitTimedOut = 124,
   kExitHangup = 129,
   kExitInterrupted = 130,
@@ -26,12 +27,13 @@ struct ExitCodeText {
   std::string_view text;
 };
 // As help and the man page print it.
-inline constexpr std::array<ExitCodeText, 10> kExitCodeTexts = {{
+inline constexpr std::array<ExitCodeText, 11> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
     {kExitUnknown, "unknown: the hub has not answered whether it did what was requested"},
+    {kExitHung, "hub, job, task, node, pool ...: the hub is there, but does not answer"},
     {kExitTimedOut, "job wait: the time of --timeout is over; the job continues"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
     {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},

@@ -33,6 +33,7 @@ class HubCall final : public Asker {
   // As far as was heard.
   bool connected() const { return session_.connected(); }
   bool reached() const { return session_.reached(); }  // has been connected once
+  bool hung() const { return session_.hung(); }        // see Session
 
   // Asker. As Begin; kUnavailable also: the connection has ended.
   Status Ask(wire::Question question, const AcceptAnswer& take) override;

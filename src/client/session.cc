@@ -102,7 +102,8 @@ void Session::Connect(std::function<void(Status)> done) {
         }
         const auto& refusal = met.error().refusal;
         const bool version = refusal && refusal->code == wire::RefusalCode::kVersion;
-        const bool runs = reached_ || met.error().stopped;
+        hung_ = met.error().hung;
+        const bool runs = reached_ || hung_;
         Error error = std::move(met.error().error);
         if (version && !target_.start.empty())
           error.message += "\nStart it again: " + target_.start;

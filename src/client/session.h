@@ -81,6 +81,7 @@ class Session {
   // As far as was heard.
   bool connected() const { return connected_; }
   bool reached() const { return reached_; }  // has been connected once
+  bool hung() const { return hung_; }  // at the last try something listened, and did not answer
   // False: so much is queued that senders should wait for on_writable.
   bool writable() const { return writable_; }
   void OnWritable(std::function<void()> fn) { on_writable_ = std::move(fn); }
@@ -108,6 +109,7 @@ class Session {
   std::function<void()> on_writable_;
   bool connected_ = false;
   bool reached_ = false;
+  bool hung_ = false;
   bool writable_ = true;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

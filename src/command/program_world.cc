@@ -62,9 +62,9 @@ Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   return environment;
 }
 
-// Calls `ask` with the hub that the words mean.
+// Calls `ask` with the hub that the words mean. `hung`: it is there, and does not answer.
 template <typename Ask>
-Result<int> WithHub(const Invocation& invocation, Ask ask) {
+Result<int> WithHub(const Invocation& invocation, bool& hung, Ask ask) {
   auto setting = submit::FindSetting(invocation.words);
   if (!setting) {
     return std::unexpected(submit::WithLocalHint(setting.error(), invocation.words));
@@ -72,6 +72,7 @@ Result<int> WithHub(const Invocation& invocation, Ask ask) {
   client::HubCall call(*setting->loop, setting->target);
   if (!invocation.words.Has(opt::kQuiet)) call.OnSlow(submit::TellSlowHub);
   if (auto connected = call.Connect(); !connected) {
+    hung = call.hung();
     return std::unexpected(submit::WithLocalHint(connected.error(), invocation.words));
   }
   return ask(call, *setting);
@@ -89,9 +90,10 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
 }
 
 // Programs that read JSON get the error so, too.
-int Reported(const Invocation& invocation, const Result<int>& code) {
+int Reported(const Invocation& invocation, const Result<int>& code, const bool& hung = false) {
   if (code) return *code;
-  const int exit_code = ReportError(code.error());
+  int exit_code = ReportError(code.error());
+  if (hung) exit_code = kExitHung;
   auto form = OutputFormOf(invocation.words);
   if (form && *form == OutputForm::kJson) {
     (void)OutOf(invocation)(
@@ -113,22 +115,25 @@ int ProgramWorld::LookHere(const Invocation& invocation, HistoryBody body) {
 }
 
 int ProgramWorld::LookIntoHub(const Invocation& invocation, HistoryBody body) {
+  bool hung = false;
   return Reported(
       invocation,
-      WithHub(invocation,
+      WithHub(invocation, hung,
               [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
                 auto environment = TRY(EnvironmentHere(invocation));
                 environment.hub = &call;
                 environment.reach = setting.reach;
                 environment.pause = [&call](Duration time) { call.Pause(time); };
                 return CallHistory(environment, invocation, body);
-              }));
+              }),
+      hung);
 }
 
 int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
+  bool hung = false;
   return Reported(
       invocation,
-      WithHub(invocation,
+      WithHub(invocation, hung,
               [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
                 auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
                 screen.reach = setting.reach;
@@ -136,7 +141,8 @@ int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
                 auto code = body(screen);
                 if (code) return code;
                 return std::unexpected(present::Reached(code.error(), setting.reach));
-              }));
+              }),
+      hung);
 }
 
 int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {

@@ -95,7 +95,7 @@ void Connector::Next() {
     Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
                 failures_.empty() ? "no address of a hub to try"
                                   : fmt::format("cannot reach {}: {}", target_.name, failures_)};
-    return Finish(std::unexpected(Failure{std::move(error), wrong_hub, std::nullopt, stopped_}));
+    return Finish(std::unexpected(Failure{std::move(error), wrong_hub, std::nullopt, hung_}));
   }
   dialer_ = std::make_unique<transport::Dialer>(
       loop_, std::vector{WhereItListens(target_.hubs[next_++])},
@@ -130,6 +130,7 @@ void Connector::Reached(transport::Dialer::Reached reached) {
   }
   timer_ = loop_.At(loop_.Now() + limits_.welcome, [this] {
     if (IsStopped(listener_)) return Stopped();
+    hung_ = true;
     Failed(fmt::format("{}: no welcome came within {:.0f} s; is it a hub, and does it still run?",
                        hub_.Text(), limits_.welcome.seconds()));
   });
@@ -186,7 +187,7 @@ void Connector::Lost(const Ended& ended) {
 }
 
 void Connector::Stopped() {
-  stopped_ = true;
+  hung_ = true;
   Failed(fmt::format("its process {0} is stopped by a signal; to let it continue: kill -CONT {0}",
                      listener_));
 }

@@ -62,7 +62,7 @@ class Connector {
     Error error;           // what is wrong, for each address, and what to do
     bool lasting = false;  // the same will happen again unless somebody does something
     std::optional<wire::Refusal> refusal = std::nullopt;
-    bool stopped = false;  // it is there, and a signal has stopped it
+    bool hung = false;  // something listens there, and does not answer
   };
   // Called once by the loop. May destroy the caller.
   using Done = std::function<void(std::expected<Met, Failure>)>;
@@ -92,7 +92,7 @@ class Connector {
 
   size_t next_ = 0;  // of target_.hubs
   size_t wrong_pins_ = 0;
-  bool stopped_ = false;
+  bool hung_ = false;
   std::string failures_;
   // Of the address before that.
   std::unique_ptr<transport::Dialer> dialer_;

@@ -185,14 +185,16 @@ def test_a_stopped_hub_is_named(place: Place):
     cluster = cluster_of(place)
     stop(cluster.hub)
     try:
-        for words in (["job list"], ["submit", "--", "true"], ["hub status"]):
-            _, err = cluster.spate(*words, code=3)
+        for words, code in ((["job list"], 5), (["submit", "--", "true"], 3), (["hub status"], 5)):
+            _, err = cluster.spate(*words, code=code)
             want(f"its process {cluster.hub.pid} is stopped by a signal; to let it continue: kill -CONT "
                  f"{cluster.hub.pid}" in err, err)
             want("Start it" not in err, err)
     finally:
         cluster.hub.send_signal(signal.SIGCONT)
     cluster.spate("hub status")
+    cluster.kill_hub()
+    cluster.spate("hub status", code=3)
 
 
 def test_a_run_that_is_held_or_stopped(place: Place):

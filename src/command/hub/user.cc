@@ -134,11 +134,19 @@ Result<int> HubUser(const HubScreen& screen) {
                         {"MAX QUEUED", present::Align::kRight},
                         {"MAX OUTPUT", present::Align::kRight}},
                        screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
+  bool any = false;
   auto add = [&](const UserFacts& user) {
+    any = true;
     if (screen.human()) return table.Add(RowOf(user));
     text += present::JsonOf("user", user);
   };
   TRY(client::Ask(screen.hub, wire::ListUsers{options.user}, add));
+  if (!any && !options.user.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("{} has no unfinished jobs on this hub, and no limits there",
+                            EscapeForScreen(options.user)),
+                Remedy("; all who have: {}", Advice("hub user")));
+  }
   table.Finish();
   return screen.Write(text);
 }

@@ -24,6 +24,16 @@ TEST(HubUser, ShowsWhatUsersHaveAndMayHave) {
   EXPECT_TRUE(scene.Run("hub user", {"--json"}).out.starts_with("{\"type\":\"user\""));
 }
 
+TEST(HubUser, ANameThatTheHubDoesNotKnowIsNoEmptyTable) {
+  HubScene scene;
+  scene.hub.Answers<wire::ListUsers>({});
+  auto named = scene.Run("hub user", {"nan"});
+  ASSERT_FALSE(named.code);
+  EXPECT_EQ(named.code.error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(named.code.error().message.starts_with("nan has no unfinished jobs"));
+  EXPECT_TRUE(scene.Run("hub user", {}).code) << "nobody is there yet";
+}
+
 TEST(HubUser, ShowsTheGroupAfterTheName) {
   HubScene scene;
   UserFacts ann = Ann();

@@ -20,7 +20,17 @@ constexpr size_t kMostBytes = 4096;
 constexpr Duration kLookAgain = Duration::Seconds(1);
 constexpr std::string_view kBeat = " beat=";
 
+// By the times of two files on the same server, the younger of which was written just now. Some
+// file systems take them from the clocks of their clients, which may differ by less than this.
+constexpr Duration kLongDead = Duration::Seconds(3600);
+
 std::string PathIn(const std::string& folder) { return folder + "/owner"; }
+
+bool IsLongDead(const std::string& folder) {
+  auto now = os::Stat(folder + "/lock");
+  auto last = os::Stat(PathIn(folder));
+  return now && last && last->modified + kLongDead < now->modified;
+}
 
 int64_t Now() { return os::NanosSinceBoot(); }
 
@@ -85,7 +95,7 @@ Result<std::shared_ptr<OwnerFile>> OwnerFile::Take(const std::string& folder,
     if (made.error().kind != ErrorKind::kExists) return std::unexpected(std::move(made.error()));
     const std::string text = TextOf(file->path_);
     const JobOwner owner = JobOwner::FromLine(text);
-    if (owner.boot != how.self.boot) {
+    if (owner.boot != how.self.boot && !IsLongDead(folder)) {
       if (how.patience == Duration()) return Busy(file->path_, owner);
       if (how.waiting) how.waiting(owner);
       if (!StaysSilent(file->path_, text, how.patience)) {

@@ -6,9 +6,10 @@
 // docs/formats/journal.md has the text; docs/design/062 what can go wrong, and how far this helps.
 //
 // A process that finds another machine's file watches it for a minute, and takes the folder over
-// when it has not changed: no clocks are compared. An owner whose last change is older than 20 s
-// (it was stopped, or the server was away) looks before it writes again whether the file is still
-// its own.
+// when it has not changed: no clocks are compared. One that has not changed for an hour needs no
+// watching, so that what dead owners left can be removed. An owner whose last change is older than
+// 20 s (it was stopped, or the server was away) looks before it writes again whether the file is
+// still its own.
 //
 // Threads: made and destroyed by one; MayWrite by any. A thread of its own writes the file.
 #pragma once
@@ -44,8 +45,8 @@ class OwnerFile {
   // So long an owner is watched by a process that means to go on in its place.
   static constexpr Duration kPatience = Duration::Seconds(60);
 
-  // Makes the file. Only for who holds the kernel's lock on the folder: another process of this
-  // machine that the file names is dead. kBusy names the owner.
+  // Makes the file. Only for who has just locked the folder's file `lock` and written to it:
+  // another process of this machine that the file names is dead. kBusy names the owner.
   static Result<std::shared_ptr<OwnerFile>> Take(const std::string& folder,
                                                  OwnerFileOptions options);
   // Removes the file, if it is still this owner's.

@@ -67,10 +67,14 @@ bool HasRollback(const std::string& path) { return SizeOf(RollbackOf(path)) > 0;
 
 bool NeedsCopy(const std::string& path) {
   const std::string folder = os::DirName(path);
-  const bool elsewhere = OwnerElsewhere(folder).has_value();
+  const auto elsewhere = OwnerElsewhere(folder);
   if (!elsewhere && !HasRollback(path)) return false;
-  // Where its lock is seen, so are SQLite's.
-  return !os::FileLock::IsHeld(os::JoinPath(folder, "lock")).value_or(false);
+  const std::string lock = os::JoinPath(folder, "lock");
+  if (!os::FileLock::IsHeld(lock).value_or(false)) return true;
+  if (!elsewhere) return false;
+  // Where its lock is seen, so are SQLite's. Somebody of this machine may have it as well, who
+  // waits for that one's end.
+  return JobOwner::FromLine(os::FileLock::LastOwner(lock)).boot != elsewhere->boot;
 }
 
 Result<Database> OpenCopy(const std::string& path) {

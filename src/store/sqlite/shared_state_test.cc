@@ -1,7 +1,12 @@
 // State folders on file systems of several machines: who may write, and what others read. The file
 // system itself is pretended here; tests/e2e/shared_state_test.py has a real one.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include <atomic>
 #include <thread>
@@ -89,6 +94,24 @@ TEST(OwnerFile, WhoIsSilentIsReplacedAndNoticesIt) {
   EXPECT_TRUE((*second)->MayWrite());
   first->reset();  // leaves the other's file alone
   EXPECT_EQ(OwnerElsewhere(temp.path())->host, "n2");
+}
+
+TEST(OwnerFile, WhoIsSilentForAnHourIsNotWatched) {
+  os::TempDir temp;
+  auto age = [&](const std::string& name, int64_t seconds) {
+    const timespec at{.tv_sec = 1'700'000'000 - seconds, .tv_nsec = 0};
+    const timespec times[] = {at, at};
+    ASSERT_EQ(utimensat(AT_FDCWD, temp.Path(name).c_str(), times, 0), 0);
+  };
+  temp.Write("owner", Of("n1").ToLine() + " beat=0000000007\n");
+  temp.Write("lock", Of("n2").ToLine() + "\n");
+  age("lock", 0);
+  age("owner", 3590);
+  auto early = OwnerFile::Take(temp.path(), On("n2"));
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().kind, ErrorKind::kBusy);
+  age("owner", 3610);
+  EXPECT_TRUE(OwnerFile::Take(temp.path(), On("n2")));
 }
 
 TEST(OwnerFile, ADeadProcessOfThisMachineIsReplacedAtOnce) {

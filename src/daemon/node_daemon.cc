@@ -424,8 +424,10 @@ void NodeDaemon::Connected(link::Connector::Met met) {
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;
   // Once the hub has been sent what the node is: a command that follows then finds it there.
-  loop_.Post([this] { Settle(""); });
-  LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
+  loop_.Post([this, hub = met.hub.Text()] {
+    Settle("");
+    LogLine(fmt::format("joined the hub at {}", hub));
+  });
 }
 
 void NodeDaemon::Settle(const std::string& away) {

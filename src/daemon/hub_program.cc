@@ -172,7 +172,11 @@ void HubProgram::TellAbout(HubFacts& facts) const {
 
 Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
-  auto text = [this] { return MetricsText(service_->Facts()) + ProcessMetricsText(); };
+  auto text = [this] {
+    auto pools = service_->pools().Look({.user = "", .is_admin = true}, {}, /*pilots=*/false);
+    return MetricsText(service_->Facts(), pools.value_or(std::vector<PoolFacts>())) +
+           ProcessMetricsText();
+  };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
   auto opened = MetricsServer::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());

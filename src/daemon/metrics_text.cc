@@ -9,7 +9,36 @@
 
 namespace spate::daemon {
 
-std::string MetricsText(const HubFacts& hub) {
+namespace {
+
+// The value of a label; people made it up.
+std::string Label(std::string_view value) {
+  std::string text;
+  for (char c : value) {
+    if (c == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+std::string StuckPoolsText(const std::vector<PoolFacts>& pools) {
+  std::string text;
+  for (const PoolFacts& pool : pools) {
+    const std::string& reason = pool.trouble.empty() ? pool.why : pool.trouble;
+    if (pool.state == "on" && reason.empty()) continue;
+    text += fmt::format("spate_pool_stuck{{pool=\"{}\",state=\"{}\",reason=\"{}\"}} 1\n",
+                        Label(pool.name), pool.state, Label(reason));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string MetricsText(const HubFacts& hub, const std::vector<PoolFacts>& pools) {
   std::string text;
   auto begin = [&](std::string_view name, std::string_view type, std::string_view help) {
     text += fmt::format("# HELP spate_{0} {2}\n# TYPE spate_{0} {1}\n", name, type, help);
@@ -34,6 +63,8 @@ std::string MetricsText(const HubFacts& hub) {
   for (const auto& [state, count] : hub.pilots) {
     text += fmt::format("spate_pilots{{state=\"{}\"}} {}\n", state, count);
   }
+  begin("pool_stuck", "gauge", "Pools that are paused, or that ask for nodes slowly or in vain.");
+  text += StuckPoolsText(pools);
   one("jobs", "gauge", hub.jobs, "Jobs that have not ended.");
   one("clients", "gauge", hub.clients, "Clients that are connected.");
   one("strangers", "gauge", hub.strangers, "Peers that have not identified themselves yet.");

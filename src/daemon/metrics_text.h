@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/model/facts.h"
+#include "core/model/pool_facts.h"
 
 namespace spate::daemon {
 
-std::string MetricsText(const HubFacts& hub);
+// `pools`: all of the hub.
+std::string MetricsText(const HubFacts& hub, const std::vector<PoolFacts>& pools);
 // Of this process.
 std::string ProcessMetricsText();
 

@@ -78,8 +78,12 @@ std::string OwnerFile::Line(uint64_t beat) const {
 Status OwnerFile::Make() {
   auto fd = TRY(os::OpenWrite(path_, os::OpenHow::kCreateNew, 0600));
   const int64_t begun = Now();
-  TRY(os::WriteAll(fd.get(), Line(0), path_));
-  TRY(os::Fsync(fd.get(), path_));
+  Status written = os::WriteAll(fd.get(), Line(0), path_);
+  if (written) written = os::Fsync(fd.get(), path_);
+  if (!written) {
+    (void)os::RemoveFile(path_);  // half of it would name nobody
+    return written;
+  }
   last_beat_ = begun;
   sync_time_ = {Now() - begun};
   return {};
@@ -99,9 +103,8 @@ Result<std::shared_ptr<OwnerFile>> OwnerFile::Take(const std::string& folder,
       if (how.patience == Duration()) return Busy(file->path_, owner);
       if (how.waiting) how.waiting(owner);
       if (!StaysSilent(file->path_, text, how.patience)) {
-        if (os::Exists(file->path_))
-          return Busy(file->path_, JobOwner::FromLine(TextOf(file->path_)));
-        continue;  // it has ended
+        if (!os::Exists(file->path_)) continue;  // it has ended
+        return Busy(file->path_, JobOwner::FromLine(TextOf(file->path_)));
       }
     }
     TRY(RemoveDead(file->path_, text));

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kEvents = 256;
 constexpr size_t kTexts = 1 << 20;
 
-// What a record is to people; an empty `what`: nothing.
+// Describes a record to people. `what` stays empty for records that are not told.
 struct Told {
   wire::EventFacts& event;
   void operator()(const engine::JobAccepted& record) const {

@@ -34,7 +34,7 @@ Duration CheckPatience(const std::string& cwd) {
   return facts && facts->is_network ? Duration::Seconds(30) : Duration{};
 }
 
-// What is resumed on another machine than the one that ran it may still run there.
+// A run that is resumed on another machine may still be running on the first one.
 store::StateOptions Patient(uint32_t number) {
   store::StateOptions patient;
   patient.patience = store::OwnerFile::kPatience;

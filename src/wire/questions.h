@@ -546,7 +546,7 @@ struct EventFacts {
   std::string what;
   JobId job;
   std::string user, name;               // of the job
-  uint32_t tasks = 0;                   // accepted: all; grown, reopened: so many
+  uint32_t tasks = 0;                   // of the job (accepted), or added, reopened
   std::string reason;                   // held, cancelled
   JobCounts counts;                     // finished
   std::optional<AttemptFacts> attempt;  // end

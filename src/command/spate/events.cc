@@ -32,7 +32,7 @@ constexpr Option kEventsFollow = {.names = "follow",
 void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
   present::JsonLine line = present::TypedLine(event.what);
   line.Number("position", static_cast<int64_t>(event.position)).Number("job", event.job.value);
-  line.Text("user", event.user);
+  present::TextOrBase64(line, "user", event.user);
   present::TextOrBase64(line, "name", event.name);
   if (event.attempt) {
     line.Number("task", int64_t{event.attempt->end.ref.index} + 1);
@@ -57,7 +57,7 @@ std::string EventText(const wire::EventFacts& event) {
                        VerdictName(event.attempt->verdict), EscapeForScreen(event.attempt->node),
                        FormatDuration(end.wall));
   }
-  std::string text = fmt::format("job {} {}", event.job.value, event.what);
+  std::string text = fmt::format("job {} {}", event.job.value, EscapeForScreen(event.what));
   if (event.what == "accepted") {
     text += fmt::format(" of {}: {}", EscapeForScreen(event.user), EscapeForScreen(event.name));
   }
@@ -123,7 +123,8 @@ extern const Command kSpateEvents = {
         "task "
         "that ends, in the order in which that became durable. You see your own jobs, and an "
         "administrator sees all. Each event has a position; a program that was ended goes on with "
-        "--since POSITION and misses none. Jobs that were removed since have left no events.",
+        "--since POSITION and misses none. Jobs that were removed since, or that are damaged, have "
+        "no events.",
     .examples = {{{"spate events --json --follow", "what happens from now on"},
                   {"spate events --since 0", "all that has happened"},
                   {"spate events -f --since 4711 --json", "what a program has not seen yet"}}},

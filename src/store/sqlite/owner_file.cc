@@ -34,7 +34,7 @@ bool IsLongDead(const std::string& folder) {
 
 int64_t Now() { return os::NanosSinceBoot(); }
 
-// Opened anew each time: a network file system looks at its server then.
+// Opens the file each time, so that a network file system asks its server.
 std::string TextOf(const std::string& path) { return os::ReadFile(path, kMostBytes).value_or(""); }
 
 std::unexpected<Error> Busy(const std::string& path, const JobOwner& owner) {

@@ -31,8 +31,8 @@ inline JournalMode ModeOf(const JournalPlace& place) {
 }
 
 // Before anything else of who has taken the folder. A transaction that a killed owner has left
-// half done in a rollback journal is undone, and the journal gets the mode of its place. Not there:
-// nothing. One that is damaged or newer stays as it is, for those to tell who open it.
+// half done in a rollback journal is undone, and the journal gets the mode of its place. Does
+// nothing if there is none. A damaged or newer journal stays as it is; opening it reports that.
 Status TakeOver(const JournalPlace& place);
 
 // A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).

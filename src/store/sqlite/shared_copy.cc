@@ -46,7 +46,7 @@ Status Copy(const std::string& path, const std::string& to) {
   }
 }
 
-// Opened anew: a network file system looks at its server then.
+// Opens both files each time, so that a network file system asks its server.
 Result<std::string> Mark(const std::string& path) {
   std::string mark = TRY(HeadOf(path, kFileHead));
   mark += fmt::format(" {} {} ", SizeOf(path), SizeOf(RollbackOf(path)));

@@ -262,12 +262,16 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   std::erase_if(state.runs, [&](const wire::NodeState::Run& run) {
     return !hub_.engine().Holds(node, run.ref);
   });
+  std::erase_if(state.waits, [&](const wire::NodeState::Wait& wait) {
+    return !hub_.engine().Holds(node, wait.first);
+  });
   Node& told = nodes_.at(node);
   auto before = LeftOf(told.state);
-  ForgetLeft(node);
+  ForgetState(node);
   told.state = std::move(state);
   auto now = LeftOf(told.state);
   for (const auto& each : now) left_running_[each.first.job].insert(node);
+  for (const wire::NodeState::Wait& wait : told.state->waits) held_up_[wait.first.job].insert(node);
   std::set<JobId> changed;
   for (const auto* some : {&before, &now}) {
     for (const auto& [ref, processes] : *some) {
@@ -280,13 +284,42 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
 }
 
 // Before its state is another one.
-void Nodes::ForgetLeft(NodeId node) {
-  for (const auto& each : LeftOf(nodes_.at(node).state)) {
-    auto at = left_running_.find(each.first.job);
-    if (at == left_running_.end()) continue;
+void Nodes::ForgetState(NodeId node) {
+  auto leave = [node](std::map<JobId, std::set<NodeId>>& of, JobId job) {
+    auto at = of.find(job);
+    if (at == of.end()) return;
     at->second.erase(node);
-    if (at->second.empty()) left_running_.erase(at);
+    if (at->second.empty()) of.erase(at);
+  };
+  const std::optional<wire::NodeState>& state = nodes_.at(node).state;
+  if (!state) return;
+  for (const auto& each : LeftOf(state)) leave(left_running_, each.first.job);
+  for (const wire::NodeState::Wait& wait : state->waits) leave(held_up_, wait.first.job);
+}
+
+Why Nodes::WhyHeldUp(const Node& node, JobId job) {
+  if (!node.state) return {};
+  auto wait = std::ranges::find(node.state->waits, job,
+                                [](const wire::NodeState::Wait& each) { return each.first.job; });
+  if (wait == node.state->waits.end()) return {};
+  if (wait->user.empty()) return {{ReasonKind::kFilesOnWay, {}, {}, {node.row.name}}};
+  return {{ReasonKind::kUserLookedUp, {}, {}, {node.row.name, wait->user}}};
+}
+
+Why Nodes::WhyHeldUp(JobId job) const {
+  auto of_job = held_up_.find(job);
+  if (of_job == held_up_.end()) return {};
+  Why why;
+  uint64_t waiting = 0;
+  for (NodeId id : of_job->second) {
+    const Node& node = nodes_.at(id);
+    for (const wire::NodeState::Wait& wait : node.state->waits) {
+      if (wait.first.job == job) waiting += wait.tasks;
+    }
+    if (why.empty()) why = WhyHeldUp(node, job);
   }
+  const JobCounts counts = hub_.engine().Counts(job).value_or(JobCounts());
+  return waiting >= counts.leased ? why : Why();
 }
 
 std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {
@@ -312,7 +345,7 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   log_(fmt::format("node {} is disconnected: {}", node.row.name, why));
   hub_.Disconnect(id, what, quiet);
   // We may be called by the channel.
-  ForgetLeft(id);
+  ForgetState(id);
   node.state.reset();
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();

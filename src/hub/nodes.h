@@ -94,6 +94,11 @@ class Nodes {
   // Cost: the slots of the nodes that have such tasks.
   std::vector<LeftRunningFacts> LeftRunning(JobId job, size_t most = kLeftRunningMost) const;
   static constexpr size_t kLeftRunningMost = 20;
+  // Why none of the job's tasks runs that nodes have (NodeState::Wait); empty: some do, as far as
+  // is known. Cost: the waits of the nodes that have such tasks.
+  Why WhyHeldUp(JobId job) const;
+  // The same of a task that a node has; empty: it does not wait there.
+  static Why WhyHeldUp(const Node& node, JobId job);
 
   const std::map<NodeId, Node>& all() const { return nodes_; }
   // Removed ones, too.
@@ -109,7 +114,7 @@ class Nodes {
 
  private:
   Node& Make(const std::string& name);
-  void ForgetLeft(NodeId node);
+  void ForgetState(NodeId node);
   Result<store::NodeRow> ReadRow(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
@@ -122,6 +127,7 @@ class Nodes {
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
+  std::map<JobId, std::set<NodeId>> held_up_;       // whose state has waits of the job
   std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet
   std::set<NodeId> waiting_;                        // removed ones
   NodeId last_;                                     // the newest that there ever was

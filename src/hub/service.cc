@@ -75,6 +75,7 @@ void Service::MakePools() {
       Why away = nodes_->WhyAway(parts_.loop.Now() - options_.limits.node_patience);
       if (!away.empty()) stalled = std::move(away);
     }
+    if (stalled.empty()) stalled = nodes_->WhyHeldUp(job);
     return pools_->WhyStalled(job, std::move(stalled));
   });
   hub_->SetStepped([this] {

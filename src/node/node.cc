@@ -225,7 +225,7 @@ void Node::AskForUser(const wire::OpenJob& open) {
     if (!*alive) return;
     auto held = strangers_.extract(job);  // gone, when the connection has
     if (held.empty()) return;
-    for (wire::ToNode& message : held.mapped()) OnMessage(std::move(message));
+    for (wire::ToNode& message : held.mapped().held) OnMessage(std::move(message));
   });
 }
 
@@ -245,7 +245,7 @@ void Node::OnMessage(wire::ToNode message) {
       },
       message);
   if (auto held = strangers_.find(job); held != strangers_.end()) {
-    held->second.push_back(std::move(message));
+    held->second.held.push_back(std::move(message));
     return;
   }
   if (auto fetch = fetches_.find(job); fetch != fetches_.end()) {
@@ -256,13 +256,17 @@ void Node::OnMessage(wire::ToNode message) {
   if (open != nullptr && parts_.users != nullptr &&
       !parts_.users->Knows(AccountOf(open->settings->user))) {
     AskForUser(*open);
-    strangers_[job].push_back(std::move(message));
+    Stranger& stranger = strangers_[job];
+    stranger.since = parts_.loop.Now();
+    stranger.user = AccountOf(open->settings->user);
+    stranger.held.push_back(std::move(message));
     return;
   }
   if (const auto* lease = std::get_if<wire::Lease>(&message)) {
     auto missing = MissingFor(*lease);
     if (!missing.empty()) {
       Fetch& fetch = fetches_[job];
+      fetch.since = parts_.loop.Now();
       fetch.missing = std::move(missing);
       fetch.held.push_back(std::move(message));
       if (!fetching_) AskFor(job, fetch);
@@ -421,6 +425,25 @@ void Node::SampleLoad() {
   });
 }
 
+// Those that have waited since then or longer.
+std::vector<wire::NodeState::Wait> Node::Waits(Instant begun) const {
+  std::vector<wire::NodeState::Wait> waits;
+  auto add = [&](const auto& some, const std::string& user) {
+    wire::NodeState::Wait wait{{}, 0, user};
+    for (const wire::ToNode& message : some.held) {
+      const auto* lease = std::get_if<wire::Lease>(&message);
+      if (lease == nullptr || lease->tasks.empty()) continue;
+      wait.first = {lease->job, lease->tasks.front().first, lease->attempt};
+      for (TaskRange range : lease->tasks) wait.tasks += range.count;
+    }
+    const bool told = wait.tasks > 0 && some.since <= begun && waits.size() < wire::kNodeWaits;
+    if (told) waits.push_back(std::move(wait));
+  };
+  for (const auto& [job, stranger] : strangers_) add(stranger, stranger.user);
+  for (const auto& [job, fetch] : fetches_) add(fetch, "");
+  return waits;
+}
+
 void Node::TellState() {
   parts_.loop.At(parts_.loop.Now() + parts_.tell_every, [this, alive = alive_] {
     if (*alive) TellState();
@@ -433,7 +456,9 @@ void Node::TellState() {
     if (now - run.since < kWorthTelling && left == left_running_.end()) continue;
     state.runs.push_back({run.ref, run.since, left == left_running_.end() ? "" : left->second});
   }
-  if (now - told_at_ < kStateEvery && state.runs == told_.runs) return;
+  state.waits = Waits(now - kWorthTelling);
+  const bool same = state.runs == told_.runs && state.waits == told_.waits;
+  if (now - told_at_ < kStateEvery && same) return;
   if (parts_.sample_load) state.machine = parts_.sample_load();
   told_ = state;
   told_at_ = now;

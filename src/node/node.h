@@ -99,9 +99,17 @@ class Node final : public ExecutorEvents {
   // A job whose next lease waits for files. What the hub says of the job meanwhile waits behind it,
   // in order. Nothing of it is held for the hub: a new connection begins anew.
   struct Fetch {
+    Instant since;
     std::deque<wire::ToNode> held;
     std::vector<PutFile> missing;  // contents; the last one is under way
     uint32_t piece = 0;            // the one that was asked for
+  };
+
+  // The same of one whose user is looked up.
+  struct Stranger {
+    Instant since;
+    std::string user;
+    std::deque<wire::ToNode> held;
   };
 
   void OnMessage(wire::ToNode message);
@@ -128,6 +136,7 @@ class Node final : public ExecutorEvents {
   static void TaskEnvironment(const AttemptRef& ref, TaskBody& body);
   void SampleLoad();
   void TellState();
+  std::vector<wire::NodeState::Wait> Waits(Instant begun) const;
 
   const NodeId id_;
   const Offer offer_;
@@ -138,7 +147,7 @@ class Node final : public ExecutorEvents {
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers
   agent::Agent agent_;
   std::map<JobId, OpenJob> jobs_;
-  std::map<JobId, std::deque<wire::ToNode>> strangers_;  // jobs whose users are looked up
+  std::map<JobId, Stranger> strangers_;
   std::map<JobId, Fetch> fetches_;
   std::optional<JobId> fetching_;  // the one that has asked: no more than one piece is under way
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds

@@ -186,6 +186,16 @@ std::string Clause::Turn() const {
           Run(Advice("hub status")));
     case ReasonKind::kRunning:
       return fmt::format("it has been running on node {} for {}", Name(), Time());
+    case ReasonKind::kGiven:
+      return fmt::format("it was given to {}, which has not reported yet that it runs",
+                         reason_.names.empty() ? "a node" : "node " + Name());
+    case ReasonKind::kUserLookedUp:
+      return fmt::format(
+          "node {} waits for its name service to find the account of user {}; to see how long "
+          "that takes, run there: getent passwd {}",
+          Name(), Name(1), ShellQuote(Name(1)));
+    case ReasonKind::kFilesOnWay:
+      return fmt::format("files of its job are on their way to node {}", Name());
     case ReasonKind::kSilentNodes:
       return fmt::format(
           "{} running on {}, of which nothing is heard; what runs there starts again elsewhere "

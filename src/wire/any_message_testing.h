@@ -252,6 +252,8 @@ inline ToHub AnyToHub(size_t kind) {
       state.machine = {AnyNumber(UINT64_MAX), 0.5, 1.25, 0, 99};
       state.runs = AnyList(
           [] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}, AnyText()}; });
+      state.waits =
+          AnyList([] { return NodeState::Wait{AnyRef(), AnyNumber(UINT32_MAX), AnyText()}; });
       return state;
     }
     case 10:
@@ -404,8 +406,8 @@ inline bool Same(const Slow& x, const Slow& y) {
   return ref == y.ref;
 }
 inline bool Same(const NodeState& x, const NodeState& y) {
-  const auto& [machine, runs] = x;
-  return machine == y.machine && runs == y.runs;
+  const auto& [machine, runs, waits] = x;
+  return machine == y.machine && runs == y.runs && waits == y.waits;
 }
 inline bool Same(const Paused& x, const Paused& y) {
   const auto& [reason] = x;

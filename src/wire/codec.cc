@@ -292,6 +292,15 @@ void Put(pb::ToHub& to, const NodeState& message) {
     }
     state.add_since(run.since.ns);
   }
+  std::vector<std::string> users;
+  for (const NodeState::Wait& wait : message.waits) {
+    const AttemptRef& ref = wait.first;
+    for (uint32_t v : {ref.job.value, ref.index, uint32_t{ref.attempt.value}, wait.tasks}) {
+      state.add_waits(v);
+    }
+    users.push_back(wait.user.substr(0, kLeftBytes));
+  }
+  if (!users.empty()) PutTexts(*state.mutable_waits_for(), users);
   bool left = std::ranges::any_of(message.runs, [](const auto& run) { return !run.left.empty(); });
   if (!left) return;
   std::vector<std::string> texts;
@@ -372,6 +381,13 @@ double TakeFigure(FieldReader& in, std::string_view field, double v) {
   if (!(v >= 0 && v < 1e9)) in.Defect(field, "is out of range");
   return v;
 }
+AttemptRef RefOf(FieldReader& in, uint32_t job, uint32_t index, uint32_t attempt) {
+  pb::AttemptRef ref;
+  ref.set_job(job);
+  ref.set_index(index);
+  ref.set_attempt(attempt);
+  return TakeRef(in, ref);
+}
 ToHub Decode(FieldReader& in, const pb::NodeState& from) {
   in.Within("state");
   NodeState state;
@@ -385,6 +401,16 @@ ToHub Decode(FieldReader& in, const pb::NodeState& from) {
     in.Defect("runs", "has a wrong number of values");
     return state;
   }
+  auto users = in.Texts("waits_for", from.waits_for(), kLeftBytes, kNodeWaits);
+  if (std::cmp_not_equal(from.waits_size(), 4 * users.size())) {
+    in.Defect("waits", "has a wrong number of values");
+    return state;
+  }
+  for (int i = 0; std::cmp_less(i, users.size()); ++i) {
+    const AttemptRef ref =
+        RefOf(in, from.waits(4 * i), from.waits(4 * i + 1), from.waits(4 * i + 2));
+    state.waits.push_back({ref, from.waits(4 * i + 3), std::move(users[static_cast<size_t>(i)])});
+  }
   auto left = in.Texts("left", from.left(), kLeftBytes, kLimits.slots);
   if (!left.empty() && std::cmp_not_equal(left.size(), count)) {
     in.Defect("left", "is not one for each run");
@@ -392,12 +418,9 @@ ToHub Decode(FieldReader& in, const pb::NodeState& from) {
   }
   left.resize(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    pb::AttemptRef ref;
-    ref.set_job(from.runs(3 * i));
-    ref.set_index(from.runs(3 * i + 1));
-    ref.set_attempt(from.runs(3 * i + 2));
-    state.runs.push_back(
-        {TakeRef(in, ref), {from.since(i)}, std::move(left[static_cast<size_t>(i)])});
+    state.runs.push_back({RefOf(in, from.runs(3 * i), from.runs(3 * i + 1), from.runs(3 * i + 2)),
+                          {from.since(i)},
+                          std::move(left[static_cast<size_t>(i)])});
   }
   return state;
 }

@@ -130,9 +130,18 @@ struct NodeState {
     std::string left = {};  // what its command left running and is waited for; empty: it runs
     friend bool operator==(const Run&, const Run&) = default;
   };
+  // Tasks of a job that were given to the node and may not start yet.
+  struct Wait {
+    AttemptRef first;       // one of them
+    uint32_t tasks = 0;     // how many
+    std::string user = {};  // whose account is being looked up; empty: files are on their way
+    friend bool operator==(const Wait&, const Wait&) = default;
+  };
   MachineLoad machine;
-  std::vector<Run> runs;  // by slot
+  std::vector<Run> runs;    // by slot
+  std::vector<Wait> waits;  // by job; at most kNodeWaits
 };
+inline constexpr size_t kNodeWaits = 100;
 struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
   std::string reason;  // empty: it goes on
 };

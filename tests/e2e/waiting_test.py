@@ -317,5 +317,29 @@ def test_a_user_database_that_hangs_stops_nobody_else(place: Place):
     want("this machine has no user 'ghost'" in said, said)
 
 
+def test_a_node_that_looks_up_a_user_says_so(place: Place):
+    """Its task has a slot, and does not start before the name service has answered."""
+    if os.geteuid() != 0:
+        return print("       (skipped: needs a node of root)")
+    getent = os.path.join(place.dir, "getent")
+    place.write("getent", "#!/bin/sh", f"echo $$ > {place.dir}/asked", "exec sleep 100")
+    os.chmod(getent, 0o755)
+    cluster = cluster_of(place)
+    cluster.node("n1", inside=["unshare", "--mount", "sh", "-c",
+                               f'mount --bind {getent} /usr/bin/getent && exec "$@"', "sh"])
+    access = cluster.access("--role", "client", "--user", "ghost", name="ghost.access")
+    job = cluster.submit("--access", access, "--", "true")
+    why = "node n1 waits for its name service to find the account of user ghost"
+    waits = Waiting(place, "job", "wait", "--access", access, job)
+    waits.says(why)
+    waits.says("getent passwd ghost")
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want(why in out, out)
+    want(why in json.loads(cluster.spate("job info", job, "--json")[0])["waits"], "the same in JSON")
+    os.kill(int(place.read("asked")), signal.SIGKILL)
+    waits.ended(1)
+    want("cannot run tasks of 'ghost'" in cluster.spate("task explain", f"{job}.1")[0], "why it failed")
+
+
 if __name__ == "__main__":
     main(globals(), at_once=4)

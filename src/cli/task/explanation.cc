@@ -191,10 +191,12 @@ Explanation Withdrawn(const Situation& s) {
 }
 
 Explanation Running(const Situation& s) {
-  const bool runs = !s.waits.empty() && s.waits.front().kind == ReasonKind::kRunning;
-  if (!s.waits.empty() && (s.from.on_hub || !runs)) {
-    return {runs ? "running" : "given", present::TextOf(s.waits, s.from.reach), std::nullopt,
-            Remedy::kNone};
+  const ReasonKind why = s.waits.empty() ? ReasonKind::kUnknown : s.waits.front().kind;
+  // A run on this machine knows more of what runs.
+  const bool plain = why == ReasonKind::kRunning || why == ReasonKind::kGiven;
+  if (!s.waits.empty() && (s.from.on_hub || !plain)) {
+    return {why == ReasonKind::kRunning ? "running" : "given",
+            present::TextOf(s.waits, s.from.reach), std::nullopt, Remedy::kNone};
   }
   if (!s.details.live) {
     return {"given", "it has a slot, and starts next or is just starting or ending", std::nullopt,

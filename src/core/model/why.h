@@ -42,6 +42,9 @@ enum class ReasonKind : uint8_t {
   kNothingStored = 22,    // the hub cannot write at the moment
   kSilentNodes = 23,      // running tasks, more; time until they are lost; nodes that run them...
   kRunning = 24,          // ; time since its start; node. It does not wait
+  kGiven = 25,            // ; ; node, where it is known
+  kUserLookedUp = 26,     // ; ; node, user
+  kFilesOnWay = 27,       // ; ; node
 
   // ---- No node can run it. A misfit follows those that end in "it".
   kNoNodeJoined = 30,   //

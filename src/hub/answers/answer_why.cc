@@ -38,19 +38,36 @@ Why WhyLeftRunning(const Nodes& nodes, JobId job, uint32_t task) {
   return {};
 }
 
+// Of a task that a node has, and is not known to run.
+Why WhyGiven(const engine::Engine& engine, const Nodes& nodes, const AttemptRef& ref) {
+  for (const auto& [id, node] : nodes.all()) {
+    if (!node.channel || !engine.Holds(id, ref)) continue;
+    Why why = Nodes::WhyHeldUp(node, ref.job);
+    if (!why.empty()) return why;
+    return {{ReasonKind::kGiven, {}, {}, {node.row.name}}};
+  }
+  return {{ReasonKind::kGiven}};
+}
+
 // Leased tasks of which nothing else is to be said, by attempt: where they run, as nodes have told.
-// Cost: the slots of all nodes.
-void TellRunning(const Nodes& nodes, const std::set<AttemptRef>& leased, Instant now,
-                 std::vector<TaskWhy>& answers) {
+// Cost: the slots of all nodes, and all nodes for each of the first kMostLookedAt that do not run.
+void TellGiven(const engine::Engine& engine, const Nodes& nodes, std::set<AttemptRef> leased,
+               Instant now, std::vector<TaskWhy>& answers) {
   if (leased.empty()) return;
   for (const auto& [id, node] : nodes.all()) {
     if (!node.state) continue;
     for (const wire::NodeState::Run& run : node.state->runs) {
-      if (!leased.contains(run.ref)) continue;
+      if (leased.erase(run.ref) == 0) continue;
       const Duration since = std::max(now - run.since, Duration());
       answers.push_back(
           {run.ref.job, run.ref.index + 1, {{ReasonKind::kRunning, {}, {since}, {node.row.name}}}});
     }
+  }
+  size_t left = kMostLookedAt;
+  for (const AttemptRef& ref : leased) {
+    Why why = left > 0 ? WhyGiven(engine, nodes, ref) : Why{{ReasonKind::kGiven}};
+    left -= left > 0;
+    answers.push_back({ref.job, ref.index + 1, std::move(why)});
   }
 }
 
@@ -80,7 +97,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
       leased.insert(*ref);
     }
   }
-  TellRunning(nodes, leased, asking.now, answers);
+  TellGiven(engine, nodes, std::move(leased), asking.now, answers);
   if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
   std::ranges::sort(answers, {},
                     [](const TaskWhy& each) { return std::pair(each.job, each.task); });
@@ -98,6 +115,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     const KnownJobs::Job* entry = jobs.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
     Why waits = jobs.engine().WhyWaits(job, asking.now);
+    if (waits.empty()) waits = nodes.WhyHeldUp(job);
     AddPools(jobs.engine(), pools, job, jobs.engine().NewestRequest(job), waits);
     wire::JobNow now{job,
                      entry->held,

@@ -550,13 +550,15 @@ void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
 void ClientRequest::AwaitAccepted(JobId job, bool known) {
   jobs_.WhenAccepted(job, [this, alive = alive_, job, known](const wire::Failed* failed) {
     if (!*alive) return;
-    if (failed != nullptr) return (void)Send(*failed);
-    Accepted(job, known);
+    if (failed == nullptr) return Accepted(job, known);
+    Send(*failed);
+    Over();
   });
 }
 
 void ClientRequest::Accepted(JobId job, bool known, TaskIndex first) {
   Send(wire::Accepted{job, known, host_.nodes_joined(), first, jobs_.known().WhyStalled(job)});
+  Over();
 }
 
 // ---- Questions ---------------------------------------------------------------------------------

@@ -443,6 +443,16 @@ TEST_F(ServiceTest, AThousandRequestsAndAHundredSubscriptionsShareAConnection) {
   EXPECT_LT(ann.of[subscriptions[0]].size(), 300u);
 }
 
+TEST_F(ServiceTest, AConnectionMayCarryAnyNumberOfSubmissionsInTurn) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 1);
+  // More than there may be at once: the job itself, then the same submission again and again.
+  for (int i = 0; i < 9000; ++i) {
+    ASSERT_EQ(Upload(ann, "one", 1, JobId()).job, job);
+    ASSERT_FALSE(ann.of[ann.last].empty()) << "refused after " << i;
+  }
+}
+
 TEST_F(ServiceTest, WhatIsDroppedIsOver) {
   Dialogue& ann = Come("ann", 1);
   const JobId job = Submit(ann, 3);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/schema.h"
@@ -42,6 +43,9 @@ constexpr std::string_view kDropRare =
 constexpr std::string_view kDropAttempts =
     "DELETE FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1";
 constexpr std::string_view kDropLog = "DELETE FROM log WHERE seq BETWEEN ?2 AND ?3 AND job = ?1";
+constexpr std::string_view kSpans =
+    "SELECT first_seq, last_seq FROM span WHERE job = ?1 AND last_seq >= ?2 ORDER BY first_seq";
+constexpr std::string_view kDropSpans = "DELETE FROM span WHERE job = ?1";
 constexpr std::string_view kAdvance = "UPDATE forgotten SET first_seq = ?2 WHERE job = ?1";
 constexpr std::string_view kDropRows = "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2";
 // Of an upload that did not come to its end there is no row of the job yet.
@@ -87,16 +91,45 @@ Result<bool> Forgetter::Forget(Database& db, JobId job, bool damaged) {
   }
   // A damaged range may be another job's. What is left is not seen by anybody, and stays.
   if (!sound) return true;
-  const int64_t end = std::min(last, first + kPiece - 1);
-  if (first <= last) {
+  int64_t next = first;
+  int64_t left = kPiece;
+  for (auto [start, end] : TRY(Ranges(db, job, first, last, damaged))) {
+    end = std::min(end, start + left - 1);
     for (std::string_view sql : {kDropRare, kDropAttempts, kDropLog}) {
-      TRY(Do(db, sql, {job.value, first, end}));
+      TRY(Do(db, sql, {job.value, start, end}));
     }
-    TRY(Do(db, kAdvance, {job.value, end + 1}));
+    next = end + 1;
+    left -= next - start;
+    if (left == 0) break;
   }
-  if (end < last) return false;
+  if (next <= last) {
+    TRY(Do(db, kAdvance, {job.value, next}));
+    return false;
+  }
+  TRY(Do(db, kDropSpans, {job.value}));
   TRY(Do(db, kDropRows, {from, from + UINT32_MAX}));
   return true;
+}
+
+// Where its records lie, from `first` on.
+Result<std::vector<std::pair<int64_t, int64_t>>> Forgetter::Ranges(Database& db, JobId job,
+                                                                   int64_t first, int64_t last,
+                                                                   bool damaged) {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  if (first > last) return ranges;
+  if (!damaged) {
+    auto spans = TRY(Bound(db, kSpans, {job.value, first}));
+    for (;;) {
+      auto more = TRY(spans->Step());
+      if (!more) break;
+      const int64_t start = std::max(spans->Int(0), first);
+      const int64_t end = std::min(spans->Int(1), last);
+      if (start <= end) ranges.emplace_back(start, end);
+    }
+    spans->Reset();
+  }
+  if (ranges.empty()) ranges.emplace_back(first, last);
+  return ranges;
 }
 
 Status Forgetter::End(Database& db, JobId job) { return Do(db, kForgetEnd, {job.value}); }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,8 @@ class Forgetter {
   Result<Statement*> Bound(Database& db, std::string_view sql,
                            std::initializer_list<int64_t> values);
   Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values);
+  Result<std::vector<std::pair<int64_t, int64_t>>> Ranges(Database& db, JobId job, int64_t first,
+                                                          int64_t last, bool damaged);
 
   std::map<std::string_view, Statement> statements_;
 };

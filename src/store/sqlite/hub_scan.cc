@@ -49,6 +49,7 @@ class Replayer {
     if (job != JobId()) {
       auto at = scan_.unfinished.find(job);
       if (at == scan_.unfinished.end() || seq < at->second) return false;
+      scan_.spans[job].Add(seq, seq);
     }
     if (!again_) visit_(record);
     return true;

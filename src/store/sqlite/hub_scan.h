@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "core/engine/record.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/job_spans.h"
 
 namespace spate::store {
 
@@ -17,7 +18,9 @@ struct HubScan {
   std::map<JobId, uint64_t> unfinished;  // accepted, with the number of the first record
   std::map<JobId, std::string> damaged;  // set aside, and why; none of them is in `unfinished`
   JobId last_job;                        // the largest number of one that there is
-  std::map<JobId, uint64_t> output;      // where the kept output of those that were replayed ends
+  // Of those that were replayed:
+  std::map<JobId, uint64_t> output;  // where the kept output ends
+  SpansOfJobs spans;                 // where the records lie
 };
 
 // Reads and checks short columns of all jobs, and none of the texts: these are when they are used.

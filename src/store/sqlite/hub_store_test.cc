@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "store/record_job.h"
 #include "store/sqlite/job_journal.h"
@@ -495,6 +496,58 @@ TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
   ASSERT_TRUE(world.Commit(HubWorld::Ends(kept, 1, 1)));
   world.Reopen();
   EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{0, 1}, {1, 5}}));
+}
+
+TEST(HubStore, WhoRemovesAJobLooksAtItsOwnRecordsOnly) {
+  constexpr uint32_t kMany = 300;
+  HubWorld world;
+  const JobId waits = world.Submit(2);
+  const JobId large = world.Submit(2 * kMany);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(large, 0, kMany)));
+  // The next life knows where the records of unfinished jobs lie, too.
+  world.Reopen();
+  ASSERT_TRUE(world.store().Replay([](const engine::Record&) {}));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(waits, 0, 1)));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(large, kMany, kMany)));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(waits, 1, 1)));
+  ASSERT_TRUE(world.Finish(waits, 2));
+  auto db = Database::Open(world.path() + "/hub.db", DbMode::kWrite);
+  auto count = [&](const std::string& rows) {
+    return db->QueryInt("SELECT COUNT(*) FROM " + rows).value();
+  };
+  // 1 accepted, 2 the other, 3 to 303 its ends, 304 and 305, then 306 to 606, 607 to 609.
+  EXPECT_EQ(count("span"), 3);
+  EXPECT_EQ(count("span WHERE job = 1 AND (first_seq, last_seq) IN "
+                  "(VALUES (1, 1), (304, 305), (607, 609))"),
+            3);
+  // It goes on, and ends once more.
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(large, 0, 1)));
+  ASSERT_TRUE(world.Record(engine::PolicyChanged{waits, {}}));
+  EXPECT_EQ(count("span WHERE job = 1 AND (first_seq, last_seq) = (607, 612)"), 1);
+  // A row amid the others' that calls itself the job's: one who looked there would remove it.
+  ASSERT_TRUE(db->Run("UPDATE attempt SET job = 1 WHERE seq = 200"));
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(waits, done); }));
+  EXPECT_EQ(count("attempt WHERE job = 1"), 1);
+  EXPECT_EQ(count("log WHERE job = 1"), 0);
+  EXPECT_EQ(count("attempt WHERE job = 2"), 2 * kMany);
+  EXPECT_EQ(count("span"), 0);
+}
+
+TEST(SpanList, KeepsTheLargestGaps) {
+  SpanList list;
+  uint64_t seq = 1;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    list.Add(seq, seq + 9);
+    seq += i % 100 == 0 ? 100'000 : 200;
+  }
+  const auto& spans = list.spans();
+  EXPECT_LE(spans.size(), 2 * SpanList::kMost);
+  EXPECT_EQ(spans.front(), (std::pair<uint64_t, uint64_t>(1, 10)));
+  EXPECT_EQ(std::ranges::count_if(
+                std::views::iota(size_t{1}, spans.size()),
+                [&](size_t i) { return spans[i].first - spans[i - 1].second > 90'000; }),
+            10);
+  for (size_t i = 1; i < spans.size(); ++i) EXPECT_GT(spans[i].first, spans[i - 1].second);
 }
 
 TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {

@@ -107,6 +107,7 @@ Status JournalWriter::PrepareAll() {
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows}, {&last_seq_, kWriteLastSeq}};
   TRY(db_->PrepareAll(all));
   TRY(jobs_.Prepare(*db_));
+  TRY(spans_.Prepare(*db_));
   return pools_.Prepare(*db_);
 }
 
@@ -232,6 +233,7 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
   AttemptEntry entry;
   for (const engine::Record& record : item.records) {
     uint64_t seq = next_seq_++;
+    if (place_.is_hub) TRY(NoteSpan(record, seq));
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) {
       bool is_end = std::holds_alternative<engine::JobFinished>(record);
@@ -250,6 +252,14 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
     TRY(WriteAttempt(entry, seq));
   }
   next_kept_ += item.outputs.size();
+  return {};
+}
+
+Status JournalWriter::NoteSpan(const engine::Record& record, uint64_t seq) {
+  const JobId job = JobOf(record);
+  if (job == JobId()) return {};
+  if (!std::holds_alternative<engine::JobAccepted>(record)) return spans_.Add(job, seq);
+  spans_.Begin(job, seq);
   return {};
 }
 
@@ -357,6 +367,7 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
   if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
     finished_.push_back(job);
     if (auto written = jobs_.Finished(job, seq); !written || !place_.is_hub) return written;
+    TRY(spans_.Finished(job));
     // A hub forgets what has finished: nobody would write it down after a kill.
     JobProgress end{.job = job,
                     .state = JobState::kFinished,
@@ -365,7 +376,9 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
                     .counts = finished->counts};
     return jobs_.Write(end);
   }
-  return Reopens(record) ? jobs_.Reopened(job) : jobs_.Followed(job, seq);
+  if (Reopens(record)) return jobs_.Reopened(job);
+  TRY(jobs_.Followed(job, seq));
+  return place_.is_hub && db_->Changes() > 0 ? spans_.Finished(job) : Status();
 }
 
 Status JournalWriter::WriteChange(const RowChange& change) {
@@ -381,11 +394,16 @@ Status JournalWriter::WriteChange(const RowChange& change) {
     const bool done = TRY(forgetter_.Forget(*db_, forget->job, forget->damaged));
     *forget->done = done;
     outputs_.Leave(forget->job);
+    spans_.Forget(forget->job);
     if (done) forgotten_.push_back(forget->job);
     return {};
   }
   if (const auto* end = std::get_if<OutputEnd>(&change)) {
     outputs_.KnowEnd(end->job, end->end);
+    return {};
+  }
+  if (const auto* known = std::get_if<SpansKnown>(&change)) {
+    spans_.Know(std::move(*known->spans));
     return {};
   }
   if (const auto* pools = std::get_if<PoolsChanged>(&change)) return pools_.Write(*pools);
@@ -403,6 +421,7 @@ void JournalWriter::Close() {
     *s = {};
   }
   jobs_ = {};
+  spans_ = {};
   pools_ = {};
   forgetter_ = {};
   db_.reset();

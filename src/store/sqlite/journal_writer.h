@@ -17,6 +17,7 @@
 #include "store/sqlite/forget.h"
 #include "store/sqlite/hub_rows.h"
 #include "store/sqlite/job_row.h"
+#include "store/sqlite/job_spans.h"
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/output_files.h"
 #include "store/sqlite/pool_log.h"
@@ -41,9 +42,13 @@ struct OutputEnd {
   JobId job;
   uint64_t end = 0;
 };
-using RowChange =
-    std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow, EpochBegun,
-                 ForgetPiece, OutputEnd, PoolsChanged, PoolsCut, PoolsSetAside, PoolsCopied>;
+// Nor this: see JobSpans::Know.
+struct SpansKnown {
+  std::shared_ptr<SpansOfJobs> spans;
+};
+using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
+                               EpochBegun, ForgetPiece, OutputEnd, SpansKnown, PoolsChanged,
+                               PoolsCut, PoolsSetAside, PoolsCopied>;
 
 // A bundle on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {
@@ -87,6 +92,7 @@ class JournalWriter {
   void RemoveGone();
   Status WriteItems(std::span<const WriteItem> items);
   Status WriteRecords(const WriteItem& item);
+  Status NoteSpan(const engine::Record& record, uint64_t seq);
   Status WriteRows(const RowChunk& chunk);
   Status WriteAttempt(AttemptEntry& entry, uint64_t seq);
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
@@ -104,6 +110,7 @@ class JournalWriter {
   Statement begin_, commit_, rollback_;
   Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_;
   JobTable jobs_;
+  JobSpans spans_;  // of a hub's jobs
   PoolLog pools_;
   ChunkEncoder encoder_;
   struct Kept {

@@ -151,6 +151,16 @@ CREATE TABLE rows(
 );
 )sql";
 
+// Ranges of numbers of jobs that have finished (job_spans.h).
+constexpr const char* kSpanTable = R"sql(
+CREATE TABLE span(
+  job       INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_seq  INTEGER NOT NULL,
+  PRIMARY KEY(job, first_seq)
+) WITHOUT ROWID;
+)sql";
+
 // Events of pools. With another table's name in those of its indexes: see SetPoolLogAside.
 std::string PoolTable(std::string_view suffix) {
   return fmt::format(R"sql(
@@ -202,7 +212,8 @@ FROM attempts JOIN (
 )sql";
 
 // Tables, indexes and views, SQLite's own among them.
-constexpr int64_t kTableCount = 21;
+constexpr int64_t kTableCount = 22;
+constexpr int64_t kTableCountBefore11 = 21;
 constexpr int64_t kTableCountBefore6 = 18;
 constexpr int64_t kTableCountBefore4 = 16;
 
@@ -230,6 +241,7 @@ constexpr const char* kReadWithoutPools =
     "CREATE TEMP VIEW pool_log AS SELECT 0 AS seq, 0 AS pool, 0 AS at_us, 0 AS image, 0 AS kind, "
     "x'' AS data, 0 AS checksum WHERE 0;";
 constexpr int64_t kFirstWithPools = 6;
+constexpr int64_t kFirstWithSpans = 11;
 // Rows of parts of gangs: the views count attempts otherwise.
 constexpr int64_t kFirstWithGangs = 7;
 
@@ -348,6 +360,7 @@ Status CheckVersion(Database& db) {
   }
   int64_t least = version < kFirstWithSums    ? kTableCountBefore4
                   : version < kFirstWithPools ? kTableCountBefore6
+                  : version < kFirstWithSpans ? kTableCountBefore11
                                               : kTableCount;
   if (tables < least) {
     return Fail(ErrorKind::kCorrupt,
@@ -373,6 +386,7 @@ Status Upgrade(Database& db) {
   std::string change;
   if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (version < kFirstWithPools) change += PoolTable("");
+  if (version < kFirstWithSpans) change += kSpanTable;
   if (version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
   if (version < kFirstWithGangs) {
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
@@ -415,10 +429,10 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us, Journal
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
+      "BEGIN;{}{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, kJobIndexes, kOtherTables, PoolTable(""), kViews, base_us, base_us, kApplicationId,
-      kSchemaVersion);
+      kTables, kJobIndexes, kOtherTables, kSpanTable, PoolTable(""), kViews, base_us, base_us,
+      kApplicationId, kSchemaVersion);
   TRY(db->Run(kCreatePragmas));
   TRY(db->Run(PragmaOf(mode)));
   TRY(db->Run(tables.c_str()));

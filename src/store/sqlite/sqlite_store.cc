@@ -186,6 +186,7 @@ void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done
     for (JobId job : leftovers_) ForgetJob(job);
     for (const auto& [job, end] : std::exchange(scan_.output, {}))
       Change(OutputEnd{job, end}, nullptr);
+    Change(SpansKnown{std::make_shared<SpansOfJobs>(std::exchange(scan_.spans, {}))}, nullptr);
   }
   uint64_t bytes = BundleBytes(bundle) + changes.size() * sizeof(RowChange);
   WriteItem item;

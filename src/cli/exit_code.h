@@ -33,7 +33,7 @@ inline constexpr std::array<ExitCodeText, 11> kExitCodeTexts = {{
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no permission, no space, state damaged or in use"},
     {kExitUnknown, "unknown: the hub has not answered whether it did what was requested"},
-    {kExitHung, "hub, job, task, node, pool ...: the hub is there, but does not answer"},
+    {kExitHung, "a hub is there, but does not answer"},
     {kExitTimedOut, "job wait: the time of --timeout is over; the job continues"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume continues"},
     {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume continues"},

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "cli/conclude.h"
 #include "cli/history/call.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/shared.h"
-#include "cli/report.h"
 #include "client/hub_call.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -23,13 +23,6 @@
 
 namespace spate::cli::command {
 namespace {
-
-using WriteOut = std::function<Status(std::string_view)>;
-
-WriteOut OutOf(const Invocation& invocation) {
-  if (invocation.out) return invocation.out;
-  return [](std::string_view bytes) { return os::WriteAll(os::kStdout, bytes, "standard output"); };
-}
 
 // Where standard error is closed there is nobody to tell.
 void WriteErr(std::string_view bytes) { (void)os::WriteAll(os::kStderr, bytes, "standard error"); }
@@ -89,19 +82,6 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
   return screen;
 }
 
-// Programs that read JSON get the error so, too.
-int Reported(const Invocation& invocation, const Result<int>& code, const bool& hung = false) {
-  if (code) return *code;
-  int exit_code = ReportError(code.error());
-  if (hung) exit_code = kExitHung;
-  auto form = OutputFormOf(invocation.words);
-  if (form && *form == OutputForm::kJson) {
-    (void)OutOf(invocation)(
-        present::ErrorLine(code.error(), present::TextOf(code.error()), exit_code).Finish());
-  }
-  return exit_code;
-}
-
 }  // namespace
 
 bool ProgramWorld::MeansHub(const Words& words) { return run::SpeaksOfHub(words); }
@@ -110,14 +90,13 @@ bool ProgramWorld::OrdersGoToHub(const Words& words) { return run::OrdersGoToHub
 
 int ProgramWorld::LookHere(const Invocation& invocation, HistoryBody body) {
   auto environment = EnvironmentHere(invocation);
-  if (!environment) return Reported(invocation, std::unexpected(environment.error()));
+  if (!environment) return Conclude(invocation, std::unexpected(environment.error()));
   return CallHistory(*environment, invocation, body);
 }
 
 int ProgramWorld::LookIntoHub(const Invocation& invocation, HistoryBody body) {
   bool hung = false;
-  return Reported(
-      invocation,
+  const auto asked =
       WithHub(invocation, hung,
               [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
                 auto environment = TRY(EnvironmentHere(invocation));
@@ -125,14 +104,13 @@ int ProgramWorld::LookIntoHub(const Invocation& invocation, HistoryBody body) {
                 environment.reach = setting.reach;
                 environment.pause = [&call](Duration time) { call.Pause(time); };
                 return CallHistory(environment, invocation, body);
-              }),
-      hung);
+              });
+  return Conclude(invocation, asked, hung);
 }
 
 int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
   bool hung = false;
-  return Reported(
-      invocation,
+  const auto asked =
       WithHub(invocation, hung,
               [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
                 auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
@@ -141,8 +119,8 @@ int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
                 auto code = body(screen);
                 if (code) return code;
                 return std::unexpected(present::Reached(code.error(), setting.reach));
-              }),
-      hung);
+              });
+  return Conclude(invocation, asked, hung);
 }
 
 int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
@@ -156,7 +134,7 @@ int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
     screen.reach = whose;
     return body(screen);
   };
-  return Reported(invocation, ask());
+  return Conclude(invocation, ask());
 }
 
 }  // namespace spate::cli::command

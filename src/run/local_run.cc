@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/history/select.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
@@ -555,14 +556,14 @@ Result<int> RunAny(const cli::Invocation& invocation) {
 
 int RunLocally(const cli::Invocation& invocation) {
   auto code = RunAny(invocation);
-  return code ? *code : cli::ReportError(code.error());
+  return cli::Conclude(invocation, code);
 }
 
 int RetryLocally(const cli::Invocation& invocation) {
   auto here = Surroundings::Find();
-  if (!here) return cli::ReportError(here.error());
+  if (!here) return cli::Conclude(invocation, std::unexpected(here.error()));
   auto code = Retry(*here, invocation);
-  return code ? *code : cli::ReportError(code.error());
+  return cli::Conclude(invocation, code);
 }
 
 }  // namespace spate::run

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/options/shared.h"
-#include "cli/report.h"
 #include "cli/view/bar.h"
 #include "cli/view/summary.h"
 #include "client/hub_call.h"
@@ -261,7 +261,7 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
 
 int WaitForRuns(const cli::Invocation& invocation, bool bar) {
   auto code = WaitFor(invocation.words, bar);
-  return code ? *code : cli::ReportError(code.error());
+  return cli::Conclude(invocation, code);
 }
 
 }  // namespace spate::run

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
-#include "cli/report.h"
 #include "format/expand.h"
 #include "format/template.h"
 #include "os/fd.h"
@@ -258,13 +258,15 @@ Result<int> GetFrom(client::HubCall& call, const HubSetting& setting, const std:
   return fetched.code;
 }
 
-Result<int> Get(const cli::Invocation& invocation) {
+Result<int> Get(const cli::Invocation& invocation, bool& hung) {
   auto setting = TRY(FindSetting(invocation.words));
   const std::vector<std::string>& words = invocation.words.words;
   std::string folder = words.size() > 1 ? words[1] : ".";
   TRY(os::MakeDirs(folder));
   client::HubCall call(*setting.loop, setting.target);
-  TRY(call.Connect());
+  auto connected = call.Connect();
+  hung = call.hung();
+  TRY(connected);
   auto code = GetFrom(call, setting, words.empty() ? "last" : words[0], folder);
   if (code) return code;
   return std::unexpected(present::Reached(std::move(code.error()), setting.reach));
@@ -334,8 +336,9 @@ Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
 }
 
 int GetFiles(const cli::Invocation& invocation) {
-  auto code = Get(invocation);
-  return code ? *code : cli::ReportError(code.error());
+  bool hung = false;
+  auto code = Get(invocation, hung);
+  return cli::Conclude(invocation, code, hung);
 }
 
 }  // namespace spate::submit

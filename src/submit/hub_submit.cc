@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/finish_output.h"
 #include "cli/history/select.h"
@@ -433,14 +434,9 @@ Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invoca
   return options;
 }
 
-Result<int> Submit(const cli::Invocation& invocation, const std::string& resume = "") {
-  TRY(CheckTyped(invocation, resume));
-  auto options = cli::MakeSubmitOptions(invocation.words);
-  if (!options) return std::unexpected(options.error());
-  auto setting = TRY(FindSetting(invocation.words));
-  setting.resume = resume;
+Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invocation& invocation,
+                     Result<cli::SubmitOptions> options) {
   os::RealLoop& loop = *setting.loop;
-  HubCall call(loop, setting.target);
   loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
   if (options->run.show.form != cli::OutputForm::kQuiet) call.OnSlow(TellSlowHub);
   if (auto like = invocation.words.Last(cli::opt::kLike)) {
@@ -498,7 +494,20 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   return cli::kExitSuccess;
 }
 
-Result<int> Wait(const cli::Invocation& invocation, bool bar) {
+// `hung`: the hub is there, and does not answer.
+Result<int> Submit(const cli::Invocation& invocation, bool& hung, const std::string& resume = "") {
+  TRY(CheckTyped(invocation, resume));
+  auto options = cli::MakeSubmitOptions(invocation.words);
+  if (!options) return std::unexpected(options.error());
+  auto setting = TRY(FindSetting(invocation.words));
+  setting.resume = resume;
+  HubCall call(*setting.loop, setting.target);
+  auto code = SubmitBy(call, setting, invocation, std::move(options));
+  hung = call.hung();
+  return code;
+}
+
+Result<int> Wait(const cli::Invocation& invocation, bool bar, bool& hung) {
   auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(WithLocalHint(setting.error(), invocation.words));
   std::vector<std::string> words = invocation.words.words;
@@ -526,6 +535,7 @@ Result<int> Wait(const cli::Invocation& invocation, bool bar) {
     for (JobId job : jobs) {
       Waiter waiter(call, *setting->loop, setting->here, {bar, false, {}, setting->reach});
       auto waited = waiter.Wait(job);
+      hung = call.hung();
       if (!waited) return std::unexpected(WithLocalHint(waited.error(), invocation.words));
       code = std::max(code, *waited);
       if (call.interrupted()) return late ? cli::kExitTimedOut : code;
@@ -533,8 +543,6 @@ Result<int> Wait(const cli::Invocation& invocation, bool bar) {
   }
   return code;
 }
-
-int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }
 
 }  // namespace
 
@@ -572,12 +580,19 @@ Result<client::HubSetting> FindSetting(const cli::Words& words) {
   return setting;
 }
 
-int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }
+int SubmitToHub(const cli::Invocation& invocation) {
+  bool hung = false;
+  auto code = Submit(invocation, hung);
+  return cli::Conclude(invocation, code, hung);
+}
 Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume) {
-  return Submit(invocation, resume);
+  bool hung = false;  // it is this process' own
+  return Submit(invocation, hung, resume);
 }
 int WaitForJobs(const cli::Invocation& invocation, bool bar) {
-  return Reported(Wait(invocation, bar));
+  bool hung = false;
+  auto code = Wait(invocation, bar, hung);
+  return cli::Conclude(invocation, code, hung);
 }
 
 }  // namespace spate::submit

@@ -6,10 +6,10 @@
 #include <array>
 #include <string>
 
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/report.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
 #include "os/fd.h"
@@ -136,23 +136,26 @@ Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting,
   return cli::kExitSuccess;
 }
 
-Result<int> Run(const cli::Words& words, bool once) {
+Result<int> Run(const cli::Words& words, bool once, bool& hung) {
   auto form = TRY(cli::OutputFormOf(words));
   auto setting = TRY(FindSetting(words));
   auto facts = os::LookAtTerminal(os::kStdout, setting.here.environment);
   bool keys = os::LookAtTerminal(os::kStdin, setting.here.environment).is_terminal;
   bool screen = keys && facts.may_move && form == cli::OutputForm::kHuman && !once;
   client::HubCall call(*setting.loop, setting.target);
-  TRY(call.Connect());
+  auto connected = call.Connect();
+  hung = call.hung();
+  TRY(connected);
   if (!screen) return PrintOnce(call, setting, form, facts);
   return TopScreen(call, setting, facts.may_colour).Run();
 }
 
 }  // namespace
 
-int Top(const cli::Words& words, bool once) {
-  auto code = Run(words, once);
-  return code ? *code : cli::ReportError(code.error());
+int Top(const cli::Invocation& invocation, bool once) {
+  bool hung = false;
+  auto code = Run(invocation.words, once, hung);
+  return cli::Conclude(invocation, code, hung);
 }
 
 }  // namespace spate::submit

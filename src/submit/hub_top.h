@@ -9,6 +9,6 @@
 namespace spate::submit {
 
 // `once`: prints what is now, and ends. Reports its own errors; returns the exit code.
-int Top(const cli::Words& words, bool once);
+int Top(const cli::Invocation& invocation, bool once);
 
 }  // namespace spate::submit

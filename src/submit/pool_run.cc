@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/option_words.h"
 #include "cli/options/shared.h"
 #include "cli/pool/own_options.h"
-#include "cli/report.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
 #include "daemon/pool_hub.h"
@@ -247,7 +247,7 @@ Result<int> PoolRun::Run() {
 
 int RunWithPool(const cli::Invocation& invocation) {
   auto code = PoolRun(invocation).Run();
-  return code ? *code : cli::ReportError(code.error());
+  return cli::Conclude(invocation, code);
 }
 
 }  // namespace spate::submit

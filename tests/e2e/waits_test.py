@@ -185,8 +185,11 @@ def test_a_stopped_hub_is_named(place: Place):
     cluster = cluster_of(place)
     stop(cluster.hub)
     try:
-        for words, code in ((["job list"], 5), (["submit", "--", "true"], 3), (["hub status"], 5)):
-            _, err = cluster.spate(*words, code=code)
+        for words, code in ((["job list"], 5), (["submit", "--", "true"], 5), (["hub status"], 5),
+                            (["job wait", "1", "--json"], 5), (["run", "--hub", "--", "true"], 5),
+                            (["top", "--once"], 5), (["job get", "1"], 5)):
+            out, err = cluster.spate(*words, code=code)
+            want("--json" not in words or json.loads(out)["exit_code"] == code, out)
             want(f"its process {cluster.hub.pid} is stopped by a signal; to let it continue: kill -CONT "
                  f"{cluster.hub.pid}" in err, err)
             want("Start it" not in err, err)

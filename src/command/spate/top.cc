@@ -31,7 +31,7 @@ extern const Command kSpateTop = {
     .options = {{opt::kAboutHub, opt::kAt, kOnce}},
     .run =
         [](const Invocation& invocation) {
-          return submit::Top(invocation.words, invocation.words.Has(kOnce));
+          return submit::Top(invocation, invocation.words.Has(kOnce));
         },
 };
 

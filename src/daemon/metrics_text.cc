@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "os/file.h"
 #include "os/process.h"
@@ -36,16 +37,30 @@ std::string StuckPoolsText(const std::vector<PoolFacts>& pools) {
   return text;
 }
 
+// Families of metrics, one after another.
+class Families {
+ public:
+  void Begin(std::string_view name, std::string_view type, std::string_view help) {
+    text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
+  }
+  void One(std::string_view name, std::string_view type, auto value, std::string_view help) {
+    Begin(name, type, help);
+    text += fmt::format("{} {}\n", name, value);
+  }
+
+  std::string text;
+};
+
 }  // namespace
 
 std::string MetricsText(const HubFacts& hub, const std::vector<PoolFacts>& pools) {
-  std::string text;
+  Families all;
+  std::string& text = all.text;
   auto begin = [&](std::string_view name, std::string_view type, std::string_view help) {
-    text += fmt::format("# HELP spate_{0} {2}\n# TYPE spate_{0} {1}\n", name, type, help);
+    all.Begin(fmt::format("spate_{}", name), type, help);
   };
   auto one = [&](std::string_view name, std::string_view type, auto value, std::string_view help) {
-    begin(name, type, help);
-    text += fmt::format("spate_{} {}\n", name, value);
+    all.One(fmt::format("spate_{}", name), type, value, help);
   };
   begin("tasks", "gauge", "Tasks of jobs that have not ended.");
   text += fmt::format("spate_tasks{{state=\"queued\"}} {}\n", hub.queued);
@@ -94,12 +109,27 @@ std::string MetricsText(const HubFacts& hub, const std::vector<PoolFacts>& pools
   return text;
 }
 
+std::string NodeMetricsText(const NodeMetrics& node) {
+  Families all;
+  auto one = [&](std::string_view name, auto value, std::string_view help) {
+    all.One(fmt::format("spate_node_{}", name), "gauge", value, help);
+  };
+  one("connected", node.connected ? 1 : 0, "1: the node has its hub; 0: it calls it.");
+  one("slots", node.slots, "Tasks that it runs at once.");
+  all.Begin("spate_node_tasks", "gauge", "Tasks that the node has.");
+  all.text += fmt::format("spate_node_tasks{{state=\"running\"}} {}\n", node.running);
+  all.text += fmt::format("spate_node_tasks{{state=\"waiting\"}} {}\n", node.waiting);
+  one("ends_held", node.held ? 1 : 0, "1: ends are held that the hub has not been told of.");
+  all.Begin("spate_build_info", "gauge", "Version of the node's program.");
+  all.text += fmt::format("spate_build_info{{version=\"{}\"}} 1\n", node.program);
+  return std::move(all.text);
+}
+
 // The names that Prometheus' own libraries have for these.
 std::string ProcessMetricsText() {
-  std::string text;
+  Families all;
   auto one = [&](std::string_view name, std::string_view type, auto value, std::string_view help) {
-    text += fmt::format("# HELP process_{0} {1}\n# TYPE process_{0} {2}\nprocess_{0} {3}\n", name,
-                        help, type, value);
+    all.One(fmt::format("process_{}", name), type, value, help);
   };
   if (auto process = os::InfoOf(os::OwnPid())) {
     one("resident_memory_bytes", "gauge", process->resident, "Resident memory.");
@@ -110,7 +140,7 @@ std::string ProcessMetricsText() {
     one("open_fds", "gauge", files->size(), "Open file descriptors.");
   }
   one("max_fds", "gauge", os::GetOpenFileLimit().now, "Limit of open file descriptors.");
-  return text;
+  return std::move(all.text);
 }
 
 }  // namespace spate::daemon

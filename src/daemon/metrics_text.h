@@ -1,6 +1,7 @@
-// Metrics of a hub for monitors, in Prometheus' text form (docs/formats/metrics.md).
+// Metrics of hubs and nodes for monitors, in Prometheus' text form (docs/formats/metrics.md).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,15 @@ namespace spate::daemon {
 
 // `pools`: all of the hub.
 std::string MetricsText(const HubFacts& hub, const std::vector<PoolFacts>& pools);
+struct NodeMetrics {
+  bool connected = false;
+  uint32_t slots = 0;
+  uint32_t running = 0;  // attempts
+  uint32_t waiting = 0;  // tasks that have no slot yet
+  bool held = false;     // ends that the hub has not been told of (node::Doubt)
+  std::string program;   // version
+};
+std::string NodeMetricsText(const NodeMetrics& node);
 // Of this process.
 std::string ProcessMetricsText();
 

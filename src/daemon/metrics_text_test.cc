@@ -27,5 +27,15 @@ TEST(MetricsText, PoolsThatAreStuckAreNamedWithTheReason) {
       << text;
 }
 
+TEST(MetricsText, OfANode) {
+  const std::string text = NodeMetricsText(
+      {.connected = true, .slots = 8, .running = 3, .waiting = 2, .held = false, .program = "0.1"});
+  EXPECT_NE(text.find("spate_node_connected 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("spate_node_tasks{state=\"running\"} 3\n"
+                      "spate_node_tasks{state=\"waiting\"} 2\n"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace spate::daemon

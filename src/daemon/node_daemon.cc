@@ -14,6 +14,8 @@
 #include "cli/report.h"
 #include "client/hub_call.h"
 #include "core/model/late_ends.h"
+#include "daemon/metrics_server.h"
+#include "daemon/metrics_text.h"
 #include "daemon/pilot.h"
 #include "doors/doors.h"
 #include "doors/parasol/site/site_status.h"
@@ -127,6 +129,7 @@ class NodeDaemon {
   Result<link::Target> FindTarget(When when) const;
   Result<link::Target> FindAccess(When when) const;
   Status OpenPort();
+  Status OpenMetrics();
   void Sweep();
   void SweepKept();
   std::string TmpDir() const;
@@ -154,6 +157,7 @@ class NodeDaemon {
   Duration no_hub_pause_;
   std::optional<parasol::SiteStatus> status_;  // of a site
   std::unique_ptr<node::Port> port_;           // null: nobody reaches it
+  std::unique_ptr<MetricsServer> metrics_;     // null: not asked for
   os::TimerId sweep_timer_ = 0;
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
@@ -314,6 +318,7 @@ Status NodeDaemon::Open() {
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());
   TRY(OpenHost());
+  TRY(OpenMetrics());
   const node::Host::AdoptedNow adopted = TRY(host_->Adopt());
   for (const std::string& problem : adopted.problems) LogLine(problem);
   if (adopted.tasks > 0) {
@@ -381,6 +386,28 @@ Status NodeDaemon::OpenPort() {
                   std::move(port.error()));
   }
   port_ = TRY(std::move(port));
+  return {};
+}
+
+Status NodeDaemon::OpenMetrics() {
+  if (options_.metrics.empty()) return {};
+  auto at = os::ParseAddress(options_.metrics);
+  if (!at) return Within("--metrics", at.error());
+  auto text = [this] {
+    const node::Node& node = host_->node();
+    const NodeMetrics now{.connected = host_->channel() != nullptr,
+                          .slots = offer_.slots,
+                          .running = static_cast<uint32_t>(node.agent().Runs().size()),
+                          .waiting = node.agent().waiting(),
+                          .held = node.HoldsEnds(),
+                          .program = ProductVersion()};
+    return NodeMetricsText(now) + ProcessMetricsText();
+  };
+  auto trouble = [](const Error& error) { LogLine("metrics: " + error.message); };
+  auto opened = MetricsServer::Open(loop_, *at, text, trouble);
+  if (!opened) return Within("--metrics", opened.error());
+  metrics_ = std::move(*opened);
+  LogLine(fmt::format("metrics are at http://{}/metrics", metrics_->address().Text()));
   return {};
 }
 

@@ -183,7 +183,7 @@ const OptionGroup kOfHubStart = {kOfHubStartRefs};
 constexpr OptionRef kOfNodeStartRefs[] = {
     kState,      kAccess,   kDaemon,       kNodeName,  kNodeSlots, kNodeCpus, kNodeBind,
     kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime,  kIdleExit, kHubPatience,
-    kGangPort,   kPilot,    kTmp,          kUsers,     kAllowRoot};
+    kGangPort,   kMetrics,  kPilot,        kTmp,       kUsers,     kAllowRoot};
 const OptionGroup kOfNodeStart = {kOfNodeStartRefs};
 
 }  // namespace opt
@@ -226,6 +226,14 @@ Result<uint16_t> ParseGangPort(std::string_view word) {
               fmt::format("'{}' is not a port; write 1 to 65535, or none", EscapeForScreen(word)));
 }
 
+// A port alone is open on this machine only.
+std::string MetricsOf(OptionReader& in) {
+  std::string at;
+  in.Text(opt::kMetrics, at);
+  const bool port_alone = at.find_first_not_of("0123456789") == std::string::npos;
+  return !at.empty() && port_alone ? "127.0.0.1:" + at : at;
+}
+
 }  // namespace
 
 Result<GangPolicy> ParseGangPolicy(std::string_view word) {
@@ -241,9 +249,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.listen = words.All(opt::kListen);
   options.says_where = !options.listen.empty();
   if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
-  in.Text(opt::kMetrics, options.metrics);
-  bool port_alone = options.metrics.find_first_not_of("0123456789") == std::string::npos;
-  if (!options.metrics.empty() && port_alone) options.metrics = "127.0.0.1:" + options.metrics;
+  options.metrics = MetricsOf(in);
   in.Text(opt::kState, options.state_dir);
   options.daemon = in.Has(opt::kDaemon);
   options.allow_root = in.Has(opt::kAllowRoot);
@@ -276,6 +282,7 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   OptionReader in(words);
   in.Text(opt::kAccess, options.access);
   in.Text(opt::kState, options.state_dir);
+  options.metrics = MetricsOf(in);
   options.daemon = in.Has(opt::kDaemon);
   in.Read(opt::kNodeName, options.name, ParseLabel);
   in.Read(opt::kNodeSlots, options.slots, ParseSlotRule);

@@ -50,6 +50,7 @@ enum class BindTo : uint8_t { kNone, kCore, kNuma };
 struct NodeOptions {
   std::string access;  // --access as typed
   std::string state_dir;
+  std::string metrics;  // as of HubOptions
   bool daemon = false;
   std::string name;  // empty: the host's
   SlotRule slots;

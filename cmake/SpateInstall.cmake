@@ -34,7 +34,7 @@ endif()
 set(spate_doc "${CMAKE_INSTALL_DATADIR}/doc/spate")
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${spate_doc}")
 install(DIRECTORY docs examples DESTINATION "${spate_doc}" USE_SOURCE_PERMISSIONS)
-install(FILES packaging/spate-hub.service packaging/spate-node.service DESTINATION lib/systemd/system)
+install(FILES packaging/spate-hub.service packaging/spate-node.service packaging/spate-node-tasks.service DESTINATION lib/systemd/system)
 
 # The library, its headers, and what pkg-config and CMake are to know of it (--component library: these alone).
 if(TARGET spate_mw)

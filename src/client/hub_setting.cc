@@ -10,7 +10,11 @@ namespace spate::client {
 
 Result<HubSetting> OpenHubSetting(Surroundings here, const std::string& access,
                                   const std::string& state, const StartLine& start) {
-  auto target = TRY(NeedHub(access, here.environment, HubDirOf(state, here), start));
+  const std::string hub_dir = HubDirOf(state, here);
+  // Who types the folder of a hub that runs means that one, whatever access files there are.
+  const bool own = !state.empty() && access.empty() && os::Exists(SocketOf(hub_dir).path);
+  const os::Environment environment = own ? os::Environment() : here.environment;
+  auto target = TRY(NeedHub(access, environment, hub_dir, start));
   auto loop = TRY(os::RealLoop::Create());
   os::IgnoreSignal(os::kSignalPipe);
   return HubSetting{std::move(here), std::move(loop), std::move(target)};

@@ -280,6 +280,7 @@ Status NodeDaemon::OpenHost() {
                          .offer = offer_,
                          .tasks = TaskOptions(),
                          .machine = &here_.machine,
+                         .cgroup = options_.cgroup,
                          .cpus = Cpus(),
                          .puts = os::JoinPath(folder_, "puts"),
                          .users = users_ ? &*users_ : nullptr,
@@ -429,7 +430,7 @@ void NodeDaemon::Sweep() {
     if (site_ && own == kept_.dir) continue;
     if (auto marked = node::MarkScratch(own); !marked) LogLine(marked.error().message);
   }
-  auto work = [places = here_.machine.cgroups(), tmp = TmpDir(),
+  auto work = [places = host_->cgroup_places(), tmp = TmpDir(),
                before = loop_.Now() - kKeepScratch]() -> Result<bool> {
     os::SweepCgroups(places, kSweepPatience);
     node::SweepScratch(tmp, before);

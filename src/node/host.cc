@@ -39,11 +39,16 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
   return host;
 }
 
+Host::Host(os::RealLoop& loop, HostOptions& options) : loop_(loop), machine_(options.machine) {
+  if (machine_ != nullptr) cgroup_places_ = machine_->cgroups();
+  if (!options.cgroup.empty()) cgroup_places_.v2_dir = options.cgroup;
+}
+
 Status Host::MakeShepherds(ProcessExecutorOptions with, const Offer& offer) {
   with.slots = static_cast<uint16_t>(offer.slots);
   if (machine_ != nullptr) {
-    os::SweepCgroups(machine_->cgroups(), kSweepPatience);
-    cgroups_ = os::CgroupTree::Create(machine_->cgroups(), with.node_id);
+    os::SweepCgroups(cgroup_places_, kSweepPatience);
+    cgroups_ = os::CgroupTree::Create(cgroup_places_, with.node_id);
     if (cgroups_) with.cgroup = (*cgroups_)->dir();
   }
   auto shepherds = TRY(ProcessExecutor::Create(loop_, std::move(with)));

@@ -38,6 +38,7 @@ struct HostOptions {
   // executor that outlives the host and tells Host::events.
   std::variant<ProcessExecutorOptions, Executor*> tasks;
   const os::Machine* machine = nullptr;  // for cgroups and load; null: neither
+  std::string cgroup;  // folder that those of tasks are made in; empty: the one of this process
   std::optional<Cpus> cpus = std::nullopt;
   std::string puts = {};        // folder for files that jobs bring along; empty: none do
   KnownUsers* users = nullptr;  // this and what follows: Node::Parts
@@ -89,14 +90,17 @@ class Host {
 
   // Null: slots have none; the error is the reason.
   const Result<std::unique_ptr<os::CgroupTree>>& cgroups() const { return cgroups_; }
+  // Where trees of dead nodes may be.
+  const os::CgroupPlaces& cgroup_places() const { return cgroup_places_; }
 
  private:
-  Host(os::RealLoop& loop, HostOptions& options) : loop_(loop), machine_(options.machine) {}
+  Host(os::RealLoop& loop, HostOptions& options);
   Status MakeShepherds(ProcessExecutorOptions with, const Offer& offer);
   void MakeBinder(HostOptions::Cpus cpus);
 
   os::RealLoop& loop_;
   const os::Machine* const machine_;
+  os::CgroupPlaces cgroup_places_;
   Result<std::unique_ptr<os::CgroupTree>> cgroups_ =
       Fail(ErrorKind::kUnavailable, "this node makes no cgroups");
   std::unique_ptr<ProcessExecutor> shepherds_;  // null: somebody else's executor

@@ -255,6 +255,10 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& place
   if (places.v2_dir.empty() || places.v2_read_only) {
     return Fail(ErrorKind::kUnavailable, DescribeCgroups(places));
   }
+  if (!Exists(places.v2_dir)) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("no cgroup is used: '{}' is not there", places.v2_dir));
+  }
   std::string word = node.empty() ? "" : fmt::format("node-{}-", node);
   std::string name =
       fmt::format("{}{}{}-{}{}", kPrefix, word, getpid(), StartTimeOf(getpid()), kHeld);

@@ -54,7 +54,7 @@ test_what_is_inside() {
   [ ! -e "$build/lib/libspate_mw.a" ] || library="include/spate/mw.h lib/libspate_mw.a lib/pkgconfig/spate-mw.pc"
   for file in $library bin/spate bin/para share/man/man1/spate-run.1 share/bash-completion/completions/spate share/doc/spate/LICENSE \
       share/doc/spate/README.md share/doc/spate/docs/user/guide.md share/doc/spate/examples/first-run/run \
-      lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service; do
+      lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service lib/systemd/system/spate-node-tasks.service; do
     grep -q " spate-$version-[^ ]*/$file\( ->.*\)\?\$" "$work/list" || fail "the tarball has no $file"
   done
 }

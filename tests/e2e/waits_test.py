@@ -200,6 +200,16 @@ def test_a_stopped_hub_is_named(place: Place):
     cluster.spate("hub status", code=3)
 
 
+def test_a_typed_folder_means_its_hub_whatever_access_files_there_are(place: Place):
+    cluster = cluster_of(place)
+    path = cluster.access("--role", "client", "--user", "ann", name="other")
+    place.env = dict(place.env, SPATE_HUB=path)
+    out, _ = place.run("--state", place.state, command="hub access list")
+    want("ann" in out, out)
+    _, err = place.run(command="hub access list", code=3)
+    want("admin" in err, err)
+
+
 def test_a_run_that_is_held_or_stopped(place: Place):
     run = Waiting(place, "run", "-j", "1", "--", "until test -e go; do sleep 0.05; done; echo {}", ":::", "1", "2", log="run")
     wait(lambda: "running" in place.run(command="job list")[0], "it runs")

@@ -146,6 +146,16 @@ const Option kTmp = {.names = "tmp",
                      .help = "folder for output in transit and for tasks' files",
                      .complete = Complete::kFolder};
 
+const Option kNodeCgroup = {
+    .names = "cgroup",
+    .argument = "DIR",
+    .heading = Heading::kHub,
+    .help = "cgroup to put tasks into (default: the node's own)",
+    .more =
+        "DIR is a folder below /sys/fs/cgroup, in which no process sits. A service manager that "
+        "restarts the node while tasks run needs one beside the node's own, as the units of "
+        "the package have it. Without DIR on the machine, tasks run without cgroups."};
+
 const Option kUsers = {.names = "users",
                        .argument = "NAME,...",
                        .heading = Heading::kHub,
@@ -181,9 +191,9 @@ constexpr OptionRef kOfHubStartRefs[] = {kState,       kKeep,       kListen,    
 const OptionGroup kOfHubStart = {kOfHubStartRefs};
 
 constexpr OptionRef kOfNodeStartRefs[] = {
-    kState,      kAccess,   kDaemon,       kNodeName,  kNodeSlots, kNodeCpus, kNodeBind,
-    kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime,  kIdleExit, kHubPatience,
-    kGangPort,   kMetrics,  kPilot,        kTmp,       kUsers,     kAllowRoot};
+    kState,      kAccess,   kDaemon,       kNodeName,  kNodeSlots, kNodeCpus,   kNodeBind,
+    kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime,  kIdleExit,   kHubPatience,
+    kGangPort,   kMetrics,  kPilot,        kTmp,       kUsers,     kNodeCgroup, kAllowRoot};
 const OptionGroup kOfNodeStart = {kOfNodeStartRefs};
 
 }  // namespace opt
@@ -315,6 +325,7 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   if (in.Read(opt::kGangPort, port, ParseGangPort)) options.gang_port = port;
   options.pilot = in.Has(opt::kPilot);
   in.Text(opt::kTmp, options.tmp);
+  in.Text(opt::kNodeCgroup, options.cgroup);
   if (auto users = words.Last(opt::kUsers)) options.users = SplitAtCommas(*users);
   options.allow_root = in.Has(opt::kAllowRoot);
   TRY(in.status());

@@ -19,8 +19,8 @@ namespace spate::cli {
 namespace opt {
 extern const Option kListen, kDaemon, kMetrics, kGangPolicy, kNodeName, kNodeSlots, kNodeCpus,
     kNodeBind, kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime, kIdleExit,
-    kHubPatience, kGangPort, kPilot, kTmp, kUsers, kSuspectAfter, kLostAfter, kForgetNodes,
-    kAllowRoot;
+    kHubPatience, kGangPort, kPilot, kTmp, kUsers, kNodeCgroup, kSuspectAfter, kLostAfter,
+    kForgetNodes, kAllowRoot;
 extern const OptionGroup kOfHubStart, kOfNodeStart;
 }  // namespace opt
 
@@ -66,6 +66,7 @@ struct NodeOptions {
   std::optional<uint16_t> gang_port;     // 0: none; not given: some free one
   bool pilot = false;                    // it is a part of an allocation
   std::string tmp;                       // as typed
+  std::string cgroup;                    // likewise
   std::vector<std::string> users;
   bool allow_root = false;
 };

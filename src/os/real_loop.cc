@@ -133,6 +133,8 @@ class RealLoop::Impl {
     Mirror(fd);
   }
 
+  // The first set of signals makes a pipe, and throws when there is no descriptor left.
+  void PrepareSignals() { const asio::signal_set first(context_); }
   void OnSignal(int signo, std::function<void()> fn) {
     signals_.erase(signo);
     if (!fn || StaysIgnored(signo)) return;
@@ -278,6 +280,7 @@ Result<std::unique_ptr<RealLoop>> RealLoop::Create() {
   try {
     std::unique_ptr<RealLoop> loop(new RealLoop);
     loop->impl_ = std::make_unique<Impl>(loop->clock_);
+    loop->impl_->PrepareSignals();
     return loop;
   } catch (const std::exception& e) {
     return Fail(ErrorKind::kExhausted,

@@ -17,6 +17,7 @@ def journal_of(place):
 
 def make_version_3(journal):
     journal.execute("DROP TABLE pool_log")
+    journal.execute("DROP TABLE span")
     for table in "meta", "job", "job_text", "forgotten", "node", "credential":
         journal.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     for index in "job_user", "job_ended":
@@ -176,7 +177,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 10)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 11)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

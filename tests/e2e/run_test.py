@@ -609,5 +609,12 @@ def test_a_damaged_or_newer_journal_is_refused_and_untouched(place: Place):
         want(file.read() == before, "the damaged file was changed")
 
 
+def test_too_few_descriptors_are_an_error_and_no_crash(place: Place):
+    for most in range(10, 26):
+        run = subprocess.run(["sh", "-c", f'ulimit -n {most}; exec "$0" run -- true', SPATE], cwd=place.dir,
+                             env=place.env, capture_output=True, timeout=DEADLINE)
+        want(run.returncode in (0, 3) and b"terminate" not in run.stderr, f"{most}: {run}")
+
+
 if __name__ == "__main__":
     main(globals())

@@ -196,6 +196,11 @@ std::string FormatCount(uint64_t count) {
   return digits;
 }
 
+bool IsBidiControl(std::string_view sequence) {
+  return sequence.size() == 3 && ((sequence >= "\u202a" && sequence <= "\u202e") ||
+                                  (sequence >= "\u2066" && sequence <= "\u2069"));
+}
+
 std::string EscapeForScreen(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -211,6 +216,10 @@ std::string EscapeForScreen(std::string_view text) {
     } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
       length = 1;
+    } else if (IsBidiControl(text.substr(0, length))) {
+      out += fmt::format("\\u20{:02x}", static_cast<unsigned char>(text[1]) == 0x80
+                                            ? static_cast<unsigned char>(text[2]) - 0x80
+                                            : static_cast<unsigned char>(text[2]) - 0x40);
     } else {
       out += text.substr(0, length);
     }

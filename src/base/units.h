@@ -27,6 +27,8 @@ std::string FormatCount(uint64_t count);  // "1,234,567"
 // Bytes that a terminal may show: control bytes, and bytes that are not valid UTF-8, become \xNN
 // (newline, tab and return become \n, \t, \r).
 std::string EscapeForScreen(std::string_view text);
+// A character of UTF-8 that has text behind it shown in another direction.
+bool IsBidiControl(std::string_view sequence);
 // One word of POSIX shell: unchanged when nothing in it is special, else in single quotes.
 std::string ShellQuote(std::string_view word);
 

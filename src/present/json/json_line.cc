@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/units.h"
+
 namespace spate::present {
 void JsonLine::Key(std::string_view key) {
   text_ += first_ ? '{' : ',';
@@ -71,7 +73,13 @@ void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::
 std::string JsonEscaped(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 8);
-  for (char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (const auto bidi = text.substr(i, 3); IsBidiControl(bidi)) {
+      out += EscapeForScreen(bidi);  // JSON has the same word for it
+      i += bidi.size() - 1;
+      continue;
+    }
     switch (c) {
       case '"':
         out += "\\\"";

@@ -1,6 +1,6 @@
 // MetricsServer: answers GET /metrics over HTTP/1.1, for monitors such as Prometheus. One request
-// for each connection; a peer that is slow or silent is cut off, and at most so many are there at
-// once.
+// for each connection; a peer that is slow or silent is cut off, at once where others want its
+// place.
 //
 // Thread: the loop's.
 #pragma once
@@ -22,13 +22,15 @@
 namespace spate::daemon {
 
 struct MetricsLimits {
-  size_t connections = 16;                   // further ones wait in the system's queue
+  size_t connections = 16;                   // a further one takes the place of the oldest
   size_t request = 8192;                     // bytes of the request line and the headers
   Duration deadline = Duration::Seconds(5);  // from arrival to the end
 };
 
 // The whole answer to a request, whose headers are complete. `text` is asked for /metrics only.
-std::string AnswerHttp(std::string_view request, const std::function<std::string()>& text);
+// `is_local`: only this machine's programs reach the port, and the request must mean this machine.
+std::string AnswerHttp(std::string_view request, const std::function<std::string()>& text,
+                       bool is_local);
 
 class MetricsServer {
  public:
@@ -59,12 +61,14 @@ class MetricsServer {
   void Arrived(transport::Arrival arrival);
   void Hear(Exchanges::iterator at);
   void Tell(Exchanges::iterator at);
+  void RemoveOldest();
   void Remove(Exchanges::iterator at);
 
   os::RealLoop& loop_;
   const std::function<std::string()> text_;
   const MetricsLimits limits_;
   os::SocketAddress address_;
+  bool is_local_ = false;
   Exchanges exchanges_;
   std::unique_ptr<transport::Listener> listener_;
 };

@@ -27,14 +27,29 @@ TEST(AnswerHttp, AnswersWhatItIsAsked) {
                          {"GET /metrics HTTP/2.0\r\n\r\n", "400 Bad Request", false},
                          {"\r\n\r\n", "400 Bad Request", false},
                          {"\x16\x03\x01 \x02 \r\n\r\n", "400 Bad Request", false}}) {
-    std::string answer = AnswerHttp(each.request, [] { return "figures 1\n"; });
+    std::string answer = AnswerHttp(each.request, [] { return "figures 1\n"; }, false);
     EXPECT_TRUE(answer.starts_with(std::string("HTTP/1.1 ") + each.status + "\r\n"))
         << each.request << answer;
     EXPECT_EQ(answer.ends_with("\r\n\r\nfigures 1\n"), each.body) << each.request;
   }
-  std::string head = AnswerHttp("HEAD /metrics HTTP/1.1\r\n\r\n", [] { return "figures 1\n"; });
+  std::string head =
+      AnswerHttp("HEAD /metrics HTTP/1.1\r\n\r\n", [] { return "figures 1\n"; }, false);
   EXPECT_NE(head.find("Content-Length: 10\r\n"), std::string::npos);
   EXPECT_TRUE(head.ends_with("\r\n\r\n"));
+}
+
+TEST(AnswerHttp, OfALocalPortMustMeanThisMachine) {
+  auto status = [](const std::string& headers) {
+    const std::string request = "GET /metrics HTTP/1.1\r\n" + headers + "\r\n";
+    return AnswerHttp(request, [] { return "1\n"; }, true).substr(9, 3);
+  };
+  for (const char* host : {"", "Host: localhost:9100\r\n", "A: b\r\nhost: 127.0.0.1:1\r\n",
+                           "Host: [::1]:9100\r\n", "Host:localhost\r\n"}) {
+    EXPECT_EQ(status(host), "200") << host;
+  }
+  for (const char* host : {"Host: evil.example\r\n", "Host: localhost.evil.example:80\r\n"}) {
+    EXPECT_EQ(status(host), "421") << host;
+  }
 }
 
 class MetricsServerTest : public ::testing::Test {
@@ -92,7 +107,7 @@ class MetricsServerTest : public ::testing::Test {
   std::unique_ptr<MetricsServer> server_;
 };
 
-constexpr const char* kAsk = "GET /metrics HTTP/1.1\r\nHost: hub\r\n\r\n";
+constexpr const char* kAsk = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 TEST_F(MetricsServerTest, GivesTheWholeText) {
   Open({});
@@ -112,9 +127,19 @@ TEST_F(MetricsServerTest, RefusesALongRequest) {
 TEST_F(MetricsServerTest, CutsTheSilentOffAndGoesOn) {
   Open({.connections = 2, .deadline = Duration::Millis(100)});
   auto silent = Say(""), slow = Say("GET /metr");
-  auto peer = Say(kAsk);  // waits for a place
-  RunUntil([&] { return silent->ended && slow->ended && peer->ended; });
+  RunUntil([&] { return silent->ended && slow->ended; });
   EXPECT_EQ(silent->got + slow->got, "");
+  auto peer = Say(kAsk);
+  RunUntil([&] { return peer->ended; });
+  EXPECT_TRUE(peer->got.starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_F(MetricsServerTest, ThoseWhoSayNothingKeepNobodyOut) {
+  Open({.connections = 4, .deadline = Duration::Seconds(3600)});
+  std::vector<std::unique_ptr<Peer>> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(Say("GET /metrics HT"));
+  auto peer = Say(kAsk);
+  RunUntil([&] { return peer->ended; });
   EXPECT_TRUE(peer->got.starts_with("HTTP/1.1 200 OK\r\n"));
 }
 

@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
+#include "shepherd/as_user.h"
 
 namespace spate::daemon {
 namespace {
@@ -187,12 +188,12 @@ TEST_F(BatchCommandsTest, OnlyRootRunsCommandsOfOthers) {
 
 TEST_F(BatchCommandsTest, RunsAsAnotherUser) {
   if (os::EffectiveUser() != 0) GTEST_SKIP() << "only root can";
-  Make({"MY_TOKEN=secret", "SITE=s", "HOME=/root"}, /*is_root=*/true);
+  Make({"DBURL=secret", "TZ=s", "HOME=/root"}, /*is_root=*/true);
   os::TempDir shared;
   ASSERT_TRUE(os::SetPermissions(shared.path(), 01777));
   pool::CommandLine call{{"sh", "-c",
                           "stat -c %U \"$0\"; cat; id -un; pwd; "
-                          "echo \"$HOME $USER $LOGNAME $SHELL|$MY_TOKEN|$SITE|$LC_ALL\"",
+                          "echo \"$HOME $USER $LOGNAME $SHELL|$DBURL|$TZ|$LC_ALL\"",
                           shared.Path("script")},
                          "input\n",
                          pool::TextFile{shared.Path("script"), "text"},
@@ -251,6 +252,20 @@ TEST_F(BatchCommandsTest, MayEndInAnAnswer) {
   });
   loop_->Run();
   EXPECT_EQ(commands_, nullptr);
+}
+
+TEST(InheritedEnvironment, IsAListOfWhatPasses) {
+  for (const char* name : {"LANG", "LC_ALL", "SLURM_CONF", "SGE_ROOT", "LD_LIBRARY_PATH"}) {
+    EXPECT_TRUE(shepherd::IsInherited(name)) << name;
+  }
+  for (const char* name : {"SLURM_JWT", "DBURL", "MYSQL_PWD", "AWS_SESSION", "HOME", "LANGX", ""}) {
+    EXPECT_FALSE(shepherd::IsInherited(name)) << name;
+  }
+  setenv("SPATE_PASS_ENV", "SITE,DBURL", 1);
+  EXPECT_TRUE(shepherd::IsInherited("SITE"));
+  EXPECT_TRUE(shepherd::IsInherited("DBURL"));
+  EXPECT_FALSE(shepherd::IsInherited("DB"));
+  unsetenv("SPATE_PASS_ENV");
 }
 
 }  // namespace

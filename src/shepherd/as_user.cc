@@ -76,16 +76,50 @@ std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path
 }
 
 bool IsInherited(std::string_view name) {
-  constexpr std::string_view kOurs[] = {
-      "HOME",  "USER", "LOGNAME",    "SHELL",      "MAIL",      "PWD",       "OLDPWD",
-      "SHLVL", "_",    "XAUTHORITY", "KRB5CCNAME", "GNUPGHOME", "LISTEN_FDS"};
-  constexpr std::string_view kFamilies[] = {"SPATE_", "SSH_",    "SUDO_", "XDG_",
-                                            "DBUS_",  "NOTIFY_", "GPG_"};
-  constexpr std::string_view kSecrets[] = {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "API_KEY"};
-  auto begins = [&](std::string_view family) { return name.starts_with(family); };
-  auto has = [&](std::string_view word) { return name.find(word) != name.npos; };
-  return std::ranges::find(kOurs, name) == std::end(kOurs) &&
-         std::ranges::none_of(kFamilies, begins) && std::ranges::none_of(kSecrets, has);
+  // Language, where programs and modules are, and where a batch system is. Nothing else: there is
+  // no telling what a secret is called.
+  constexpr std::string_view kPassed[] = {"PATH",
+                                          "LANG",
+                                          "LANGUAGE",
+                                          "TZ",
+                                          "TERM",
+                                          "LD_LIBRARY_PATH",
+                                          "MANPATH",
+                                          "INFOPATH",
+                                          "MODULEPATH",
+                                          "MODULESHOME",
+                                          "LOADEDMODULES",
+                                          "_LMFILES_",
+                                          "PERL5LIB",
+                                          "PERLLIB",
+                                          "PYTHONPATH",
+                                          "R_LIBS",
+                                          "R_LIBS_SITE",
+                                          "JAVA_HOME",
+                                          "CLASSPATH",
+                                          "SLURM_CONF",
+                                          "SLURM_CLUSTERS",
+                                          "SLURM_SACK_SOCKET",
+                                          "SGE_ROOT",
+                                          "SGE_CELL",
+                                          "SGE_CLUSTER_NAME",
+                                          "SGE_QMASTER_PORT",
+                                          "SGE_EXECD_PORT",
+                                          "PBS_CONF_FILE",
+                                          "PBS_DEFAULT",
+                                          "PBS_EXEC",
+                                          "PBS_HOME",
+                                          "PBS_SERVER",
+                                          "CONDOR_CONFIG"};
+  if (name.starts_with("LC_") || name.starts_with("LMOD_")) return true;
+  if (std::ranges::find(kPassed, name) != std::end(kPassed)) return true;
+  const char* more = getenv("SPATE_PASS_ENV");  // NAME,NAME...
+  for (std::string_view left = more == nullptr ? "" : more; !left.empty();) {
+    const size_t end = std::min(left.find(','), left.size());
+    if (left.substr(0, end) == name) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
 }
 
 std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path) {

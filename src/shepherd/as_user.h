@@ -49,8 +49,8 @@ class AsOurselves {
 // NAME=value of a fresh login of the user, for the beginning of a task's environment: nothing of
 // ours but language and time zone.
 std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path);
-// Environment of this process, but for what names the user or leads to places that only we may
-// reach (docs/user/parasol.md lists that), with the user's own home, name and shell.
+// The part of this process' environment that other users may see (docs/user/parasol.md), with the
+// user's own home, name and shell.
 std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path);
 // Whether a variable of this name is passed on to other users' tasks.
 bool IsInherited(std::string_view name);

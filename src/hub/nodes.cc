@@ -70,6 +70,13 @@ std::unexpected<wire::Refusal> RefuseName(std::string reason, Remedy remedy = {}
       wire::Refusal{wire::RefusalCode::kName, std::move(reason), std::move(remedy)});
 }
 
+// POOL.N
+bool IsPilotName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size() &&
+         name.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+}
+
 bool IsNodeName(const std::string& name) {
   if (name.empty() || name.size() > 255) return false;
   for (char c : name) {
@@ -190,6 +197,14 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   auto at = by_name_.find(name);
   if (at == by_name_.end()) {
     TRY(CheckNames(caller));
+    // A pool of this name may come, and its pilots would be refused.
+    const bool trusted = caller.is_admin || caller.user == access::kEveryUser;
+    if (!trusted && caller.pilot == provision::PilotId() && IsPilotName(name)) {
+      return RefuseName(fmt::format(
+          "'{}' is a name that a pilot of a pool would have; give this node another one with "
+          "--name",
+          name));
+    }
   }
   Node& node = at == by_name_.end() ? Make(name) : nodes_.at(at->second);
   if (!node.channel) node.since = loop_.Now();  // it is on its way in

@@ -103,6 +103,11 @@ TEST_F(NodesTest, ANameIsItsFirstUsers) {
   EXPECT_FALSE(Admit("n", "bob"));
   EXPECT_TRUE(Admit("n", "ann", "another process"));
   for (const char* name : {"", "a b", "a,b"}) EXPECT_FALSE(Admit(name, "ann")) << name;
+  // A pool of any name may come.
+  for (const char* name : {"short.1", "a.b.22"}) EXPECT_FALSE(Admit(name, "ann")) << name;
+  for (const char* name : {"short.1", "10.0.0.1"}) EXPECT_TRUE(Admit(name, "*")) << name;
+  for (const char* name : {"n1.site.org", "n-1", ".1", "a."})
+    EXPECT_TRUE(Admit(name, "ann")) << name;
 }
 
 // A node refused for its protocol keeps its tasks; another machine with its name does not.

@@ -315,6 +315,8 @@ Status NodeDaemon::Open() {
   TRY(FindTarget(When::kStart));
   auto instance = TRY(link::LoadOrMakeInstance(os::JoinPath(folder_, "instance")));
   instance_ = std::move(instance);
+  // Folders and files of tasks are made there by this process, for whatever user.
+  if (os::Exists(TmpDir())) TRY(os::CheckWay(TmpDir(), "--tmp DIR"));
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());

@@ -56,10 +56,13 @@ std::string AccountName(uint32_t user) {
   return account ? account->name : fmt::format("uid {}", user);
 }
 
-std::unexpected<Error> Unsafe(const Step& step, std::string_view why) {
+constexpr std::string_view kState = "--state DIR";
+
+std::unexpected<Error> Unsafe(const Step& step, std::string_view why,
+                              std::string_view option = kState) {
   return Fail(ErrorKind::kPermission,
-              fmt::format("the folder {} {}\nName one where nobody else may write: --state DIR",
-                          EscapeForScreen(step.path), why));
+              fmt::format("the folder {} {}\nName one where nobody else may write: {}",
+                          EscapeForScreen(step.path), why, option));
 }
 
 Status CheckOwn(const Step& step, uint32_t self, Others others) {
@@ -76,20 +79,28 @@ Status CheckOwn(const Step& step, uint32_t self, Others others) {
                           ShellQuote(step.path)));
 }
 
-Status CheckAbove(const Step& step, uint32_t self) {
+Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kState) {
   if (self != kRoot) {
-    return step.AnybodyWrites() && !step.IsSticky() ? Unsafe(step, "may be changed by anybody")
-                                                    : Status();
+    return step.AnybodyWrites() && !step.IsSticky()
+               ? Unsafe(step, "may be changed by anybody", option)
+               : Status();
   }
   if (step.info.st_uid != kRoot) {
-    return Unsafe(step, fmt::format("belongs to {}, who could change what root relies on",
-                                    AccountName(step.info.st_uid)));
+    return Unsafe(step,
+                  fmt::format("belongs to {}, who could change what root relies on",
+                              AccountName(step.info.st_uid)),
+                  option);
   }
   if (!step.OthersWrite() || step.IsSticky()) return {};
-  return Unsafe(step, "may be changed by others, and root would rely on what is below it");
+  return Unsafe(step, "may be changed by others, and root would rely on what is below it", option);
 }
 
 }  // namespace
+
+Status CheckWay(const std::string& path, std::string_view option) {
+  const uint32_t self = EffectiveUser();
+  return WalkTo(path, [&](const Step& step) { return CheckAbove(step, self, option); });
+}
 
 Status MakeOwnDir(const std::string& path, Others others) {
   const uint32_t self = EffectiveUser();

@@ -22,6 +22,10 @@ enum class Others : uint8_t { kMayRead, kMayPass };
 // nobody else may write to them; anybody else has to trust the owners of theirs.
 Status MakeOwnDir(const std::string& path, Others others = Others::kMayRead);
 
+// Of a folder that is there: who may not write to it cannot put something else in the place of what
+// this process makes in it. kPermission, with what to do, by `option`. As above: root asks more.
+Status CheckWay(const std::string& path, std::string_view option);
+
 // Makes and opens the folder `relative` (no `..`; empty: `top` itself) below `top`. On the way a
 // link is followed only if root or the caller's own user made it: kPermission.
 Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative);

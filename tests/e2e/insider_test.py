@@ -355,11 +355,16 @@ def test_a_daemon_relies_on_its_own_folders_only(place: Place):
     done = subprocess.run([SPATE, "node", "start", "--allow-root", "--state", os.path.join(shared, "mine")],
                           cwd=place.dir, env=place.env, capture_output=True, text=True, timeout=60)
     want(done.returncode == 3 and "may be changed by others" in done.stderr, done)
-    # Temporary files may lie there: what the node relies on does not.
-    cluster.node("n1", "--tmp", evil)
+    # Files of tasks, too, would be replaced there while root makes them; in a sticky folder nobody can.
+    for tmp in (evil, shared):
+        done = subprocess.run([SPATE, "node", "start", "--allow-root", "--tmp", tmp], cwd=place.dir, env=place.env,
+                              capture_output=True, text=True, timeout=60)
+        want(done.returncode == 3 and "--tmp DIR" in done.stderr, done)
+        want("spate-" not in "".join(os.listdir(tmp)), os.listdir(tmp))
+    os.chmod(shared, 0o1777)
+    cluster.node("n1", "--tmp", shared)
     cluster.submit("--wait", "--get", "out.{}", "--", "echo {} > out.{}", ":::", "a")
     want(place.read("out.a") == "a\n", place.read("out.a"))
-    want(os.listdir(os.path.join(evil, "nodes")) == [], os.listdir(os.path.join(evil, "nodes")))
 
 
 def test_secrets_of_a_hub_are_its_own(place: Place):

@@ -129,6 +129,27 @@ def test_bad_input_says_what_it_was(place: Place):
     want(not batch.jobs(), batch.jobs())
 
 
+def test_a_pools_folder_must_be_its_users_own(place: Place):
+    """Who owns it would read the pilots' credentials, and a link of theirs would be written through."""
+    if os.geteuid() != 0:
+        return print("       (skipped: needs root)")
+    cluster = cluster_of(place)
+    folder = os.path.join(place.dir, "shared")
+    for name, prepare, why in (
+            ("theirs", lambda: (os.mkdir(folder), os.chown(folder, 65534, 65534)), "the folder must belong to root"),
+            ("open", lambda: (os.chown(folder, 0, 0), os.chmod(folder, 0o777)), "nobody else may write to it")):
+        prepare()
+        cluster.spate("pool add", "local", name, "--folder", folder, "--no-test")
+        job = cluster.submit("--pool", name, "--", "true")
+        wait(lambda: why in cluster.spate("pool info", name)[0], why)
+        want(not os.listdir(folder), os.listdir(folder))
+        cluster.spate("job cancel", job)
+        cluster.spate("pool remove", name, "--wait")
+    os.chmod(folder, 0o755)
+    cluster.spate("pool add", "local", "own", "--folder", folder)
+    cluster.submit("--wait", "--pool", "own", "--", "true")
+
+
 def test_a_run_with_a_pool_of_its_own(place: Place):
     batch = slurm(place)
     place.write("jobs.lst", *[f"echo {i} $SLURM_JOB_ID >> done; sleep 0.05" for i in range(20)])

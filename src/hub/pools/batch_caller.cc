@@ -84,6 +84,26 @@ std::string Joined(const std::vector<std::string>& argv) {
 
 std::string Number(double value) { return fmt::format("{:g}", value); }
 
+// $1: the pool's folder; $2: the file for standard input in it. Nobody else may read it at any
+// time, nor put another one in its place: the folder is the user's own, and what was looked at is
+// what is written to.
+constexpr const char* kWriteAccess = R"sh(umask 077
+mkdir -p "$1" && cd -P "$1" || exit
+if [ ! -O . ] || [ -n "$(find . -prune -perm /022)" ]; then
+  echo "the folder must belong to $(id -un), and nobody else may write to it" >&2
+  exit 1
+fi
+above=$(pwd -P)
+while above=${above%/*} && [ -n "$above" ]; do
+  if [ -n "$(find "$above" -prune -perm -002 ! -perm -1000)" ]; then
+    echo "anybody may change the folder $above, in which it is" >&2
+    exit 1
+  fi
+done
+file=${2##*/}
+rm -f "$file.new" && set -C && cat >"$file.new" && mv -f "$file.new" "$file"
+)sh";
+
 }  // namespace
 
 std::string BatchCaller::NodeName(const std::string& pool, PilotId pilot) {
@@ -174,10 +194,8 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
                                         "the pool's settings cannot be read"});
   }
   const PoolForm& form = at->second->form;
-  // Nobody else may read it at any time.
   pool::CommandLine write =
-      Shell("umask 077 && mkdir -p \"$1\" && cat >\"$2.new\" && mv -f \"$2.new\" \"$2\"",
-            {form.settings.folder, FileOf(form, ask.pilot, "access")});
+      Shell(kWriteAccess, {form.settings.folder, FileOf(form, ask.pilot, "access")});
   write.input = std::move(access);
   Run(std::move(write), form, kFilePatience, [this, ask, pool = at->second](auto outcome) {
     if (IsGood(outcome)) return SubmitNow(ask);

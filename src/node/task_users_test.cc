@@ -244,7 +244,7 @@ TEST_F(OtherUserTest, EntersFoldersAndFindsProgramsWithTheRightsOfTheUser) {
                                       dir_.Path("secret") + "': Permission denied");
 }
 
-TEST_F(OtherUserTest, JobsThatInheritHaveTheNodesEnvironmentButForWhatIsItsOwn) {
+TEST_F(OtherUserTest, JobsThatInheritHaveOfTheNodesEnvironmentWhatPasses) {
   os::TempDir tools;
   ASSERT_TRUE(os::SetPermissions(tools.path(), 0755));
   tools.Write("probe", "#!/bin/sh\necho found $SITE $HOME $USER $SSH_AUTH_SOCK.$SITE_TOKEN.\n");
@@ -252,6 +252,7 @@ TEST_F(OtherUserTest, JobsThatInheritHaveTheNodesEnvironmentButForWhatIsItsOwn) 
   std::string path = tools.path() + ":" + getenv("PATH");
   setenv("PATH", path.c_str(), 1);
   setenv("SITE", "here", 1);
+  setenv("SPATE_PASS_ENV", "OTHER,SITE", 1);
   setenv("SSH_AUTH_SOCK", "/root/agent", 1);
   setenv("SITE_TOKEN", "secret", 1);
   EXPECT_EQ(Run(Plain({"probe"})).end.note, "on node n1: probe: command not found");
@@ -262,7 +263,7 @@ TEST_F(OtherUserTest, JobsThatInheritHaveTheNodesEnvironmentButForWhatIsItsOwn) 
   EXPECT_EQ(ended.output->out.bytes, "found here /home/ann ann ..\n");
   path.erase(0, tools.path().size() + 1);
   setenv("PATH", path.c_str(), 1);
-  for (const char* name : {"SITE", "SSH_AUTH_SOCK", "SITE_TOKEN"}) unsetenv(name);
+  for (const char* name : {"SITE", "SPATE_PASS_ENV", "SSH_AUTH_SOCK", "SITE_TOKEN"}) unsetenv(name);
 }
 
 TEST_F(OtherUserTest, LongOutputLiesInTheNodesSpool) {

@@ -148,6 +148,13 @@ def test_a_pools_folder_must_be_its_users_own(place: Place):
     os.chmod(folder, 0o755)
     cluster.spate("pool add", "local", "own", "--folder", folder)
     cluster.submit("--wait", "--pool", "own", "--", "true")
+    # Its test would run as root, and show what root's prologue says.
+    cluster.spate("pool set", "own", "--user", "*")
+    ann = cluster.access("--role", "client", "--user", "ann", name="ann.access")
+    cluster.spate("pool info", "own", "--access", ann)
+    _, err = cluster.spate("pool dry-run", "own", "--access", ann, code=3)
+    want("only they and the hub's administrators test it" in err, err)
+    cluster.spate("pool dry-run", "own")
 
 
 def test_a_run_with_a_pool_of_its_own(place: Place):

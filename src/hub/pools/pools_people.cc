@@ -285,7 +285,15 @@ void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool
 void Pools::Try(const Caller& caller, const std::string& name, Tried done) {
   auto found = Find(caller, {name});
   if (!found) return done(std::unexpected(found.error()));
-  caller_.Try(*caller_.Find(found->front()), true, std::move(done));
+  const PoolForm& form = *caller_.Find(found->front());
+  // The test runs a command as the pool's user, and its answer shows what that has in the pilot.
+  if (!MayChange(caller, form)) {
+    return done(Fail(ErrorKind::kPermission,
+                     fmt::format("pool {} belongs to {}; only they and the hub's administrators "
+                                 "test it",
+                                 form.policy.name, form.settings.account)));
+  }
+  caller_.Try(form, true, std::move(done));
 }
 
 Status Pools::ChangeOne(PoolId pool, const wire::ChangePools& asked, const Caller& caller) {

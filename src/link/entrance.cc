@@ -16,6 +16,12 @@
 #include "wire/codec.h"
 
 namespace spate::link {
+namespace {
+
+constexpr Duration kLookUpAgain = Duration::Millis(200);
+constexpr Duration kLookUpFor = Duration::Seconds(5);
+
+}  // namespace
 
 using wire::FrameType;
 using wire::RefusalCode;
@@ -152,16 +158,30 @@ void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
                                    FrameTypes{FrameType::kGreeting}, limits_.connection, counts_);
   if (user) {
     at->guest.local = *user;
-    at->account = std::make_unique<os::Aside<os::Account>>(
-        loop_, [id = user->user] { return os::AccountById(id); },
-        [this, &entry, at](Result<os::Account> account) {
-          if (account) at->guest.user = std::move(account->name);
-          Hear(entry, at);
-        });
+    LookUp(entry, at, user->user);
   } else {
     Hear(entry, at);
   }
   if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
+}
+
+// A user whom the machine does not know has a number. One who cannot be looked up, as descriptors
+// are short or the name service hangs, is not to be taken for such a one.
+void Entrance::LookUp(Entry& entry, Strangers::iterator at, uint32_t user) {
+  auto done = [this, &entry, at, user](Result<os::Account> account) {
+    if (account) at->guest.user = std::move(account->name);
+    const bool unsure = !account && account.error().kind != ErrorKind::kNotFound;
+    const Instant now = loop_.Now();
+    if (unsure && now - at->came < std::min(kLookUpFor, limits_.greeting / 2)) {
+      at->again =
+          loop_.At(now + kLookUpAgain, [this, &entry, at, user] { LookUp(entry, at, user); });
+      return;
+    }
+    if (unsure) at->guest.unknown = std::move(account.error().message);
+    Hear(entry, at);
+  };
+  at->account = std::make_unique<os::Aside<os::Account>>(
+      loop_, [user] { return os::AccountById(user); }, std::move(done));
 }
 
 void Entrance::Hear(Entry& entry, Strangers::iterator at) {
@@ -194,6 +214,7 @@ void Entrance::MakeRoom(Entry& entry) {
 
 void Entrance::Remove(Entry& entry, Strangers::iterator at) {
   loop_.Cancel(at->deadline);
+  loop_.Cancel(at->again);
   entry.strangers.erase(at);
 }
 
@@ -245,6 +266,11 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
                                : ""));
     if (events_.of_other_protocol) events_.of_other_protocol(guest, refusal.error());
     return refusal;
+  }
+  if (!guest.unknown.empty()) {
+    return refuse(
+        RefusalCode::kBusy,
+        fmt::format("the hub cannot tell who you are: {}; try again later", guest.unknown));
   }
   if (guest.connection_key && from.serial == 0) {
     return refuse(RefusalCode::kCredential, "a credential is needed: use an access file");

@@ -34,6 +34,7 @@ struct Guest {
   std::string peer;                          // its address, for people
   std::optional<os::PeerCredentials> local;  // on a UNIX socket: the user at the other end
   std::string user;                          // that one's name; empty when the machine has none
+  std::string unknown;                       // why nobody can tell that name now; empty: it is told
   std::optional<Bytes32> connection_key;     // over TLS
 
   // Whether it has the credential with this secret. Never without TLS.
@@ -116,6 +117,7 @@ class Entrance {
     transport::Seat place;
     Guest guest;
     os::TimerId deadline = 0;
+    os::TimerId again = 0;  // LookUp
     std::unique_ptr<Connection> connection;
     std::unique_ptr<os::Aside<os::Account>> account;  // on a UNIX socket: who asks for the name
   };
@@ -133,6 +135,7 @@ class Entrance {
   Status Listen(const EntranceAddress& at);
   Status ListenAt(const os::SocketAddress& number, const EntranceAddress& at);
   void Arrived(Entry& entry, transport::Arrival arrival);
+  void LookUp(Entry& entry, Strangers::iterator at, uint32_t user);
   void Hear(Entry& entry, Strangers::iterator at);
   void Opened(Stranger& stranger);
   void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);

@@ -101,7 +101,7 @@ def test_a_full_disk_stops_output_then_submissions_never_the_hub(place: Place):
 
 def test_a_hub_short_of_descriptors_is_waited_for(place: Place):
     """Its clients are not told of a limit of theirs, and no output stops it."""
-    cluster = cluster_of(place, files=64)
+    cluster = cluster_of(place, files=48)
     cluster.node("n1", "-j", "4", "--cpus", "4")
     open_jobs = [cluster.submit("--open", "--", "echo one") for _ in range(20)]
     follow = [Waiting(place, "run", "--hub", "--", "echo {}", ":::", "1", "2", "3", log=f"follow{n}") for n in range(10)]

@@ -61,7 +61,7 @@ TEST(Units, EscapesWhatATerminalMustNotSee) {
   EXPECT_EQ(EscapeForScreen("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(EscapeForScreen("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(EscapeForScreen("\xc2\x9b"), "\\xc2\\x9b");
-  // What makes the rest of a line read backwards.
+  // These would reverse the rest of the line.
   EXPECT_EQ(EscapeForScreen("a\u202eb\u2066c\u2069\u202a"), "a\\u202eb\\u2066c\\u2069\\u202a");
   EXPECT_EQ(EscapeForScreen("\u2029\u202f\u2065\u206a\u200f"), "\u2029\u202f\u2065\u206a\u200f");
 }

@@ -11,7 +11,7 @@ namespace spate::client {
 Result<HubSetting> OpenHubSetting(Surroundings here, const std::string& access,
                                   const std::string& state, const StartLine& start) {
   const std::string hub_dir = HubDirOf(state, here);
-  // Who types the folder of a hub that runs means that one, whatever access files there are.
+  // A typed folder with a running hub takes precedence over access files.
   const bool own = !state.empty() && access.empty() && os::Exists(SocketOf(hub_dir).path);
   const os::Environment environment = own ? os::Environment() : here.environment;
   auto target = TRY(NeedHub(access, environment, hub_dir, start));

@@ -12,6 +12,7 @@
 
 #include "access/proof.h"
 #include "base/check.h"
+#include "base/units.h"
 #include "os/file.h"
 #include "wire/codec.h"
 
@@ -168,20 +169,26 @@ void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
 // A user whom the machine does not know has a number. One who cannot be looked up, as descriptors
 // are short or the name service hangs, is not to be taken for such a one.
 void Entrance::LookUp(Entry& entry, Strangers::iterator at, uint32_t user) {
-  auto done = [this, &entry, at, user](Result<os::Account> account) {
-    if (account) at->guest.user = std::move(account->name);
-    const bool unsure = !account && account.error().kind != ErrorKind::kNotFound;
-    const Instant now = loop_.Now();
-    if (unsure && now - at->came < std::min(kLookUpFor, limits_.greeting / 2)) {
-      at->again =
-          loop_.At(now + kLookUpAgain, [this, &entry, at, user] { LookUp(entry, at, user); });
-      return;
-    }
-    if (unsure) at->guest.unknown = std::move(account.error().message);
+  const Duration patience = std::min(kLookUpFor, limits_.greeting / 2);
+  const Instant last = at->came + patience;
+  auto unknown = [this, &entry, at](std::string why) {
+    at->guest.unknown = std::move(why);
     Hear(entry, at);
+  };
+  auto done = [this, &entry, at, user, last, unknown](Result<os::Account> account) {
+    loop_.Cancel(at->again);
+    if (account) at->guest.user = std::move(account->name);
+    if (account || account.error().kind == ErrorKind::kNotFound) return Hear(entry, at);
+    if (loop_.Now() >= last) return unknown(std::move(account.error().message));
+    at->again =
+        loop_.At(loop_.Now() + kLookUpAgain, [this, &entry, at, user] { LookUp(entry, at, user); });
   };
   at->account = std::make_unique<os::Aside<os::Account>>(
       loop_, [user] { return os::AccountById(user); }, std::move(done));
+  at->again = loop_.At(last, [at, patience, unknown] {
+    at->account.reset();
+    unknown(fmt::format("its user database has not answered for {}", FormatDuration(patience)));
+  });
 }
 
 void Entrance::Hear(Entry& entry, Strangers::iterator at) {
@@ -270,7 +277,7 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
   if (!guest.unknown.empty()) {
     return refuse(
         RefusalCode::kBusy,
-        fmt::format("the hub cannot tell who you are: {}; try again later", guest.unknown));
+        fmt::format("the hub cannot look up your user name: {}; try again later", guest.unknown));
   }
   if (guest.connection_key && from.serial == 0) {
     return refuse(RefusalCode::kCredential, "a credential is needed: use an access file");

@@ -341,5 +341,23 @@ def test_a_node_that_looks_up_a_user_says_so(place: Place):
     want("cannot run tasks of 'ghost'" in cluster.spate("task explain", f"{job}.1")[0], "why it failed")
 
 
+def test_nobody_is_taken_for_a_user_without_a_name(place: Place):
+    """Somebody who is not in /etc/passwd, beside a name service that hangs."""
+    if os.geteuid() != 0:
+        return print("       (skipped: needs to be another user)")
+    getent = os.path.join(place.dir, "getent")
+    place.write("getent", "#!/bin/sh", "exec sleep 100")
+    os.chmod(getent, 0o755)
+    cluster = cluster_of(place, inside=["unshare", "--mount", "sh", "-c",
+                                        f'mount --bind {getent} /usr/bin/getent && exec "$@"', "sh"])
+    for folder in (place.dir, place.state, cluster.hub_dir):
+        os.chmod(folder, 0o711)
+    done = subprocess.run([SPATE, "hub", "status"], cwd="/", env=place.env, capture_output=True, text=True,
+                          timeout=DEADLINE, user=54321, group=54321, extra_groups=[])
+    want(done.returncode == 3, done)
+    want("cannot look up your user name: its user database has not answered for 5" in done.stderr, done)
+    cluster.spate("hub status")
+
+
 if __name__ == "__main__":
     main(globals(), at_once=4)

@@ -1,7 +1,7 @@
 // JobSpans: where the records of a hub's jobs lie in the one sequence of all. A job that waits for
 // long has thousands of others' records between its own; who removes it need not look at those.
 //
-// Table `span`: ranges of numbers, at most some kMost for each job, with few records of others
+// Table `span`: ranges of numbers, at most 2 * kMost for each job, with few records of others
 // between those of the job. They are written when the job has finished. A job without rows there
 // (of an older journal, for one) has all between its first and its last record as its range; a lost
 // or damaged row leaves records that nobody sees.

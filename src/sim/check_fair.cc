@@ -1,14 +1,15 @@
 // Users who all have enough to do get their shares: in worlds of equal tasks (Options::fair), the
-// time that tasks of each user ran for is near to the user's part by weight. Looked at is what
-// began while every user had more queued than all nodes can run, where that was long: of what was
-// leased at once, before anything was known of a job's tasks, one user may have the most; what a
-// node holds that cannot be heard counts as used until the node is lost, as it may run there; and a
-// job that avoids a node leaves it to others.
+// time that tasks of each user ran for is near to the user's part by weight, unless the user has had
+// more than others before, which counts too (docs/design/064). Looked at is what began while every
+// user had more queued than all nodes can run, where that was long: of what was leased at once,
+// before anything was known of a job's tasks, one user may have the most; what a node holds that
+// cannot be heard counts as used until the node is lost, as it may run there; and a job that avoids a
+// node leaves it to others.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
+#include <utility>
 
 #include "sim/check.h"
 
@@ -30,13 +31,17 @@ class FairCheck final : public Checker {
     if (const auto* process = std::get_if<NodeProcess>(&fact)) heard_.erase(process->node);
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       bool fair = !set_aside_ && AllHaveEnough(scene) && AllHoldersAreHeard();
-      if (fair) began_[executed->order->ref] = scene.now;
+      began_[executed->order->ref] = {scene.now, fair};
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       auto it = began_.find(over->ref);
       if (it == began_.end()) return;
-      double wall = (scene.now - it->second).seconds();
+      const auto [since, fair] = it->second;
       began_.erase(it);
-      ran_[scene.workload.job(over->ref.job).user] += wall;
+      const double wall = (scene.now - since).seconds();
+      const std::string& user = scene.workload.job(over->ref.job).user;
+      all_[user] += wall;
+      if (!fair) return;
+      ran_[user] += wall;
       ++attempts_;
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       Count(scene, *committed->record);
@@ -96,7 +101,12 @@ class FairCheck final : public Checker {
     for (const auto& [user, weight] : weights_) {
       double due = weight / weights;
       double share = ran_[user] / all;
-      if (std::abs(share - due) <= 0.1 + 0.7 / slots) continue;
+      if (due - share <= 0.1 + 0.7 / slots) continue;
+      const double had = all_[user] / weight;
+      const bool had_less = std::ranges::any_of(weights_, [&](const auto& other) {
+        return had < 0.9 * all_[other.first] / other.second;
+      });
+      if (!had_less) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
                                        user, share, attempts_, due));
     }
@@ -106,8 +116,9 @@ class FairCheck final : public Checker {
   std::map<NodeId, int64_t> held_;         // tasks
   std::set<NodeId> heard_;
   std::map<std::string, double> weights_;
-  std::map<AttemptRef, Instant> began_;
-  std::map<std::string, double> ran_;
+  std::map<AttemptRef, std::pair<Instant, bool>> began_;  // and whether it counts
+  std::map<std::string, double> ran_;                     // of those that count
+  std::map<std::string, double> all_;
   uint32_t attempts_ = 0;
   bool set_aside_ = false;  // some node, for some job, since then
 };

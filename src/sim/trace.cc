@@ -189,6 +189,16 @@ class Writer {
   void operator()(const engine::GangPolicyChanged& r) {
     fmt::format_to(to_, "policy {}", GangPolicyName(r.policy));
   }
+  void operator()(const engine::HalfLifeChanged& r) {
+    fmt::format_to(to_, "half-life {} s", r.half_life.seconds());
+  }
+  void operator()(const engine::UseCounted& r) {
+    fmt::format_to(to_, "use");
+    for (const auto& [user, use] : r.users) fmt::format_to(to_, " {}:{}", user, use / 1'000'000);
+  }
+  void operator()(const engine::PriorityChanged& r) {
+    fmt::format_to(to_, "{} priority {}", r.job.value, r.priority);
+  }
   void operator()(const engine::Returned& r) {
     fmt::format_to(to_, "n{} ", r.node.value);
     Ranges("returned", r.job, r.attempt, r.tasks);

@@ -348,6 +348,19 @@ void Fields(auto& a, Is<engine::UserChanged> auto& v) {
   a.Number(v.rule.max_queued);
   if (a.Since(3)) a.Number(v.rule.max_output);
   if (a.Since(9)) a.Text(v.rule.group);
+  if (a.Since(10)) a.Flag(v.rule.may_add_pools);
+}
+void Fields(auto& a, Is<engine::HalfLifeChanged> auto& v) { a.Time(v.half_life); }
+void Fields(auto& a, Is<engine::UseCounted> auto& v) {
+  a.Time(v.at);
+  a.List(v.users, [](auto& b, auto& each) {
+    b.Text(each.user);
+    b.Number(each.use);
+  });
+}
+void Fields(auto& a, Is<engine::PriorityChanged> auto& v) {
+  a.Number(v.job);
+  a.Signed(v.priority);
 }
 void Fields(auto& a, Is<engine::NodeDrained> auto& v) {
   a.Number(v.node);
@@ -393,6 +406,9 @@ RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved;
 RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
 RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
 RecordKind KindOf(const engine::NodeBlamed&) { return RecordKind::kNodeBlamed; }
+RecordKind KindOf(const engine::HalfLifeChanged&) { return RecordKind::kHalfLifeChanged; }
+RecordKind KindOf(const engine::UseCounted&) { return RecordKind::kUseCounted; }
+RecordKind KindOf(const engine::PriorityChanged&) { return RecordKind::kPriorityChanged; }
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
 RecordKind KindOf(const engine::GangLeased&) { return RecordKind::kGangLeased; }
 RecordKind KindOf(const engine::GangReserved&) { return RecordKind::kGangReserved; }
@@ -427,6 +443,9 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "gang reserved"sv,
     "gang policy changed"sv,
     "node blamed"sv,
+    "half-life changed"sv,
+    "use counted"sv,
+    "priority changed"sv,
 };
 
 template <typename T>
@@ -496,6 +515,12 @@ Result<engine::Record> DecodeKnown(int kind, std::string_view data) {
       return DecodeAs<engine::GangReserved>(kind, data);
     case RecordKind::kGangPolicyChanged:
       return DecodeAs<engine::GangPolicyChanged>(kind, data);
+    case RecordKind::kHalfLifeChanged:
+      return DecodeAs<engine::HalfLifeChanged>(kind, data);
+    case RecordKind::kUseCounted:
+      return DecodeAs<engine::UseCounted>(kind, data);
+    case RecordKind::kPriorityChanged:
+      return DecodeAs<engine::PriorityChanged>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

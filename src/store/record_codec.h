@@ -13,7 +13,7 @@ namespace spate::store {
 
 // The first byte of every blob. A change of any layout gives it the next number; older ones from
 // kOldestRecordFormat on are read.
-inline constexpr uint8_t kRecordFormat = 9;
+inline constexpr uint8_t kRecordFormat = 10;
 inline constexpr uint8_t kOldestRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.
@@ -44,8 +44,11 @@ enum class RecordKind : uint8_t {
   kGangReserved = 24,
   kGangPolicyChanged = 25,
   kNodeBlamed = 26,
+  kHalfLifeChanged = 27,
+  kUseCounted = 28,
+  kPriorityChanged = 29,
 };
-inline constexpr int kRecordKindLast = 26;
+inline constexpr int kRecordKindLast = 29;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

@@ -135,6 +135,17 @@ bool Same(const engine::NodeBlamed& x, const engine::NodeBlamed& y) {
   const auto& [node, blames] = x;
   return node == y.node && blames == y.blames;
 }
+bool Same(const engine::HalfLifeChanged& x, const engine::HalfLifeChanged& y) {
+  return x.half_life == y.half_life;
+}
+bool Same(const engine::UseCounted& x, const engine::UseCounted& y) {
+  const auto& [at, users] = x;
+  return at == y.at && users == y.users;
+}
+bool Same(const engine::PriorityChanged& x, const engine::PriorityChanged& y) {
+  const auto& [job, priority] = x;
+  return job == y.job && priority == y.priority;
+}
 bool Same(const engine::Record& x, const engine::Record& y) {
   if (x.index() != y.index()) return false;
   return std::visit([&](const auto& r) { return Same(r, std::get<std::decay_t<decltype(r)>>(y)); },
@@ -266,7 +277,8 @@ engine::Record AnyRecord(int kind) {
       return engine::DependencyMet{AnyJob(), AnyJob()};
     case RecordKind::kUserChanged: {
       auto n = AnyNumber<uint32_t>;
-      return engine::UserChanged{AnyText(), {n(), n(), n(), n(), AnyText()}};
+      return engine::UserChanged{AnyText(),
+                                 {n(), n(), n(), n(), AnyText(), *rc::gen::arbitrary<bool>()}};
     }
     case RecordKind::kNodeDrained:
       return engine::NodeDrained{AnyNode(), AnyText()};
@@ -294,6 +306,14 @@ engine::Record AnyRecord(int kind) {
                                   AnyText()};
     case RecordKind::kGangPolicyChanged:
       return engine::GangPolicyChanged{AnyChoice(kLastOf<GangPolicy>)};
+    case RecordKind::kHalfLifeChanged:
+      return engine::HalfLifeChanged{Duration{AnyNumber<int32_t>()}};
+    case RecordKind::kUseCounted:
+      return engine::UseCounted{Instant{AnyNumber<int32_t>()}, AnyList([] {
+                                  return engine::UseCounted::Each{AnyText(), AnyNumber<uint64_t>()};
+                                })};
+    case RecordKind::kPriorityChanged:
+      return engine::PriorityChanged{AnyJob(), AnyNumber<int32_t>()};
     case RecordKind::kTasksLinked:
       return engine::TasksLinked{
           AnyJob(), AnyList([] { return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}; })};
@@ -375,7 +395,7 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\x9\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\xa\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -413,7 +433,7 @@ TEST(RecordCodec, BytesAreFixed) {
   const std::string since7 = before + std::string("\x64\0\0\0\0\0", 6) + after;
   // Only a kind of record is new in 8.
   const std::string seven = "\7" + needs + std::string("\0\0", 2) + since6 + since7;
-  std::string now = "\x9" + seven.substr(1);
+  std::string now = "\xa" + seven.substr(1);
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   for (const std::string& data : {"\2" + needs + before + after, "\3" + needs + since3,
                                   "\4" + needs + since3, five, six, seven, now}) {
@@ -425,18 +445,18 @@ TEST(RecordCodec, BytesAreFixed) {
       .procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
   plan.requests[0].deadline = Instant{1};
   plan.requests[0].bound = BoundBy::kNetwork;
-  now = "\x9" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
+  now = "\xa" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
   engine::NodeBlamed blamed{NodeId(2), {{JobId(300), "bob"}, {JobId(7), ""}}};
   engine::UserChanged user{"bob", {.weight = 3, .group = "@lab"}};
-  EXPECT_EQ(EncodeRecord(user).data, std::string("\x9\3bob\3\0\0\0\4@lab", 14));
+  EXPECT_EQ(EncodeRecord(user).data, std::string("\xa\3bob\3\0\0\0\4@lab\0", 15));
   user.rule.group.clear();
   EXPECT_EQ(std::get<engine::UserChanged>(*DecodeRecord(static_cast<int>(RecordKind::kUserChanged),
                                                         std::string("\x8\3bob\3\0\0\0", 9)))
                 .rule,
             user.rule);
-  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\x9\2\2\xac\2\3bob\7\0", 11));
+  EXPECT_EQ(EncodeRecord(blamed).data, std::string("\xa\2\2\xac\2\3bob\7\0", 11));
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

@@ -88,6 +88,12 @@ class Durable::Applier {
     });
   }
   void operator()(const GangPolicyChanged& record) { durable_.gang_policy_ = record.policy; }
+  void operator()(const HalfLifeChanged& record) { durable_.half_life_ = record.half_life; }
+  void operator()(const UseCounted& record) { durable_.used_ = record; }
+  void operator()(const PriorityChanged& record) {
+    JobOf(record.job).SetPriority(record.priority);
+    Touch(record.job);
+  }
   void operator()(const GangReserved& record) {
     DropHead(record.job);
     durable_.heads_.push_back({record.job, record.index, record.start});
@@ -385,9 +391,9 @@ uint64_t Durable::Digest() const {
   auto mix = [&hash](uint64_t value) { hash = hash * 0xff51afd7ed558ccdu + value; };
   for (const auto& [id, job] : jobs_) mix(job.Digest());
   for (const auto& [name, rule] : rules_) {
-    const auto& [weight, max_running, max_queued, max_output, group] = rule;
+    const auto& [weight, max_running, max_queued, max_output, group, may_add_pools] = rule;
     mix(text(name) + weight * 3 + max_running * 5 + max_queued * 7 + max_output * 11);
-    mix(text(group));
+    mix(text(group) + may_add_pools);
   }
   for (const auto& [id, node] : nodes_) {
     const auto& [leases, drained, why_drained, sick, blames] = node;
@@ -411,6 +417,9 @@ uint64_t Durable::Digest() const {
     for (JobId job : jobs) mix(uint64_t{on.value} << 32 | job.value);
   }
   mix(static_cast<uint64_t>(gang_policy_));
+  mix(static_cast<uint64_t>(half_life_.value_or(Duration{-1}).ns));
+  mix(static_cast<uint64_t>(used_.at.ns));
+  for (const auto& [user, use] : used_.users) mix(text(user) + use);
   for (const auto& [job, index, start] : heads_) {
     mix(uint64_t{job.value} << 32 | index);
     mix(static_cast<uint64_t>(start.ns));

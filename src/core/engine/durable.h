@@ -93,6 +93,8 @@ class Durable {
   // Jobs that wait for others, by those.
   const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
   GangPolicy gang_policy() const { return gang_policy_; }
+  std::optional<Duration> half_life() const { return half_life_; }  // nullopt: as Limits has it
+  const UseCounted& used() const { return used_; }                  // the newest
   // The one that was recorded last of those that still wait.
   std::optional<HeadGang> head_gang() const;
   // And those that were recorded before it, backwards.
@@ -129,6 +131,8 @@ class Durable {
   // depends on its own job alone, as a replay leaves out jobs that have finished.
   std::vector<HeadGang> heads_;
   uint64_t leases_ = 0;  // that were given out
+  std::optional<Duration> half_life_;
+  UseCounted used_;
 };
 
 // The lease of a node over an attempt, or end().

@@ -85,6 +85,24 @@ void DropUndone(StepContext& step) {
   notices.erase(notices.begin(), kept);
 }
 
+// What users have used is recorded so often, while anybody uses something.
+constexpr Duration kCountEvery = Duration::Seconds(60);
+// Less is nothing: a second of a processor.
+constexpr double kLeastUse = 1e6;
+
+// Of one user alone nobody asks.
+void CountUse(StepContext& step) {
+  place::Board& board = step.board;
+  if (step.now < step.live.next_use || !board.TakeUsed()) return;
+  step.live.next_use = step.now + kCountEvery;
+  UseCounted record{.at = step.now, .users = {}};
+  for (const auto& [name, user] : board.users) {
+    const double use = board.UseOf(user);
+    if (use >= kLeastUse) record.users.push_back({name, static_cast<uint64_t>(use)});
+  }
+  step.Record(std::move(record));
+}
+
 }  // namespace
 
 Engine::Engine(const Limits& limits) : state_(std::make_unique<EngineState>(limits)) {}
@@ -97,7 +115,7 @@ void Engine::Apply(const Record& record) {
 
 void Engine::Step(const Input& input, Output& out) {
   StepContext step{*state_, input.now, out};
-  state_->live.step_at = input.now;
+  state_->live.BeginStep(input.now);
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
@@ -107,6 +125,7 @@ void Engine::Step(const Input& input, Output& out) {
   SettleDependents(step);
   DropUndone(step);
   Place(step);
+  CountUse(step);
 }
 
 void Engine::WatchDemand() {
@@ -119,13 +138,15 @@ std::vector<ClassDemand> Engine::DrainDemand() {
   return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
 }
 
+Duration Engine::half_life() const { return state_->live.board.half_life(); }
+
 GangPolicy Engine::gang_policy() const { return state_->durable().gang_policy(); }
 
 void Engine::SetAside(JobId job) { state_->live.set_aside.insert(job); }
 
 void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   StepContext step{*state_, now, out};
-  state_->live.step_at = now;
+  state_->live.BeginStep(now);
   for (const auto& [id, node] : state_->live.board.nodes) {
     if (nodes == LastNodes::kEnded) {
       EndLeasesOf(

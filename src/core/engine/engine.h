@@ -199,11 +199,28 @@ struct NodesToCome {
   std::vector<Kind> kinds;
 };
 
-using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
-                           ChangeNeeds, HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser,
-                           DrainNode, UndrainNode, RemoveNode, ForgetNode, ClearSick, NodeJoined,
-                           OfferChanged, NodeSilent, NodeKnocked, NodeLost, AttemptsEnded,
-                           TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
+// Sets how long use counts for shares (HalfLifeChanged).
+struct ChangeHalfLife {
+  Duration half_life;
+};
+// Sets the priority of a job; its tasks that wait on nodes stay there.
+struct ChangePriority {
+  JobId job;
+  int32_t priority = 0;
+};
+// Sets what queued tasks of a job are planned by; those that nodes have keep it.
+struct ChangeTimes {
+  JobId job;
+  std::optional<Duration> time;     // Needs::time
+  std::optional<Instant> deadline;  // TaskClass::deadline; Never(): none
+};
+
+using Event =
+    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
+                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
+                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
+                 NodeKnocked, NodeLost, AttemptsEnded, TasksReturned, GangSent, RoomTaken,
+                 ChangeGangPolicy, NodesToCome, ChangeHalfLife, ChangePriority, ChangeTimes>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -332,6 +349,8 @@ struct UserInfo {
   uint32_t queued = 0;
   uint32_t leased = 0;
   double used = 0;  // processors that its tasks take
+  double kept = 0;  // and that stand idle for its gangs
+  double use = 0;   // processor seconds that count for its share now (HalfLifeChanged)
 };
 // A node where attempts of a job failed in a row, and none has succeeded since.
 struct JobTrouble {
@@ -387,6 +406,7 @@ class Engine {
 
   // The order of gangs.
   GangPolicy gang_policy() const;
+  Duration half_life() const;  // of use (HalfLifeChanged)
 
   // Keeps from now on what DrainDemand tells; before, nothing of it is kept. Measured times are
   // those of attempts that end after it: where it comes before the replay, of the replayed ones
@@ -425,8 +445,8 @@ class Engine {
   // Edges between its tasks; those of a parent are neighbours. Cost: its tasks and edges.
   std::vector<Edge> Edges(JobId job) const;
   bool Finished(JobId job) const;
-  // Tasks that have not ended. Cost: the job's tasks.
-  std::vector<TaskRange> Unended(JobId job) const;
+  // Of the tasks from `from` up to `until` those that have not ended. Cost: these tasks.
+  std::vector<TaskRange> Unended(JobId job, TaskIndex from = 0, TaskIndex until = UINT32_MAX) const;
   std::vector<JobTrouble> Troubles(JobId job) const;
   // Attempts of the job that failed in a row, on any nodes.
   uint32_t FailuresInRow(JobId job) const;
@@ -436,6 +456,8 @@ class Engine {
   std::vector<JobInfo> Jobs() const;
   std::vector<NodeInfo> Nodes() const;
   std::vector<UserInfo> Users() const;
+  size_t user_count() const;
+  uint64_t unended() const;  // tasks of all users
   // Of users, with the totals of their members.
   std::vector<UserInfo> Groups() const;
   // Own limits, else those of new users, else none.

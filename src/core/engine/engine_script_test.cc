@@ -11,6 +11,7 @@
 //          left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99] [group=@g] unload j1   revive j1
+//   half-life of=10m     priority j1 now=7     times j1 [time=2h] [deadline=3h]
 //   drain n1 [reason=disks]   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -39,6 +40,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/engine/engine.h"
+#include "core/engine/testing_script_writer.h"
 #include "core/testing/script.h"
 #include "present/why.h"
 
@@ -48,213 +50,6 @@ namespace {
 using script::Describe;
 using script::Line;
 using script::Name;
-
-// Script form of the records, sends and notices of one Output.
-class Writer {
- public:
-  Writer(Instant now, script::Lines& lines) : now_(now), lines_(lines) {}
-
-  void Write(const Output& out) {
-    for (const Record& record : out.records) std::visit(*this, record);
-    for (const Send& send : out.sends) std::visit(*this, send);
-    for (const Notice& notice : out.notices) std::visit(*this, notice);
-    if (out.wake_at != Instant::Never()) lines_.Add("wake " + Describe(out.wake_at - now_));
-  }
-
-  void operator()(const JobAccepted& record) {
-    lines_.Add(fmt::format("record accepted {} tasks={}{}", Name(record.job),
-                           record.plan.task_count, record.plan.open ? " open" : ""));
-  }
-  void operator()(const JobGrown& record) {
-    lines_.Add(fmt::format("record grown {} tasks={}", Name(record.job), record.count));
-  }
-  void operator()(const TasksLinked& record) {
-    std::string text = "record linked " + Name(record.job);
-    for (const Edge& edge : record.edges) {
-      text += fmt::format(" {}>{}", edge.parent + 1, edge.child + 1);
-    }
-    lines_.Add(text);
-  }
-  void operator()(const JobSealed& record) { lines_.Add("record sealed " + Name(record.job)); }
-  void operator()(const PolicyChanged& record) { lines_.Add("record policy " + Name(record.job)); }
-  void operator()(const TasksWithdrawn& record) {
-    std::string parent = record.parent ? fmt::format(" for={}", *record.parent + 1) : "";
-    lines_.Add("record withdrawn " + Name(record.job, record.tasks) + parent +
-               (record.left_list ? " left-list" : "") + Quoted(record.reason));
-  }
-  void operator()(const TasksCancelled& record) {
-    lines_.Add("record cancelled " + Name(record.job, record.tasks) + Quoted(record.reason));
-  }
-  void operator()(const TasksReopened& record) {
-    std::string after;
-    for (const After& each : record.after) after += " after " + Name(each.job);
-    lines_.Add("record reopened " + Name(record.job, record.tasks) + after);
-  }
-  void operator()(const NeedsChanged& record) {
-    std::string text = "record needs " + Name(record.job);
-    for (const TaskClass& each : record.new_requests) {
-      text += fmt::format(" [{}]", Describe(each.needs));
-    }
-    for (const RequestRun& run : record.runs) {
-      text += fmt::format(" {}-{}={}", run.first + 1, run.first + run.count, run.request);
-    }
-    lines_.Add(text);
-  }
-  void operator()(const JobHeld& record) {
-    lines_.Add(fmt::format("record held {} {}", Name(record.job), Reason(record.reason)));
-  }
-  void operator()(const JobReleased& record) { lines_.Add("record released " + Name(record.job)); }
-  void operator()(const Leased& record) {
-    lines_.Add(fmt::format("record leased {} {} attempt={}", Name(record.node),
-                           Name(record.job, record.tasks), record.attempt.value));
-  }
-  void operator()(const GangLeased& record) {
-    std::string parts;
-    for (const GangLeased::Part& part : record.parts) {
-      parts += fmt::format(" {}x{}", Name(part.node), part.procs);
-    }
-    lines_.AddTask("record gang ", record.job, record.index,
-                   fmt::format(" attempt={}{}", record.attempt.value, parts));
-  }
-  void operator()(const GangReserved& record) {
-    lines_.AddTask("record reserved ", record.job, record.index,
-                   fmt::format(" at={}{}", When(record.start), Quoted(record.reason)));
-  }
-  void operator()(const GangPolicyChanged& record) {
-    lines_.Add(fmt::format("record policy {}", GangPolicyName(record.policy)));
-  }
-  void operator()(const Returned& record) {
-    lines_.Add(fmt::format("record returned {} {} attempt={}", Name(record.node),
-                           Name(record.job, record.tasks), record.attempt.value));
-  }
-  void operator()(const AttemptEnded& record) {
-    const AttemptRef& ref = record.end.ref;
-    std::string after = fmt::format(" attempt={} {} {}{}", ref.attempt.value, Describe(record.end),
-                                    VerdictName(record.verdict), record.counts ? "" : " no-try");
-    if (!record.end.note.empty()) after += " '" + record.end.note + "'";
-    lines_.AddTask(fmt::format("record ended {} ", Name(record.node)), ref.job, ref.index, after);
-  }
-  void operator()(const JobFinished& record) {
-    lines_.Add(fmt::format("record finished {}:{}", Name(record.job), Counts(record.counts)));
-  }
-  void operator()(const JobCancelled& record) {
-    lines_.Add(fmt::format("record cancelled {}{}", Name(record.job), Quoted(record.reason)));
-  }
-  void operator()(const DependencyMet& record) {
-    lines_.Add(fmt::format("record met {} on={}", Name(record.job), Name(record.on)));
-  }
-  void operator()(const UserChanged& record) {
-    const UserRule& rule = record.rule;
-    const std::string group = rule.group.empty() ? "" : " group=" + rule.group;
-    lines_.Add(fmt::format("record user {} weight={} max-running={} max-queued={}{}", record.user,
-                           rule.weight, rule.max_running, rule.max_queued, group));
-  }
-  void operator()(const NodeDrained& record) {
-    const std::string why = record.reason.empty() ? "" : fmt::format(" '{}'", record.reason);
-    lines_.Add("record drained " + Name(record.node) + why);
-  }
-  void operator()(const NodeUndrained& record) {
-    lines_.Add("record undrained " + Name(record.node));
-  }
-  void operator()(const NodeRemoved& record) { lines_.Add("record removed " + Name(record.node)); }
-  void operator()(const NodeSick& record) {
-    lines_.Add(fmt::format("record sick {} {}{}", Name(record.node), AnyName(record.job),
-                           Quoted(record.text)));
-  }
-  void operator()(const NodeCleared& record) {
-    lines_.Add(fmt::format("record cleared {} {}",
-                           record.node == NodeId() ? "all" : Name(record.node),
-                           AnyName(record.job)));
-  }
-  void operator()(const NodeBlamed& record) {
-    std::string by;
-    for (const Blame& blame : record.blames) by += " " + Name(blame.by);
-    lines_.Add(fmt::format("record blamed {} by{}", Name(record.node), by.empty() ? " none" : by));
-  }
-  void operator()(const SendLease& send) {
-    lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", Name(send.node),
-                           Name(send.job, send.tasks), send.attempt.value, send.request,
-                           Describe(send.needs) + PartOf(send)));
-  }
-  void operator()(const SendRecall& send) {
-    lines_.Add(fmt::format("send {} recall {}", Name(send.node), Name(send.job)));
-  }
-  void operator()(const SendDrop& send) {
-    lines_.Add(fmt::format("send {} drop {} attempt={}", Name(send.node),
-                           Name(send.job, send.tasks), send.attempt.value));
-  }
-  void operator()(const SendGo& send) {
-    lines_.AddTask(fmt::format("send {} go ", Name(send.node)), send.ref.job, send.ref.index,
-                   fmt::format(" attempt={}", send.ref.attempt.value));
-  }
-  void operator()(const SendStop& send) {
-    bool all = send.tasks.empty();
-    lines_.Add(fmt::format("send {} stop {}", Name(send.node),
-                           all ? Name(send.job) : Name(send.job, send.tasks)));
-  }
-  void operator()(const NoticeEnded& notice) {
-    const AttemptRef& ref = notice.end.ref;
-    lines_.AddTask("notice ended ", ref.job, ref.index,
-                   fmt::format(" attempt={} {}", ref.attempt.value, VerdictName(notice.verdict)));
-  }
-  // As many as records of accepted jobs; the property test compares them.
-  void operator()(const NoticeAccepted&) {}
-  void operator()(const NoticeRefused& notice) {
-    lines_.Add(
-        fmt::format("notice refused {}{}", Name(notice.job), Quoted(present::TextOf(notice.why))));
-  }
-  void operator()(const NoticeNodeSick& notice) {
-    lines_.Add(fmt::format("notice sick {} {}", Name(notice.node), AnyName(notice.job)));
-  }
-  void operator()(const NoticeHeld& notice) {
-    lines_.Add(fmt::format("notice held {} {}", Name(notice.job), Reason(notice.reason)));
-  }
-  void operator()(const NoticeReleased& notice) {
-    lines_.Add(fmt::format("notice released {}", Name(notice.job)));
-  }
-  void operator()(const NoticeFinished& notice) {
-    lines_.Add(fmt::format("notice finished {}:{}", Name(notice.job), Counts(notice.counts)));
-  }
-
-  // Only what is not zero.
-  static std::string Counts(const JobCounts& counts) {
-    std::string text = fmt::format(" total={}", counts.total);
-    auto add = [&](const char* name, uint32_t count) {
-      if (count > 0) text += fmt::format(" {}={}", name, count);
-    };
-    add("queued", counts.queued);
-    add("leased", counts.leased);
-    add("succeeded", counts.succeeded);
-    add("failed", counts.failed);
-    add("cancelled", counts.cancelled);
-    add("unknown", counts.unknown);
-    return text;
-  }
-
- private:
-  static std::string Quoted(const std::string& text) {
-    return text.empty() ? "" : " '" + text + "'";
-  }
-  static std::string AnyName(JobId job) { return job == JobId() ? "all" : Name(job); }
-  static const char* Reason(HoldReason reason) {
-    constexpr const char* kNames[] = {"none", "user", "halt", "max-failures", "all-fail"};
-    return kNames[static_cast<size_t>(reason)];
-  }
-
-  static std::string PartOf(const SendLease& send) {
-    if (!send.part) return "";
-    std::string text = fmt::format(" part={} of", send.part->index);
-    for (const GangHost& host : send.part->hosts)
-      text += fmt::format(" {}:{}", host.node, host.procs);
-    return text;
-  }
-  std::string When(Instant at) const {
-    return at == Instant::Never() ? "never" : Describe(at - now_);
-  }
-
-  Instant now_;
-  script::Lines& lines_;
-};
 
 class EngineSubject : public script::Subject {
  public:
@@ -286,6 +81,9 @@ class EngineSubject : public script::Subject {
         {"restart", &EngineSubject::Restart},
         {"cancel", &EngineSubject::Cancel},
         {"user", &EngineSubject::User},
+        {"half-life", &EngineSubject::HalfLife},
+        {"priority", &EngineSubject::Priority},
+        {"times", &EngineSubject::Times},
         {"to-come", &EngineSubject::ToCome},
         {"drain", &EngineSubject::Drain},
         {"undrain", &EngineSubject::Undrain},
@@ -327,7 +125,7 @@ class EngineSubject : public script::Subject {
 
  private:
   void Handle(const Output& out) {
-    Writer(now_, lines_).Write(out);
+    ScriptWriter(now_, lines_).Write(out);
     engine_->CheckInvariants();
     for (const Record& record : out.records) replica_->Apply(record);
     replica_->CheckInvariants();
@@ -512,6 +310,17 @@ class EngineSubject : public script::Subject {
     auto [job, tasks] = line.JobOrTasks();
     if (tasks.empty()) return events_.push_back(CancelJob{job});
     events_.push_back(CancelTasks{job, std::move(tasks), ""});
+  }
+  void HalfLife(Line& line) { events_.push_back(ChangeHalfLife{line.Time("of")}); }
+  void Priority(Line& line) {
+    JobId job = line.Job();
+    events_.push_back(ChangePriority{job, static_cast<int32_t>(line.Number("now", 0))});
+  }
+  void Times(Line& line) {
+    ChangeTimes change{.job = line.Job()};
+    if (line.Has("time")) change.time = line.Time("time");
+    if (line.Has("deadline")) change.deadline = now_ + line.Time("deadline");
+    events_.push_back(change);
   }
   void User(Line& line) {
     UserRule rule{.weight = static_cast<uint32_t>(line.Number("weight", 1)),
@@ -732,7 +541,8 @@ class EngineSubject : public script::Subject {
     JobId job = line.Job();
     questions_.push_back([this, job] {
       auto counts = engine_->Counts(job);
-      return "counts " + Name(job) + ":" + (counts ? Writer::Counts(*counts) : " no such job");
+      return "counts " + Name(job) + ":" +
+             (counts ? ScriptWriter::Counts(*counts) : " no such job");
     });
   }
   void Explain(Line& line) {

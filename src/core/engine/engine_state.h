@@ -92,6 +92,9 @@ void On(StepContext& step, const GangSent& event);
 void On(StepContext& step, const RoomTaken& event);
 void On(StepContext& step, const ChangeGangPolicy& event);
 void On(StepContext& step, const NodesToCome& event);
+void On(StepContext& step, const ChangeHalfLife& event);
+void On(StepContext& step, const ChangePriority& event);
+void On(StepContext& step, const ChangeTimes& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes. Where they are cut off, `like.start` is when the node was heard last.
@@ -200,6 +203,8 @@ bool GoesElsewhere(const place::Board& board, const JobState& job, TaskIndex ind
 // them. True: there was a pass over gangs.
 void Place(StepContext& step);
 bool PlaceGangs(StepContext& step);
+// Those that come before single tasks by now. False: none of them has room.
+bool PlaceNextGangs(StepContext& step);
 void PlaceOtherGangs(StepContext& step);
 
 // Gangs that are leased (on_gang.cc).

@@ -232,6 +232,12 @@ bool PlaceGangs(StepContext& step) {
   return true;
 }
 
+bool PlaceNextGangs(StepContext& step) {
+  GangGiver giver(step);
+  return step.live.gangs.DecideNext(
+      step.now, [&](const place::GangStart& start) { return giver.Give(start); });
+}
+
 void PlaceOtherGangs(StepContext& step) {
   GangGiver giver(step);
   step.live.gangs.DecideRest(step.now,

@@ -166,6 +166,7 @@ class JobState {
   HoldReason held() const { return held_; }
   const std::string& user() const { return user_; }
   int32_t priority() const { return priority_; }
+  void SetPriority(int32_t priority) { priority_ = priority; }
   bool cancelled() const { return cancelled_; }
   // The task is not queued again: it is cancelled, or its job is.
   bool Cancelled(TaskIndex index) const;

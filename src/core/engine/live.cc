@@ -73,6 +73,18 @@ class Live::Follower {
     live_.gangs.SetPolicy(record.policy);
     board_.look_at_gangs = true;
   }
+  void operator()(const HalfLifeChanged& record) { board_.SetHalfLife(record.half_life); }
+  void operator()(const UseCounted& record) {
+    std::map<std::string, double> use;
+    for (const auto& [name, user] : board_.users) use[name] = 0;
+    for (const auto& [name, amount] : record.users) use[name] = static_cast<double>(amount);
+    for (const auto& [name, amount] : use) board_.SetPast(name, amount, record.at);
+  }
+  void operator()(const PriorityChanged& record) {
+    board_.SetPriority(*board_.FindJob(record.job), record.priority);
+    Changed(record.job);
+    board_.look_at_gangs = true;
+  }
   void operator()(const GangReserved& record) {
     const place::PartKey head{record.job, record.index};
     // The first time it is told why it is the head.

@@ -34,6 +34,10 @@ struct GangWatch {
 struct Live {
   explicit Live(const Limits& limits) : board(limits), decider(board), gangs(board) {}
 
+  void BeginStep(Instant now) {
+    step_at = now;
+    board.SetClock(now);
+  }
   // The board is told what a record changed. `record` is applied.
   void Follow(const Durable& durable, const Record& record, const Changes& changes);
   // Jobs stand in their old place until this, whatever was told of them.
@@ -55,6 +59,7 @@ struct Live {
   std::map<place::PartKey, GangWatch> gangs_leased;
   std::set<std::pair<Instant, place::PartKey>> room_deadlines;
   Instant next_gangs;        // no pass over them sooner
+  Instant next_use;          // it is recorded no sooner
   place::PartKey head_told;  // the gang that a reservation was recorded of last,
   std::string head_reason;   // and why it starts later than it was told before
   Instant head_since;        // when that was first recorded of it for this reason,

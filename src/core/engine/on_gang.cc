@@ -95,6 +95,10 @@ void On(StepContext& step, const ChangeGangPolicy& event) {
   step.Record(GangPolicyChanged{event.policy});
 }
 
+void On(StepContext& step, const ChangeHalfLife& event) {
+  if (event.half_life != step.board.half_life()) step.Record(HalfLifeChanged{event.half_life});
+}
+
 // A node that comes back hears of what became of its parts meanwhile.
 void ResumeParts(StepContext& step, NodeId id) {
   for (const auto& [key, range] : step.durable.NodeOf(id).leases) {

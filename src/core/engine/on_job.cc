@@ -108,6 +108,12 @@ void StopCancelled(StepContext& step, NodeId id, const JobState& job) {
   if (job.cancelled() || !stop.tasks.empty()) step.out.sends.push_back(std::move(stop));
 }
 
+void On(StepContext& step, const ChangePriority& event) {
+  const JobState* job = step.durable.FindJob(event.job);
+  if (job == nullptr || job->finished() || job->priority() == event.priority) return;
+  step.Record(PriorityChanged{event.job, event.priority});
+}
+
 void On(StepContext& step, const SetUser& event) {
   step.Record(UserChanged{event.user, event.rule});
 }
@@ -264,14 +270,14 @@ class OtherRequests {
 
 // The requests that these tasks make with the change.
 NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
-                        const NeedsChange& change) {
+                        const std::function<void(TaskClass&)>& change) {
   OtherRequests others(job);
   std::map<uint32_t, uint32_t> becomes;
   auto number = [&](uint32_t request) {
     auto [at, is_new] = becomes.try_emplace(request, 0);
     if (!is_new) return at->second;
     TaskClass other = job.requests()[request];
-    other.needs = Changed(std::move(other.needs), change);
+    change(other);
     return at->second = others.NumberOf(std::move(other));
   };
   std::sort(tasks.begin(), tasks.end(),
@@ -314,7 +320,9 @@ void On(StepContext& step, const ReopenTasks& event) {
   if (!event.change.empty()) {
     auto again =
         Select(*job, tasks, [&](TaskIndex i) { return job->StateOf(i) != TaskState::kSucceeded; });
-    NeedsChanged changed = WithChange(*job, std::move(again), event.change);
+    NeedsChanged changed = WithChange(*job, std::move(again), [&](TaskClass& each) {
+      each.needs = Changed(std::move(each.needs), event.change);
+    });
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
   if (job->finished()) ForgetBlamesBy(step, event.job);
@@ -337,6 +345,19 @@ void On(StepContext& step, const ChangeNeeds& event) {
     }
   }
   NeedsChanged changed = others.Take();
+  if (!changed.runs.empty()) step.Record(std::move(changed));
+}
+
+void On(StepContext& step, const ChangeTimes& event) {
+  const JobState* job = step.durable.FindJob(event.job);
+  if (job == nullptr || job->finished()) return;
+  auto queued = Select(*job, {{0, job->task_count()}},
+                       [&](TaskIndex i) { return job->StateOf(i) == TaskState::kQueued; });
+  NeedsChanged changed = WithChange(*job, std::move(queued), [&](TaskClass& each) {
+    if (event.time) each.needs.time = *event.time;
+    if (event.deadline) each.deadline = event.deadline;
+    if (each.deadline == Instant::Never()) each.deadline.reset();
+  });
   if (!changed.runs.empty()) step.Record(std::move(changed));
 }
 

@@ -108,7 +108,10 @@ void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState&
   node.failed += success || stopped ? 0 : 1;
   if (!success && step.board.nodes.size() > 1 && !job.SucceededOn(id)) return;
   // The time that gangs take is no evidence for single tasks.
-  if (job.GangOf(end.ref.index) != nullptr) return;
+  if (job.GangOf(end.ref.index) != nullptr) {
+    if (success) step.board.LearnGang(job.id(), end.wall);
+    return;
+  }
   step.board.Learn(node, end.ref.job, end.wall);
 }
 

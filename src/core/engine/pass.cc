@@ -240,6 +240,28 @@ class Riser {
 
 }  // namespace
 
+namespace {
+
+// So often in a step single tasks let gangs go before them.
+constexpr int kMostYields = 64;
+
+std::vector<place::Reservation> PlaceSingles(StepContext& step, bool beside_gangs) {
+  Live& live = step.live;
+  std::vector<place::Reservation> reserved;
+  for (int left = beside_gangs ? kMostYields : 0; !live.board.turns.empty(); --left) {
+    Giver giver(step);
+    place::Decider::YieldsTo yields;
+    if (left > 0) yields = [&](const place::Job& job) { return live.gangs.ComesBefore(job); };
+    reserved = live.decider.Decide(
+        step.now, [&](const place::Assignment& assigned) { return giver.Give(assigned); }, yields);
+    if (!live.decider.yielded()) break;
+    if (!PlaceNextGangs(step)) left = 1;
+  }
+  return reserved;
+}
+
+}  // namespace
+
 void Place(StepContext& step) {
   Live& live = step.live;
   live.Settle();
@@ -249,13 +271,11 @@ void Place(StepContext& step) {
     live.board.look_at_gangs = true;
   }
   const bool looked_at_gangs = PlaceGangs(step);
-  std::vector<place::Reservation> reserved;
-  if (!live.board.turns.empty()) {
-    Giver giver(step);
-    reserved = live.decider.Decide(
-        step.now, [&](const place::Assignment& assigned) { return giver.Give(assigned); });
+  const std::vector<place::Reservation> reserved = PlaceSingles(step, looked_at_gangs);
+  if (looked_at_gangs) {
+    PlaceOtherGangs(step);
+    live.gangs.ChargeUsers();
   }
-  if (looked_at_gangs) PlaceOtherGangs(step);
   Recaller(step).Run(reserved);
   Riser(step).Run();
   step.out.wake_at = std::min(step.out.wake_at, live.board.NextDue());

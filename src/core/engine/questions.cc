@@ -95,10 +95,11 @@ std::vector<Edge> Engine::Edges(JobId id) const {
   return edges;
 }
 
-std::vector<TaskRange> Engine::Unended(JobId id) const {
+std::vector<TaskRange> Engine::Unended(JobId id, TaskIndex from, TaskIndex until) const {
   std::vector<TaskRange> ranges;
   const JobState* job = state_->durable().FindJob(id);
-  for (TaskIndex i = 0; job != nullptr && i < job->task_count(); ++i) {
+  if (job == nullptr) return ranges;
+  for (TaskIndex i = from; i < std::min(until, job->task_count()); ++i) {
     TaskState state = job->StateOf(i);
     if (state == TaskState::kQueued || state == TaskState::kLeased) AppendIndex(ranges, i);
   }
@@ -729,10 +730,18 @@ UserRule Engine::RuleOf(const std::string& user) const {
 
 namespace {
 
-UserInfo InfoOf(const std::string& name, const UserRule& rule, const place::Totals& of) {
-  return {name,      rule,
-          of.jobs,   static_cast<uint32_t>(of.unended - of.leased),
-          of.leased, static_cast<double>(of.used) * 1e-6};
+template <typename T>
+UserInfo InfoOf(const std::string& name, const UserRule& rule, const T& of,
+                const place::Board& board) {
+  constexpr double kMillionth = 1e-6;
+  return {.user = name,
+          .rule = rule,
+          .jobs = of.jobs,
+          .queued = static_cast<uint32_t>(of.unended - of.leased),
+          .leased = of.leased,
+          .used = static_cast<double>(of.used) * kMillionth,
+          .kept = static_cast<double>(of.kept) * kMillionth,
+          .use = board.UseOf(of) * kMillionth};
 }
 
 }  // namespace
@@ -741,10 +750,14 @@ bool Engine::HasRule(const std::string& user) const {
   return state_->durable().rules().contains(user);
 }
 
+size_t Engine::user_count() const { return state_->live.board.users.size(); }
+
+uint64_t Engine::unended() const { return state_->live.board.all.unended; }
+
 std::vector<UserInfo> Engine::Users() const {
   std::vector<UserInfo> users;
   for (const auto& [name, user] : state_->live.board.users) {
-    users.push_back(InfoOf(name, user.rule, user));
+    users.push_back(InfoOf(name, user.rule, user, state_->live.board));
   }
   return users;
 }
@@ -752,7 +765,7 @@ std::vector<UserInfo> Engine::Users() const {
 std::vector<UserInfo> Engine::Groups() const {
   std::vector<UserInfo> groups;
   for (const auto& [name, group] : state_->live.board.groups) {
-    if (IsGroup(name)) groups.push_back(InfoOf(name, group.rule, group));
+    if (IsGroup(name)) groups.push_back(InfoOf(name, group.rule, group, state_->live.board));
   }
   return groups;
 }

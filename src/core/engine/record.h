@@ -44,6 +44,11 @@ struct PolicyChanged {
   JobId job;
   JobPolicy policy;
 };
+// Its place among the jobs of its user.
+struct PriorityChanged {
+  JobId job;
+  int32_t priority = 0;
+};
 // Tasks that had not ended will not run: they no longer stand in the list, or what they wait for
 // did not happen.
 struct TasksWithdrawn {
@@ -160,6 +165,22 @@ struct UserChanged {
   std::string user;
   UserRule rule;
 };
+// What users have used of late counts for their shares, half as much after this time; zero: only
+// what they use now does.
+struct HalfLifeChanged {
+  Duration half_life;
+};
+// What users have used, as it counts at that time; others nothing. Stands for all such records
+// before it.
+struct UseCounted {
+  Instant at;
+  struct Each {
+    std::string user;
+    uint64_t use = 0;  // millionths of processors, times seconds
+    friend bool operator==(const Each&, const Each&) = default;
+  };
+  std::vector<Each> users;
+};
 // A drained node is given nothing until it is undrained.
 struct NodeDrained {
   NodeId node;
@@ -200,6 +221,6 @@ using Record =
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
-                 GangPolicyChanged, NodeBlamed>;
+                 GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged>;
 
 }  // namespace spate::engine

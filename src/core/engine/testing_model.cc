@@ -183,14 +183,23 @@ bool NaiveModel::OthersTake(const Leased& leased, const NaiveJob& job, Instant n
   return std::ranges::any_of(offers_, [&](const auto& other) {
     const auto& [id, offer] = other;
     if (drained_.contains(id) || sick_.contains({id, JobId()}) ||
-        sick_.contains({id, leased.job})) {
+        sick_.contains({id, leased.job}) || no_start_.contains({id, leased.job})) {
       return false;
     }
-    auto blames = blames_.find(id);
-    const bool fails = blames != blames_.end() &&
-                       std::ranges::count(blames->second, job.user, &Blame::user) >= kFailsUser;
-    return !fails && TakesUser(offer, job.user) && OutlivesTask(offer, needs, now) &&
-           FitCount(offer, needs) > 0;
+    // By jobs of the user that have ended, and by those that go on.
+    std::set<JobId> by;
+    if (auto blames = blames_.find(id); blames != blames_.end()) {
+      for (const Blame& blame : blames->second) {
+        if (blame.user == job.user) by.insert(blame.by);
+      }
+    }
+    for (const auto& [node, other_job] : sick_) {
+      auto known = jobs_.find(other_job);
+      if (node == id && known != jobs_.end() && known->second.user == job.user)
+        by.insert(other_job);
+    }
+    return std::ssize(by) < kFailsUser && TakesUser(offer, job.user) &&
+           OutlivesTask(offer, needs, now) && FitCount(offer, needs) > 0;
   });
 }
 
@@ -449,6 +458,9 @@ void NaiveModel::Do(const AttemptEnded& record) {
   NaiveJob& job = jobs_[record.end.ref.job];
   NaiveTask& task = job.tasks[record.end.ref.index];
   held_[record.node].erase(record.end.ref);
+  if (record.end.cause == Cause::kStart && !record.counts) {
+    no_start_.insert({record.node, record.end.ref.job});
+  }
   constexpr TaskState kStates[] = {TaskState::kSucceeded, TaskState::kQueued, TaskState::kFailed,
                                    TaskState::kUnknown, TaskState::kCancelled};
   task.state = kStates[static_cast<size_t>(record.verdict)];

@@ -97,6 +97,9 @@ class NaiveModel {
   void Do(const GangLeased&) {}
   void Do(const GangReserved&) {}
   void Do(const GangPolicyChanged&) {}
+  void Do(const HalfLifeChanged&) {}
+  void Do(const UseCounted&) {}
+  void Do(const PriorityChanged&) {}
   void Do(const Returned& record);
   void Do(const AttemptEnded& record);
   void Do(const JobFinished& record);
@@ -116,6 +119,7 @@ class NaiveModel {
   std::map<std::string, UserRule> users_;
   std::set<NodeId> drained_;
   std::set<std::pair<NodeId, JobId>> sick_;  // job 0: for all
+  std::set<std::pair<NodeId, JobId>> no_start_;  // tasks of the job could not be started there
   std::map<NodeId, std::vector<Blame>> blames_;
   std::set<AttemptRef> given_;  // every attempt that was ever leased
 

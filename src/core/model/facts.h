@@ -268,6 +268,8 @@ struct UserFacts {
   uint32_t queued = 0;
   double cpus = 0;  // that its tasks take
   UserRule rule;
+  double use = 0;   // processor seconds that count for its share: of late, and less of long ago
+  double kept = 0;  // processors that stand idle for its gangs
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "user", self.user);
@@ -276,6 +278,8 @@ struct UserFacts {
     visit(4, "queued", self.queued);
     visit(5, kNotInJson, self.cpus);
     visit(6, kInto, self.rule);
+    visit(7, "use_s", self.use);
+    visit(8, "kept_cpus", self.kept);
   }
 };
 

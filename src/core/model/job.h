@@ -169,11 +169,12 @@ struct JobPlan {
 // Rights and limits that an administrator grants a user of a hub, or a group of users (IsGroup).
 // A group's share and limits are those of its members together; max_output is for users only.
 struct UserRule {
-  uint32_t weight = 1;       // of the user's share, against others'; at least 1
-  uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
-  uint32_t max_queued = 0;   // tasks that have not ended, of all jobs; 0: no bound
-  uint64_t max_output = 0;   // bytes of output that the hub keeps of all jobs; 0: no bound
-  std::string group = {};    // of a user: "@NAME" (IsGroup); empty: none
+  uint32_t weight = 1;         // of the user's share, against others'; at least 1
+  uint32_t max_running = 0;    // tasks that nodes hold at once; 0: no bound
+  uint32_t max_queued = 0;     // tasks that have not ended, of all jobs; 0: no bound
+  uint64_t max_output = 0;     // bytes of output that the hub keeps of all jobs; 0: no bound
+  std::string group = {};      // of a user: "@NAME" (IsGroup); empty: none
+  bool may_add_pools = false;  // and have their commands run on the hub's machine
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "weight", self.weight);
@@ -181,6 +182,7 @@ struct UserRule {
     visit(3, "max_queued", self.max_queued);
     visit(4, "max_output", self.max_output);
     visit(5, "group", self.group);
+    visit(6, "may_add_pools", self.may_add_pools);
   }
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };

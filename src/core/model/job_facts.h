@@ -424,6 +424,10 @@ struct JobWork {
   std::vector<TaskRun> runs;  // by task
   std::vector<AvoidedNode> avoided;
   bool finished = false;  // nothing of it is left
+  uint32_t running = 0;   // tasks, as nodes have told
+  bool hidden = false;    // it is another user's: its needs and tasks are not told
+  JobId next_job;         // further answers begin there; 0: these are all
+  TaskIndex next_task = 0;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -439,6 +443,10 @@ struct JobWork {
     visit(11, "runs", self.runs);
     visit(12, "avoided", self.avoided);
     visit(13, "finished", self.finished);
+    visit(14, "running", self.running);
+    visit(15, "hidden", self.hidden);
+    visit(16, "next_job", self.next_job);
+    visit(17, "next_task", self.next_task);
   }
 };
 

@@ -21,7 +21,8 @@ struct JournalPlace {
 
   std::string DbPath() const { return folder + (is_hub ? "/hub.db" : "/job.db"); }
   // A file that a hub's folder has once it has had a journal, or was to have one: a hub that has
-  // lost it must not begin anew.
+  // lost it must not begin anew. It has the number of a record that was durable, now and then: a
+  // journal that ends before it has lost its end.
   std::string BeganPath() const { return folder + "/began"; }
   // A file that takes room which a hub's journal has when its disk is full.
   std::string ReservePath() const { return folder + "/reserve"; }

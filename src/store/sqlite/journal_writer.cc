@@ -85,14 +85,18 @@ Status JournalWriter::Open() {
   db_.emplace(std::move(db));
   auto base = TRY(BaseMicros(*db_));
   base_us_ = base;
+  next_seq_ = TRY(LastSeqOf(*db_)) + 1;
+  return PrepareAll();
+}
+
+Result<uint64_t> LastSeqOf(Database& db) {
   int64_t last = 0;
   for (auto seq :
-       {db_->QueryInt(kLastSeq), MetaNumber(*db_, "last_seq"), MetaNumber(*db_, "forgotten_seq")}) {
+       {db.QueryInt(kLastSeq), MetaNumber(db, "last_seq"), MetaNumber(db, "forgotten_seq")}) {
     if (!seq) return std::unexpected(std::move(seq.error()));
     last = std::max(last, *seq);
   }
-  next_seq_ = static_cast<uint64_t>(last) + 1;
-  return PrepareAll();
+  return static_cast<uint64_t>(last);
 }
 
 Status JournalWriter::PrepareAll() {
@@ -102,9 +106,11 @@ Status JournalWriter::PrepareAll() {
     TRY(db_->Run(sql.c_str()));
   }
   const std::pair<Statement*, std::string_view> all[] = {
-      {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},       {&rollback_, "ROLLBACK"},
-      {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},      {&log_, kInsertLog},
-      {&rows_, kInsertRows},        {&clear_rows_, kClearRows}, {&last_seq_, kWriteLastSeq}};
+      {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},
+      {&rollback_, "ROLLBACK"},     {&attempt_, kInsertAttempt},
+      {&rare_, kInsertRare},        {&log_, kInsertLog},
+      {&rows_, kInsertRows},        {&clear_rows_, kClearRows},
+      {&last_seq_, kWriteLastSeq},  {&drop_log_, "DELETE FROM log WHERE seq = ?"}};
   TRY(db_->PrepareAll(all));
   TRY(jobs_.Prepare(*db_));
   TRY(spans_.Prepare(*db_));
@@ -170,7 +176,19 @@ Status JournalWriter::Commit(std::span<const WriteItem> items) {
   }
   for (JobId job : finished_) outputs_.Leave(job);
   if (status) RemoveGone();
+  if (status && place_.is_hub && !items.empty()) MarkEnd(items.back().now);
   return status;
+}
+
+// Not at each commit: it is a sync of its own. That it fails is no matter.
+void JournalWriter::MarkEnd(Instant now) {
+  constexpr Duration kEvery = Duration::Seconds(1);
+  constexpr uint64_t kMostRecords = 10'000;
+  if (now < marked_at_ + kEvery && next_seq_ < marked_ + kMostRecords) return;
+  if (next_seq_ == marked_) return;
+  marked_at_ = now;
+  marked_ = next_seq_;
+  (void)os::WriteFileAtomically(place_.BeganPath(), fmt::format("{}\n", next_seq_ - 1), 0600);
 }
 
 Status JournalWriter::Write(std::span<const WriteItem> items) {
@@ -349,7 +367,16 @@ Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Insta
   log_.BindBlob(3, encoded.data);
   log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
   TRY(log_.RunOnce());
+  if (encoded.kind == RecordKind::kUseCounted) return DropUseBefore(seq);
   return job.value == 0 ? Status() : NoteInJob(record, job, seq, now);
+}
+
+// It stands for those before it, of which a hub would come to have one for each minute.
+Status JournalWriter::DropUseBefore(uint64_t seq) {
+  const uint64_t before = std::exchange(use_counted_, seq);
+  if (before == 0 || !place_.is_hub) return {};
+  drop_log_.Bind(0, static_cast<int64_t>(before));
+  return drop_log_.RunOnce();
 }
 
 Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq,
@@ -404,6 +431,7 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   }
   if (const auto* known = std::get_if<SpansKnown>(&change)) {
     spans_.Know(std::move(*known->spans));
+    use_counted_ = known->use_counted;
     return {};
   }
   if (const auto* pools = std::get_if<PoolsChanged>(&change)) return pools_.Write(*pools);
@@ -417,7 +445,7 @@ Status JournalWriter::WriteChange(const RowChange& change) {
 
 void JournalWriter::Close() {
   for (Statement* s : {&begin_, &commit_, &rollback_, &attempt_, &rare_, &log_, &rows_,
-                       &clear_rows_, &last_seq_}) {
+                       &clear_rows_, &last_seq_, &drop_log_}) {
     *s = {};
   }
   jobs_ = {};

@@ -45,6 +45,7 @@ struct OutputEnd {
 // Nor this: see JobSpans::Know.
 struct SpansKnown {
   std::shared_ptr<SpansOfJobs> spans;
+  uint64_t use_counted = 0;  // HubScan's
 };
 using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
                                EpochBegun, ForgetPiece, OutputEnd, SpansKnown, PoolsChanged,
@@ -60,6 +61,9 @@ struct WriteItem {
   Instant now;
   std::vector<Instant> ends;  // of its JobFinished, in order, instead of now
 };
+
+// The number of the newest record that the journal has had.
+Result<uint64_t> LastSeqOf(Database& db);
 
 class JournalWriter {
  public:
@@ -97,6 +101,8 @@ class JournalWriter {
   Status WriteAttempt(AttemptEntry& entry, uint64_t seq);
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
   Status WriteLog(const engine::Record& record, uint64_t seq, Instant now);
+  void MarkEnd(Instant now);
+  Status DropUseBefore(uint64_t seq);
   Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq, Instant now);
   Status WriteChange(const RowChange& change);
 
@@ -110,7 +116,11 @@ class JournalWriter {
   Statement begin_, commit_, rollback_;
   Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_;
   JobTable jobs_;
-  JobSpans spans_;  // of a hub's jobs
+  JobSpans spans_;       // of a hub's jobs
+  uint64_t marked_ = 0;  // JournalPlace::BeganPath
+  Instant marked_at_;
+  uint64_t use_counted_ = 0;  // the row of the newest UseCounted; 0: there is none
+  Statement drop_log_;        // one row
   PoolLog pools_;
   ChunkEncoder encoder_;
   struct Kept {

@@ -13,7 +13,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 11;
+inline constexpr int64_t kSchemaVersion = 12;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 

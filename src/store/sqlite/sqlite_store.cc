@@ -5,11 +5,16 @@
 // opened by the first commit. So a refused journal stays untouched, its log included.
 #include "store/sqlite/sqlite_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
+#include "base/units.h"
+#include "os/file.h"
 #include "store/bundle.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/job_reader.h"
@@ -120,8 +125,25 @@ uint32_t NextNumber(int64_t sequence, JobId last) {
 
 }  // namespace
 
+// What was durable must be there: SQLite takes a log that was cut off for one that ends there.
+Status SqliteStore::CheckEnd(Database& db) const {
+  auto mark = os::ReadFile(place_.BeganPath(), 64);
+  if (!mark || mark->empty()) return {};
+  uint64_t seq = 0;
+  std::from_chars(mark->data(), mark->data() + mark->size(), seq);
+  const uint64_t last = TRY(LastSeqOf(db));
+  if (last >= seq) return {};
+  return Fail(
+      ErrorKind::kCorrupt,
+      fmt::format("{} ends at record {}, but record {} was durable: its end is lost, and jobs "
+                  "with it\nRestore a backup, or remove {} to go on with what is there",
+                  EscapeForScreen(place_.DbPath()), last, seq, EscapeForScreen(place_.BeganPath())),
+      Remedy(" ({})", Advice("hub restore", "FILE")));
+}
+
 Status SqliteStore::LookAtHub() {
   auto db = TRY(OpenJournalToRead(place_.DbPath()));
+  TRY(CheckEnd(db));
   auto last = db.QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
   auto epoch = MetaNumber(db, "epoch");
   auto forget = JobsToForget(db);
@@ -186,7 +208,9 @@ void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done
     for (JobId job : leftovers_) ForgetJob(job);
     for (const auto& [job, end] : std::exchange(scan_.output, {}))
       Change(OutputEnd{job, end}, nullptr);
-    Change(SpansKnown{std::make_shared<SpansOfJobs>(std::exchange(scan_.spans, {}))}, nullptr);
+    Change(SpansKnown{std::make_shared<SpansOfJobs>(std::exchange(scan_.spans, {})),
+                      scan_.use_counted},
+           nullptr);
   }
   uint64_t bytes = BundleBytes(bundle) + changes.size() * sizeof(RowChange);
   WriteItem item;

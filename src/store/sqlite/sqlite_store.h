@@ -103,6 +103,7 @@ class SqliteStore final : public HubStore {
               std::unique_ptr<GroupWriter<WriteItem>> writer);
   static Result<std::unique_ptr<SqliteStore>> OpenAt(const JournalPlace& place, os::Loop& loop,
                                                      const SqliteOptions& options);
+  Status CheckEnd(Database& db) const;
   Status LookAtHub();
   void Change(RowChange change, Done done);
   void ChangePools(RowChange change, Done done);

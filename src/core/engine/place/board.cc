@@ -1,5 +1,7 @@
 #include "core/engine/place/board.h"
 
+#include <cmath>
+
 #include "base/check.h"
 
 namespace spate::engine::place {
@@ -7,6 +9,17 @@ namespace {
 
 // A node keeps the speed of so many jobs without leases there.
 constexpr size_t kIdleJobsHere = 16;
+
+// Leases whose length nobody knows, and the shortest ones, are taken to go on for so long.
+constexpr Duration kUnknownAhead = Duration::Seconds(1);
+constexpr Duration kLeastAhead = Duration::Millis(50);
+// Use that was long ago hardly counts. So do leases that go on for longer than this part of the
+// half-life: else who has long tasks would get less than who has short ones.
+constexpr int64_t kMostAhead = 8;
+// So many users at most are counted up to date in a step.
+constexpr size_t kUsersAtOnce = 32;
+// Shares grow with time (Inflation) and are made small again before they are too large.
+constexpr double kMostHalfLives = 400;
 
 template <typename Counts, typename Key>
 void ReceiveOne(Counts& counts, const Key& key) {
@@ -109,6 +122,7 @@ void Board::DropJob(JobId id) {
 
 std::map<std::string, User>::iterator Board::UserOf(const std::string& name) {
   auto [user, is_new] = users.try_emplace(name);
+  user->second.name = &user->first;
   if (is_new) Join(name, user->second, name);
   return user;
 }
@@ -117,7 +131,10 @@ void Board::Join(const std::string& name, User& user, const std::string& to) {
   auto group = groups.try_emplace(to).first;
   user.group_name = &group->first;
   user.group = &group->second;
+  Count(user);
   user.group->Add(user);
+  user.group->past.Move(user.past, 1, half_life_);
+  user.group->ahead += user.ahead;
   if (IsGroup(group->first)) user.group->users.insert(name);
 }
 
@@ -125,20 +142,117 @@ void Board::Join(const std::string& name, User& user, const std::string& to) {
 void Board::Leave(const std::string& name, User& user) {
   if (user.turn) user.group->members.turns.erase(*user.turn);
   user.turn.reset();
+  Count(user);
   user.group->Subtract(user);
+  user.group->past.Move(user.past, -1, half_life_);
+  AddAhead(*user.group, -user.ahead);
   user.group->users.erase(name);
   SettleGroup(user);
   if (!IsGroup(*user.group_name)) groups.erase(groups.find(*user.group_name));
 }
 
 void Board::Add(User& user, const Totals& more) {
+  if (more.used + more.kept > 0) Count(user);
   user.Totals::Add(more);
   user.group->Add(more);
+  all.Add(more);
 }
 
 void Board::Subtract(User& user, const Totals& less) {
+  if (less.used + less.kept > 0) Count(user);
   user.Totals::Subtract(less);
   user.group->Subtract(less);
+  all.Subtract(less);
+}
+
+// ---- Use over time
+
+void Board::Count(User& user) {
+  if (half_life_.ns <= 0) return;
+  Group& group = *user.group;
+  group.past.Count(clock_, static_cast<double>(group.used + group.kept), half_life_);
+  if (clock_ <= user.past.at()) return;
+  const auto rate = static_cast<double>(user.used + user.kept);
+  user.past.Count(clock_, rate, half_life_);
+  was_used_ |= rate > 0;
+}
+
+// How long a lease of the job goes on at most, by what its tasks take.
+Duration Board::AheadOf(const Job& job) const {
+  Duration takes = std::max(job.wall, job.gang_wall);
+  if (takes.ns == 0) takes = job.requests->front().needs.time;
+  if (takes.ns == 0) takes = wall_;
+  const Duration each = takes.ns > 0 ? std::max(takes, kLeastAhead) : kUnknownAhead;
+  return half_life_.ns > 0 ? std::min(each, half_life_ / kMostAhead) : each;
+}
+
+void Board::CountAhead(Job& job) {
+  const double ahead = static_cast<double>(job.used) * AheadOf(job).seconds();
+  const double more = ahead - std::exchange(job.ahead, ahead);
+  AddAhead(*job.user, more);
+  AddAhead(*job.user->group, more);
+}
+
+template <typename T>
+void Board::AddAhead(T& of, double more) {
+  of.ahead = of.used == 0 ? 0 : std::max(0.0, of.ahead + more);
+}
+
+double Board::Inflation(Instant at) const {
+  return epoch_ == Instant() || at <= epoch_
+             ? 1
+             : std::exp2((at - epoch_).seconds() / half_life_.seconds());
+}
+
+void Board::SetClock(Instant now) {
+  const bool first = clock_ == Instant();
+  clock_ = now;
+  if (half_life_.ns <= 0) return;
+  if (first || (now - epoch_).seconds() > kMostHalfLives * half_life_.seconds()) {
+    epoch_ = now;
+    return CountAll();
+  }
+  auto next = users.upper_bound(last_counted_);
+  for (size_t i = 0; i < std::min(kUsersAtOnce, users.size()); ++i, ++next) {
+    if (next == users.end()) next = users.begin();
+    last_counted_ = next->first;
+    if (next->second.used + next->second.kept == 0) continue;
+    Count(next->second);
+    SettleUser(next->first, next->second);
+  }
+}
+
+void Board::CountAll() {
+  for (auto& [name, user] : users) {
+    Count(user);
+    SettleUser(name, user);
+  }
+}
+
+void Board::SetHalfLife(Duration half_life) {
+  CountAll();
+  half_life_ = half_life;
+  epoch_ = clock_;
+  CountAll();
+}
+
+void Board::SetPast(const std::string& name, double use, Instant at) {
+  auto user = UserOf(name);
+  PastUse& past = user->second.past;
+  Group& group = *user->second.group;
+  group.past.Move(past, -1, half_life_);
+  past.Set(use, at);
+  group.past.Move(past, 1, half_life_);
+  SettleUser(user->first, user->second);
+}
+
+void Board::SetPriority(Job& job, int32_t priority) {
+  User& user = *job.user;
+  if (job.place) user.line.Erase(job.place->turn, job.place->group);
+  job.place.reset();
+  if (job.weight) ReceiveOne(user.wanting, job.priority);
+  job.priority = priority;
+  if (job.weight) ++user.wanting[job.priority];
 }
 
 // ---- Use
@@ -157,7 +271,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   JobHere& here = Here(node, job.id);
   // Shares are billionths of a node.
   uint64_t charge =
-      ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, here));
+      place::ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, here));
   AddTasks(here.held, node.offer, needs, tasks);
   AddTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
@@ -171,6 +285,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   node.bound[static_cast<size_t>(job.ClassOf(request).bound)] += tasks;
   job.used += charge * tasks;
   Add(*job.user, {.leased = tasks, .used = charge * tasks});
+  CountAhead(job);
 }
 
 void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
@@ -205,13 +320,15 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   node.bound[static_cast<size_t>(job.ClassOf(request).bound)] -= tasks;
   job.used -= charge;
   Subtract(user, {.leased = tasks, .used = charge});
+  CountAhead(job);
 }
 
 void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
                     Instant now) {
   const TaskClass& of_gang = job.ClassOf(request);
   PartHere part{.held = AmountsOfPart(node.offer, of_gang, procs)};
-  if (of_gang.needs.time.ns > 0) part.until = now + of_gang.needs.time;
+  const Duration time = of_gang.needs.time.ns > 0 ? of_gang.needs.time : job.gang_wall;
+  if (time.ns > 0) part.until = now + time;
   part.charge = Used(node.offer, part.held) / 1000 * node.offer.milli_cpus / 1000;
   node.held.Add(part.held);
   CountCrowded(node);
@@ -220,6 +337,7 @@ void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, 
   ++node.bound[static_cast<size_t>(part.bound)];
   job.used += part.charge;
   Add(*job.user, {.used = part.charge});
+  CountAhead(job);
   node.parts[key] = std::move(part);
 }
 
@@ -233,6 +351,7 @@ void Board::DropPart(Job& job, NodeId id, Node& node, const PartKey& key) {
   --node.bound[static_cast<size_t>(part.bound)];
   job.used -= part.charge;
   Subtract(*job.user, {.used = part.charge});
+  CountAhead(job);
   node.parts.erase(at);
   look_at_gangs = true;
   if (node.present) MarkRoomy(id, node);
@@ -244,12 +363,28 @@ void Board::Forget(Node& node) {
   node.jobs.clear();
 }
 
+namespace {
+
+void Average(Duration& wall, Duration took) {
+  wall = wall.ns == 0 ? took : Duration{wall.ns + (took.ns - wall.ns) / 8};
+}
+
+}  // namespace
+
 void Board::Learn(Node& node, JobId job, Duration took) {
-  auto average = [took](Duration& wall) {
-    wall = wall.ns == 0 ? took : Duration{wall.ns + (took.ns - wall.ns) / 8};
-  };
-  average(node.jobs[job].wall);
-  if (Job* known = FindJob(job)) average(known->wall);
+  Average(node.jobs[job].wall, took);
+  Average(wall_, took);
+  Job* known = FindJob(job);
+  if (known == nullptr) return;
+  Average(known->wall, took);
+  CountAhead(*known);
+}
+
+void Board::LearnGang(JobId job, Duration took) {
+  Average(wall_, took);
+  Job& known = *FindJob(job);
+  Average(known.gang_wall, took);
+  CountAhead(known);
 }
 
 void Board::CountTurn(Job& job) {
@@ -375,16 +510,32 @@ Job* Board::NextDueJob(Instant now) {
   return NextDue() <= now ? FindJob(dues.begin()->second) : nullptr;
 }
 
-uint64_t ShareOf(const User& user) {
+// What is kept for a user counts by the time that it is: else who keeps nodes would lose them
+// again.
+template <typename T>
+double Board::AmountOf(const T& of) const {
+  if (half_life_.ns <= 0) return static_cast<double>(of.used + of.kept);
+  return (of.past.amount() + of.ahead) * Inflation(of.past.at());
+}
+
+double Board::ShareOf(const User& user) const {
   // Nobody takes from others by what he says of his jobs; he may only stand back.
   bool wants = user.contenders().has_value();
   uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
-  return (user.used + user.kept) * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+  return AmountOf(user) * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
 }
 
-uint64_t GroupShareOf(const User& user) {
+double Board::ShareOfMore(const Job& job, uint64_t used) const {
+  const User& user = *job.user;
+  const UserRule& rule = IsGroup(*user.group_name) ? user.group->rule : user.rule;
+  const double share = static_cast<double>(used) / std::max(rule.weight, 1u);
+  if (half_life_.ns <= 0) return share;
+  return share * AheadOf(job).seconds() * Inflation(clock_);
+}
+
+double Board::GroupShareOf(const User& user) const {
   if (!IsGroup(*user.group_name)) return ShareOf(user);
-  return (user.group->used + user.group->kept) / std::max(user.group->rule.weight, 1u);
+  return AmountOf(*user.group) / std::max(user.group->rule.weight, 1u);
 }
 
 void Board::SetKept(const std::string& name, uint64_t kept) {
@@ -403,7 +554,7 @@ void Board::SettleUser(const std::string& name, User& user) {
   } else {
     wanting.erase(&user);
   }
-  uint64_t share = ShareOf(user);
+  const double share = ShareOf(user);
   bool asks = !user.line.empty() && !user.IsBoundBy(user.rule);
   bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
   if (asks != user.turn.has_value() || (asks && !same)) {
@@ -417,7 +568,7 @@ void Board::SettleUser(const std::string& name, User& user) {
 
 void Board::SettleGroup(const User& user) {
   Group& group = *user.group;
-  const uint64_t share = GroupShareOf(user);
+  const double share = GroupShareOf(user);
   bool asks = !group.members.turns.empty() && !group.IsBound();
   bool same = group.turn && group.turn->share == share && group.turn->given == group.given;
   if (asks == group.turn.has_value() && (!asks || same)) return;

@@ -19,6 +19,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/engine/place/past_use.h"
 #include "core/engine/place/place.h"
 #include "core/engine/place/ready.h"
 #include "core/engine/place/turns.h"
@@ -126,8 +127,14 @@ struct Totals {
   }
 };
 
+// What was used by those who share, and what their leases will yet use.
+struct Use {
+  PastUse past;      // of `used` and `kept`, in the past
+  double ahead = 0;  // millionths of processors, times seconds that the leases go on, as expected
+};
+
 // Users who share one place among others; a user without a group has one alone.
-struct Group : Totals {
+struct Group : Totals, Use {
   UserRule rule;  // of a named group: its own; else unused
   // Turns, as User::given.
   uint64_t given = 0;
@@ -139,7 +146,8 @@ struct Group : Totals {
   bool IsBound() const { return IsBoundBy(rule); }
 };
 
-struct User : Totals {
+struct User : Totals, Use {
+  const std::string* name = nullptr;  // in Board::users
   UserRule rule;
   Group* group = nullptr;                   // never null on a board
   const std::string* group_name = nullptr;  // in Board::groups
@@ -194,7 +202,9 @@ struct Job {
   Ready gangs;  // likewise, of the classes that are gangs
 
   Duration wall;       // a moving average of what single tasks of it took lately; zero: not known
+  Duration gang_wall;  // likewise, of its gangs
   uint64_t used = 0;   // its part of User::used
+  double ahead = 0;    // its part of User::ahead
   uint64_t given = 0;  // as User::given
   // Its contribution to its user's counts.
   uint32_t unended = 0;
@@ -243,10 +253,6 @@ struct Job {
   }
 };
 
-// The user's share among the members of the group, by weight.
-uint64_t ShareOf(const User& user);
-// The share of the user's group among groups: its own by weight, or that of its only member.
-uint64_t GroupShareOf(const User& user);
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const Node& node, const Needs& needs);
 // The node could run tasks of this request of the user now, were it idle. 0: not; else so many at
@@ -296,6 +302,15 @@ class Board {
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
   void Learn(Node& node, JobId job, Duration wall);
+  void LearnGang(JobId job, Duration wall);
+  // The time goes on: what users have is counted up to it. At first, and whenever much time has
+  // passed, costs a look at all users; else at a few.
+  void SetClock(Instant now);
+  // Zero: shares are what is in use, and past use does not count.
+  void SetHalfLife(Duration half_life);
+  void SetPriority(Job& job, int32_t priority);
+  // What a user had used at that time, as was recorded.
+  void SetPast(const std::string& user, double use, Instant at);
   // The node may have room for what there is.
   void MarkRoomy(NodeId id, Node& node);
   void Settle(Job& job);
@@ -308,6 +323,27 @@ class Board {
   void UnparkAll();
 
   // ---- Questions
+  // The user's share among the members of the group, by weight: what was used lately, and will be
+  // by what is leased. Comparable with others at any time (Inflation).
+  double ShareOf(const User& user) const;
+  // The share of the user's group among groups: its own by weight, or that of its only member.
+  double GroupShareOf(const User& user) const;
+  // That grows by so much where more tasks of the job are leased, which take so many millionths of
+  // processors.
+  double ShareOfMore(const Job& job, uint64_t used) const;
+  Duration half_life() const { return half_life_; }
+  Instant clock() const { return clock_; }
+  // What tasks of all jobs take lately; zero: not known.
+  Duration mean_wall() const { return wall_; }
+  // What of the use of a user or group counts now, in millionths of processors, times seconds.
+  template <typename T>
+  double UseOf(const T& of) const {
+    PastUse use = of.past;
+    use.Count(clock_, static_cast<double>(of.used + of.kept), half_life_);
+    return half_life_.ns > 0 ? use.amount() : 0;
+  }
+  // Whether anybody has used something since the last time, and has others beside them.
+  bool TakeUsed() { return std::exchange(was_used_, false) && users.size() > 1; }
   // More than one wants nodes now: users, or one user's jobs of the same priority.
   bool Contended() const;
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
@@ -330,6 +366,7 @@ class Board {
 
   const Limits limits;
   std::map<NodeId, Node> nodes;
+  Totals all;  // over all users
   std::map<std::string, User> users;
   // By name, '@' first; and those of users without one, by the user's name.
   std::map<std::string, Group> groups;
@@ -361,6 +398,16 @@ class Board {
   // Changes the totals of the user and of the user's group.
   void Add(User& user, const Totals& more);
   void Subtract(User& user, const Totals& less);
+  // What is had is counted up to now, before it changes.
+  void Count(User& user);
+  void CountAll();
+  Duration AheadOf(const Job& job) const;
+  void CountAhead(Job& job);
+  template <typename T>
+  static void AddAhead(T& of, double more);
+  template <typename T>
+  double AmountOf(const T& of) const;
+  double Inflation(Instant at) const;
   JobHere& Here(Node& node, JobId job);
   void CountTurn(Job& job);
   void CountCrowded(Node& node);
@@ -369,6 +416,13 @@ class Board {
   void SetDue(Job& job);
   void SettleUser(const std::string& name, User& user);
   void SettleGroup(const User& user);
+
+  Duration half_life_ = limits.share_half_life;
+  Instant clock_;  // 0: before the first step
+  Instant epoch_;  // shares are as they would be then
+  Duration wall_;  // a moving average of what tasks of all jobs take; zero: not known
+  std::string last_counted_;
+  bool was_used_ = false;
 };
 
 }  // namespace spate::engine::place

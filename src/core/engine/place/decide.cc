@@ -4,7 +4,10 @@
 
 namespace spate::engine::place {
 
-const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
+const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give,
+                                                const YieldsTo& yields) {
+  yielded_ = false;
+  yields_ = yields;
   looked_groups_.clear();
   misfits_.clear();
   fit_.Begin(now);
@@ -23,6 +26,7 @@ const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
     }
     std::optional<Turn> turn = round_->Next(fresh_only);
     if (!turn) break;
+    if (Yields(*board_.FindJob(turn->job))) break;
     TakeTurn(*turn, give);
   }
   EndPass();
@@ -44,13 +48,16 @@ void Decider::TakeTurn(const Turn& turn, const Give& give) {
   Served served = Served::kNothing;
   if (!asking.done) {
     do served = Serve(job, asking, give);
-    while (served == Served::kAskAgain || (served == Served::kTasks && IsAlone(job)));
+    while (served == Served::kAskAgain ||
+           (served == Served::kTasks && IsAlone(job) && !Yields(job)));
   }
   if (turn.fresh && looked_) looked_groups_.emplace_back(job.user, turn.group);
   if (served == Served::kMisfit) misfits_.emplace_back(job.user_name, turn.group);
   Tell(job, served);
   asking.done = served != Served::kTasks;
 }
+
+bool Decider::Yields(const Job& job) { return yielded_ = yields_ && yields_(job); }
 
 // The next turn is its own again.
 bool Decider::IsAlone(const Job& job) const {

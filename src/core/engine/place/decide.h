@@ -48,7 +48,12 @@ class Decider {
 
   // All that there is to give now. It depends on the board, the time and the answers alone. Returns
   // for whom room is kept.
-  const std::vector<Reservation>& Decide(Instant now, const Give& give);
+  // `yields`: whether others are to go before the job's turn; then nothing more is given, and
+  // `yielded` says so.
+  using YieldsTo = std::function<bool(const Job&)>;
+  const std::vector<Reservation>& Decide(Instant now, const Give& give,
+                                         const YieldsTo& yields = nullptr);
+  bool yielded() const { return yielded_; }
 
  private:
   // The result of a job's turn.
@@ -62,6 +67,7 @@ class Decider {
 
   void TakeTurn(const Turn& turn, const Give& give);
   bool IsAlone(const Job& job) const;
+  bool Yields(const Job& job);
   void Tell(const Job& job, Served served);
   Job::Asking& AskingOf(Job& job);
   Served Serve(Job& job, Job::Asking& asking, const Give& give);
@@ -74,6 +80,8 @@ class Decider {
   Greedy fit_;
   uint64_t number_ = 0;  // of the round
   std::optional<Round> round_;
+  YieldsTo yields_;
+  bool yielded_ = false;
   bool looked_ = false;  // the job whose turn it is did look
   // Groups of jobs that have looked at all nodes, and those that fit none.
   std::vector<std::pair<User*, GroupKey>> looked_groups_;

@@ -17,14 +17,11 @@ constexpr Duration kOpen = Duration::Seconds(300);
 constexpr Duration kDrain = Duration::Seconds(60);
 constexpr int kRounds = 7;
 
-// A promise that is not kept for so long, and for so many times what it was to take, was made by
-// estimates that say nothing.
+// A promise that is not kept for so long, for so many times what it was to take, and for so many
+// times what tasks take on the average, was made by estimates that say nothing.
 constexpr Duration kLate = Duration::Seconds(60);
 constexpr int64_t kLateTimes = 3;
-
-Instant LateAt(const GangPromise& promise) {
-  return promise.said + kLate + (promise.said - promise.said_at) * kLateTimes;
-}
+constexpr int64_t kLateTasks = 2;
 
 // Whether nodes drain for a gang of which nobody knows when it starts, so long after that began;
 // and when that changes.
@@ -46,12 +43,14 @@ Phase PhaseAt(Duration elapsed) {
   }
 }
 
-// So much of what a gang is to have stands idle now, beside what is taken.
+// So much of what a gang is to have stands idle now, beside what is taken: nothing where some
+// resource is taken as a whole, as nobody else could use the rest.
 Amounts IdleOf(const Offer& offer, const Amounts& taken, const Amounts& wanted) {
   const Amounts all = AllOf(offer);
   Amounts idle;
   for (size_t kind = 0; kind < Amounts::kNamed + offer.named.size(); ++kind) {
     const uint64_t left = all.At(kind) - std::min(all.At(kind), taken.At(kind));
+    if (left == 0 && kind < Amounts::kNamed && all.At(kind) > 0) return {};
     idle.Add(kind, std::min(left, wanted.At(kind)));
   }
   return idle;
@@ -60,6 +59,11 @@ Amounts IdleOf(const Offer& offer, const Amounts& taken, const Amounts& wanted) 
 }  // namespace
 
 // ---- Binding
+
+Instant Gangs::LateAt(const GangPromise& promise) const {
+  return promise.said + kLate + (promise.said - promise.said_at) * kLateTimes +
+         board_.mean_wall() * kLateTasks;
+}
 
 // Decides whom the promise binds, by what the gang waits for.
 void Gangs::Judge(GangPromise& promise) {
@@ -142,14 +146,15 @@ void Gangs::SetHolds() {
         promise.start == Instant::Never() || promise.late ? Instant() : promise.start;
     const std::string* user =
         promise.binds == GangPromise::Binds::kOwnUser ? job.user_name : nullptr;
-    for (const GangPlace& place : promise.places) {
+    auto add = [&](const GangPlace& place, Instant from, const std::string* from_whom) {
       std::vector<Hold>& there = holds[place.node];
-      auto hold = std::ranges::find(there, user, &Hold::user);
-      if (hold == there.end()) hold = there.insert(hold, Hold{start, {}, user});
-      hold->start = std::min(hold->start, start);
-      hold->amounts.Add(AmountsOfPart(board_.nodes.at(place.node).offer,
-                                      job.ClassOf(promise.request), place.procs));
-    }
+      auto hold = std::ranges::find(there, from_whom, &Hold::user);
+      if (hold == there.end()) hold = there.insert(hold, Hold{from, {}, from_whom});
+      hold->start = std::min(hold->start, from);
+      hold->amounts.Add(PartAt(promise, place));
+    };
+    for (const GangPlace& place : promise.places) add(place, start, user);
+    for (const GangPlace& place : promise.further) add(place, Instant(), nullptr);
   }
   for (NodeId id : std::exchange(held_, {})) {
     if (!holds.contains(id)) SetHold(id, {});
@@ -168,23 +173,23 @@ void Gangs::SetHold(NodeId id, std::vector<Hold> holds) {
   if (node->second.present) board_.MarkRoomy(id, node->second);
 }
 
-// Charges users for resources that are idle on nodes because they are kept for the users' gangs.
 void Gangs::ChargeUsers() {
   std::map<std::string, uint64_t> kept;
   for (const std::string& user : charged_) kept[user] = 0;
   charged_.clear();
   std::map<NodeId, Amounts> taken;
   for (const GangPromise& promise : promises_) {
-    if (promise.binds != GangPromise::Binds::kAll) continue;
+    if (promise.binds == GangPromise::Binds::kNobody) continue;
     const Job& job = *board_.FindJob(promise.job);
-    for (const GangPlace& place : promise.places) {
+    auto add = [&](const GangPlace& place) {
       const Node& node = board_.nodes.at(place.node);
       Amounts& there = taken.try_emplace(place.node, node.held).first->second;
-      const Amounts idle = IdleOf(
-          node.offer, there, AmountsOfPart(node.offer, job.ClassOf(promise.request), place.procs));
+      const Amounts idle = IdleOf(node.offer, there, PartAt(promise, place));
       there.Add(idle);
       kept[*job.user_name] += Used(node.offer, idle) / 1000 * node.offer.milli_cpus / 1000;
-    }
+    };
+    if (promise.binds == GangPromise::Binds::kAll) std::ranges::for_each(promise.places, add);
+    std::ranges::for_each(promise.further, add);
   }
   for (const auto& [user, amount] : kept) {
     board_.SetKept(user, amount);

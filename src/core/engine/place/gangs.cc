@@ -19,6 +19,10 @@ namespace {
 // Of kConservative. Those behind so many wait without one, and start nothing.
 constexpr size_t kMostPromises = 50;
 
+// Of kFair: so many classes have promises.
+constexpr size_t kMostFair = 16;
+// Of kFair: so large a part of the nodes is left to gangs beyond the next one of each class.
+constexpr size_t kFurtherPart = 2;
 // Of kFair: gangs stand behind single tasks no longer than this without that one of them becomes
 // the head or starts.
 constexpr Duration kPatience = Duration::Seconds(300);
@@ -104,20 +108,27 @@ uint64_t KindOf(const Job& job, uint32_t request) {
   return job.facts.avoids.empty() ? hash : hash + job.id.value * 0x9e3779b97f4a7c15u;
 }
 
+// Millionths of processors, at least one of them.
+uint64_t UsedBy(const TaskClass& of_gang) {
+  const uint64_t used = uint64_t{of_gang.gang.procs} * of_gang.needs.milli_cpus * 1000;
+  return std::max<uint64_t>(used, 1);
+}
+
 }  // namespace
 
 // ---- The line
 
 size_t Gangs::MostPromises() const {
-  return policy_ == GangPolicy::kConservative ? kMostPromises : 1;
+  if (policy_ == GangPolicy::kConservative) return kMostPromises;
+  return policy_ == GangPolicy::kFair ? kMostFair : 1;
 }
 
 Gangs::Entry Gangs::EntryOf(Job& job, uint32_t request, const ClassTurn& turn) const {
   Entry entry{.job = job.id, .turn = turn, .request = request, .known = &job};
   if (policy_ == GangPolicy::kFair) {
-    entry.group_share = GroupShareOf(*job.user);
+    entry.group_share = board_.GroupShareOf(*job.user);
     entry.group_given = job.user->group->given;
-    entry.user_share = ShareOf(*job.user);
+    entry.user_share = board_.ShareOf(*job.user);
     entry.user_given = job.user->given;
     entry.priority = job.priority;
     entry.share = job.used * kJobWeight / std::max(job.facts.weight, 1u);
@@ -254,8 +265,11 @@ void Gangs::CountFree() {
   }
   free_.Count(std::move(free));
   lasting_.Count(std::move(lasting));
-  lasts_until_ = IsClaimed() ? head()->start : Instant::Never();
-  if (IsClaimed() && lasts_until_ == Instant::Never()) lasts_until_ = now_;
+  lasts_until_ = IsClaimed() ? now_ : Instant::Never();
+  for (const GangPromise& promise : promises_) {
+    const bool known = promise.claims() && promise.start != Instant::Never();
+    if (IsClaimed() && known) lasts_until_ = std::max(lasts_until_, promise.start);
+  }
 }
 
 // The board was told of parts there.
@@ -283,22 +297,46 @@ void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
     WalkConservative(std::move(line), heads, give);
   } else {
     TryHeads(line, heads, give);
-    if (!IsOver()) Walk(std::move(line), /*promises=*/true, give);
+    if (!IsOver()) Walk(std::move(line), Which::kFirst, give);
   }
   before_ = nullptr;
   SetHolds();
-  ChargeUsers();
   NoteWaiting();
 }
 
-void Gangs::DecideRest(Instant now, const GiveGang& give) {
-  if (rest_.empty()) return;
+bool Gangs::ComesBefore(const Job& of_singles) const {
+  if (rest_.empty()) return false;
+  const Entry& first = rest_.entries().front();
+  const Job& job = *first.known;
+  if (job.user == of_singles.user) return false;
+  const bool same = job.user->group == of_singles.user->group;
+  const double theirs =
+      same ? board_.ShareOf(*of_singles.user) : board_.GroupShareOf(*of_singles.user);
+  const double own = same ? board_.ShareOf(*job.user) : board_.GroupShareOf(*job.user);
+  return own + board_.ShareOfMore(job, UsedBy(job.ClassOf(first.request))) < theirs;
+}
+
+void Gangs::BeginAgain(Instant now) {
   Begin(now);
   for (const GangPromise& promise : promises_) {
     if (promise.claims()) Claim(promise);
   }
   CountFree();
-  Walk(std::exchange(rest_, {}), /*promises=*/false, give);
+}
+
+bool Gangs::DecideNext(Instant now, const GiveGang& give) {
+  BeginAgain(now);
+  const bool before = std::exchange(started_, false);
+  Walk(std::exchange(rest_, {}), Which::kNext, give);
+  const bool any = started_;
+  started_ |= before;
+  return any;
+}
+
+void Gangs::DecideRest(Instant now, const GiveGang& give) {
+  if (rest_.empty()) return;
+  BeginAgain(now);
+  Walk(std::exchange(rest_, {}), Which::kRest, give);
 }
 
 // The head, and before it those of its user that have a higher priority: out of the line, in turn.
@@ -392,7 +430,8 @@ void Gangs::ReorderFor(Line& line) const {
   line.Fill(std::move(entries));
 }
 
-void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
+void Gangs::Walk(Line line, Which which, const GiveGang& give) {
+  std::vector<Entry> left;  // for others to go first
   while (!line.empty()) {
     Entry entry = line.Pop();
     if (!IsCurrent(entry)) continue;
@@ -405,20 +444,22 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
       }
     }
     const bool overdue = behind_since_ && now_ >= *behind_since_ + kPatience && claimed_ == 0;
-    if (promises && !overdue && !ComesBeforeSingles(entry)) {
-      line.Push(entry);
-      rest_ = std::move(line);
-      return;
+    if (which != Which::kRest && !overdue && !ComesBeforeSingles(entry)) {
+      left.push_back(entry);
+      break;
     }
     if (TryStart(entry, give)) {
       EnterNext(line, entry);
       continue;
     }
-    if (!promises || IsFull() || promises_.size() == kMostUnknown) continue;
+    if (which == Which::kNext) left.push_back(entry);
+    if (which != Which::kFirst || IsFull() || promises_.size() == kMostUnknown) continue;
     if (!Promise(entry)) continue;
     if (IsOver()) return;
     ReorderFor(line);
   }
+  for (const Entry& entry : left) line.Push(entry);
+  rest_ = std::move(line);
 }
 
 // ---- Conservative
@@ -634,8 +675,41 @@ bool Gangs::Promise(const Entry& entry) {
     return true;
   }
   Claim(promises_.back());
-  if (++claimed_ == 1) CountFree();
+  if (const uint32_t more = CountFurther(*entry.known, entry.request); more > 0) {
+    GangPromise& made = promises_.back();
+    made.further = Emptiest(*entry.known, entry.request, FurtherBefore(made), more);
+    for (const GangPlace& place : made.further) {
+      AheadOf(place.node).Add({now_, Instant::Never(), PartAt(made, place)});
+    }
+  }
+  ++claimed_;
+  CountFree();
   return true;
+}
+
+std::span<const GangPlace> Gangs::FurtherBefore(const GangPromise& promise) const {
+  for (const GangPromise& before : *before_) {
+    if (before.job == promise.job && before.request == promise.request) return before.further;
+  }
+  return {};
+}
+
+// So many gangs of the class, beside the next one, that its user would have no more than the first
+// one whose single tasks wait. Else these would take what comes free before there is enough of it.
+uint32_t Gangs::CountFurther(const Job& job, uint32_t request) const {
+  if (policy_ != GangPolicy::kFair || board_.turns.empty()) return 0;
+  const GroupTurn& group = *board_.turns.begin();
+  const User& user = *job.user;
+  const bool same = group.name == user.group_name;
+  const double theirs = same ? group.of->turns.begin()->share : group.share;
+  const double own = same ? board_.ShareOf(user) : board_.GroupShareOf(user);
+  const double each = board_.ShareOfMore(job, UsedBy(job.ClassOf(request)));
+  const double gangs = std::max(0.0, (theirs - own) / each - 1);
+  const size_t nodes = promises_.back().places.size();
+  size_t left = ahead_.size() / kFurtherPart;
+  for (const GangPromise& promise : promises_) left -= std::min(left, promise.further.size());
+  const uint32_t waiting = std::max(job.facts.gangs_waiting, 1u) - 1;
+  return static_cast<uint32_t>(std::min({gangs, double(waiting), double(left / nodes)}));
 }
 
 NodeAhead::Claim Gangs::ClaimOf(const GangPromise& promise, const GangPlace& place) const {
@@ -645,7 +719,15 @@ NodeAhead::Claim Gangs::ClaimOf(const GangPromise& promise, const GangPlace& pla
           AmountsOfPart(board_.nodes.at(place.node).offer, of_gang, place.procs)};
 }
 
+Amounts Gangs::PartAt(const GangPromise& promise, const GangPlace& place) const {
+  const TaskClass& of_gang = board_.FindJob(promise.job)->ClassOf(promise.request);
+  return AmountsOfPart(board_.nodes.at(place.node).offer, of_gang, place.procs);
+}
+
 void Gangs::Claim(const GangPromise& promise) {
+  for (const GangPlace& place : promise.further) {
+    AheadOf(place.node).Add({now_, Instant::Never(), PartAt(promise, place)});
+  }
   for (const GangPlace& place : promise.places) {
     auto at = std::ranges::lower_bound(ahead_, place.node, {}, &NodeAhead::id);
     if (at == ahead_.end() || at->id() != place.node) continue;
@@ -720,7 +802,7 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
 
 // Nobody knows when what runs will end: those nodes are kept where the least has to.
 std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
-                                       std::span<const GangPlace> kept) {
+                                       std::span<const GangPlace> kept, uint32_t gangs) {
   const TaskClass& of_gang = job.ClassOf(request);
   const GangShape& shape = of_gang.gang;
   std::vector<std::pair<uint64_t, const NodeAhead*>> by_use;
@@ -731,18 +813,24 @@ std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
     by_use.emplace_back(again ? 0 : 1 + ahead.used(), &ahead);
   }
   std::ranges::stable_sort(by_use, {}, [](const auto& each) { return each.first; });
+  // Of each gang all, or nothing.
   std::vector<GangPlace> places;
+  size_t whole = 0;
   uint32_t left = shape.procs;
   for (const auto& [used, ahead] : by_use) {
-    if (left == 0) break;
+    if (gangs == 0) break;
     const uint32_t fit = ProcsThatFit(ahead->node().offer, {}, of_gang);
     const uint32_t procs = shape.nodes > 0 ? shape.procs_per_node() : std::min(fit, left);
     if (procs == 0 || fit < procs) continue;
     places.push_back({ahead->id(), procs});
     left -= procs;
+    if (left > 0) continue;
+    whole = places.size();
+    left = shape.procs;
+    --gangs;
   }
-  // It fits no nodes that are there: nothing is kept for it.
-  if (left > 0) places.clear();
+  // What fits no nodes that are there has nothing kept for it.
+  places.resize(whole);
   return places;
 }
 

@@ -4,7 +4,9 @@
 // is known of the ends of what runs there, and the time of that. Others may start before it where
 // they leave it that: they end before it begins, or take what it leaves.
 //
-//   fair          the order is that of users and jobs (turns.h); others may overtake the head
+//   fair          the order is that of users and jobs (turns.h); others may overtake the head. A
+//   user
+//                 who has less than those of single tasks has nodes left for several at once
 //   fcfs          in the order of submission; nobody overtakes
 //   easy          in the order of submission; others may overtake the head
 //   easy-sjbf     the same, of the others the one with the shortest estimate first
@@ -79,6 +81,9 @@ struct GangPromise {
   Instant said = Instant::Never();
   bool late = false;      // what it waits for is long past its estimate, so nothing is known of it
   Instant unknown_since;  // when it is not known when it starts
+  // With kFair: nodes that others leave to further gangs of its class, as its user has less than
+  // those of single tasks; they start on any of them.
+  std::vector<GangPlace> further;
   // Others plan around it: it has a start, or binds all.
   bool claims() const { return start != Instant::Never() || binds == Binds::kAll; }
   // When it starts, if that is more than an estimate that others may undo.
@@ -97,8 +102,17 @@ class Gangs {
   // whose users come before all that have single tasks.
   using Heads = std::function<std::vector<ClassKey>()>;
   void Decide(Instant now, const Heads& heads, const GiveGang& give);
+  // With kFair, in between: whether one of the others would still have less than this job's user if
+  // it was started now; and starts those that come before single tasks by now. False: none has
+  // room.
+  bool ComesBefore(const Job& of_singles) const;
+  bool DecideNext(Instant now, const GiveGang& give);
   // With kFair, behind single tasks: the others may have what is left beside reservations.
   void DecideRest(Instant now, const GiveGang& give);
+
+  // At the end of a pass, when nobody takes anything more: charges users for what stands idle as it
+  // is kept for their gangs.
+  void ChargeUsers();
 
   // Of the last pass. Those whose start is not known may stand before the head's.
   const std::vector<GangPromise>& promises() const { return promises_; }
@@ -112,9 +126,9 @@ class Gangs {
  private:
   // One class of a job, in the order in which they are tried.
   struct Entry {
-    uint64_t group_share = 0;
+    double group_share = 0;
     uint64_t group_given = 0;
-    uint64_t user_share = 0;  // among members of the group
+    double user_share = 0;  // among members of the group
     uint64_t user_given = 0;
     int64_t rank = 0;  // the shortest estimate first
     int32_t priority = 0;
@@ -174,7 +188,11 @@ class Gangs {
   static std::vector<Entry> DrainFirst(Line& line, const ClassKey& head);
   void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
-  void Walk(Line line, bool promises, const GiveGang& give);
+  // Which gangs go: those that come before single tasks, and may be promised something; the same,
+  // to start only; or all.
+  enum class Which : uint8_t { kFirst, kNext, kRest };
+  void Walk(Line line, Which which, const GiveGang& give);
+  void BeginAgain(Instant now);
   static std::vector<Entry> FirstOf(Line& line, const std::vector<ClassKey>& heads);
   size_t CountUnseating(std::span<const Entry> first, const std::vector<ClassKey>& heads) const;
   const GangPromise* PromisedBefore(const Entry& entry) const;
@@ -185,6 +203,9 @@ class Gangs {
   void WalkConservative(Line line, const Heads& heads, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);
   bool Promise(const Entry& entry);
+  uint32_t CountFurther(const Job& job, uint32_t request) const;
+  std::span<const GangPlace> FurtherBefore(const GangPromise& promise) const;
+  Instant LateAt(const GangPromise& promise) const;
   void Judge(GangPromise& promise);
   bool IsKept(GangPromise& promise, const GangPromise& before) const;
   bool WaitsForOwn(const GangPromise& promise);
@@ -207,12 +228,12 @@ class Gangs {
   void Claim(const GangPromise& promise);
   void Unclaim(const GangPromise& promise);
   NodeAhead::Claim ClaimOf(const GangPromise& promise, const GangPlace& place) const;
+  Amounts PartAt(const GangPromise& promise, const GangPlace& place) const;
   GangPromise Earliest(const Job& job, uint32_t request);
-  std::vector<GangPlace> Emptiest(const Job& job, uint32_t request,
-                                  std::span<const GangPlace> kept);
+  std::vector<GangPlace> Emptiest(const Job& job, uint32_t request, std::span<const GangPlace> kept,
+                                  uint32_t gangs = 1);
   void SetHolds();
   void SetHold(NodeId id, std::vector<Hold> holds);
-  void ChargeUsers();
 
   Board& board_;
   GangPolicy policy_ = GangPolicy::kFair;

@@ -111,7 +111,7 @@ class Line {
 // than users most have nothing.)
 template <typename Of>
 struct TurnOf {
-  uint64_t share = 0;
+  double share = 0;
   uint64_t given = 0;
   const std::string* name = nullptr;
   Of* of = nullptr;

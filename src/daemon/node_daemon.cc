@@ -7,6 +7,7 @@
 #include <set>
 
 #include "access/access_file.h"
+#include "access/proof.h"
 #include "base/prng.h"
 #include "base/product.h"
 #include "base/units.h"
@@ -107,6 +108,7 @@ class NodeDaemon {
 
  private:
   std::string ScratchOf(std::string_view prefix) const;
+  Status FindScratch();
   void FindKeptDir();
   Result<os::Account> AccountOf(const std::string& user);
   node::ProcessExecutorOptions TaskOptions();
@@ -148,6 +150,7 @@ class NodeDaemon {
   std::string hub_dir_;
   std::string reach_;  // options that reach a hub with that folder
   std::string instance_;
+  std::string scratch_word_;  // in the names of its folders for temporary files
   Offer offer_;
   JobId spread_;  // the last job that has tasks whose cpus are spread
   std::unique_ptr<node::Host> host_;
@@ -200,8 +203,34 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
 
 // A name of this node's own in its folder for temporary files.
 std::string NodeDaemon::ScratchOf(std::string_view prefix) const {
-  std::string word = WordOf(instance_).substr(0, node::kScratchWord);
-  return os::JoinPath(TmpDir(), std::string(prefix) + word);
+  return os::JoinPath(TmpDir(), std::string(prefix) + scratch_word_);
+}
+
+// The names are seen by all who use the machine. Where somebody else has made such a folder since
+// this node was there, it takes another name, and remembers that.
+Status NodeDaemon::FindScratch() {
+  const std::string path = os::JoinPath(folder_, "scratch");
+  scratch_word_ = WordOf(instance_).substr(0, node::kScratchWord);
+  if (os::Exists(path)) {
+    const std::string known = TRY(os::ReadFile(path, node::kScratchWord));
+    if (known.size() == node::kScratchWord) scratch_word_ = known;
+  }
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    const std::string folder = ScratchOf(node::kTaskScratch);
+    if (!node::IsTaken(folder) && !node::IsTaken(ScratchOf(node::kStderrScratch))) {
+      return i == 0 ? Status() : os::WriteFileAtomically(path, scratch_word_, 0600);
+    }
+    auto random = TRY(access::MakeRandom());
+    const std::string fresh(random.begin(), random.end());
+    scratch_word_ = WordOf(fresh).substr(0, node::kScratchWord);
+    LogLine(fmt::format("{} is another user's; this node's tasks use {} instead",
+                        EscapeForScreen(folder), ScratchOf(node::kTaskScratch)));
+  }
+  return Fail(ErrorKind::kPermission,
+              fmt::format("others take this node's names in {}: start it with a --tmp where they "
+                          "may not write",
+                          TmpDir()));
 }
 
 std::string NodeDaemon::TmpDir() const {
@@ -317,6 +346,7 @@ Status NodeDaemon::Open() {
   instance_ = std::move(instance);
   // Folders and files of tasks are made there by this process, for whatever user.
   if (os::Exists(TmpDir())) TRY(os::CheckWay(TmpDir(), "--tmp DIR"));
+  TRY(FindScratch());
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "core/model/task_files.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "os/process.h"
 #include "os/regular_file.h"
 
@@ -172,10 +173,9 @@ Result<int> SharedFiles::FileOf(const std::string& path) {
     return open_.front().file.get();
   }
   ++misses_;
-  if (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0) {
-    TRY(os::MakeDirs(path.substr(0, slash)));
-  }
-  auto file = TRY(os::OpenRegularFile(path, /*append=*/true));
+  // Others who may write there must not lead it elsewhere.
+  const bool is_absolute = path.starts_with('/');
+  auto file = TRY(os::OpenFileBelow(is_absolute ? "/" : ".", path.substr(is_absolute ? 1 : 0)));
   while (open_.size() >= most_open_) {
     by_path_.erase(open_.back().path);
     open_.pop_back();

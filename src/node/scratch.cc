@@ -27,6 +27,10 @@ bool IsOurs(const std::string& path, os::FileKind kind) {
 
 }  // namespace
 
+bool IsTaken(const std::string& folder) {
+  return os::StatLink(folder).has_value() && !IsOurs(folder, os::FileKind::kDir);
+}
+
 Status MarkScratch(const std::string& folder) {
   if (!IsOurs(folder, os::FileKind::kDir)) return {};
   return os::WriteFileAtomically(os::JoinPath(folder, kScratchMark), "", 0600);

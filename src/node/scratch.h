@@ -19,6 +19,8 @@ inline constexpr std::string_view kTaskScratch = "spate-";
 inline constexpr std::string_view kStderrScratch = "spate-stderr-";
 inline constexpr size_t kScratchWord = 12;  // hexadecimal digits
 
+// Something else has this folder's name: it is another user's, or no folder.
+bool IsTaken(const std::string& folder);
 // The node of this folder is there now. Nothing, when the folder is not there or another user's.
 Status MarkScratch(const std::string& folder);
 // Removes the folder when there is nothing in it but the mark.

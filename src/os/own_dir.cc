@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -56,19 +57,19 @@ std::string AccountName(uint32_t user) {
   return account ? account->name : fmt::format("uid {}", user);
 }
 
-constexpr std::string_view kState = "--state DIR";
-
 std::unexpected<Error> Unsafe(const Step& step, std::string_view why,
-                              std::string_view option = kState) {
+                              std::string_view option = kStateOption) {
   return Fail(ErrorKind::kPermission,
               fmt::format("the folder {} {}\nName one where nobody else may write: {}",
                           EscapeForScreen(step.path), why, option));
 }
 
-Status CheckOwn(const Step& step, uint32_t self, Others others) {
+Status CheckOwn(const Step& step, uint32_t self, Others others, std::string_view option) {
   if (step.info.st_uid != self) {
-    return Unsafe(step, fmt::format("belongs to {}, not to {}", AccountName(step.info.st_uid),
-                                    AccountName(self)));
+    return Unsafe(
+        step,
+        fmt::format("belongs to {}, not to {}", AccountName(step.info.st_uid), AccountName(self)),
+        option);
   }
   uint32_t closed = others == Others::kMayPass ? 066 : 022;
   if ((step.info.st_mode & closed) == 0) return {};
@@ -79,7 +80,7 @@ Status CheckOwn(const Step& step, uint32_t self, Others others) {
                           ShellQuote(step.path)));
 }
 
-Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kState) {
+Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kStateOption) {
   if (self != kRoot) {
     return step.AnybodyWrites() && !step.IsSticky()
                ? Unsafe(step, "may be changed by anybody", option)
@@ -102,38 +103,29 @@ Status CheckWay(const std::string& path, std::string_view option) {
   return WalkTo(path, [&](const Step& step) { return CheckAbove(step, self, option); });
 }
 
-Status MakeOwnDir(const std::string& path, Others others) {
+Status MakeOwnDir(const std::string& path, Others others, std::string_view option) {
   const uint32_t self = EffectiveUser();
   // Nothing is made where it could not stay.
   std::string above = path;
   while (!Exists(above)) above = DirName(above);
   if (above != path) {
-    auto fine = WalkTo(above, [&](const Step& step) { return CheckAbove(step, self); });
+    auto fine = WalkTo(above, [&](const Step& step) { return CheckAbove(step, self, option); });
     if (!fine) return fine;
   }
   TRY(MakeDirs(path, 0700));
   return WalkTo(path, [&](const Step& step) {
-    return step.last ? CheckOwn(step, self, others) : CheckAbove(step, self);
+    return step.last ? CheckOwn(step, self, others, option) : CheckAbove(step, self, option);
   });
 }
 
 namespace {
 
-// `name` in `dir`, where links of others are not followed. The file that was looked at is the one
-// that is opened.
-Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown) {
-  constexpr int kHow = O_PATH | O_CLOEXEC;
-  if (mkdirat(dir.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
-    return FailErrno("make the folder", shown);
-  }
-  Fd there(openat(dir.get(), name.c_str(), kHow | O_NOFOLLOW));
+// Looks at what `there` is, which was opened by its name in `dir` and is shown as `shown`: the
+// target of a link that this process may follow; nullopt: it is no link.
+Result<std::optional<std::string>> TargetOf(const Fd& there, const std::string& shown) {
   struct stat info;
-  if (!there || fstat(there.get(), &info) != 0) return FailErrno("open the folder", shown);
-  if (!S_ISLNK(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) return there;
-    errno = ENOTDIR;
-    return FailErrno("open the folder", shown);
-  }
+  if (fstat(there.get(), &info) != 0) return FailErrno("open", shown);
+  if (!S_ISLNK(info.st_mode)) return std::nullopt;
   if (info.st_uid != kRoot && info.st_uid != EffectiveUser()) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("{} is a link of {}, and is not followed", EscapeForScreen(shown),
@@ -143,9 +135,29 @@ Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& s
   ssize_t size = readlinkat(there.get(), "", target.data(), target.size());
   if (size < 0) return FailErrno("read the link", shown);
   target.resize(static_cast<size_t>(size));
-  Fd end(openat(dir.get(), target.c_str(), kHow | O_DIRECTORY));
-  if (!end) return FailErrno("open the folder", shown);
-  return end;
+  return target;
+}
+
+constexpr int kLook = O_PATH | O_CLOEXEC;
+
+// The folder `name` in `dir`, which is made when it is missing. What was looked at is what is
+// opened.
+Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown) {
+  Fd there(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
+  if (!there && errno == ENOENT) {
+    if (mkdirat(dir.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+      return FailErrno("make the folder", shown);
+    }
+    there = Fd(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
+  }
+  if (!there) return FailErrno("open the folder", shown);
+  auto target = TRY(TargetOf(there, shown));
+  if (target) there = Fd(openat(dir.get(), target->c_str(), kLook | O_DIRECTORY));
+  struct stat info;
+  if (!there || fstat(there.get(), &info) != 0) return FailErrno("open the folder", shown);
+  if (S_ISDIR(info.st_mode)) return there;
+  errno = ENOTDIR;
+  return FailErrno("open the folder", shown);
 }
 
 }  // namespace
@@ -165,6 +177,34 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
     at = std::move(*next);
   }
   return at;
+}
+
+Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative) {
+  constexpr int kHow = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const std::string shown = JoinPath(top, relative);
+  const size_t slash = relative.rfind('/');
+  const bool is_here = slash == std::string_view::npos;
+  auto dir = TRY(OpenDirBelow(top, is_here ? std::string_view() : relative.substr(0, slash)));
+  std::string name(is_here ? relative : relative.substr(slash + 1));
+  Fd file(openat(dir.get(), name.c_str(), kHow | O_NOFOLLOW, 0666));
+  if (!file && errno == ELOOP) {
+    Fd link(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
+    if (!link) return FailErrno("open", shown);
+    auto target = TRY(TargetOf(link, shown));
+    file = Fd(openat(dir.get(), target.value_or(name).c_str(), kHow, 0666));
+  }
+  const int error = errno;
+  struct stat info;
+  const int seen = file ? fstat(file.get(), &info) : fstatat(dir.get(), name.c_str(), &info, 0);
+  if (seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("cannot write to '{}': it is not a regular file; name another one, or "
+                            "remove it",
+                            EscapeForScreen(shown)));
+  }
+  errno = error;
+  if (!file) return FailErrno("open", shown);
+  return file;
 }
 
 Status CheckListener(int fd, const std::string& path) {

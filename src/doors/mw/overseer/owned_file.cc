@@ -10,7 +10,7 @@ namespace spate::mw {
 namespace {
 
 constexpr uint32_t kRoot = 0;
-constexpr uint32_t kOthersWrite = 0002;
+constexpr uint32_t kOthersWrite = 0022;
 
 Status CheckOwner(const os::FileInfo& info, const std::string& path) {
   std::string shown = EscapeForScreen(path);
@@ -25,8 +25,8 @@ Status CheckOwner(const os::FileInfo& info, const std::string& path) {
   }
   if ((info.permissions & kOthersWrite) != 0) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("'{0}' may be written by everybody: it says which program runs as you; "
-                            "type chmod o-w {1}",
+                fmt::format("'{0}' may be written by others: it says which program runs as you; "
+                            "type chmod go-w {1}",
                             shown, ShellQuote(path)));
   }
   return {};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "os/own_dir.h"
 #include "os/process.h"
 
 namespace spate::mw {
@@ -86,7 +87,7 @@ std::unexpected<Error> Damaged(const std::string& path, const error& why) {
 }  // namespace
 
 Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& dir) {
-  TRY(os::MakeDirs(dir, 0700));
+  TRY(os::MakeOwnDir(dir, os::Others::kMayRead, "--mw-state DIR"));
   auto lock = os::FileLock::TryLock(os::JoinPath(dir, "lock"), fmt::format("pid {}", os::OwnPid()));
   if (!lock && lock.error().kind == ErrorKind::kBusy) {
     return Fail(ErrorKind::kBusy,

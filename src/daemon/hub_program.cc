@@ -20,14 +20,28 @@ namespace {
 
 constexpr Duration kLagEvery = Duration::Seconds(1);
 
+uint64_t SizeOf(const std::string& path) {
+  auto info = os::Stat(path);
+  return info ? info->size : 0;
+}
+
 // A hub without the journal of its earlier life would be taken for it, by nodes and people who know
 // of jobs that it does not.
 Status CheckWhole(const store::HubDir& dir) {
-  if (os::Exists(dir.place().DbPath()) || !os::Exists(dir.place().BeganPath())) return {};
+  if (!os::Exists(dir.place().BeganPath())) return {};
+  auto journal = os::Stat(dir.place().DbPath());
+  // Without a mark its first life has not written anything yet.
+  const bool lived = SizeOf(dir.place().BeganPath()) > 0;
+  if (journal && !lived) return {};
+  if (journal && journal->size > 0) {
+    auto opened = store::OpenJournalToRead(dir.place().DbPath());
+    if (opened || opened.error().kind != ErrorKind::kNotFound) return {};
+  }
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("the journal of the hub in {} is missing ({}), and its jobs with it\n"
+              fmt::format("the journal of the hub in {} is {} ({}), and its jobs with it\n"
                           "Restore a backup",
-                          EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())),
+                          EscapeForScreen(dir.path()), journal ? "empty" : "missing",
+                          EscapeForScreen(dir.place().DbPath())),
               Remedy(": {}; or move the folder away, for a new hub with a new key",
                      Advice("hub restore", "FILE")));
 }
@@ -49,11 +63,6 @@ Result<std::string> OwnProgram() {
   constexpr const char* kItself = "/proc/self/exe";
   if (os::Exists(kItself)) return kItself;
   return os::OwnProgram();
-}
-
-uint64_t SizeOf(const std::string& path) {
-  auto info = os::Stat(path);
-  return info ? info->size : 0;
 }
 
 store::SqliteOptions JournalOptions(const store::HubDir& dir,
@@ -99,7 +108,9 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
   TRY(CheckWhole(dir));
   TRY(RemoveUnborn(dir));
   auto store = TRY(store::SqliteStore::Open(dir, loop, JournalOptions(dir, options.hub.log)));
-  TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
+  if (!os::Exists(dir.place().BeganPath())) {
+    TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
+  }
   auto keys = TRY(link::HubKeys::Open(options.hub.dir));
   auto identity = TRY(keys.LoadOrMakeKey());
   std::unique_ptr<HubProgram> program(new HubProgram(loop, std::move(options), std::move(dir),

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/log_check.h"
 #include "store/sqlite/replay_job.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/shared_copy.h"
@@ -129,6 +130,13 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   if (!os::Exists(journal.DbPath())) return NoSuchJob(place, number);
   // The lock first: a job that ends in between reads as finished, not as interrupted.
   auto owner = RunningOwner(journal.folder);
+  // Of one that was killed SQLite would read up to what is damaged, and say nothing.
+  if (owner && !*owner) {
+    if (auto sound = CheckLog(journal.DbPath()); !sound) {
+      summary.problem = std::move(sound.error().message);
+      return summary;
+    }
+  }
   auto row = ReadRow(journal);
   if (!row) {
     if (row.error().kind == ErrorKind::kNotFound) return NeverAccepted(number);

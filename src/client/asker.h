@@ -48,4 +48,22 @@ Result<typename Q::Answer> AskOne(Asker& asker, Q question) {
   return newest;
 }
 
+// Asks on until there is nothing left; `take` has each answer, in which a job may come again with
+// further tasks.
+template <typename Take>
+Status AskWork(Asker& asker, wire::LookAtWork question, Take take) {
+  do {
+    JobId job;
+    TaskIndex task = 0;
+    TRY(Ask(asker, question, [&](JobWork work) {
+      job = work.next_job;
+      task = work.next_task;
+      take(std::move(work));
+    }));
+    question.from_job = job;
+    question.from_task = task;
+  } while (question.from_job != JobId());
+  return {};
+}
+
 }  // namespace spate::client

@@ -31,4 +31,9 @@ struct Caller {
   provision::PilotId pilot = {};  // 0: it is no node of one
 };
 
+// More than counts may be shown to them of a job of this user.
+inline bool MaySee(const Caller& caller, const std::string& user) {
+  return caller.is_admin || caller.user == user;
+}
+
 }  // namespace spate::hub

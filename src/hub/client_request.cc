@@ -93,6 +93,7 @@ void ClientRequest::Taken(uint32_t bytes) {
 
 void ClientRequest::RoomAgain() {
   if (!HasRoom()) return;
+  if (auto go_on = std::exchange(at_room_, nullptr)) return go_on({});
   PauseReader(false);
   if (missed_ > 0) return TellNews();
   if (follows_ && turn_ == 0 && has_news_) FollowOn();
@@ -453,6 +454,7 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   row.keep_output = std::min(submit.keep_output, *output_left);
   row.counts.total = end.count;
   jobs_.known().SetName(row);
+  if (HabitsOf(upload).public_tasks) jobs_.known().SetPublic(upload.job);
   jobs_.store().PutJob(std::move(row), jobs_.hub().Stored());
   engine::SubmitJob event{.job = upload.job, .plan = {}, .edges = std::move(upload.edges)};
   JobPlan& plan = event.plan;
@@ -563,7 +565,29 @@ void ClientRequest::Accepted(JobId job, bool known, TaskIndex first) {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
-void ClientRequest::On(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
+// A user who asks much, or reads no answers, waits, and others do not.
+void ClientRequest::On(wire::Query query) {
+  if (!WaitsToAsk(query)) host_.OnQuery(*this, std::move(query));
+}
+
+bool ClientRequest::WaitsToAsk(const wire::Query& query) {
+  if (!std::exchange(may_ask_, true)) {
+    auto when = host_.WhenToAnswer(caller_, query);
+    if (!when) {
+      Fail({ErrorKind::kBusy, fmt::format("user {} has asked the hub more than it answers in "
+                                          "minutes; ask less often",
+                                          caller_.user)});
+      return true;
+    }
+    if (*when > jobs_.loop().Now()) {
+      jobs_.loop().At(*when, [again = Continuation()] { again({}); });
+      return true;
+    }
+  }
+  if (!session_.full()) return false;
+  at_room_ = Continuation();
+  return true;
+}
 
 void ClientRequest::On(wire::Watch watch) {
   if (watch.job == JobId()) {

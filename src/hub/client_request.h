@@ -39,6 +39,11 @@ class ClientHost {
   // Only a request whose turn it is has the reader answer.
   virtual Turns& reader_turns() = 0;
   virtual JournalReader& reader() = 0;
+  // When a question may be answered that costs the hub's loop much: now, or soon, since its user
+  // asks many. nullopt: the user asks too many.
+  virtual std::optional<Instant> WhenToAnswer(const Caller&, const wire::Query&) {
+    return Instant();
+  }
   // Answers by the request, now or later.
   virtual void OnQuery(ClientRequest& client, wire::Query query) = 0;
 };
@@ -118,6 +123,7 @@ class ClientRequest {
   void On(wire::Watch watch);
   void On(wire::ReadEnds read);
   void On(wire::Query query);
+  bool WaitsToAsk(const wire::Query& query);
   void On(const wire::DropRequest&) {}   // the session's
   void On(const wire::RepliesTaken&) {}  // the session's
   Status CheckUpload(Upload& upload);
@@ -178,6 +184,8 @@ class ClientRequest {
   std::unique_ptr<JournalAnswer> answer_;  // that comes from the journal
   std::optional<wire::ReadEnds> follows_;  // from where on, when there is something new
   bool has_news_ = false;                  // of the job, since its reader was started
+  bool may_ask_ = false;                   // its question's turn has come
+  std::function<void(Status)> at_room_;    // goes on with it when there is room for the answer
   // Where another reader could go on, behind the reply that filled the window; none: within a long
   // stream of output.
   std::optional<uint64_t> resumes_at_;

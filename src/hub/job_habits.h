@@ -16,6 +16,7 @@ struct JobHabits {
   std::string when_all_fail;    // the answer to who adds to a job that is held because all fail
   uint64_t default_memory = 0;  // of a task that does not say, bytes; 0: none
   bool pause_despite_success = false;  // JobPolicy
+  bool public_tasks = false;           // everybody sees its needs and tasks (RowDialect::ArePublic)
 };
 using HabitsByKind = std::map<RowKind, JobHabits>;
 

@@ -46,9 +46,9 @@ Jobs::Jobs(Parts parts)
       known_(parts_.loop, parts_.store, engine(),
              parts_.one_job ? KnownJobs::Rows::kOfOwner : KnownJobs::Rows::kWritten) {}
 
-Status Jobs::Load() {
+Status Jobs::Load(const KnownJobs::IsPublic& is_public) {
   parts_.hub.SetSettingsSource([this](JobId job) { return ReadSettings(job); });
-  return known_.Load();
+  return known_.Load(is_public);
 }
 
 void Jobs::Stop() {

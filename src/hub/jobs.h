@@ -55,7 +55,7 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
 
   // After Hub::Replay: rows, and where settings come from.
-  Status Load();
+  Status Load(const KnownJobs::IsPublic& is_public = nullptr);
   // The hub ends: rows are written, and nothing is removed any more.
   void Stop();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/client_codec.h"
+
 namespace spate::hub {
 namespace {
 
@@ -47,7 +49,7 @@ KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) {
   return job;
 }
 
-Status KnownJobs::Load() {
+Status KnownJobs::Load(const IsPublic& is_public) {
   auto rows = TRY(store_.ReadJobs(store::WhichJobs::kUnfinished));
   for (const store::JobRow& row : rows) {
     Job& job = jobs_[row.job] = FromRow(row);
@@ -57,6 +59,9 @@ Status KnownJobs::Load() {
       job.finished = engine_.Finished(row.job);
     }
     job.started = job.counts.leased + job.counts.finished() > 0;
+    if (auto settings = is_public ? wire::DecodeSettings(row.settings) : JobSettings()) {
+      job.is_public = is_public && is_public(settings->row_kind);
+    }
     if (store_.damaged().contains(row.job)) continue;
     // The last life may have ended before it wrote down what had changed.
     if (!job.finished && StateOf(job) != row.state) Changed(row.job);
@@ -181,6 +186,15 @@ std::vector<engine::JobInfo> KnownJobs::Unfinished() const {
   return jobs;
 }
 
+std::vector<JobId> KnownJobs::UnfinishedFrom(JobId from, size_t most) const {
+  std::vector<JobId> jobs;
+  for (auto at = jobs_.lower_bound(from); at != jobs_.end() && jobs.size() < most; ++at) {
+    const auto& [id, job] = *at;
+    if (job.accepted && !job.finished && !IsHidden(id) && engine_.Counts(id)) jobs.push_back(id);
+  }
+  return jobs;
+}
+
 std::vector<JobId> KnownJobs::Between(JobId first, JobId last, size_t most) const {
   // Some of what the journal has is not there for anybody.
   size_t more = most > SIZE_MAX - hidden_.size() ? most : most + hidden_.size();
@@ -285,10 +299,11 @@ void KnownJobs::ResetCounts(JobId job) {
   if (auto at = jobs_.find(job); at != jobs_.end()) at->second.counted_from = counts;
 }
 
-std::vector<JobId> KnownJobs::WithResetCounts() const {
+std::vector<JobId> KnownJobs::WithResetCounts(JobId from, size_t most) const {
   std::vector<JobId> jobs;
-  for (const auto& [job, counts] : counted_from_) {
-    if (Find(job) != nullptr) jobs.push_back(job);
+  for (auto at = counted_from_.lower_bound(from); at != counted_from_.end(); ++at) {
+    if (jobs.size() == most) break;
+    if (Find(at->first) != nullptr) jobs.push_back(at->first);
   }
   return jobs;
 }

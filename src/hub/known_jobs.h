@@ -35,6 +35,7 @@ class KnownJobs {
     Why stalled;                            // see WhyStalled
     Instant looked;                         // when that was found out
     Instant idle_since = Instant::Never();  // at such looks: tasks are queued, and none runs
+    bool is_public = false;                 // JobHabits::public_tasks; of one that has not finished
     std::string damage;  // it was set aside (HubStore::damaged); nothing else of it is sure
   };
   // kWritten: progress is written down now and then, so that lists need not count. kOfOwner: who
@@ -46,7 +47,9 @@ class KnownJobs {
   ~KnownJobs();
 
   // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
-  Status Load();
+  // `is_public` tells of a kind of rows whether such jobs are (Job::is_public); null: none is.
+  using IsPublic = std::function<bool(RowKind)>;
+  Status Load(const IsPublic& is_public = nullptr);
   // One that has finished is read from the journal; it lives in this turn of the loop.
   const Job* Find(JobId job) const;
   // For Finds that follow in this turn of the loop: reads the first so many of these jobs at once.
@@ -60,9 +63,14 @@ class KnownJobs {
   // The engine's facts about them, by number: for questions, for which a job that is not durable
   // yet does not exist. Find knows each of these.
   std::vector<engine::JobInfo> Unfinished() const;
+  // So many of these at most, from the first one that is not before `from`. Cost: theirs.
+  std::vector<JobId> UnfinishedFrom(JobId from, size_t most) const;
+  // At least as many as have not finished.
+  size_t unfinished() const { return jobs_.size(); }
 
   void Add(JobId job, std::string user);
   void SetName(const store::JobRow& row);
+  void SetPublic(JobId job) { jobs_.at(job).is_public = true; }
   void Drop(JobId job);  // it was not accepted
   // While it is being removed from the journal it is not there for anybody.
   void Hide(JobId job, bool hidden);
@@ -74,8 +82,8 @@ class KnownJobs {
   void Reopened(JobId job);
   // `counted_from` is now, for those who tell of ends since then; forgotten with the hub's life.
   void ResetCounts(JobId job);
-  // Those that it was called for, ascending.
-  std::vector<JobId> WithResetCounts() const;
+  // Those that it was called for, as UnfinishedFrom.
+  std::vector<JobId> WithResetCounts(JobId from, size_t most) const;
   // The reason why a job that is not held cannot continue by itself, or why none of its tasks has
   // been started for kIdleFor; empty: none. At most half a second old.
   const Why& WhyStalled(JobId job);

@@ -268,7 +268,7 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
                                   std::move(arrival.features), std::move(heard));
   ++connected_;
   ++came_;
-  log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
+  TellOf(node, fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
 }
 
@@ -284,6 +284,7 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   auto before = LeftOf(told.state);
   ForgetState(node);
   told.state = std::move(state);
+  runs_ += told.state->runs.size();
   auto now = LeftOf(told.state);
   for (const auto& each : now) left_running_[each.first.job].insert(node);
   for (const wire::NodeState::Wait& wait : told.state->waits) held_up_[wait.first.job].insert(node);
@@ -298,6 +299,27 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   return changed;
 }
 
+void Nodes::TellOf(Node& node, std::string line) {
+  constexpr Duration kEvery = Duration::Seconds(600);
+  constexpr uint32_t kMost = 6;
+  const Instant now = loop_.Now();
+  if (now - node.told_since >= kEvery) {
+    const uint32_t untold = std::exchange(node.untold, 0);
+    if (untold > 0) {
+      log_(fmt::format("node {} came or went {} more times", node.row.name, FormatCount(untold)));
+    }
+    node.told_since = now;
+    node.told = 0;
+  }
+  if (node.told == kMost) {
+    ++node.untold;
+    return;
+  }
+  if (++node.told == kMost)
+    line += "; for ten minutes it is only counted how often it comes and goes";
+  log_(std::move(line));
+}
+
 // Before its state is another one.
 void Nodes::ForgetState(NodeId node) {
   auto leave = [node](std::map<JobId, std::set<NodeId>>& of, JobId job) {
@@ -308,6 +330,7 @@ void Nodes::ForgetState(NodeId node) {
   };
   const std::optional<wire::NodeState>& state = nodes_.at(node).state;
   if (!state) return;
+  runs_ -= state->runs.size();
   for (const auto& each : LeftOf(state)) leave(left_running_, each.first.job);
   for (const wire::NodeState::Wait& wait : state->waits) leave(held_up_, wait.first.job);
 }
@@ -357,7 +380,7 @@ std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {
 void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::LastNodes what) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
-  log_(fmt::format("node {} is disconnected: {}", node.row.name, why));
+  TellOf(node, fmt::format("node {} is disconnected: {}", node.row.name, why));
   hub_.Disconnect(id, what, quiet);
   // We may be called by the channel.
   ForgetState(id);

@@ -44,6 +44,10 @@ class Nodes {
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away
+    // Lines about it in the log since then, and those that were left out.
+    Instant told_since{};
+    uint32_t told = 0;
+    uint32_t untold = 0;
   };
   // Of nodes of pilots. A node that is away may come back.
   struct PilotEvents {
@@ -106,6 +110,8 @@ class Nodes {
   // Nodes whose names begin so, in their order. Cost: theirs.
   std::vector<NodeId> FindByPrefix(const std::string& prefix) const;
   uint32_t connected() const { return connected_; }
+  // Tasks that they have told to run.
+  uint64_t runs() const { return runs_; }
   // How often one has joined, and was disconnected, in this life.
   uint64_t came() const { return came_; }
   uint64_t went() const { return went_; }
@@ -115,6 +121,8 @@ class Nodes {
  private:
   Node& Make(const std::string& name);
   void ForgetState(NodeId node);
+  // A line of the log, unless there were many about the node lately.
+  void TellOf(Node& node, std::string line);
   Result<store::NodeRow> ReadRow(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
@@ -125,6 +133,7 @@ class Nodes {
   const WriteLog log_;
   const PilotEvents pilots_;
   std::map<NodeId, Node> nodes_;
+  uint64_t runs_ = 0;  // in their states
   std::map<std::string, NodeId> by_name_;
   std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
   std::map<JobId, std::set<NodeId>> held_up_;       // whose state has waits of the job

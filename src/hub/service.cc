@@ -6,8 +6,15 @@
 
 #include "base/check.h"
 #include "hub/answers/look.h"
+#include "hub/answers/question_rules.h"
 
 namespace spate::hub {
+namespace {
+
+// Questions that cost less of the loop at worst are no matter.
+constexpr Duration kDear = Duration::Millis(1);
+
+}  // namespace
 
 Result<std::unique_ptr<Service>> Service::Read(const Parts& parts, Options options) {
   std::unique_ptr<Service> service(new Service(parts, std::move(options)));
@@ -127,7 +134,7 @@ Status Service::ReplayAll() {
 
 Status Service::Resume(engine::LastNodes nodes) {
   CHECK(parts_.store.BeginEpoch(nullptr) == self_.epoch);
-  TRY(jobs_->Load());
+  TRY(jobs_->Load([this](RowKind kind) { return HabitsOf(kind).public_tasks; }));
   TRY(access_->Load());
   TRY(nodes_->Load());
   hub_->Resume(nodes);
@@ -238,11 +245,32 @@ AnswerParts Service::PartsOfAnswers() const {
           .about = about_};
 }
 
+Duration Service::CostOf(const wire::Query& query) const {
+  return WorstCost(query.question, {.nodes = nodes_->all().size(),
+                                    .runs = nodes_->runs(),
+                                    .jobs = known().unfinished(),
+                                    .tasks = engine().unended(),
+                                    .users = engine().user_count()});
+}
+
+// Administrators keep everything going, and wait for nobody.
+std::optional<Instant> Service::WhenToAnswer(const Caller& caller, const wire::Query& query) {
+  const Instant now = loop().Now();
+  const Duration cost = CostOf(query);
+  return caller.is_admin || cost < kDear ? now : pace_.Enter(caller.user, cost, now);
+}
+
 void Service::OnQuery(ClientRequest& client, wire::Query query) {
   if (options_.allows) {
     if (auto allowed = options_.allows(query); !allowed) return client.Fail(allowed.error());
   }
+  const std::string user = client.caller().is_admin ? "" : client.caller().user;
+  const Duration cost = CostOf(query);
+  const Instant begin = loop().Now();
   AnswerQuery(PartsOfAnswers(), client, std::move(query));
+  // The clock stands still in worlds where everything is known before.
+  const Duration took = loop().Now() - begin;
+  if (cost >= kDear && took.ns > 0) pace_.Correct(user, cost, took);
 }
 
 HubFacts Service::Facts() const { return FactsOfHub(PartsOfAnswers()); }

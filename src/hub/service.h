@@ -25,6 +25,7 @@
 #include "hub/journal_reader.h"
 #include "hub/node_calls.h"
 #include "hub/nodes.h"
+#include "hub/pace.h"
 #include "hub/pools/commands.h"
 #include "hub/pools/pools.h"
 #include "hub/pruner.h"
@@ -144,6 +145,8 @@ class Service final : public Watcher, public ClientHost {
   const JobHabits& HabitsOf(RowKind kind) const override;
   Turns& reader_turns() override { return reader_turns_; }
   JournalReader& reader() override { return parts_.reader; }
+  Duration CostOf(const wire::Query& query) const;
+  std::optional<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;
 
   // Watcher
@@ -185,6 +188,7 @@ class Service final : public Watcher, public ClientHost {
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
   uint64_t last_client_ = 0;
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
+  Pace pace_;
   bool stopping_ = false;
 };
 

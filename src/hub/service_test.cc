@@ -4,9 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
 
+#include "hub/answers/question_rules.h"
 #include "os/fake_loop.h"
 #include "store/memory_store.h"
 #include "wire/client_codec.h"
@@ -107,6 +116,7 @@ struct Dialogue {
   std::deque<wire::Reply> replies;
   std::map<uint32_t, std::vector<wire::Reply>> of;  // the same, by the ids of their requests
   ClientPort::Events events;
+  bool full = false;  // it reads nothing
 
   // As the next request, or as more of an upload.
   void Ask(const wire::Request& request) const {
@@ -144,10 +154,10 @@ class DialoguePort final : public ClientPort {
   bool Send(uint32_t id, std::string_view reply) override {
     dialogue_.replies.push_back(*wire::DecodeReply(reply));
     dialogue_.of[id].push_back(dialogue_.replies.back());
-    return true;
+    return !dialogue_.full;
   }
   void PauseReading(bool) override {}
-  void Refuse(const wire::Refusal&) override {}
+  void Refuse(const wire::Refusal& why) override { ADD_FAILURE() << why.reason; }
   void Close() override {}
 
  private:
@@ -201,9 +211,13 @@ class ServiceTest : public testing::Test, public Watcher {
     head.settings = std::move(settings);
     head.open = true;
     dialogue.Ask(head);
-    dialogue.Ask(wire::Rows{std::vector<std::string>(count, "true")});
+    for (uint32_t left = count; left > 0; left -= std::min(left, 50'000u)) {
+      dialogue.Ask(wire::Rows{std::vector<std::string>(std::min(left, 50'000u), "true")});
+    }
     dialogue.Ask(wire::SubmitEnd{count, {Needs()}, {{0, count, 0}}, {}});
     loop_.RunFor(Duration::Seconds(1));
+    EXPECT_FALSE(dialogue.replies.empty());
+    if (dialogue.replies.empty()) return {};
     return std::get<wire::Accepted>(dialogue.replies.back());
   }
 
@@ -313,6 +327,174 @@ TEST_F(SlowDiskTest, ThatNothingCanBeStoredIsTold) {
   loop_.RunFor(Duration::Seconds(60));
   EXPECT_EQ(Stuck(), Duration());
   EXPECT_TRUE(std::holds_alternative<wire::Accepted>(ann.replies.back()));
+}
+
+// ---- Many users --------------------------------------------------------------------------------
+
+class StrangersTest : public ServiceTest {
+ protected:
+  static std::vector<JobWork> WorkIn(const Dialogue& dialogue) {
+    std::vector<JobWork> works;
+    for (const wire::Reply& reply : dialogue.replies) {
+      const auto* answer = std::get_if<wire::QueryAnswer>(&reply);
+      if (answer != nullptr) works.push_back(*wire::FromBytes<JobWork>("work", answer->bytes));
+    }
+    return works;
+  }
+  static ErrorKind FailureOf(const Dialogue& dialogue) {
+    const auto* failed =
+        dialogue.replies.empty() ? nullptr : std::get_if<wire::Failed>(&dialogue.replies.back());
+    return failed == nullptr ? ErrorKind() : failed->kind;
+  }
+  static int AnswersIn(const Dialogue& dialogue) {
+    return static_cast<int>(std::ranges::count_if(dialogue.replies, [](const wire::Reply& reply) {
+      return std::holds_alternative<wire::QueryDone>(reply);
+    }));
+  }
+};
+
+TEST_F(StrangersTest, OthersWorkIsCountsAlone) {
+  const JobId job = Submit(Come("ann", 1), 3);
+  const wire::LookAtWork all{.submission = {}, .user = {}, .tasks = true};
+  const wire::LookAtWork one{.submission = "one", .user = "ann", .tasks = true};
+  for (const wire::LookAtWork& asked : {all, one}) {
+    for (auto [user, number, sees] :
+         {std::tuple("ann", 1, true), {"root", 0, true}, {"bob", 2, false}}) {
+      Dialogue& dialogue = Come(user, static_cast<uint32_t>(number));
+      dialogue.Ask(wire::Query{asked});
+      loop_.RunFor(Duration::Seconds(1));
+      const auto works = WorkIn(dialogue);
+      ASSERT_EQ(works.size(), 1u);
+      EXPECT_EQ(works[0].job, job);
+      EXPECT_EQ(works[0].counts.queued, 3u);
+      EXPECT_EQ(works[0].hidden, !sees) << user;
+      EXPECT_EQ(works[0].unended.empty(), !sees) << user;
+    }
+  }
+}
+
+// Each in pieces, by the place where the last one ended.
+TEST_F(StrangersTest, MuchWorkIsToldInPieces) {
+  constexpr uint32_t kJobs = 1'203;
+  const Dialogue& ann = Come("ann", 1);
+  for (uint32_t i = 0; i < kJobs; ++i) Upload(ann, std::to_string(i), 1, JobId());
+  wire::LookAtWork asked{.submission = {}, .user = {}, .tasks = true};
+  std::vector<size_t> pieces;
+  std::set<JobId> jobs;
+  do {
+    Dialogue& dialogue = Come("ann", 1);
+    dialogue.Ask(wire::Query{asked});
+    loop_.RunFor(Duration::Seconds(1));
+    const auto works = WorkIn(dialogue);
+    ASSERT_FALSE(works.empty());
+    pieces.push_back(works.size());
+    for (const JobWork& work : works) EXPECT_TRUE(jobs.insert(work.job).second);
+    asked.from_job = works.back().next_job;
+    asked.from_task = works.back().next_task;
+  } while (asked.from_job != JobId());
+  EXPECT_EQ(pieces, (std::vector<size_t>{1'000, 203}));
+  EXPECT_EQ(jobs.size(), kJobs);
+}
+
+TEST_F(StrangersTest, TheTasksOfALargeJobAreToldInPieces) {
+  constexpr uint32_t kTasks = 1'500'000;
+  const Dialogue& ann = Come("ann", 1);
+  const JobId job = Upload(ann, "large", kTasks, JobId()).job;
+  wire::LookAtWork asked{.submission = "large", .user = {}, .tasks = true};
+  std::vector<TaskRange> all;
+  int pieces = 0;
+  do {
+    Dialogue& dialogue = Come("ann", 1);
+    dialogue.Ask(wire::Query{asked});
+    loop_.RunFor(Duration::Seconds(1));
+    const auto works = WorkIn(dialogue);
+    ASSERT_EQ(works.size(), 1u);
+    EXPECT_EQ(works[0].job, job);
+    all.insert(all.end(), works[0].unended.begin(), works[0].unended.end());
+    asked.from_job = works[0].next_job;
+    asked.from_task = works[0].next_task;
+    ++pieces;
+  } while (asked.from_job != JobId() && pieces < 9);
+  EXPECT_EQ(pieces, 2);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].count + all[1].count, kTasks);
+  EXPECT_EQ(all[1].first, all[0].count);
+}
+
+// By the table of questions.
+TEST_F(StrangersTest, OnlyAdministratorsGetWhatIsForThem) {
+  int tried = 0;
+  std::apply(
+      [&](const auto&... rules) {
+        auto ask = [&]<typename Q>(const QuestionRule<Q>& rule) {
+          if (rule.who != WhoMay::kAdmin) return;
+          Dialogue& bob = Come("bob", 2);
+          Q question;
+          if constexpr (std::is_same_v<Q, wire::SetUser>) question.user = "bob";
+          bob.Ask(wire::Query{question});
+          loop_.RunFor(Duration::Seconds(1));
+          EXPECT_EQ(FailureOf(bob), ErrorKind::kPermission) << rule.name;
+          ++tried;
+        };
+        (ask(rules), ...);
+      },
+      kQuestionRules);
+  EXPECT_EQ(tried, 7);
+  EXPECT_EQ(stops_, 0);
+}
+
+TEST(QuestionTableTest, ThePageOnSecurityHasIt) {
+  const char* source = std::getenv("SPATE_SOURCE");
+  if (!source) GTEST_SKIP() << "needs SPATE_SOURCE";
+  std::ifstream file(std::string(source) + "/docs/SECURITY.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str().contains(QuestionTable())) << QuestionTable();
+}
+
+TEST_F(StrangersTest, DearQuestionsOfOneWaitAndThoseOfOthersDoNot) {
+  Upload(Come("ann", 1), "large", 1'500'000, JobId());
+  const wire::LookAtWork dear{.submission = {}, .user = {}, .tasks = true};
+  Dialogue& bob = Come("bob", 2);
+  for (int i = 0; i < 400; ++i) bob.Ask(wire::Query{dear});
+  Dialogue& ann = Come("ann", 1);
+  ann.Ask(wire::Query{dear});
+  Dialogue& root = Come("root", 0);
+  for (int i = 0; i < 100; ++i) root.Ask(wire::Query{dear});
+  loop_.RunFor(Duration::Millis(400));
+  EXPECT_TRUE(ann.Done());
+  EXPECT_LE(AnswersIn(bob), 50);
+  // 3 ms each is a tenth of the loop's time.
+  loop_.RunFor(Duration::Seconds(10));
+  EXPECT_EQ(AnswersIn(root), 100);
+  EXPECT_NEAR(AnswersIn(bob), 378, 12);
+  loop_.RunFor(Duration::Seconds(20));
+  EXPECT_EQ(AnswersIn(bob), 400);
+}
+
+TEST_F(StrangersTest, WhoAsksFarTooMuchIsToldSo) {
+  Upload(Come("ann", 1), "large", 1'500'000, JobId());
+  std::vector<Dialogue*> all;
+  for (int i = 0; i < 10; ++i) all.push_back(&Come("bob", 2));
+  for (Dialogue* each : all) {
+    for (int i = 0; i < 500; ++i) each->Ask(wire::Query{wire::LookAtWork()});
+  }
+  loop_.RunFor(Duration::Millis(100));
+  EXPECT_EQ(FailureOf(*all.back()), ErrorKind::kBusy);
+  EXPECT_EQ(FailureOf(*all.front()), ErrorKind());
+}
+
+TEST_F(StrangersTest, WhoReadsNoAnswersGetsNoMore) {
+  Dialogue& bob = Come("bob", 2);
+  bob.full = true;
+  for (int i = 0; i < 50; ++i) bob.Ask(wire::Query{wire::LookAtHub()});
+  loop_.RunFor(Duration::Seconds(1));
+  // The first one filled the window.
+  EXPECT_EQ(AnswersIn(bob), 1);
+  bob.full = false;
+  bob.events.writable();
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(AnswersIn(bob), 50);
 }
 
 // ---- Many requests at once ---------------------------------------------------------------------

@@ -78,7 +78,7 @@ Connection::Connection(os::RealLoop& loop, os::Fd fd, std::shared_ptr<transport:
 
 Connection::~Connection() {
   *alive_ = false;
-  if (share_) share_->Leave();
+  if (share_) share_->Leave(this);
   loop_.Cancel(timer_);
 }
 
@@ -132,7 +132,16 @@ bool Connection::Send(FrameType type, std::string_view message) {
   std::string frame;
   CHECK(wire::AppendFrame(frame, type, [&](std::string& out) { out += message; }));
   sent_ = loop_.Now();
-  return stream_->Send(frame);
+  const bool room = !share_ || share_->HasRoomFor(frame.size());
+  const bool open = stream_->Send(frame);
+  if (!open || room) return open;
+  if (!std::exchange(awaits_room_, true)) {
+    share_->AwaitRoom(alive_, [this] {
+      awaits_room_ = false;
+      Call(&Events::writable);
+    });
+  }
+  return false;
 }
 
 void Connection::Close() {
@@ -212,7 +221,7 @@ void Connection::FindRoom() {
 void Connection::SetShare(std::shared_ptr<Share> share) {
   CHECK(!share_);
   share_ = std::move(share);
-  share_->Enter();
+  share_->Enter(this, [this] { return queued(); });
 }
 
 void Connection::OnFrame(const wire::Frame& frame) {

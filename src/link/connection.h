@@ -155,6 +155,7 @@ class Connection {
   bool closing_ = false;  // nothing that comes is looked at any more
   bool silent_ = false;
   std::shared_ptr<Share> share_;       // null: it may take what it wants
+  bool awaits_room_ = false;           // of its share, for what it sends
   std::unique_ptr<Share::Room> room_;  // of the long frame that comes
   Instant room_since_;
   std::unique_ptr<Share::Room> kept_room_;  // of the frame at which its owner paused

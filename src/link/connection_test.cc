@@ -354,6 +354,38 @@ TEST_F(ConnectionTest, LongFramesWaitForRoom) {
   EXPECT_EQ(share->members(), 3u);
 }
 
+// Those who read nothing close the windows of all connections of their user, and of no other user.
+TEST_F(ConnectionTest, WhatIsNotReadCountsForTheUser) {
+  auto share = std::make_shared<Share>(
+      *loop_, ShareLimits{.unread = 4u << 20, .look_again = Duration::Millis(1)});
+  End lazy[3], busy, other;
+  RawPeer lazy_peers[3], peer, other_peer;
+  for (int i = 0; i < 3; ++i) {
+    OpenRaw(lazy[i], lazy_peers[i]);
+    lazy[i].connection->SetShare(share);
+    lazy[i].connection->Start(lazy[i].Events());
+    lazy_peers[i].stream->PauseReading(true);
+  }
+  OpenRaw(busy, peer);
+  busy.connection->SetShare(share);
+  bool writable = false;
+  auto events = busy.Events();
+  events.writable = [&] { writable = true; };
+  busy.connection->Start(std::move(events));
+  OpenRaw(other, other_peer);
+  other.connection->SetShare(std::make_shared<Share>(*loop_));
+  other.connection->Start(other.Events());
+  EXPECT_TRUE(busy.connection->Send(FrameType::kToNode, "x"));
+  const std::string much(3u << 20, 'x');
+  for (End& each : lazy) each.connection->Send(FrameType::kToNode, much);
+  EXPECT_FALSE(busy.connection->Send(FrameType::kToNode, "x"));
+  EXPECT_TRUE(other.connection->Send(FrameType::kToNode, "x"));
+  EXPECT_FALSE(writable);
+  for (End& each : lazy) each.connection.reset();
+  RunUntil([&] { return writable; });
+  EXPECT_TRUE(busy.connection->Send(FrameType::kToNode, "x"));
+}
+
 // A connection with much to say does not keep another one, of another user, waiting.
 TEST_F(ConnectionTest, WorkEndsWithItsTurn) {
   auto share = std::make_shared<Share>(*loop_, ShareLimits{.turn = Duration::Millis(1)});

@@ -1,5 +1,6 @@
 // Share: what the connections of one user may take of a hub together, so that nobody keeps others
-// waiting: memory for long frames that are not whole yet, and work in one turn of the loop.
+// waiting: memory for long frames that are not whole yet and for what was sent and not read, and
+// work in one turn of the loop.
 //
 // Thread: the loop's.
 #pragma once
@@ -7,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -19,6 +22,9 @@ struct ShareLimits {
   // Frames longer than this wait for room; two of the longest have it at once.
   size_t short_frame = 64u << 10;
   size_t memory = 32u << 20;
+  // Bytes that were sent and not read; above it the connections' windows are closed.
+  size_t unread = 32u << 20;
+  Duration look_again = Duration::Millis(20);  // whether some of it was read
   // Frames beyond this much work wait for the next turn, in which others come first.
   Duration turn = Duration::Millis(2);
   // A long frame that is not whole after so long ends its connection: it keeps room from others.
@@ -51,10 +57,19 @@ class Share : public std::enable_shared_from_this<Share> {
   bool HasTime();
   void Spend(Duration time) { spent_ = spent_ + time; }
 
-  // Connections that have it.
-  void Enter() { ++members_; }
-  void Leave() { --members_; }
-  size_t members() const { return members_; }
+  // More may be sent. It grows by `sent` in this turn of the loop. Cost: once in a turn, a look at
+  // each connection.
+  bool HasRoomFor(size_t sent);
+  // Calls `again` once, as Take does, when there is room.
+  void AwaitRoom(std::shared_ptr<bool> alive, std::function<void()> again);
+
+  // Connections that have it, each by itself; `unread` tells how much of what was sent to it waits.
+  using Member = const void*;
+  void Enter(Member member, std::function<size_t()> unread) {
+    members_[member] = std::move(unread);
+  }
+  void Leave(Member member) { members_.erase(member); }
+  size_t members() const { return members_.size(); }
 
   const ShareLimits& limits() const { return limits_; }
   size_t used() const { return used_; }
@@ -65,14 +80,19 @@ class Share : public std::enable_shared_from_this<Share> {
     std::function<void()> again;
   };
   void GiveBack(size_t bytes);
+  void BeginTurn();
+  static void TellAll(os::Loop& loop, std::vector<Waiting> waiting);
+  void LookAgain();
 
   os::Loop& loop_;
   const ShareLimits limits_;
   size_t used_ = 0;
-  size_t members_ = 0;
+  std::map<Member, std::function<size_t()>> members_;
   std::vector<Waiting> waiting_;
   Duration spent_;
-  bool in_turn_ = false;  // `spent_` is of this turn
+  size_t unread_ = 0;
+  bool in_turn_ = false;  // `spent_` and `unread_` are of this turn
+  std::vector<Waiting> await_room_;
 };
 
 }  // namespace spate::link

@@ -103,6 +103,7 @@ struct SetUser {
   std::optional<uint32_t> weight, max_running, max_queued;
   std::optional<uint64_t> max_output;
   std::optional<std::string> group;  // "@NAME"; empty: none
+  std::optional<bool> may_add_pools;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "user", self.user);
@@ -111,6 +112,7 @@ struct SetUser {
     visit(4, "max_queued", self.max_queued);
     visit(5, "max_output", self.max_output);
     visit(6, "group", self.group);
+    visit(7, "may_add_pools", self.may_add_pools);
   }
 };
 
@@ -129,7 +131,11 @@ struct ChangeJobs {
   enum class Change : uint8_t { kHold, kRelease, kClose, kSet, kLast = kSet };
   JobSelector jobs;
   Change change = Change::kHold;
-  std::optional<uint32_t> weight, max_running;  // of kSet
+  std::optional<uint32_t> weight, max_running;  // of kSet, as those below
+  std::optional<int32_t> priority;
+  // Of its tasks that no node has yet.
+  std::optional<Duration> time;     // 0: it is not known
+  std::optional<Instant> deadline;  // Never(): none
   // A job that has ended is changed like others, for what will be added to it. For one job, which
   // is named by its number.
   bool ended_too = false;
@@ -140,6 +146,9 @@ struct ChangeJobs {
     visit(3, "weight", self.weight);
     visit(4, "max_running", self.max_running);
     visit(5, "ended_too", self.ended_too);
+    visit(6, "priority", self.priority);
+    visit(7, "time", self.time);
+    visit(8, "deadline", self.deadline);
   }
 };
 
@@ -306,16 +315,20 @@ struct ChangePools {
 struct SetHub {
   static constexpr uint32_t kNumber = 34;
   struct Answer {
-    GangPolicy policy = GangPolicy::kFair;  // as it is now
+    GangPolicy policy = GangPolicy::kFair;  // as they are now
+    Duration half_life;                     // of use; 0: only what is in use counts
     template <typename Self, typename Visit>
     static void Fields(Self& self, Visit&& visit) {
       visit(1, "policy", self.policy);
+      visit(2, "half_life", self.half_life);
     }
   };
   std::optional<GangPolicy> policy;
+  std::optional<Duration> half_life;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "policy", self.policy);
+    visit(2, "half_life", self.half_life);
   }
 };
 

@@ -186,9 +186,22 @@ Status Check(const SetUser& asked) {
   TRY(CheckName("group", group));
   return CheckName("user", asked.user);
 }
+Status Check(const SetHub& asked) {
+  const Duration half_life = asked.half_life.value_or(Duration());
+  const bool sound =
+      half_life.ns == 0 || (half_life >= kLeastHalfLife && half_life <= kWireLimits.longest);
+  return sound ? Status() : Defect("half_life", "is out of range");
+}
 Status Check(const ChangeJobs& asked) {
   uint32_t weight = asked.weight.value_or(kJobWeight);
   if (weight < 1 || weight > kMaxJobWeight) return Defect("weight", "is out of range");
+  if (std::abs(int64_t{asked.priority.value_or(0)}) > 1'000'000) {
+    return Defect("priority", "is out of range");
+  }
+  if (asked.time && (asked.time->ns < 0 || *asked.time > kWireLimits.longest)) {
+    return Defect("time", "is out of range");
+  }
+  if (asked.deadline && asked.deadline->ns < 0) return Defect("deadline", "is out of range");
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Cancel& asked) {

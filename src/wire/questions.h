@@ -122,8 +122,9 @@ struct LookAtJobs {
   }
 };
 
-// Remaining work of jobs, and the running part of it: an answer for each job, or several with
-// further tasks of one. Tasks that an answer leaves out have ended durably.
+// Remaining work of jobs, and the running part of it: an answer for each job, by number. Tasks that
+// an answer leaves out have ended durably. Where that is much, the last answer says from where on to
+// ask again (JobWork::next_job); client::AskWork does. Of others' jobs there are counts alone.
 struct LookAtWork {
   static constexpr uint32_t kNumber = 8;
   using Answer = JobWork;
@@ -131,12 +132,16 @@ struct LookAtWork {
   std::string user;        // whose submission; empty: who asks
   bool tasks = false;      // which ones are left
   bool reset = false;      // those that have ended, too, if ResetCounts was called for them
+  JobId from_job;          // and of the first one the tasks
+  TaskIndex from_task = 0;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "submission", self.submission);
     visit(2, "user", self.user);
     visit(3, "tasks", self.tasks);
     visit(4, "reset", self.reset);
+    visit(5, "from_job", self.from_job);
+    visit(6, "from_task", self.from_task);
   }
 };
 

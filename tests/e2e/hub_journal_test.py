@@ -177,7 +177,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 11)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 12)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

@@ -449,6 +449,7 @@ class Maker::Filler {
     value = static_cast<E>(maker_.Small(static_cast<uint64_t>(kLastOf<E>) + 1));
   }
   void Fill(std::string_view, Duration& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
+  void Fill(std::string_view, Instant& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
   void Fill(std::string_view name, std::string& value) {
     value = name == "names" && maker_.random_.Chance(90) ? fmt::format("n{}", maker_.Small(40))
                                                          : maker_.Text();

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/units.h"
+#include "cli/options/gang_options.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
 #include "core/model/limits.h"
@@ -21,6 +22,10 @@ std::optional<uint64_t> NextNumber(std::string_view& text) {
   if (error != std::errc() || end == text.data()) return std::nullopt;
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   return number;
+}
+
+Result<int> ParsePriority(std::string_view text) {
+  return ParseInteger(text, -1'000'000, 1'000'000);
 }
 
 bool TakeSign(std::string_view& text, char sign) {
@@ -133,7 +138,21 @@ Result<uint32_t> ParseJobWeight(std::string_view value) {
   return static_cast<uint32_t>(weight);
 }
 
-Result<JobChanges> MakeJobChanges(const Words& words) {
+namespace {
+
+// `time`: of a task, where that is changed too.
+Result<Instant> ReadDeadline(std::string_view text, Duration time, Instant now) {
+  if (text == "none") return Instant::Never();
+  RunOptions options;
+  options.deadline_text = text;
+  options.needs.time = time;
+  TRY(SetDeadline(options, now));
+  return *options.deadline;
+}
+
+}  // namespace
+
+Result<JobChanges> MakeJobChanges(const Words& words, Instant now) {
   JobChanges changes;
   OptionReader in(words);
   uint32_t number = 0;
@@ -141,8 +160,17 @@ Result<JobChanges> MakeJobChanges(const Words& words) {
   if (in.Read(opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
     changes.max_running = number;
   }
+  int32_t priority = 0;
+  if (in.Read(opt::kPriority, priority, ParsePriority)) changes.priority = priority;
+  Duration time;
+  if (in.Read(opt::kPlanTime, time, ParseDuration)) changes.time = time;
   TRY(in.status());
-  if (!changes.weight && !changes.max_running) {
+  if (auto deadline = words.Last(opt::kDeadline)) {
+    changes.deadline = TRY(ReadDeadline(*deadline, time, now));
+  }
+  const bool any =
+      changes.weight || changes.max_running || changes.priority || changes.time || changes.deadline;
+  if (!any) {
     return Fail(ErrorKind::kInvalid,
                 "nothing to change; write for example: spate job set 12 --max-running 4");
   }
@@ -163,8 +191,7 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   }
   in.ReadAll(opt::kAfter, ParseAfter,
              [&](AfterJob after) { options.after.push_back(std::move(after)); });
-  in.Read(opt::kPriority, options.priority,
-          [](std::string_view value) { return ParseInteger(value, -1'000'000, 1'000'000); });
+  in.Read(opt::kPriority, options.priority, ParsePriority);
   // -j of `run --hub` bounds the job's tasks at once, wherever they run.
   const SlotRule& slots = options.run.slots;
   bool bounded = options.run.slots_given && slots.form == SlotRule::Form::kCount;

@@ -57,8 +57,11 @@ struct SubmitOptions {
 // Changes that `job set` makes to jobs; at least one.
 struct JobChanges {
   std::optional<uint32_t> weight, max_running;
+  std::optional<int32_t> priority;
+  std::optional<Duration> time;
+  std::optional<Instant> deadline;  // Never(): none
 };
-Result<JobChanges> MakeJobChanges(const Words& words);
+Result<JobChanges> MakeJobChanges(const Words& words, Instant now);
 
 Result<SubmitOptions> MakeSubmitOptions(const Words& words);
 

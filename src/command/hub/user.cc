@@ -50,18 +50,38 @@ constexpr Option kMaxOutput = {
         "Checked when a job is submitted. The job is refused if the user's jobs already keep that "
         "much output; otherwise it can keep as much as is left."};
 
+constexpr Option kMay = {
+    .names = "may",
+    .argument = "WHAT",
+    .heading = Heading::kHub,
+    .help = "what else the user may do: pools, nothing",
+    .more =
+        "pools: add pools, whose commands (sbatch, qsub, ...) then run on the hub's machine as the "
+        "user. Administrators may always. spate hub user ann --may pools",
+    .complete = Complete::kWords,
+    .words = "pools nothing"};
+
 struct UserOptions {
   std::string user;  // empty: all of them
   std::optional<uint32_t> weight, max_running, max_queued;
   std::optional<uint64_t> max_output;
   std::optional<std::string> group;  // empty: none
-  bool changes() const { return weight || max_running || max_queued || max_output || group; }
+  std::optional<bool> may_add_pools;
+  bool changes() const {
+    return weight || max_running || max_queued || max_output || group || may_add_pools;
+  }
 };
 Result<std::string> ParseGroup(std::string_view text) {
   if (text == "none") return std::string();
   if (IsGroup(text) && text.size() > 1) return std::string(text);
   return Fail(ErrorKind::kInvalid, fmt::format("a group is written with '@' before its name: @{}",
                                                IsGroup(text) ? "NAME" : text));
+}
+
+Result<bool> ParseMay(std::string_view text) {
+  if (text == "pools") return true;
+  if (text == "nothing") return false;
+  return Fail(ErrorKind::kInvalid, "write pools, or nothing");
 }
 
 Result<UserOptions> MakeUserOptions(const Words& words) {
@@ -78,6 +98,8 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
   if (in.Read(kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
   std::string group;
   if (in.Read(kGroup, group, ParseGroup)) options.group = group;
+  bool may = false;
+  if (in.Read(kMay, may, ParseMay)) options.may_add_pools = may;
   TRY(in.status());
   if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
   if (options.user == "@") return Fail(ErrorKind::kInvalid, "the group's name is missing: @NAME");
@@ -92,9 +114,10 @@ std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format(
 std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
 
 Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
-  auto set = client::AskOne(screen.hub,
-                            wire::SetUser{options.user, options.weight, options.max_running,
-                                          options.max_queued, options.max_output, options.group});
+  auto set =
+      client::AskOne(screen.hub, wire::SetUser{options.user, options.weight, options.max_running,
+                                               options.max_queued, options.max_output,
+                                               options.group, options.may_add_pools});
   if (!set) return std::unexpected(set.error());
   const UserRule& rule = set->rule;
   std::string text = fmt::format("{}: weight {}, {} running, {} queued", options.user, rule.weight,
@@ -104,16 +127,21 @@ Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
   }
   text += " at most";
   if (!rule.group.empty()) text += fmt::format("; in group {}", rule.group);
+  if (rule.may_add_pools) text += "; may add pools";
   screen.Say(text);
   return kExitSuccess;
 }
 
 std::vector<present::Cell> RowOf(const UserFacts& user) {
-  return {{user.rule.group.empty() ? user.user : user.user + " " + user.rule.group},
+  std::string name = user.user;
+  if (!user.rule.group.empty()) name += " " + user.rule.group;
+  if (user.rule.may_add_pools) name += " +pools";
+  return {{name},
           {fmt::format("{}", user.jobs)},
           {fmt::format("{}", user.running)},
           {fmt::format("{}", user.queued)},
           {fmt::format("{:g}", user.cpus)},
+          {FormatDuration(Duration::Seconds(static_cast<int64_t>(user.use)))},
           {fmt::format("{}", user.rule.weight)},
           {BoundText(user.rule.max_running)},
           {BoundText(user.rule.max_queued)},
@@ -129,10 +157,11 @@ Result<int> HubUser(const HubScreen& screen) {
                         {"RUNNING", present::Align::kRight},
                         {"QUEUED", present::Align::kRight},
                         {"CPUS", present::Align::kRight},
+                        {"USED", present::Align::kRight},
                         {"WEIGHT", present::Align::kRight},
-                        {"MAX RUNNING", present::Align::kRight},
+                        {"MAX RUN", present::Align::kRight},
                         {"MAX QUEUED", present::Align::kRight},
-                        {"MAX OUTPUT", present::Align::kRight}},
+                        {"OUTPUT", present::Align::kRight}},
                        screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   bool any = false;
   auto add = [&](const UserFacts& user) {
@@ -164,13 +193,15 @@ extern const Command kHubUser = {
         "user without limits gets with the next job; it does not change other users' limits. "
         "A name that begins with '@' is a group: its members (--group) count as one user among "
         "the others, and its limits are for all of them together. The list shows a user's group "
-        "after the name.",
+        "after the name, and +pools for --may pools. USED is the processor time of late, and counts "
+        "for the share: after each "
+        "half-life ('hub set --half-life') half as much.",
     .examples = {{{"spate hub user ann --weight 3", "three times the share of other users"},
                   {"spate hub user '*' --max-queued 50000", "for users without limits"},
                   {"spate hub user @lab --max-running 100", "make a group, or change its limits"},
                   {"spate hub user ann --group @lab", "ann shares with the group's members"}}},
     .words_max = 1,
-    .options = {{opt::kAboutHub, kWeight, kGroup, kMaxQueued, kMaxOutput, opt::kMaxRunning}},
+    .options = {{opt::kAboutHub, kWeight, kGroup, kMaxQueued, kMaxOutput, opt::kMaxRunning, kMay}},
     .run = AskHub<HubUser>,
 };
 

@@ -18,8 +18,8 @@ TEST(HubUser, ShowsWhatUsersHaveAndMayHave) {
   HubScene scene;
   scene.hub.Answers<wire::ListUsers>({Ann()});
   EXPECT_EQ(scene.Run("hub user", {"ann"}).out,
-            "USER  JOBS  RUNNING  QUEUED  CPUS  WEIGHT  MAX RUNNING  MAX QUEUED  MAX OUTPUT\n"
-            "ann      2        3       4     0       5          any        1000         any\n");
+            "USER  JOBS  RUNNING  QUEUED  CPUS    USED  WEIGHT  MAX RUN  MAX QUEUED  OUTPUT\n"
+            "ann      2        3       4     0  0.00 s       5      any        1000     any\n");
   EXPECT_EQ(scene.hub.Asked<wire::ListUsers>().at(0).user, "ann");
   EXPECT_TRUE(scene.Run("hub user", {"--json"}).out.starts_with("{\"type\":\"user\""));
 }

@@ -5,18 +5,22 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
+#include "os/clock.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
 namespace {
 
 Result<int> SetJobs(const HubScreen& screen) {
-  auto changes = TRY(MakeJobChanges(screen.words));
+  auto changes = TRY(MakeJobChanges(screen.words, os::Clock().Now()));
   return ChangeJobs(screen,
                     {.jobs = {},
                      .change = wire::ChangeJobs::Change::kSet,
                      .weight = changes.weight,
-                     .max_running = changes.max_running},
+                     .max_running = changes.max_running,
+                     .priority = changes.priority,
+                     .time = changes.time,
+                     .deadline = changes.deadline},
                     "changed");
 }
 
@@ -26,14 +30,20 @@ extern const Command kJobSet = {
     .order = 240,
     .group = CommandGroup::kHub,
     .name = "job set",
-    .arguments = "JOB... [--weight N] [--max-running N]",
+    .arguments = "JOB... OPTION...",
     .completes = Completes::kUnfinishedJobs,
-    .summary = "change the weight or task limit of unfinished jobs",
-    .details = "",
+    .summary = "change weight, task limit, priority or times of unfinished jobs",
+    .details =
+        "--time and --deadline change the tasks that no node has yet. A limit of time that was "
+        "given "
+        "(--time-limit) stays. --deadline none removes it.",
     .examples = {{{"spate job set 12 --max-running 10", "at most 10 tasks at once"},
-                  {"spate job set 12 --weight 3", "weight 3; the default is 100"}}},
+                  {"spate job set 12 --weight 3", "weight 3; the default is 100"},
+                  {"spate job set 12 --priority 10", "before your other jobs"},
+                  {"spate job set 12 --time 2h --deadline +1d", "plan its waiting tasks anew"}}},
     .words_min = 1,
-    .options = {{opt::kAboutHubJobs, opt::kJobWeight, opt::kMaxRunning}},
+    .options = {{opt::kAboutHubJobs, opt::kJobWeight, opt::kMaxRunning, opt::kPriority,
+                 opt::kPlanTime, opt::kDeadline}},
     .run = AskHub<SetJobs>,
 };
 

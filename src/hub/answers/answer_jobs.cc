@@ -48,6 +48,11 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
     case Change::kRelease:
       return jobs.hub().Post(engine::ReleaseJob{job});
     case Change::kSet:
+      if (asked.priority) jobs.hub().Post(engine::ChangePriority{job, *asked.priority});
+      if (asked.time || asked.deadline) {
+        jobs.hub().Post(engine::ChangeTimes{job, asked.time, asked.deadline});
+      }
+      if (!asked.weight && !asked.max_running) return;
       return jobs.ChangePolicy(job, [&asked](JobPolicy& next) {
         next.weight = asked.weight.value_or(next.weight);
         next.max_running = asked.max_running.value_or(next.max_running);

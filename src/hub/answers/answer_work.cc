@@ -12,9 +12,10 @@
 namespace spate::hub {
 namespace {
 
-// One answer is a message: the tasks that one may name.
+// One question is answered up to so many jobs, tasks looked at, ranges of them, and runs.
+constexpr size_t kJobsAtOnce = 1'000;
+constexpr uint32_t kLookedAtOnce = 1'000'000;
 constexpr size_t kRangesAtOnce = 100'000;
-constexpr size_t kRunsAtOnce = 20'000;
 // A node gives back what it has not started within a round trip.
 constexpr Duration kRecallPatience = Duration::Millis(250);
 
@@ -22,16 +23,18 @@ constexpr Duration kRecallPatience = Duration::Millis(250);
 
 using RunsOfJobs = std::map<JobId, std::vector<TaskRun>>;
 
-// What nodes have told to run, where no end of it is known, of one job or of all.
-RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes, std::optional<JobId> only) {
+// What nodes have told to run of jobs, where no end of it is known.
+RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes,
+                  const std::vector<JobId>& picked) {
   RunsOfJobs runs;
+  for (JobId job : picked) runs[job];
   for (const auto& [id, node] : nodes.all()) {
     if (node.row.removed || !node.state) continue;
     for (const wire::NodeState::Run& run : node.state->runs) {
       const auto& [job, task, attempt] = run.ref;
-      if (only && job != *only) continue;
-      if (engine.StateOf(job, task) != TaskState::kLeased) continue;
-      runs[job].push_back({task, node.row.name, run.since});
+      auto of_job = runs.find(job);
+      if (of_job == runs.end() || engine.StateOf(job, task) != TaskState::kLeased) continue;
+      of_job->second.push_back({task, node.row.name, run.since});
     }
   }
   for (auto& [job, of_job] : runs) {
@@ -73,24 +76,67 @@ JobWork WorkOf(const engine::Engine& engine, const Nodes& nodes, JobId id,
   return work;
 }
 
-template <typename T>
-std::vector<T> Piece(const std::vector<T>& all, size_t from, size_t most) {
-  auto at = [&](size_t i) { return all.begin() + static_cast<ptrdiff_t>(std::min(i, all.size())); };
-  return {at(from), at(from + most)};
-}
+// The answers to one question: so many jobs, or such a part of the last one, as it may cost.
+class WorkAnswers {
+ public:
+  WorkAnswers(const Asking& asking, const Jobs& jobs, const Nodes& nodes,
+              const wire::LookAtWork& asked)
+      : asking_(asking), jobs_(jobs), nodes_(nodes), asked_(asked) {}
 
-// One job, in as many answers as it takes.
-void AddTo(std::vector<JobWork>& answers, JobWork work, const std::vector<TaskRange>& unended,
-           const std::vector<TaskRun>& runs) {
-  size_t range = 0, run = 0;
-  do {
-    work.unended = Piece(unended, range, kRangesAtOnce);
-    work.runs = Piece(runs, run, kRunsAtOnce);
-    range += kRangesAtOnce;
-    run += kRunsAtOnce;
-    answers.push_back(work);
-  } while (range < unended.size() || run < runs.size());
-}
+  // `picked` is sorted, and not longer than kJobsAtOnce; `behind`: there may be more behind it.
+  std::vector<JobWork> Of(const std::vector<JobId>& picked, bool behind) {
+    RunsOfJobs runs = RunsOf(jobs_.engine(), nodes_, picked);
+    for (JobId job : picked) {
+      if (tasks_ == 0 || ranges_ == 0) return EndAt(job, 0);
+      const KnownJobs::Job& known = *jobs_.known().Find(job);
+      const TaskIndex from = job == asked_.from_job ? asked_.from_task : 0;
+      JobWork& work = answers_.emplace_back(WorkOf(jobs_.engine(), nodes_, job, known));
+      std::vector<TaskRun>& run = runs[job];
+      work.running = static_cast<uint32_t>(run.size());
+      work.hidden = !known.is_public && !MaySee(asking_.caller(), known.user);
+      if (work.hidden) {
+        work.needs = {};
+        continue;
+      }
+      if (from == 0) work.runs = std::move(run);
+      if (!asked_.tasks) continue;
+      const TaskIndex next = AddTasks(work, from);
+      if (next < work.counts.total) return EndAt(job, next);
+    }
+    if (behind) return EndAt(JobId(picked.back().value + 1), 0);
+    return std::move(answers_);
+  }
+
+ private:
+  // The tasks from there on that are left; returns from where others are.
+  TaskIndex AddTasks(JobWork& work, TaskIndex from) {
+    const TaskIndex until =
+        from + std::min(work.counts.total - std::min(from, work.counts.total), tasks_);
+    work.unended = jobs_.engine().Unended(work.job, from, until);
+    tasks_ -= until - from;
+    if (work.unended.size() <= ranges_) {
+      ranges_ -= work.unended.size();
+      return until;
+    }
+    const TaskIndex next = work.unended[ranges_].first;
+    work.unended.resize(ranges_);
+    ranges_ = 0;
+    return next;
+  }
+  std::vector<JobWork> EndAt(JobId job, TaskIndex task) {
+    answers_.back().next_job = job;
+    answers_.back().next_task = task;
+    return std::move(answers_);
+  }
+
+  const Asking& asking_;
+  const Jobs& jobs_;
+  const Nodes& nodes_;
+  const wire::LookAtWork& asked_;
+  uint32_t tasks_ = kLookedAtOnce;
+  size_t ranges_ = kRangesAtOnce;
+  std::vector<JobWork> answers_;
+};
 
 // The job of this submission. One that is not durable yet, or is being removed, does not exist for
 // questions.
@@ -103,15 +149,15 @@ Result<std::vector<JobId>> JobOfSubmission(const Asking& asking, const Jobs& job
   return found;
 }
 
-std::vector<JobId> JobsAtWork(const KnownJobs& known, bool reset) {
-  std::vector<JobId> jobs;
-  for (const engine::JobInfo& job : known.Unfinished()) jobs.push_back(job.job);
-  if (!reset) return jobs;
-  std::vector<JobId> others = known.WithResetCounts();
-  jobs.insert(jobs.end(), others.begin(), others.end());
-  std::ranges::sort(jobs);
-  auto twice = std::ranges::unique(jobs);
-  jobs.erase(twice.begin(), twice.end());
+std::vector<JobId> JobsAtWork(const KnownJobs& known, const wire::LookAtWork& asked) {
+  std::vector<JobId> jobs = known.UnfinishedFrom(asked.from_job, kJobsAtOnce + 1);
+  if (asked.reset) {
+    std::vector<JobId> others = known.WithResetCounts(asked.from_job, kJobsAtOnce + 1);
+    jobs.insert(jobs.end(), others.begin(), others.end());
+    std::ranges::sort(jobs);
+    auto twice = std::ranges::unique(jobs);
+    jobs.erase(twice.begin(), twice.end());
+  }
   return jobs;
 }
 
@@ -128,19 +174,13 @@ uint32_t WithdrawQueued(Hub& hub, JobId job) {
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAtWork& asked) {
-  const engine::Engine& engine = jobs.engine();
   Result<std::vector<JobId>> picked = asked.submission.empty()
-                                          ? JobsAtWork(jobs.known(), asked.reset)
+                                          ? JobsAtWork(jobs.known(), asked)
                                           : JobOfSubmission(asking, jobs, asked);
   if (!picked) return std::unexpected(picked.error());
-  std::optional<JobId> only;
-  if (picked->size() == 1) only = picked->front();
-  RunsOfJobs runs = RunsOf(engine, nodes, only);
-  std::vector<JobWork> answers;
-  for (JobId job : *picked) {
-    auto unended = asked.tasks ? engine.Unended(job) : std::vector<TaskRange>();
-    AddTo(answers, WorkOf(engine, nodes, job, *jobs.known().Find(job)), unended, runs[job]);
-  }
+  const bool behind = picked->size() > kJobsAtOnce;
+  if (behind) picked->resize(kJobsAtOnce);
+  std::vector<JobWork> answers = WorkAnswers(asking, jobs, nodes, asked).Of(*picked, behind);
   // Ends that it leaves out must be in the journal when it is heard.
   asking.client.WhenSettled([client = &asking.client, answers = std::move(answers)] {
     for (const JobWork& answer : answers) client->Give(answer);

@@ -2,10 +2,13 @@
 // does not compile.
 #include "hub/answers/answers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <variant>
 
 #include "hub/answers/look.h"
+#include "hub/answers/question_rules.h"
 
 namespace spate::hub {
 namespace {
@@ -39,17 +42,17 @@ class Answers {
     return {};
   }
   Status operator()(const wire::StopHub&) {
-    TRY(NeedAdmin(a_));
     a_.End();
     p_.jobs.loop().Post([stop = p_.stop_asked] { stop(); });
     return {};
   }
   Status operator()(const wire::SetHub& q) {
-    TRY(NeedAdmin(a_));
     Hub& hub = p_.jobs.hub();
     const GangPolicy policy = q.policy.value_or(hub.engine().gang_policy());
-    hub.Post(engine::ChangeGangPolicy{policy});
-    a_.EndWhenSettled(wire::SetHub::Answer{policy});
+    const Duration half_life = q.half_life.value_or(hub.engine().half_life());
+    if (q.policy) hub.Post(engine::ChangeGangPolicy{policy});
+    if (q.half_life) hub.Post(engine::ChangeHalfLife{half_life});
+    a_.EndWhenSettled(wire::SetHub::Answer{policy, half_life});
     return {};
   }
 
@@ -101,19 +104,34 @@ class Answers {
   Asking& a_;
 };
 
-}  // namespace
-
-Status NeedAdmin(const Asking& asking) {
-  if (asking.caller().is_admin) return {};
+// Rights to what a question names are checked where that is looked up (pick.h, Pools).
+Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
+  if (caller.is_admin) return {};
+  if (who == WhoMay::kAdmin) {
+    return Fail(ErrorKind::kPermission,
+                "only the hub's administrators may do that: the user who runs it, root on its "
+                "machine, and users with an access file of role admin");
+  }
+  if (who != WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools) return {};
   return Fail(ErrorKind::kPermission,
-              "only the hub's administrators may do that: the user who runs it, root on its "
-              "machine, and users with an access file of role admin");
+              fmt::format("user {} may not add pools to this hub: their commands would run on its "
+                          "machine",
+                          caller.user),
+              Remedy("; an administrator gives the right by {}",
+                     Advice("hub user", caller.user, "--may", "pools")));
 }
+
+}  // namespace
 
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
   Asking asking{client, parts.jobs.loop().Now()};
   // Neither the client nor the hub outlive some answers.
-  auto answered = std::visit(Answers(parts, asking), query.question);
+  auto answered = std::visit(
+      [&]<typename Q>(const Q& question) -> Status {
+        TRY(CheckMay(parts, asking.caller(), RuleOf<Q>().who));
+        return Answers(parts, asking)(question);
+      },
+      query.question);
   if (!answered) client.Fail(answered.error());
 }
 

@@ -98,7 +98,4 @@ Status Answer(Asking& asking, Credentials& access, const Self& self,
               const std::function<Result<Bytes32>()>& make_secret, const wire::AddAccess& asked);
 Status Answer(Asking& asking, Credentials& access, const wire::RevokeAccess& asked);
 
-// kPermission for others than administrators.
-Status NeedAdmin(const Asking& asking);
-
 }  // namespace spate::hub

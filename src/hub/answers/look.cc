@@ -68,19 +68,24 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, Instant
   facts.since = node.since;
   if (!node.state) return facts;
   facts.machine = node.state->machine;
-  for (const wire::NodeState::Run& run : node.state->runs) {
-    facts.runs.push_back({run.ref.job, run.ref.index + 1, run.since, {}});
-  }
   return facts;
+}
+
+// What runs on a node is for those to know whose tasks they are.
+std::vector<RunFacts> RunsFor(const Caller& caller, const Jobs& jobs,
+                              const wire::NodeState& state) {
+  std::vector<RunFacts> runs;
+  for (const wire::NodeState::Run& run : state.runs) {
+    const KnownJobs::Job* job = jobs.known().Find(run.ref.job);
+    if (job == nullptr || (!job->is_public && !MaySee(caller, job->user))) continue;
+    runs.push_back({run.ref.job, run.ref.index + 1, run.since, run.left});
+  }
+  return runs;
 }
 
 const char* StateOf(const engine::JobInfo& job) {
   if (job.held != engine::HoldReason::kNone) return "held";
   return job.counts.leased + job.counts.finished() > 0 ? "running" : "queued";
-}
-
-bool MaySee(const Caller& caller, const std::string& user) {
-  return caller.is_admin || caller.user == user;
 }
 
 JobGlance GlanceAt(const Jobs& jobs, const Nodes& nodes, const Caller& caller,
@@ -123,14 +128,8 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
   std::vector<NodeFacts> facts;
   for (const auto& [id, node] : nodes.all()) {
     if (!removed && node.row.removed) continue;
-    NodeFacts& of_node = facts.emplace_back(FactsOf(node, infos[id], jobs.loop().Now()));
-    if (caller == nullptr || !node.state) continue;
-    for (size_t i = 0; i < of_node.runs.size(); ++i) {
-      const wire::NodeState::Run& run = node.state->runs[i];
-      if (run.left.empty()) continue;
-      const KnownJobs::Job* job = jobs.known().Find(run.ref.job);
-      if (job != nullptr && MaySee(*caller, job->user)) of_node.runs[i].left = run.left;
-    }
+    facts.push_back(FactsOf(node, infos[id], jobs.loop().Now()));
+    if (caller != nullptr && node.state) facts.back().runs = RunsFor(*caller, jobs, *node.state);
   }
   return facts;
 }
@@ -176,8 +175,9 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
 }
 
 TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most) {
-  TopFacts facts{
-      .hub = FactsOfHub(parts), .nodes = FactsOfNodes(parts.jobs, parts.nodes), .jobs = {}};
+  TopFacts facts{.hub = FactsOfHub(parts),
+                 .nodes = FactsOfNodes(parts.jobs, parts.nodes, /*removed=*/false, &caller),
+                 .jobs = {}};
   std::ranges::sort(facts.nodes, {}, [](const NodeFacts& node) {
     return std::tuple(-node.used, node.state == "away", node.name);
   });
@@ -199,7 +199,8 @@ std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::str
   auto add = [&](const std::vector<engine::UserInfo>& infos) {
     for (const engine::UserInfo& info : infos) {
       if (!user.empty() && info.user != user) continue;
-      facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule});
+      facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule,
+                       info.use, info.kept});
     }
   };
   add(engine.Groups());

@@ -13,8 +13,8 @@
 namespace spate::hub {
 
 HubFacts FactsOfHub(const AnswerParts& parts);
-// By number; removed nodes only when `removed`. What commands left running is shown of jobs that
-// the caller may see; without a caller of none.
+// By number; removed nodes only when `removed`. Of what runs there the tasks of jobs that the
+// caller may see; without a caller none.
 std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed = false,
                                     const Caller* caller = nullptr);
 // Those at work first, at most so many nodes and jobs.

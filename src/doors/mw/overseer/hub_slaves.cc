@@ -86,7 +86,7 @@ Result<JobWork> HubSlaves::FindWork() {
   for (; generation_ < kMostGenerations; ++generation_) {
     // A long answer comes in several.
     JobWork all;
-    TRY(client::Ask(hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
+    TRY(client::AskWork(hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
                     [&](JobWork work) {
                       work.unended.insert(work.unended.end(), all.unended.begin(),
                                           all.unended.end());

@@ -140,7 +140,7 @@ Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
   auto hub = TRY(client::AskOne(link_, wire::LookAtHub()));
   state.everybody = hub.queued + hub.running;
   job_ = JobId();
-  TRY(client::Ask(
+  TRY(client::AskWork(
       link_,
       wire::LookAtWork{
           .submission = BatchSubmission(link_.state().name()), .user = owner, .tasks = true},

@@ -124,8 +124,8 @@ Result<bool> RemoveMachine(BatchLink& link, const std::vector<std::string>& word
 
 Status RemoveJobs(BatchLink& link, const std::vector<std::string>& ids) {
   std::map<JobId, uint64_t> totals;
-  auto asked = client::Ask(link, wire::LookAtWork(),
-                           [&](const JobWork& work) { totals[work.job] = work.counts.total; });
+  auto asked = client::AskWork(link, wire::LookAtWork(),
+                               [&](const JobWork& work) { totals[work.job] = work.counts.total; });
   if (!asked) return asked;
   Chosen chosen;
   for (const std::string& word : ids) {
@@ -143,11 +143,11 @@ Status RemoveJobs(BatchLink& link, const std::vector<std::string>& ids) {
 
 Status RemoveMatchingJobs(BatchLink& link, const std::string& user, const std::string& pattern) {
   std::vector<wire::RangesOfJob> theirs;
-  auto asked = client::Ask(link, wire::LookAtWork{.submission = {}, .user = {}, .tasks = true},
-                           [&](JobWork work) {
-                             if (work.user == user)
-                               theirs.push_back({work.job, std::move(work.unended)});
-                           });
+  auto asked = client::AskWork(link, wire::LookAtWork{.submission = {}, .user = {}, .tasks = true},
+                               [&](JobWork work) {
+                                 if (work.user == user)
+                                   theirs.push_back({work.job, std::move(work.unended)});
+                               });
   if (!asked) return asked;
   Chosen chosen;
   auto choose = [&](const std::vector<HubJob>& jobs) -> Status {

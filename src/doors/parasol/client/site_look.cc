@@ -1,6 +1,7 @@
 #include "doors/parasol/client/site_look.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -58,7 +59,7 @@ Result<SiteLook> SiteLook::At(client::Asker& hub, Depth depth) {
     look.site = std::move(site);
   }
   TRY(AddNodes(hub, look));
-  TRY(client::Ask(
+  TRY(client::AskWork(
       hub,
       wire::LookAtWork{.submission = {}, .user = {}, .tasks = depth.tasks, .reset = depth.reset},
       [&](JobWork work) { AddWork(look.jobs, std::move(work)); }));
@@ -71,7 +72,7 @@ uint64_t CpusOf(const NodeFacts& node) { return static_cast<uint64_t>(node.cpus)
 
 uint64_t WaitingCount(const JobWork& job) {
   uint64_t unended = uint64_t{job.counts.queued} + job.counts.leased;
-  return unended - std::min<uint64_t>(unended, job.runs.size());
+  return unended - std::min<uint64_t>(unended, job.running);
 }
 
 std::vector<TaskRange> WaitingTasks(const JobWork& job) {
@@ -98,14 +99,21 @@ uint64_t SiteLook::RamUnit() const {
   return 1;
 }
 
+// What others' tasks take is told of whole nodes alone.
 uint64_t SiteLook::BusyCpus() const {
   std::map<std::string_view, uint64_t> busy;  // by node, in thousandths
+  bool hides = false;
   for (const JobWork& job : jobs) {
+    hides |= job.hidden;
     for (const TaskRun& run : job.runs) busy[run.node] += job.needs.milli_cpus;
   }
   uint64_t sum = 0;
   for (const NodeFacts& node : nodes) {
     uint64_t rounded_up = (busy[node.name] + kMilliCpu - 1) / kMilliCpu;
+    if (hides) {
+      const double used = std::min(node.used, 1.0) * static_cast<double>(CpusOf(node));
+      rounded_up = std::max(rounded_up, static_cast<uint64_t>(std::ceil(used)));
+    }
     if (IsUp(node)) sum += std::min(CpusOf(node), rounded_up);
   }
   return sum;

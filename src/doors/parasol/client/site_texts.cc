@@ -104,7 +104,7 @@ Status TellIds(const JobWork& job) {
 Result<JobWork> WorkOfBatch(BatchLink& link, const std::string& owner) {
   std::vector<JobWork> pieces;
   for (const std::string& user : {std::string(), owner}) {
-    TRY(client::Ask(
+    TRY(client::AskWork(
         link,
         wire::LookAtWork{
             .submission = BatchSubmission(link.state().name()), .user = user, .tasks = true},
@@ -141,9 +141,9 @@ HubBatch BatchOf(const JobWork& job, uint64_t ram_unit) {
   batch.done = job.counts.succeeded - from.succeeded;
   batch.crashed = job.counts.failed + job.counts.unknown - from.failed - from.unknown;
   batch.cpus = job.needs.milli_cpus / double{kMilliCpu};
-  batch.ram = job.needs.memory == 0 ? ram_unit : job.needs.memory;
+  batch.ram = job.needs.memory == 0 && !job.hidden ? ram_unit : job.needs.memory;
   batch.planned = job.counts.leased;
-  batch.running = job.runs.size();
+  batch.running = job.running;
   batch.waiting = WaitingCount(job);
   return batch;
 }
@@ -229,7 +229,7 @@ void AddToUser(const JobWork& job, HubUser& user) {
   if (job.finished) return;
   int64_t priority = PriorityOfWeight(job.weight.value_or(kJobWeight));
   user.priority = user.active_batches++ == 0 ? priority : std::min(user.priority, priority);
-  user.running += job.runs.size();
+  user.running += job.running;
   user.waiting += WaitingCount(job);
 }
 
@@ -284,7 +284,7 @@ Status TellStatus(BatchLink& link, Instant now) {
   HubStatus status;
   CountNodes(look, status);
   for (const JobWork& job : look.jobs) {
-    status.jobs_running += job.runs.size();
+    status.jobs_running += job.running;
     status.jobs_waiting += WaitingCount(job);
     status.active_batches += !job.finished;
   }

@@ -9,7 +9,8 @@ void AddHabits(hub::HabitsByKind& habits, uint64_t default_memory) {
           "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
           "-results=FILE clear sick",
       .default_memory = default_memory,
-      .pause_despite_success = true};
+      .pause_despite_success = true,
+      .public_tasks = true};
 }
 
 }  // namespace spate::parasol

@@ -645,13 +645,13 @@ void ClientRequest::On(wire::ReadEnds read) {
 // The answer comes from the journal, and takes as long as it may.
 void ClientRequest::Read(const wire::Request& request) {
   auto start = [this, request] { StartReader(request, jobs_.loop().Now()); };
-  host_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
+  host_.readers().turns.Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
 }
 
 // Where the hub has no descriptors or processes left, a moment later it may have.
 void ClientRequest::StartReader(const wire::Request& request, Instant since) {
   Weigh(-weight_);
-  auto answer = host_.reader().Start(
+  auto answer = host_.readers().reader.Start(
       caller_, request,
       {.reply = [this](std::string_view reply) { PassOn(reply); },
        .ended = [this](std::optional<JournalReader::End> end) { ReaderEnded(end); }});
@@ -702,7 +702,7 @@ void ClientRequest::Stuck() {
     answer_.reset();
     return LeaveTurn();
   }
-  if (!host_.reader_turns().HasWaiting()) return PauseReader(true);
+  if (!host_.readers().turns.HasWaiting()) return PauseReader(true);
   Fail({ErrorKind::kBusy, "the answer was not read for a minute while others waited"});
 }
 
@@ -718,7 +718,7 @@ void ClientRequest::ReaderEnded(std::optional<JournalReader::End> end) {
   if (has_news_ && HasRoom()) FollowOn();
 }
 
-void ClientRequest::LeaveTurn() { host_.reader_turns().Leave(std::exchange(turn_, 0)); }
+void ClientRequest::LeaveTurn() { host_.readers().turns.Leave(std::exchange(turn_, 0)); }
 
 // A request that reads a job's ends has a reader only while there is something to read.
 void ClientRequest::FollowOn() {

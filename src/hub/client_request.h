@@ -37,8 +37,11 @@ class ClientHost {
   virtual std::vector<LeftRunningFacts> LeftRunning(JobId) const { return {}; }
   virtual const JobHabits& HabitsOf(RowKind kind) const = 0;
   // Only a request whose turn it is has the reader answer.
-  virtual Turns& reader_turns() = 0;
-  virtual JournalReader& reader() = 0;
+  struct Readers {
+    Turns& turns;
+    JournalReader& reader;
+  };
+  virtual Readers readers() = 0;
   // When a question may be answered that costs the hub's loop much: now, or soon, since its user
   // asks many. nullopt: the user asks too many.
   virtual std::optional<Instant> WhenToAnswer(const Caller&, const wire::Query&) {

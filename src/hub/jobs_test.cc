@@ -146,8 +146,7 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   // ClientHost
   uint32_t nodes_joined() const override { return 0; }
   const JobHabits& HabitsOf(RowKind) const override { return habits_; }
-  Turns& reader_turns() override { return turns_; }
-  JournalReader& reader() override { return reader_; }
+  Readers readers() override { return {turns_, reader_}; }
   void OnQuery(ClientRequest&, wire::Query) override {}
 
   int failures_ = 0;

@@ -143,8 +143,7 @@ class Service final : public Watcher, public ClientHost {
     return nodes_->LeftRunning(job);
   }
   const JobHabits& HabitsOf(RowKind kind) const override;
-  Turns& reader_turns() override { return reader_turns_; }
-  JournalReader& reader() override { return parts_.reader; }
+  Readers readers() override { return {reader_turns_, parts_.reader}; }
   Duration CostOf(const wire::Query& query) const;
   std::optional<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;

@@ -187,12 +187,13 @@ void Streams::SayLastWords() {
 }
 
 // Most attempts write nothing there, and a file for each of them would cost more than all else. It
-// is in a folder of the node's, where the user could make a link or a pipe of that name.
+// is in a folder of the node's, which others may read, and where the user could make a link or a
+// pipe of that name.
 void Streams::KeepStderr(std::string_view bytes) {
   constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
   AsUser user(*job_);
   if (!late_stderr_failed_ && !err_file_ && user.status()) {
-    err_file_.Reset(open(view_->stderr_file, kHow | O_CLOEXEC | O_NOCTTY, 0666));
+    err_file_.Reset(open(view_->stderr_file, kHow | O_CLOEXEC | O_NOCTTY, 0600));
     struct stat info{};
     if (err_file_ && (fstat(err_file_.get(), &info) != 0 || !S_ISREG(info.st_mode))) {
       err_file_.Reset();

@@ -98,6 +98,12 @@ void HubPeople::Begin() {
     PlanLooks(job);
   }
   PlanAdministration();
+  if (parts_.options.greedy && Prng(Derive(parts_.options.seed, 42)).Chance(50)) {
+    Do(Duration::Seconds(1), [](HubProcess& hub) {
+      hub.StayDeaf();
+      return true;
+    });
+  }
   constexpr int kTimes = 20;
   for (int i = 0; parts_.options.greedy && i < kTimes; ++i) {
     Do(Wait(span_), [](HubProcess& hub) {

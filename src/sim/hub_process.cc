@@ -10,6 +10,7 @@
 #include "present/advice.h"
 #include "present/why.h"
 #include "sim/broken_answers.h"
+#include "sim/deaf_client.h"
 
 namespace spate::sim {
 
@@ -354,6 +355,11 @@ void HubProcess::Grow(const SimJob& job, uint32_t total, Accepted heard) {
 }
 
 // ---- Mischief ----------------------------------------------------------------------------------
+
+void HubProcess::StayDeaf() {
+  constexpr int kQuestions = 200;
+  service_->ClientArrived(CallerOf("greedy"), MakeDeafClient(loop_, faults_, kQuestions));
+}
 
 void HubProcess::Pester() {
   const std::string user = "greedy";

@@ -81,6 +81,8 @@ class HubProcess final : hub::Watcher {
   void Follow(const SimJob& job, uint64_t after, std::function<void(uint64_t, bool)> heard);
   // Somebody without any rights or manners speaks to the hub as another user does.
   void Pester();
+  // Somebody asks much and reads nothing.
+  void StayDeaf();
   // The connections of clients break now and then.
   void BreakClients(bool breaks) { clients_break_ = breaks; }
   // After each turn of the loop: the mirror unloads what the hub has unloaded.

@@ -307,6 +307,9 @@ def test_a_user_database_that_hangs_stops_nobody_else(place: Place):
     cluster = cluster_of(place, inside=["unshare", "--mount", "sh", "-c",
                                         f"mount --bind {place.dir}/getent /usr/bin/getent && exec \"$@\"", "sh"])
     access = cluster.access("--role", "client", "--user", "ghost", name="ghost.access")
+    _, err = cluster.spate("pool add", "local", "here", "--access", access, code=3)
+    want("user ghost may not add pools" in err and "hub user ghost --may pools" in err, err)
+    cluster.spate("hub user", "ghost", "--may", "pools")
     adds = Waiting(place, "pool", "add", "local", "here", "--access", access, log="adds")
     wait(lambda: place.read("asked").strip(), "the hub asks")
     cluster.spate("hub status")

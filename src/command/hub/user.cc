@@ -193,9 +193,8 @@ extern const Command kHubUser = {
         "user without limits gets with the next job; it does not change other users' limits. "
         "A name that begins with '@' is a group: its members (--group) count as one user among "
         "the others, and its limits are for all of them together. The list shows a user's group "
-        "after the name, and +pools for --may pools. USED is the processor time of late, and counts "
-        "for the share: after each "
-        "half-life ('hub set --half-life') half as much.",
+        "after the name, and +pools for --may pools. USED is the processor time of late, which "
+        "counts for the share: after each half-life ('hub set --half-life') half as much.",
     .examples = {{{"spate hub user ann --weight 3", "three times the share of other users"},
                   {"spate hub user '*' --max-queued 50000", "for users without limits"},
                   {"spate hub user @lab --max-running 100", "make a group, or change its limits"},

@@ -116,7 +116,7 @@ Result<JobSelector> JobWithKey(const HistoryCall& call, std::string_view key) {
   auto hub = TRY(call.Whom());
   JobId job;
   TRY(client::AskWork(*hub, wire::LookAtWork{.submission = std::string(key), .user = {}},
-                  [&](const JobWork& work) { job = work.job; }));
+                      [&](const JobWork& work) { job = work.job; }));
   if (job != JobId()) return JobSelector{.ranges = {{job.value, job.value, 1}}};
   return Fail(ErrorKind::kNotFound,
               fmt::format("you have no job with the key '{}' on this hub: it was not submitted, or "

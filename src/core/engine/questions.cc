@@ -415,8 +415,11 @@ Why WhyGangWaits(const EngineState& state, const JobState& job, TaskIndex index,
   auto mine = std::ranges::find_if(promises, [&](const place::GangPromise& promise) {
     return promise.job == job.id() && promise.request == request;
   });
-  if (mine != promises.end()) return WhyPromised(state, job, index, *mine, now);
   const place::GangPromise* first = state.live.gangs.head();
+  // With kFair the places of others may change before they start.
+  const bool changes = state.live.gangs.policy() == GangPolicy::kFair && mine != promises.end() &&
+                       mine->claims() && &*mine != first;
+  if (mine != promises.end() && !changes) return WhyPromised(state, job, index, *mine, now);
   if (first == nullptr) return {};
   GangRule rule = GangRule::kInTime;
   if (!first->claims()) {
@@ -469,6 +472,7 @@ Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t reques
     const JobState* of = state.durable().FindJob(promise.job);
     if (of == nullptr) continue;  // it has left memory since the last pass
     place::GangPromise kept = promise;
+    kept.places.insert(kept.places.end(), promise.further.begin(), promise.further.end());
     std::erase_if(kept.places,
                   [&](const auto& place) { return !is_kept(promise, of->user(), place); });
     if (kept.places.empty()) continue;

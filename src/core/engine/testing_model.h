@@ -118,7 +118,7 @@ class NaiveModel {
   std::map<NodeId, std::set<AttemptRef>> held_;
   std::map<std::string, UserRule> users_;
   std::set<NodeId> drained_;
-  std::set<std::pair<NodeId, JobId>> sick_;  // job 0: for all
+  std::set<std::pair<NodeId, JobId>> sick_;      // job 0: for all
   std::set<std::pair<NodeId, JobId>> no_start_;  // tasks of the job could not be started there
   std::map<NodeId, std::vector<Blame>> blames_;
   std::set<AttemptRef> given_;  // every attempt that was ever leased

@@ -114,11 +114,9 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
   }
   if (who != WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools) return {};
   return Fail(ErrorKind::kPermission,
-              fmt::format("user {} may not add pools to this hub: their commands would run on its "
-                          "machine",
-                          caller.user),
-              Remedy("; an administrator gives the right by {}",
-                     Advice("hub user", caller.user, "--may", "pools")));
+              fmt::format("user {0} may not add pools to this hub: their commands would run on its "
+                          "machine\nAn administrator gives the right: hub user {0} --may pools",
+                          caller.user));
 }
 
 }  // namespace

@@ -606,7 +606,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
-  EXPECT_NE(newer.error().message.find("its format is 12, and this release reads 2 to 11"),
+  EXPECT_NE(newer.error().message.find("its format is 13, and this release reads 2 to 12"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -125,7 +125,7 @@ uint32_t NextNumber(int64_t sequence, JobId last) {
 
 }  // namespace
 
-// What was durable must be there: SQLite takes a log that was cut off for one that ends there.
+// SQLite takes a log that was cut off for one that ends there.
 Status SqliteStore::CheckEnd(Database& db) const {
   auto mark = os::ReadFile(place_.BeganPath(), 64);
   if (!mark || mark->empty()) return {};

@@ -237,6 +237,7 @@ class Gangs {
 
   Board& board_;
   GangPolicy policy_ = GangPolicy::kFair;
+  bool beside_singles_ = false;  // some want nodes, in this pass
   Instant now_;
   std::vector<NodeAhead> ahead_;  // of all nodes that are there, by id
   Free free_;                     // now

@@ -86,13 +86,13 @@ Result<JobWork> HubSlaves::FindWork() {
   for (; generation_ < kMostGenerations; ++generation_) {
     // A long answer comes in several.
     JobWork all;
-    TRY(client::AskWork(hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
-                    [&](JobWork work) {
-                      work.unended.insert(work.unended.end(), all.unended.begin(),
-                                          all.unended.end());
-                      work.runs.insert(work.runs.end(), all.runs.begin(), all.runs.end());
-                      all = std::move(work);
-                    }));
+    TRY(client::AskWork(
+        hub_, wire::LookAtWork{.submission = Submission(), .user = {}, .tasks = true},
+        [&](JobWork work) {
+          work.unended.insert(work.unended.end(), all.unended.begin(), all.unended.end());
+          work.runs.insert(work.runs.end(), all.runs.begin(), all.runs.end());
+          all = std::move(work);
+        }));
     if (!all.finished) return all;
   }
   return Fail(ErrorKind::kExhausted, "too many jobs of this file have ended on the hub");

@@ -99,7 +99,7 @@ uint64_t SiteLook::RamUnit() const {
   return 1;
 }
 
-// What others' tasks take is told of whole nodes alone.
+// The use of others' tasks is told of whole nodes alone.
 uint64_t SiteLook::BusyCpus() const {
   std::map<std::string_view, uint64_t> busy;  // by node, in thousandths
   bool hides = false;

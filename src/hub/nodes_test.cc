@@ -71,7 +71,8 @@ struct NodesTest : testing::Test {
   store::MemoryStore store{loop, disk, {kCommit, kCommit, 1, /*is_hub=*/true}};
   Deaf watcher;
   Hub hub{loop, store, watcher, Epoch(1)};
-  Nodes nodes{loop, store, hub, [](const LogText&) {}};
+  int logged = 0;  // lines
+  Nodes nodes{loop, store, hub, [this](const LogText&) { ++logged; }};
   Line line, other;
 };
 
@@ -140,6 +141,20 @@ TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
   EXPECT_EQ(standing(), engine::NodeStanding::kUnknown);
   Come("n", "ann", other);
   EXPECT_EQ(nodes.FindByName("n")->speaks, 0u);
+}
+
+TEST_F(NodesTest, ANodeThatComesAndGoesFillsNoLog) {
+  for (int i = 0; i < 500; ++i) {
+    const NodeId id = Come("n", "ann", line);
+    ASSERT_NE(id, NodeId());
+    nodes.Gone(id, "the connection was lost");
+    loop.RunFor(Duration::Seconds(1));
+  }
+  EXPECT_EQ(logged, 6);
+  // Then it is told how often, and all of it again.
+  loop.RunFor(Duration::Seconds(600));
+  Come("n", "ann", line);
+  EXPECT_EQ(logged, 8);
 }
 
 TEST_F(NodesTest, ARemovedNodeStaysOut) {

@@ -415,6 +415,19 @@ Result<uint64_t> ClientRequest::OutputLeft(const Readings& readings) const {
                      Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12)));
 }
 
+namespace {
+
+// Contents that several files have count once.
+uint64_t BytesOf(const std::vector<PutFile>& files) {
+  std::map<uint32_t, uint64_t> contents;
+  for (const PutFile& file : files) contents[file.first_piece] = file.size;
+  uint64_t bytes = 0;
+  for (const auto& [piece, size] : contents) bytes += size;
+  return bytes;
+}
+
+}  // namespace
+
 // Which tasks of a job succeed is for its user to know; how the job ended everybody may.
 Status ClientRequest::CheckAfter(const JobPlan& plan) const {
   for (const After& after : plan.after) {
@@ -431,6 +444,15 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   if (!output_left) {
     jobs_.DropUpload(upload.job);
     return Fail(output_left.error());
+  }
+  const uint64_t puts = BytesOf(submit.settings->puts);
+  if (puts > *output_left) {
+    jobs_.DropUpload(upload.job);
+    return Fail({ErrorKind::kBusy,
+                 fmt::format("the job brings along {} of files (--put), and of what the hub keeps "
+                             "for user {} {} are left: forget jobs that have ended",
+                             FormatSize(puts), caller_.user, FormatSize(*output_left)),
+                 Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12))});
   }
   auto settings = std::make_shared<JobSettings>(*submit.settings);
   settings->user = caller_.user;
@@ -451,7 +473,7 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   row.state = store::JobState::kQueued;
   row.submission = submit.submission;
   row.priority = submit.priority;
-  row.keep_output = std::min(submit.keep_output, *output_left);
+  row.keep_output = std::min(submit.keep_output, *output_left - puts);
   row.counts.total = end.count;
   jobs_.known().SetName(row);
   if (HabitsOf(upload).public_tasks) jobs_.known().SetPublic(upload.job);

@@ -7,6 +7,8 @@
 // nothing is given up while a retry is left.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "core/model/retry.h"
@@ -41,8 +43,7 @@ class RepeatsCheck final : public Checker {
   struct Execution {
     AttemptRef ref;
     uint32_t life = 0;
-    NodeId node;
-    uint32_t incarnation = 0;
+    std::map<NodeId, uint32_t> incarnations;  // of the nodes that it, or its parts, ran on
     std::optional<engine::AttemptEnded> closed;
   };
 
@@ -65,14 +66,17 @@ class RepeatsCheck final : public Checker {
     BookedTask* task = scene.book.Find(ref);
     if (task == nullptr) return;
     Execution& last = last_[{ref.job, ref.index}];
-    if (last.ref == ref && executed.order->part != nullptr) return;  // another part of it
+    if (last.ref == ref && executed.order->part != nullptr) {  // another part of it
+      last.incarnations[executed.node] = incarnations_[executed.node];
+      return;
+    }
     if (task->executions++ > 0) {
       std::string why = WhyNot(scene, last, *task, scene.workload.job(ref.job).policy.retry);
       if (!why.empty()) {
         findings.Add(name(), fmt::format("{} repeats {}, {}", NameOf(ref), NameOf(last.ref), why));
       }
     }
-    last = {ref, life_, executed.node, incarnations_[executed.node], std::nullopt};
+    last = {ref, life_, {{executed.node, incarnations_[executed.node]}}, std::nullopt};
   }
 
   // Why the task may not run again, having run as `last`; empty when it may.
@@ -97,7 +101,10 @@ class RepeatsCheck final : public Checker {
     if (retry.once) return "which was lost, under --once";
     if (scene.hub != nullptr) return "";  // see check_losses
     bool decided_by_engine = end.end.slot == 0;
-    bool killed = last.life != life_ || last.incarnation != incarnations_[last.node];
+    const bool cut = std::ranges::any_of(last.incarnations, [this](const auto& each) {
+      return incarnations_[each.first] != each.second;
+    });
+    const bool killed = last.life != life_ || cut;
     if (decided_by_engine && !killed) return "which was not in flight at a kill";
     return "";
   }

@@ -101,7 +101,7 @@ class JobReader {
   // The records of one job, also a finished one. Returns where its output ends.
   virtual Result<uint64_t> ReplayJob(
       JobId job, const std::function<void(const engine::Record&)>& visit) const = 0;
-  // Bytes of output that are kept of the jobs of a user.
+  // Bytes that are kept of the output of a user's jobs, and of files that they brought along.
   virtual Result<uint64_t> OutputOf(const std::string& user) const = 0;
   // Bytes of disk that the output of all jobs takes. Cost: 1 us for each job.
   virtual Result<uint64_t> SizeOfOutput() const = 0;

@@ -733,6 +733,11 @@ def test_users_have_shares_and_bounds(place: Place):
     want("and may keep 1000 B" in err and "job forget" in err, err)
     cluster.spate("job forget", job)
     cluster.submit("--", "true")
+    place.write("much", "x" * 2000)
+    _, err = place.run("--put", "much", "--", "true", command="submit", code=3)
+    want("brings along 2.0 KB of files (--put)" in err and "job forget" in err, err)
+    place.write("little", "x" * 20)
+    cluster.submit("--put", "little", "--", "true")
 
 
 def test_jobs_are_forgotten(place: Place):

@@ -48,7 +48,8 @@ constexpr Option kMaxOutput = {
     .help = "limit of kept output of all jobs (0: no limit)",
     .more =
         "Checked when a job is submitted. The job is refused if the user's jobs already keep that "
-        "much output; otherwise it can keep as much as is left."};
+        "much output; otherwise it can keep as much as is left. Files that jobs bring along "
+        "(--put) count."};
 
 constexpr Option kMay = {
     .names = "may",

@@ -1,7 +1,9 @@
 #include "store/sqlite/job_reader.h"
 
+#include "core/model/task_files.h"
 #include "os/file.h"
 #include "store/sqlite/job_row.h"
+#include "store/sqlite/row_chunk.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -39,10 +41,18 @@ Result<uint64_t> SqliteJobReader::ReplayJob(JobId job, const RecordVisit& visit)
 Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
   auto db = TRY(OpenJournalToRead(place_.DbPath()));
   auto jobs = TRY(JobsOfUser(db, user));
+  // Contents of files that jobs brought along are rows behind those of tasks.
+  auto pieces =
+      TRY(db.Prepare("SELECT COALESCE(SUM(LENGTH(data)), 0) FROM rows WHERE id >= ? AND id < ?"));
   uint64_t bytes = 0;
   for (JobId job : jobs) {
     auto file = os::Stat(place_.OutputPath(job));
     if (file) bytes += file->size;
+    pieces.Bind(0, static_cast<int64_t>(RowKey(job, kFirstPieceRow)));
+    pieces.Bind(1, static_cast<int64_t>(RowKey(JobId(job.value + 1), 0)));
+    TRY(pieces.Step());
+    bytes += static_cast<uint64_t>(pieces.Int(0));
+    pieces.Reset();
   }
   return bytes;
 }

@@ -16,7 +16,8 @@ constexpr Duration kLeastAhead = Duration::Millis(50);
 // Use that was long ago hardly counts. So do leases that go on for longer than this part of the
 // half-life: else who has long tasks would get less than who has short ones.
 constexpr int64_t kMostAhead = 8;
-// So many users at most are counted up to date in a step.
+// So often at most so many users are counted up to date, whatever happens to them.
+constexpr Duration kCountAgain = Duration::Millis(10);
 constexpr size_t kUsersAtOnce = 32;
 // Shares grow with time (Inflation) and are made small again before they are too large.
 constexpr double kMostHalfLives = 400;
@@ -168,8 +169,11 @@ void Board::Subtract(User& user, const Totals& less) {
 // ---- Use over time
 
 void Board::Count(User& user) {
-  if (half_life_.ns <= 0) return;
   Group& group = *user.group;
+  if (half_life_.ns <= 0) {
+    user.past.Set(0, clock_);
+    return group.past.Set(0, clock_);
+  }
   group.past.Count(clock_, static_cast<double>(group.used + group.kept), half_life_);
   if (clock_ <= user.past.at()) return;
   const auto rate = static_cast<double>(user.used + user.kept);
@@ -212,6 +216,8 @@ void Board::SetClock(Instant now) {
     epoch_ = now;
     return CountAll();
   }
+  if (now - counted_at_ < kCountAgain) return;
+  counted_at_ = now;
   auto next = users.upper_bound(last_counted_);
   for (size_t i = 0; i < std::min(kUsersAtOnce, users.size()); ++i, ++next) {
     if (next == users.end()) next = users.begin();

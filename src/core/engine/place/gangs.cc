@@ -21,7 +21,7 @@ constexpr size_t kMostPromises = 50;
 
 // Of kFair, where single tasks wait too: so many classes have promises. That of the first one is
 // kept; the others' change as shares do.
-constexpr size_t kMostFair = 16;
+constexpr size_t kMostFair = 8;
 // Of kFair: gangs stand behind single tasks no longer than this without that one of them becomes
 // the head or starts.
 constexpr Duration kPatience = Duration::Seconds(300);

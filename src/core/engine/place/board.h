@@ -418,9 +418,9 @@ class Board {
   void SettleGroup(const User& user);
 
   Duration half_life_ = limits.share_half_life;
-  Instant clock_;  // 0: before the first step
-  Instant epoch_;  // shares are as they would be then
-  Duration wall_;  // a moving average of what tasks of all jobs take; zero: not known
+  Instant clock_;             // 0: before the first step
+  Instant epoch_;             // shares are as they would be then
+  Duration wall_;             // a moving average of what tasks of all jobs take; zero: not known
   std::string last_counted_;  // of the users, in turn
   Instant counted_at_;
   bool was_used_ = false;

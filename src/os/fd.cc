@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,12 @@ Result<SocketPair> MakeSocketPair() {
     return FailErrno("make a socket pair");
   }
   return SocketPair{Fd(fd[0]), Fd(fd[1])};
+}
+
+size_t MostDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);  // it has no reason to fail
+  return limit.rlim_cur;
 }
 
 Status SetNonBlocking(int fd, bool on) {

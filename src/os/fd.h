@@ -51,6 +51,10 @@ struct SocketPair {
 // Connected UNIX stream sockets.
 Result<SocketPair> MakeSocketPair();
 
+// How many descriptors this process may have at once (its soft limit). A part of a program that
+// could take them all keeps to a share of it, so that others find some.
+size_t MostDescriptors();
+
 Status SetNonBlocking(int fd, bool on);
 // Waits until `fd` (-1: none) is readable, for so long at most; false: it is not. For a process
 // that has no loop, or none yet.

@@ -4,6 +4,7 @@
 // minute, so LetReaderWait is without it.
 #include "os/socket.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -80,6 +81,13 @@ std::optional<SocketAddress> AllOfIpv4(const SocketAddress& at) {
   return SocketAddress(&v4, sizeof(v4));
 }
 
+// A new descriptor has the lowest number that is free, which tells how many are taken.
+bool HasDescriptorsForMore(int fd) {
+  const size_t most = MostDescriptors();
+  Fd next(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return next && static_cast<size_t>(next.get()) < most - most / 8;
+}
+
 }  // namespace
 
 Result<Fd> Listen(const SocketAddress& at, int waiting, uint32_t permissions) {
@@ -98,6 +106,10 @@ Result<Fd> Listen(const SocketAddress& at, int waiting, uint32_t permissions) {
 }
 
 Result<std::optional<Accepted>> Accept(int listener) {
+  if (!HasDescriptorsForMore(listener)) {
+    errno = EMFILE;
+    return FailErrno("accept a connection");
+  }
   for (;;) {
     sockaddr_storage peer{};
     socklen_t size = sizeof(peer);

@@ -23,8 +23,9 @@ struct Accepted {
   Fd fd;
   SocketAddress peer;
 };
-// The next one who waits, nullopt when nobody does. kExhausted when there is no descriptor or
-// memory for it: it goes on waiting.
+// The next one who waits, nullopt when nobody does. kExhausted when there is no memory for it, or
+// no descriptor but the last eighth: those who are in need some to be served (for files, processes,
+// look-ups), and would wait for one another for ever. It goes on waiting.
 Result<std::optional<Accepted>> Accept(int listener);
 
 // Begins. The socket is writable as soon as it is decided; then FinishConnect tells.

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "os/file.h"
 #include "os/temp_dir.h"
 
@@ -153,6 +155,27 @@ TEST(Socket, OutOfDescriptorsIsTold) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
   EXPECT_TRUE(Accept(listener->get()).value().has_value());  // it waited
+}
+
+TEST(Socket, TheLastDescriptorsAreForThoseWhoAreIn) {
+  auto listener = Listen(At("127.0.0.1:0"));
+  ASSERT_TRUE(listener);
+  auto client = StartConnect(LocalAddress(listener->get()).value());
+  ASSERT_TRUE(Wait(listener->get(), POLLIN));
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  std::vector<Fd> taken;
+  while (taken.empty() || static_cast<size_t>(taken.back().get()) < MostDescriptors() * 7 / 8) {
+    taken.push_back(OpenRead("/dev/null").value());
+  }
+  auto refused = Accept(listener->get());
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
+  taken.clear();
+  EXPECT_TRUE(Accept(listener->get()).value().has_value());
 }
 
 TEST(PrivateFile, IsOursAloneOrRefused) {

@@ -1,7 +1,9 @@
 // A hub's journal: many jobs in one database.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <ranges>
 
@@ -452,6 +454,28 @@ TEST(HubStore, MoreJobsWithOutputThanOpenFiles) {
     ASSERT_EQ(OutputOf(*history, 1), "out" + std::to_string(job) + ".1");
     ASSERT_EQ(OutputOf(*history, 3), "more3");
   }
+}
+
+// Jobs at rest keep their files open, so all of a process's descriptors could end there.
+TEST(HubStore, OutputOfManyJobsLeavesDescriptorsToOthers) {
+  HubWorld world;
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  for (uint32_t i = 0; i < 20; ++i) {
+    const JobId job = world.Submit(2);
+    EXPECT_TRUE(world.Commit(HubWorld::Ends(job, 0, 1, "out")));
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  const std::string folder = os::DirName(JournalOf(world.place(), 0).OutputPath(JobId(1)));
+  int open = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    open += std::filesystem::read_symlink(each.path(), gone).string().starts_with(folder) ? 1 : 0;
+  }
+  EXPECT_LE(open, 64 / 8);
+  EXPECT_GT(open, 0);
 }
 
 TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {

@@ -1,5 +1,7 @@
 #include "store/sqlite/output_files.h"
 
+#include <algorithm>
+
 #include "store/sqlite/job_row.h"
 
 namespace spate::store {
@@ -31,9 +33,9 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
     open_.splice(open_.begin(), open_, at->second.used);
     return &at->second.file;
   }
-  if (open_.size() >= kOpenFiles) {
-    TRY(CloseOldest());
-  }
+  // The files of jobs at rest stay open too, and others need descriptors.
+  const size_t most = std::clamp<size_t>(os::MostDescriptors() / 8, 1, kOpenFiles);
+  while (open_.size() >= most) TRY(CloseOldest());
   uint64_t end = 0;
   if (at != entries_.end()) {
     end = at->second.file.end();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.h"
 #include "format/scanned_number.h"
 
 namespace spate::format {
@@ -161,7 +162,8 @@ class TaskParser {
 }  // namespace
 
 std::string ShownInDag(std::string_view text) {
-  return fmt::format("{}{}", text.substr(0, kShown), text.size() > kShown ? "..." : "");
+  return fmt::format("{}{}", EscapeForScreen(text.substr(0, kShown)),
+                     text.size() > kShown ? "..." : "");
 }
 
 std::string InvalidDagRecord(const char* kind, std::string_view line) {

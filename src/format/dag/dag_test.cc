@@ -77,6 +77,7 @@ TEST(DagTask, Options) {
 TEST(DagTask, Errors) {
   EXPECT_EQ(ErrorOf("TASK"), "Invalid TASK record: TASK");
   EXPECT_EQ(ErrorOf("TASK A"), "Invalid TASK record: TASK A");
+  EXPECT_EQ(ErrorOf("TASK \x1b[2J -\x03 x"), "Invalid argument '-\\x03' for task \\x1b[2J");
   EXPECT_EQ(ErrorOf("TASK A -m 5"), "Invalid TASK record: TASK A -m 5");
   EXPECT_EQ(ErrorOf("TASK A -m"), "-m/--request-memory requires N for task A");
   EXPECT_EQ(ErrorOf("TASK A --request-cpus"), "-c/--request-cpus requires N for task A");

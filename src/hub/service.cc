@@ -71,6 +71,7 @@ void Service::MakePools() {
                   .access = PilotAccess(options_.key, options_.pin),
                   .keep = options_.keep,
                   .lost_after = options_.limits.node_patience,
+                  .records = options_.limits.pool_records,
                   .owner = options_.owner,
                   .reached_at = [this] { return self_.reached_at; }});
   jobs_->known().SetAddReasons([this](JobId job, Why stalled) -> Why {

@@ -78,6 +78,7 @@ class CredentialRows {
 // The records of provision (core/provision/provisioner.h), in their order among all other changes.
 class PoolRows {
  public:
+  static constexpr size_t kRowsOfPool = 1'000;  // that stay to be read
   virtual ~PoolRows() = default;
   // Visits the durable state: the newest image and the records since. Before these are added to.
   // kCorrupt names the row: nothing was visited, and nothing is known of pools but which numbers
@@ -87,8 +88,9 @@ class PoolRows {
   virtual void AppendPoolRecords(std::vector<provision::Record> records, Instant now,
                                  Done done) = 0;
   // `images` (Provisioner::Images) stand for all records before them from now on: replays begin
-  // there. Rows of before keep_since go, the oldest ones first and 20,000 at most. For the begin of
-  // a life, each 10,000 records, and once a day.
+  // there. Rows before them go that nobody would read: older than keep_since, of pools that are no
+  // more, all but the newest kRowsOfPool of each other one; 20,000 of each kind at most. For the
+  // begin of a life, each 10,000 records, and once a day.
   virtual void CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) = 0;
   // The newest rows of a pool, at most so many, ascending; no images, and nothing that is damaged.
   virtual Result<std::vector<PoolLogRow>> ReadPoolLog(provision::PoolId pool, size_t most) = 0;

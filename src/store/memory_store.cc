@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -49,8 +51,13 @@ void MemoryStore::Queue(Queued queued) {
 }
 
 void MemoryStore::Arm() {
-  auto span = static_cast<uint64_t>((options_.delay_max - options_.delay_min).ns);
-  Duration delay = options_.delay_min + Duration{static_cast<int64_t>(prng_.Below(span + 1))};
+  Duration delay;
+  if (grouped_ == 0) {
+    auto span = static_cast<uint64_t>((options_.delay_max - options_.delay_min).ns);
+    delay = options_.delay_min + Duration{static_cast<int64_t>(prng_.Below(span + 1))};
+    grouped_ = queue_.size();
+  }
+  --grouped_;
   timer_ = loop_.At(loop_.Now() + delay, [this] { CommitFirst(); });
 }
 
@@ -376,14 +383,22 @@ void MemoryStore::AppendPoolRecords(std::vector<provision::Record> records, Inst
 
 void MemoryStore::CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) {
   std::vector<MemoryDisk::PoolEntry> entries;
+  std::set<provision::PoolId> there;
   for (const provision::Record& record : images) {
     (void)pool_of_.Of(record);
+    if (const auto* kept = std::get_if<provision::PoolKept>(&record)) there.insert(kept->pool);
     entries.push_back({.in_image = true, .record = EncodePoolRecord(record)});
   }
-  auto change = [entries = std::move(entries), keep_since](MemoryDisk& disk) {
-    std::erase_if(disk.pool_log, [&](const MemoryDisk::PoolEntry& each) {
-      return each.in_image || each.at < keep_since;
-    });
+  auto change = [entries = std::move(entries), there = std::move(there),
+                 keep_since](MemoryDisk& disk) {
+    std::map<provision::PoolId, size_t> after;  // rows of the pool
+    auto is_unread = [&](const MemoryDisk::PoolEntry& each) {
+      return each.in_image || each.at < keep_since || !there.contains(each.pool) ||
+             after[each.pool]++ >= kRowsOfPool;
+    };
+    const auto [unread, end] =
+        std::ranges::remove_if(std::views::reverse(disk.pool_log), is_unread);
+    disk.pool_log.erase(disk.pool_log.begin(), unread.base());
     disk.pool_log.insert(disk.pool_log.end(), entries.begin(), entries.end());
   };
   Change(std::move(change), std::move(done));

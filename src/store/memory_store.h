@@ -57,7 +57,8 @@ struct MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-  Duration delay_min;  // of a commit, from the end of the one before
+  // Of a commit, from the end of the one before. What comes meanwhile goes together with the next.
+  Duration delay_min;
   Duration delay_max;
   uint64_t seed = 1;
   bool is_hub = false;  // Replay leaves out finished jobs
@@ -148,6 +149,7 @@ class MemoryStore : public HubStore {
   QueuedSubmissions queued_submissions_;
   PoolOfRecord pool_of_;
   const std::map<JobId, std::string> damaged_;  // none ever is
+  size_t grouped_ = 0;  // of the queue: so many more go with the commit that was last waited for
   bool appended_ = false;
   bool dead_ = false;
 };

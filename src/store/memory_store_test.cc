@@ -158,6 +158,7 @@ TEST(MemoryStore, RecordsOfPoolsAreLateAndCut) {
   EXPECT_EQ(f.store.ReadPoolLog(PoolId(2), 1)->size(), 1u);
 
   f.store.CutPools({provision::NumbersKept{PoolId(2), PilotId(2)},
+                    provision::PoolKept{.pool = PoolId(2), .policy = {}},
                     provision::PilotKept{.pilot = PilotId(2), .pool = PoolId(1)}},
                    Instant{3000}, nullptr);
   intend(3);

@@ -41,6 +41,7 @@ struct Limits {
   uint32_t file_options = 256;          // --put, or --get, of a job
   uint32_t pools = 1000;                // of a hub
   uint32_t pilots = 10'000;             // of a pool, at once
+  uint32_t pool_records = 10'000;       // in a hub's journal, until an image stands for them
   uint32_t words_bytes = 2000;          // of what a batch system or a pilot said, kept and shown
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };

@@ -20,8 +20,7 @@ namespace {
 
 // Demand is looked at so long after the engine has stepped, once for all steps in between.
 constexpr Duration kDemandAfter = Duration::Millis(200);
-// The journal begins anew with an image after so many records, and once a day.
-constexpr size_t kCutAfter = 10'000;
+// The journal begins anew with an image once a day, and after Here::records.
 constexpr Duration kCutEvery = Duration::Seconds(86'400);
 
 // Six letters and digits that no other hub of a user has, as far as chance goes.
@@ -198,7 +197,7 @@ void Pools::Handle() {
         next->durable = true;
         Release();
       });
-  if (records_ >= kCutAfter) Cut();
+  if (records_ >= here_.records) Cut();
 }
 
 void Pools::Note(const provision::Record& record, Unreleased& entry) {

@@ -19,7 +19,6 @@ using provision::PoolId;
 namespace {
 
 constexpr size_t kPoolsOfAUser = 200;
-constexpr uint32_t kMostLogged = 1'000;
 
 Error Unknown(const std::string& name) {
   return {ErrorKind::kNotFound, fmt::format("the hub knows no pool '{}'", EscapeForScreen(name)),
@@ -412,7 +411,7 @@ Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::strin
                                           uint32_t most) const {
   auto found = Find(caller, {name});
   if (!found) return std::unexpected(found.error());
-  most = std::min(most, kMostLogged);
+  most = std::min<uint32_t>(most, store::PoolRows::kRowsOfPool);
   std::vector<PoolEvent> events;
   for (PoolId pool : *found) {
     auto rows = parts_.store.ReadPoolLog(pool, most);

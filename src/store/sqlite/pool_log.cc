@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -32,6 +33,16 @@ constexpr std::string_view kWriteNumber =
 constexpr std::string_view kRemove =
     "DELETE FROM pool_log WHERE seq IN (SELECT seq FROM pool_log WHERE at_us < ?1 AND seq < ?2 "
     "ORDER BY at_us LIMIT ?3)";
+
+constexpr std::string_view kNextPool =
+    "SELECT pool FROM pool_log WHERE image = 0 AND pool > ? ORDER BY pool LIMIT 1";
+// From this row on the newest ?2 of the pool are kept.
+constexpr std::string_view kFirstKept =
+    "SELECT seq FROM pool_log WHERE image = 0 AND pool = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2 - "
+    "1";
+constexpr std::string_view kRemoveOfPool =
+    "DELETE FROM pool_log WHERE seq IN (SELECT seq FROM pool_log WHERE image = 0 AND pool = ?1 AND "
+    "seq < ?2 ORDER BY seq LIMIT ?3)";
 
 std::unexpected<Error> Damaged(const Database& db, uint64_t seq, std::string_view how) {
   return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row {} of table pool_log ({})",
@@ -129,7 +140,42 @@ Status PoolLog::Write(const PoolsCut& cut) {
   remove.Bind(0, std::max<int64_t>(cut.keep_since.ns / 1000, 1));
   remove.Bind(1, first);
   remove.Bind(2, kRemovedAtOnce);
-  return remove.RunOnce();
+  TRY(remove.RunOnce());
+  return RemoveUnread(cut.images, first);
+}
+
+// Cost: a few lookups for each pool that has rows. Who adds and removes pools, or changes one, all
+// day would fill the disk by it.
+Status PoolLog::RemoveUnread(const std::vector<PoolRecord>& images, int64_t first) {
+  std::set<uint32_t> there;
+  for (const PoolRecord& record : images) {
+    if (const auto* kept = std::get_if<provision::PoolKept>(&record))
+      there.insert(kept->pool.value);
+  }
+  auto next = TRY(db_->Prepare(kNextPool));
+  auto first_kept = TRY(db_->Prepare(kFirstKept));
+  auto remove = TRY(db_->Prepare(kRemoveOfPool));
+  int64_t left = kRemovedAtOnce;
+  for (int64_t pool = -1; left > 0;) {
+    next.Bind(0, pool);
+    const bool any = TRY(next.Step());
+    pool = any ? next.Int(0) : 0;
+    next.Reset();
+    if (!any) return {};
+    int64_t before = first;
+    if (there.contains(static_cast<uint32_t>(pool))) {
+      first_kept.Bind(0, pool);
+      first_kept.Bind(1, static_cast<int64_t>(PoolRows::kRowsOfPool));
+      before = TRY(first_kept.Step()) ? std::min(first, first_kept.Int(0)) : 0;
+      first_kept.Reset();
+    }
+    remove.Bind(0, pool);
+    remove.Bind(1, before);
+    remove.Bind(2, left);
+    TRY(remove.RunOnce());
+    left -= db_->Changes();
+  }
+  return {};
 }
 
 Status PoolLog::Write(const PoolsSetAside&) {

@@ -56,6 +56,7 @@ class PoolLog {
  private:
   Status WriteEntry(const PoolLogEntry& entry);
   Status WriteImage(const std::vector<provision::Record>& images);
+  Status RemoveUnread(const std::vector<provision::Record>& images, int64_t first);
   Status WriteNumbers();
 
   Database* db_ = nullptr;

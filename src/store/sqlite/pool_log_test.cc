@@ -141,6 +141,42 @@ TEST(PoolLog, NothingOlderIsLeft) {
             static_cast<int64_t>(f.life.durable().Images().size()));
 }
 
+// Changing a pool, or adding and removing pools, all day does not fill the disk.
+TEST(PoolLog, NothingIsLeftThatNobodyWouldRead) {
+  Fixture f;
+  auto write = [&](std::vector<Record> records) {
+    EXPECT_TRUE(Await(f.world.loop(), [&](auto done) {
+      f.world.store().AppendPoolRecords(std::move(records), Instant{5'000'000}, done);
+    }));
+  };
+  auto cut = [&](std::vector<Record> images) {
+    EXPECT_TRUE(Await(f.world.loop(), [&](auto done) {
+      f.world.store().CutPools(std::move(images), Instant{0}, done);
+    }));
+  };
+  std::vector<Record> records = {provision::PoolChanged{PoolId(1), {.name = "stays"}}};
+  for (size_t i = 0; i < PoolRows::kRowsOfPool; ++i) {
+    records.emplace_back(provision::PoolPaused{PoolId(1), "a wish", Instant{5'000'000}});
+    records.emplace_back(provision::PoolResumed{PoolId(1)});
+  }
+  for (uint32_t pool = 2; pool < 500; ++pool) {
+    records.emplace_back(provision::PoolChanged{PoolId(pool), {.name = "brief"}});
+    records.emplace_back(provision::PoolClosed{PoolId(pool)});
+    records.emplace_back(provision::PoolForgotten{PoolId(pool)});
+  }
+  write(std::move(records));
+  const std::vector<Record> images = {provision::NumbersKept{PoolId(499), PilotId(0)},
+                                      provision::PoolKept{.pool = PoolId(1), .policy = {}}};
+  cut(images);
+  EXPECT_EQ(f.Ask("SELECT COUNT(*) FROM pool_log WHERE image = 0"),
+            static_cast<int64_t>(PoolRows::kRowsOfPool));
+  auto rows = f.world.store().ReadPoolLog(PoolId(1), 5000);
+  ASSERT_EQ(rows->size(), PoolRows::kRowsOfPool);
+  EXPECT_TRUE(std::holds_alternative<provision::PoolResumed>(rows->back().record));
+  cut(images);
+  EXPECT_EQ(f.world.store().ReadPoolLog(PoolId(1), 5000)->size(), PoolRows::kRowsOfPool);
+}
+
 struct Damage {
   const char* name;
   const char* sql;

@@ -299,25 +299,33 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   return changed;
 }
 
-void Nodes::TellOf(Node& node, std::string line) {
+bool Nodes::TakeLine(LogShare& share, uint32_t most, const std::string& whose, std::string& line) {
   constexpr Duration kEvery = Duration::Seconds(600);
-  constexpr uint32_t kMost = 6;
   const Instant now = loop_.Now();
-  if (now - node.told_since >= kEvery) {
-    const uint32_t untold = std::exchange(node.untold, 0);
-    if (untold > 0) {
-      log_(fmt::format("node {} came or went {} more times", node.row.name, FormatCount(untold)));
+  if (now - share.since >= kEvery) {
+    if (share.untold > 0) {
+      log_(fmt::format("{} came or went {} more times", whose, FormatCount(share.untold)));
     }
-    node.told_since = now;
-    node.told = 0;
+    share = {.since = now};
   }
-  if (node.told == kMost) {
-    ++node.untold;
-    return;
+  if (share.told == most) {
+    ++share.untold;
+    return false;
   }
-  if (++node.told == kMost)
-    line += "; for ten minutes it is only counted how often it comes and goes";
-  log_(std::move(line));
+  if (++share.told == most) {
+    line += fmt::format("; for ten minutes it is only counted how often {} came or went", whose);
+  }
+  return true;
+}
+
+void Nodes::TellOf(Node& node, std::string line) {
+  constexpr uint32_t kOfNode = 6;
+  constexpr uint32_t kOfUser = 1'000;
+  const std::string& user = node.row.user;
+  const bool open = user == access::kEveryUser;
+  const std::string whose = open ? "nodes of all users" : "nodes of user " + user;
+  if (!TakeLine(node.told, kOfNode, "node " + node.row.name, line)) return;
+  if (TakeLine(told_[user], kOfUser, whose, line)) log_(std::move(line));
 }
 
 // Before its state is another one.

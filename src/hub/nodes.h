@@ -31,6 +31,13 @@ class NodePort : public NodeChannel {
   virtual void Close() = 0;
 };
 
+// Lines of a kind in the log: so many in ten minutes, of the others how many there were.
+struct LogShare {
+  Instant since{};
+  uint32_t told = 0;
+  uint32_t untold = 0;
+};
+
 class Nodes {
  public:
   struct Node {
@@ -44,10 +51,7 @@ class Nodes {
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away
-    // Lines about it in the log since then, and those that were left out.
-    Instant told_since{};
-    uint32_t told = 0;
-    uint32_t untold = 0;
+    LogShare told;                         // lines about it
   };
   // Of nodes of pilots. A node that is away may come back.
   struct PilotEvents {
@@ -121,8 +125,10 @@ class Nodes {
  private:
   Node& Make(const std::string& name);
   void ForgetState(NodeId node);
-  // A line of the log, unless there were many about the node lately.
+  // A line of the log, unless there were many lately about the node, or about nodes of its user:
+  // pilots have a new name each time.
   void TellOf(Node& node, std::string line);
+  bool TakeLine(LogShare& share, uint32_t most, const std::string& whose, std::string& line);
   Result<store::NodeRow> ReadRow(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
@@ -138,6 +144,7 @@ class Nodes {
   std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
   std::map<JobId, std::set<NodeId>> held_up_;       // whose state has waits of the job
   std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet
+  std::map<std::string, LogShare> told_;            // of a user's nodes
   std::set<NodeId> waiting_;                        // removed ones
   NodeId last_;                                     // the newest that there ever was
   uint32_t connected_ = 0;

@@ -157,6 +157,20 @@ TEST_F(NodesTest, ANodeThatComesAndGoesFillsNoLog) {
   EXPECT_EQ(logged, 8);
 }
 
+// Pilots have new names each time. Other users' nodes are told as before.
+TEST_F(NodesTest, NodesThatComeAndGoUnderManyNamesFillNoLog) {
+  for (int i = 0; i < 700; ++i) {
+    const NodeId node = Come("n" + std::to_string(i), "ada", line);
+    nodes.Gone(node, "it ended", {}, engine::LastNodes::kEnded);
+  }
+  EXPECT_EQ(logged, 1000);
+  Come("m", "bob", other);
+  EXPECT_EQ(logged, 1001);
+  loop.RunFor(Duration::Seconds(601));
+  Come("n", "ada", line);
+  EXPECT_EQ(logged, 1003) << "how many were not told, and this one";
+}
+
 TEST_F(NodesTest, ARemovedNodeStaysOut) {
   NodeId id = Come("n", "ann", line);
   nodes.Remove(id, Nodes::Removal::kEnds);

@@ -71,6 +71,7 @@ std::unique_ptr<Checker> MakeDeadlinesCheck();  // nothing starts too late, or r
 std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
 std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last
 std::unique_ptr<Checker> MakeDemandCheck();        // pools request no more than there is work for
+std::unique_ptr<Checker> MakeGrowthCheck();        // nothing grows that nobody needs
 std::unique_ptr<Checker> MakePassedCheck();        // a glutton does not go before others
 std::unique_ptr<Checker> MakeLivesCheck();         // nodes outlive what they are given
 

@@ -167,7 +167,7 @@ class PoolsCheck final : public Checker {
   void CheckRest(const SimPool& pool, Findings& findings) {
     auto alive = static_cast<uint32_t>(std::ranges::count_if(
         jobs_, [&](const auto& each) { return each.second.pool == pool.name; }));
-    if (alive == pool.min_pilots) return;
+    if (alive == pool.at_rest()) return;
     findings.Add("left",
                  fmt::format("all work is done, and pool {} has {} pilots", pool.name, alive));
   }

@@ -155,12 +155,20 @@ struct PoolReplayed {
   const provision::Record* record = nullptr;
 };
 struct PoolReplayDone {};
-// Images that replace all records so far.
+// Images that replace all records so far: told when they are decided, and when they are durable.
 struct PoolsCut {
   const std::vector<provision::Record>* images = nullptr;
+  bool durable = false;
 };
 // All work was done so long ago that pools must have come to rest.
 struct PoolsDue {};
+// A hub's memory and journal in figures, from time to time while it is up.
+struct HubHolds {
+  size_t pilot_nodes = 0;  // of pilots, in its memory
+  size_t pools = 0;        // the same
+  size_t pool_rows = 0;    // in its journal
+  uint64_t log_lines = 0;  // of all lives
+};
 // For the trace alone: what the person and the faults do.
 struct Remark {
   std::string_view text;
@@ -175,7 +183,7 @@ using Fact =
                  Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided, Acknowledged,
                  NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns, PilotOver,
                  PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed, PoolReplayDone, PoolsCut,
-                 PoolsDue, RoomHeard, Asked, Answered, Forgotten, EndsTold>;
+                 PoolsDue, HubHolds, RoomHeard, Asked, Answered, Forgotten, EndsTold>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

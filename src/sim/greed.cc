@@ -77,7 +77,14 @@ std::vector<SimPool> PoolsOfGlutton(const Options& options) {
   if (options.node_clocks) own.time_limit = own.time_limit + kClocks * 2;
   own.idle_exit = Duration::Seconds(static_cast<int64_t>(5 + prng.Below(60)));
   own.chain = prng.Chance(30);
-  return {std::move(shared), std::move(own)};
+  std::vector<SimPool> pools = {std::move(shared), std::move(own)};
+  if (!prng.Chance(50)) return pools;
+  SimPool& brief = pools.emplace_back(PoolOf("brief", GreedyUser(), prng));
+  brief.time_limit = pools[1].time_limit;
+  brief.idle_exit = pools[1].idle_exit;
+  brief.min_pilots = brief.max_pilots = brief.backlog = 1;
+  brief.brief = true;
+  return pools;
 }
 
 std::vector<SimJob> JobsOfGlutton(const Options& options, const std::vector<SimPool>& pools) {

@@ -7,7 +7,8 @@
 // A glutton has pools: one that serves everybody, whose nodes its jobs would take whole, one after
 // the other; and one of its own, with pilots that live for minutes only, for jobs that make a pool
 // request pilots without end: larger than its nodes, gangs as large as the pool and larger, tasks
-// that outlive each pilot, and tasks that need all of a pilot's life.
+// that outlive each pilot, and tasks that need all of a pilot's life. It may have one more, without
+// work, whose pilot must be there: it adds and removes that one all day.
 #pragma once
 
 #include <vector>

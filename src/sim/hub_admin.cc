@@ -38,6 +38,10 @@ wire::AddPool WishOf(const SimPool& pool, bool test) {
   return asked;
 }
 
+wire::ChangePools RemovalOf(const SimPool& pool) {
+  return {.names = {pool.name}, .change = wire::ChangePools::Change::kRemove};
+}
+
 }  // namespace
 
 std::string HubPeople::AnyNode() {
@@ -125,27 +129,53 @@ void HubPeople::StopSome() {
 
 // ---- Pools -------------------------------------------------------------------------------------
 
+void HubPeople::AddPool(const SimPool& pool, Duration wait, bool test) {
+  struct LastAsked {
+    uint32_t life = 0;
+    Instant at;
+  };
+  auto asked = std::make_shared<LastAsked>();
+  Want(
+      kAdmin, wait,
+      [this, asked, &pool, test](HubProcess& hub) {
+        // One that is there and was asked for just now may not be durable yet.
+        const Instant now = parts_.loop.Now();
+        const bool durable = asked->life != hub.life() || now - asked->at > kDurableByThen;
+        if (HasPool(hub, pool)) return durable ? Wish::Never() : Wish::Later();
+        *asked = {hub.life(), now};
+        return Wish::Now(WishOf(pool, test));
+      },
+      [](const auto& answers) { return answers.has_value(); });
+}
+
+bool HubPeople::HasPool(HubProcess& hub, const SimPool& pool) {
+  const hub::Caller admin{.user = kAdmin, .is_admin = true};
+  return hub.service().pools().Look(admin, {pool.name}, false).has_value();
+}
+
+void HubPeople::TendBrief(const SimPool& pool, uint32_t times) {
+  constexpr Duration kOften = Duration::Seconds(120);
+  Do(Wait(kOften), [this, &pool, times](HubProcess& hub) {
+    const bool is_there = HasPool(hub, pool);
+    if (is_there) {
+      hub.Ask(kAdmin, RemovalOf(pool), [](const auto&) {});
+    } else if (times > 0) {
+      hub.Ask(kAdmin, WishOf(pool, false), [](const auto&) {});
+    }
+    if (is_there || times > 0) TendBrief(pool, times - std::min(times, 1u));
+    return true;
+  });
+}
+
 void HubPeople::PlanPools() {
+  constexpr uint32_t kBriefTimes = 80;
   for (const SimPool& pool : parts_.workload.pools()) {
-    struct LastAsked {
-      uint32_t life = 0;
-      Instant at;
-    };
-    auto asked = std::make_shared<LastAsked>();
-    Want(
-        kAdmin, prng_.Chance(50) ? Duration{} : Wait(span_),
-        [this, asked, &pool, test = prng_.Chance(50)](HubProcess& hub) {
-          // One that is there and was asked for just now may not be durable yet.
-          const Instant now = parts_.loop.Now();
-          const bool durable = asked->life != hub.life() || now - asked->at > kDurableByThen;
-          const hub::Caller admin{.user = kAdmin, .is_admin = true};
-          if (hub.service().pools().Look(admin, {pool.name}, false)) {
-            return durable ? Wish::Never() : Wish::Later();
-          }
-          *asked = {hub.life(), now};
-          return Wish::Now(WishOf(pool, test));
-        },
-        [](const auto& answers) { return answers.has_value(); });
+    if (pool.brief) {
+      TendBrief(pool, kBriefTimes);
+    } else {
+      const Duration wait = prng_.Chance(50) ? Duration{} : Wait(span_);
+      AddPool(pool, wait, prng_.Chance(50));
+    }
   }
   if (parts_.options.hold_release && prng_.Chance(30)) {
     Do(Wait(kLongestAdmin), [this](HubProcess&) {

@@ -89,6 +89,10 @@ class HubPeople final : public HubEvents {
   void RemoveSome();
   void StopSome();
   void PlanPools();
+  void AddPool(const SimPool& pool, Duration wait, bool test);
+  static bool HasPool(HubProcess& hub, const SimPool& pool);
+  // Adds it or removes it so many times, and removes it.
+  void TendBrief(const SimPool& pool, uint32_t times);
   // From time to time: what has paused goes on.
   void TendPools();
   void ChangePools(wire::ChangePools::Change change, const std::string& state);

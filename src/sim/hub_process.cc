@@ -58,7 +58,7 @@ FactSink HubProcess::RecordSink() {
   return [this](const Fact& fact) {
     if (const auto* decided = std::get_if<Decided>(&fact)) mirror_.Apply(*decided->record);
     if (const auto* of_pool = std::get_if<PoolDecided>(&fact)) of_pools_.Apply(*of_pool->record);
-    if (const auto* cut = std::get_if<PoolsCut>(&fact)) {
+    if (const auto* cut = std::get_if<PoolsCut>(&fact); cut != nullptr && !cut->durable) {
       provision::Provisioner kept;
       for (const provision::Record& record : *cut->images) kept.Apply(record);
       images_differ_ |= kept.Digest() != of_pools_.Digest();
@@ -79,7 +79,10 @@ hub::Service::Options HubProcess::ServiceOptions() {
   with.limits = LimitsOf(parts_.options, parts_.sabotage);
   with.pause_after_failures = parts_.workload.pause_after_failures();
   with.forget_nodes = parts_.options.forget_nodes;
-  with.log = [this](const LogText& line) { parts_.sink(Remark{present::TextOf(line)}); };
+  with.log = [this](const LogText& line) {
+    log_lines_ += parts_.sabotage == Sabotage::kBabble ? 30 : 1;
+    parts_.sink(Remark{present::TextOf(line)});
+  };
   with.stop_asked = [this] { service_->Stop(); };
   with.stopped = [this] { stopped_ = true; };
   with.make_secret = [this]() -> Result<Bytes32> {

@@ -97,6 +97,7 @@ class HubProcess final : hub::Watcher {
   Faults& faults() { return faults_; }
   SimStore& store() { return *store_; }
   bool store_failed() const { return store_failed_; }
+  uint64_t log_lines() const { return log_lines_; }  // in this life
   // It has read its journal.
   bool is_up() const { return service_ != nullptr; }
   // Whether newcomers are let in, and heard.
@@ -154,6 +155,7 @@ class HubProcess final : hub::Watcher {
   bool clients_break_ = false;
   bool store_failed_ = false;
   bool stopped_ = false;
+  uint64_t log_lines_ = 0;
 };
 
 }  // namespace spate::sim

@@ -162,6 +162,18 @@ void HubWorld::CheckInvariants() {
   for (NodeHost& place : places_) {
     if (place.machine->up()) place.machine->node().agent().CheckInvariants();
   }
+  TellHubHolds();
+}
+
+void HubWorld::TellHubHolds() {
+  if (!hub_ || !hub_->is_up() || hub_->faults().dead()) return;
+  const auto& nodes = hub_->service().nodes().all();
+  See(HubHolds{
+      .pilot_nodes = static_cast<size_t>(std::ranges::count_if(
+          nodes, [&](const auto& each) { return pilots_.contains(each.second.row.name); })),
+      .pools = hub_->service().pools().count(),
+      .pool_rows = disk_->pool_log.size(),
+      .log_lines = log_lines_ + hub_->log_lines()});
 }
 
 void HubWorld::MakePeace() {
@@ -204,7 +216,7 @@ bool HubWorld::PoolsAtRest() {
   if (!batch_) return true;
   std::string why;
   for (const SimPool& pool : workload_.pools()) {
-    if (batch_->Alive(pool.name) != pool.min_pilots) why = "pilots of pool " + pool.name;
+    if (batch_->Alive(pool.name) != pool.at_rest()) why = "pilots of pool " + pool.name;
   }
   for (const auto& [id, node] : hub_->service().nodes().all()) {
     bool pilot = pilots_.contains(node.row.name);
@@ -268,6 +280,7 @@ void HubWorld::EndHub(bool clean) {
   if (report_.lives == 1) report_.first_life_points = hub_->faults().points();
   bool found = witness_.Found();
   if (!hub_->is_up()) return;  // its journal could not be read
+  log_lines_ += hub_->log_lines();
   uint64_t live = hub_->engine().Digest();
   HubProcess::Digests digests = hub_->Die(clean, prng_);
   for (NodeHost& place : places_) DropHubEnd(place);

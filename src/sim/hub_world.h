@@ -82,6 +82,7 @@ class HubWorld final : public SimBatch::Machines {
   void LookForTheDead();
   std::string WhyStill() const;
   void CheckInvariants();
+  void TellHubHolds();
   // All is done: what is broken is whole again, and nothing breaks any more.
   void MakePeace();
   void Tick();
@@ -148,6 +149,8 @@ class HubWorld final : public SimBatch::Machines {
   std::vector<NodeHost> places_;
   std::map<std::string, size_t> pilots_;  // of these, by name
   std::unique_ptr<HubProcess> hub_;
+
+  uint64_t log_lines_ = 0;  // of the hub's earlier lives
 
   Instant began_;
   bool peace_ = false;

@@ -202,6 +202,7 @@ Limits Options::limits() const {
   Limits limits;
   limits.lease_tasks = lease_tasks;
   if (hub) limits.node_patience = patience;
+  if (hub) limits.pool_records = 60;  // so that images come often
   return limits;
 }
 

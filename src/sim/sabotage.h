@@ -54,6 +54,8 @@ enum class Sabotage : uint8_t {
   kForgetServed,  // pools serve everybody, whatever their owner said             -> vain
   kDeafToCancel,  // a cancelled pilot stays                                      -> left
   kLosePilots,    // no pilot's node ever comes                                   -> complete
+  kNeverCut,      // nothing of pools is ever removed from the journal            -> growth
+  kBabble,        // each line of the log is written thirty times                 -> growth
   kForgetPools,   // the journal leaves out a pool's record when it is read       -> kept
 };
 

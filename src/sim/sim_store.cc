@@ -19,8 +19,9 @@ store::Done SimStore::Telling(store::Done done) {
 void SimStore::Change(RowChange change, store::Done done) {
   auto of_pools = std::exchange(of_pools_, {});
   auto forgets = std::exchange(forgets_, {});
+  auto images = std::exchange(images_, {});
   if (!parts_.faults.Alive()) return;
-  pending_.push_back({{}, {}, std::move(of_pools), forgets});
+  pending_.push_back({{}, {}, std::move(of_pools), forgets, std::move(images)});
   MemoryStore::Change(std::move(change), Telling(std::move(done)));
 }
 
@@ -74,6 +75,10 @@ void SimStore::AppendPoolRecords(std::vector<provision::Record> records, Instant
 void SimStore::CutPools(std::vector<provision::Record> images, Instant keep_since,
                         store::Done done) {
   parts_.sink(PoolsCut{&images});
+  images_ = images;
+  if (parts_.sabotage == Sabotage::kNeverCut) {
+    return Change([](store::MemoryDisk&) {}, std::move(done));
+  }
   MemoryStore::CutPools(std::move(images), keep_since, std::move(done));
 }
 
@@ -103,6 +108,7 @@ void SimStore::TellCommitted() {
   Given given = std::move(pending_.front());
   pending_.pop_front();
   for (const provision::Record& record : given.of_pools) parts_.sink(PoolCommitted{&record});
+  if (given.images) parts_.sink(PoolsCut{.images = &*given.images, .durable = true});
   if (given.forgets && !parts_.disk->jobs.contains(*given.forgets)) {
     parts_.sink(Forgotten{*given.forgets});
   }

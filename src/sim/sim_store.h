@@ -59,6 +59,7 @@ class SimStore final : public store::MemoryStore {
     std::vector<TaskOutputPtr> outputs;
     std::vector<provision::Record> of_pools = {};
     std::optional<JobId> forgets = {};
+    std::optional<std::vector<provision::Record>> images = {};
   };
   void TellCommitted();
   // The world hears of the commit before its owner does.
@@ -67,8 +68,10 @@ class SimStore final : public store::MemoryStore {
   Parts parts_;
   JobId next_job_;
   std::deque<Given> pending_;
-  std::vector<provision::Record> of_pools_;  // of the change that comes next
-  std::optional<JobId> forgets_;             // the same
+  // Of the change that comes next.
+  std::vector<provision::Record> of_pools_;
+  std::optional<JobId> forgets_;
+  std::optional<std::vector<provision::Record>> images_;
 };
 
 }  // namespace spate::sim

@@ -244,6 +244,8 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kForgetServed, "vain", Worlds::kHub},
         Canary{Sabotage::kDeafToCancel, "left", Worlds::kHub},
         Canary{Sabotage::kLosePilots, "complete", Worlds::kHub},
+        Canary{Sabotage::kNeverCut, "growth", Worlds::kHub},
+        Canary{Sabotage::kBabble, "growth", Worlds::kHub},
         Canary{Sabotage::kForgetPools, "kept", Worlds::kHub}),
     [](const auto& each) {
       return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage)) +

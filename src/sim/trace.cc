@@ -83,6 +83,10 @@ class Writer {
   void operator()(const NodeProcess& f) {
     fmt::format_to(to_, "n{} process {}", f.node.value, f.began ? "begins" : "ended");
   }
+  void operator()(const HubHolds& f) {
+    fmt::format_to(to_, "the hub holds {} nodes of pilots, {} pools, {} rows of them, {} log lines",
+                   f.pilot_nodes, f.pools, f.pool_rows, f.log_lines);
+  }
   void operator()(const Remark& f) { fmt::format_to(to_, "-- {}", f.text); }
   void operator()(const WorldDone&) { text_ += "all done"; }
   void operator()(const PilotQueued& f) {
@@ -97,7 +101,8 @@ class Writer {
   void operator()(const PoolReplayed&) {}
   void operator()(const PoolReplayDone&) { text_ += "pools replayed"; }
   void operator()(const PoolsCut& f) {
-    fmt::format_to(to_, "pools kept as {} records", f.images->size());
+    fmt::format_to(to_, "{}pools kept as {} records", f.durable ? "durable " : "",
+                   f.images->size());
   }
   void operator()(const PoolsDue&) { text_ += "pools are to be at rest"; }
   void operator()(const PoolCommitted& f) {

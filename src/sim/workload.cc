@@ -123,7 +123,9 @@ void Workload::MakeHubJobs() {
   }
   std::vector<SimJob> greedy;
   if (HasHoarder(options_)) greedy = JobsOfHoarder(options_);
-  if (options_.glutton) greedy = JobsOfGlutton(options_, {pools_.end() - 2, pools_.end()});
+  if (options_.glutton) {
+    greedy = JobsOfGlutton(options_, {pools_.begin() + options_.pools, pools_.end()});
+  }
   for (SimJob& job : greedy) {
     job.id = JobId(static_cast<uint32_t>(jobs_.size() + 1));
     jobs_.push_back(std::move(job));
@@ -170,8 +172,9 @@ void Workload::MakePools() {
 
 // Some of what the pools' nodes can do nobody else may.
 void Workload::AddPoolNeeds(SimJob& job, Prng prng) const {
+  const auto lasting = std::ranges::count(pools_, false, &SimPool::brief);
   for (TaskClass& each : job.requests) {
-    const SimPool& pool = pools_[prng.Below(pools_.size())];
+    const SimPool& pool = pools_[prng.Below(static_cast<uint64_t>(lasting))];  // the first ones
     bool serves = pool.user == "*" || pool.user == job.user;
     TaskClass of_pool = each;
     of_pool.needs.labels = pool.offer.labels;
@@ -325,7 +328,8 @@ bool Workload::FitsSomewhere(const std::string& user, const TaskClass& of_task,
   };
   for (const Offer& offer : offers_) add(offer, 1);
   for (const SimPool& pool : pools_) {
-    if (of_task.needs.time + lost <= pool.time_limit) add(pool.offer, pool.max_pilots);
+    if (!pool.brief && of_task.needs.time + lost <= pool.time_limit)
+      add(pool.offer, pool.max_pilots);
   }
   if (shape.empty()) return procs > 0;
   return shape.nodes == 0 ? procs >= shape.procs : nodes >= shape.nodes;

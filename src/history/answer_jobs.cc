@@ -123,7 +123,9 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.has_cancelled = !log.cancelled.empty();
   details.edges = EdgesOf(log.replay->job());
   details.withdrawn = log.replay->job().task_count() - log.replay->job().counts().total;
+  details.priority = log.replay->job().priority();
   if (const TaskClass* of_tasks = log.ClassOf(0)) {
+    details.time = of_tasks->needs.time;
     details.gang = of_tasks->gang;
     details.deadline = of_tasks->deadline;
     details.bound = of_tasks->bound;

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from cluster import cluster_of
 from harness import DEADLINE, SPATE, Place, alive, main, wait, want
@@ -771,6 +772,15 @@ def test_jobs_share_by_weight_and_change(place: Place):
     want("changed" in err, err)
     _, err = cluster.spate("job set", first, code=2)
     want("nothing to change" in err, err)
+    cluster.spate("job set", second, "--priority", "7", "--time", "90m", "--deadline", "+5h")
+    page = cluster.spate("job info", second)[0]
+    for line in ("priority   7\n", "time limit 1h30m\n", "deadline   "):
+        want(line in page, page)
+    facts = json.loads(cluster.spate("job info", second, "--json")[0])
+    want(facts["priority"] == 7 and facts["time_limit"] == 5400 and facts["deadline"] > time.time() + 4 * 3600, facts)
+    cluster.kill_hub()
+    cluster.start_hub()
+    want(json.loads(cluster.spate("job info", second, "--json")[0])["time_limit"] == 5400, "the journal has it")
     place.write("go")
     cluster.spate("job wait", first, second)
 

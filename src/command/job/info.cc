@@ -175,6 +175,8 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page&
   if (job.ended) page.Field("ended", call.FullTimeText(*job.ended));
   if (job.took) page.Field("took", FormatDuration(*job.took));
   page.Field("gang", GangText(details.gang));
+  if (details.priority != 0) page.Field("priority", fmt::format("{}", details.priority));
+  if (details.time.ns > 0) page.Field("time limit", FormatDuration(details.time));
   if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
   page.Field("bound by", BoundName(details.bound));
 }
@@ -437,6 +439,12 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now)
   line.Number("retry_elsewhere", retry.elsewhere);
   line.Number("retry_memory", retry.memory_growth);
   line.Number("max_memory", static_cast<int64_t>(retry.max_memory));
+  line.Number("priority", details.priority);
+  if (details.time.ns > 0) {
+    line.Seconds("time_limit", details.time.seconds());
+  } else {
+    line.Null("time_limit");
+  }
   AddClassFields(line, details.gang, details.deadline, details.bound);
   AddStatistics(line, details);
   line.Number("bytes", static_cast<int64_t>(details.bytes));

@@ -168,6 +168,8 @@ struct JobDetails {
   BoundBy bound = BoundBy::kUnknown;
   std::vector<BlamedFacts> blamed;  // the most failures first
   uint64_t withdrawn = 0;  // tasks that have left its list, which are in none of its counts
+  int32_t priority = 0;
+  Duration time;  // of its first tasks, each; zero: no limit
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -187,6 +189,8 @@ struct JobDetails {
     visit(15, "bound", self.bound);
     visit(16, "blamed", self.blamed);
     visit(17, "withdrawn", self.withdrawn);
+    visit(18, "priority", self.priority);
+    visit(19, "time", self.time);
   }
 };
 

@@ -285,6 +285,7 @@ JobDetails LiveReader::DetailsOf(const Caller& caller, JobId job) const {
   details.for_admin = caller.is_admin;
   details.edges = engine.Edges(job).size();
   if (auto first = engine.ClassOf(job, 0)) {
+    details.time = first->needs.time;
     details.gang = first->gang;
     details.deadline = first->deadline;
     details.bound = first->bound;

@@ -137,14 +137,8 @@ Status CheckCommand(const JobSettings& settings) {
   return {};
 }
 
-// {} itself is nothing special.
-std::string_view ReplaceOf(std::string_view replace) {
-  return replace == "{}" ? std::string_view() : replace;
-}
-std::string_view ReplaceOf(const JobSettings& settings) { return ReplaceOf(settings.replace); }
-
 CommandParts CompileCommand(const JobSettings& settings, const Parts& parts) {
-  Template::Known known{.names = settings.value_names, .replace = ReplaceOf(settings)};
+  Template::Known known{.names = settings.value_names, .replace = ReplaceOf(settings.replace)};
   auto parse = [&](std::string_view word) {
     // Without a source all braces are literal.
     return settings.has_source ? Template::Parse(word, known) : Template::Literal(word);
@@ -182,7 +176,8 @@ Result<Template> CompilePattern(const std::string& pattern, std::string_view opt
     return Within(option, status.error());
   }
   Template parsed = Template::Parse(
-      pattern, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings)});
+      pattern,
+      {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings.replace)});
   if (!has_values && !parsed.first_value().empty()) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} '{}': {} is a placeholder for a value, but the tasks have none; "
@@ -540,8 +535,8 @@ class Residents final : public RowDialect {
  private:
   static Status CheckResidentSettings(const JobSettings& settings) {
     for (const std::string& word : settings.command) {
-      Template parsed =
-          Template::Parse(word, {.names = settings.value_names, .replace = ReplaceOf(settings)});
+      Template parsed = Template::Parse(
+          word, {.names = settings.value_names, .replace = ReplaceOf(settings.replace)});
       if (!parsed.has_placeholder()) continue;
       return Fail(ErrorKind::kInvalid,
                   fmt::format("'{}': the command of --resident is started once and reads its tasks "
@@ -592,7 +587,7 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
   if (settings.row_kind != RowKind::kValues || !settings.has_source) return {};
   auto check = [&](const std::string& text) -> Status {
     Template parsed = Template::Parse(
-        text, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings)});
+        text, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings.replace)});
     for (const Piece& piece : parsed.pieces()) {
       auto asked = static_cast<size_t>(std::abs(piece.position));
       if (asked <= values_per_row) continue;

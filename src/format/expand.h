@@ -25,6 +25,11 @@ inline constexpr const char* kArrayVariable = "SPATE_ARRAY_VALUE";
 // appended, but for the number of an array.
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job);
 
+// Template::Known::replace of JobSettings::replace, into which it points. {} is nothing special.
+constexpr std::string_view ReplaceOf(std::string_view replace) {
+  return replace == "{}" ? std::string_view() : replace;
+}
+
 // Whether a placeholder of these words stands for a value ({#}, {%} and {job} do not). `replace`:
 // what is written for {}.
 bool AsksForValue(std::span<const std::string> command, std::string_view replace);

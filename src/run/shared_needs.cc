@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "format/expand.h"
 #include "format/template.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -86,7 +87,8 @@ Status CheckStdin(const JobSettings& settings, TasksRun where) {
   if (settings.row_kind == RowKind::kInput) return {};  // pieces, which are ours
   const std::string& input = settings.stdin_pattern;
   auto pattern = format::Template::Parse(
-      input, {.names = settings.value_names, .job = true, .replace = settings.replace});
+      input,
+      {.names = settings.value_names, .job = true, .replace = format::ReplaceOf(settings.replace)});
   if (input.empty() || pattern.has_placeholder()) return {};
   if (where == TasksRun::kOnNodes && !os::Exists(settings.cwd)) return {};
   std::string why = WhyNoInput(os::JoinPath(settings.cwd, input), input);

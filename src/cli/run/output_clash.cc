@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "format/expand.h"
 #include "format/template.h"
 #include "os/file.h"
 
@@ -83,7 +84,7 @@ class TaskFiles {
  public:
   explicit TaskFiles(const OutputRules& rules) : rules_(rules), settings_(rules.settings) {
     AppendResolved("", settings_.cwd, folder_);
-    std::string_view replace = settings_.replace == "{}" ? "" : settings_.replace;
+    const std::string_view replace = format::ReplaceOf(settings_.replace);
     for (auto [use, pattern] : {std::pair{FileUse::kIn, &settings_.stdin_pattern},
                                 {FileUse::kOut, &settings_.stdout_pattern},
                                 {FileUse::kErr, &settings_.stderr_pattern}}) {

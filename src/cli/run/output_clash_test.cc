@@ -39,6 +39,16 @@ Status Check(const OutputRules& rules, const Texts& rows) {
   });
 }
 
+// It is longer than a string holds within itself: a copy that is gone would not be found in names.
+TEST(OutputClashTest, KnowsAnotherPlaceholder) {
+  JobSettings settings = SettingsOf({});
+  settings.replace = "THE_NAME_OF_A_SAMPLE_THAT_IS_WRITTEN";
+  settings.stdout_pattern = "out/" + settings.replace;
+  EXPECT_TRUE(Check(OutputRules{.settings = settings}, {"a", "b"}));
+  settings.stdout_pattern = "out/{}";
+  EXPECT_FALSE(Check(OutputRules{.settings = settings}, {"a", "b"}));
+}
+
 TEST(OutputClashTest, RefusesTasksThatOverwriteEachOther) {
   const Texts two = {"a.x", "a.y"};
   const std::vector<Sample> samples = {

@@ -6,14 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include "format/expand.h"
 #include "format/mistyped.h"
 
 namespace spate::cli {
 
 Status CheckPlaceholders(const RunOptions& options, const JobSettings& settings) {
   if (options.literal_braces) return {};
-  std::string_view replace = settings.replace == "{}" ? "" : settings.replace;
-  format::Template::Known known{.names = settings.value_names, .replace = replace};
+  format::Template::Known known{.names = settings.value_names,
+                                .replace = format::ReplaceOf(settings.replace)};
   auto check = [&](std::string_view option, const std::string& text) -> Status {
     std::string why = format::WhyMistyped(text, known);
     if (why.empty()) return {};

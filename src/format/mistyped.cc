@@ -83,9 +83,9 @@ std::string WhyMistyped(std::string_view text, const Template::Known& known) {
         meant = fmt::format("; did you mean {{{}{}}}?", EscapeForScreen(*near),
                             EscapeForScreen(content.substr(name->size())));
       }
-      constexpr size_t kShown = 8;
-      bool more = names.size() > kShown;
-      if (more) names.resize(kShown);
+      constexpr size_t kMostNames = 8;
+      bool more = names.size() > kMostNames;
+      if (more) names.resize(kMostNames);
       return fmt::format("{{{}}}: no value is called {}{}\nthe names are {}{}; {}",
                          EscapeForScreen(content), EscapeForScreen(*name), meant,
                          EscapeForScreen(fmt::format("{}", fmt::join(names, ", "))),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/byte_order_mark.h"
 #include "format/lines.h"
 #include "format/shell_words.h"
 
@@ -12,7 +13,6 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr size_t kSignMost = 40;  // bytes that are shown of it
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Directives of batch systems in a script; an option follows.
 constexpr std::array kDirectives = {"#SBATCH"sv, "#PBS"sv, "#$"sv, "#BSUB"sv, "#FLUX:"sv};
@@ -41,7 +41,7 @@ bool NamesSpate(std::string_view interpreter) {
 }  // namespace
 
 std::optional<ScriptText> FindScript(std::string_view beginning) {
-  if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
+  beginning = WithoutByteOrderMark(beginning);
   std::string interpreter;
   if (beginning.starts_with("#!")) {
     std::string_view line = *NextLine(&beginning);

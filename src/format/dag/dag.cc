@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "format/byte_order_mark.h"
 #include "format/name_table.h"
 
 namespace spate::format {
@@ -66,8 +67,7 @@ class DagReader {
   }
 
   void ForLines(const auto& fn) {
-    std::string_view left = text_;
-    if (left.starts_with("\xEF\xBB\xBF")) left.remove_prefix(3);
+    std::string_view left = WithoutByteOrderMark(text_);
     for (line_ = 1; !left.empty(); ++line_) {
       size_t end = std::min(left.find('\n'), left.size());
       fn(TrimDagLine(left.substr(0, end)));

@@ -11,13 +11,9 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "format/byte_order_mark.h"
 
 namespace spate::format {
-namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-}  // namespace
 
 void LineSplitter::Feed(std::string_view piece) {
   CHECK(piece_.empty());
@@ -26,7 +22,7 @@ void LineSplitter::Feed(std::string_view piece) {
 }
 
 std::optional<LineSplitter::Line> LineSplitter::AcceptLine(std::string_view text) {
-  if (at_start_ && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (at_start_) text = WithoutByteOrderMark(text);
   at_start_ = false;
   Line line{.number = ++lines_, .text = text};
   if (text.size() > limit_ || carry_cut_) {

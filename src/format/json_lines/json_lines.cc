@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "format/byte_order_mark.h"
 
 namespace spate::format {
 namespace {
@@ -115,8 +116,7 @@ Result<std::string> RowOf(std::string_view line, bool first, std::vector<std::st
 }  // namespace
 
 Result<JsonLines> ParseJsonLines(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = WithoutByteOrderMark(text);
   JsonLines lines;
   for (size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "format/byte_order_mark.h"
+
 namespace spate::format {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class CsvReader {
  public:
@@ -88,8 +88,7 @@ class CsvReader {
 }  // namespace
 
 Result<std::vector<std::string>> ParseCsv(std::string_view text, char separator) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return CsvReader(text, separator).Run();
+  return CsvReader(WithoutByteOrderMark(text), separator).Run();
 }
 
 }  // namespace spate::format

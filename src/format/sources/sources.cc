@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "format/byte_order_mark.h"
 #include "format/sources/colsep.h"
 
 namespace spate::format {
@@ -91,11 +92,8 @@ Result<Trim> ParseTrim(std::string_view text) {
 }
 
 Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool null_separated) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   char end_byte = null_separated ? '\0' : '\n';
-  if (!null_separated && text.starts_with(kByteOrderMark)) {
-    text.remove_prefix(kByteOrderMark.size());
-  }
+  if (!null_separated) text = WithoutByteOrderMark(text);
   std::vector<std::string_view> values;
   values.reserve(static_cast<size_t>(std::ranges::count(text, end_byte)) + 1);
   while (!text.empty()) {

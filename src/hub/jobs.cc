@@ -30,7 +30,7 @@ const char* ReasonOf(engine::HoldReason reason) {
 
 Result<std::vector<TaskRange>> ReadSucceeded(const store::JobReader& reader, JobId job) {
   engine::Engine past;
-  TRY(reader.ReplayJob(job, [&](const engine::Record& record) { past.Apply(record); }));
+  (void)TRY(reader.ReplayJob(job, [&](const engine::Record& record) { past.Apply(record); }));
   std::vector<TaskRange> succeeded;
   auto counts = past.Counts(job);
   for (TaskIndex i = 0; counts && i < counts->total; ++i) {
@@ -245,10 +245,10 @@ void Jobs::ForgetNext() {
   for (; !forgetting_.empty() && forgotten_now_ < parts_.forgets_at_once; forgetting_.pop_front()) {
     ++forgotten_now_;
     auto& [job, done] = forgetting_.front();
-    parts_.store.ForgetJob(job, parts_.hub.Stored([this, job, done = std::move(done)] {
+    parts_.store.ForgetJob(job, parts_.hub.Stored([this, job, then = std::move(done)] {
       --forgotten_now_;
       known_.Hide(job, false);
-      done();
+      then();
       ForgetNext();
     }));
   }
@@ -352,7 +352,7 @@ void Jobs::OnFinished(const engine::NoticeFinished& notice) {
 
 // Not within a notice, nor while an event waits that may take the job up again, or wait for it.
 void Jobs::UnloadSoon(JobId job) {
-  constexpr Duration kAgain = Duration::Millis(1);
+  static constexpr Duration kAgain = Duration::Millis(1);
   if (parts_.one_job) return;
   parts_.loop.Post([this, job] {
     if (!engine().Finished(job) || parts_.hub.Unload(job)) return;

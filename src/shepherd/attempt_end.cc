@@ -529,7 +529,7 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
   commands_.Terminate();
 }
 
-Adopted::Running AttemptRunner::InHand(int64_t now) const {
+AdoptedTask AttemptRunner::InHand(int64_t now) const {
   return {end_.start.ns, asked_.view.start, asked_.job->opening.limits, halt_.FrozenFor(now),
           halt_.is_frozen()};
 }

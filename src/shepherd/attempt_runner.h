@@ -68,7 +68,7 @@ class AttemptRunner {
   bool start_told() const { return start_told_; }
   const AttemptRef& ref() const { return asked_.view.start.ref; }
   // Facts about the attempt in hand for another parent.
-  Adopted::Running InHand(int64_t now) const;
+  AdoptedTask InHand(int64_t now) const;
   Duration kill_grace() const { return asked_.job->opening.limits.kill_grace; }
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
   int64_t short_since() const { return waits_to_start() ? retry_.since : 0; }

@@ -427,29 +427,31 @@ struct EndedView {
     Ended::Fields(self, visit);
   }
 };
+// The task of an adopted shepherd.
+struct AdoptedTask {
+  int64_t since = 0;  // its start
+  Start start;
+  JobLimits limits;
+  Duration frozen;         // so long in all until now
+  bool is_frozen = false;  // and still is
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "since", self.since);
+    visit(2, "start", self.start);
+    visit(3, "limits", self.limits);
+    visit(4, "frozen", self.frozen);
+    visit(5, "is_frozen", self.is_frozen);
+  }
+  friend bool operator==(const AdoptedTask&, const AdoptedTask&) = default;
+};
+
 // The first report to a node's process that adopts the shepherd. It is followed by one Ended for
 // each end that was not taken yet.
 struct Adopted {
   static constexpr auto kType = FrameType::kAdopted;
   static constexpr bool kVersioned = true;
-  struct Running {
-    int64_t since = 0;  // its start
-    Start start;
-    JobLimits limits;
-    Duration frozen;         // so long in all until now
-    bool is_frozen = false;  // and still is
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "since", self.since);
-      visit(2, "start", self.start);
-      visit(3, "limits", self.limits);
-      visit(4, "frozen", self.frozen);
-      visit(5, "is_frozen", self.is_frozen);
-    }
-    friend bool operator==(const Running&, const Running&) = default;
-  };
   uint32_t ends = 0;
-  std::optional<Running> running;
+  std::optional<AdoptedTask> running;
   uint32_t adopters = 0;  // the oldest version that can adopt this shepherd; 0: its own alone
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {

@@ -53,7 +53,7 @@ class Runner final : public node::Executor {
     for (auto& [number, slot] : slots_) {
       if (slot.empty() || slot.front() != ref) continue;
       loop_.Cancel(timers_[number]);
-      loop_.Post([this, number = number, ref, cause] { Over(number, ref, cause); });
+      loop_.Post([this, over = number, ref, cause] { Over(over, ref, cause); });
     }
   }
   void Pause(bool) override {}

@@ -54,10 +54,6 @@ constexpr auto kDoubles = std::to_array<uint64_t>(
 constexpr std::string_view kNul("\0", 1);
 constexpr auto kTexts = std::to_array<std::string_view>(
     {"", "a", "n1", "/tmp", "..", "*", "GPU", kNul, "\xff\xfe", "{}", "caf\xc3\xa9", "\x1b[2J"});
-// Changes that the hub makes by itself; what is read takes a process.
-constexpr auto kJobVerbs = std::to_array<std::string_view>(
-    {"hold", "release", "cancel", "retry", "forget", "set", "close"});
-constexpr auto kNodeVerbs = std::to_array<std::string_view>({"list", "info", "drain", "resume"});
 constexpr size_t kRefs = 200;
 // The hub keeps what has finished until it is forgotten: an honest user tidies up.
 constexpr uint32_t kSweepAfter = 250, kSweepLeaves = 50;

@@ -1,6 +1,7 @@
 // The human view, frame by frame, with a clock set by hand.
 #include "cli/view/human_view.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/view/testing_view.h"

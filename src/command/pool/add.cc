@@ -61,7 +61,7 @@ bool LacksTimeLimit(const NewPool& pool) {
 Result<int> AddAlone(const HubScreen& screen, const NewPool& pool) {
   auto trial = TRY(AddOne(screen, {pool.name, pool.system, pool.wish, pool.test, pool.dry_run}));
   trial.pool = pool.name;
-  TRY(screen.Write(DataOf(screen, pool, trial)));
+  (void)TRY(screen.Write(DataOf(screen, pool, trial)));
   if (pool.dry_run) {
     bool failed = pool.test && !trial.passed;
     if (failed) screen.Say(fmt::format("{} would refuse it", pool.system));
@@ -150,7 +150,7 @@ Result<int> AddHosts(const HubScreen& screen, const NewPool& pool) {
           fmt::format("{}: added as {} ({} of {})", host.host, names[i], i + 1, pool.hosts.size()));
     }
     if (!trial && screen.form != OutputForm::kJson) continue;
-    TRY(screen.Write(DataOf(screen, pool, told)));
+    (void)TRY(screen.Write(DataOf(screen, pool, told)));
   }
   screen.Say(SummaryOf(pool, refused));
   if (!pool.dry_run && refused.size() < pool.hosts.size()) SayNext(screen, pool.name);

@@ -369,7 +369,7 @@ struct JobInfo {
   std::vector<After> after;  // what it still waits for
 };
 
-struct EngineState;  // core/engine/engine_state.h
+class EngineState;  // core/engine/engine_state.h
 
 class Engine {
  public:

@@ -81,8 +81,8 @@ bool NodesMachine::WantsPassAfter(const format::RigidJob& job) const {
 
 // A second of a trace counts as a millisecond, so that all times that a trace can have fit.
 Duration NodesMachine::TimeOf(Moment units) const {
-  constexpr int64_t kSecond = 1'000'000'000;
-  return Duration{units * (rules_.second == 1 ? kSecond / 1'000 : kSecond / rules_.second)};
+  const int64_t in_second = rules_.second == 1 ? 1'000 : rules_.second;
+  return Duration{units * (Duration::Seconds(1).ns / in_second)};
 }
 
 TaskClass NodesMachine::ClassOf(const format::RigidJob& job, Moment estimate) const {

@@ -45,7 +45,7 @@ Result<Duration> SqliteJobJournal::MeanWall() {
       "SELECT CAST(AVG(wall_us) AS INTEGER) FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? "
       "AND start_us IS NOT NULL"));
   BindPart(mean, part_);
-  TRY(mean.Step());
+  (void)TRY(mean.Step());
   return Duration::Micros(mean.Int(0));  // NULL is 0
 }
 

@@ -50,7 +50,7 @@ Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
     if (file) bytes += file->size;
     pieces.Bind(0, static_cast<int64_t>(RowKey(job, kFirstPieceRow)));
     pieces.Bind(1, static_cast<int64_t>(RowKey(JobId(job.value + 1), 0)));
-    TRY(pieces.Step());
+    (void)TRY(pieces.Step());
     bytes += static_cast<uint64_t>(pieces.Int(0));
     pieces.Reset();
   }

@@ -417,7 +417,7 @@ Status TakeOver(const JournalPlace& place) {
   if (!os::Exists(path)) return {};
   if (HasRollback(path)) {
     auto db = TRY(Database::Open(path, DbMode::kWrite));
-    TRY(db.QueryInt("SELECT COUNT(*) FROM sqlite_schema"));
+    (void)TRY(db.QueryInt("SELECT COUNT(*) FROM sqlite_schema"));
   }
   const JournalMode mode = ModeOf(place);
   if (IsInMode(path, mode) || !OpenJournalToRead(path)) return {};

@@ -8,7 +8,6 @@
 
 #include <csignal>
 
-#include <atomic>
 #include <thread>
 
 #include "os/temp_dir.h"
@@ -290,7 +289,6 @@ TEST(SharedState, ACopyIsOfOneMoment) {
   }
   temp.Write("owner", Of("n1").ToLine() + " beat=0000000007\n");
   ASSERT_TRUE(NeedsCopy(path));
-  std::atomic<bool> stop = false;
   const pid_t writer = fork();
   if (writer == 0) {
     auto db = Database::Open(path, DbMode::kWrite);

@@ -251,7 +251,7 @@ Status SqliteStore::Replay(const RecordVisit& visit) {
 
 Status SqliteStore::ReplayJob(JobId job, const RecordVisit& visit) {
   return WithDatabase([&](Database& db) -> Status {
-    TRY(ReplayOne(db, job, visit));
+    (void)TRY(ReplayOne(db, job, visit));
     return {};
   });
 }

@@ -177,7 +177,7 @@ Status HubSlaves::Withdraw(uint64_t count) {
 }
 
 Status HubSlaves::CloseJob(JobId job) {
-  TRY(WithdrawAll(job));
+  (void)TRY(WithdrawAll(job));
   auto closed = client::AskOne(hub_, wire::ChangeJobs{.jobs = OnlyJob(job),
                                                       .change = wire::ChangeJobs::Change::kClose,
                                                       .weight = {},

@@ -74,10 +74,10 @@ Status ParasolOptions::CheckTyped(const Typed& typed,
                 fmt::format("-{0} needs a value; write -{0}=VALUE", typed.name));
   }
   if (def->type == ParasolType::kInt) {
-    TRY(Int(typed.name, 0));
+    (void)TRY(Int(typed.name, 0));
   }
   if (def->type == ParasolType::kFloat) {
-    TRY(Float(typed.name, 0));
+    (void)TRY(Float(typed.name, 0));
   }
   return {};
 }

@@ -189,7 +189,7 @@ Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::strin
   }
   auto port = TRY(PortOf(options));
   made.port = port;
-  TRY(ParseUmask(options.Text("umask").value_or("002")));
+  (void)TRY(ParseUmask(options.Text("umask").value_or("002")));
   for (std::string_view name : kPassed) {
     auto value = options.Text(name);
     if (value) made.passed.push_back(fmt::format("{}={}", name, ShellQuote(*value)));

@@ -21,7 +21,7 @@ std::string CommandLine(const node::Node::Held& held, const std::string& kept) {
   }
   auto row = ReadParasolRow(held.row);
   if (!row) return fmt::format("{} {}", settings.cwd, settings.name);
-  constexpr std::string_view kNone = "/dev/null";
+  static constexpr std::string_view kNone = "/dev/null";
   auto file = [](std::string_view name) { return name.empty() ? kNone : name; };
   return fmt::format("{} {} {} {} {}", row->folder.empty() ? settings.cwd : row->folder,
                      file(row->in), file(row->out), kept, ParasolCommand(row->text));

@@ -368,11 +368,11 @@ TEST_P(RandomGangs, FollowTheDefinitionsAndKeepThePromises) {
   params.maxSuccess = 60;
   params.maxSize = 120;
   auto result = rc::detail::checkTestable(
-      [&policy = policy] {
+      [&policies = policy] {
         auto rows = *rc::gen::container<std::vector<Row>>(AnyRow());
         const bool batch = *rc::gen::arbitrary<bool>();
         const size_t reservations = *rc::gen::element<size_t>(1, 3, 1'000);
-        World(policy, reservations, batch, rows).Run();
+        World(policies, reservations, batch, rows).Run();
       },
       rc::detail::TestMetadata{}, params);
   std::stringstream text;

@@ -55,7 +55,7 @@ install:  ## install spate, its library, man pages and completions below PREFIX 
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
 
 clean:  ## remove what was built
-	@rm -rf $(BUILD) build-asan build-tsan build-fuzz dist
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-clang dist
 
 help:  ## this list
 	@echo "Spate: make TARGET, where TARGET is one of"

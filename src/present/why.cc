@@ -480,7 +480,7 @@ std::string Clause::Text() const {
 std::string TextOf(const Why& why, std::string_view reach) {
   std::string text;
   for (const Reason& reason : why) text += Clause(reason, reach).Text();
-  return text;
+  return EscapeForScreen(text);  // names and words of users, programs and batch systems are in it
 }
 
 }  // namespace spate::present

@@ -29,6 +29,12 @@ TEST(WhyText, NamesOfUsersStayAsTheyAre) {
             "no node fits: it needs a node with label 'spate job x'; n1 does not have it");
 }
 
+TEST(WhyText, WordsOfOthersAreEscaped) {
+  const Why why = {{ReasonKind::kPoolPaused, {}, {}, {"lab", "it wrote: \x1b[2J\xe2\x80\xae\nno"}}};
+  EXPECT_EQ(TextOf(why),
+            R"(pool lab is paused: it wrote: \x1b[2J\u202e\nno (spate pool resume lab))");
+}
+
 TEST(WhyText, Pools) {
   Why why = {{ReasonKind::kNoNodeJoined}};
   AppendNext(why, {{ReasonKind::kPoolPaused, {}, {}, {"lab", "by ann"}}});

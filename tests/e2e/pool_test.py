@@ -91,7 +91,7 @@ def test_why_a_pilot_never_came(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20", "--prologue",
-                  "echo no module called gcc; false")
+                  r"printf 'no module called gcc\033[31m\302\233\342\200\256\n'; false")
     job = cluster.submit("--pool", "p", "--", "true")
     wait(lambda: pools(cluster)[0]["state"] == "paused", "the pool pauses")
     why, _ = cluster.spate("task explain", f"{job}.1")
@@ -99,7 +99,12 @@ def test_why_a_pilot_never_came(place: Place):
     want(len(batch.jobs()) == 3, batch.jobs())
     # The log tells what is durable, a moment later.
     wait(lambda: "paused" in cluster.spate("pool log", "p")[0], "the log says so")
-    want("no module called gcc" in cluster.spate("pool log", "p")[0], "and why")
+    # What it wrote has control characters of three kinds, which no terminal gets.
+    for command in (("task explain", f"{job}.1"), ("job info", job), ("job list",), ("pool info", "p"), ("pool log", "p")):
+        out, _ = cluster.spate(*command)
+        want("gcc\\x1b[31m\\xc2\\x9b\\u202e" in out or command[0].startswith("job"), (command, out))
+        json_too, _ = cluster.spate(*command, "--json")
+        want(not any(raw in out + json_too for raw in ("\x1b", "\x9b", "\u202e")), (command, out, json_too))
     cluster.spate("pool set", "p", "--prologue", "")
     cluster.spate("pool resume", "p")
     cluster.spate("job wait", job)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/units.h"
 #include "present/advice.h"
 #include "present/why.h"
 
@@ -70,7 +69,7 @@ std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
   // That names the job itself.
   if (now.stuck.front().kind == ReasonKind::kOpen) return present::TextOf(now.stuck, reach);
   return fmt::format("job {0} waits: {1}\nto cancel: spate job cancel{2} {0}", now.job.value,
-                     EscapeForScreen(present::TextOf(now.stuck, reach)), reach);
+                     present::TextOf(now.stuck, reach), reach);
 }
 
 std::string KeyOfWait(const wire::JobNow& now) {

@@ -70,6 +70,15 @@ void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::
   line.Raw(fmt::format("{}{}", key, text ? "" : "_base64"), list + ']');
 }
 
+namespace {
+
+// U+0080 to U+009F, in UTF-8: terminals obey some of them as they do ESC.
+bool IsC1Control(std::string_view two) {
+  return two.size() == 2 && two[0] == '\xc2' && (static_cast<unsigned char>(two[1]) & 0xe0) == 0x80;
+}
+
+}  // namespace
+
 std::string JsonEscaped(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 8);
@@ -78,6 +87,10 @@ std::string JsonEscaped(std::string_view text) {
     if (const auto bidi = text.substr(i, 3); IsBidiControl(bidi)) {
       out += EscapeForScreen(bidi);  // JSON has the same word for it
       i += bidi.size() - 1;
+      continue;
+    }
+    if (IsC1Control(text.substr(i, 2))) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
       continue;
     }
     switch (c) {

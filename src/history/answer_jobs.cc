@@ -124,7 +124,9 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.edges = EdgesOf(log.replay->job());
   details.withdrawn = log.replay->job().task_count() - log.replay->job().counts().total;
   details.priority = log.replay->job().priority();
-  if (const TaskClass* of_tasks = log.ClassOf(0)) {
+  // The last task: `job set` changes those that wait.
+  const TaskIndex count = log.replay->job().task_count();
+  if (const TaskClass* of_tasks = count == 0 ? nullptr : log.ClassOf(count - 1)) {
     details.time = of_tasks->needs.time;
     details.gang = of_tasks->gang;
     details.deadline = of_tasks->deadline;

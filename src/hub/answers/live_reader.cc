@@ -284,11 +284,13 @@ JobDetails LiveReader::DetailsOf(const Caller& caller, JobId job) const {
   details.held = engine.Held(job);
   details.for_admin = caller.is_admin;
   details.edges = engine.Edges(job).size();
-  if (auto first = engine.ClassOf(job, 0)) {
-    details.time = first->needs.time;
-    details.gang = first->gang;
-    details.deadline = first->deadline;
-    details.bound = first->bound;
+  // The last task: `job set` changes those that wait.
+  const TaskIndex count = engine.TaskCount(job);
+  if (auto last = count == 0 ? std::nullopt : engine.ClassOf(job, count - 1)) {
+    details.time = last->needs.time;
+    details.gang = last->gang;
+    details.deadline = last->deadline;
+    details.bound = last->bound;
   }
   auto known = sums_.find(job);
   if (known == sums_.end()) return details;

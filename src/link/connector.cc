@@ -31,7 +31,7 @@ std::string_view AlsoHelps(RefusalCode code) {
     case RefusalCode::kBusy:
       return "; try again later";
     case RefusalCode::kBreach:
-      return "; use the same release of spate on both sides";
+      return "; use the same release of Spate on both sides";
     case RefusalCode::kVersion:
       return "; end the older one (kill its process) and start it again from the newer release";
     case RefusalCode::kRemoved:

@@ -219,7 +219,7 @@ void Client::OnBytes(std::string_view bytes) {
                                                  static_cast<int>((*frame)->type))
                                    : frame.error().message;
     return Finish(Fail(ErrorKind::kCorrupt,
-                       fmt::format("node {} sent {}; its spate is of another version, as a rule: "
+                       fmt::format("node {} sent {}; its Spate is of another version, as a rule: "
                                    "start that node with the version of this one",
                                    EscapeForScreen(host_.node), what)));
   }

@@ -146,8 +146,8 @@ TEST_F(RemoteTest, AServerThatSpeaksOtherwiseIsNamed) {
   std::string start;
   AppendFrame(start, FrameType::kStart, "true");
   for (auto [bytes, text] : std::vector<std::pair<std::string, const char*>>{
-           {start, "node n2 sent a frame of type 1 that may not come now; its spate is of"},
-           {"nonsense", "node n2 sent bytes that are no frame of spate remote; its spate is of"},
+           {start, "node n2 sent a frame of type 1 that may not come now; its Spate is of"},
+           {"nonsense", "node n2 sent bytes that are no frame of spate remote; its Spate is of"},
        }) {
     auto inbox = os::HandoverInbox::Open(InboxName(keys.id));
     ASSERT_TRUE(inbox);

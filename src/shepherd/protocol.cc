@@ -150,7 +150,7 @@ class Reader {
 
 std::unexpected<Error> Damaged(std::string_view what) {
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("a damaged message ({}) between spate and a shepherd", what));
+              fmt::format("a damaged message ({}) between Spate and a shepherd", what));
 }
 
 void MustClose(Writer& writer) {

@@ -65,15 +65,15 @@ Result<Record> DecodePoolRecord(int kind, std::string_view data) {
   if (kind < 1 || kind > kPoolRecordKindLast) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("a pool's record has the unknown kind {}: the journal is damaged, or a "
-                            "newer spate wrote it",
+                            "newer release wrote it",
                             kind));
   }
   if (data.empty()) return Fail(ErrorKind::kCorrupt, "the bytes of a pool's record are missing");
   auto format = static_cast<uint8_t>(data.front());
   if (format != kPoolFormat) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("a pool's record has format {}, and this spate reads {}: the journal "
-                            "is damaged, or a newer spate wrote it",
+                fmt::format("a pool's record has format {}, and this release reads {}: the journal "
+                            "is damaged, or a newer release wrote it",
                             format, kPoolFormat));
   }
   return DecodeAt(static_cast<size_t>(kind) - 1, data.substr(1),

@@ -551,17 +551,18 @@ EncodedRecord EncodeRecord(const engine::Record& record) {
 Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
   if (kind < 1 || kind > kRecordKindLast) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("record kind {} is unknown: the journal is damaged, or a newer spate "
+                fmt::format("record kind {} is unknown: the journal is damaged, or a newer release "
                             "wrote it",
                             kind));
   }
   if (data.empty()) return Fail(ErrorKind::kCorrupt, "the bytes of a record are missing");
   auto format = static_cast<uint8_t>(data.front());
   if (format < kOldestRecordFormat || format > kRecordFormat) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("a record has format {}, and this spate reads {} to {}: the journal is "
-                            "damaged, or a newer spate wrote it",
-                            format, kOldestRecordFormat, kRecordFormat));
+    return Fail(
+        ErrorKind::kCorrupt,
+        fmt::format("a record has format {}, and this release reads {} to {}: the journal is "
+                    "damaged, or a newer release wrote it",
+                    format, kOldestRecordFormat, kRecordFormat));
   }
   return DecodeKnown(kind, data);
 }

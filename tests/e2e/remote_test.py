@@ -128,8 +128,8 @@ def test_the_end_of_a_part_ends_its_commands(place: Place):
 def test_a_part_with_a_command_of_its_own(place: Place):
     gang = Gang(place, "n1", "n2")
     gang.stop()
-    part = gang.serve("n2", "--", "sh", "-c", "echo own; read x < go; exit 6")
     os.mkfifo(os.path.join(place.dir, "go"))
+    part = gang.serve("n2", "--", "sh", "-c", "echo own; read x < go; exit 6")
     out, _ = gang.call("n2", "echo hello")
     want(out == "hello\n", out)
     place.write("go", "x")

@@ -1,6 +1,6 @@
 """GLOSSARY.md, ARCHITECTURE.md and HACKING.md name only what there is: each path and each name of the code
-that stands in `backticks`, and each path in their pictures, is found in the sources. And json.md has each type of JSON
-that the code prints, and no other.
+that stands in `backticks`, and each path in their pictures, is found in the sources. So is each test that SECURITY.md
+names. And json.md has each type of JSON that the code prints, and no other.
 
 A path is looked for from the root, from src/, from docs/, and from anywhere below src/ when it is a
 file's name alone; `.h` and `.cc` may be left out. NAME and the like stand for any name.
@@ -82,6 +82,14 @@ def mistakes(document, basenames, code):
                     yield number, word, "no such name in the code"
 
 
+def tests_that_are_missing(document, code):
+    with open(os.path.join(SOURCE, document), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            for word in re.findall(r"`(\w+_(?:test|e2e))`", line):
+                if word not in code:
+                    yield number, word, "no such test"
+
+
 def types_of_json(names):
     """(type, why) of each that is in the code or in the documents alone."""
     printed, told = set(), set()
@@ -101,6 +109,7 @@ def main():
     basenames = {os.path.basename(name) for name in names}
     code = words_of_the_code(names)
     found = [(document, *each) for document in DOCUMENTS for each in mistakes(document, basenames, code)]
+    found += [("docs/SECURITY.md", *each) for each in tests_that_are_missing("docs/SECURITY.md", code)]
     for document, number, word, why in found:
         print(f"{document}:{number}: `{word}`: {why}")
     undocumented = types_of_json(names)

@@ -190,6 +190,7 @@ def test_jobs_of_para(place):
     want(place.read("batch/umask").strip() == "0027", place.read("batch/umask"))
     err_file = f"{place.dir}/para{env['JOB_ID']}.err"
     want(place.read(err_file) == "to err\n", os.listdir(place.dir))
+    want(os.stat(err_file).st_mode & 0o777 == 0o600, "others may not read it, whatever the umask of the site is")
     want(place.read("batch/para.results").split()[10] == err_file, place.read("batch/para.results"))
     lengthy, _ = site.status("-long")
     want(re.search(rf"^127\.0\.0\.1 recent {env['JOB_ID']} \S+ {place.dir} /dev/null /dev/null {err_file} {site.bin}/tell$",

@@ -188,6 +188,22 @@ def test_a_damaged_state(place: MwPlace):
             master.ends(255).says("state.db")
 
 
+def test_a_state_in_the_folder_of_somebody_else(place: MwPlace):
+    if os.geteuid() != 0:
+        print("       (skipped: only root can be another user)")
+        return
+    os.chmod(place.path("."), 0o755)
+    for name, mode in (("state", 0o700), ("above", 0o755)):
+        os.mkdir(place.path(name))
+        os.chmod(place.path(name), mode)
+        os.chown(place.path(name), 65534, 65534)
+    for state in ("state", "above/state"):
+        master = place.start(program("trial"), "--mw-master", "--mw-master-host", "127.0.0.1",
+                             "--mw-state", state, "checkpoint here")
+        master.ends(255).says("--mw-state", "belongs to nobody")
+    want(os.listdir(place.path("state")) == [] and os.listdir(place.path("above")) == [], "nothing was made there")
+
+
 def test_slaves_find_the_next_master(place: MwPlace):
     first = place.master("wait-slaves 2", "submit echo x", "wait-results 1", "say there", "-")
     slaves = place.slaves(2)

@@ -353,10 +353,11 @@ Status CheckVersion(Database& db) {
   }
   if (version > kSchemaVersion) return std::unexpected(WrittenByNewer(db.path(), version));
   if (version < kOldestSchemaVersion) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' has version {}, and this release reads versions {} to {}: use the "
-                            "release of that time; it was left as it is",
-                            shown, version, kOldestSchemaVersion, kSchemaVersion));
+    return Fail(
+        ErrorKind::kCorrupt,
+        fmt::format("'{}' has version {}, and this release reads versions {} to {}: use the "
+                    "release of that time; it was left as it is",
+                    shown, version, kOldestSchemaVersion, kSchemaVersion));
   }
   int64_t least = version < kFirstWithSums    ? kTableCountBefore4
                   : version < kFirstWithPools ? kTableCountBefore6

@@ -38,10 +38,8 @@ class FairCheck final : public Checker {
       const auto [since, fair] = it->second;
       began_.erase(it);
       const double wall = (scene.now - since).seconds();
-      const std::string& user = scene.workload.job(over->ref.job).user;
-      all_[user] += wall;
       if (!fair) return;
-      ran_[user] += wall;
+      ran_[scene.workload.job(over->ref.job).user] += wall;
       ++attempts_;
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       Count(scene, *committed->record);
@@ -71,22 +69,34 @@ class FairCheck final : public Checker {
   }
   void Count(const Scene& scene, const engine::Record& record) {
     if (std::holds_alternative<engine::NodeSick>(record)) set_aside_ = true;
-    if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) --held_[ended->node];
+    if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+      Hold(scene, ended->node, ended->end.ref.job, -1);
+    }
     if (const auto* returned = std::get_if<engine::Returned>(&record)) {
-      for (TaskRange range : returned->tasks) held_[returned->node] -= range.count;
+      for (TaskRange range : returned->tasks) {
+        Hold(scene, returned->node, returned->job, -int64_t{range.count});
+      }
     }
     if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
       queued_[scene.workload.job(accepted->job).user] += accepted->plan.task_count;
     } else if (const auto* leased = std::get_if<engine::Leased>(&record)) {
       for (TaskRange range : leased->tasks) {
         queued_[scene.workload.job(leased->job).user] -= range.count;
-        held_[leased->node] += range.count;
+        Hold(scene, leased->node, leased->job, range.count);
       }
     } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
       weights_[changed->user] = changed->rule.weight;
     }
   }
+  // So many more tasks, or fewer.
+  void Hold(const Scene& scene, NodeId node, JobId job, int64_t more) {
+    held_[node] += more;
+    Had& had = had_[scene.workload.job(job).user];
+    had.CountUntil(scene.now);
+    had.holds += more;
+  }
   void Judge(const Scene& scene, Findings& findings) {
+    for (auto& [user, had] : had_) had.CountUntil(scene.now);
     double all = 0;
     double weights = 0;
     for (const auto& [user, weight] : weights_) weights += weight;
@@ -102,9 +112,9 @@ class FairCheck final : public Checker {
       double due = weight / weights;
       double share = ran_[user] / all;
       if (due - share <= 0.1 + 0.7 / slots) continue;
-      const double had = all_[user] / weight;
+      const double had = had_[user].time / weight;
       const bool had_less = std::ranges::any_of(weights_, [&](const auto& other) {
-        return had < 0.9 * all_[other.first] / other.second;
+        return had < 0.9 * had_[other.first].time / other.second;
       });
       if (!had_less) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
@@ -118,7 +128,17 @@ class FairCheck final : public Checker {
   std::map<std::string, double> weights_;
   std::map<AttemptRef, std::pair<Instant, bool>> began_;  // and whether it counts
   std::map<std::string, double> ran_;                     // of those that count
-  std::map<std::string, double> all_;
+  // Of each user: while tasks are leased, whether they run or their node cannot be heard.
+  struct Had {
+    int64_t holds = 0;
+    Instant since{};
+    double time = 0;  // in seconds of one task
+    void CountUntil(Instant now) {
+      time += static_cast<double>(holds) * (now - since).seconds();
+      since = now;
+    }
+  };
+  std::map<std::string, Had> had_;
   uint32_t attempts_ = 0;
   bool set_aside_ = false;  // some node, for some job, since then
 };

@@ -98,7 +98,7 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
 }
 
 // How long the job's tasks take there: a moving average over about the last eight ends. The first
-// failures say nothing of it, and a node that fails at once is not to be given more ahead.
+// failures say nothing of it beside other nodes.
 void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState& job,
                 const AttemptEnd& end) {
   bool success = end.cause == Cause::kSuccess;
@@ -112,7 +112,7 @@ void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState&
     if (success) step.board.LearnGang(job.id(), end.wall);
     return;
   }
-  step.board.Learn(node, end.ref.job, end.wall);
+  step.board.Learn(node, end.ref.job, end.wall, success);
 }
 
 }  // namespace

@@ -377,8 +377,10 @@ void Average(Duration& wall, Duration took) {
 
 }  // namespace
 
-void Board::Learn(Node& node, JobId job, Duration took) {
-  Average(node.jobs[job].wall, took);
+void Board::Learn(Node& node, JobId job, Duration took, bool success) {
+  JobHere& here = node.jobs[job];
+  here.fails = !success && (here.fails || here.wall.ns == 0);
+  Average(here.wall, took);
   Average(wall_, took);
   Job* known = FindJob(job);
   if (known == nullptr) return;

@@ -35,6 +35,7 @@ struct JobHere {
   uint32_t leased = 0;   // tasks
   uint64_t charged = 0;  // in User::used; goes as they end, in equal parts
   Duration wall;         // a moving average of what ended lately; zero: not known
+  bool fails = false;    // it is of failures alone, which say little of those to come
   // While it has leases: the longest planned time among their tasks (zero: some have none), and
   // when it was given the last of them.
   Duration planned;
@@ -301,7 +302,7 @@ class Board {
   void SetKept(const std::string& user, uint64_t kept);
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
-  void Learn(Node& node, JobId job, Duration wall);
+  void Learn(Node& node, JobId job, Duration wall, bool success);
   void LearnGang(JobId job, Duration wall);
   // The time goes on: what users have is counted up to it. At first, and whenever much time has
   // passed, costs a look at all users; else at a few.

@@ -310,7 +310,8 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   view.ends_late_by = there.ends_late_by;
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
     view.own = &here->second.held;
-    view.task_wall = here->second.wall;
+    // One that fails at once is not to be given more ahead, unless it is the only one.
+    if (!here->second.fails || board_.nodes.size() == 1) view.task_wall = here->second.wall;
     view.own_counted = here->second.leased > 0;
     view.own_ahead = stalls || held ? 0 : board_.AheadOf(there, here->second);
   }

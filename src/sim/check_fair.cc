@@ -32,6 +32,7 @@ class FairCheck final : public Checker {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
       bool fair = !set_aside_ && AllHaveEnough(scene) && AllHoldersAreHeard();
       began_[executed->order->ref] = {scene.now, fair};
+      if (fair) NoteHad(scene);
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       auto it = began_.find(over->ref);
       if (it == began_.end()) return;
@@ -95,8 +96,14 @@ class FairCheck final : public Checker {
     had.CountUntil(scene.now);
     had.holds += more;
   }
+  // Until now: what users have later, when others want nothing any more, is no share.
+  void NoteHad(const Scene& scene) {
+    for (auto& [user, had] : had_) {
+      had.CountUntil(scene.now);
+      had.while_fair = had.time;
+    }
+  }
   void Judge(const Scene& scene, Findings& findings) {
-    for (auto& [user, had] : had_) had.CountUntil(scene.now);
     double all = 0;
     double weights = 0;
     for (const auto& [user, weight] : weights_) weights += weight;
@@ -112,9 +119,9 @@ class FairCheck final : public Checker {
       double due = weight / weights;
       double share = ran_[user] / all;
       if (due - share <= 0.1 + 0.7 / slots) continue;
-      const double had = had_[user].time / weight;
+      const double had = had_[user].while_fair / weight;
       const bool had_less = std::ranges::any_of(weights_, [&](const auto& other) {
-        return had < 0.9 * had_[other.first].time / other.second;
+        return had < 0.9 * had_[other.first].while_fair / other.second;
       });
       if (!had_less) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
@@ -132,7 +139,8 @@ class FairCheck final : public Checker {
   struct Had {
     int64_t holds = 0;
     Instant since{};
-    double time = 0;  // in seconds of one task
+    double time = 0;        // in seconds of one task
+    double while_fair = 0;  // until the newest start that counts
     void CountUntil(Instant now) {
       time += static_cast<double>(holds) * (now - since).seconds();
       since = now;

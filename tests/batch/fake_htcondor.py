@@ -462,6 +462,13 @@ def job_ad(macros, warnings):
             ad[attribute] = attribute_of(attribute, kind, value)
     if "executable" not in macros:
         not_a_submit("No 'executable' parameter was provided")
+    # As condor_submit 25 looks for it, whatever -disable and -dry-run say.
+    if ad.get("TransferExecutable", "true") == "true":
+        executable = json.loads(ad["Cmd"])
+        if not os.path.exists(executable):
+            raise Failed(f"\nERROR: Executable file {executable} does not exist")
+        if os.path.getsize(executable) == 0:
+            raise Failed(f"\nERROR: Executable file {executable} has zero length")
     if not os.path.isdir(json.loads(ad["Iwd"])):
         not_a_submit(f"No such directory: {json.loads(ad['Iwd'])}")
     if json.loads(ad["ShouldTransferFiles"]) == "NO" and "TransferInput" in ad:

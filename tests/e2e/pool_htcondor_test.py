@@ -20,6 +20,20 @@ def test_up_and_down(place: Place):
     want(not batch.call("condor_q", "-af", "ClusterId", "-constraint", "JobStatus != 4"), "jobs are left")
 
 
+def test_a_run_with_a_pool_of_its_own(place: Place):
+    """Its pool is tried before the pool's folder is there, and condor_submit looks for a script that is transferred."""
+    htcondor(place)
+    place.run("--pool", "htcondor:request_memory=1GB", "-j", "2", "--", "echo {} >> done", ":::", "1", "2", "3")
+    want(sorted(place.lines("done")) == ["1", "2", "3"], place.lines("done"))
+
+
+def test_the_description_is_shown(place: Place):
+    batch = htcondor(place)
+    out, _ = batch.cluster().spate("pool add", "htcondor", "p", "--dry-run", "--", *OWN)
+    want("Description\n" in out and "  request_memory=1GB\n" in out and "  transfer_executable = true\n" in out, out)
+    want("Script\n" in out and "Test: passed" in out and not batch.jobs(), out)
+
+
 def test_nodes_that_share_no_files(place: Place):
     """HTCondor brings the program and the credential, and nothing comes back but what the pilot wrote."""
     batch = htcondor(place)

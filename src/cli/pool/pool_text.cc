@@ -195,6 +195,7 @@ std::string TrialText(const PoolTrial& trial, bool tested) {
   };
   std::string text =
       fmt::format("Pool {}\nCommand\n{}", EscapeForScreen(trial.pool), lines(trial.command));
+  if (!trial.description.empty()) text += "Description\n" + lines(trial.description);
   if (!trial.script.empty()) text += "Script\n" + lines(trial.script);
   if (!tested) return text;
   text += trial.passed ? "Test: passed\n" : "Test: failed\n";

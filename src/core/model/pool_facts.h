@@ -196,8 +196,9 @@ struct PoolTrial {
   std::string pool;
   std::string command;  // as a shell would read it
   std::string script;
-  std::string words;    // of the test; empty: the system has none
-  bool passed = false;  // or there was none
+  std::string words;        // of the test; empty: the system has none
+  bool passed = false;      // or there was none
+  std::string description;  // that the command reads, where that is not the script
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "pool", self.pool);
@@ -205,6 +206,7 @@ struct PoolTrial {
     visit(3, "script", self.script);
     visit(4, "words", self.words);
     visit(5, "passed", self.passed);
+    visit(6, "description", self.description);
   }
 };
 

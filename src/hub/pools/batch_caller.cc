@@ -324,6 +324,7 @@ void BatchCaller::Try(const PoolForm& form, bool test,
   trial.pool = form.policy.name;
   trial.command = Joined(call->argv);
   trial.script = call->file ? call->file->text : call->input;
+  if (call->file) trial.description = call->input;
   trial.passed = true;
   auto tries = test ? (*driver)->Test(spec) : std::nullopt;
   if (!tries) return done(std::move(trial));

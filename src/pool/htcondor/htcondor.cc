@@ -205,22 +205,7 @@ class HtCondor : public PoolDriver {
   explicit HtCondor(Tools tools) : tools_(std::move(tools)) {}
 
   Result<CommandLine> Submit(const PilotSpec& spec) const override {
-    TRY(CheckSpec(spec));
-    TRY(CheckPaths(spec));
-    if (spec.nodes > 1) {
-      return Fail(
-          ErrorKind::kInvalid,
-          "htcondor allocates one host at a time; add more pilots instead of more nodes per pilot");
-    }
-    auto options = TRY(SortOptions(spec.options));
-    CommandLine call;
-    call.argv = {submit(), "-terse"};
-    Append(call.argv, tools_.everywhere);
-    Append(call.argv, options.words);
-    call.argv.push_back("-");
-    call.input = Description(spec, options.lines);
-    call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, ""})};
-    return call;
+    return SubmitCall(spec, Sends::kScript);
   }
 
   // "12.0 - 12.0", of -terse.
@@ -266,6 +251,10 @@ class HtCondor : public PoolDriver {
       if (!IsId(pilot.id)) continue;
       pilot.state = StateOf(Trimmed(status));
       pilot.reason = Value(line);
+      // A request that no machine can meet waits without a word.
+      if (pilot.reason.empty() && pilot.state == PilotState::kQueued) {
+        pilot.reason = "to see why: condor_q -better-analyze " + pilot.id;
+      }
       listing.Add(std::move(pilot));
     }
     return listing.Take();
@@ -276,9 +265,10 @@ class HtCondor : public PoolDriver {
   }
 
   // The description is read and made a job, which goes nowhere. The pool's folder may not be there
-  // yet, so files are not looked for.
+  // yet, so files are not looked for: -disable leaves out all but an executable that is
+  // transferred.
   std::optional<CommandLine> Test(const PilotSpec& spec) const override {
-    auto call = Submit(spec);
+    auto call = SubmitCall(spec, Sends::kNothing);
     if (!call) return std::nullopt;
     const std::string words[] = {"-disable", "-dry-run", "/dev/null"};
     call->argv.insert(call->argv.begin() + 1, std::begin(words), std::end(words));
@@ -287,16 +277,37 @@ class HtCondor : public PoolDriver {
   }
 
  private:
+  enum class Sends : uint8_t { kScript, kNothing };
+
   std::string submit() const { return std::string(Or(tools_.submit, "condor_submit")); }
 
-  static std::string Description(const PilotSpec& spec, const std::string& lines) {
+  Result<CommandLine> SubmitCall(const PilotSpec& spec, Sends sends) const {
+    TRY(CheckSpec(spec));
+    TRY(CheckPaths(spec));
+    if (spec.nodes > 1) {
+      return Fail(
+          ErrorKind::kInvalid,
+          "htcondor allocates one host at a time; add more pilots instead of more nodes per pilot");
+    }
+    auto options = TRY(SortOptions(spec.options));
+    CommandLine call;
+    call.argv = {submit(), "-terse"};
+    Append(call.argv, tools_.everywhere);
+    Append(call.argv, options.words);
+    call.argv.push_back("-");
+    call.input = Description(spec, options.lines, sends);
+    call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, ""})};
+    return call;
+  }
+
+  static std::string Description(const PilotSpec& spec, const std::string& lines, Sends sends) {
     std::string text;
     auto set = [&text](std::string_view name, std::string_view value) {
       text.append(name).append(" = ").append(value).append("\n");
     };
     set("universe", "vanilla");
     set("executable", Plain(spec.script_file));
-    set("transfer_executable", "true");
+    set("transfer_executable", sends == Sends::kScript ? "true" : "false");
     set("should_transfer_files", spec.shared_files ? "IF_NEEDED" : "YES");
     set("when_to_transfer_output", "ON_EXIT");
     if (!spec.shared_files && !spec.files.empty()) {

@@ -73,7 +73,11 @@ TEST(HtCondorTest, Test) {
   ASSERT_TRUE(submit && test);
   EXPECT_EQ(test->argv, (Words{"condor_submit", "-disable", "-dry-run", "/dev/null", "-terse",
                                "-name", "far", "-"}));
-  EXPECT_EQ(test->input, submit->input);
+  // The script, which is not there yet, would be looked for.
+  const std::string sends = "transfer_executable = true\n";
+  const size_t at = submit->input.find(sends);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(test->input, submit->input.replace(at, sends.size(), "transfer_executable = false\n"));
   EXPECT_FALSE(test->file);
   spec.nodes = 2;
   EXPECT_FALSE(MakeHtCondor({})->Test(spec));
@@ -154,7 +158,7 @@ TEST(HtCondorTest, Query) {
     std::string reason;
   };
   const std::vector<Want> want = {
-      {"12.0", PilotState::kQueued, ""},
+      {"12.0", PilotState::kQueued, "to see why: condor_q -better-analyze 12.0"},
       {"13.0", PilotState::kRunning, ""},
       {"14.0", PilotState::kHeld, "Error from slot1@h: it says \"no\""},
       {"15.0", PilotState::kEnded, ""},

@@ -6,7 +6,9 @@
 
 #include "access/access_file.h"
 #include "base/units.h"
+#include "link/local_socket.h"
 #include "os/file.h"
+#include "os/socket.h"
 #include "present/advice.h"
 
 namespace spate::client {
@@ -33,6 +35,11 @@ std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
     if (os::Exists(address.path)) return address;
   }
   return std::nullopt;
+}
+
+bool HubRuns(const std::string& hub_dir) {
+  auto at = os::SocketAddress::Numeric(link::WhereItListens(SocketOf(hub_dir)));
+  return at && *at && os::HasListener(**at);
 }
 
 bool KnowsHub(const std::string& hub_dir) { return os::Exists(hub_dir + "/hub.db"); }

@@ -43,6 +43,8 @@ bool KnowsHub(const std::string& hub_dir);
 os::Address SocketOf(const std::string& hub_dir);
 // The socket of the system's hub on this machine, whether it runs or not.
 os::Address SystemSocket();
+// Whether a hub with this folder runs on this machine.
+bool HubRuns(const std::string& hub_dir);
 // The socket of a hub on this machine: of the one with this folder, else the system's.
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "access/access_file.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/options/hub_options.h"
@@ -80,6 +81,15 @@ Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
                   EscapeForScreen(access), kEverywhere));
 }
 
+// Empty: the hub has the usual one, or listens on this machine only.
+std::string OtherPort(const std::vector<os::Address>& reached_at) {
+  if (reached_at.empty() || reached_at.front().port == cli::kHubPort) return "";
+  return fmt::format(
+      "spate: port {} is taken, by another hub maybe; this one is reached at port {}, which its "
+      "access files name\n",
+      cli::kHubPort, reached_at.front().port);
+}
+
 // Text with the next steps for a person.
 std::string Welcome(const hub::Service& service, std::string_view reach) {
   std::string text =
@@ -101,14 +111,20 @@ std::string Welcome(const hub::Service& service, std::string_view reach) {
                     start, present::TextOf(elsewhere), ShellQuote(access));
 }
 
-Result<std::vector<os::Address>> AddressesOf(const cli::HubOptions& options) {
-  std::vector<os::Address> addresses;
+// A port that was not typed is the one at which others know the hub; where nobody does yet, any
+// will do if somebody has the usual one.
+Status SetAddresses(const cli::HubOptions& options, const std::string& hub_dir,
+                    hub::Door::Options& door) {
+  const std::optional<uint16_t> known = KnownPort(hub_dir);
+  bool is_typed = false;
   for (const std::string& text : options.listen) {
-    auto address = os::ParseAddress(text, cli::kHubPort);
+    auto address = os::ParseAddress(text, known.value_or(cli::kHubPort));
     if (!address) return Within("--listen", address.error());
-    addresses.push_back(std::move(*address));
+    is_typed |= address->is_unix() || os::ParseAddress(text).has_value();
+    door.listen.push_back(std::move(*address));
   }
-  return addresses;
+  door.spare_port = !is_typed && !known;
+  return {};
 }
 
 Result<int> ServeHub(const cli::Invocation& invocation) {
@@ -119,14 +135,12 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
                 "a hub needs none of root's rights and should not have them\nStart it as an "
                 "ordinary user (packaging/spate-hub.service does), or with --allow-root");
   }
-  auto addresses = TRY(AddressesOf(options));
-
   HubProgram::Options with;
   const std::string reach = client::ReachOf(options.state_dir, here);
   with.reach = reach;
   with.hub.dir = client::HubDirOf(options.state_dir, here);
   TRY(CheckReach(options, with.hub.dir));
-  with.door.listen = std::move(addresses);
+  TRY(SetAddresses(options, with.hub.dir, with.door));
   with.door.suspect_after = options.suspect_after;
   with.door.lost_after = options.lost_after;
   with.hub.limits.node_patience = options.lost_after;
@@ -143,13 +157,21 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.hub.keep = options.keep.age;
   with.hub.keep_bytes = KeepBytes(options.keep.bytes, with.hub.dir);
   DaemonLife life{options.daemon, options.daemon ? os::JoinPath(with.hub.dir, "log") : ""};
+  const bool spare_port = with.door.spare_port;
   return RunHub(std::move(with), life, [&](HubProgram& program) {
     NoteStart(program.service().self().dir, invocation.words);
-    return Welcome(program.service(), reach);
+    return Welcome(program.service(), reach) +
+           (spare_port ? OtherPort(program.service().self().reached_at) : "");
   });
 }
 
 }  // namespace
+
+std::optional<uint16_t> KnownPort(const std::string& hub_dir) {
+  auto access = access::LoadAccess(os::JoinPath(hub_dir, link::kNodeAccess));
+  if (!access || access->hubs.front().is_unix()) return std::nullopt;
+  return access->hubs.front().port;
+}
 
 Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
                    const std::function<std::string(HubProgram&)>& welcome) {

@@ -1,7 +1,9 @@
 // A hub from its first line to its last: of `spate hub start`, and of others who say how.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/main.h"
@@ -16,6 +18,9 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
                    const std::function<std::string(HubProgram&)>& welcome);
 
 int StartHub(const cli::Invocation& invocation);
+// The port at which the access files that this folder's hub gave out name it; nullopt: there are
+// none.
+std::optional<uint16_t> KnownPort(const std::string& hub_dir);
 // The line that starts the hub of this folder as it was started last.
 std::string StartLineOf(const std::string& hub_dir);
 

@@ -54,7 +54,10 @@ Result<int> Serve(const std::string& dir, os::Pid run) {
   with.reach = " --hub --state " + ShellQuote(os::DirName(dir));
   os::Address everywhere;
   everywhere.host = "0.0.0.0";
+  // Pilots of a run that is taken up again look for it where it was.
+  everywhere.port = KnownPort(dir).value_or(0);
   with.door.listen = {everywhere};
+  with.door.spare_port = true;
   with.door.suspect_after = Duration::Seconds(15);
   with.door.host = here.machine.facts().host_name;
   with.user = here.machine.facts().user_name;

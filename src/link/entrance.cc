@@ -98,13 +98,19 @@ Status Entrance::ListenAt(const os::SocketAddress& number, const EntranceAddress
                     "an address of this machine only, such as 127.0.0.1, or keep TLS on",
                     number.Text()));
   }
-  auto fd = TRY(os::Listen(number, 1024, at.permissions));
-  auto address = TRY(os::LocalAddress(fd.get()));
+  auto fd = os::Listen(number, 1024, at.permissions);
+  if (!fd && at.spare_port && at.address.port != 0 && fd.error().kind == ErrorKind::kBusy) {
+    EntranceAddress any = at;
+    any.address.port = 0;
+    return Listen(any);
+  }
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto address = TRY(os::LocalAddress(fd->get()));
   Entry& entry = entries_.emplace_back();
   entry.address = address;
   entry.in_clear = at.clear || number.is_unix();
   entry.listener = std::make_unique<transport::Listener>(
-      loop_, std::move(fd),
+      loop_, std::move(*fd),
       transport::Listener::Events{
           .arrived = [this, &entry](transport::Arrival a) { Arrived(entry, std::move(a)); },
           .trouble = events_.trouble},

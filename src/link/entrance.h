@@ -66,6 +66,7 @@ struct EntranceAddress {
   os::Address address;
   bool clear = false;           // TCP without TLS, on loopback only; UNIX sockets are in clear
   uint32_t permissions = 0600;  // of a UNIX socket
+  bool spare_port = false;      // where somebody has the port: another one
 };
 
 struct EntranceLimits {

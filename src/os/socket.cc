@@ -46,14 +46,10 @@ Result<Fd> MakeSocket(const SocketAddress& address) {
   return fd;
 }
 
-// A socket file stays when its owner is killed. One that refuses connections has no owner.
+// A socket file stays when its owner is killed.
 bool RemoveDeadSocket(const SocketAddress& at) {
   auto info = StatLink(at.path());
-  if (!info || info->kind != FileKind::kSocket) return false;
-  auto probe = MakeSocket(at);
-  if (!probe || connect(probe->get(), Raw(at), at.size()) == 0 || errno != ECONNREFUSED) {
-    return false;
-  }
+  if (!info || info->kind != FileKind::kSocket || HasListener(at)) return false;
   return unlink(at.path().c_str()) == 0;
 }
 
@@ -89,6 +85,12 @@ bool HasDescriptorsForMore(int fd) {
 }
 
 }  // namespace
+
+bool HasListener(const SocketAddress& at) {
+  auto probe = MakeSocket(at);
+  return !probe || connect(probe->get(), Raw(at), at.size()) == 0 ||
+         (errno != ECONNREFUSED && errno != ENOENT);
+}
 
 Result<Fd> Listen(const SocketAddress& at, int waiting, uint32_t permissions) {
   auto fd = MakeSocket(at);

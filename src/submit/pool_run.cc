@@ -72,6 +72,7 @@ class PoolRun {
   void ForgetOld(const std::string& runs) const;
   Status FindFolder();
   Status StartHub();
+  Result<bool> TakeUpPool();
   Status AddPool();
   Status Release();
   void Withdraw();
@@ -100,7 +101,7 @@ void PoolRun::ForgetOld(const std::string& runs) const {
     const std::string run = os::JoinPath(runs, entry.name);
     const std::string dir = client::HubDirOf(run, *here_);
     auto begun = os::Stat(dir);
-    if (!begun || loop_->Now() - begun->modified < kKeep || client::FindLocalHub(dir)) continue;
+    if (!begun || loop_->Now() - begun->modified < kKeep || client::HubRuns(dir)) continue;
     (void)os::RemoveTree(run);  // tidying is never worth a failed run
   }
 }
@@ -116,7 +117,7 @@ Status PoolRun::FindFolder() {
   state_ = os::JoinPath(runs, NameOf(typed));
   resume_ = invocation_.words.Has(cli::opt::kResume);
   std::string dir = client::HubDirOf(state_, *here_);
-  if (client::FindLocalHub(dir)) {
+  if (client::HubRuns(dir)) {
     return Fail(ErrorKind::kBusy,
                 "the same command is already running with its own pool (or its pilots are still "
                 "being withdrawn); wait for it, or change a word");
@@ -154,7 +155,28 @@ Status PoolRun::StartHub() {
                                                    os::JoinPath(dir, "log")));
 }
 
+// The pool of an earlier run whose hub was ended, too; false: there is none, or no more.
+Result<bool> PoolRun::TakeUpPool() {
+  for (bool told = false;;) {
+    std::string state;
+    TRY(client::Ask(*call_, wire::LookAtPools{},
+                    [&](const PoolFacts& pool) { state = pool.state; }));
+    if (state.empty()) return false;
+    if (state != "closing") break;
+    if (!std::exchange(told, true)) {
+      fmt::print(stderr, "spate: waiting until the earlier run's pilots are gone\n");
+    }
+    Pause(kLook);
+  }
+  wire::ChangePools resume;
+  resume.names = {kPool};
+  resume.change = wire::ChangePools::Change::kResume;
+  TRY(client::AskOne(*call_, std::move(resume)));
+  return true;
+}
+
 Status PoolRun::AddPool() {
+  if (resume_ && TRY(TakeUpPool())) return {};
   wire::AddPool asked;
   asked.name = kPool;
   asked.system = word_.system;

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -26,6 +27,31 @@ def test_a_hub_listens_where_it_is_told(place: Place):
     want("node.access exists" in err and "--listen none cuts them off" in err, err)
     place.run(*start, "--listen", "none", command="hub start")
     place.run(command="hub stop")
+
+
+def test_a_second_hub_of_a_machine_takes_another_port(place: Place):
+    """And keeps it, as its access files name it."""
+    start = ("--daemon", "--allow-root", "--listen", "127.0.0.1")
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(("127.0.0.1", 18150))
+            other.listen()
+        except OSError:
+            pass  # somebody else has it
+        place.on_remove = lambda: place.run(command="hub stop", code=None)
+        _, err = place.run(*start, command="hub start")
+        told = re.search(r"port 18150 is taken, .* reached at port (\d+)", err)
+        want(told, err)
+        access = place.read(os.path.join(place.state, "hub", "node.access"))
+        want(f"127.0.0.1:{told[1]}" in access, access)
+        place.run(command="hub stop")
+    _, err = place.run(*start, command="hub start")
+    want("is taken" not in err and f":{told[1]}" in place.run(command="hub status")[0], err)
+    # A port that was typed is no other one.
+    place.run(command="hub stop")
+    with socket.create_server(("127.0.0.1", int(told[1]))):
+        place.run(*start, code=3, command="hub start")
 
 
 def test_new_users_have_limits(place: Place):

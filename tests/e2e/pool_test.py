@@ -193,6 +193,22 @@ def test_a_run_with_a_pool_that_is_killed(place: Place):
     wait(lambda: not batch.alive(), "no pilot is left")
 
 
+def test_a_run_with_a_pool_whose_machine_dies(place: Place):
+    batch = slurm(place)
+    place.write("jobs.lst", *[f"echo {i} >> began; sleep 1; echo {i} >> done" for i in range(6)])
+    options = ("--pool", "slurm:-t 60", "jobs.lst")
+    run = place.start(*options)
+    wait(lambda: place.lines("began"), "a task runs")
+    [hub] = [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)]
+    os.kill(run.pid, signal.SIGSTOP)  # so that it sees nothing of its hub's end
+    os.kill(int(hub), signal.SIGKILL)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    place.run("--resume", *options)
+    want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
+    wait(lambda: not batch.alive(), "no pilot is left")
+
+
 def is_hub_of(place, pid):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:

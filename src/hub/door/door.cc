@@ -49,7 +49,8 @@ Status Door::Listen(const transport::Identity* identity) {
     addresses.push_back({.address = socket, .permissions = options_.permissions});
   }
   for (const os::Address& address : options_.listen) {
-    addresses.push_back({.address = address, .permissions = 0666});
+    addresses.push_back(
+        {.address = address, .permissions = 0666, .spare_port = options_.spare_port});
   }
   link::Entrance::Events events;
   events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };

@@ -32,6 +32,7 @@ class Door final : public link::Gate {
     uint32_t permissions = 0666;       // of that socket
     bool socket = true;                // false: none in `dir`
     std::vector<os::Address> listen;   // beside that socket
+    bool spare_port = false;           // where somebody has such a port: another one
     std::string host;                  // the name by which others reach this machine
     std::string product;               // the hub's version
     size_t connections = 4096;         // at once, with clients and nodes

@@ -1,11 +1,11 @@
 // However much a glutton asks for, another user who has nothing comes next: of the nodes on which
 // that user's task could run, the glutton is given few more tasks first. Looked at are single tasks
-// that wait for nothing but room: never tried yet, of jobs without bounds, and where no gang may
-// have a node kept for it.
+// that wait for nothing but room: never tried yet, of jobs without bounds that do not stand back by
+// their weight, and where no gang may have a node kept for it; of users who have not used more of
+// late than the glutton, as the hub has noted it last.
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "sim/check.h"
@@ -49,6 +49,9 @@ class PassedCheck final : public Checker {
       --leased_[scene.workload.job(ended->end.ref.job).user];
     } else if (std::holds_alternative<engine::NodeSick>(record)) {
       passed_.clear();
+    } else if (const auto* counted = std::get_if<engine::UseCounted>(&record)) {
+      used_.clear();
+      for (const auto& [user, use] : counted->users) used_[user] = use;
     }
   }
 
@@ -64,12 +67,14 @@ class PassedCheck final : public Checker {
   void Pass(const Scene& scene, NodeId node, Findings& findings) {
     const auto offer = offers_.find(node);
     if (offer == offers_.end()) return;
-    std::set<std::string> waiting;
+    std::map<std::string, AttemptRef> waiting;  // a task of each user
     for (const auto& [id, job] : book_.book().jobs()) {
       if (scene.workload.IsGreedy(id) || job.held || job.cancelled || job.finished) continue;
       if (job.policy.max_running > 0 || !scene.workload.job(id).after.empty()) continue;
+      if (job.policy.weight < kJobWeight) continue;
       const std::string& user = scene.workload.job(id).user;
       if (leased_[user] > 0 || !TakesUser(offer->second, user)) continue;
+      if (used_[user] > used_[GreedyUser()]) continue;
       for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
         const TaskClass& of_task = job.ClassOf(i);
         const bool waits = job.tasks[i].state == TaskState::kQueued &&
@@ -77,16 +82,16 @@ class PassedCheck final : public Checker {
                            !job.parents.contains(i);
         if (!waits || FitCount(offer->second, of_task.needs) == 0) continue;
         if (!OutlivesTask(offer->second, of_task.needs, scene.now + kMargin)) continue;
-        waiting.insert(user);
+        waiting.try_emplace(user, AttemptRef{id, i, Attempt(0)});
         break;
       }
     }
     std::erase_if(passed_, [&](const auto& each) { return !waiting.contains(each.first); });
-    for (const std::string& user : waiting) {
+    for (const auto& [user, task] : waiting) {
       if (++passed_[user] != kLeases) continue;
-      findings.Add(name(), fmt::format("{} has a task that n{} could run, and the glutton is given "
-                                       "nodes {} times before it",
-                                       user, node.value, kLeases));
+      findings.Add(name(), fmt::format("{} has task {}.{} that n{} could run, and the glutton is "
+                                       "given nodes {} times before it",
+                                       user, task.job.value, task.index + 1, node.value, kLeases));
     }
   }
 
@@ -96,6 +101,7 @@ class PassedCheck final : public Checker {
   std::map<NodeId, Offer> offers_;
   std::map<std::string, int64_t> leased_;   // tasks of a user
   std::map<std::string, uint32_t> passed_;  // how often a user was
+  std::map<std::string, uint64_t> used_;    // of late, when it was noted last
 };
 
 }  // namespace

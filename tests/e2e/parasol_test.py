@@ -1,6 +1,7 @@
 """`parasol` against a hub and nodes: what scripts and Toil read of it, and who may do what."""
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -46,6 +47,17 @@ def test_too_few_words_print_the_usage(place: Place):
         want(out == "" and err.startswith("parasol - ") and "usage:" in err, (args, out, err))
     out, err = place.run("status", command="parasol", code=255)
     want(out == "" and "no hub: none of yours runs here" in err, (out, err))
+
+
+def test_a_reader_that_is_gone_ends_it_as_it_ends_others(place: Place):
+    cluster_of(place).node("n1")
+    for words in (["list", "machines"], ["status"]):
+        reader, writer = os.pipe()
+        os.close(reader)  # as `parasol ... | head -1` may find it
+        done = subprocess.run([SPATE, "parasol", *words], stdout=writer, stderr=subprocess.PIPE, env=place.env,
+                              cwd=place.dir, check=False)
+        os.close(writer)
+        want(done.returncode == -signal.SIGPIPE and done.stderr == b"", (words, done))
 
 
 def test_status_and_lists(place: Place):

@@ -9,9 +9,8 @@
 #include "doors/parasol/client/para_client.h"
 #include "doors/parasol/client/site_look.h"
 #include "doors/parasol/formats/hub_report.h"
+#include "doors/parasol/programs/para_talk.h"
 #include "doors/parasol/row/parasol_id.h"
-#include "os/fd.h"
-#include "os/terminal.h"
 #include "present/table/time_text.h"
 
 namespace spate::parasol {
@@ -23,8 +22,6 @@ constexpr size_t kSumsAtOnce = 1000;
 std::tm LocalTimeOf(int64_t seconds) {
   return present::LocalTime(Instant() + Duration::Seconds(seconds));
 }
-
-Status Print(std::string_view text) { return os::WriteAll(os::kStdout, text, "standard output"); }
 
 // ---- Machines ----------------------------------------------------------------------------------
 
@@ -42,12 +39,12 @@ Status TellMachines(BatchLink& link) {
                         .running = std::move(by_host[node.name])});
   }
   for (const std::string& name : look.missing) machines.push_back({.name = name, .dead = true});
-  return Print(MachinesText(machines));
+  return ParaPrint(MachinesText(machines));
 }
 
 Status TellSick(BatchLink& link) {
   auto look = TRY(SiteLook::At(link, {}));
-  return Print(SickText(look.SickHosts(), look.Users().size()));
+  return ParaPrint(SickText(look.SickHosts(), look.Users().size()));
 }
 
 void AddToPlan(const NodeFacts& node, HubPlan& plan) {
@@ -75,7 +72,7 @@ Status TellPlan(BatchLink& link) {
   plan.dead = look.missing.size();
   if (look.site) plan.default_ram = look.site->default_ram / plan.ram_unit;
   for (const NodeFacts& node : look.nodes) AddToPlan(node, plan);
-  return Print(PlanText(plan));
+  return ParaPrint(PlanText(plan));
 }
 
 // ---- Jobs --------------------------------------------------------------------------------------
@@ -84,8 +81,8 @@ Status TellPlan(BatchLink& link) {
 Status TellJobs(BatchLink& link, const std::function<std::string(std::span<const HubJob>)>& text) {
   auto look = TRY(SiteLook::At(link, {.tasks = true}));
   auto running = TRY(RunningJobs(link, look.jobs));
-  TRY(Print(text(running)));
-  return AskForWaiting(link, look.jobs, [&](const auto& jobs) { return Print(text(jobs)); });
+  TRY(ParaPrint(text(running)));
+  return AskForWaiting(link, look.jobs, [&](const auto& jobs) { return ParaPrint(text(jobs)); });
 }
 
 Status TellIds(const JobWork& job) {
@@ -94,10 +91,10 @@ Status TellIds(const JobWork& job) {
     for (uint32_t i = 0; i < range.count; ++i) {
       piece.push_back({.id = ParasolId(job.job, range.first + i)});
       if (piece.size() < kJobsAtOnce) continue;
-      TRY(Print(Pstat2Text(std::exchange(piece, {}))));
+      TRY(ParaPrint(Pstat2Text(std::exchange(piece, {}))));
     }
   }
-  return Print(Pstat2Text(piece));
+  return ParaPrint(Pstat2Text(piece));
 }
 
 // The job of the batch: ours, or to look at it the folder's owner's. Job 0: there is none.
@@ -123,11 +120,11 @@ Status TellPstat2(BatchLink& link, const std::string& owner) {
   auto batch = TRY(WorkOfBatch(link, owner));
   auto look = TRY(SiteLook::At(link, {}));
   auto running = TRY(RunningJobs(link, look.jobs));
-  TRY(Print(Pstat2Text(running)));
+  TRY(ParaPrint(Pstat2Text(running)));
   TRY(TellIds(batch));
   uint64_t jobs = 0;
   for (const JobWork& job : look.jobs) jobs += uint64_t{job.counts.queued} + job.counts.leased;
-  return Print(Pstat2CountsText(jobs, batch.failures_in_row));
+  return ParaPrint(Pstat2CountsText(jobs, batch.failures_in_row));
 }
 
 // ---- Batches -----------------------------------------------------------------------------------
@@ -216,7 +213,7 @@ Status TellBatches(BatchLink& link, bool all) {
     TRY(ask());
   }
   TRY(ask());
-  return Print(BatchesText(told));
+  return ParaPrint(BatchesText(told));
 }
 
 // ---- Users and the hub -------------------------------------------------------------------------
@@ -258,7 +255,7 @@ Status TellUsers(BatchLink& link) {
   auto users = TRY(UsersOf(link, look));
   std::vector<HubUser> list;
   for (auto& [name, user] : users) list.push_back(std::move(user));
-  return Print(UsersText(list));
+  return ParaPrint(UsersText(list));
 }
 
 uint64_t EndsOf(const HubFacts& hub, Verdict verdict) {
@@ -294,7 +291,7 @@ Status TellStatus(BatchLink& link, Instant now) {
   status.days_up = (now - look.hub.since).seconds() / 86400;
   for (const auto& [name, user] : users) status.total_batches += user.total_batches;
   status.total_users = users.size();
-  return Print(HubStatusText(status));
+  return ParaPrint(HubStatusText(status));
 }
 
 }  // namespace

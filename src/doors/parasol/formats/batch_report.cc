@@ -184,19 +184,25 @@ std::string ProblemsTotalText(uint64_t problems) {
   return fmt::format("{} problems total\n", problems);
 }
 
-// Of several submissions the newest one.
-std::string StatusText(std::span<const ParasolJob> jobs) {
+// As in Parasol's para.c (paraJobStatus): the state is that of the newest submission, and all else
+// is of the first one; what runs has no id and no CPU time yet.
+std::string StatusText(std::span<const ParasolJob> jobs, int64_t now) {
   std::string text = "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n";
   for (const ParasolJob& job : jobs) {
-    ParasolSubmission shown;
-    if (!job.submissions.empty()) shown = job.submissions.front();
-    bool ended = shown.ended > shown.started;
+    ParasolSubmission newest, shown;
+    if (!job.submissions.empty()) {
+      newest = job.submissions.front();
+      shown = job.submissions.back();
+    }
+    const bool runs = newest.running;
+    const int64_t until = runs ? now : shown.ended;
     std::string command = job.command;
     std::ranges::replace(command, '\t', ' ');
-    text += fmt::format("{}\t{}\t{:.2f}\t{:.2f}\t{}\t{}\t{}\n", StateName(shown),
+    text += fmt::format("{}\t{}\t{:.2f}\t{:.2f}\t{}\t{}\t{}\n",
+                        shown.tracking_error != 0 ? StateName(shown) : StateName(newest),
                         job.submissions.size(),
-                        ended ? static_cast<double>(shown.ended - shown.started) : 0.0,
-                        shown.cpu_seconds, shown.host, shown.running ? "" : shown.id, command);
+                        static_cast<double>(std::max<int64_t>(until - shown.started, 0)),
+                        runs ? 0.0 : shown.cpu_seconds, shown.host, runs ? "" : shown.id, command);
   }
   return text;
 }

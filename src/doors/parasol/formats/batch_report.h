@@ -63,7 +63,7 @@ std::string ProblemText(const ParasolJob& job, const ParasolSubmission& submissi
                         const LocalTime& local);
 std::string ProblemsTotalText(uint64_t problems);
 
-std::string StatusText(std::span<const ParasolJob> jobs);  // para status
+std::string StatusText(std::span<const ParasolJob> jobs, int64_t now);  // para status
 
 // The jobs that run: all for para running; those that have run longer than so many minutes for para
 // hippos and slow.

@@ -193,19 +193,19 @@ TEST(BatchReportTest, Status) {
   std::vector<ParasolJob> jobs = {
       Job("a\tb"), Job("c", {Done(7)}), Job("d", {Done(7), Crashed(256)}),
       Job("e", {Running(kStart)}), Job("f", {hung}), Job("g", {queued}), Job("h", {lost}),
-      // Once more after a crash: the newest counts.
+      // Once more after a crash: the newest one tells the state, and the first one all else.
       Job("i", {Running(kStart), Crashed(256)}), Job("j", {queued, Crashed(256)})};
-  EXPECT_EQ(StatusText(jobs),
+  EXPECT_EQ(StatusText(jobs, kStart + 60),
             "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n"
             "unsub\t0\t0.00\t0.00\t\t\ta b\n"
             "done\t1\t7.00\t0.00\tn1\t1\tc\n"
-            "done\t2\t7.00\t0.00\tn1\t1\td\n"
-            "run\t1\t0.00\t0.00\tn3\t\te\n"
-            "hung\t1\t0.00\t0.00\tn3\t\tf\n"
+            "done\t2\t90.00\t1.25\tn2\t2\td\n"
+            "run\t1\t60.00\t0.00\tn3\t\te\n"
+            "hung\t1\t60.00\t0.00\tn3\t\tf\n"
             "queue\t1\t0.00\t0.00\t\t5\tg\n"
             "track\t1\t0.00\t0.00\t\t6\th\n"
-            "run\t2\t0.00\t0.00\tn3\t\ti\n"
-            "queue\t2\t0.00\t0.00\t\t5\tj\n");
+            "run\t2\t60.00\t0.00\tn2\t\ti\n"
+            "queue\t2\t90.00\t1.25\tn2\t2\tj\n");
 }
 
 TEST(BatchReportTest, RunningAndHippos) {

@@ -123,7 +123,9 @@ Result<BatchHub::State> Para::Known() {
 Result<int> Para::Tell(Status (BatchHub::*call)(), std::string_view line) {
   auto hub = Hub();
   if (!hub) return Failed(hub);
-  if (auto done = ((*hub)->*call)(); !done) return Failed(done);
+  // A batch that the hub does not know has nothing to reset or clear, which is no error there.
+  auto done = ((*hub)->*call)();
+  if (!done && done.error().kind != ErrorKind::kNotFound) return Failed(done);
   Talk(line);
   return 0;
 }
@@ -423,7 +425,9 @@ Result<int> Para::FreeBatch() {
 }
 
 Result<int> Para::ShowSickNodes() {
-  auto state = Known();
+  auto hub = Hub();
+  if (!hub) return Failed(hub);
+  auto state = (*hub)->Ask();
   if (!state) return Failed(state);
   if (auto printed = ParaPrint(SickNodesText(state->sick_nodes)); !printed) {
     return Failed(printed);

@@ -115,7 +115,9 @@ Result<int> ReportProblems(const ParaReport& report) {
   return Print(ProblemsTotalText(problems));
 }
 
-Result<int> ReportStatus(const ParaReport& report) { return Print(StatusText(Jobs(report))); }
+Result<int> ReportStatus(const ParaReport& report) {
+  return Print(StatusText(Jobs(report), report.cycle.seconds()));
+}
 Result<int> ReportTime(const ParaReport& report) {
   return Print(TimesText(SumTimes(Jobs(report), report.cycle.seconds())));
 }

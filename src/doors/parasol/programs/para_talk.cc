@@ -1,9 +1,11 @@
 #include "doors/parasol/programs/para_talk.h"
 
+#include <cerrno>
 #include <string>
 
 #include "os/environment.h"
 #include "os/fd.h"
+#include "os/signals.h"
 #include "os/terminal.h"
 
 namespace spate::parasol {
@@ -35,7 +37,9 @@ void ParaDots::Step() {
 }
 
 Status ParaPrint(std::string_view text) {
-  return os::WriteAll(os::kStdout, text, "standard output");
+  auto written = os::WriteAll(os::kStdout, text, "standard output");
+  if (!written && errno == EPIPE) os::DieOfSignal(os::kSignalPipe);
+  return written;
 }
 
 }  // namespace spate::parasol

@@ -12,6 +12,7 @@ namespace spate::parasol {
 // Progress: nothing with -verbose=0.
 void ParaTalk(const ParaOptions& options, std::string_view line);
 void ParaWarn(std::string_view line);
+// On standard output. Where its reader is gone, the program ends by SIGPIPE, as others do.
 Status ParaPrint(std::string_view text);
 
 // A dot for each 20 steps of something that may take long, and a newline behind them.

@@ -348,7 +348,7 @@ TEST_F(ParaTest, Reports) {
                           "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n"
                           "done\t1\t100.00\t100.50\tn1\t100000000\tgood x\n"
                           "crash\t1\t10.00\t10.50\tn1\t100000001\tbad no\n"
-                          "run\t1\t0.00\t0.00\tn1\t\truns\n"
+                          "run\t1\t600.00\t0.00\tn1\t\truns\n"
                           "queue\t1\t0.00\t0.00\tn/a\t100000003\twaits\n"}}) {
     Ran ran = Para(c.args);
     EXPECT_EQ(ran.code, 0);
@@ -437,8 +437,11 @@ TEST_F(ParaTest, WordsAboutABatchThatTheHubDoesNotKnow) {
   MustCreate("a\n");
   world_.known = false;
   world_.freed = BatchHub::Freed::kNotFound;
-  for (std::string word :
-       {"clearSickNodes", "showSickNodes", "resetCounts", "flushResults", "freeBatch"}) {
+  EXPECT_EQ(Para({"clearSickNodes"}).err, "Told hub to clear sick nodes\n");
+  EXPECT_EQ(Para({"resetCounts"}).err, "Told hub to reset counts\n");
+  EXPECT_EQ(Para({"showSickNodes"}).out, "total sick machines: 0 failures: 0\n");
+  EXPECT_EQ(Para({"showSickNodes"}).code, 0);
+  for (std::string word : {"flushResults", "freeBatch"}) {
     Ran ran = Para({word});
     EXPECT_EQ(ran.code, 255) << word;
     EXPECT_EQ(ran.out, "") << word;

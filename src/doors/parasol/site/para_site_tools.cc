@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/options/hub_options.h"
 #include "doors/parasol/formats/hub_report.h"
+#include "doors/parasol/programs/para_talk.h"
 #include "doors/parasol/programs/site_programs.h"
 #include "doors/parasol/site/node_asker.h"
 #include "doors/parasol/site/node_kit.h"
@@ -34,8 +35,6 @@ void Tell(std::string_view program, std::string_view text) {
   std::string line = fmt::format("{}: {}\n", program, EscapeForScreen(text));
   (void)os::WriteAll(os::kStderr, line, "standard error");
 }
-
-Status Print(std::string_view text) { return os::WriteAll(os::kStdout, text, "standard output"); }
 
 std::string KitPathOf(const std::string& hub_dir, const std::string& name) {
   return os::JoinPath(os::JoinPath(hub_dir, "nodes"), name);
@@ -182,7 +181,7 @@ Result<int> RunParaNodeStart(std::span<const std::string> args) {
     auto kit = KitFor(hub_dir, machine.name, hub);
     if (!kit) return ended(kit.error().message);
     std::vector<std::string> words = StartCommand(options, machine);
-    (void)Print(fmt::format("{}\n", fmt::join(words, " ")));
+    (void)ParaPrint(fmt::format("{}\n", fmt::join(words, " ")));
     starters[i] = std::make_unique<Starter>(*loop, words, FormatNodeKit(*kit), ended);
   });
   if (failed == 0) return 0;
@@ -252,7 +251,7 @@ Result<int> RunParaNodeStop(std::span<const std::string> args) {
   for (const ParasolMachine& machine : machines) {
     text += fmt::format("Telling {} to quit \n", machine.name);
   }
-  TRY(Print(text));
+  TRY(ParaPrint(text));
   auto answers = TRY(AskNodes(machines, options.port, wire::StopNode()));
   size_t failed = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -275,7 +274,7 @@ Result<int> RunParaNodeStatus(std::span<const std::string> args) {
     nodes.push_back(status ? std::move(*status) : NodeStatus{.reachable = false});
     nodes.back().name = machines[i].name;
   }
-  TRY(Print(NodeStatusText(nodes, options.lengthy)));
+  TRY(ParaPrint(NodeStatusText(nodes, options.lengthy)));
   return 0;
 }
 

@@ -26,6 +26,7 @@ class FairCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->fair) return;
+    if (const auto* up = std::get_if<NodeUp>(&fact)) slots_[up->node] = up->offer->slots;
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) heard_.insert(heard->node);
     if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);
     if (const auto* process = std::get_if<NodeProcess>(&fact)) heard_.erase(process->node);
@@ -50,6 +51,13 @@ class FairCheck final : public Checker {
   }
 
  private:
+  // Leases of a node.
+  struct Held {
+    int64_t tasks = 0;
+    std::map<std::string, int64_t> of_user;
+    Instant since{};
+  };
+
   static int64_t SlotsOf(const Scene& scene) {
     int64_t slots = 0;
     for (const Offer& offer : scene.workload.offers()) slots += offer.slots;
@@ -65,7 +73,7 @@ class FairCheck final : public Checker {
   }
   bool AllHoldersAreHeard() const {
     return std::all_of(held_.begin(), held_.end(), [this](const auto& each) {
-      return each.second <= 0 || heard_.contains(each.first);
+      return each.second.tasks <= 0 || heard_.contains(each.first);
     });
   }
   void Count(const Scene& scene, const engine::Record& record) {
@@ -91,17 +99,24 @@ class FairCheck final : public Checker {
   }
   // So many more tasks, or fewer.
   void Hold(const Scene& scene, NodeId node, JobId job, int64_t more) {
-    held_[node] += more;
-    Had& had = had_[scene.workload.job(job).user];
-    had.CountUntil(scene.now);
-    had.holds += more;
+    Held& held = held_[node];
+    CountUntil(scene.now, node, held);
+    held.tasks += more;
+    held.of_user[scene.workload.job(job).user] += more;
+  }
+  // Those who have leases there share its slots: what is leased ahead takes none.
+  void CountUntil(Instant now, NodeId node, Held& held) {
+    const double time = (now - std::exchange(held.since, now)).seconds();
+    if (held.tasks <= 0) return;
+    const auto slots = static_cast<double>(std::min<int64_t>(held.tasks, slots_[node]));
+    for (const auto& [user, tasks] : held.of_user) {
+      had_[user] += time * slots * static_cast<double>(tasks) / static_cast<double>(held.tasks);
+    }
   }
   // Until now: what users have later, when others want nothing any more, is no share.
   void NoteHad(const Scene& scene) {
-    for (auto& [user, had] : had_) {
-      had.CountUntil(scene.now);
-      had.while_fair = had.time;
-    }
+    for (auto& [node, held] : held_) CountUntil(scene.now, node, held);
+    had_while_fair_ = had_;
   }
   void Judge(const Scene& scene, Findings& findings) {
     double all = 0;
@@ -119,9 +134,9 @@ class FairCheck final : public Checker {
       double due = weight / weights;
       double share = ran_[user] / all;
       if (due - share <= 0.1 + 0.7 / slots) continue;
-      const double had = had_[user].while_fair / weight;
+      const double had = had_while_fair_[user] / weight;
       const bool had_less = std::ranges::any_of(weights_, [&](const auto& other) {
-        return had < 0.9 * had_[other.first].while_fair / other.second;
+        return had < 0.8 * had_while_fair_[other.first] / other.second;
       });
       if (!had_less) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
@@ -130,23 +145,16 @@ class FairCheck final : public Checker {
   }
 
   std::map<std::string, int64_t> queued_;  // about: what comes back is not counted
-  std::map<NodeId, int64_t> held_;         // tasks
+  std::map<NodeId, Held> held_;
+  std::map<NodeId, uint32_t> slots_;
   std::set<NodeId> heard_;
   std::map<std::string, double> weights_;
   std::map<AttemptRef, std::pair<Instant, bool>> began_;  // and whether it counts
   std::map<std::string, double> ran_;                     // of those that count
-  // Of each user: while tasks are leased, whether they run or their node cannot be heard.
-  struct Had {
-    int64_t holds = 0;
-    Instant since{};
-    double time = 0;        // in seconds of one task
-    double while_fair = 0;  // until the newest start that counts
-    void CountUntil(Instant now) {
-      time += static_cast<double>(holds) * (now - since).seconds();
-      since = now;
-    }
-  };
-  std::map<std::string, Had> had_;
+  // Seconds of a slot, of each user: while tasks are leased, whether they run or their node cannot
+  // be heard.
+  std::map<std::string, double> had_;
+  std::map<std::string, double> had_while_fair_;  // until the newest start that counts
   uint32_t attempts_ = 0;
   bool set_aside_ = false;  // some node, for some job, since then
 };

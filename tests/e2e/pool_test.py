@@ -70,6 +70,20 @@ def test_nothing_is_asked_for_what_cannot_start(place: Place):
     cluster.spate("job cancel", big, late)
 
 
+def test_a_pool_asks_for_nothing_that_was_wanted_before_it(place: Place):
+    batch = slurm(place)
+    cluster = cluster_of(place)
+    add = ("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20")
+    cluster.spate(*add)
+    job = cluster.submit("--pool", "p", "--", "sleep 100")
+    wait(batch.jobs, "a pilot was asked for")
+    cluster.spate("pool remove", "p", "--wait")
+    cluster.spate("job cancel", job)
+    cluster.spate(*add)
+    log, _ = cluster.spate("pool log", "p", "--json")
+    want('"set"' in log and '"requested"' not in log, log)
+
+
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place, "--listen", "127.0.0.1:" + str(free_port()))

@@ -255,6 +255,12 @@ void Pools::TellDemand() {
   if (first || !changed.classes.empty()) Post(std::move(changed));
 }
 
+void Pools::TellFirstDemand() {
+  if (!names_.empty() || stopped_ || !resumed_) return;
+  parts_.loop.Cancel(demand_timer_);
+  TellDemand();
+}
+
 void Pools::TellNodesToCome() {
   reshaped_ = false;
   engine::NodesToCome told;

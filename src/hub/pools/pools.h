@@ -132,6 +132,8 @@ class Pools {
   void TakeUpNodes();
   void AwaitEmpty(Instant until, std::function<void()> done);
   void TellDemand();
+  // While there is no pool nobody looks at demand: for a first one what is known is of long ago.
+  void TellFirstDemand();
   // Tells the engine what nodes of the pools will have, if that is news.
   void TellNodesToCome();
 

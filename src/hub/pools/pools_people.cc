@@ -275,6 +275,7 @@ void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool
                 for (const auto& [name, taken] : names_) {
                   pool = PoolId(std::max(pool.value, taken.value + 1));
                 }
+                TellFirstDemand();
                 names_[form.policy.name] = pool;  // so that nobody else takes it before the step
                 Post(provision::SetPool{pool, form.policy, false});
                 WhenDurable([done, trial = std::move(trial)] { done(trial); });

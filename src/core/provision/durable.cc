@@ -16,6 +16,7 @@ constexpr size_t kLives = 4;
 // A pool of which nothing is known yet.
 constexpr Duration kFirstWait = Duration::Seconds(120);
 constexpr Duration kMinute = Duration::Seconds(60);
+constexpr Duration kShortestWait = kMinute / 16;
 constexpr Duration kLongestWait = kMinute * 2048;
 constexpr Duration kRefusedFirst = Duration::Seconds(30);
 constexpr Duration kRefusedMost = Duration::Seconds(3600);
@@ -104,7 +105,7 @@ Duration Pool::Wait() const {
     std::sort(sorted.begin(), sorted.end());
     wait = sorted[sorted.size() / 2];
   }
-  Duration rounded = kMinute;
+  Duration rounded = kShortestWait;
   while (rounded < wait && rounded < kLongestWait) rounded = rounded * 2;
   return rounded;
 }

@@ -45,7 +45,7 @@ struct Pool {
   const NodeShape& shape() const { return learned ? *learned : policy.shape; }
   // How long a new pilot's nodes will be there. Max(): not known.
   Duration Life() const;
-  // How long the newest pilots waited, as a whole number of minutes that is a power of two.
+  // How long the newest pilots waited, as a minute times a power of two, from 1/16 on.
   Duration Wait() const;
 };
 

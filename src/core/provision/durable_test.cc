@@ -58,10 +58,14 @@ TEST(Pool, LearnsLivesSlowly) {
   EXPECT_EQ(pool.Life(), Duration::Seconds(1800));
 }
 
-TEST(Pool, WaitIsTheMedianInRoundMinutes) {
+TEST(Pool, WaitIsTheMedianInRoundTimes) {
   Pool pool;
   EXPECT_EQ(pool.Wait(), Duration::Seconds(120));
+  pool.waits = {Duration::Millis(200)};
+  EXPECT_EQ(pool.Wait(), Duration::Millis(3750));
   pool.waits = {Duration::Seconds(5)};
+  EXPECT_EQ(pool.Wait(), Duration::Millis(7500));
+  pool.waits = {Duration::Seconds(31)};
   EXPECT_EQ(pool.Wait(), Duration::Seconds(60));
   pool.waits = {Duration::Seconds(5), Duration::Seconds(200), Duration::Seconds(90'000)};
   EXPECT_EQ(pool.Wait(), Duration::Seconds(240));

@@ -51,7 +51,9 @@ class BlameCheck final : public Checker {
   void NoteLease(const engine::Leased& leased) {
     for (TaskRange range : leased.tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        with_choice_[{leased.job, i}] = leased.attempt;
+        Leases& of_task = with_choice_[{leased.job, i}];
+        of_task.newest = leased.attempt;
+        ++of_task.count;
       }
     }
   }
@@ -60,13 +62,15 @@ class BlameCheck final : public Checker {
     if (ended.verdict != engine::Verdict::kFailed || trusted_ || !IsGoodThere(scene)) return;
     // It was given out while the good one was there.
     auto lease = with_choice_.find({ended.end.ref.job, ended.end.ref.index});
-    if (lease == with_choice_.end() || lease->second != ended.end.ref.attempt) return;
+    if (lease == with_choice_.end() || lease->second.newest != ended.end.ref.attempt) return;
     const BookedJob* job = scene.book.FindJob(ended.end.ref.job);
     if (job == nullptr || job->tasks.size() < kLimits.node_failures) return;
     // Gangs need several nodes.
     if (!job->ClassOf(ended.end.ref.index).gang.empty()) return;
     const RetryPolicy& retry = scene.workload.job(ended.end.ref.job).policy.retry;
     if (retry.retries >= kLimits.node_failures) {
+      // Tries that were spent before the good one was there are gone.
+      if (lease->second.count < ended.end.ref.attempt.value) return;
       findings.Add(name(), fmt::format("{} failed for good on n{}, which fails everything",
                                        NameOf(ended.end.ref), ended.node.value));
     } else if (++failed_[{ended.end.ref.job, ended.node}] > kHandful + scene.hub->slots) {
@@ -78,8 +82,12 @@ class BlameCheck final : public Checker {
 
   std::optional<Instant> heard_at_;
   std::map<std::pair<JobId, NodeId>, uint32_t> failed_;
-  std::map<std::pair<JobId, TaskIndex>, Attempt>
-      with_choice_;       // leased while the good one was there
+  // While the good one was there.
+  struct Leases {
+    Attempt newest;
+    uint32_t count = 0;
+  };
+  std::map<std::pair<JobId, TaskIndex>, Leases> with_choice_;
   bool trusted_ = false;  // a person said that the bad ones are good: let him have it
 };
 

@@ -155,11 +155,12 @@ bool HubPeople::HasPool(HubProcess& hub, const SimPool& pool) {
 
 void HubPeople::TendBrief(const SimPool& pool, uint32_t times) {
   constexpr Duration kOften = Duration::Seconds(120);
+  constexpr uint32_t kLooks = 5;  // at the end, as what was asked for may come late
   Do(Wait(kOften), [this, &pool, times](HubProcess& hub) {
     const bool is_there = HasPool(hub, pool);
     if (is_there) {
       hub.Ask(kAdmin, RemovalOf(pool), [](const auto&) {});
-    } else if (times > 0) {
+    } else if (times > kLooks) {
       hub.Ask(kAdmin, WishOf(pool, false), [](const auto&) {});
     }
     if (is_there || times > 0) TendBrief(pool, times - std::min(times, 1u));

@@ -191,15 +191,18 @@ TEST_F(PoolTest, ADryRunShowsAll) {
   EXPECT_EQ(ran.out, "Pool lab\nCommand\n  sbatch x\nScript\n  #!/bin/sh\nTest: passed\n  fine\n");
   EXPECT_EQ(ran.err, "");
   hub.add = [](const wire::AddPool& pool) {
-    return PoolTrial{pool.name, "sbatch x", "", "no\x1b such", false};
+    return PoolTrial{pool.name, "sbatch x", "", "no\x1b such", false, "cpus = 2\nqueue\n"};
   };
   ran = Run("pool add", {"slurm", "lab", "--dry-run"});
   EXPECT_EQ(ran.code, kExitTasksFailed);
-  EXPECT_EQ(ran.out, "Pool lab\nCommand\n  sbatch x\nTest: failed\n  no\\x1b such\n");
+  EXPECT_EQ(ran.out,
+            "Pool lab\nCommand\n  sbatch x\nDescription\n  cpus = 2\n  queue\nTest: failed\n"
+            "  no\\x1b such\n");
   ran = Run("pool add", {"slurm", "lab", "--dry-run", "--json"});
   EXPECT_EQ(ran.out,
             "{\"type\":\"pool_trial\",\"v\":2,\"pool\":\"lab\",\"command\":\"sbatch x\","
-            "\"script\":\"\",\"words\":\"no\\u001b such\",\"passed\":false}\n");
+            "\"script\":\"\",\"words\":\"no\\u001b such\",\"passed\":false,"
+            "\"description\":\"cpus = 2\\nqueue\\n\"}\n");
 }
 
 TEST_F(PoolTest, EachHostIsAPool) {

@@ -20,8 +20,10 @@ const Option kListen = {
     .heading = Heading::kHub,
     .help = "address for other machines, or none (default: none)",
     .more =
-        "HOST may be *, for all addresses; the default port is 18150. May be given several times. "
-        "The socket for this machine always exists.",
+        "HOST may be *, for all addresses; the default port is that of the hub's earlier start, "
+        "else "
+        "18150, or another one if that is taken. May be given several times. The socket for this "
+        "machine always exists.",
     .repeat = true};
 
 const Option kDaemon = {

@@ -690,7 +690,12 @@ def test_words_for_scripts(place: Place):
     want(out == "total hippos running: 0\n", out)
     para(place, "freeBatch", "x", code=255)
     os.mkdir(os.path.join(place.dir, "unknown"))
-    for word in ("resetCounts", "flushResults", "showSickNodes", "clearSickNodes", "freeBatch"):
+    # There is nothing to change of it, as in the original.
+    for word, told in (("resetCounts", "Told hub to reset counts\n"),
+                       ("clearSickNodes", "Told hub to clear sick nodes\n"),
+                       ("showSickNodes", "total sick machines: 0 failures: 0\n")):
+        want("".join(para(place, word, folder="unknown")) == told, word)
+    for word in ("flushResults", "freeBatch"):
         _, err = para(place, word, code=255, folder="unknown")
         want(err.endswith("Batch not found.\n"), f"{word}: {err}")
     out, _ = cluster.spate("parasol", "-all", "list", "batches")

@@ -445,7 +445,8 @@ Result<int> Para::Recover() {
       text += job.spec + "\n";
     }
   }
-  auto written = os::WriteFile(Word(2), text);
+  // As in all of Parasol's programs that is no file.
+  auto written = Word(2) == "stdout" ? ParaPrint(text) : os::WriteFile(Word(2), text);
   if (!written) return Failed(written);
   return 0;
 }

@@ -387,6 +387,9 @@ TEST_F(ParaTest, Recover) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(Read("again"), "b {check out exists no}\n");
+  ran = Para({"recover", list, "stdout"});
+  EXPECT_EQ(ran.out, "b {check out exists no}\n") << ran.err;
+  EXPECT_FALSE(os::Exists("stdout"));
 }
 
 // ---- what is asked of the hub ----

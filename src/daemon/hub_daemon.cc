@@ -81,13 +81,15 @@ Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
                   EscapeForScreen(access), kEverywhere));
 }
 
-// Empty: the hub has the usual one, or listens on this machine only.
-std::string OtherPort(const std::vector<os::Address>& reached_at) {
+// Of a hub whose port was not typed. Empty: it has the usual one, or listens on this machine only.
+std::string OtherPort(const std::vector<os::Address>& reached_at, bool is_new) {
   if (reached_at.empty() || reached_at.front().port == cli::kHubPort) return "";
+  const uint16_t port = reached_at.front().port;
+  if (!is_new) return fmt::format("spate: it listens at port {}, as its access files say\n", port);
   return fmt::format(
-      "spate: port {} is taken, by another hub maybe; this one is reached at port {}, which its "
+      "spate: port {} is taken, perhaps by another hub; this one is reached at port {}, which its "
       "access files name\n",
-      cli::kHubPort, reached_at.front().port);
+      cli::kHubPort, port);
 }
 
 // Text with the next steps for a person.
@@ -111,10 +113,12 @@ std::string Welcome(const hub::Service& service, std::string_view reach) {
                     start, present::TextOf(elsewhere), ShellQuote(access));
 }
 
+enum class PortWish : uint8_t { kTyped, kKnown, kAny };
+
 // A port that was not typed is the one at which others know the hub; where nobody does yet, any
 // will do if somebody has the usual one.
-Status SetAddresses(const cli::HubOptions& options, const std::string& hub_dir,
-                    hub::Door::Options& door) {
+Result<PortWish> SetAddresses(const cli::HubOptions& options, const std::string& hub_dir,
+                              hub::Door::Options& door) {
   const std::optional<uint16_t> known = KnownPort(hub_dir);
   bool is_typed = false;
   for (const std::string& text : options.listen) {
@@ -124,7 +128,7 @@ Status SetAddresses(const cli::HubOptions& options, const std::string& hub_dir,
     door.listen.push_back(std::move(*address));
   }
   door.spare_port = !is_typed && !known;
-  return {};
+  return is_typed ? PortWish::kTyped : known ? PortWish::kKnown : PortWish::kAny;
 }
 
 Result<int> ServeHub(const cli::Invocation& invocation) {
@@ -140,7 +144,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.reach = reach;
   with.hub.dir = client::HubDirOf(options.state_dir, here);
   TRY(CheckReach(options, with.hub.dir));
-  TRY(SetAddresses(options, with.hub.dir, with.door));
+  const PortWish wish = TRY(SetAddresses(options, with.hub.dir, with.door));
   with.door.suspect_after = options.suspect_after;
   with.door.lost_after = options.lost_after;
   with.hub.limits.node_patience = options.lost_after;
@@ -157,11 +161,12 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.hub.keep = options.keep.age;
   with.hub.keep_bytes = KeepBytes(options.keep.bytes, with.hub.dir);
   DaemonLife life{options.daemon, options.daemon ? os::JoinPath(with.hub.dir, "log") : ""};
-  const bool spare_port = with.door.spare_port;
   return RunHub(std::move(with), life, [&](HubProgram& program) {
     NoteStart(program.service().self().dir, invocation.words);
     return Welcome(program.service(), reach) +
-           (spare_port ? OtherPort(program.service().self().reached_at) : "");
+           (wish == PortWish::kTyped
+                ? ""
+                : OtherPort(program.service().self().reached_at, wish == PortWish::kAny));
   });
 }
 

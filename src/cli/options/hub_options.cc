@@ -21,9 +21,8 @@ const Option kListen = {
     .help = "address for other machines, or none (default: none)",
     .more =
         "HOST may be *, for all addresses; the default port is that of the hub's earlier start, "
-        "else "
-        "18150, or another one if that is taken. May be given several times. The socket for this "
-        "machine always exists.",
+        "else 18150, or another one if that is taken. May be given several times. The socket for "
+        "this machine always exists.",
     .repeat = true};
 
 const Option kDaemon = {

@@ -77,7 +77,7 @@ std::optional<SocketAddress> AllOfIpv4(const SocketAddress& at) {
   return SocketAddress(&v4, sizeof(v4));
 }
 
-// A new descriptor has the lowest number that is free, which tells how many are taken.
+// A new descriptor gets the lowest free number, so the number tells how many are in use.
 bool HasDescriptorsForMore(int fd) {
   const size_t most = MostDescriptors();
   Fd next(fcntl(fd, F_DUPFD_CLOEXEC, 0));

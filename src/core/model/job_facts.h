@@ -169,7 +169,7 @@ struct JobDetails {
   std::vector<BlamedFacts> blamed;  // the most failures first
   uint64_t withdrawn = 0;  // tasks that have left its list, which are in none of its counts
   int32_t priority = 0;
-  Duration time;  // of its first tasks, each; zero: no limit
+  Duration time;  // of its last task, which `job set` changes; zero: no limit
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);

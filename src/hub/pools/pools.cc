@@ -20,7 +20,7 @@ namespace {
 
 // Demand is looked at so long after the engine has stepped, once for all steps in between.
 constexpr Duration kDemandAfter = Duration::Millis(200);
-// The journal begins anew with an image once a day, and after Here::records.
+// An image replaces the journal's records once a day, and whenever there are Here::records.
 constexpr Duration kCutEvery = Duration::Seconds(86'400);
 
 // Six letters and digits that no other hub of a user has, as far as chance goes.

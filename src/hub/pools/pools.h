@@ -45,7 +45,7 @@ class Pools {
     PilotAccess access;
     Duration keep;        // so long what happened to pools is told
     Duration lost_after;  // a node that has been away for so long will not come back
-    size_t records = kLimits.pool_records;  // the journal's, before it begins anew with an image
+    size_t records = kLimits.pool_records;  // of the journal, until an image replaces them
     uint32_t owner = 0;                     // the number of that user; 0: root
     // How others reach the hub. Empty: by its socket alone.
     std::function<std::vector<os::Address>()> reached_at;

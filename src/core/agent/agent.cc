@@ -338,6 +338,7 @@ Given Agent::State::Remove(uint16_t number, size_t position) {
   slot.given.erase(slot.given.begin() + static_cast<std::ptrdiff_t>(position));
   if (slot.given.empty()) {
     free_.PutBack(slot.needs, slot.resources);
+    if (HasWholeNode(given.part)) --whole_parts_;
     slot.resources.clear();
     slot.adopted = false;
     if (number <= offer_.slots) free_slots_.insert(number);

@@ -167,7 +167,10 @@ class AgentSubject : public script::Subject {
     auto [job, tasks] = line.TaskList();
     Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
     Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
-    auto part = line.Flag("part") ? std::make_shared<const GangPart>() : nullptr;
+    const bool whole = line.Flag("whole");
+    auto part = line.Flag("part") || whole
+                    ? std::make_shared<const GangPart>(GangPart{.whole = whole})
+                    : nullptr;
     events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks), part});
   }
   void Go(Line& line) {

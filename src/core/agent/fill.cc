@@ -57,6 +57,14 @@ void Agent::State::OrderStart(uint16_t number, const Given& given) {
                                       slot.needs.memory > 0, given.part});
 }
 
+// A part that has its node for itself waits until all others have left, and nothing joins it. A hub
+// gives out neither, as far as it knows; what it has given up may still be ending here.
+bool Agent::State::MayJoin(const Waiting& waiting) const {
+  if (whole_parts_ > 0) return false;
+  return !HasWholeNode(waiting.part) ||
+         std::ranges::all_of(slots_, [](const Slot& slot) { return slot.given.empty(); });
+}
+
 // Starts a waiting attempt in a slot, or takes the slot for a part of a gang; false when its needs
 // are not free.
 bool Agent::State::Start(size_t position, uint16_t number) {
@@ -65,11 +73,13 @@ bool Agent::State::Start(size_t position, uint16_t number) {
   Slot& slot = slots_[number - 1];
   bool ahead = !slot.given.empty();
   if (!ahead) {
+    if (!MayJoin(waiting)) return false;
     auto resources = free_.Take(waiting.needs);
     if (!resources) return false;
     slot.needs = waiting.needs;
     slot.resources = std::move(*resources);
     free_slots_.erase(number);
+    if (HasWholeNode(waiting.part)) ++whole_parts_;
   }
   const JobSettings& settings = *job.settings;
   AttemptRef ref{waiting.job, waiting.tasks.first, waiting.attempt};
@@ -93,6 +103,7 @@ bool Agent::State::Start(size_t position, uint16_t number) {
 // one is short of, and leaves it a slot and what else it needs; one of the same job for a while
 // whatever it takes.
 bool Agent::State::MayPass(const Waiting& each, const Waiting& first) const {
+  if (HasWholeNode(first.part)) return false;
   bool lately = now_ < first.no_room + limits_.passed_for;
   if (each.job == first.job && lately) return free_.CanTake(each.needs);
   return free_slots_.size() > 1 && free_.CanTakeBefore(each.needs, first.needs);

@@ -60,6 +60,10 @@ struct Given {
   bool awaits_go = false;                          // it has room and has not been started
 };
 
+inline bool HasWholeNode(const std::shared_ptr<const GangPart>& part) {
+  return part != nullptr && part->whole;
+}
+
 struct Slot {
   std::deque<Given> given;
   Needs needs;
@@ -119,6 +123,7 @@ class Agent::State {
   // fill.cc: starts what may start.
   void Fill();
   bool Start(size_t position, uint16_t slot);
+  bool MayJoin(const Waiting& waiting) const;
   void OrderStart(uint16_t slot, const Given& given);
   bool StartBehind();
   bool MayPass(const Waiting& each, const Waiting& first) const;
@@ -147,6 +152,7 @@ class Agent::State {
   std::deque<Waiting> waiting_;
   std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
+  uint32_t whole_parts_ = 0;       // in slots, each of which has the node for itself
   FreeResources free_;
   std::optional<LoadSampled> load_;  // none: not sampled yet
   bool output_blocked_ = false;

@@ -35,12 +35,14 @@ struct GangPart {
   std::vector<GangHost> hosts;  // ranks are counted through them in this order
   GangShape::Start start = GangShape::Start::kEach;
   std::string secret;  // what members of the gang know, and nobody else
+  bool whole = false;  // runs beside nothing else, whatever the other needs
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "index", self.index);
     visit(2, "hosts", Columns{self.hosts});  // to 4
     visit(5, "start", self.start);
     visit(6, "secret", self.secret);
+    visit(7, "whole", self.whole);
   }
   friend bool operator==(const GangPart&, const GangPart&) = default;
 

@@ -295,7 +295,8 @@ HubClient& HubProcess::Upload(const SimJob& job, Requests requests, Accepted hea
   // A job that is submitted again while the first try is under way has another number, and must not
   // overtake it or come when that was refused.
   bool submits = std::get<wire::Submit>(requests.front()).add_to == JobId();
-  if (submits && parts_.options.user_rules) parts.half_open = false;
+  const bool may_refuse = parts_.options.user_rules || parts_.options.deadlines;
+  if (submits && may_refuse) parts.half_open = false;
   parts.hurries = submits;
   parts.leaves = true;
   const std::string user =

@@ -45,6 +45,12 @@ bool Until(Duration patience, Fn done) {
   return true;
 }
 
+// Exactly one process has `mark` in its command line. One that is between two programs has no
+// words for a moment, so this looks again.
+inline bool OneIsMarked(const std::string& mark) {
+  return Until(Duration::Seconds(20), [&] { return Marked(mark).size() == 1; });
+}
+
 // Every way to run away from a parent, as shell text. MARK is seen in the command line.
 inline const std::map<std::string, std::string>& WaysToRunAway() {
   static const std::map<std::string, std::string> ways = {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "access/access_file.h"
@@ -63,6 +64,14 @@ std::map<AttemptRef, std::string> LeftOf(const std::optional<wire::NodeState>& s
     if (!run.left.empty()) left.emplace(run.ref, run.left);
   }
   return left;
+}
+
+std::vector<AttemptRef> RunsIn(const std::optional<wire::NodeState>& state) {
+  std::vector<AttemptRef> refs;
+  if (!state) return refs;
+  for (const wire::NodeState::Run& run : state->runs) refs.push_back(run.ref);
+  std::ranges::sort(refs);
+  return refs;
 }
 
 std::unexpected<wire::Refusal> RefuseName(std::string reason, Remedy remedy = {}) {
@@ -282,13 +291,18 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   });
   Node& told = nodes_.at(node);
   auto before = LeftOf(told.state);
+  const std::vector<AttemptRef> ran = RunsIn(told.state);
   ForgetState(node);
   told.state = std::move(state);
   runs_ += told.state->runs.size();
   auto now = LeftOf(told.state);
   for (const auto& each : now) left_running_[each.first.job].insert(node);
+  for (const wire::NodeState::Run& run : told.state->runs) running_[run.ref.job].insert(node);
   for (const wire::NodeState::Wait& wait : told.state->waits) held_up_[wait.first.job].insert(node);
   std::set<JobId> changed;
+  std::vector<AttemptRef> differ;
+  std::ranges::set_symmetric_difference(ran, RunsIn(told.state), std::back_inserter(differ));
+  for (const AttemptRef& ref : differ) changed.insert(ref.job);
   for (const auto* some : {&before, &now}) {
     for (const auto& [ref, processes] : *some) {
       auto then = before.find(ref), still = now.find(ref);
@@ -339,6 +353,7 @@ void Nodes::ForgetState(NodeId node) {
   const std::optional<wire::NodeState>& state = nodes_.at(node).state;
   if (!state) return;
   runs_ -= state->runs.size();
+  for (const wire::NodeState::Run& run : state->runs) leave(running_, run.ref.job);
   for (const auto& each : LeftOf(state)) leave(left_running_, each.first.job);
   for (const wire::NodeState::Wait& wait : state->waits) leave(held_up_, wait.first.job);
 }
@@ -366,6 +381,12 @@ Why Nodes::WhyHeldUp(JobId job) const {
   }
   const JobCounts counts = hub_.engine().Counts(job).value_or(JobCounts());
   return waiting >= counts.leased ? why : Why();
+}
+
+const std::set<NodeId>& Nodes::WithRunsOf(JobId job) const {
+  static const std::set<NodeId> none;
+  auto at = running_.find(job);
+  return at == running_.end() ? none : at->second;
 }
 
 std::vector<LeftRunningFacts> Nodes::LeftRunning(JobId job, size_t most) const {

@@ -95,13 +95,15 @@ class Nodes {
   void MarkPilot(NodeId node) { nodes_.at(node).is_pilot = true; }
   // Has a node end. It is forgotten when it has gone.
   void Dismiss(NodeId node, const std::string& why);
-  // Stores the node's report on itself and its tasks. Returns the jobs for which the answer of
-  // LeftRunning has changed.
+  // Stores the node's report on itself and its tasks. Returns the jobs of which other tasks run
+  // there than it told before, or for which the answer of LeftRunning has changed.
   std::set<JobId> Tell(NodeId node, wire::NodeState state);
   // Tasks of the job that wait for what their commands left running, by node: the first `most`.
   // Cost: the slots of the nodes that have such tasks.
   std::vector<LeftRunningFacts> LeftRunning(JobId job, size_t most = kLeftRunningMost) const;
   static constexpr size_t kLeftRunningMost = 20;
+  // Nodes that have told of tasks of the job that run.
+  const std::set<NodeId>& WithRunsOf(JobId job) const;
   // Why none of the job's tasks runs that nodes have (NodeState::Wait); empty: some do, as far as
   // is known. Cost: the waits of the nodes that have such tasks.
   Why WhyHeldUp(JobId job) const;
@@ -141,6 +143,7 @@ class Nodes {
   std::map<NodeId, Node> nodes_;
   uint64_t runs_ = 0;  // in their states
   std::map<std::string, NodeId> by_name_;
+  std::map<JobId, std::set<NodeId>> running_;       // whose state has runs of the job
   std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
   std::map<JobId, std::set<NodeId>> held_up_;       // whose state has waits of the job
   std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet

@@ -97,6 +97,7 @@ struct JobNow {
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
   std::optional<std::string> shell = {};    // --shell; only when it was asked for
   std::vector<std::string> variables = {};  // that its tasks' environment sets, with `shell`
+  std::vector<RunningFacts> running = {};   // by task; the first 1,000
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -107,6 +108,7 @@ struct JobNow {
     visit(6, "left_running", self.left);
     visit(7, "shell", self.shell);
     visit(8, "variables", self.variables);
+    visit(11, "running", self.running);
   }
 };
 // An answer for each of them, 50 at most; jobs that have ended are left out.

@@ -1,4 +1,5 @@
 """Gangs over a real hub and nodes of one machine: whole or not at all, whatever is killed."""
+import json
 import os
 import re
 import signal
@@ -85,6 +86,37 @@ def test_a_lost_node_has_all_parts_run_anew(place: Place):
     lines = place.read("ran").splitlines()
     want(len(lines) == 4, lines)
     want({line.split()[1] for line in lines if line.startswith("2 ")} == {"n1", "n2", "n3"} - {lost}, lines)
+
+
+def test_it_is_told_where_and_since_when_tasks_run(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", slots=4)
+    gang = cluster.submit("--nodes", "2", "--procs-per-node", "2", "--", "sleep", "600")
+    single = cluster.submit("--", "sleep", "600")
+
+    def facts(what, *words):
+        return json.loads(cluster.spate(what, *words, "--json")[0])
+
+    began = time.time()
+    wait(lambda: len(facts("task info", f"{gang}.1")["running"]) == 2, "both nodes have told of their part")
+    for running in (facts("task info", f"{gang}.1")["running"], facts("task explain", f"{gang}.1")["running"],
+                    facts("job info", gang)["running_tasks"]):
+        want([(each["first_rank"], each["ranks"]) for each in running] == [(0, 2), (2, 2)], running)
+        want({each["node"] for each in running} == {"n1", "n2"}, running)
+        want(all(each["task"] == 1 and each["attempt"] == 1 and abs(each["since"] - began) < 60 for each in running),
+             running)
+    out, _ = cluster.spate("job info", gang)
+    want(re.search(r"running +task 1 ranks 0-1 on node n[12] since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d \(", out), out)
+    want(re.search(r"\n +task 1 ranks 2-3 on node n[12] since ", out), out)
+    out, _ = cluster.spate("task explain", f"{gang}.1")
+    want("it has been running on node n" in out and "ranks 2-3 on node n" in out, out)
+    wait(lambda: facts("task info", f"{single}.1")["running"], "its node has told of it")
+    out, _ = cluster.spate("task info", f"{single}.1")
+    want(re.search(r"attempt 1 +running on node n[12] since ", out), out)
+    # The list and the page say so, too, while nothing of the job has ended.
+    wait(lambda: facts("job info", single)["state"] == "running", "its page says that it runs")
+    want("1 running or next" in cluster.spate("job info", single)[0], "its counts say so")
+    cluster.spate("job cancel", gang, single)
 
 
 def test_a_hub_that_is_killed_adopts_the_parts(place: Place):

@@ -23,6 +23,7 @@
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
+#include "present/text/running_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -111,6 +112,11 @@ std::string WhyWaits(const HistoryCall& call, const JobDetails& details, const J
 std::vector<LeftRunningFacts> LeftRunningOf(const JobDetails& details, const JobsNow& now) {
   auto known = now.find(details.job.job);
   return known == now.end() ? std::vector<LeftRunningFacts>() : known->second.left;
+}
+
+std::vector<RunningFacts> RunningOf(const JobDetails& details, const JobsNow& now) {
+  auto known = now.find(details.job.job);
+  return known == now.end() ? std::vector<RunningFacts>() : known->second.running;
 }
 
 // Lines of a page: some tasks, and how many more.
@@ -333,6 +339,11 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now)
   page.Field("state", StandingText(call, details));
   page.Field("waits", WhyWaits(call, details, now));
   PrintLeftRunning(LeftRunningOf(details, now), page);
+  std::string label = "running";
+  for (const std::string& line :
+       present::RunningLines(RunningOf(details, now), call.now(), /*with_task=*/true)) {
+    page.Field(std::exchange(label, ""), line);
+  }
   if (!IsReadable(job.state)) {
     page.Field("problem", job.problem.value_or(""));
   } else {
@@ -404,6 +415,7 @@ void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDe
   line.Raw("set_aside", SetAsideJson(details.set_aside));
   CommandOrNull(line, "waits", WhyWaits(call, details, now));
   line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
+  line.Raw("running_tasks", present::RunningJson(RunningOf(details, now), call.now()));
 }
 
 void AddStatistics(present::JsonLine& line, const JobDetails& details) {

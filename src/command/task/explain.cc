@@ -21,6 +21,7 @@
 #include "present/json/json_fields.h"
 #include "present/table/page.h"
 #include "present/table/time_text.h"
+#include "present/text/running_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -40,11 +41,11 @@ class Explainer {
 
  private:
   using TaskId = std::pair<JobId, uint32_t>;  // a task's number
-  std::map<TaskId, Why> AskWaits();
-  void Print(const TaskDetails& at, const Why& waits);
+  std::map<TaskId, TaskWhy> AskWaits();
+  void Print(const TaskDetails& at, const TaskWhy& told);
   std::string RemedyCommand(const TaskDetails& at, Remedy remedy) const;
-  void PrintPage(const TaskDetails& at, const Explanation& why);
-  void PrintJson(const TaskDetails& at, const Explanation& why);
+  void PrintPage(const TaskDetails& at, const TaskWhy& told, const Explanation& why);
+  void PrintJson(const TaskDetails& at, const TaskWhy& told, const Explanation& why);
 
   HistoryCall& call_;
   std::vector<TaskDetails> tasks_;
@@ -58,7 +59,7 @@ bool MayWait(const TaskDetails& at) {
 }
 
 // Empty where nobody answers: the journal's facts are told then.
-std::map<Explainer::TaskId, Why> Explainer::AskWaits() {
+std::map<Explainer::TaskId, TaskWhy> Explainer::AskWaits() {
   wire::ExplainTasks question;
   for (const TaskDetails& at : tasks_) {
     const uint32_t number = at.task.index + 1;
@@ -66,10 +67,10 @@ std::map<Explainer::TaskId, Why> Explainer::AskWaits() {
     question.tasks.push_back(
         {.job = at.job.job.value, .all = false, .ranges = {{number, number, 1}}, .names = {}});
   }
-  std::map<TaskId, Why> waits;
+  std::map<TaskId, TaskWhy> waits;
   if (question.tasks.empty()) return waits;
   (void)call_.Ask(std::move(question),
-                  [&](TaskWhy task) { waits[{task.job, task.task}] = std::move(task.why); });
+                  [&](TaskWhy task) { waits[{task.job, task.task}] = std::move(task); });
   return waits;
 }
 
@@ -80,12 +81,16 @@ std::string Explainer::RemedyCommand(const TaskDetails& at, Remedy remedy) const
   return "";
 }
 
-void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
+void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Explanation& why) {
   if (!std::exchange(first_, false)) call_.Put("\n");
   present::Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
   page.Title(
       fmt::format("task {}  {}", IdOf(at), why.reason == "given" ? "next" : StateWord(at.task)));
   page.Field("why", why.text);
+  std::string label = "runs";
+  for (const std::string& line : present::RunningLines(told.running, call_.now(), false)) {
+    page.Field(std::exchange(label, ""), line);
+  }
   page.Field("command", at.task.command);
   page.Field("gang", GangText(at.gang));
   if (at.deadline) page.Field("deadline", call_.FullTimeText(*at.deadline));
@@ -104,7 +109,7 @@ void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
   }
 }
 
-void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
+void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Explanation& why) {
   present::JsonLine line = present::TypedLine("explanation");
   AddTaskFields(line, at.job.job, at.task);
   line.Text("reason", why.reason);
@@ -117,6 +122,7 @@ void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
   } else {
     line.Null("slot").Null("pid").Null("since");
   }
+  line.Raw("running", present::RunningJson(told.running, call_.now()));
   std::string command = RemedyCommand(at, why.remedy);
   if (command.empty()) {
     line.Null("next_command");
@@ -126,13 +132,13 @@ void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
   call_.Put(line);
 }
 
-void Explainer::Print(const TaskDetails& at, const Why& waits) {
-  Explanation why =
-      Explain(at, waits, {call_.on_hub(), call_.now(), present::DateAndTime, call_.StateOption()});
+void Explainer::Print(const TaskDetails& at, const TaskWhy& told) {
+  Explanation why = Explain(
+      at, told.why, {call_.on_hub(), call_.now(), present::DateAndTime, call_.StateOption()});
   if (call_.human()) {
-    PrintPage(at, why);
+    PrintPage(at, told, why);
   } else {
-    PrintJson(at, why);
+    PrintJson(at, told, why);
   }
 }
 
@@ -142,10 +148,10 @@ void Explainer::Add(const TaskDetails& at) {
 }
 
 void Explainer::Flush() {
-  const std::map<TaskId, Why> waits = AskWaits();
+  const std::map<TaskId, TaskWhy> waits = AskWaits();
   for (const TaskDetails& at : std::exchange(tasks_, {})) {
     auto told = waits.find({at.job.job, at.task.index + 1});
-    Print(at, told == waits.end() ? Why() : told->second);
+    Print(at, told == waits.end() ? TaskWhy() : told->second);
   }
 }
 
@@ -175,10 +181,15 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
     const std::string why = present::TextOf(task.why, call.StateOption());
     if (call.human()) {
       text += fmt::format("{}.{}: {}\n", task.job.value, task.task, why);
+      if (task.running.size() < 2) return;
+      for (const std::string& line : present::RunningLines(task.running, call.now(), false)) {
+        text += "  " + line + "\n";
+      }
     } else {
       present::JsonLine line = present::TypedLine("explanation");
       line.Number("job", task.job.value).Number("task", task.task);
       present::TextOrBase64(line, "why", why);
+      line.Raw("running", present::RunningJson(task.running, call.now()));
       text += line.Finish();
     }
   }));

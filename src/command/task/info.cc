@@ -18,6 +18,7 @@
 #include "cli/task/tasks.h"
 #include "present/table/page.h"
 #include "present/text/end_text.h"
+#include "present/text/running_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -64,10 +65,9 @@ std::string OutputText(const AttemptFacts& attempt) {
 
 // "ranks 4-7 on node n2"
 std::string PartText(const AttemptFacts& attempt) {
-  uint32_t first = attempt.end.processes.front().rank;
-  uint32_t last = attempt.end.processes.back().rank;
-  std::string text =
-      first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+  const auto& processes = attempt.end.processes;
+  std::string text = present::RanksText(processes.front().rank,
+                                        processes.back().rank - processes.front().rank + 1);
   if (!attempt.node.empty()) text += " on node " + attempt.node;
   return text;
 }
@@ -93,10 +93,14 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFact
   std::vector<std::string> lines = {AttemptText(attempt)};
   if (IsOfGang(end)) lines.push_back(PartText(attempt));
   if (end.slot > 0) {
-    lines.push_back(fmt::format("started {} in slot {}, took {}", call.FullTimeText(end.start),
-                                end.slot, FormatDuration(end.wall)));
+    const bool names_node = !attempt.node.empty() && !IsOfGang(end);
+    lines.push_back(fmt::format("started {} in slot {}{}, took {}", call.FullTimeText(end.start),
+                                end.slot, names_node ? " of node " + attempt.node : "",
+                                FormatDuration(end.wall)));
     lines.push_back(fmt::format("CPU {} user, {} system", FormatDuration(end.user),
                                 FormatDuration(end.system)));
+  } else if (!attempt.node.empty() && !IsOfGang(end)) {
+    lines.push_back("given to node " + attempt.node);
   }
   if (end.peak_memory > 0) {
     lines.push_back(fmt::format("memory peak {}, {}", FormatSize(end.peak_memory),
@@ -172,13 +176,35 @@ LeftRunningTexts AskLeftRunning(HistoryCall& call) {
   return texts;
 }
 
-void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& place,
-               const std::string& left) {
+// Where tasks run, by job and task number, as the hub knows it now; others are left out.
+using RunningTasks = std::map<std::pair<JobId, uint32_t>, std::vector<RunningFacts>>;
+RunningTasks AskRunning(HistoryCall& call, const std::vector<TaskDetails>& tasks) {
+  RunningTasks running;
+  wire::ExplainTasks question;
+  for (const TaskDetails& at : tasks) {
+    if (at.task.state != TaskState::kLeased || at.live) continue;
+    const uint32_t number = at.task.index + 1;
+    question.tasks.push_back({.job = at.job.job.value, .ranges = {{number, number, 1}}});
+  }
+  if (!call.on_hub() || question.tasks.empty()) return running;
+  (void)call.Ask(std::move(question),
+                 [&](TaskWhy task) { running[{task.job, task.task}] = std::move(task.running); });
+  return running;
+}
+
+// Facts beside what the journal has of a task.
+struct Around {
+  std::string place;                  // in its list, of one that failed
+  std::string left;                   // what it waits for
+  std::vector<RunningFacts> running;  // where, as a hub knows
+};
+
+void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task)));
-  page.Field("waits for", left);
+  page.Field("waits for", around.left);
   page.Field("command", at.task.command);
-  page.Field("in list", place);
+  page.Field("in list", around.place);
   page.Field("folder", at.cwd);
   page.Field("stdin", at.stdin_file);
   page.Field("stdout", at.stdout_file);
@@ -193,6 +219,19 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& plac
     std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
     for (const std::string& line : AttemptLines(call, attempt)) {
       page.Field(label, line);
+      label.clear();
+    }
+  }
+  if (at.live) {
+    page.Field(
+        fmt::format("attempt {}", at.live->attempt),
+        fmt::format("running since {} ({}) in slot {} as process {}",
+                    call.FullTimeText(at.live->since), FormatDuration(call.now() - at.live->since),
+                    at.live->slot, at.live->pid));
+  } else if (!around.running.empty()) {
+    std::string label = fmt::format("attempt {}", around.running.front().attempt);
+    for (const std::string& line : present::RunningLines(around.running, call.now(), false)) {
+      page.Field(label, label.empty() ? line : "running " + line);
       label.clear();
     }
   }
@@ -239,13 +278,20 @@ void TextOrNull(present::JsonLine& line, std::string_view key, const std::string
   }
 }
 
-void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& place,
-               const std::string& left) {
+void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
   present::JsonLine line = present::TypedLine("task");
   AddTaskFields(line, at.job.job, at.task);
   present::TextOrBase64(line, "cwd", at.cwd);
-  TextOrNull(line, "place", place);
-  TextOrNull(line, "left_running", left);
+  TextOrNull(line, "place", around.place);
+  TextOrNull(line, "left_running", around.left);
+  std::vector<RunningFacts> running = around.running;
+  if (at.live) {
+    running = {{.task = at.task.index + 1,
+                .attempt = at.live->attempt,
+                .node = at.job.host.value_or(""),
+                .since = at.live->since}};
+  }
+  line.Raw("running", present::RunningJson(running, call.now()));
   TextOrNull(line, "stdin_file", at.stdin_file);
   TextOrNull(line, "stdout_file", at.stdout_file);
   TextOrNull(line, "stderr_file", at.stderr_file);
@@ -279,20 +325,48 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& plac
   call.Put(line);
 }
 
+// Prints tasks in the order in which they are added; asks where they run for many at once.
+class InfoPrinter {
+ public:
+  explicit InfoPrinter(HistoryCall& call) : call_(call), lefts_(AskLeftRunning(call)) {}
+  void Add(const TaskDetails& at) {
+    tasks_.push_back(at);
+    if (tasks_.size() == kAskedAtOnce) Flush();
+  }
+  void Flush() {
+    auto running = AskRunning(call_, tasks_);
+    for (const TaskDetails& at : std::exchange(tasks_, {})) {
+      const std::pair id(at.job.job, at.task.index + 1);
+      Around around{.place = places_ < kMostPlaces ? PlaceOf(at) : ""};
+      if (!around.place.empty()) ++places_;
+      if (auto left = lefts_.find(id); left != lefts_.end()) around.left = left->second;
+      if (auto runs = running.find(id); runs != running.end()) around.running = runs->second;
+      Print(at, around);
+    }
+  }
+
+ private:
+  static constexpr size_t kAskedAtOnce = 100;
+  static constexpr int kMostPlaces = 20;  // for each its lists are read
+
+  void Print(const TaskDetails& at, const Around& around) {
+    if (!call_.human()) return PrintJson(call_, at, around);
+    if (!std::exchange(first_, false)) call_.Put("\n");
+    PrintPage(call_, at, around);
+  }
+
+  HistoryCall& call_;
+  const LeftRunningTexts lefts_;
+  std::vector<TaskDetails> tasks_;
+  int places_ = 0;
+  bool first_ = true;
+};
+
 Result<int> TaskInfo(HistoryCall& call) {
-  constexpr int kMostPlaces = 20;  // for each its lists are read
-  int places = 0;
-  bool first = true;
-  const LeftRunningTexts lefts = AskLeftRunning(call);
-  return ForEachTask(call, [&](const TaskDetails& at) {
-    std::string place = places < kMostPlaces ? PlaceOf(at) : "";
-    if (!place.empty()) ++places;
-    auto found = lefts.find({at.job.job, at.task.index + 1});
-    std::string left = found == lefts.end() ? "" : found->second;
-    if (!call.human()) return PrintJson(call, at, place, left);
-    if (!std::exchange(first, false)) call.Put("\n");
-    PrintPage(call, at, place, left);
-  });
+  InfoPrinter printer(call);
+  auto code = ForEachTask(call, [&](const TaskDetails& at) { printer.Add(at); });
+  printer.Flush();
+  return code;
 }
 
 }  // namespace

@@ -429,6 +429,8 @@ class Engine {
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   // The attempt of a task that is given to a node; nullopt: none is.
   std::optional<AttemptRef> CurrentLease(JobId job, TaskIndex index) const;
+  // Of a gang that is given to nodes, its parts, in the order of their ranks; empty: it is none.
+  std::vector<GangLeased::Part> PartsOf(JobId job, TaskIndex index) const;
   // Tasks that the job has, with those that have left its list, which its counts leave out; 0: it
   // is not known.
   uint32_t TaskCount(JobId job) const;

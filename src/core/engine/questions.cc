@@ -27,6 +27,12 @@ std::optional<AttemptRef> Engine::CurrentLease(JobId id, TaskIndex index) const 
   return AttemptRef{id, index, state_->durable().FindJob(id)->CurrentAttempt(index)};
 }
 
+std::vector<GangLeased::Part> Engine::PartsOf(JobId id, TaskIndex index) const {
+  const JobState* job = state_->durable().FindJob(id);
+  const GangRun* gang = job == nullptr ? nullptr : job->GangOf(index);
+  return gang == nullptr ? std::vector<GangLeased::Part>() : gang->parts;
+}
+
 uint32_t Engine::TaskCount(JobId id) const {
   const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? 0 : job->task_count();

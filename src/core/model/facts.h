@@ -111,6 +111,27 @@ struct HubFacts {
   }
 };
 
+// An attempt that runs, or the part of a gang that one node runs, as the node has told: short ones
+// are not told of.
+struct RunningFacts {
+  uint32_t task = 0;  // from 1
+  uint32_t attempt = 0;
+  std::string node;
+  Instant since;            // by the node's clock
+  uint32_t first_rank = 0;  // of a gang
+  uint32_t ranks = 0;       // 0: it is none
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "task", self.task);
+    visit(2, "attempt", self.attempt);
+    visit(3, "node", self.node);
+    visit(4, "since", self.since);
+    visit(5, "first_rank", self.first_rank);
+    visit(6, "ranks", self.ranks);
+  }
+  friend bool operator==(const RunningFacts&, const RunningFacts&) = default;
+};
+
 // A task whose command has ended well, while processes that the command left running are waited for
 // (core/model/leftovers.h).
 struct LeftRunningFacts {
@@ -307,11 +328,13 @@ struct TaskWhy {
   JobId job;
   uint32_t task = 0;  // from 1
   Why why;
+  std::vector<RunningFacts> running = {};  // of a gang for each of its nodes
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "task", self.task);
     visit(4, "why", self.why);
+    visit(5, "running", self.running);
   }
 };
 

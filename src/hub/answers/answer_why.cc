@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +22,7 @@ namespace {
 constexpr size_t kMostExplained = 1'000;
 constexpr size_t kMostLookedAt = 50;
 constexpr size_t kMostLeftRunning = 1000;
+constexpr size_t kMostRunning = 1000;
 
 // What waits for a node may wait for a pilot. `request`: what it requests, if that is known.
 void AddPools(const engine::Engine& engine, const Pools& pools, JobId job,
@@ -49,25 +53,67 @@ Why WhyGiven(const engine::Engine& engine, const Nodes& nodes, const AttemptRef&
   return {{ReasonKind::kGiven}};
 }
 
-// Leased tasks of which nothing else is to be said, by attempt: where they run, as nodes have told.
-// Cost: the slots of all nodes, and all nodes for each of the first kMostLookedAt that do not run.
-void TellGiven(const engine::Engine& engine, const Nodes& nodes, std::set<AttemptRef> leased,
-               Instant now, std::vector<TaskWhy>& answers) {
-  if (leased.empty()) return;
-  for (const auto& [id, node] : nodes.all()) {
-    if (!node.state) continue;
+using RunsOfJob = std::map<TaskIndex, std::vector<RunningFacts>>;
+
+// The ranks that a node has of a gang.
+void AddRanks(const std::vector<engine::GangLeased::Part>& parts, NodeId node,
+              RunningFacts& facts) {
+  uint32_t first = 0;
+  for (const engine::GangLeased::Part& part : parts) {
+    if (part.node == node) {
+      facts.first_rank = first;
+      facts.ranks = part.procs;
+    }
+    first += part.procs;
+  }
+}
+
+// Of the wanted tasks those that nodes have told to run, up to `most` in all: where. Cost: the
+// slots of the nodes that have told of the job's tasks.
+RunsOfJob RunsOf(const engine::Engine& engine, const Nodes& nodes, JobId job,
+                 const std::function<bool(const AttemptRef&)>& is_wanted, size_t most = SIZE_MAX) {
+  RunsOfJob runs;
+  std::map<TaskIndex, std::vector<engine::GangLeased::Part>> parts;
+  for (NodeId id : nodes.WithRunsOf(job)) {
+    const Nodes::Node& node = nodes.all().at(id);
     for (const wire::NodeState::Run& run : node.state->runs) {
-      if (leased.erase(run.ref) == 0) continue;
-      const Duration since = std::max(now - run.since, Duration());
-      answers.push_back(
-          {run.ref.job, run.ref.index + 1, {{ReasonKind::kRunning, {}, {since}, {node.row.name}}}});
+      const AttemptRef& ref = run.ref;
+      // Its end may be known here before the node's next word.
+      if (ref.job != job || !is_wanted(ref) || !engine.Holds(id, ref)) continue;
+      if (most-- == 0) return runs;
+      RunningFacts facts{ref.index + 1, ref.attempt.value, node.row.name, run.since};
+      auto [gang, is_new] = parts.try_emplace(ref.index);
+      if (is_new) gang->second = engine.PartsOf(job, ref.index);
+      AddRanks(gang->second, id, facts);
+      runs[ref.index].push_back(std::move(facts));
     }
   }
+  for (auto& [index, of_task] : runs) std::ranges::sort(of_task, {}, &RunningFacts::first_rank);
+  return runs;
+}
+
+// Leased tasks of which nothing else is to be said: where they run, as nodes have told. Cost: the
+// slots of the nodes that have told of their jobs' tasks, and all nodes for each of the first
+// kMostLookedAt that do not run.
+void TellGiven(const engine::Engine& engine, const Nodes& nodes,
+               const std::map<JobId, std::set<AttemptRef>>& leased, Instant now,
+               std::vector<TaskWhy>& answers) {
   size_t left = kMostLookedAt;
-  for (const AttemptRef& ref : leased) {
-    Why why = left > 0 ? WhyGiven(engine, nodes, ref) : Why{{ReasonKind::kGiven}};
-    left -= left > 0;
-    answers.push_back({ref.job, ref.index + 1, std::move(why)});
+  for (const auto& [job, refs] : leased) {
+    RunsOfJob runs =
+        RunsOf(engine, nodes, job, [&](const AttemptRef& ref) { return refs.contains(ref); });
+    for (const AttemptRef& ref : refs) {
+      TaskWhy& answer = answers.emplace_back(TaskWhy{job, ref.index + 1});
+      if (auto run = runs.find(ref.index); run != runs.end()) {
+        answer.running = std::move(run->second);
+        const RunningFacts& first = answer.running.front();
+        const Duration since = std::max(now - first.since, Duration());
+        answer.why = {{ReasonKind::kRunning, {}, {since}, {first.node}}};
+      } else {
+        answer.why = left > 0 ? WhyGiven(engine, nodes, ref) : Why{{ReasonKind::kGiven}};
+        left -= left > 0;
+      }
+    }
   }
 }
 
@@ -81,7 +127,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
                                                  FormatCount(kMostExplained)));
   }
   std::vector<TaskWhy> answers;
-  std::set<AttemptRef> leased;
+  std::map<JobId, std::set<AttemptRef>> leased;
   for (const TasksOfJob& tasks : asked.tasks) {
     auto job = TRY(PickJob(jobs, asking.caller(), tasks));
     uint32_t number = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
@@ -94,10 +140,10 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     if (!why.empty()) {
       answers.push_back({job, number, std::move(why)});
     } else if (auto ref = engine.CurrentLease(job, number - 1)) {
-      leased.insert(*ref);
+      leased[job].insert(*ref);
     }
   }
-  TellGiven(engine, nodes, std::move(leased), asking.now, answers);
+  TellGiven(engine, nodes, leased, asking.now, answers);
   if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
   std::ranges::sort(answers, {},
                     [](const TaskWhy& each) { return std::pair(each.job, each.task); });
@@ -124,7 +170,12 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
                      std::move(waits),
                      nodes.LeftRunning(job, kMostLeftRunning),
                      {},
+                     {},
                      {}};
+    for (auto& [index, of_task] :
+         RunsOf(jobs.engine(), nodes, job, [](const AttemptRef&) { return true; }, kMostRunning)) {
+      std::ranges::move(of_task, std::back_inserter(now.running));
+    }
     if (asked.shell && named.size() == 1) {  // it is read from disk
       auto settings = TRY(jobs.ReadSettings(job));
       now.shell = settings->shell;

@@ -68,6 +68,7 @@ inline constexpr LoopCost kAside{};
 inline constexpr LoopCost kOneJob{.once = 50'000};
 // Jobs and tasks that are named are bounded: pick.h, answer_why.cc.
 inline constexpr LoopCost kNamed{.named = 20'000};
+inline constexpr LoopCost kNamedRuns{.run = 250, .named = 20'000};
 inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::UnknownQuestion>{"UnknownQuestion", kAnybody, {}, "nothing"},
     QuestionRule<wire::LookAtHub>{"LookAtHub",
@@ -83,8 +84,8 @@ inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::ListUsers>{
         "ListUsers", kAnybody, {.user = 1'500}, "shares, limits and counts"},
     QuestionRule<wire::ListAccess>{"ListAccess", kAdmin, {.user = 1'500}, "all"},
-    QuestionRule<wire::ExplainTasks>{"ExplainTasks", kOwner, kNamed, "why others go before"},
-    QuestionRule<wire::LookAtJobs>{"LookAtJobs", kOwner, kNamed, "why others go before"},
+    QuestionRule<wire::ExplainTasks>{"ExplainTasks", kOwner, kNamedRuns, "why others go before"},
+    QuestionRule<wire::LookAtJobs>{"LookAtJobs", kOwner, kNamedRuns, "why others go before"},
     QuestionRule<wire::LookAtWork>{"LookAtWork",
                                    kAnybody,
                                    {.run = 50, .listed = 4'000, .task = 3},

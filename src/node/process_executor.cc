@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "os/account.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
@@ -68,6 +69,13 @@ bool BindBelow(pid_t root, const os::CpuMask& mask) {
   return !met.empty();
 }
 
+std::string UnclaimedText(uint64_t bytes) {
+  return fmt::format(
+      "dropped {} of output: a --resident process wrote it while it had no task. Flush a task's "
+      "output before its answer (docs/formats/resident.md)",
+      FormatSize(bytes));
+}
+
 template <typename Orders>
 bool HasOrders(const Orders& orders, JobId job) {
   return std::ranges::any_of(orders, [job](const auto& order) { return order.ref.job == job; });
@@ -118,14 +126,20 @@ ProcessExecutor::~ProcessExecutor() {
     if (!slot->alive) continue;
     loop_.Unwatch(slot->shepherd.socket());
     if (is_node()) SendLast(*slot);
-    slot->shepherd.CloseSocket();
+    if (slot->had_resident && !leaving_) {
+      slot->shepherd.EndOrders();
+    } else {
+      slot->shepherd.CloseSocket();
+    }
   }
   if (leaving_) return;
   if (adopted_) adopted_->EndAll();
   int64_t until = os::MonotonicNanos() + kEndPatience;
   for (auto& slot : slots_) {
     if (slot && !slot->shepherd.Reaped(until - os::MonotonicNanos())) slot->shepherd.Kill();
+    if (slot && slot->alive && slot->had_resident) ReadLast(*slot);
   }
+  if (unclaimed_ > 0 && options_.on_trouble) options_.on_trouble(UnclaimedText(unclaimed_));
   for (int tries = 0; shepherd::EndOrphans(LivePids(), foreign_) > 0 && tries < 100; ++tries) {
     for (auto& slot : slots_) {
       if (slot) slot->shepherd.Reaped(1'000'000);
@@ -134,6 +148,26 @@ ProcessExecutor::~ProcessExecutor() {
   if (options_.cgroup.empty()) return;
   for (auto& slot : slots_) {
     if (slot) (void)os::RemoveEmptyDir(SlotCgroup(*slot));
+  }
+}
+
+// Reports that the shepherd sent after it had no more orders. All others are nobody's by now.
+void ProcessExecutor::ReadLast(Slot& slot) {
+  while (true) {
+    char* room = slot.reports.Room(kReadSize);
+    auto got = slot.shepherd.Receive(room, slot.reports.room());
+    if (!got || *got == 0) return;
+    slot.reports.Filled(*got);
+    while (true) {
+      auto frame = slot.reports.Next();
+      if (!frame) return;
+      if (frame->data() == nullptr) break;
+      auto report = shepherd::DecodeReport(*frame);
+      if (!report) return;
+      if (const auto* output = std::get_if<shepherd::UnclaimedOutput>(&*report)) {
+        OnUnclaimed(*output);
+      }
+    }
   }
 }
 
@@ -499,6 +533,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
     return Refuse(order, sent.error().message);
   }
   slot.opened.back().has_process |= order.body.resident;
+  slot.had_resident |= order.body.resident;
   slot.orders.push_back({order.ref, start.sequence, order.slot, start.is_part});
   MarkDirty(slot);
   WatchShepherds();
@@ -680,6 +715,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
+  } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
+    OnUnclaimed(*output);
   }
 }
 
@@ -693,6 +730,15 @@ void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   if (job != jobs_.end() && !job->second.opening.task_folders.empty()) folders_.Remove(end.ref);
   end.start = loop_.clock().FromMonotonic(end.start.ns);
   events_->OnEnded(std::move(end), Own(std::move(ended.output)));
+}
+
+// A run has one job, and one line for all of its processes is enough.
+void ProcessExecutor::OnUnclaimed(const shepherd::UnclaimedOutput& output) {
+  if (!is_node()) {
+    unclaimed_ += output.bytes;
+  } else if (options_.on_trouble) {
+    options_.on_trouble(fmt::format("job {}: {}", output.job.value, UnclaimedText(output.bytes)));
+  }
 }
 
 void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {

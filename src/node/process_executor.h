@@ -125,7 +125,8 @@ class ProcessExecutor final : public Executor {
     bool dirty = false;     // has something to send that nobody will
     bool watches_write = false;
     bool proven = false;  // this shepherd has reported something
-    std::string cgroup;   // folder, or empty
+    bool had_resident = false;
+    std::string cgroup;  // folder, or empty
     shepherd::ShepherdProcess shepherd;
     shepherd::FrameBuffer reports;
     std::string out;  // frames for the shepherd, kept until there is one
@@ -190,6 +191,8 @@ class ProcessExecutor final : public Executor {
   void OnReadable(Slot& slot);
   void OnReport(Slot& slot, shepherd::Report report);
   void OnEnd(Slot& slot, shepherd::Ended ended);
+  void OnUnclaimed(const shepherd::UnclaimedOutput& output);
+  void ReadLast(Slot& slot);
   void WatchShepherds();
   void Look(Slot& slot);
   void EndHung(Slot& slot);
@@ -224,6 +227,7 @@ class ProcessExecutor final : public Executor {
   // Spool files belong to the next process; shared with the outputs that are out there.
   std::shared_ptr<bool> keep_spools_ = std::make_shared<bool>(false);
   bool ever_proven_ = false;   // a shepherd has reported something
+  uint64_t unclaimed_ = 0;     // bytes that resident processes of a run wrote without a task
   uint32_t born_dead_ = 0;     // those that ended before they had
   bool trouble_told_ = false;  // since a shepherd reported something
   // Posted functions look here whether the executor still exists.

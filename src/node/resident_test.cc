@@ -65,6 +65,36 @@ TEST_F(ResidentTest, OutputIsThatOfTheTask) {
   EXPECT_EQ(third.end.cause, Cause::kSuccess);
 }
 
+// Once for each run, with the bytes of all its processes.
+TEST_F(ResidentTest, OutputOfNoTaskIsTold) {
+  std::vector<std::string> told;
+  options_.on_trouble = [&](std::string text) { told.push_back(std::move(text)); };
+  worker_ = std::string(kResidentShell) + "echo late; echo also >&2";
+  RunTask("answer 0; until test -e go; do sleep 0.01; done; echo between; echo > written");
+  dir_.Write("go", "");
+  AwaitFile("written");
+  EXPECT_EQ(RunTask("answer 0 $$").output->err.bytes, "");
+  RunTask("exit 3");  // the first process: what it wrote before is not forgotten
+  RunTask("answer 0");
+  EXPECT_TRUE(told.empty());
+  executor_.reset();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].find("dropped 18 B of output"), 0u) << told[0];  // "between", "late", "also"
+}
+
+// It is given the next task, but writes and ends without reading that.
+TEST_F(ResidentTest, OutputOfTheEndOfOneProcessIsNotTheNextOnes) {
+  std::vector<AttemptRef> refs;
+  for (int i = 0; i < 4; ++i) {
+    refs.push_back(Start(Task("answer 0 $id; sleep 0.05; echo late; sleep 0.05; exit 5")));
+  }
+  for (const AttemptRef& ref : refs) {
+    const Ended& ended = Await(ref);
+    EXPECT_EQ(ended.output->out.bytes, shepherd::TaskId(ref));
+    EXPECT_EQ(ended.end.stdout_total, ended.output->out.bytes.size());
+  }
+}
+
 TEST_F(ResidentTest, LongInputsAndResultsPass) {
   worker_ =
       "while read w id i a length <&3; do head -c $length <&3 > got; "

@@ -281,6 +281,7 @@ void AttemptRunner::GiveUp(int64_t now) {
 
 void AttemptRunner::TreeEnded(int64_t now) {
   if (is_resident()) resident_.Read(now, [this](auto bytes) { streams_.AddResult(bytes); });
+  TellUnclaimed();
   resident_.Clear();
   streams_.CloseInput();
   links_.Clear();

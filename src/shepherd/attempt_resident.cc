@@ -39,6 +39,7 @@ void AttemptRunner::TakeOver() {
   commands_.Started(resident_.pid());
   uint64_t dropped = streams_.DropWaiting();
   if (dropped == 0) return;
+  resident_.AddUnclaimed(dropped);
   AddNote(end_, fmt::format("before it had the task its process wrote {}, as output of no task",
                             FormatSize(dropped)));
 }
@@ -97,6 +98,7 @@ void AttemptRunner::OutcomeOfResident() {
 
 void AttemptRunner::StartAnew(bool children_left, int64_t now) {
   end_.user = end_.system = {};
+  resident_.AddUnclaimed(streams_.DropAll());  // it has not read the task
   phase_ = Phase::kWaitStart;
   Dismiss(now);
   if (!children_left) Dismissed(now);
@@ -119,7 +121,8 @@ void AttemptRunner::DismissRound(int64_t now) {
 }
 
 void AttemptRunner::Dismissed(int64_t now) {
-  streams_.DropWaiting();
+  resident_.AddUnclaimed(streams_.DropWaiting());
+  TellUnclaimed();
   streams_.ResetFlags();
   resident_.Clear();
   killer_.Begin();
@@ -157,6 +160,14 @@ void AttemptRunner::AwaitLeaving() {
     now = os::MonotonicNanos();
     ReapApart(now);
   }
+  resident_.AddUnclaimed(streams_.DropWaiting());
+  TellUnclaimed();
+}
+
+// Once for each process, at its end: a process that writes between all of its tasks is one trouble.
+void AttemptRunner::TellUnclaimed() {
+  uint64_t bytes = resident_.DrainUnclaimed();
+  if (bytes > 0) Append(outbox_.Add(), UnclaimedOutput{resident_.job(), bytes});
 }
 
 }  // namespace spate::shepherd

@@ -191,6 +191,7 @@ class AttemptRunner {
   bool ReapApart(int64_t now);
   void OnResidentTime(int64_t now);
   void AwaitLeaving();
+  void TellUnclaimed();
 
   // Ending (attempt_end.cc).
   // Its commands run, or what they left is waited for as if it were one of them.

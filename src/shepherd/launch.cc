@@ -173,6 +173,8 @@ Result<size_t> ShepherdProcess::Receive(char* to, size_t size) {
   }
 }
 
+void ShepherdProcess::EndOrders() { shutdown(socket_.get(), SHUT_WR); }
+
 void ShepherdProcess::Kill() {
   if (pid_ > 0) kill(pid_, SIGKILL);
 }

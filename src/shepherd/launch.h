@@ -31,6 +31,8 @@ class ShepherdProcess {
   // A number that changes while it is alive: odd while it is at work, even while it waits for news.
   uint64_t beats() const;
   void CloseSocket() { socket_.Reset(); }
+  // As CloseSocket does for the shepherd, but its last reports can still be received.
+  void EndOrders();
 
   // Sends what the socket takes now; less than all means that it is full. kUnavailable when the
   // shepherd is gone.

@@ -96,6 +96,13 @@ uint64_t OutputCollector::DropWaiting() {
   return dropped;
 }
 
+uint64_t OutputCollector::DropAll() {
+  uint64_t dropped = total_;
+  Discard();
+  Begin(ref_);
+  return dropped + DropWaiting();
+}
+
 void OutputCollector::Add(std::string_view bytes) {
   if (sink_) return sink_(bytes);
   total_ += bytes.size();

@@ -50,6 +50,8 @@ class OutputCollector {
   }
   // The same, of what is no attempt's: how many bytes that were.
   uint64_t DropWaiting();
+  // The same, with what came since Begin.
+  uint64_t DropAll();
   // The rest, when all writers are dead. For each piece: fn(bytes).
   template <typename Fn>
   void Drain(Fn fn) {

@@ -408,6 +408,7 @@ template void Append(std::string&, const TakenBack&);
 template void Append(std::string&, const LiveOutput&);
 template void Append(std::string&, const MemorySample&);
 template void Append(std::string&, const LeftRunning&);
+template void Append(std::string&, const UnclaimedOutput&);
 template void Append(std::string&, const EndedView&);
 template void Append(std::string&, const Adopted&);
 

@@ -53,6 +53,7 @@ enum class FrameType : uint8_t {
   kAdopted = 70,
   kEnded = 71,
   kLeftRunning = 72,
+  kUnclaimed = 73,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -393,6 +394,18 @@ struct LeftRunning {
   }
   friend bool operator==(const LeftRunning&, const LeftRunning&) = default;
 };
+// A resident process has ended, and had written this much while it had no task. Never empty.
+struct UnclaimedOutput {
+  static constexpr auto kType = FrameType::kUnclaimed;
+  JobId job;
+  uint64_t bytes = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "bytes", self.bytes);
+  }
+  friend bool operator==(const UnclaimedOutput&, const UnclaimedOutput&) = default;
+};
 struct Ended {
   static constexpr auto kType = FrameType::kEnded;
   AttemptEnd end;  // start counts as above
@@ -472,8 +485,8 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 // its links cannot be made, or no resident process, or no part of a gang, can have it.
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
-using Report =
-    std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning, Ended, Adopted>;
+using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning,
+                            UnclaimedOutput, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

@@ -305,6 +305,11 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     Append(bytes, std::get<LeftRunning>(reports[4]));
     auto left = DecodeReport(FrameOf(bytes));
     RC_ASSERT(left && std::get<LeftRunning>(*left) == std::get<LeftRunning>(reports[4]));
+    UnclaimedOutput output{JobId(*rc::gen::arbitrary<uint32_t>()), *rc::gen::arbitrary<uint64_t>()};
+    bytes.clear();
+    Append(bytes, output);
+    auto unclaimed = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(unclaimed && std::get<UnclaimedOutput>(*unclaimed) == output);
     Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}, *rc::gen::arbitrary<uint32_t>()};
     if (*rc::gen::arbitrary<bool>()) {
       adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits(), AnyDuration(),

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -68,6 +69,11 @@ class Resident {
   // It has ended after an earlier task, before it could know what this one is.
   bool HasNotRead() const;
 
+  // It wrote this much while it had no task.
+  void AddUnclaimed(uint64_t bytes) { unclaimed_ += bytes; }
+  // How much that was since the last call.
+  uint64_t DrainUnclaimed() { return std::exchange(unclaimed_, 0); }
+
   // Its processor time since it was given the task, and its memory now, in bytes (0: not known).
   Duration CpuOfTask() const;
   uint64_t Memory() const;
@@ -91,6 +97,7 @@ class Resident {
   bool deaf_ = false;   // it has closed its input
   AnswerReader answer_;
   uint64_t tasks_ = 0;      // that it was given
+  uint64_t unclaimed_ = 0;  // bytes
   int64_t cpu_before_ = 0;  // nanoseconds
 };
 

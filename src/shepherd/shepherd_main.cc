@@ -215,6 +215,7 @@ int Shepherd::Run() {
   }
   Flush(os::MonotonicNanos(), true);
   if (runner_ && *leaving_ != kWornOut) runner_->EndAll(kEndPatience);
+  if (socket_) (void)outbox_.Send(socket_.get());  // what processes wrote at their end
   // A closer that does not die shares our descriptors, and would hold the socket open.
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
   return *leaving_;

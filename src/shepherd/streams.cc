@@ -141,6 +141,8 @@ void Streams::DrainWaiting() {
 
 uint64_t Streams::DropWaiting() { return out_.DropWaiting() + err_.DropWaiting(); }
 
+uint64_t Streams::DropAll() { return out_.DropAll() + err_.DropAll(); }
+
 void Streams::ResetFlags() {
   out_.ResetFlags();
   err_.ResetFlags();

@@ -62,6 +62,8 @@ class Streams {
   void DrainWaiting();
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
+  // All that came since Begin turned out not to be the attempt's. Bytes.
+  uint64_t DropAll();
   // No process is left that has changed them on purpose.
   void ResetFlags();
   // Adds a process's result to stdout, after what it has written.

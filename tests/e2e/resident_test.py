@@ -40,6 +40,17 @@ for header in tasks:
 with open("ends", "a") as ends:
     ends.write(f"{os.getpid()}\\n")
 """
+# It prints and leaves the flushing to others.
+PRINTS = """
+import os
+tasks = os.fdopen(int(os.environ["SPATE_RESIDENT_IN"]), "rb")
+answers = os.fdopen(int(os.environ["SPATE_RESIDENT_OUT"]), "wb", 0)
+for header in tasks:
+    word, task, index, attempt, length = header.split()[:5]
+    value = tasks.read(int(length)).decode()
+    print("printed by", value, "x" * 40)
+    answers.write(b"done %b 0 0\\n" % task)
+"""
 COMMAND = ("--resident", "--", "python3", "w.py")
 
 
@@ -89,6 +100,27 @@ def test_ends_are_those_of_other_tasks(place: Place):
          [["0", "0"], ["4", "0"], ["3", "0"], ["0", "11"], ["1", "0"], ["1", "0"], ["0", "0"]], log)
     want(log["3"][8] == "python3 w.py <<< exit", log["3"])
     want(len(place.lines("starts")) == 5, "a new process behind each that ended")
+
+
+def prints(place, *variables):
+    """A worker that does not flush; the machine's environment has nothing about that but these."""
+    place.write("w.py", PRINTS)
+    place.env.pop("PYTHONUNBUFFERED", None)
+    place.env.update(variables)
+    return [f"printed by {value} {'x' * 40}\n" for value in range(400)]
+
+
+def test_output_of_no_task_is_told(place: Place):
+    lines = prints(place, ("PYTHONUNBUFFERED", ""))  # the user's word counts
+    out, err = place.run("-k", "-j", "1", *COMMAND, ":::", *map(str, range(100)))
+    want(out == "" and "dropped 5.4 KB of output" in err, (out[:300], err))
+    want(len("".join(lines[:100])) == 5490, "the test's own sum")
+    out, err = place.run("-q", "-k", "-j", "2", *COMMAND, ":::", *map(str, range(100)))
+    want(err.count("of output: a --resident process") == 1, "one line for all processes: " + err)
+    cluster = cluster_of(place)
+    cluster.node("n1", "--tmp", "tmp-n1", "-j", "1")
+    cluster.submit("--wait", *COMMAND, ":::", *map(str, range(100)))
+    wait(lambda: "job 1: dropped 5.4 KB of output" in place.read("n1.log"), "the node logs it")
 
 
 def test_retries_go_to_the_process_or_to_a_new_one(place: Place):

@@ -95,6 +95,20 @@ TEST_F(ResidentTest, OutputOfTheEndOfOneProcessIsNotTheNextOnes) {
   }
 }
 
+TEST_F(ResidentTest, PythonFlushesUnlessTheJobSaysOtherwise) {
+  const std::string show = "answer 0 \"${PYTHONUNBUFFERED-unset}\"";
+  settings_.environment = {"PYTHONUNBUFFERED="};
+  EXPECT_EQ(RunTask(show).output->out.bytes, "");
+  executor_.reset();
+  settings_.environment = {};
+  ASSERT_EQ(unsetenv("PYTHONUNBUFFERED"), 0);  // shepherds begin with what this process has
+  EXPECT_EQ(RunTask(show).output->out.bytes, "1");
+  TaskBody own = Task(show);
+  own.environment = {"PYTHONUNBUFFERED=x"};
+  EXPECT_EQ(Run(own).output->out.bytes, "x");
+  EXPECT_EQ(Run("echo ${PYTHONUNBUFFERED-unset}").output->out.bytes, "unset\n");
+}
+
 TEST_F(ResidentTest, LongInputsAndResultsPass) {
   worker_ =
       "while read w id i a length <&3; do head -c $length <&3 > got; "

@@ -26,12 +26,30 @@ namespace {
 // So long it may take to end by itself when its input has ended.
 constexpr int64_t kLeavePatience = 1'000'000'000;  // nanoseconds
 
+// An interpreter that gathers its output writes it into a later task, or after the last one.
+// Programs in C, Perl and Ruby do so too, but have no such variable.
+constexpr const char* kDefaults[] = {"PYTHONUNBUFFERED=1"};
+
+bool IsSameName(std::string_view one, std::string_view other) {
+  return one.substr(0, one.find('=')) == other.substr(0, other.find('='));
+}
+
 }  // namespace
 
 bool AttemptRunner::IsResidentApart() const {
   bool in_attempt =
       phase_ == Phase::kRunning || phase_ == Phase::kLeftovers || phase_ == Phase::kKilling;
   return resident_.exists() && !in_attempt;
+}
+
+// Variables that a resident process gets unless job, task or machine has them, even empty.
+void AttemptRunner::SetDefaults() {
+  std::vector<const char*>& variables = asked_.view.environment;
+  for (const char* variable : kDefaults) {
+    auto same = [variable](const char* other) { return IsSameName(variable, other); };
+    if (asked_.job->environment.Has(variable) || std::ranges::any_of(variables, same)) continue;
+    variables.push_back(variable);
+  }
 }
 
 // The process that is there becomes the command of the attempt in hand.

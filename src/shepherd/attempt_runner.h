@@ -179,6 +179,7 @@ class AttemptRunner {
   bool is_resident() const { return asked_.view.around.resident; }
   bool has_task() const { return phase_ == Phase::kRunning && is_resident(); }
   bool IsResidentApart() const;
+  void SetDefaults();
   void TakeOver();
   void GiveTask();
   void ActOnAnswer(int64_t now);

@@ -81,6 +81,7 @@ Status AttemptRunner::Begin(std::string frame, int64_t now) {
   }
   Reset(now);
   ServeUser();
+  if (is_resident()) SetDefaults();
   asked_.environment = asked_.job->environment.With(asked_.view.environment);
   const char* path = asked_.job->environment.path();
   asked_.search_path = path != nullptr ? path : kDefaultPath;

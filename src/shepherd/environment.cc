@@ -26,18 +26,20 @@ uint32_t EnvironmentBlock::HashOfName(const char* variable, uint32_t* length) {
   return hash;
 }
 
-const char** EnvironmentBlock::Find(const char* variable, std::vector<const char*>& among) {
+size_t EnvironmentBlock::Find(const char* variable) const {
   uint32_t length = 0;
   uint32_t hash = HashOfName(variable, &length);
   for (size_t i = 0; i < hashes_.size(); ++i) {
-    if (hashes_[i] == hash && std::strncmp(fixed_[i], variable, length) == 0) return &among[i];
+    if (hashes_[i] == hash && std::strncmp(fixed_[i], variable, length) == 0) return i;
   }
-  return nullptr;
+  return kNone;
 }
 
+bool EnvironmentBlock::Has(const char* variable) const { return Find(variable) != kNone; }
+
 void EnvironmentBlock::Set(const char* variable) {
-  if (const char** same = Find(variable, fixed_)) {
-    *same = variable;
+  if (size_t same = Find(variable); same != kNone) {
+    fixed_[same] = variable;
   } else {
     uint32_t length = 0;
     fixed_.push_back(variable);
@@ -50,8 +52,8 @@ const char* const* EnvironmentBlock::With(const std::vector<const char*>& variab
   block_.assign(fixed_.begin(), fixed_.end());
   path_ = fixed_path_;
   for (const char* variable : variables) {
-    if (const char** same = Find(variable, block_)) {
-      *same = variable;
+    if (size_t same = Find(variable); same != kNone) {
+      block_[same] = variable;
     } else {
       block_.push_back(variable);
     }

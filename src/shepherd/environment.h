@@ -14,6 +14,9 @@ class EnvironmentBlock {
   // In place of one of the same name, else at the end. For what stays from task to task.
   void Set(const char* variable);
 
+  // Whether one of the variables set so far has the name of this one.
+  bool Has(const char* variable) const;
+
   // The variables with those of a task in place of, or behind, the ones set so far; for exec, good
   // until the next call. Costs little for each variable of the task, however many others there are.
   const char* const* With(const std::vector<const char*>& variables);
@@ -22,7 +25,8 @@ class EnvironmentBlock {
 
  private:
   static uint32_t HashOfName(const char* variable, uint32_t* length);
-  const char** Find(const char* variable, std::vector<const char*>& among);
+  static constexpr size_t kNone = SIZE_MAX;
+  size_t Find(const char* variable) const;  // its place in fixed_, or kNone
 
   std::vector<const char*> fixed_;
   std::vector<uint32_t> hashes_;  // of the names in fixed_, side by side for the cache

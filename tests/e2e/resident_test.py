@@ -110,6 +110,13 @@ def prints(place, *variables):
     return [f"printed by {value} {'x' * 40}\n" for value in range(400)]
 
 
+def test_python_flushes_by_itself(place: Place):
+    lines = prints(place)
+    out, err = place.run("-k", "-j", "2", "--tag", *COMMAND, ":::", *map(str, range(400)))
+    want(out == "".join(f"{value}\t{line}" for value, line in enumerate(lines)), out[:300])
+    want("dropped" not in err, err)
+
+
 def test_output_of_no_task_is_told(place: Place):
     lines = prints(place, ("PYTHONUNBUFFERED", ""))  # the user's word counts
     out, err = place.run("-k", "-j", "1", *COMMAND, ":::", *map(str, range(100)))

@@ -1,6 +1,6 @@
 # What `make install` takes along besides the programs: man pages and completions, which `spate` writes itself from its option
-# definitions, links under the names of Parasol's programs, units for systemd, documents and the example; and the library of
-# master-worker programs.
+# definitions, links under the names of Parasol's programs, units for systemd, documents, the examples and the Python helper; and
+# the library of master-worker programs.
 
 if(TARGET spate)
   set(made "${PROJECT_BINARY_DIR}/manual")
@@ -34,6 +34,8 @@ endif()
 set(spate_doc "${CMAKE_INSTALL_DATADIR}/doc/spate")
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${spate_doc}")
 install(DIRECTORY docs examples DESTINATION "${spate_doc}" USE_SOURCE_PERMISSIONS)
+# Programs import it from there, or from a copy.
+install(FILES python/spate_resident.py DESTINATION "${CMAKE_INSTALL_DATADIR}/spate/python")
 install(FILES packaging/spate-hub.service packaging/spate-node.service packaging/spate-node-tasks.service DESTINATION lib/systemd/system)
 
 # The library, its headers, and what pkg-config and CMake are to know of it (--component library: these alone).

@@ -66,6 +66,7 @@ def ordinary_user(folder):
     for example in EXAMPLES:
         if os.path.exists(f"{BIN}/mw_{example}"):
             shutil.copy(f"{BIN}/mw_{example}", f"{folder}/.bin/{example}")
+    shutil.copy(f"{SOURCE}/python/spate_resident.py", f"{folder}/.bin")  # in PYTHONPATH
     if os.geteuid() != 0:
         return f"{folder}/.bin:{BIN}", {}
     for program in ("spate", "pegasus-mpi-cluster"):
@@ -108,7 +109,7 @@ def run(document):
         env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         programs, who = ordinary_user(folder)
         env |= {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
-                "HOME": folder, "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
+                "HOME": folder, "PYTHONPATH": folder + "/.bin", "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1",  # this machine may have few processors
                 "OMPI_MCA_btl_tcp_if_exclude": "sppp"}  # and no network but loopback
         for name, content in files(text):

@@ -2,6 +2,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 
 from cluster import cluster_of
 from harness import Place, alive, main, wait, want
@@ -40,6 +42,7 @@ for header in tasks:
 with open("ends", "a") as ends:
     ends.write(f"{os.getpid()}\\n")
 """
+SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 # It prints and leaves the flushing to others.
 PRINTS = """
 import os
@@ -50,6 +53,27 @@ for header in tasks:
     value = tasks.read(int(length)).decode()
     print("printed by", value, "x" * 40)
     answers.write(b"done %b 0 0\\n" % task)
+"""
+# With the helper: each word of a task prints or ends in its own way, and nothing is flushed here.
+HELPED = """
+import ctypes, os, sys
+from spate_resident import Task, serve
+c = ctypes.CDLL(None)
+def work(task: Task):
+    print("begin", task.text, task.index, task.attempt)
+    for word in task.values:
+        if word == "c": c.printf(b"from C in %d\\n", task.index)
+        elif word == "bytes": sys.stdout.buffer.write(b"bytes ")
+        elif word == "child": os.system("echo $SPATE_TASK_INDEX; readlink /proc/$$/fd/[34]; env | grep -c RESIDENT")
+        elif word == "raise": raise ValueError("no good")
+        elif word == "exit": sys.exit(3)
+        elif word == "text": sys.exit("why it failed")
+        elif word == "status": return 7
+        elif word == "large": return 256
+        elif word == "null": sys.stdout = open("/dev/null", "w")
+    print("end", task.text)
+serve(work)
+open("after", "w").close()
 """
 COMMAND = ("--resident", "--", "python3", "w.py")
 
@@ -128,6 +152,33 @@ def test_output_of_no_task_is_told(place: Place):
     cluster.node("n1", "--tmp", "tmp-n1", "-j", "1")
     cluster.submit("--wait", *COMMAND, ":::", *map(str, range(100)))
     wait(lambda: "job 1: dropped 5.4 KB of output" in place.read("n1.log"), "the node logs it")
+
+
+def test_the_helper_flushes_and_tells(place: Place):
+    place.write("w.py", HELPED)
+    place.env.update(PYTHONUNBUFFERED="", PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.join(SOURCE, "python"))
+    tasks = ("c", "child", "raise", "exit", "text", "status", "large", "bytes", "null", "last")
+    out, err = place.run("-k", "-j", "1", *COMMAND, ":::", *tasks, code=1)
+    text = {task: f"begin {task} {index} 1\n" for index, task in enumerate(tasks, 1)}
+    text["c"] += "from C in 1\nend c\n"
+    text["child"] += "2\n0\nend child\n"
+    text["bytes"] += "bytes end bytes\n"
+    text["last"] += "end last\n"
+    # The C library's stream has a buffer of its own, so its place among the lines is not known.
+    want(sorted(out.splitlines()) == sorted("".join(text.values()).splitlines()), out)
+    want(out.index("from C in 1") < out.index("begin child"), out)
+    for line in ("task 3: exit code 1", "ValueError: no good", "in work", "task 4: exit code 3", "task 5: exit code 1",
+                 "why it failed", "task 6: exit code 7", "task 7: exit code 1"):
+        want(line in err, f"{line}\n{err}")
+    want("in _run" not in err and "dropped" not in err, err)
+    want(os.path.exists(os.path.join(place.dir, "after")), "it ends when there are no more tasks")
+
+
+def test_the_helper_without_spate_says_how_to_start(place: Place):
+    place.write("w.py", HELPED)
+    place.env.update(PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.join(SOURCE, "python"))
+    done = subprocess.run([sys.executable, "w.py"], cwd=place.dir, env=place.env, capture_output=True, text=True)
+    want(done.returncode == 1 and "spate run --resident" in done.stderr, done)
 
 
 def test_retries_go_to_the_process_or_to_a_new_one(place: Place):

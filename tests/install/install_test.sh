@@ -12,7 +12,7 @@ env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -C "${SPATE_SOURCE:?}" i
 failures=0
 for file in bin/spate share/man/man1/spate.1 share/man/man1/spate-run.1 share/man/man1/spate-job.1 share/man/man1/spate-task.1 \
     share/man/man1/spate-state.1 share/man/man1/spate-submit.1 share/man/man1/spate-hub.1 share/man/man1/spate-node.1 share/man/man1/spate-top.1 share/man/man1/spate-overseer.1 share/man/man1/spate-report.1 share/man/man1/spate-sem.1 share/man/man1/spate-simulate.1 share/man/man1/gensub2.1 share/bash-completion/completions/spate share/bash-completion/completions/para share/zsh/site-functions/_spate \
-    share/fish/vendor_completions.d/spate.fish share/fish/vendor_completions.d/parasol.fish; do
+    share/spate/python/spate_resident.py share/fish/vendor_completions.d/spate.fish share/fish/vendor_completions.d/parasol.fish; do
   [ -s "$work/opt/here/$file" ] || { echo "missing or empty: $file"; failures=1; }
 done
 if [ -e "$build/lib/libspate_mw.a" ]; then

@@ -384,8 +384,10 @@ const Option kResident = {
     .more =
         "For commands that take long to start. The command is used as written, without "
         "placeholders. It reads tasks from descriptor $SPATE_RESIDENT_IN and answers on "
-        "$SPATE_RESIDENT_OUT (docs/formats/resident.md). A task is its values, joined by tabs, or "
-        "a line of a list: spate run LIST --resident -- COMMAND."};
+        "$SPATE_RESIDENT_OUT (docs/formats/resident.md; the helper spate_resident.py does that for "
+        "Python). A task is its values, joined by tabs, or a line of a list: spate run LIST "
+        "--resident -- COMMAND. A program must flush its output before each answer; for Python "
+        "Spate sets PYTHONUNBUFFERED=1 unless the variable is set."};
 
 const Option kMeasureIo = {.names = "measure-io",
                            .heading = Heading::kTask,

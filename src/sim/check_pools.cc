@@ -86,7 +86,9 @@ class PoolsCheck final : public Checker {
     if (!tags_.insert(std::string(queued.tag)).second) {
       findings.Add("doubled", fmt::format("pilot {} is submitted twice", queued.tag));
     }
-    std::string_view hub = queued.tag.substr(1, queued.tag.find('-') - 1);
+    // spate-POOL-HUB-N
+    std::string_view hub = queued.tag.substr(0, queued.tag.rfind('-'));
+    hub.remove_prefix(hub.rfind('-') + 1);
     if (auto pilot = provision::PilotOfTag(hub, queued.tag);
         !pilot || !intended_.contains(*pilot)) {
       findings.Add("early",

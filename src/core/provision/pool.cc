@@ -64,25 +64,30 @@ Duration LongestTask(const PoolPolicy& policy) {
   return life == Duration::Max() ? life : life - kStartMargin;
 }
 
-std::string TagOf(std::string_view hub, PilotId pilot) {
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  std::string digits;
-  for (uint32_t left = pilot.value; left > 0; left /= 36) digits.insert(0, 1, kDigits[left % 36]);
-  return TagPrefix(hub) + digits;
+std::string TagOf(std::string_view hub, std::string_view pool, PilotId pilot) {
+  return fmt::format("{}{}", TagPrefix(hub, pool), pilot.value);
 }
 
-std::string TagPrefix(std::string_view hub) { return fmt::format("s{}-", hub.substr(0, 6)); }
+std::string TagPrefix(std::string_view hub, std::string_view pool) {
+  constexpr size_t kPoolMost = 36;  // of 60, with the longest number
+  std::string name(pool.substr(0, kPoolMost));
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!plain) c = '_';
+  }
+  return fmt::format("spate-{}-{}-", name, hub.substr(0, 6));
+}
 
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag) {
-  std::string before = TagPrefix(hub);
-  if (!tag.starts_with(before)) return std::nullopt;
-  tag.remove_prefix(before.size());
-  if (tag.empty() || tag.size() > 7 || tag.front() == '0') return std::nullopt;
+  const size_t dash = tag.rfind('-');
+  if (dash == std::string_view::npos || !tag.starts_with("spate-")) return std::nullopt;
+  if (!tag.substr(0, dash).ends_with(fmt::format("-{}", hub.substr(0, 6)))) return std::nullopt;
+  const std::string_view digits = tag.substr(dash + 1);
+  if (digits.empty() || digits.size() > 10 || digits.front() == '0') return std::nullopt;
   uint64_t value = 0;
-  for (char c : tag) {
-    bool digit = c >= '0' && c <= '9';
-    if (!digit && (c < 'a' || c > 'z')) return std::nullopt;
-    value = value * 36 + static_cast<uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  for (char c : digits) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
   }
   if (value > UINT32_MAX) return std::nullopt;
   return PilotId(static_cast<uint32_t>(value));

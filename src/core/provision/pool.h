@@ -108,11 +108,12 @@ Duration LifeOf(const PoolPolicy& policy);
 // The longest time that a task on them may be planned to take.
 Duration LongestTask(const PoolPolicy& policy);
 
-// The name of a pilot's batch job: at most 15 characters, beginning with a letter, as the strictest
-// system wants them. `hub` is up to 6 letters or digits, and different for each hub of a user.
-std::string TagOf(std::string_view hub, PilotId pilot);
-// Prefix of the tags of all pilots of this hub, and of no other hub's.
-std::string TagPrefix(std::string_view hub);
+// The name of a pilot's batch job, "spate-POOL-HUB-N": people see it in the batch system's lists.
+// At most 60 characters (pool/driver.h, ValidTag); of a longer pool name its beginning. `hub` is up
+// to 6 letters or digits, and different for each hub of a user.
+std::string TagOf(std::string_view hub, std::string_view pool, PilotId pilot);
+// Prefix of the tags of all pilots of this pool; pools of names that begin alike may share it.
+std::string TagPrefix(std::string_view hub, std::string_view pool);
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag);
 
 }  // namespace spate::provision

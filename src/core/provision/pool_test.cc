@@ -6,17 +6,25 @@ namespace spate::provision {
 namespace {
 
 TEST(Tag, IsFoundAgain) {
-  for (uint32_t number : {1u, 35u, 36u, 1000u, 4'000'000'000u, UINT32_MAX}) {
-    std::string tag = TagOf("a1b2c3", PilotId(number));
-    EXPECT_LE(tag.size(), 15u) << tag;
-    EXPECT_EQ(PilotOfTag("a1b2c3", tag), PilotId(number)) << tag;
-    EXPECT_EQ(PilotOfTag("a1b2c4", tag), std::nullopt) << tag;
+  const std::string longest(200, 'p');
+  for (std::string pool : {std::string("lab"), std::string("a-b.c"), longest}) {
+    for (uint32_t number : {1u, 35u, 1000u, 4'000'000'000u, UINT32_MAX}) {
+      std::string tag = TagOf("a1b2c3", pool, PilotId(number));
+      EXPECT_LE(tag.size(), 60u) << tag;
+      EXPECT_TRUE(tag.starts_with(TagPrefix("a1b2c3", pool))) << tag;
+      EXPECT_EQ(PilotOfTag("a1b2c3", tag), PilotId(number)) << tag;
+      EXPECT_EQ(PilotOfTag("a1b2c4", tag), std::nullopt) << tag;
+    }
   }
+  EXPECT_EQ(TagOf("a1b2c3", "lab", PilotId(12)), "spate-lab-a1b2c3-12");
+  EXPECT_EQ(TagOf("a1b2c3", "a-b.c", PilotId(1)), "spate-a_b_c-a1b2c3-1");
 }
 
 TEST(Tag, OthersAreNotOurs) {
-  for (const char* tag : {"", "s", "sa1b2c3", "sa1b2c3-", "sa1b2c3-0", "sa1b2c3-01", "sa1b2c3-A",
-                          "sa1b2c3-1 ", "sa1b2c3-zzzzzzz", "sa1b2c3-zzzzzzzz", "ta1b2c3-1"}) {
+  for (const char* tag : {"", "spate", "spate-lab", "spate-lab-a1b2c3", "spate-lab-a1b2c3-",
+                          "spate-lab-a1b2c3-0", "spate-lab-a1b2c3-01", "spate-lab-a1b2c3-a",
+                          "spate-lab-a1b2c3-1 ", "spate-lab-a1b2c3-99999999999",
+                          "spate-lab-a1b2c3-4294967296", "xspate-lab-a1b2c3-1", "a1b2c3-1"}) {
     EXPECT_EQ(PilotOfTag("a1b2c3", tag), std::nullopt) << tag;
   }
 }

@@ -51,8 +51,8 @@ Status CheckSpec(const PilotSpec& spec) {
   }
   if (spec.nodes < 1) return invalid("a pilot has at least one node");
   if (spec.command.empty() || spec.command[0].empty()) return invalid("a pilot needs a command");
-  std::string texts[] = {spec.prologue, spec.epilogue, spec.folder, spec.output_file,
-                         spec.script_file};
+  std::string texts[] = {spec.prologue, spec.epilogue,    spec.wrapper,
+                         spec.folder,   spec.output_file, spec.script_file};
   if (HasNul(texts) || HasNul(spec.options) || HasNul(spec.command) || HasNul(spec.files)) {
     return invalid("a NUL byte in a pilot's settings");
   }
@@ -275,8 +275,9 @@ void Append(std::vector<std::string>& words, std::span<const std::string> more) 
 Status CheckOutcome(const CommandLine& call, const Outcome& outcome) {
   if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) return {};
   bool answered = outcome.end == Outcome::End::kExited;
-  return Fail(answered ? ErrorKind::kInvalid : ErrorKind::kUnavailable,
-              Describe(call.argv.empty() ? "" : call.argv[0], outcome));
+  return Fail(
+      answered ? ErrorKind::kInvalid : ErrorKind::kUnavailable,
+      Describe(call.name.empty() && !call.argv.empty() ? call.argv[0] : call.name, outcome));
 }
 
 }  // namespace spate::pool

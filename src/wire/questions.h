@@ -223,6 +223,25 @@ struct TryPool {
   }
 };
 
+// What a pilot's batch job has written, the end of it.
+struct ReadPilotOutput {
+  static constexpr uint32_t kNumber = 13;
+  struct Answer {
+    std::string text;  // at most 256 KiB
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "text", self.text);
+    }
+  };
+  std::string name;  // of its pool
+  uint32_t pilot = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "pilot", self.pilot);
+  }
+};
+
 // ---- Questions that the journal answers --------------------------------------------------------
 
 // They have these numbers.
@@ -599,13 +618,12 @@ struct UnknownQuestion {
   static void Fields(Self&, Visit&&) {}
 };
 
-using Question =
-    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
-                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
-                 SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
-                 ReadEvents, LookAtPools, ReadPoolLog, TryPool, ChangeNodes, StopHub, AddAccess,
-                 RevokeAccess, SetUser, ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes,
-                 ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
+using Question = std::variant<
+    UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess, ExplainTasks,
+    LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks, ReadOutput, TailOutput, SumUse,
+    LookAtWork, ReadStderr, ReadRows, ListEnds, SumJobs, LookAtGraph, FindTasks, ReadForwards,
+    ComparePairs, FindDependents, ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool,
+    ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget, Retry,
+    Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
 
 }  // namespace spate::wire

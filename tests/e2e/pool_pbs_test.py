@@ -21,6 +21,17 @@ def test_up_and_down(place: Place):
     want(batch.read("1", "output") and "SPATE_PILOT=" + batch.names()[0] in script, script)
 
 
+def test_what_qsub_refuses_is_told_when_the_pool_is_added(place: Place):
+    """There is no dry run: a batch job that is held is submitted, and deleted at once."""
+    batch = pbs(place)
+    cluster = batch.cluster()
+    cluster.spate("pool add", "pbs", "p", "--", "-q", "short", "-l", "mem=1gb")
+    want(batch.names() == ["spate-test"] and batch.states() == ["ended"], (batch.names(), batch.states()))
+    out, err = cluster.spate("pool add", "pbs", "q", "--", "-q", "nowhere", code=2)
+    want("qsub failed" in err and "Unknown queue" in err, err)
+    want(len(batch.names()) == 1, batch.names())
+
+
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
     batch = pbs(place)
     pool_cluster.survives_a_lost_answer(place, batch.cluster(), batch, "pbs", own=OWN)

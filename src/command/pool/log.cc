@@ -10,6 +10,7 @@
 #include "cli/pool/pool_text.h"
 #include "client/asker.h"
 #include "present/json/json_fields.h"
+#include "present/json/json_line.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -17,7 +18,31 @@ namespace {
 
 constexpr uint32_t kMostEvents = 1'000;
 
+constexpr Option kPilotOutput = {
+    .names = "output-of",
+    .argument = "N",
+    .heading = Heading::kSelect,
+    .help = "print what pilot N wrote instead (its batch job's output)",
+    .more =
+        "The end of it, up to 256 KB. Of pilots that have ended, that of the last 50 is kept. "
+        "Pilots of batch systems are numbered as in the names of their nodes: NAME.N."};
+
+Result<int> ReadOutputOf(const HubScreen& screen) {
+  OptionReader in(screen.words);
+  wire::ReadPilotOutput question{.name = screen.words.words.front()};
+  in.Read(kPilotOutput, question.pilot, CountUpTo(UINT32_MAX));
+  TRY(in.status());
+  auto told = TRY(client::AskOne(screen.hub, std::move(question)));
+  if (screen.human()) return screen.Write(told.text);
+  present::JsonLine line = present::TypedLine("pilot_output");
+  line.Text("pool", screen.words.words.front());
+  line.Number("pilot", question.pilot);
+  present::TextOrBase64(line, "text", told.text);
+  return screen.Write(line.Finish());
+}
+
 Result<int> ReadPoolLog(const HubScreen& screen) {
+  if (screen.words.Has(kPilotOutput)) return ReadOutputOf(screen);
   OptionReader in(screen.words);
   wire::ReadPoolLog question{.name = screen.words.words.front()};
   in.Read(opt::kLimit, question.most, CountUpTo(kMostEvents));
@@ -42,10 +67,11 @@ extern const Command kPoolLog = {
     .summary = "print a pool's log, newest last",
     .details = "Prints 100 lines, or with -n up to 1,000.",
     .examples = {{{"spate pool log lab", "the newest 100 lines"},
-                  {"spate pool log lab -n 1000", "all lines that the hub prints"}}},
+                  {"spate pool log lab -n 1000", "all lines that the hub prints"},
+                  {"spate pool log lab --output-of 12", "what the pilot of node lab.12 wrote"}}},
     .words_min = 1,
     .words_max = 1,
-    .options = {{opt::kAboutHub, opt::kLimit}},
+    .options = {{opt::kAboutHub, opt::kLimit, kPilotOutput}},
     .run = AskHub<ReadPoolLog>,
 };
 

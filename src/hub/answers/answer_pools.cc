@@ -14,16 +14,17 @@ Status GiveAll(Asking& asking, Result<std::vector<T>> answers) {
   return {};
 }
 
-// The client may be gone by then.
-Pools::Tried GiveTrial(Asking& asking) {
-  auto answer = std::make_shared<Result<PoolTrial>>();
+// Gives what comes later; the client may be gone by then.
+template <typename T>
+std::function<void(Result<T>)> GiveLater(Asking& asking) {
+  auto answer = std::make_shared<Result<T>>();
   auto give = asking.client.Guarded([client = &asking.client, answer] {
     if (!*answer) return client->Fail(answer->error());
     client->Give(**answer);
     client->End();
   });
-  return [answer, give = std::move(give)](Result<PoolTrial> trial) {
-    *answer = std::move(trial);
+  return [answer, give = std::move(give)](Result<T> told) {
+    *answer = std::move(told);
     give();
   };
 }
@@ -38,13 +39,23 @@ Status Answer(Asking& asking, const Pools& pools, const wire::ReadPoolLog& asked
   return GiveAll(asking, pools.Log(asking.caller(), asked.name, asked.most));
 }
 
+Status Answer(Asking& asking, Pools& pools, const wire::ReadPilotOutput& asked) {
+  pools.ReadOutput(
+      asking.caller(), asked.name, provision::PilotId(asked.pilot),
+      [give = GiveLater<wire::ReadPilotOutput::Answer>(asking)](Result<std::string> text) {
+        if (!text) return give(std::unexpected(text.error()));
+        give(wire::ReadPilotOutput::Answer{std::move(*text)});
+      });
+  return {};
+}
+
 Status Answer(Asking& asking, Pools& pools, const wire::TryPool& asked) {
-  pools.Try(asking.caller(), asked.name, GiveTrial(asking));
+  pools.Try(asking.caller(), asked.name, GiveLater<PoolTrial>(asking));
   return {};
 }
 
 Status Answer(Asking& asking, Pools& pools, const wire::AddPool& asked) {
-  pools.Add(asking.caller(), asked, GiveTrial(asking));
+  pools.Add(asking.caller(), asked, GiveLater<PoolTrial>(asking));
   return {};
 }
 

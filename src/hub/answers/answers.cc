@@ -75,6 +75,7 @@ class Answers {
 
   // Pools
   Status operator()(const wire::LookAtPools& q) { return Answer(a_, p_.pools, q); }
+  Status operator()(const wire::ReadPilotOutput& q) { return Answer(a_, p_.pools, q); }
   Status operator()(const wire::ReadPoolLog& q) { return Answer(a_, p_.pools, q); }
   Status operator()(const wire::TryPool& q) { return Answer(a_, p_.pools, q); }
   Status operator()(const wire::AddPool& q) { return Answer(a_, p_.pools, q); }

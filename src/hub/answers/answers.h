@@ -83,6 +83,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::ResetCounts& asked);
 // ---- Of pools (answer_pools.cc)
 Status Answer(Asking& asking, const Pools& pools, const wire::LookAtPools& asked);
 Status Answer(Asking& asking, const Pools& pools, const wire::ReadPoolLog& asked);
+Status Answer(Asking& asking, Pools& pools, const wire::ReadPilotOutput& asked);
 Status Answer(Asking& asking, Pools& pools, const wire::TryPool& asked);
 Status Answer(Asking& asking, Pools& pools, const wire::AddPool& asked);
 Status Answer(Asking& asking, Pools& pools, const wire::ChangePools& asked);

@@ -93,6 +93,7 @@ inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::ReadStderr>{"ReadStderr", kOwner, kOneJob, "nothing"},
     QuestionRule<wire::LookAtPools>{"LookAtPools", kAnybody, kOneJob, "pools that serve all"},
     QuestionRule<wire::ReadPoolLog>{"ReadPoolLog", kAnybody, kOneJob, "pools that serve all"},
+    QuestionRule<wire::ReadPilotOutput>{"ReadPilotOutput", kOwner, kOneJob, "nothing"},
     QuestionRule<wire::TryPool>{"TryPool", kOwner, kOneJob, "nothing"},
     QuestionRule<wire::LookAtNode>{"LookAtNode", kNobody, {}, "nothing"},
     QuestionRule<wire::StopNode>{"StopNode", kNobody, {}, "nothing"},

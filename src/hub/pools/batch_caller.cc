@@ -104,6 +104,18 @@ file=${2##*/}
 rm -f "$file.new" && set -C && cat >"$file.new" && mv -f "$file.new" "$file"
 )sh";
 
+// $1: the pool's folder; $2: from which of the outputs on, the newest first, they go, unless their
+// pilots are there; the rest: files to remove.
+constexpr const char* kCleanUp = R"sh(folder=$1 from=$2
+shift 2
+[ $# -eq 0 ] || rm -f -- "$@"
+cd -- "$folder" || exit
+ls -t | grep '^spate-.*\.out$' | tail -n +"$from" | while read -r old; do
+  [ -e "${old%.out}.access" ] || rm -f -- "$old"
+done
+)sh";
+constexpr const char* kOutputsKept = "51";
+
 }  // namespace
 
 std::string BatchCaller::NodeName(const std::string& pool, PilotId pilot) {
@@ -124,9 +136,12 @@ const PoolForm* BatchCaller::Find(PoolId pool) const {
   return at == pools_.end() ? nullptr : &at->second->form;
 }
 
+std::string BatchCaller::TagOf(const PoolForm& form, PilotId pilot) const {
+  return provision::TagOf(here_.tag, form.policy.name, pilot);
+}
+
 std::string BatchCaller::FileOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
-  return os::JoinPath(form.settings.folder,
-                      fmt::format("{}.{}", provision::TagOf(here_.tag, pilot), end));
+  return os::JoinPath(form.settings.folder, fmt::format("{}.{}", TagOf(form, pilot), end));
 }
 
 std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId pilot,
@@ -163,13 +178,14 @@ std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId 
 
 pool::PilotSpec BatchCaller::SpecOf(const PoolForm& form, PilotId pilot) const {
   pool::PilotSpec spec;
-  spec.tag = provision::TagOf(here_.tag, pilot);
+  spec.tag = TagOf(form, pilot);
   spec.options = form.settings.options;
   if (form.policy.time_limit.ns > 0) spec.time_limit = form.policy.time_limit;
   spec.nodes = static_cast<int>(form.policy.nodes_per_pilot);
   spec.output_file = FileOf(form, pilot, "out");
   spec.prologue = form.settings.prologue;
   spec.epilogue = form.settings.epilogue;
+  spec.wrapper = form.settings.wrapper;
   const std::string access = FileOf(form, pilot, "access");
   spec.command = NodeCommand(form, pilot, access);
   spec.files = {access};
@@ -234,7 +250,7 @@ void BatchCaller::Query(const provision::Query& ask) {
     return Tell(provision::QueryFailed{ask.pool, ask.query, "the pool's settings cannot be read"});
   }
   auto query = std::make_shared<pool::PilotQuery>();
-  query->prefix = provision::TagPrefix(here_.tag);
+  query->prefix = provision::TagPrefix(here_.tag, at->second->form.policy.name);
   query->ids = ask.ids;
   std::shared_ptr<const Pool> pool = at->second;
   Run(pool->driver->Query(*query), pool->form, kQueryPatience,
@@ -245,7 +261,7 @@ void BatchCaller::Query(const provision::Query& ask) {
       });
 }
 
-// The tags are the hub's, not a pool's: other pools of the same batch system are left out.
+// Pools whose names begin alike may share the prefix: others' pilots are left out.
 void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
                          const std::vector<pool::ListedPilot>& pilots) {
   provision::QueryAnswered answer{ask.pool, ask.query, {}};
@@ -308,9 +324,34 @@ void BatchCaller::CleanUp(PoolId id, PilotId pilot) {
   auto at = pools_.find(id);
   if (at == pools_.end()) return;
   const PoolForm& form = at->second->form;
-  Run(Shell("rm -f -- \"$@\"", {FileOf(form, pilot, "access"), FileOf(form, pilot, "access.new"),
-                                FileOf(form, pilot, "out"), FileOf(form, pilot, "sh")}),
+  Run(Shell(kCleanUp, {form.settings.folder, kOutputsKept, FileOf(form, pilot, "access"),
+                       FileOf(form, pilot, "access.new"), FileOf(form, pilot, "sh")}),
       form, kFilePatience, [](const pool::Outcome&) {});
+}
+
+void BatchCaller::Drop(PoolId id) {
+  auto at = pools_.find(id);
+  if (at == pools_.end()) return;
+  const std::shared_ptr<const Pool> pool = at->second;
+  pools_.erase(at);
+  Run(Shell(kCleanUp, {pool->form.settings.folder, "1"}), pool->form, kFilePatience,
+      [](const pool::Outcome&) {});
+}
+
+void BatchCaller::ReadOutput(const PoolForm& form, PilotId pilot,
+                             std::function<void(Result<std::string>)> done) {
+  const std::string file = FileOf(form, pilot, "out");
+  Run(Shell("[ -e \"$1\" ] || exit 44; tail -c 262144 -- \"$1\"", {file}), form, kFilePatience,
+      [done = std::move(done), pilot, file, pool = form.policy.name](pool::Outcome outcome) {
+        if (IsGood(outcome)) return done(std::move(outcome.out));
+        if (outcome.end == pool::Outcome::End::kExited && outcome.exit_code == 44) {
+          return done(Fail(
+              ErrorKind::kNotFound,
+              fmt::format("nothing is kept of what pilot {} of pool {} wrote", pilot.value, pool),
+              See("pool info", pool)));
+        }
+        done(Fail(ErrorKind::kUnavailable, WordsOf(file + " cannot be read", outcome)));
+      });
 }
 
 void BatchCaller::Try(const PoolForm& form, bool test,

@@ -38,7 +38,8 @@ class BatchCaller {
 
   // A pool, as it is from now on. kInvalid: nothing can be done for it.
   Status Set(provision::PoolId pool, const provision::PoolPolicy& policy);
-  void Drop(provision::PoolId pool) { pools_.erase(pool); }
+  // Of a pool that is removed: forgets it, and removes what its pilots wrote.
+  void Drop(provision::PoolId pool);
   // nullptr: there is none.
   const PoolForm* Find(provision::PoolId pool) const;
 
@@ -48,8 +49,12 @@ class BatchCaller {
   void Query(const provision::Query& ask);
   // All of one pool.
   void Cancel(provision::PoolId pool, const std::vector<provision::Cancel>& asks);
-  // Removes what a pilot leaves in its pool's folder.
+  // Removes what a pilot leaves in its pool's folder, but for what it wrote: that of the last 50
+  // stays, for people.
   void CleanUp(provision::PoolId pool, provision::PilotId pilot);
+  // The end of what a pilot wrote. kNotFound: nothing is kept.
+  void ReadOutput(const PoolForm& form, provision::PilotId pilot,
+                  std::function<void(Result<std::string>)> done);
   // Tries a form: what would be submitted, and the system's own test, if it has one and `test`.
   void Try(const PoolForm& form, bool test, std::function<void(Result<PoolTrial>)> done);
   // "short.3"
@@ -63,6 +68,7 @@ class BatchCaller {
   pool::PilotSpec SpecOf(const PoolForm& form, provision::PilotId pilot) const;
   std::vector<std::string> NodeCommand(const PoolForm& form, provision::PilotId pilot,
                                        const std::string& access) const;
+  std::string TagOf(const PoolForm& form, provision::PilotId pilot) const;
   std::string FileOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
   void Run(pool::CommandLine call, const PoolForm& form, Duration patience, Commands::Done done);
   void SubmitNow(const provision::Submit& ask);

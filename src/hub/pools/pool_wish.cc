@@ -68,6 +68,7 @@ void TakeSettings(pool::PoolSettings& settings, const PoolWish& wish) {
   Take(settings.host, wish.host);
   Take(settings.prologue, wish.prologue);
   Take(settings.epilogue, wish.epilogue);
+  Take(settings.wrapper, wish.wrapper);
   Take(settings.addresses, wish.addresses);
   Take(settings.folder, wish.folder);
   Take(settings.program, wish.program);
@@ -99,6 +100,10 @@ Status Change(PoolForm& form, const PoolWish& wish) {
   TakeSettings(form.settings, wish);
   AddLabels(form);
   if (auto sound = CheckPaths(form.settings); !sound) return sound;
+  if (!form.settings.wrapper.empty() && form.policy.nodes_per_pilot > 1) {
+    return Fail(ErrorKind::kInvalid,
+                "--wrapper is for pilots of one node; leave out --nodes-per-pilot");
+  }
   if (!form.settings.group.empty()) {
     if (auto sound = CheckPoolName(form.settings.group); !sound) return sound;
   }

@@ -85,8 +85,8 @@ void Pools::Load() {
   }
   parts_.log(fmt::format(
       "the data about the pools is damaged, so no pilots are requested; add the pools again (spate "
-      "pool add), and end their batch jobs, whose names begin with {}: {}",
-      provision::TagPrefix(tag_),
+      "pool add), and end their batch jobs, which are called spate-POOL-{}-N: {}",
+      tag_.substr(0, 6),
       replayed ? "its records do not follow from each other" : replayed.error().message));
 }
 
@@ -214,6 +214,7 @@ void Pools::Note(const provision::Record& record, Unreleased& entry) {
     pilots_[still->pilot] = {still->pool, still->joined.has_value(), false, {}};
   } else if (const auto* forgotten = std::get_if<provision::PoolForgotten>(&record)) {
     std::erase_if(names_, [&](const auto& each) { return each.second == forgotten->pool; });
+    entry.forgotten.push_back(forgotten->pool);
   } else if (const auto* intended = std::get_if<provision::PilotIntended>(&record)) {
     pilots_[intended->pilot].pool = intended->pool;
   } else if (const auto* joined = std::get_if<provision::PilotJoined>(&record)) {
@@ -235,6 +236,7 @@ void Pools::Release() {
       auto at = pilots_.find(pilot);
       if (at != pilots_.end()) PilotGone(pilot, at->second.pool);
     }
+    for (PoolId pool : entry.forgotten) caller_.Drop(pool);
     for (auto& fn : entry.waiting) fn();
   }
   releasing_ = false;

@@ -89,6 +89,9 @@ class Pools {
                                       bool pilots) const;
   Result<std::vector<PoolEvent>> Log(const Caller& caller, const std::string& name,
                                      uint32_t most) const;
+  // The end of what a pilot has written, also of some that are over.
+  void ReadOutput(const Caller& caller, const std::string& name, provision::PilotId pilot,
+                  std::function<void(Result<std::string>)> done);
   // What the pools that serve this user do about such tasks.
   Why Explain(const std::string& user, const TaskClass& of_tasks) const;
   // Why a job does not go on, when the engine alone knows only `stalled` (empty: nothing).
@@ -103,6 +106,7 @@ class Pools {
   struct Unreleased {
     std::vector<provision::Ask> asks;
     std::vector<provision::PilotId> ended;
+    std::vector<provision::PoolId> forgotten;
     std::vector<std::function<void()>> waiting;
     bool durable = false;
   };

@@ -431,6 +431,20 @@ Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::strin
   return events;
 }
 
+void Pools::ReadOutput(const Caller& caller, const std::string& name, PilotId pilot,
+                       std::function<void(Result<std::string>)> done) {
+  auto found = Find(caller, {name});
+  if (!found) return done(std::unexpected(found.error()));
+  const PoolForm& form = *caller_.Find(found->front());
+  if (!MayChange(caller, form)) {
+    return done(Fail(ErrorKind::kPermission,
+                     fmt::format("pool {} belongs to {}; only they and the hub's administrators "
+                                 "read what its pilots write",
+                                 form.policy.name, form.settings.account)));
+  }
+  caller_.ReadOutput(form, pilot, std::move(done));
+}
+
 namespace {
 
 // It is to run in another pool than this one (--pool).

@@ -11,6 +11,7 @@
 #include "pool/pbs/pbs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 #include "pool/parts.h"
@@ -149,6 +150,12 @@ found=$("$select" ${user:+-u "$user"}) || exit
 set -- "$@" $found
 [ $# -eq 0 ] || exec "$stat" -f "$@")";
 
+// $0 is sh; $1 qdel, the rest are qsub and its words. What qsub says besides the id is shown.
+constexpr std::string_view kTestScript = R"(delete=$1
+shift
+id=$("$@") || exit
+"$delete" "$id" || { echo "the held batch job $id cannot be deleted" >&2; exit 1; })";
+
 class Pbs : public PoolDriver {
  public:
   explicit Pbs(Tools tools) : tools_(std::move(tools)) {}
@@ -228,7 +235,23 @@ class Pbs : public PoolDriver {
     return CancelCall(Or(tools_.cancel, "qdel"), {}, ids, IsId);
   }
 
-  std::optional<CommandLine> Test(const PilotSpec&) const override { return std::nullopt; }
+  // qsub has no dry run: a batch job that is held is submitted and deleted at once. qsub refuses
+  // the same of it as of others; only what the scheduler finds out later is not seen.
+  std::optional<CommandLine> Test(const PilotSpec& pilot) const override {
+    PilotSpec spec = pilot;
+    spec.tag = "spate-test";  // that no pool has
+    auto submit = Submit(spec);
+    if (!submit) return std::nullopt;
+    CommandLine call = std::move(*submit);
+    const std::vector<std::string> words = std::exchange(
+        call.argv,
+        {"/bin/sh", "-c", std::string(kTestScript), "sh", std::string(Or(tools_.cancel, "qdel"))});
+    call.name = words.front();
+    call.argv.push_back(words.front());
+    call.argv.emplace_back("-h");
+    call.argv.insert(call.argv.end(), words.begin() + 1, words.end());
+    return call;
+  }
 
  private:
   std::string qsub() const { return std::string(Or(tools_.submit, "qsub")); }

@@ -34,7 +34,12 @@ TEST(PbsTest, Submit) {
                                "-S", "/bin/sh", "-C", "", "-l", "select=2", "-l", "place=scatter",
                                "-l", "walltime=3600", "-q", "short"}));
   EXPECT_TRUE(call->input.contains("SPATE_PILOT_SECONDS=3600\n"));
-  EXPECT_FALSE(driver->Test(spec));
+  // There is no dry run: a batch job that is held is submitted and deleted.
+  auto test = driver->Test(spec);
+  ASSERT_TRUE(test);
+  EXPECT_EQ(Words(test->argv.begin() + 3, test->argv.begin() + 9),
+            (Words{"sh", "qdel", "qsub", "-h", "-N", "spate-test"}));
+  EXPECT_EQ(test->input, call->input);
   // Chunks of the user's are not ours to change.
   spec.options = {"-l", "select=2:ncpus=8", "-lwalltime=1:00"};
   call = driver->Submit(spec);

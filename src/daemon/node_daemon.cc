@@ -35,6 +35,7 @@
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
+#include "pool/prologue.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
 #include "run/this_machine.h"
@@ -272,6 +273,7 @@ node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
     users_.emplace(loop_, node::LookUpUser, kUserKnown);
     with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
+  if (options_.pilot) with.variables = pool::ChangedVariables(here_.environment);
   with.on_trouble = [](std::string text) { LogLine(text); };
   return with;
 }
@@ -623,6 +625,7 @@ Result<int> StartPilot(const cli::Invocation& invocation, const client::Surround
 
 Result<int> ServeNode(const cli::Invocation& invocation) {
   auto options = TRY(cli::MakeNodeOptions(invocation.words));
+  if (options.pilot) TRY(TakePrologue());
   auto here = TRY(client::Surroundings::Find());
   const std::string& host = here.machine.facts().host_name;
   if (options.pilot) return StartPilot(invocation, here, std::move(options));

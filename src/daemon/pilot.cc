@@ -15,6 +15,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "pool/pools.h"
+#include "pool/prologue.h"
 
 namespace spate::daemon {
 namespace {
@@ -24,6 +25,24 @@ constexpr size_t kMostOfFile = 1 << 20;
 constexpr Duration kMargin = Duration::Seconds(5);
 
 }  // namespace
+
+Status TakePrologue() {
+  const os::Environment now = os::Environment::OfProcess();
+  const std::string path = now.GetOr("SPATE_PILOT_BEFORE", "");
+  if (path.empty()) return {};
+  auto before = os::ReadFile(path, kMostOfFile);
+  if (!before) return Within("the environment before the prologue", std::move(before.error()));
+  (void)os::RemoveFile(path);
+  std::string names;
+  for (const std::string& name : pool::ChangedNames(*before, now)) {
+    names += (names.empty() ? "" : " ") + name;
+  }
+  os::SetOfProcess("SPATE_PILOT_BEFORE", "");
+  os::SetOfProcess("SPATE_PILOT_CHANGED", names);
+  if (!names.empty())
+    LogLine("tasks have what the prologue and the wrapper changed: " + EscapeForScreen(names));
+  return {};
+}
 
 std::optional<pool::Grant> ReadGrant(const os::Environment& environment) {
   std::vector<pool::GrantFile> files;

@@ -15,6 +15,10 @@
 
 namespace spate::daemon {
 
+// Of the first program of a pilot, before it looks at its environment: finds out what the pool's
+// prologue has changed (pool/prologue.h), and tells it in the log.
+Status TakePrologue();
+
 // The batch system's grant to this process; nullopt: it runs under none, or on one host without
 // any information.
 std::optional<pool::Grant> ReadGrant(const os::Environment& environment);

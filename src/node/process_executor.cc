@@ -14,6 +14,7 @@
 #include "os/account.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
+#include "os/environment.h"
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "shepherd/process_tree.h"
@@ -391,7 +392,9 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   shepherd::JobOpening& opening = entry.opening;
   opening.job = job;
   opening.cwd = settings->cwd;
-  entry.environment = environments_.Share(settings->environment);
+  entry.environment = environments_.Share(
+      options_.variables.empty() ? settings->environment
+                                 : os::WithChanges(settings->environment, options_.variables));
   for (const std::string& variable : *entry.environment) entry.bytes += variable.size() + 1;
   opening.nice = settings->nice;
   opening.measure_io = settings->measure_io;

@@ -44,6 +44,9 @@ struct ProcessExecutorOptions {
   // Of a node: attempts that need a folder of their own have it below this one, which is made when
   // it is needed. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
   std::string task_folders;
+  // Of a node: changes of the environment of all tasks, whatever their jobs brought
+  // (os::WithChanges).
+  std::vector<std::string> variables;
   // Of a node: when it ends what runs, as its machine is taken away. Tasks that want a signal
   // before their end get it before this one, too.
   Instant ends = Instant::Never();

@@ -1,6 +1,7 @@
 #include "os/environment.h"
 
 #include <unistd.h>
+#include <set>
 
 #include <algorithm>
 
@@ -46,6 +47,25 @@ void Environment::Set(std::string_view name, std::string_view value) {
 
 void Environment::Unset(std::string_view name) {
   std::erase_if(entries_, [name](const std::string& entry) { return Names(entry, name); });
+}
+
+void SetOfProcess(const std::string& name, const std::string& value) {
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+std::vector<std::string> WithChanges(const std::vector<std::string>& variables,
+                                     const std::vector<std::string>& changes) {
+  auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
+  std::set<std::string_view> changed;
+  for (const std::string& change : changes) changed.insert(name_of(change));
+  std::vector<std::string> all;
+  for (const std::string& variable : variables) {
+    if (!changed.contains(name_of(variable))) all.push_back(variable);
+  }
+  for (const std::string& change : changes) {
+    if (change.find('=') != change.npos) all.push_back(change);
+  }
+  return all;
 }
 
 }  // namespace spate::os

@@ -28,4 +28,12 @@ class Environment {
   std::vector<std::string> entries_;
 };
 
+// Of this process, and of those that it starts. While it has one thread.
+void SetOfProcess(const std::string& name, const std::string& value);
+
+// `variables` (NAME=VALUE) with `changes` in the place of those of the same names: NAME=VALUE, or
+// NAME alone, which is then left out.
+std::vector<std::string> WithChanges(const std::vector<std::string>& variables,
+                                     const std::vector<std::string>& changes);
+
 }  // namespace spate::os

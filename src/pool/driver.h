@@ -42,10 +42,11 @@ struct PilotSpec {
   int nodes = 1;                       // hosts in one allocation
   std::string output_file;             // of stdout and stderr; absolute
   std::string folder;                  // where the script starts; absolute, or "" for the system's
-  // Commands of shell, in the script's own shell: what the prologue sets, the pilot has. A prologue
-  // whose last command fails ends the pilot. The epilogue runs however the pilot ends, except by
-  // SIGKILL.
+  // Commands of shell, in the script's own shell: what the prologue sets, the pilot has, and its
+  // tasks (pool/prologue.h). A prologue whose last command fails ends the pilot. The epilogue runs
+  // however the pilot ends, except by SIGKILL.
   std::string prologue, epilogue;
+  std::string wrapper;  // words of shell before the command: what runs it in a container
   std::vector<std::string> command;  // of the pilot; words
   // Files of this host that `command` names in words of their own: the program, the credential.
   // Unless they are shared, the system's own transfer brings them, and the words are changed. ssh
@@ -67,6 +68,7 @@ struct CommandLine {
   std::string input;  // its whole stdin; the script, unless it is a file
   std::optional<TextFile> file;
   std::vector<std::string> environment;  // NAME=value, over the user's own
+  std::string name = {};                 // for messages; empty: argv[0]
 };
 
 // How a command ended.

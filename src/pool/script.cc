@@ -60,6 +60,12 @@ while :; do
 done
 )";
 
+// The node compares (pool/prologue.h).
+constexpr std::string_view kBeforePrologue = R"(SPATE_PILOT_BEFORE=$(mktemp) || exit 1
+export SPATE_PILOT_BEFORE
+env -0 >"$SPATE_PILOT_BEFORE" || exit 1
+)";
+
 constexpr std::string_view kAfterPrologue = R"(spate_status=$?
 set +eu
 if [ "$spate_status" -ne 0 ]; then
@@ -89,11 +95,13 @@ std::string PilotScript(const PilotSpec& spec, const ScriptPart& part) {
   if (!spec.shared_files) text += "SPATE_PILOT_FILES=$PWD\n";
   if (!spec.folder.empty()) text += "cd " + Quote(spec.folder) + " || exit 1\n";
   if (!spec.prologue.empty()) {
+    text += kBeforePrologue;
     text += "# the pool's prologue\n" + UserText(spec.prologue);
     text += kAfterPrologue;
   }
   text += kSignals.substr(1);
   text += "  exec";
+  if (!spec.wrapper.empty()) text += " " + spec.wrapper;
   for (const std::string& word : spec.command) text += " " + Word(spec, word);
   text += "\n";
   text += kWait;

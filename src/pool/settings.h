@@ -19,6 +19,7 @@ struct PoolSettings {
   std::vector<std::string> everywhere;
   std::string host;  // of ssh
   std::string prologue, epilogue;
+  std::string wrapper;                    // PilotSpec::wrapper
   std::vector<std::string> addresses;     // where nodes call; empty: where the hub listens
   std::string folder;                     // absolute; of scripts, credentials and outputs
   std::string program;                    // spate, where nodes run; empty: the hub's own
@@ -43,6 +44,7 @@ struct PoolSettings {
     visit(15, "program", self.program);
     visit(16, "node_options", self.node_options);
     visit(17, "shared_files", self.shared_files);
+    visit(18, "wrapper", self.wrapper);
   }
 };
 

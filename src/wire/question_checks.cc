@@ -115,7 +115,7 @@ Status Check(const PoolWish& wish) {
   const std::optional<std::string>* texts[] = {
       &wish.user,          &wish.prologue,       &wish.epilogue,       &wish.submit_command,
       &wish.query_command, &wish.cancel_command, &wish.select_command, &wish.folder,
-      &wish.program,       &wish.host,           &wish.group};
+      &wish.program,       &wish.host,           &wish.group,          &wish.wrapper};
   for (const auto* text : texts) {
     TRY(CheckPoolText("wish", *text));
   }

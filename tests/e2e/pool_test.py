@@ -124,6 +124,32 @@ def test_why_a_pilot_never_came(place: Place):
     cluster.spate("job wait", job)
 
 
+def test_tasks_have_what_the_prologue_changed(place: Place):
+    """And a wrapper is before the node's command; what pilots wrote is kept, and shown."""
+    slurm(place)
+    cluster = cluster_of(place)
+    apps = os.path.join(place.dir, "apps")
+    os.makedirs(apps)
+    place.write("apps/tool", "#!/bin/sh", "echo the tool")
+    os.chmod(os.path.join(apps, "tool"), 0o755)
+    cluster.spate("pool add", "slurm", "lab", "--time-limit", "1h", "--submit-rate", "20", "--idle-exit", "1s",
+                  "--prologue", f"PATH={apps}:$PATH; export LOADED=gcc", "--wrapper", "env WRAPPED=yes")
+    job = cluster.submit("--wait", "--pool", "lab", "--env", "PATH=/usr/bin:/bin", "--env", "LOADED=mine",
+                         "--env", "OTHER=2", "--", "sh", "-c",
+                         'tool; echo $LOADED $OTHER; tr "\\0" "\\n" </proc/$PPID/environ | grep ^WRAPPED').split()[0]
+    out, _ = cluster.spate("job cat", job)
+    want(out == "the tool\ngcc 2\nWRAPPED=yes\n", out)
+    wait(lambda: "ended" in cluster.spate("pool log", "lab")[0], "its pilot has ended")
+    out, _ = cluster.spate("pool log", "lab", "--output-of", "1")
+    want("tasks have what the prologue and the wrapper changed: LOADED PATH WRAPPED" in out, out)
+    _, err = cluster.spate("pool log", "lab", "--output-of", "7", code=2)
+    want("nothing is kept of what pilot 7 of pool lab wrote" in err, err)
+    # One command for several nodes is another matter.
+    _, err = cluster.spate("pool set", "lab", "--nodes-per-pilot", "2", code=2)
+    want("--wrapper is for pilots of one node" in err, err)
+    cluster.spate("pool remove", "lab", "--wait")
+
+
 def test_bad_input_says_what_it_was(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)

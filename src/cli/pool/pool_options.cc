@@ -141,6 +141,7 @@ class WishReader {
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
     Take(opt::kEpilogue, wish_.epilogue,
          [](std::string_view v) -> Result<std::string> { return std::string(v); });
+    Take(opt::kWrapper, wish_.wrapper, DrainText);
     Take(opt::kSubmitCommand, wish_.submit_command, DrainText);
     Take(opt::kQueryCommand, wish_.query_command, DrainText);
     Take(opt::kCancelCommand, wish_.cancel_command, DrainText);

@@ -155,12 +155,24 @@ const Option kHosts = {
 const Option kPrologue = {.names = "prologue",
                           .argument = "CMD",
                           .heading = Heading::kSystem,
-                          .help = "shell text that a pilot runs before its node"};
+                          .help = "shell text that a pilot runs before its node",
+                          .more =
+                              "Variables that it sets, changes or unsets, as `module load` "
+                              "does, are so for tasks, too: they replace those of submit."};
 
 const Option kEpilogue = {.names = "epilogue",
                           .argument = "CMD",
                           .heading = Heading::kSystem,
                           .help = "shell text that a pilot runs after its node"};
+
+const Option kWrapper = {
+    .names = "wrapper",
+    .argument = "CMD",
+    .heading = Heading::kSystem,
+    .help = "shell words before a pilot's node command, to run it in a container",
+    .more =
+        "For example: --wrapper 'apptainer exec /apps/lab.sif'. The container must see the "
+        "program and the pool's folder. For pilots of one node."};
 
 const Option kSubmitCommand = {.names = "submit-command",
                                .argument = "PATH",
@@ -226,13 +238,13 @@ const Option kPoolDryRun = {
     .names = "dry-run", .heading = Heading::kSystem, .help = "only show what would be submitted"};
 
 constexpr OptionRef kPoolWishesRefs[] = {
-    kMaxPilots,     kMinPilots,      kPilotBacklog,   kPilotNodes,  kPilotTimeLimit,
-    kPilotLifetime, kPilotIdleExit,  kChain,          kSubmitRate,  kPoolUser,
-    kWatchUnknown,  kWatchError,     kWatchSuspended, kWatchSilent, kWatchJoining,
-    kPoolSlots,     kPoolCpus,       kPoolMemory,     kPoolGpus,    kPoolResource,
-    kPoolLabel,     kPoolNodeOption, kPrologue,       kEpilogue,    kSubmitCommand,
-    kQueryCommand,  kCancelCommand,  kSelectCommand,  kCommandWord, kPoolAddress,
-    kPoolFolder,    kPoolProgram,    kNoSharedFiles};
+    kMaxPilots,     kMinPilots,      kPilotBacklog,   kPilotNodes,    kPilotTimeLimit,
+    kPilotLifetime, kPilotIdleExit,  kChain,          kSubmitRate,    kPoolUser,
+    kWatchUnknown,  kWatchError,     kWatchSuspended, kWatchSilent,   kWatchJoining,
+    kPoolSlots,     kPoolCpus,       kPoolMemory,     kPoolGpus,      kPoolResource,
+    kPoolLabel,     kPoolNodeOption, kPrologue,       kEpilogue,      kWrapper,
+    kSubmitCommand, kQueryCommand,   kCancelCommand,  kSelectCommand, kCommandWord,
+    kPoolAddress,   kPoolFolder,     kPoolProgram,    kNoSharedFiles};
 const OptionGroup kPoolWishes = {kPoolWishesRefs};
 
 }  // namespace spate::cli::opt

@@ -47,6 +47,7 @@ TEST(PoolOptions, SayWhatIsWished) {
                     "--label=fast",
                     "--prologue",
                     "module load x",
+                    "--wrapper=apptainer exec x.sif",
                     "--chain",
                     "--submit-rate=10/m",
                     "--submit-command=/opt/sbatch",
@@ -85,6 +86,7 @@ TEST(PoolOptions, SayWhatIsWished) {
   EXPECT_EQ(wish.named, (std::vector<NamedNeed>{{"disk", 4}, {"gpus", 2}}));
   EXPECT_EQ(wish.labels, (Argv{"big", "fast"}));
   EXPECT_EQ(wish.prologue, "module load x");
+  EXPECT_EQ(wish.wrapper, "apptainer exec x.sif");
   EXPECT_EQ(wish.chain, true);
   EXPECT_EQ(wish.submit_interval, Duration::Seconds(6));
   EXPECT_EQ(wish.submit_command, "/opt/sbatch");

@@ -49,6 +49,7 @@ struct PoolWish {
   std::optional<std::vector<std::string>> node_options;  // further words for `spate node start`
   std::optional<std::string> host;                       // of ssh
   std::optional<std::string> group;                      // a name for several pools
+  std::optional<std::string> wrapper;                    // shell, before the node's command
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -88,6 +89,7 @@ struct PoolWish {
     visit(34, "node_options", self.node_options);
     visit(35, "host", self.host);
     visit(36, "group", self.group);
+    visit(37, "wrapper", self.wrapper);
   }
 };
 

@@ -73,6 +73,13 @@ void AddServer(Command& command, bool alone) {
   command.argv = std::move(argv);
 }
 
+// It meets the gang's other processes before it begins.
+void AddMeeting(Command& command) {
+  std::vector<std::string> argv = {"/proc/self/exe", remote::kMeetArgument, "--"};
+  std::ranges::move(command.argv, std::back_inserter(argv));
+  command.argv = std::move(argv);
+}
+
 }  // namespace
 
 std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given) {
@@ -115,8 +122,12 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   body.environment.push_back("SPATE_NODE_LIST=" + NodeList(part));
   std::vector<Command>& commands = body.steps.front().commands;
   Command command = waits ? WaitForever() : std::move(commands.front());
-  if (remote::HasServer(part)) AddServer(command, waits);
+  const bool meets = each && part.pmi && remote::HasServer(part);
+  if (meets) AddMeeting(command);
+  if (remote::HasServer(part) && !meets) AddServer(command, waits);
   commands.assign(each ? local : 1, command);
+  // Where the first process is, the others come to.
+  if (meets && first) AddServer(commands.front(), false);
   for (size_t number = 0; number < commands.size(); ++number) {
     std::vector<std::string>& environment = commands[number].environment;
     environment = GivenVariables(ShareOf(given, number, commands.size()));

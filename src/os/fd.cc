@@ -56,6 +56,11 @@ size_t MostDescriptors() {
   return limit.rlim_cur;
 }
 
+Status KeepOverExec(int fd) {
+  if (fcntl(fd, F_SETFD, 0) == 0) return {};
+  return Fail(ErrorKind::kIo, std::string(TextOfErrno(errno)));
+}
+
 Status SetNonBlocking(int fd, bool on) {
   int flags = fcntl(fd, F_GETFL);
   int wanted = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;

@@ -56,6 +56,8 @@ Result<SocketPair> MakeSocketPair();
 size_t MostDescriptors();
 
 Status SetNonBlocking(int fd, bool on);
+// Programs that this process starts have it, too.
+Status KeepOverExec(int fd);
 // Waits until `fd` (-1: none) is readable, for so long at most; false: it is not. For a process
 // that has no loop, or none yet.
 bool WaitReadable(int fd, Duration patience);

@@ -22,6 +22,7 @@
 #include "remote/call_words.h"
 #include "remote/client.h"
 #include "remote/launchers.h"
+#include "remote/meeting.h"
 #include "remote/server.h"
 #include "remote/ticket.h"
 
@@ -30,8 +31,6 @@ namespace {
 
 // As ssh: what is wrong with the connection, not with the command.
 constexpr int kOwnFailure = 255;
-constexpr int kSignalUser1 = 10;
-constexpr int kSignalUser2 = 12;
 // As a shell ends that cannot start a command.
 constexpr int kNotStartedByShell = 126;
 constexpr int kNotFoundByShell = 127;
@@ -110,6 +109,7 @@ Result<std::unique_ptr<Server>> OpenServer(os::RealLoop& loop, os::Environment e
   os::IgnoreSignal(os::kSignalPipe);
   // Of the part's own process, not of what is started beside it.
   for (const char* name : {"SPATE_RANK", "SPATE_LOCAL_RANK"}) environment.Unset(name);
+  environment.Set(kServerProgram, fmt::format("/proc/{}/exe", os::OwnPid()));
   return Server::Open(loop, ticket, {ShellOf(environment), environment.entries()});
 }
 
@@ -123,15 +123,11 @@ Result<int> Serve() {
   return 0;
 }
 
-// The command's end is this process' own: exit code or signal. It and its group get the signals
-// that are sent to the group, so they are nothing to us.
+// The command's end is this process' own: exit code or signal.
 Result<int> ServeBeside(const std::vector<std::string>& argv) {
   auto environment = os::Environment::OfProcess();
   auto loop = TRY(os::RealLoop::Create());
-  for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup, os::kSignalQuit, kSignalUser1,
-                    kSignalUser2}) {
-    loop->OnSignal(signo, [] {});
-  }
+  LeaveSignalsToCommand(*loop);
   // A gang that starts no commands elsewhere does not need it.
   std::unique_ptr<Server> server;
   if (auto opened = OpenServer(*loop, environment)) {
@@ -153,6 +149,14 @@ Result<int> ServeBeside(const std::vector<std::string>& argv) {
   if (server) loop->Run();
   if (int signo = os::SignalOf(status); signo != 0) os::DieOfSignal(signo);
   return os::ExitStatusOf(status);
+}
+
+Result<int> MeetOthers(const std::vector<std::string>& argv) {
+  auto ticket = TRY(FindTicket(os::Environment::OfProcess()));
+  auto code = Meet(ticket, argv);
+  if (code || code.error().kind != ErrorKind::kNotFound) return code;
+  fmt::print(stderr, "spate: {}\n", code.error().message);
+  return kNotFoundByShell;
 }
 
 // Nodes make a link of that name, with the attempt in front.
@@ -179,6 +183,12 @@ std::optional<int> RemoteEntry(int argc, char** argv) {
     if (!alone && (words[2] != "--" || words.size() == 3)) return kOwnFailure;
     words.erase(words.begin(), words.begin() + (alone ? 2 : 3));
     code = alone ? Serve() : ServeBeside(words);
+  } else if (words.size() > 3 && words[1] == kMeetArgument && words[2] == "--") {
+    words.erase(words.begin(), words.begin() + 3);
+    code = MeetOthers(words);
+  } else if (words.size() == 3 && words[1] == kComeArgument) {
+    auto ticket = FindTicket(os::Environment::OfProcess());
+    code = ticket ? Come(*ticket, words[2]) : std::unexpected(ticket.error());
   } else if (words.size() > 1 && words[1] == "remote") {
     words.erase(words.begin(), words.begin() + 2);
     if (AsksForHelp(words)) return std::nullopt;

@@ -9,7 +9,8 @@
 namespace spate::remote {
 
 bool HasServer(const GangPart& part) {
-  return part.start != GangShape::Start::kEach && part.secret.size() == sizeof(Bytes32);
+  const bool calls = part.start != GangShape::Start::kEach || part.pmi;
+  return calls && part.secret.size() == sizeof(Bytes32);
 }
 
 bool SharesMachine(const GangPart& part) {

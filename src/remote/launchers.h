@@ -21,7 +21,7 @@ struct LauncherFiles {
 inline constexpr const char* kAgentName = "spate-remote";
 
 // Whether commands are started in this part by others: where each process is not started by the
-// node, and the hub has told a secret.
+// node, or they meet by PMI; and the hub has told a secret.
 bool HasServer(const GangPart& part);
 
 // "NAME=value". Options on a launcher's command line go before them. They replace what `own`, the

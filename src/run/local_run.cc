@@ -15,6 +15,7 @@
 #include "cli/options/needs_change.h"
 #include "cli/options/option_uses.h"
 #include "cli/report.h"
+#include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/shell_check.h"
 #include "cli/run/start_order.h"
@@ -547,6 +548,7 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     }
   }
   TRY(cli::SetDeadline(options, os::Clock().Now()));
+  TRY(cli::CheckMpiHere(options, os::JoinPath(here.cwd, options.cwd)));
   std::vector<std::string> argv = invocation.preset;
   argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
   return RunNew(here, options, argv);

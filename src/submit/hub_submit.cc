@@ -20,6 +20,7 @@
 #include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
 #include "cli/report.h"
+#include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/task_list.h"
@@ -216,6 +217,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   if (head.settings->append_output) NeedFeature(made.end.requests, "append");
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
+  if (options.run.meets) NeedFeature(made.end.requests, "pmi");
   made.end.runs = std::move(tasks.runs);
   if (options.run.order == cli::TaskOrder::kShuffle) {
     auto order = TRY(OrderOf(made.end.count, setting.loop->Now()));
@@ -444,6 +446,8 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
     if (!options) return std::unexpected(options.error());
   }
   TRY(cli::SetDeadline(options->run, loop.Now()));
+  TRY(cli::CheckMpi(options->run, os::JoinPath(setting.here.cwd, options->run.cwd),
+                    [](std::string text) { fmt::print(stderr, "spate: {}\n", text); }));
   auto job = TRY(JobToAddTo(*options));
   KnownNames known;
   if (job) known = [&] { return NamesIn(call, *job); };

@@ -37,6 +37,42 @@ def test_a_plain_mpirun(place: Place):
         want(len(hub.spate("job cat", job)[0].splitlines()) == 3, "three processes")
 
 
+def test_without_a_launcher(place: Place):
+    """Processes of MPICH that their nodes have started find each other; those of other libraries are refused."""
+    hub = cluster(place)
+    whole = ("--nodes", "2", "--procs-per-node", "2", "--time", "5m")
+    for library in mpi_place.libraries():
+        program = mpi_place.build(place, library)
+        if library != "mpich":
+            _, err = place.run(*whole, "--", program, command="submit", code=2)
+            want("is a program of Open MPI" in err and "--start first -- mpirun" in err, err)
+            continue
+        out, err = place.run("--wait", *whole, "--", program, command="submit")
+        want("is a program of MPICH" in err and "(--start mpi)" in err, err)
+        job = out.split()[0]
+        lines = hub.spate("job cat", job)[0].splitlines()
+        want([line.split(" on ")[0] for line in lines] == [f"rank {rank} of 4" for rank in range(4)], lines)
+        want(all(line.endswith("sum 6") for line in lines), lines)
+        # Each with its own output, of any number on any nodes; it is one program only where nobody wants others.
+        job = hub.submit("--wait", "--procs", "3", "--start", "mpi", "--", program).split()[0]
+        want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "its output is its own")
+        job = hub.submit("--wait", "--procs", "3", "--start", "each", "--", program).split()[0]
+        want(hub.spate("job cat", job)[0].count("rank 0 of 1") == 3, "three programs")
+        # One that is killed ends the others, wherever they are.
+        for path in glob.glob(os.path.join(place.dir, "up.*")):
+            os.remove(path)
+        job = hub.submit(*whole, "--", program, "up")
+        wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
+        pids = [int(path.rsplit(".", 1)[1]) for path in glob.glob(os.path.join(place.dir, "up.*"))]
+        os.kill(pids[0], signal.SIGKILL)
+        hub.spate("job wait", job, code=1)
+        wait(lambda: not any(map(alive, pids)), "all have ended")
+    # What is not MPI is nobody's business, and a run has no nodes.
+    hub.submit("--wait", *whole, "--", "true")
+    _, err = place.run("--procs", "2", "--start", "mpi", "--", "true", command="run", code=2)
+    want("--start mpi is for the nodes of a hub" in err, err)
+
+
 def running(place):
     """Processes of the program, by node."""
     found = {node: [] for node in NODES}

@@ -119,16 +119,19 @@ const Option kWholeNodes = {.names = "whole-nodes",
                             .heading = Heading::kNeeds,
                             .help = "reserve the nodes of a gang for the gang alone"};
 
-const Option kGangStart = {.names = "start",
-                           .argument = "WHICH",
-                           .heading = Heading::kNeeds,
-                           .help = "where to start the command: each, node or first",
-                           .more =
-                               "each (the default): once for every process of the gang. node: once "
-                               "on every node. first: once, on the first node; the command starts "
-                               "the other processes itself, as mpirun does through spate remote.",
-                           .complete = Complete::kWords,
-                           .words = "each node first"};
+const Option kGangStart = {
+    .names = "start",
+    .argument = "WHICH",
+    .heading = Heading::kNeeds,
+    .help = "how to start the command: each, mpi, node or first",
+    .more =
+        "each (the default): once for every process of the gang. mpi: the "
+        "same, as one program of MPICH, Intel MPI or MVAPICH, without mpirun "
+        "(the default for programs of MPICH). node: once on every node. "
+        "first: once, on the first node; the command starts the other "
+        "processes itself, as mpirun does through spate remote.",
+    .complete = Complete::kWords,
+    .words = "each mpi node first"};
 
 const Option kBound = {
     .names = "bound",

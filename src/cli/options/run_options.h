@@ -89,8 +89,10 @@ struct RunOptions {
   LoadBound max_load;
   std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts
 
-  Needs needs;     // --cpus, --memory, --gpus, --resource, --time
-  GangShape gang;  // --procs, --nodes, --procs-per-node, --whole-nodes, --start
+  Needs needs;               // --cpus, --memory, --gpus, --resource, --time
+  GangShape gang;            // --procs, --nodes, --procs-per-node, --whole-nodes, --start
+  bool start_typed = false;  // --start
+  bool meets = false;        // --start mpi: its processes find each other by PMI
   BoundBy bound = BoundBy::kUnknown;
   std::string deadline_text;        // --deadline as typed; empty: none
   std::optional<Instant> deadline;  // what it means, once SetDeadline was called

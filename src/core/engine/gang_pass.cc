@@ -52,7 +52,10 @@ class GangGiver {
   }
   void Send(const JobState& job, uint32_t request, const GangLeased& record) {
     const TaskClass& of_gang = job.requests()[request];
-    GangPart part{.start = of_gang.gang.start, .whole = of_gang.gang.whole};
+    GangPart part{
+        .start = of_gang.gang.start,
+        .whole = of_gang.gang.whole,
+        .pmi = std::ranges::find(of_gang.needs.labels, kPmiLabel) != of_gang.needs.labels.end()};
     for (const GangLeased::Part& each : record.parts) {
       const Offer& offer = step_.board.nodes.at(each.node).offer;
       part.hosts.push_back({offer.node_name, each.procs, ""});

@@ -30,12 +30,16 @@ struct GangHost {
 };
 
 // One of `hosts`, which are the same for all parts of an attempt.
+// Label of a gang with GangPart::pmi: nodes that know how have it (wire::kFeatures).
+inline constexpr std::string_view kPmiLabel = "@pmi";
+
 struct GangPart {
   uint32_t index = 0;           // in `hosts`
   std::vector<GangHost> hosts;  // ranks are counted through them in this order
   GangShape::Start start = GangShape::Start::kEach;
   std::string secret;  // what members of the gang know, and nobody else
   bool whole = false;  // runs beside nothing else, whatever the other needs
+  bool pmi = false;    // its processes find each other by PMI-1 (remote/pmi.h)
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "index", self.index);
@@ -43,6 +47,7 @@ struct GangPart {
     visit(5, "start", self.start);
     visit(6, "secret", self.secret);
     visit(7, "whole", self.whole);
+    visit(8, "pmi", self.pmi);
   }
   friend bool operator==(const GangPart&, const GangPart&) = default;
 

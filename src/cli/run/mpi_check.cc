@@ -1,0 +1,163 @@
+#include "cli/run/mpi_check.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "os/environment.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr size_t kMostOfFile = size_t{1} << 30;
+
+template <typename T>
+std::optional<T> At(std::string_view bytes, uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+// Where an address of memory is in the file.
+std::optional<uint64_t> OffsetOf(std::string_view bytes, const Elf64_Ehdr& head, uint64_t address) {
+  for (uint16_t i = 0; i < head.e_phnum; ++i) {
+    auto part = At<Elf64_Phdr>(bytes, head.e_phoff + uint64_t{i} * sizeof(Elf64_Phdr));
+    if (!part) return std::nullopt;
+    if (part->p_type != PT_LOAD || address < part->p_vaddr) continue;
+    if (address - part->p_vaddr < part->p_filesz) return address - part->p_vaddr + part->p_offset;
+  }
+  return std::nullopt;
+}
+
+// System V ABI, "Dynamic Linking".
+std::vector<std::string> NeededLibraries(std::string_view bytes) {
+  std::vector<std::string> names;
+  auto head = At<Elf64_Ehdr>(bytes, 0);
+  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return names;
+  if (head->e_ident[EI_CLASS] != ELFCLASS64) return names;
+  for (uint16_t i = 0; i < head->e_phnum; ++i) {
+    auto part = At<Elf64_Phdr>(bytes, head->e_phoff + uint64_t{i} * sizeof(Elf64_Phdr));
+    if (!part) return names;
+    if (part->p_type != PT_DYNAMIC) continue;
+    std::vector<uint64_t> needed;
+    std::optional<uint64_t> texts;
+    for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= part->p_filesz; at += sizeof(Elf64_Dyn)) {
+      auto entry = At<Elf64_Dyn>(bytes, part->p_offset + at);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+      if (entry->d_tag == DT_STRTAB) texts = OffsetOf(bytes, *head, entry->d_un.d_ptr);
+    }
+    for (uint64_t offset : needed) {
+      if (!texts || *texts + offset >= bytes.size()) continue;
+      const std::string_view text = bytes.substr(*texts + offset);
+      names.emplace_back(text.substr(0, text.find('\0')));
+    }
+  }
+  return names;
+}
+
+// The file that a command's first word names, or nothing.
+std::string ProgramOf(const std::string& word, const std::string& cwd) {
+  if (word.find('/') != std::string::npos) return os::JoinPath(cwd, word);
+  std::string_view path;
+  const std::string variable = os::Environment::OfProcess().GetOr("PATH", "");
+  for (path = variable; !path.empty();) {
+    const std::string_view folder = path.substr(0, path.find(':'));
+    path.remove_prefix(std::min(folder.size() + 1, path.size()));
+    std::string file = os::JoinPath(os::JoinPath(cwd, std::string(folder)), word);
+    if (os::MayAccess(file, "x")) return file;
+  }
+  return "";
+}
+
+const char* NameOfLibrary(MpiLibrary library) {
+  switch (library) {
+    case MpiLibrary::kMpich:
+      return "MPICH";
+    case MpiLibrary::kOpenMpi:
+      return "Open MPI";
+    default:
+      return "an MPI library";
+  }
+}
+
+// kNone where somebody has said how to start it.
+MpiLibrary UndecidedLibrary(const RunOptions& options, const std::string& cwd) {
+  const std::vector<std::string>& command = options.sources.command;
+  const bool decided = options.start_typed || options.gang.start != GangShape::Start::kEach;
+  if (options.gang.empty() || decided || command.empty()) return MpiLibrary::kNone;
+  // One word is text for a shell, which may be a program's name.
+  const std::string& word = command.front();
+  if (word.find_first_of(" \t\n;|&<>$`{}") != std::string::npos) return MpiLibrary::kNone;
+  return MpiLibraryOf(ProgramOf(word, cwd));
+}
+
+std::unexpected<Error> Apart(const RunOptions& options, MpiLibrary library,
+                             const std::string& launch) {
+  const std::string name = EscapeForScreen(options.sources.command.front());
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("{0} is a program of {1}: each of the {2} processes, started so, would be "
+                  "an MPI program of its own\nStart it by its launcher: {3} {0}; for "
+                  "programs apart: --start each",
+                  name, NameOfLibrary(library), options.gang.procs, launch));
+}
+
+}  // namespace
+
+MpiLibrary MpiLibraryOf(const std::string& path) {
+  auto info = os::Stat(path);
+  if (!info || info->kind != os::FileKind::kFile || info->size > kMostOfFile) {
+    return MpiLibrary::kNone;
+  }
+  auto fd = os::OpenRead(path);
+  char begin[SELFMAG] = {};
+  auto got = fd ? os::ReadSome(fd->get(), begin, sizeof begin, path) : Result<size_t>(0);
+  if (!got || std::string_view(begin, *got) != ELFMAG) return MpiLibrary::kNone;
+  auto bytes = os::ReadFile(path, kMostOfFile);
+  if (!bytes) return MpiLibrary::kNone;
+  for (const std::string& name : NeededLibraries(*bytes)) {
+    // The second one is the name that MPICH, Intel MPI and MVAPICH agreed on.
+    if (name.starts_with("libmpich") || name.starts_with("libmpi.so.12")) return MpiLibrary::kMpich;
+    if (name.starts_with("libmpi.so.40") || name.starts_with("libmpi.so.20") ||
+        name.starts_with("libmpi.so.15")) {
+      return MpiLibrary::kOpenMpi;
+    }
+    if (name.starts_with("libmpi.so")) return MpiLibrary::kOther;
+  }
+  return MpiLibrary::kNone;
+}
+
+Status CheckMpi(RunOptions& options, const std::string& cwd,
+                const std::function<void(std::string)>& say) {
+  const MpiLibrary library = UndecidedLibrary(options, cwd);
+  if (library == MpiLibrary::kNone) return {};
+  if (library != MpiLibrary::kMpich) return Apart(options, library, "--start first -- mpirun");
+  options.meets = true;
+  say(
+      fmt::format("{} is a program of MPICH: its processes are started as one MPI program (--start "
+                  "mpi); for programs apart: --start each",
+                  EscapeForScreen(options.sources.command.front())));
+  return {};
+}
+
+Status CheckMpiHere(const RunOptions& options, const std::string& cwd) {
+  if (options.meets) {
+    return Fail(ErrorKind::kInvalid,
+                "--start mpi is for the nodes of a hub; on this machine alone, write: -- mpirun -n "
+                "PROCESSES PROGRAM");
+  }
+  const MpiLibrary library = UndecidedLibrary(options, cwd);
+  if (library == MpiLibrary::kNone) return {};
+  return Apart(options, library, fmt::format("-- mpirun -n {}", options.gang.procs));
+}
+
+}  // namespace spate::cli

@@ -479,6 +479,9 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
   if (HabitsOf(upload).public_tasks) jobs_.known().SetPublic(upload.job);
   jobs_.store().PutJob(std::move(row), jobs_.hub().Stored());
   engine::SubmitJob event{.job = upload.job, .plan = {}, .edges = std::move(upload.edges)};
+  const bool has_gang =
+      std::ranges::any_of(end.requests, [](const TaskClass& each) { return !each.gang.empty(); });
+  event.expects_nodes = has_gang && jobs_.ExpectsNodes();
   JobPlan& plan = event.plan;
   plan.task_count = end.count;
   plan.open = submit.open;
@@ -509,7 +512,8 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
 Why ClientRequest::WhyNever(const wire::SubmitEnd& end) const {
   for (const TaskClass& each : end.requests) {
     if (!each.deadline && each.gang.empty()) continue;
-    Why why = jobs_.engine().WhyNeverRuns(caller_.user, each, jobs_.loop().Now());
+    Why why =
+        jobs_.engine().WhyNeverRuns(caller_.user, each, jobs_.loop().Now(), jobs_.ExpectsNodes());
     if (!why.empty()) return why;
   }
   return {};

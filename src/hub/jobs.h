@@ -46,6 +46,8 @@ class Jobs {
     uint32_t pause_after_failures = 25;
     bool one_job = false;                          // as Service::Options
     std::function<Status()> check_room = nullptr;  // whether the disk has room; null: it has
+    // Nodes that are known are away and may come back; null: there are none. Cost: all nodes.
+    std::function<bool()> expects_nodes = nullptr;
     // So many are removed at once: with one commit, in between which others' come.
     size_t forgets_at_once = 250;
   };
@@ -67,6 +69,7 @@ class Jobs {
   bool one_job() const { return parts_.one_job; }
   // kExhausted: nothing new is accepted (hub/disk_watch.h).
   Status CheckRoom() const { return parts_.check_room ? parts_.check_room() : Status(); }
+  bool ExpectsNodes() const { return parts_.expects_nodes && parts_.expects_nodes(); }
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
   // Ends of attempts in this life, by engine::Verdict.

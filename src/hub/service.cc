@@ -45,9 +45,9 @@ void Service::MakeParts() {
   hub_ = std::make_unique<Hub>(loop, store, *this, self_.epoch, options_.limits);
   disk_ = std::make_unique<DiskWatch>(loop, store, options_.space, options_.log);
   if (!options_.key.empty()) hub_->SetGangKey(options_.key);
-  jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop, store, *hub_, parts_.aside, options_.log,
-                                             options_.pause_after_failures, options_.one_job,
-                                             [this] { return disk_->CheckRoom(); }});
+  jobs_ = std::make_unique<Jobs>(Jobs::Parts{
+      loop, store, *hub_, parts_.aside, options_.log, options_.pause_after_failures,
+      options_.one_job, [this] { return disk_->CheckRoom(); }, [this] { return ExpectsNodes(); }});
   access_ = std::make_unique<Credentials>(
       loop, store, options_.owner,
       [this](uint64_t serial, const std::string& why) { DropClientsOf(serial, why); });
@@ -90,6 +90,12 @@ void Service::MakePools() {
     pools_->Stirred();
     if (options_.stepped) options_.stepped();
   });
+}
+
+// As after a restart of the hub, or while a machine boots.
+bool Service::ExpectsNodes() const {
+  constexpr Duration kReturnsWithin = Duration::Seconds(3600);
+  return !nodes_->WhyAway(parts_.loop.Now() - kReturnsWithin).empty();
 }
 
 Service::~Service() {

@@ -166,6 +166,7 @@ class Service final : public Watcher, public ClientHost {
 
   void MakeParts();
   void MakePools();
+  bool ExpectsNodes() const;
   Status ReplayAll();
   AnswerParts PartsOfAnswers() const;
   void DropClientsOf(uint64_t serial, const std::string& why);

@@ -252,8 +252,8 @@ TEST_F(ReconnectorTest, ConnectionsThatDoNotLastMakeItSlower) {
 }
 
 // A hub that gives up nodes soon is called again before it does.
-TEST_F(ReconnectorTest, PausesForAQuarterOfWhatTheHubWaits) {
-  OpenEntrance({.lost_after = Duration::Millis(16)});
+TEST_F(ReconnectorTest, PausesForATwentiethOfWhatTheHubWaits) {
+  OpenEntrance({.lost_after = Duration::Millis(80)});
   Start(Quick(NodeOptions(NodeSelf(), Always(Target::Of(UnixAddress())))));
   RunUntil([&] { return connected_ == 1 && inside_.size() == 1; });
   entrance_.reset();

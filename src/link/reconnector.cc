@@ -22,6 +22,7 @@ Reconnector::Reconnector(os::RealLoop& loop, ReconnectorOptions options, Prng pr
       prng_(prng),
       events_(std::make_shared<const Events>(std::move(events))),
       most_(options_.most),
+      connect_(options_.caller.connect),
       pause_(options_.first) {}
 
 Reconnector::~Reconnector() { loop_.Cancel(timer_); }
@@ -60,7 +61,12 @@ void Reconnector::Done(std::expected<Connector::Met, Connector::Failure> result)
     connected_ = loop_.Now();
     refused_.clear();
     const Duration lost_after = result->welcome.lost_after;
-    if (lost_after > Duration()) options_.most = std::min(most_, lost_after / 4);
+    if (lost_after > Duration()) {
+      // A call may hang in a network that is gone, and a cut may be nearly as long as the hub
+      // waits.
+      options_.most = std::min(most_, lost_after / 20);
+      options_.caller.connect = std::min(connect_, std::max(options_.most, Duration::Seconds(1)));
+    }
     return events->connected(std::move(*result));
   }
   const Connector::Failure& failure = result.error();

@@ -18,7 +18,7 @@ struct ReconnectorOptions {
   // Before each try: an access file that was edited, as the hub has moved, is seen.
   std::function<Result<Target>()> target;
   Duration first = Duration::Millis(100);  // before the second try; doubled each time
-  // Less where the hub gives up nodes sooner (Welcome::lost_after): a quarter of that.
+  // Less where the hub gives up nodes sooner (Welcome::lost_after): a twentieth of that.
   Duration most = Duration::Seconds(10);
   // A lasting failure (a wrong pin, a refused credential, no access file) is reported once, and
   // retried after `most`. If false, it is the end. For nodes, which nobody watches.
@@ -59,10 +59,11 @@ class Reconnector {
   Prng prng_;
   const std::shared_ptr<const Events> events_;
   std::unique_ptr<Connector> caller_;
-  const Duration most_;  // of the options, before a hub said more
-  Duration pause_;       // before the next try, if this one fails
-  Instant connected_{};  // when it last was; 0: never
-  std::string refused_;  // the reason that was told
+  const Duration most_;     // of the options, before a hub said more
+  const Duration connect_;  // likewise
+  Duration pause_;          // before the next try, if this one fails
+  Instant connected_{};     // when it last was; 0: never
+  std::string refused_;     // the reason that was told
   os::TimerId timer_ = 0;
 };
 

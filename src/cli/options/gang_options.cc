@@ -167,9 +167,14 @@ std::optional<Instant> ParseWhen(std::string_view text, Instant now) {
   }
   if (auto date = ParseDate(text)) return date;
   if (text.ends_with('Z')) {
-    auto utc = ParseUtc(text);
+    std::string utc_text(text);
+    constexpr std::string_view kToMinutes = "2027-01-31T18:00Z";
+    if (text.size() == kToMinutes.size()) utc_text.insert(text.size() - 1, ":00");
+    auto utc = ParseUtc(utc_text);
     return utc ? std::optional(*utc) : std::nullopt;
   }
+  // An hour, or seconds from now?
+  if (!text.empty() && text.find_first_not_of("0123456789") == text.npos) return std::nullopt;
   if (text.find(':') != std::string_view::npos) return std::nullopt;
   auto time = ParseDuration(text);
   return time ? std::optional(now + *time) : std::nullopt;
@@ -186,8 +191,11 @@ Status ReadGang(const Words& words, RunOptions& options) {
   GangShape::Start start = GangShape::Start::kEach;
   in.Choice<GangShape::Start>(opt::kGangStart, start,
                               {{"each", GangShape::Start::kEach},
+                               {"mpi", GangShape::Start::kEach},
                                {"node", GangShape::Start::kNode},
                                {"first", GangShape::Start::kFirst}});
+  options.start_typed = words.Last(opt::kGangStart).has_value();
+  options.meets = words.Last(opt::kGangStart) == "mpi";
   in.Choice<BoundBy>(
       opt::kBound, options.bound,
       {{"cpu", BoundBy::kCpu}, {"memory", BoundBy::kMemory}, {"network", BoundBy::kNetwork}});
@@ -239,7 +247,7 @@ Result<Instant> ParseDeadline(std::string_view text, Instant now) {
   if (!when || *when == Instant::Never()) {
     return Wrong(
         fmt::format("'{}' is not a time; write for example 18:00, 'tomorrow 9:30', "
-                    "2027-01-31T18:00 or +2h",
+                    "2027-01-31T18:00, 2027-01-31T18:00Z (UTC) or +2h",
                     EscapeForScreen(text)));
   }
   return *when;

@@ -44,6 +44,8 @@ struct SubmitJob {
   std::vector<JobOutcome> outcomes = {};
   // Of its tasks, without a cycle; those of a parent are neighbours.
   std::vector<Edge> edges = {};
+  // Nodes that are known are away and may come back: no gang is refused for those that are there.
+  bool expects_nodes = false;
 };
 struct GrowJob {
   JobId job;
@@ -479,7 +481,8 @@ class Engine {
   // Why a task of the class can never run, as far as is known: its deadline comes too soon, or no
   // set of nodes holds the gang, and none are to come. Empty: it may run. Cost: the nodes, for a
   // gang.
-  Why WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const;
+  Why WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now,
+                   bool expects_nodes = false) const;
   // Why the job gets no more tasks now: its user's queue is full. GrowJob does not look at that, as
   // hosts of a single user have no such limit; a hub asks before. Additions of one turn of the
   // hub's loop do not count each other.

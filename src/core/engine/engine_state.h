@@ -124,7 +124,8 @@ bool SomeHoldGang(const place::Board& board, const std::string& user, const Task
 // they may.
 Why WhyQueueIsFull(const place::Board& board, const std::string& user, uint64_t more);
 // See Engine::WhyNeverRuns.
-Why WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks, Instant now);
+Why WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks, Instant now,
+                 bool expects_nodes);
 // Why a task whose attempt ends so is not to be tried again; empty: there is time enough.
 std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,
                             bool counts);

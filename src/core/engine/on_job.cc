@@ -24,12 +24,12 @@ void Link(StepContext& step, JobId job, std::span<const Edge> edges) {
 }
 
 // A few classes tell it of gangs, as all of a submission have one shape.
-Why WhyNever(const StepContext& step, const JobPlan& plan) {
+Why WhyNever(const StepContext& step, const SubmitJob& event) {
   constexpr size_t kGangs = 16;
   size_t gangs = 0;
-  for (const TaskClass& each : plan.requests) {
+  for (const TaskClass& each : event.plan.requests) {
     if (!each.gang.empty() && ++gangs > kGangs) continue;
-    Why why = WhyNeverRuns(step.live, plan.user, each, step.now);
+    Why why = WhyNeverRuns(step.live, event.plan.user, each, step.now, event.expects_nodes);
     if (!why.empty()) return why;
   }
   return {};
@@ -44,7 +44,7 @@ void BoundNewUser(StepContext& step, const std::string& user) {
 }  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
-  if (Why why = WhyNever(step, event.plan); !why.empty()) {
+  if (Why why = WhyNever(step, event); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
     return;
   }

@@ -655,8 +655,9 @@ Why Engine::WhyNotGrown(JobId id, uint32_t tasks) const {
   return job == nullptr ? Why() : WhyQueueIsFull(state_->live.board, job->user(), tasks);
 }
 
-Why Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const {
-  return engine::WhyNeverRuns(state_->live, user, of_tasks, now);
+Why Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now,
+                         bool expects_nodes) const {
+  return engine::WhyNeverRuns(state_->live, user, of_tasks, now, expects_nodes);
 }
 
 // ---- Lists -------------------------------------------------------------------------------------

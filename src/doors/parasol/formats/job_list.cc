@@ -25,7 +25,8 @@ struct Line {
   }
 };
 
-// The words between the braces; five of them when there are more than a clause takes.
+// The words between the braces, of which the first only begins with the clause's name, as in
+// Parasol ({user cpu 2}); five of them when there are more than a clause takes.
 using ClauseWords = std::array<std::string_view, 5>;
 ClauseWords WordsOf(std::string_view inner) {
   ClauseWords words;
@@ -41,7 +42,7 @@ std::string Lower(std::string_view word) {
 
 Status ReadCheck(std::string_view inner, const Line& line, ParasolJob* job) {
   ClauseWords words = WordsOf(inner);
-  if (words[0] != "check" || words[3].empty() || !words[4].empty()) {
+  if (words[3].empty() || !words[4].empty()) {
     return line.Wrong("Badly formatted check");
   }
   auto when = CheckWhenOf(Lower(words[1]));
@@ -56,8 +57,8 @@ Status ReadCheck(std::string_view inner, const Line& line, ParasolJob* job) {
 
 Status ReadUse(std::string_view inner, const Line& line, ParasolJob* job) {
   ClauseWords words = WordsOf(inner);
-  if (words[0] != "use" || words[2].empty() || !words[3].empty()) {
-    return line.Wrong("Badly formatted use");
+  if (words[2].empty() || !words[3].empty()) {
+    return line.Wrong("Badly formatted 'use' clause in");
   }
   std::string_view amount = words[2];
   if (words[1] == "cpu") {
@@ -70,7 +71,9 @@ Status ReadUse(std::string_view inner, const Line& line, ParasolJob* job) {
   }
   if (words[1] != "ram") return line.Wrong(fmt::format("Unrecognized word '{}' in use", words[1]));
   auto size = ParseParasolSize(amount);
-  if (!size) return line.Wrong(fmt::format("{} in use", size.error().message));
+  if (!size) {
+    return line.Wrong(fmt::format("Invalid RAM expression '{}' in 'use' clause", amount));
+  }
   job->ram = *size;
   return {};
 }
@@ -101,8 +104,8 @@ Result<ParasolJob> ReadLine(const Line& line) {
     at = 0;
   }
   job.command += rest;
-  job.command = format::Trim(job.command);
-  if (job.command.empty()) return line.Wrong("No command beside the clauses in");
+  // Blanks around a clause stay, as in Parasol's batch file and results.
+  if (format::Trim(job.command).empty()) return line.Wrong("No command beside the clauses in");
   return job;
 }
 

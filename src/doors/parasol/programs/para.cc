@@ -68,8 +68,6 @@ class Para {
   const std::string& Word(size_t at) const { return options_.words[at]; }
   void Talk(std::string_view line) const { ParaTalk(options_, line); }
   Result<BatchHub*> Hub();
-  // The hub's state of the batch; kNotFound when the hub does not know it.
-  Result<BatchHub::State> Known();
   // One call of the hub, and what is told when it went well.
   Result<int> Tell(Status (BatchHub::*call)(), std::string_view line);
   Status TellPriority(int64_t priority);
@@ -110,14 +108,6 @@ Result<BatchHub*> Para::Hub() {
     hub_ = std::move(*hub);
   }
   return hub_.get();
-}
-
-Result<BatchHub::State> Para::Known() {
-  auto hub = Hub();
-  if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
-  if (state && !state->known) return Fail(ErrorKind::kNotFound, std::string(kNoBatch));
-  return state;
 }
 
 Result<int> Para::Tell(Status (BatchHub::*call)(), std::string_view line) {
@@ -386,15 +376,22 @@ Result<int> Para::Cpu() {
   return Rewrite([&](ParasolJob& job) { job.cpus = *cpus; });
 }
 
-Result<int> Para::ResetCounts() { return Tell(&BatchHub::ResetCounts, "Told hub to reset counts"); }
+Result<int> Para::ResetCounts() {
+  return Tell(&BatchHub::ResetCounts,
+              fmt::format("Told hub to reset done and crashed counts on batch {}", options_.dir));
+}
 
 Result<int> Para::ClearSickNodes() {
   return Tell(&BatchHub::ClearSick, "Told hub to clear sick nodes");
 }
 
 Result<int> Para::FlushResults() {
-  auto state = Known();
+  auto hub = Hub();
+  if (!hub) return Failed(hub);
+  auto state = (*hub)->Ask();
   if (!state) return Failed(state);
+  Talk("Told hub to flush the results file");
+  if (!state->known) return Fail(ErrorKind::kNotFound, std::string(kNoBatch));
   if (auto flushed = hub_->CatchUp(); !flushed) return Failed(flushed);
   Talk(state->unended.empty() ? "Flushed results."
                               : "Flushed results. Some jobs are still queued or running.");
@@ -521,8 +518,8 @@ constexpr std::array kCommands = {
     Command{"maxNode", 2, &Para::MaxJob},
     Command{"ram", 2, &Para::Ram},
     Command{"cpu", 2, &Para::Cpu},
-    Command{"resetCounts", 1, &Para::ResetCounts},
-    Command{"flushResults", 1, &Para::FlushResults},
+    Command{"resetCounts", 1, &Para::ResetCounts, true, true},
+    Command{"flushResults", 1, &Para::FlushResults, true, true},
     Command{"freeBatch", 1, &Para::FreeBatch, true, true},
     Command{"showSickNodes", 1, &Para::ShowSickNodes},
     Command{"clearSickNodes", 1, &Para::ClearSickNodes},

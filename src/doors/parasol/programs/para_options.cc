@@ -49,13 +49,11 @@ Status Take(std::optional<std::string_view> text, Result<T> (*read)(std::string_
   return {};
 }
 
+// A negative number counts as 0: Parasol accepts it, and so do scripts that compute it.
 template <typename T>
-Status TakeCount(const ParasolOptions& options, std::string_view name, int64_t least, T* to) {
+Status TakeCount(const ParasolOptions& options, std::string_view name, T* to) {
   auto number = TRY(options.Int(name, static_cast<int64_t>(*to)));
-  if (number < least) {
-    return Fail(ErrorKind::kInvalid, fmt::format("-{} must be at least {}", name, least));
-  }
-  *to = static_cast<T>(number);
+  *to = static_cast<T>(std::max<int64_t>(number, 0));
   return {};
 }
 
@@ -64,14 +62,13 @@ Result<std::string> Folder(const ParasolOptions& options, std::string_view name)
 }
 
 Status TakeNumbers(const ParasolOptions& options, ParaOptions* para) {
-  Status taken = TakeCount(options, "retries", 0, &para->tries);
-  if (taken) taken = TakeCount(options, "maxQueue", 0, &para->max_queue);
-  if (taken) taken = TakeCount(options, "minPush", 0, &para->min_push);
-  if (taken) taken = TakeCount(options, "maxPush", 0, &para->max_push);
-  if (taken) taken = TakeCount(options, "warnTime", 0, &para->warn_minutes);
-  if (taken) taken = TakeCount(options, "killTime", 0, &para->kill_minutes);
-  if (taken) taken = TakeCount(options, "delayTime", 0, &para->delay_seconds);
-  if (taken) taken = TakeCount(options, "verbose", 0, &para->verbose);
+  Status taken = TakeCount(options, "retries", &para->tries);
+  if (taken) taken = TakeCount(options, "maxQueue", &para->max_queue);
+  if (taken) taken = TakeCount(options, "minPush", &para->min_push);
+  if (taken) taken = TakeCount(options, "maxPush", &para->max_push);
+  if (taken) taken = TakeCount(options, "killTime", &para->kill_minutes);
+  if (taken) taken = TakeCount(options, "delayTime", &para->delay_seconds);
+  if (taken) taken = TakeCount(options, "verbose", &para->verbose);
   if (taken) {
     taken = Take(Either(options, "priority", "pri"), ReadParaPriority, &para->priority);
   }
@@ -94,6 +91,8 @@ Result<ParaOptions> ReadParaOptions(std::span<const std::string> args) {
   para.words = options.words();
   para.eta = options.Has("eta");
   TRY(TakeNumbers(options, &para));
+  auto warn_minutes = TRY(options.Int("warnTime", para.warn_minutes));
+  para.warn_minutes = warn_minutes;
   auto dir = TRY(Folder(options, "batch"));
   para.dir = std::move(dir);
   auto job_dir = TRY(Folder(options, "jobCwd"));

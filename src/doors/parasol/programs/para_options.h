@@ -19,8 +19,8 @@ struct ParaOptions {
   uint64_t max_queue = 2'000'000;
   uint64_t min_push = 1;
   uint64_t max_push = 100'000;
-  int64_t warn_minutes = 4320;
-  int64_t kill_minutes = 0;  // 0: never
+  int64_t warn_minutes = 4320;  // below 0: each running job is slow
+  int64_t kill_minutes = 0;     // 0: never
   int64_t delay_seconds = 0;
   std::optional<int64_t> priority, max_job;
   double cpus = 0;           // 0: not said

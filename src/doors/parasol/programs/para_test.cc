@@ -20,8 +20,16 @@ class ParaTest : public ParaFixture {};
 
 TEST_F(ParaTest, TooFewWords) {
   const std::string usage(kPara.usage);
-  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
-           {}, {"create"}, {"make"}, {"freeBatch", "x"}, {"recover", "a"}, {"priority"}, {"ram"}}) {
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{},
+                                             {"create"},
+                                             {"make"},
+                                             {"freeBatch", "x"},
+                                             {"resetCounts", "x"},
+                                             {"flushResults", "x"},
+                                             {"recover", "a"},
+                                             {"priority"},
+                                             {"ram"}}) {
     Ran ran = Para(args);
     EXPECT_EQ(ran.code, 255);
     EXPECT_EQ(ran.err, usage + "\n");
@@ -36,7 +44,6 @@ TEST_F(ParaTest, WrongCommandLines) {
            {{"chekc"},
             "'chekc' is not a command of para; did you mean check?; para without arguments lists "
             "the commands"},
-           {{"check", "-retries=-1"}, "-retries must be at least 0"},
            {{"check", "-retries=x"},
             "-retries=x is not a whole number; write for example -retries=4"},
            {{"priority", "0"},
@@ -73,7 +80,7 @@ TEST_F(ParaTest, Create) {
   EXPECT_EQ(ran.err, "Checking input files\n2 jobs written to DIR/batch\n");
   std::string batch =
       "\"a o\",0,0,1,{{\"out\",\"line+\",\"o\",},},0,{},\"a {check out line+ o}\",\n"
-      "\"b\",2,1024,0,{},0,{},\"b {use cpu 2}{use ram 1k}\",\n";
+      "\"b \",2,1024,0,{},0,{},\"b {use cpu 2}{use ram 1k}\",\n";
   EXPECT_EQ(Read("batch"), batch);
   EXPECT_EQ(Read("batch.bak"), batch);
   EXPECT_FALSE(os::Exists(Path("para.bookmark")));
@@ -88,7 +95,7 @@ TEST_F(ParaTest, Create) {
       "to DIR/batch\nTold hub to set priority 1\nTold hub to set maxJob 3\n");
   EXPECT_EQ(Log(), Lines({"priority 1", "maxJob 3"}));
   EXPECT_TRUE(Read("batch").starts_with("\"a o\",1.5,1073741824,1,")) << Read("batch");
-  EXPECT_NE(Read("batch").find("\n\"b\",2,1024,0,"), std::string::npos) << Read("batch");
+  EXPECT_NE(Read("batch").find("\n\"b \",2,1024,0,"), std::string::npos) << Read("batch");
   EXPECT_EQ(Para({"-verbose=0", "create", Path("list")}).err, "");
 }
 
@@ -221,13 +228,13 @@ TEST_F(ParaTest, RequestsOfTheCommandLineAndLater) {
   MustCreate("a\nb {use ram 2k}\n");
   EXPECT_EQ(Para({"push", "-ram=1k", "-cpu=2"}).code, 0);
   EXPECT_TRUE(Read("batch").starts_with("\"a\",2,1024,0,")) << Read("batch");
-  EXPECT_NE(Read("batch").find("\n\"b\",2,2048,0,"), std::string::npos);
+  EXPECT_NE(Read("batch").find("\n\"b \",2,2048,0,"), std::string::npos);
   Ran ran = Para({"ram", "3k"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.err, "2 jobs in batch\nupdated job database on disk\n");
   EXPECT_EQ(Para({"cpu", "0.5"}).code, 0);
   EXPECT_TRUE(Read("batch").starts_with("\"a\",0.5,3072,0,")) << Read("batch");
-  EXPECT_NE(Read("batch").find("\n\"b\",0.5,3072,0,"), std::string::npos);
+  EXPECT_NE(Read("batch").find("\n\"b \",0.5,3072,0,"), std::string::npos);
 }
 
 TEST_F(ParaTest, TriesAreInTotal) {
@@ -251,6 +258,25 @@ TEST_F(ParaTest, NoTriesAreNoError) {
   Ran ran = Para({"shove", "-retries=0"});
   EXPECT_EQ(ran.code, 255);
   EXPECT_NE(ran.err.find("Batch failed after 0 tries on a\n"), std::string::npos) << ran.err;
+}
+
+TEST_F(ParaTest, NegativeNumbersCountAsZero) {
+  MustCreate("a\n");
+  for (std::string option : {"-retries=-1", "-maxPush=-1"}) {
+    EXPECT_EQ(Para({"push", option}).code, 0) << option;
+    EXPECT_EQ(world_.tasks.size(), 0u) << option;
+  }
+  EXPECT_EQ(Para({"push", "-maxQueue=-1", "-delayTime=-2", "-verbose=-1"}).err, "");
+  ASSERT_EQ(world_.tasks.size(), 1u) << "minPush overrides maxQueue";
+  world_.Start(0);
+  EXPECT_EQ(Check(), "running: 1\ntotal jobs in batch: 1\n");
+  EXPECT_EQ(Para({"check", "-killTime=-1", "-warnTime=0"}).out,
+            "running: 1\ntotal jobs in batch: 1\n");
+  EXPECT_EQ(Para({"check", "-warnTime=-1"}).out,
+            "slow (> -1 minutes): 1\nrunning: 1\ntotal jobs in batch: 1\n");
+  world_.now = world_.now + Duration::Seconds(1);
+  EXPECT_EQ(Para({"check", "-warnTime=0"}).out,
+            "slow (> 0 minutes): 1\nrunning: 1\ntotal jobs in batch: 1\n");
 }
 
 TEST_F(ParaTest, OutputChecksAreMadeOnce) {
@@ -410,9 +436,9 @@ TEST_F(ParaTest, WordsToTheHub) {
            {{"maxNode", "unlimited"}, "Told hub to set maxJob -1\n", {"maxJob -1"}},
            {{"clearSickNodes"}, "Told hub to clear sick nodes\n", {"clear 0"}},
            {{"resetCounts", "-priority=medium"},
-            "Told hub to set priority 10\nTold hub to reset counts\n",
+            "Told hub to set priority 10\nTold hub to reset done and crashed counts on batch DIR\n",
             {"priority 10", "reset 0"}},
-           {{"flushResults"}, "Flushed results.\n", {}},
+           {{"flushResults"}, "Told hub to flush the results file\nFlushed results.\n", {}},
            {{"freeBatch"}, "Told hub to free all batch-related resources\nBatch freed.\n", {}}}) {
     Ran ran = Para(c.args);
     EXPECT_EQ(ran.code, 0);
@@ -433,7 +459,8 @@ TEST_F(ParaTest, WordsToTheHub) {
       "running.\n");
   ASSERT_EQ(Para({"push"}).code, 0);
   EXPECT_EQ(Para({"flushResults"}).err,
-            "Flushed results. Some jobs are still queued or running.\n");
+            "Told hub to flush the results file\nFlushed results. Some jobs are still queued or "
+            "running.\n");
 }
 
 TEST_F(ParaTest, WordsAboutABatchThatTheHubDoesNotKnow) {
@@ -441,7 +468,8 @@ TEST_F(ParaTest, WordsAboutABatchThatTheHubDoesNotKnow) {
   world_.known = false;
   world_.freed = BatchHub::Freed::kNotFound;
   EXPECT_EQ(Para({"clearSickNodes"}).err, "Told hub to clear sick nodes\n");
-  EXPECT_EQ(Para({"resetCounts"}).err, "Told hub to reset counts\n");
+  EXPECT_EQ(Para({"resetCounts"}).err, "Told hub to reset done and crashed counts on batch DIR\n");
+  EXPECT_EQ(Para({"flushResults"}).err, "Told hub to flush the results file\nBatch not found.\n");
   EXPECT_EQ(Para({"showSickNodes"}).out, "total sick machines: 0 failures: 0\n");
   EXPECT_EQ(Para({"showSickNodes"}).code, 0);
   for (std::string word : {"flushResults", "freeBatch"}) {

@@ -688,10 +688,13 @@ def test_words_for_scripts(place: Place):
     want(os.path.exists(os.path.join(place.dir, "para.bookmark")), "results were read")
     out, _ = para(place, "hippos")
     want(out == "total hippos running: 0\n", out)
-    para(place, "freeBatch", "x", code=255)
+    for word in ("freeBatch", "resetCounts", "flushResults"):
+        para(place, word, "x", code=255)
     os.mkdir(os.path.join(place.dir, "unknown"))
     # There is nothing to change of it, as in the original.
-    for word, told in (("resetCounts", "Told hub to reset counts\n"),
+    unknown = os.path.join(place.dir, "unknown")
+    reset = f"Told hub to reset done and crashed counts on batch {unknown}\n"
+    for word, told in (("resetCounts", reset),
                        ("clearSickNodes", "Told hub to clear sick nodes\n"),
                        ("showSickNodes", "total sick machines: 0 failures: 0\n")):
         want("".join(para(place, word, folder="unknown")) == told, word)
@@ -713,6 +716,13 @@ def test_words_for_scripts(place: Place):
     wait(lambda: counts(place).get("running") == 1, "one runs")
     out, _ = para(place, "status")
     want([line.split("\t")[4] for line in out.splitlines()[2:]] == ["n/a", "n/a"], out)
+    # Where no job of the batch has ended, there are no results yet.
+    file = os.path.join(place.dir, "para.results")
+    os.remove(file)
+    _, err = para(place, "flushResults")
+    want(err == "Told hub to flush the results file\n"
+                "Flushed results. Some jobs are still queued or running.\n", err)
+    want(not os.path.exists(file), "an empty file was made")
     para(place, "stop")
     out, _ = cluster.spate("parasol", "list", "machines")
     want(" good 2, err 0, " in out, out)

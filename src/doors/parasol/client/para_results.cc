@@ -39,10 +39,12 @@ std::string_view IdOf(std::string_view line) {
   return format::NextWord(&line);
 }
 
-// A file of results that was there, and was removed.
-enum class Missing : uint8_t { kIsMade, kStays };
+// A file of results that was there, and was removed: the next line makes it, it is made at once, or
+// it stays removed.
+enum class Missing : uint8_t { kWaits, kIsMade, kStays };
 
-// The file while lines are added to it. Without Finish it stays as it was.
+// The file while lines are added to it. Without Finish it stays as it was. Where there is none, the
+// first line makes it, as in Parasol.
 class ResultsFile {
  public:
   // All up to `place` is there.
@@ -58,6 +60,7 @@ class ResultsFile {
 
  private:
   explicit ResultsFile(const ParaState& state) : path_(state.results()) {}
+  Status Make();
   Status LookAtTail(uint64_t known);
 
   std::string path_;
@@ -70,14 +73,22 @@ class ResultsFile {
 Result<ResultsFile> ResultsFile::Open(const ParaState& state, const Position& place,
                                       Missing missing) {
   ResultsFile file(state);
-  bool removed = place.bytes > 0 && !os::Exists(file.path_);
+  const bool exists = os::Exists(file.path_);
+  const bool removed = place.bytes > 0 && !exists;
   if (removed && missing == Missing::kStays) {
     return Fail(ErrorKind::kNotFound, "the results were removed");
   }
-  auto fd = TRY(os::OpenWrite(file.path_, os::OpenHow::kReadWrite));
-  file.file_ = std::move(fd);
-  TRY(file.LookAtTail(place.bytes));
+  if (exists || (removed && missing == Missing::kIsMade)) {
+    TRY(file.Make());
+    TRY(file.LookAtTail(place.bytes));
+  }
   return file;
+}
+
+Status ResultsFile::Make() {
+  auto fd = TRY(os::OpenWrite(path_, os::OpenHow::kReadWrite));
+  file_ = std::move(fd);
+  return {};
 }
 
 Status ResultsFile::LookAtTail(uint64_t known) {
@@ -110,6 +121,9 @@ Result<uint64_t> ResultsFile::Take(std::string_view bytes) {
   }
   part_.erase(0, whole);
   if (lines.empty()) return end_;
+  if (!file_) {
+    TRY(Make());
+  }
   auto written = os::WriteAllAt(file_.get(), lines, end_, path_);
   end_ += lines.size();  // or a part of them, which goes with the rest
   TRY(std::move(written));
@@ -274,17 +288,23 @@ ParaState StateOf(const client::HubSetting& setting, const std::string& results)
   return ParaState::Find(ParaStateRoot(setting.here), results);
 }
 
-Status CatchUpResults(BatchLink& link) {
-  Status caught = CatchUp(link, Missing::kIsMade);
+namespace {
+
+Status CatchUpOwn(BatchLink& link, Missing missing) {
+  Status caught = CatchUp(link, missing);
   if (caught || caught.error().kind == ErrorKind::kUnavailable) return caught;
   // In the folder of somebody else there is nothing of ours to be written.
   auto job = link.FindJob();
   return job && *job == JobId() ? Status() : caught;
 }
 
+}  // namespace
+
+Status CatchUpResults(BatchLink& link) { return CatchUpOwn(link, Missing::kWaits); }
+
 void FollowResults(BatchLink& link) {
   // After a file was removed that process makes no other one.
-  if (!os::Exists(link.results())) (void)CatchUpResults(link);
+  if (!os::Exists(link.results())) (void)CatchUpOwn(link, Missing::kIsMade);
   auto held = os::FileLock::IsHeld(link.state().Follower());
   if (held && *held) return;
   os::RealLoop& loop = link.loop();

@@ -532,9 +532,6 @@ void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
   }
   // Adding to a named job means that it shall go on.
   bool goes_on = jobs_.known().Find(job)->finished;
-  if (jobs_.engine().Held(job) == engine::HoldReason::kUser && HabitsOf(upload).grows_by_name) {
-    jobs_.hub().Post(engine::ReleaseJob{job});
-  }
   // The requests of the job that it grows are numbered before ours; equal ones are one.
   std::vector<TaskClass> before = jobs_.engine().Requests(job);
   std::map<TaskClass, uint32_t> known;

@@ -91,6 +91,7 @@ struct HoldJob {
   JobId job;
   bool end_running = false;  // also end what runs; such attempts end as kStopped and do not count
   HoldReason reason = HoldReason::kUser;
+  bool even_ended = false;  // then what is added to it later is not started
 };
 struct ReleaseJob {
   JobId job;

@@ -304,7 +304,8 @@ class EngineSubject : public script::Subject {
   }
   void Hold(Line& line) {
     JobId job = line.Job();
-    events_.push_back(HoldJob{job, line.Flag("end")});
+    events_.push_back(HoldJob{
+        .job = job, .end_running = line.Flag("end"), .even_ended = line.Flag("even-ended")});
   }
   void Cancel(Line& line) {
     auto [job, tasks] = line.JobOrTasks();

@@ -363,10 +363,12 @@ void On(StepContext& step, const ChangeTimes& event) {
 
 void On(StepContext& step, const HoldJob& event) {
   const JobState* job = step.durable.FindJob(event.job);
-  if (job == nullptr || job->finished() || job->cancelled()) return;
+  if (job == nullptr || (job->cancelled() && !job->finished())) return;
+  if (job->finished() && !event.even_ended) return;
   if (job->held() == HoldReason::kNone) {
     step.Record(JobHeld{event.job, event.reason, step.now});
-    step.out.notices.push_back(NoticeHeld{event.job, event.reason});
+    // Of one that has ended it is told when the job goes on.
+    if (!job->finished()) step.out.notices.push_back(NoticeHeld{event.job, event.reason});
   }
   RecallJob(step, event.job, event.end_running);
 }

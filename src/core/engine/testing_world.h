@@ -470,7 +470,8 @@ class RandomWorld {
   void HoldOrRelease(Prng& prng) {
     JobId job = AnyJob(prng);
     if (prng.Chance(40)) {
-      events_.push_back(HoldJob{job, prng.Chance(50)});
+      events_.push_back(
+          HoldJob{.job = job, .end_running = prng.Chance(50), .even_ended = prng.Chance(50)});
     } else {
       events_.push_back(ReleaseJob{job});
     }

@@ -42,7 +42,7 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
   switch (asked.change) {
     case Change::kHold:
       jobs.KeepHold(job);
-      return jobs.hub().Post(engine::HoldJob{job, false});
+      return jobs.hub().Post(engine::HoldJob{.job = job, .even_ended = asked.ended_too});
     case Change::kClose:
       return jobs.hub().Post(engine::SealJob{job});
     case Change::kRelease:
@@ -53,6 +53,11 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
         jobs.hub().Post(engine::ChangeTimes{job, asked.time, asked.deadline});
       }
       if (!asked.weight && !asked.max_running) return;
+      // Parasol's maxJob 0 is a hold, which any other number ends.
+      if (asked.ended_too && asked.max_running &&
+          jobs.engine().Held(job) == engine::HoldReason::kUser) {
+        jobs.hub().Post(engine::ReleaseJob{job});
+      }
       return jobs.ChangePolicy(job, [&asked](JobPolicy& next) {
         next.weight = asked.weight.value_or(next.weight);
         next.max_running = asked.max_running.value_or(next.max_running);

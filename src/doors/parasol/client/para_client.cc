@@ -231,16 +231,12 @@ Status BatchClient::SetPriority(int64_t priority) {
       {.jobs = {}, .change = wire::ChangeJobs::Change::kSet, .weight = WeightOfPriority(priority)});
 }
 
-// Not one job at a time is a hold, which any other number ends.
+// Not one job at a time is a hold, which the hub ends at any other number.
 Status BatchClient::SetMaxJob(int64_t most) {
   using enum wire::ChangeJobs::Change;
   if (most == 0) return Change({.jobs = {}, .change = kHold});
   auto number = static_cast<uint32_t>(std::clamp<int64_t>(most, 0, UINT32_MAX));
-  TRY(Change({.jobs = {}, .change = kSet, .max_running = number}));
-  auto work = TRY(client::AskOne(
-      link_, wire::LookAtWork{.submission = BatchSubmission(link_.state().name()), .user = {}}));
-  bool held = work.held == HoldReason::kUser;
-  return held ? Change({.jobs = {}, .change = kRelease}) : Status();
+  return Change({.jobs = {}, .change = kSet, .max_running = number});
 }
 
 Status BatchClient::ClearSick() { return TrustNodesOfBatch(link_); }

@@ -131,6 +131,14 @@ Status TellPstat2(BatchLink& link, const std::string& owner) {
 
 int64_t MaxJobOf(uint32_t max_running) { return max_running == 0 ? -1 : int64_t{max_running}; }
 
+// A hold by hand is what maxJob 0 makes.
+int64_t MaxJobOf(const JobWork& job) {
+  return job.held == HoldReason::kUser ? 0 : MaxJobOf(job.max_running.value_or(0));
+}
+
+// It has jobs that wait or run. A sick batch has not ended either, but may have none.
+bool IsActive(const JobWork& job) { return job.counts.queued + job.counts.leased > 0; }
+
 HubBatch BatchOf(const JobWork& job, uint64_t ram_unit) {
   const JobCounts& from = job.counted_from;  // para resetCounts
   HubBatch batch;
@@ -139,6 +147,7 @@ HubBatch BatchOf(const JobWork& job, uint64_t ram_unit) {
   batch.crashed = job.counts.failed + job.counts.unknown - from.failed - from.unknown;
   batch.cpus = job.needs.milli_cpus / double{kMilliCpu};
   batch.ram = job.needs.memory == 0 && !job.hidden ? ram_unit : job.needs.memory;
+  batch.max_job = MaxJobOf(job);
   batch.planned = job.counts.leased;
   batch.running = job.running;
   batch.waiting = WaitingCount(job);
@@ -147,7 +156,7 @@ HubBatch BatchOf(const JobWork& job, uint64_t ram_unit) {
 
 void AddSums(const JobSums& sums, HubBatch& batch) {
   batch.priority = PriorityOfWeight(sums.weight);
-  batch.max_job = MaxJobOf(sums.max_running);
+  if (batch.max_job != 0) batch.max_job = MaxJobOf(sums.max_running);
   batch.mean_minutes = sums.mean_wall.seconds() / 60;
   // The name of another job than Parasol's is no path.
   bool has_path = sums.row_kind == RowKind::kParasol && sums.name;
@@ -179,7 +188,8 @@ Result<std::vector<std::pair<JobId, HubBatch>>> BatchesToTell(BatchLink& link, b
   uint64_t ram_unit = look.RamUnit();
   std::vector<std::pair<JobId, HubBatch>> batches, idle;
   for (const JobWork& job : look.jobs) {
-    (job.finished ? idle : batches).emplace_back(job.job, BatchOf(job, ram_unit));
+    if (!all && !IsActive(job)) continue;
+    (IsActive(job) ? batches : idle).emplace_back(job.job, BatchOf(job, ram_unit));
   }
   if (all) {
     auto others = TRY(OtherJobs(link, look.jobs));
@@ -223,9 +233,11 @@ using UsersByName = std::map<std::string, HubUser>;
 void AddToUser(const JobWork& job, HubUser& user) {
   ++user.total_batches;
   user.finished += job.counts.succeeded;
-  if (job.finished) return;
-  int64_t priority = PriorityOfWeight(job.weight.value_or(kJobWeight));
-  user.priority = user.active_batches++ == 0 ? priority : std::min(user.priority, priority);
+  if (!IsActive(job)) return;
+  ++user.active_batches;
+  user.priority = std::min(user.priority, PriorityOfWeight(job.weight.value_or(kJobWeight)));
+  const int64_t most = MaxJobOf(job);
+  user.max_job = most < 0 || user.max_job < 0 ? -1 : user.max_job + most;
   user.running += job.running;
   user.waiting += WaitingCount(job);
 }
@@ -242,9 +254,9 @@ Result<UsersByName> UsersOf(BatchLink& link, const SiteLook& look) {
   }
   TRY(client::Ask(link, wire::ListUsers(), [&](const UserFacts& facts) {
     auto at = users.find(facts.user);
-    if (at != users.end() && facts.rule.max_running > 0) {
-      at->second.max_job = facts.rule.max_running;
-    }
+    if (at == users.end() || facts.rule.max_running == 0) return;
+    int64_t& most = at->second.max_job;
+    most = most < 0 ? facts.rule.max_running : std::min<int64_t>(most, facts.rule.max_running);
   }));
   for (auto& [name, user] : users) user.name = name;
   return users;
@@ -283,7 +295,7 @@ Status TellStatus(BatchLink& link, Instant now) {
   for (const JobWork& job : look.jobs) {
     status.jobs_running += job.running;
     status.jobs_waiting += WaitingCount(job);
-    status.active_batches += !job.finished;
+    status.active_batches += IsActive(job);
   }
   status.jobs_finished = EndsOf(look.hub, Verdict::kSucceeded);
   status.jobs_crashed = EndsOf(look.hub, Verdict::kFailed) + EndsOf(look.hub, Verdict::kUnknown);

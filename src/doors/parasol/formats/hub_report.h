@@ -49,8 +49,8 @@ struct HubUser {
   std::string name;
   uint64_t running = 0, waiting = 0, finished = 0;
   uint64_t active_batches = 0, total_batches = 0;
-  int64_t priority = 10;
-  int64_t max_job = -1;  // no bound
+  int64_t priority = 10'000;  // the most urgent one of the active batches
+  int64_t max_job = 0;        // of the active batches together; -1: no bound
 };
 std::string UsersText(std::span<const HubUser> users);  // parasol list users
 

@@ -77,7 +77,8 @@ TEST(HubReportTest, UsersBatchesSick) {
                                             .finished = 3,
                                             .active_batches = 4,
                                             .total_batches = 5,
-                                            .priority = 10}}),
+                                            .priority = 10,
+                                            .max_job = -1}}),
             "ann 1 jobs running, 2 waiting, 3 finished, 4 of 5 batches active, priority=10, "
             "maxJob=-1\n");
   EXPECT_EQ(BatchesText(std::vector<HubBatch>{{.user = "ann",

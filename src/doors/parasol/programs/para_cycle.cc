@@ -303,7 +303,7 @@ Status PushOnce(ParaCycle& cycle) {
   if (!saved) return saved;
   ParaTalk(cycle.options(), "updated job database on disk");
   cycle.TellPushed(pushed);
-  if (pushed.jobs == 0) cycle.TellHeld();  // what is submitted lets the batch go on
+  cycle.TellHeld();
   return {};
 }
 

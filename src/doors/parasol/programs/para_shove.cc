@@ -140,7 +140,7 @@ class Shover {
       Talk(fmt::format("Checking job status {} minutes after launch",
                        (cycle_.now() - start_).ns / Duration::Seconds(60).ns));
       cycle_.TellQueue();
-      if (!push) cycle_.TellHeld();
+      cycle_.TellHeld();
       tell_.Next(cycle_.now());
     }
     cycle_.TellChecks();

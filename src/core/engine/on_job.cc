@@ -467,9 +467,21 @@ bool AllFail(const StepContext& step, const JobState& job) {
 
 }  // namespace
 
+namespace {
+
+// A batch that others will add to, sick as it is, must refuse them: it does not finish before it is
+// released, also when nothing of it was left to hold.
+bool StaysSick(const StepContext& step, const JobState& job) {
+  if (!job.policy().pause_despite_success || job.cancelled()) return false;
+  return job.held() == HoldReason::kAllFail ||
+         (job.held() == HoldReason::kNone && AllFail(step, job));
+}
+
+}  // namespace
+
 void CheckJob(StepContext& step, const JobState& job) {
   if (job.finished()) return;
-  if (job.AllEnded()) {
+  if (job.AllEnded() && !StaysSick(step, job)) {
     RememberBlames(step, job);
     step.Record(JobFinished{job.id(), job.counts()});
     step.out.notices.push_back(NoticeFinished{job.id(), job.counts()});

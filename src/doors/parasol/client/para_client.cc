@@ -250,6 +250,11 @@ Status BatchClient::ResetCounts() {
 Result<BatchClient::Freed> BatchClient::Free() {
   auto job = TRY(link_.FindJob());
   if (job == JobId()) return Freed::kNotFound;
+  // A sick batch has not ended for the hub, whatever is left of it.
+  auto state = TRY(Ask());
+  if (state.sick && state.unended.empty()) {
+    TRY(ClearSick());
+  }
   auto freed = client::AskOne(link_, wire::Forget{.jobs = OnlyJob(job), .older_than = {}});
   if (freed) return Freed::kFreed;
   bool busy = freed.error().kind == ErrorKind::kBusy && !link_.call().interrupted();

@@ -176,9 +176,14 @@ class ResultsKeeper {
   bool heard_ = false;  // the hub, since it was away
 };
 
+// A sick batch has not finished, but nothing more ends before somebody pushes.
+bool HasEnded(const wire::JobNews& news) {
+  return news.finished || news.counts.queued + news.counts.leased == 0;
+}
+
 bool Finished(const wire::Reply& reply) {
   const auto* news = std::get_if<wire::JobNews>(&reply);
-  return news == nullptr || news->finished;
+  return news == nullptr || HasEnded(*news);
 }
 
 Status ResultsKeeper::Follow() {
@@ -202,10 +207,10 @@ Status ResultsKeeper::Follow() {
     const auto* news = std::get_if<wire::JobNews>(&*reply);
     if (news == nullptr) return Fail(ErrorKind::kNotFound, "the hub has forgotten the batch");
     heard_ = true;
-    if (!news->finished && news->counts.finished() == written) continue;
+    if (!HasEnded(*news) && news->counts.finished() == written) continue;
     written = news->counts.finished();
     TRY(CatchUp(link_, Missing::kStays));
-    if (news->finished) return {};
+    if (HasEnded(*news)) return {};
     next_look = link_.loop().Now() + kCatchUpEvery;
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "base/check.h"
@@ -118,6 +119,32 @@ void On(StepContext& step, const SetUser& event) {
   step.Record(UserChanged{event.user, event.rule});
 }
 
+namespace {
+
+// The nodes that a batch which goes on had set aside before its last end.
+std::vector<NodeId> BadNodesOf(const StepContext& step, const JobState& job) {
+  std::vector<NodeId> bad;
+  if (!job.policy().pause_despite_success) return bad;
+  for (const auto& [id, node] : step.durable.nodes()) {
+    if (node.IsBlamedBy(job.id())) bad.push_back(id);
+  }
+  return bad;
+}
+
+// It goes on avoiding them, where others can run what was added.
+void AvoidAgain(StepContext& step, const JobState& job, const std::vector<NodeId>& nodes,
+                const std::vector<RequestRun>& added) {
+  constexpr size_t kMost = 100;
+  for (NodeId node : nodes) {
+    const bool others = std::ranges::all_of(added | std::views::take(kMost), [&](const auto& run) {
+      return OthersTake(step.board, job, run.request, {node}, step.now);
+    });
+    if (others) step.Record(NodeSick{node, job.id(), "it failed earlier tasks of the job"});
+  }
+}
+
+}  // namespace
+
 void On(StepContext& step, const GrowJob& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
@@ -135,9 +162,12 @@ void On(StepContext& step, const GrowJob& event) {
     if (edge.parent >= event.known_tasks) edge.parent += shift;
     edge.child += shift;
   }
+  const std::vector<NodeId> bad = goes_on ? BadNodesOf(step, *job) : std::vector<NodeId>();
   if (goes_on) ForgetBlamesBy(step, event.job);
+  const std::vector<RequestRun> added = bad.empty() ? std::vector<RequestRun>() : runs;
   step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs), event.key});
   Link(step, event.job, edges);
+  AvoidAgain(step, *job, bad, added);
   if (!edges.empty()) CheckJob(step, *job);  // none of them may be left
   // Nobody waits for a job that has finished to be released.
   if (goes_on && job->held() != HoldReason::kNone) {

@@ -123,7 +123,9 @@ std::vector<JobTrouble> Engine::Troubles(JobId id) const {
     return troubles;
   }
   for (const auto& [node, trouble] : job->troubles()) {
-    troubles.push_back({node, trouble.failures, job->Avoids(node)});
+    // One that was set aside before the job's last end has no failures since.
+    const uint32_t least = trouble.set_aside ? kLimits.node_failures : 0;
+    troubles.push_back({node, std::max(trouble.failures, least), job->Avoids(node)});
   }
   return troubles;
 }

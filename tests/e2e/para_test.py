@@ -138,6 +138,16 @@ def test_a_failed_check_is_a_crash(place: Place):
     want(counts(place)["crashed"] == 1, counts(place))
 
 
+def test_nobody_waits_for_processes_that_a_job_leaves(place: Place):
+    """As in Parasol the job's own process decides; here the others end with it."""
+    site(place, nodes=1)
+    place.write("job.lst", "sh leaves")
+    place.write("leaves", "sh -c 'echo $$ > left; exec sleep 600' &", "until test -s left; do :; done")
+    para(place, "-retries=1", "make", "job.lst")
+    want(results(place)[0][0] == "0", results(place))
+    wait(lambda: not os.path.exists(f"/proc/{place.read('left').strip()}"), "it ends")
+
+
 def test_environment_and_words(place: Place):
     """No shell; the variables are Parasol's; the job's number stands for $JOB_ID."""
     site(place, nodes=1)

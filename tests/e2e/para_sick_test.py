@@ -19,6 +19,7 @@ def test_all_in_flight_fail_and_the_batch_is_sick(place: Place):
     out, err = para(place, "check", code=255)
     want("crashed: 40\n" in out and "total sick machines: 1 failures: 40\n" in out, out)
     want("Sick batch! Correct problem and then run para clearSickNodes." in err, err)
+    want("\nSick Batch: consecutive crashes (40) >= sick batch threshold (25)\n" in err, err)
     want(para(place, "showSickNodes")[0] == "n1 40\ntotal sick machines: 1 failures: 40\n", "count")
     want(len(cluster.spate("parasol", "list", "batches")[0].splitlines()) == 1, "none is active")
     cluster.kill_hub()

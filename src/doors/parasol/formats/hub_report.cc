@@ -141,13 +141,14 @@ std::string Pstat2Text(std::span<const HubJob> jobs) {
   return text;
 }
 
+std::string SickBatchText(uint64_t failures) {
+  if (failures < kSickBatchFailures) return "";
+  return fmt::format("Sick Batch: consecutive crashes ({}) >= sick batch threshold ({})\n",
+                     failures, kSickBatchFailures);
+}
+
 std::string Pstat2CountsText(uint64_t jobs, uint64_t failures) {
-  std::string text = fmt::format("Total Jobs: {}\n", jobs);
-  if (failures >= kSickBatchFailures) {
-    text += fmt::format("Sick Batch: consecutive crashes ({}) >= sick batch threshold ({})\n",
-                        failures, kSickBatchFailures);
-  }
-  return text;
+  return fmt::format("Total Jobs: {}\n", jobs) + SickBatchText(failures);
 }
 
 std::string ResultsSizeText(uint64_t bytes) { return fmt::format("Results Size: {}\n", bytes); }

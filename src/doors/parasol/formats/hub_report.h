@@ -72,6 +72,8 @@ std::string SickText(std::span<const std::string> hosts, uint64_t users);
 
 // parasol pstat: all columns of each job.
 std::string PstatText(std::span<const HubJob> jobs);
+// A line when a batch with so many failures in a row is sick, else nothing.
+std::string SickBatchText(uint64_t failures);
 // parasol pstat2, in three parts: all columns of jobs that run, the id of those that wait, ...
 std::string Pstat2Text(std::span<const HubJob> jobs);
 // ... how many of everybody's run or wait, whether the batch is sick by so many failures in a row,

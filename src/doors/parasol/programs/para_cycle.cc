@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/formats/results.h"
 #include "doors/parasol/programs/para_talk.h"
 #include "os/file.h"
@@ -93,9 +94,13 @@ void ParaCycle::TellJobs() const {
 }
 
 void ParaCycle::TellQueue() const {
-  ParaTalk(parts_.options, fmt::format("{} jobs (including everybody's) in Parasol queue or "
-                                       "running.\nChecking finished jobs",
-                                       state_.everybody));
+  ParaTalk(options(), fmt::format("{} jobs (including everybody's) in Parasol queue or running.",
+                                  state_.everybody));
+  // Also with -verbose=0, as in Parasol.
+  std::string sick = state_.sick ? SickBatchText(state_.failures_in_row) : "";
+  if (sick.ends_with('\n')) sick.pop_back();
+  if (!sick.empty()) ParaWarn(sick);
+  ParaTalk(options(), "Checking finished jobs");
 }
 
 void ParaCycle::TellHeld() const {

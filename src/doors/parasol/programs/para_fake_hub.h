@@ -38,6 +38,7 @@ struct FakeHubWorld {
   bool known = true;    // the batch
   uint64_t others = 0;  // jobs of other users
   bool sick = false;
+  uint64_t failures_in_row = 0;
   JobId held;
   std::vector<SickNode> sick_nodes;
   BatchHub::Freed freed = BatchHub::Freed::kFreed;
@@ -93,6 +94,7 @@ class FakeHub : public BatchHub {
       if (task.running) state.running.push_back({task.id, "n1", task.started});
     }
     state.sick = world_.sick;
+    state.failures_in_row = world_.failures_in_row;
     state.held = world_.held;
     state.sick_nodes = world_.sick_nodes;
     return state;

@@ -202,6 +202,12 @@ TEST_F(ParaTroubleTest, SickBatch) {
   EXPECT_EQ(ran.out,
             "unsubmitted jobs: 2\ntotal jobs in batch: 2\ntotal sick machines: 1 failures: 3\n");
   EXPECT_TRUE(ran.err.ends_with(line));
+  world_.failures_in_row = 40;
+  std::string crashes = "Sick Batch: consecutive crashes (40) >= sick batch threshold (25)\n";
+  EXPECT_EQ(Para({"check", "-verbose=0"}).err, crashes + line);
+  EXPECT_EQ(Para({"check"}).err,
+            "2 jobs in batch\n0 jobs (including everybody's) in Parasol queue or running.\n" +
+                crashes + "Checking finished jobs\n" + line);
   EXPECT_EQ(Para({"showSickNodes"}).out, "n1 3\ntotal sick machines: 1 failures: 3\n");
 }
 

@@ -525,8 +525,8 @@ void CheckJob(StepContext& step, const JobState& job) {
     reason = HoldReason::kMaxFailures;
   }
   if (AllFail(step, job)) reason = HoldReason::kAllFail;
-  // The stricter of the two: --halt may end what runs.
-  if (HaltReached(policy.halt, job)) reason = HoldReason::kHaltRule;
+  // The stricter of the two: --halt may end what runs. A sick batch that has ended has nothing.
+  if (HaltReached(policy.halt, job) && !job.AllEnded()) reason = HoldReason::kHaltRule;
   if (reason == HoldReason::kNone) return;
   step.Record(JobHeld{job.id(), reason, step.now});
   step.out.notices.push_back(NoticeHeld{job.id(), reason});

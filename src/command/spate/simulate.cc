@@ -71,6 +71,12 @@ constexpr Option kJobHistory = {
         "--time, else the median of the tasks of its job with the same needs, in whole seconds.",
     .complete = Complete::kFolder};
 
+constexpr Option kMachineProcs = {
+    .names = "procs",
+    .argument = "N",
+    .heading = Heading::kSources,
+    .help = "number of processors, for a trace that does not state it (MaxProcs)"};
+
 constexpr Option kMachineNodes = {.names = "nodes",
                                   .argument = "N",
                                   .heading = Heading::kSources,
@@ -138,6 +144,9 @@ Status CheckSource(const Words& words, const SimulateOptions& options) {
                 "a trace states the number of processors of its machine; --nodes and --cpus are "
                 "only for --job-history or --placement nodes");
   }
+  if (options.procs > 0) {
+    return Fail(ErrorKind::kInvalid, "--procs is for traces; with --job-history: --nodes, --cpus");
+  }
   if (words.Has(kTraceFilter)) {
     return Fail(ErrorKind::kInvalid, "--filter is for traces, not for --job-history");
   }
@@ -172,6 +181,7 @@ Result<SimulateOptions> SimulateOptionsOf(const Words& words) {
     return count;
   });
   reader.Text(kJobHistory, options.history);
+  reader.Read(kMachineProcs, options.procs, CountFromOne(format::kSwfProcessors));
   reader.Read(kMachineNodes, options.nodes, CountFromOne(kMostNodes));
   reader.Read(kMachineCpus, options.cpus, CountFromOne(kMostCpus));
   reader.Choice(kPlacement, options.on_nodes, {{"pool", false}, {"nodes", true}});
@@ -202,7 +212,7 @@ extern const Command kSpateSimulate = {
     .words_min = 0,
     .words_max = 1,
     .options = {{opt::kForms, kPolicy, kEstimates, kReplayOrder, kTraceFilter, kJobHistory,
-                 kMachineNodes, kMachineCpus, kPlacement, kFirst, kSchedule, kPlot}},
+                 kMachineProcs, kMachineNodes, kMachineCpus, kPlacement, kFirst, kSchedule, kPlot}},
     .run =
         [](const Invocation& invocation) {
           auto options = SimulateOptionsOf(invocation.words);

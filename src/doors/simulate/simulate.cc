@@ -57,6 +57,12 @@ Result<std::vector<uint32_t>> NodesFor(const SimulateOptions& options,
 
 Result<Source> OfTrace(const SimulateOptions& options) {
   auto trace = TRY(ReadTrace(options.trace));
+  if (options.procs > 0 && trace.header.max_procs) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{}: its header states MaxProcs: {}; leave out --procs",
+                            EscapeForScreen(options.trace), *trace.header.max_procs));
+  }
+  if (options.procs > 0) trace.header.max_procs = options.procs;
   std::vector<uint32_t> nodes;
   if (options.on_nodes && trace.header.max_procs.value_or(1) > 0) {
     auto found = NodesFor(options, trace.header);

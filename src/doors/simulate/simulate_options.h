@@ -17,6 +17,7 @@ enum class ReplayOrder : uint8_t { kSequence, kBatch };
 struct SimulateOptions {
   std::string trace;      // a file, or "-"; or
   std::string history;    // a state folder, on a machine of
+  uint32_t procs = 0;     // of a trace whose header does not state them; 0: it does
   uint32_t nodes = 0;     // with
   uint32_t cpus = 0;      // each
   bool on_nodes = false;  // as a hub places, not on one pool of processors

@@ -185,7 +185,8 @@ std::unexpected<Error> Broken(const SwfTrace& trace) {
 
 std::unexpected<Error> NoProcessors(const SwfHeader& header) {
   std::string text =
-      "no header states the machine's number of processors; add a line `; MaxProcs: N`";
+      "no header states the machine's number of processors; add a line `; MaxProcs: N`, or --procs "
+      "N";
   if (header.max_nodes) {
     text += fmt::format(" (MaxNodes is {}, but nodes may have several)", *header.max_nodes);
   }

@@ -145,9 +145,11 @@ TEST(Swf, WhatIsNoTraceIsRefused) {
   };
   const std::string job = Line(1, 0, 10, 1, 1, 10);
   EXPECT_EQ(message(job),
-            "no header states the machine's number of processors; add a line `; MaxProcs: N`");
+            "no header states the machine's number of processors; add a line `; MaxProcs: N`, or "
+            "--procs N");
   EXPECT_EQ(message("; MaxNodes: 3\n; MaxProcs: many\n" + job),
-            "no header states the machine's number of processors; add a line `; MaxProcs: N` "
+            "no header states the machine's number of processors; add a line `; MaxProcs: N`, or "
+            "--procs N "
             "(MaxNodes is 3, but nodes may have several)");
   EXPECT_EQ(message("; MaxProcs: 0\n" + job).substr(0, 10), "no header ");
   for (const char* number : {"12.5", "128k", ",128", "128,", "1,28", "12,8000", "1,2345,678"}) {

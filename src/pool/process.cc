@@ -3,7 +3,8 @@
 //   programs/NAME-SHA256   programs that were brought; pilots have hard links to them
 //   host-NAME/TAG/         a pilot; NAME is the host's, since many hosts may share a home
 //     id                   PID.START.BOOT, by rename
-//     script, output       its script, and a link to its output file
+//     script, output       its script, and a link to its output file; the file itself where it is
+//                          another machine's folder that is named
 //     files/               what was brought for it, the credential too; goes with its end
 //     ended                its exit status, empty when nobody heard it
 //
@@ -137,12 +138,14 @@ spate_start() {
   mkdir "$spate_dir/files" || spate_undo "no folder for the pilot's files"
   spate_bring
   spate_write >"$spate_dir/script" || spate_undo "the pilot's script could not be written"
-  mkdir -p "${spate_out%/*}/" && : >"$spate_out" && ln -s "$spate_out" "$spate_dir/output" ||
-    spate_undo "the pilot's output file $spate_out could not be made"
+  spate_kept=${spate_out:-$spate_dir/output}
+  mkdir -p "${spate_kept%/*}/" && : >"$spate_kept" &&
+    { [ -z "$spate_out" ] || ln -s "$spate_out" "$spate_dir/output"; } ||
+    spate_undo "the pilot's output file $spate_kept could not be made"
   cd "$spate_where" || spate_undo "the pilot has no folder to start in"
   umask "$spate_mask"
-  spate_id=$(setsid sh "$spate_dir/script" 3>&1 >"$spate_out" 2>&1 </dev/null &)
-  [ -n "$spate_id" ] || spate_undo "the pilot did not start: $(tail -n 3 "$spate_out")"
+  spate_id=$(setsid sh "$spate_dir/script" 3>&1 >"$spate_kept" 2>&1 </dev/null &)
+  [ -n "$spate_id" ] || spate_undo "the pilot did not start: $(tail -n 3 "$spate_kept")"
   echo "spate: started $spate_id"
 }
 spate_start
@@ -241,6 +244,15 @@ spate_probe() {
   done
   mkdir -p "$spate_host" && : >"$spate_host/probe.$$" && rm -f "$spate_host/probe.$$" ||
     spate_fail "pilots cannot write to $spate_root"
+  if [ -n "$spate_shared" ]; then
+    [ -x "$spate_shared" ] ||
+      spate_fail "the host has no program $spate_shared: name the \
+one there (--program), or bring it (--no-shared-files)"
+    spate_trial=$spate_folder/probe.$$
+    { mkdir -p "$spate_folder" && : >"$spate_trial" && rm -f "$spate_trial"; } 2>/dev/null ||
+      spate_fail "pilots cannot write to $spate_folder there: name a folder that both machines \
+have (--folder), or use --no-shared-files"
+  fi
   spate_machine=$(uname -m) || spate_fail "the host does not know what it is"
   [ -z "$spate_ours" ] || [ "$spate_machine" = "$spate_ours" ] ||
     spate_fail "the host is $spate_machine, and this program is for $spate_ours"
@@ -326,7 +338,8 @@ std::string StartScript(std::string_view system, const PilotSpec& spec) {
   BroughtFiles files = FilesToBring(spec);
   std::string script(kBegin.substr(1));
   Set(script, "spate_tag", spec.tag);
-  Set(script, "spate_out", spec.output_file);
+  // A folder of the hub's machine means nothing on one that shares no files with it.
+  Set(script, "spate_out", spec.shared_files ? spec.output_file : "");
   Set(script, "spate_name", NameInScript(files.program));
   // The function that sets the folder where PilotScript starts, and brings the files there.
   script += "spate_bring() {\n";
@@ -407,6 +420,9 @@ std::string ProbeScript(const PilotSpec& spec) {
   std::string script(kBegin.substr(1));
   Set(script, "spate_needs", program ? "sha256sum" : "");
   Set(script, "spate_ours", kMachine);
+  const bool shared = spec.shared_files && spec.command.front().starts_with('/');
+  Set(script, "spate_shared", shared ? spec.command.front() : "");
+  Set(script, "spate_folder", spec.output_file.substr(0, spec.output_file.rfind('/')));
   return script.append(kProbe.substr(1));
 }
 

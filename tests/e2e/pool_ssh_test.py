@@ -48,6 +48,16 @@ def test_nodes_over_ssh(place: Place):
         want(len(place.lines("who")) == 8, place.lines("who"))
         cluster.spate("pool remove", "lab", "--wait")
         want(not pools(cluster), "the pool is there")
+        # A host that has other files: what a start needs is looked at before, and can be brought.
+        here = ("--hosts", f"{user}@127.0.0.1:2", *options)
+        _, err = cluster.spate("pool add", "ssh", "far", *here, "--program", "/no/spate", code=2)
+        want("the host has no program /no/spate" in err and "--no-shared-files" in err, err)
+        _, err = cluster.spate("pool add", "ssh", "far", *here, "--folder", "/proc/nowhere", code=2)
+        want("pilots cannot write to /proc/nowhere" in err, err)
+        cluster.spate("pool add", "ssh", "far", *here, "--no-shared-files")
+        cluster.submit("--wait", "--pool", "far", "--", "echo $SPATE_NODE >far")
+        want(place.read("far").startswith("far"), place.read("far"))
+        cluster.spate("pool remove", "far", "--wait")
         left = subprocess.run(["pgrep", "-f", f"node start --pilot --access {place.dir}"], capture_output=True, text=True)
         wait(lambda: subprocess.run(["pgrep", "-f", f"node start --pilot --access {place.dir}"], capture_output=True).returncode == 1,
              f"no pilot is left ({left.stdout})")

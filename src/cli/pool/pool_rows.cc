@@ -58,7 +58,7 @@ const Option kChain = {.names = "chain",
 const Option kSubmitRate = {.names = "submit-rate",
                             .argument = "N[/s|/m|/h]",
                             .heading = Heading::kPilots,
-                            .help = "rate of pilot requests, as 10/m (default: 1/s)"};
+                            .help = "rate of pilot requests, as 10/m (default: 4/s)"};
 
 const Option kPoolUser = {.names = "user",
                           .argument = "NAME",

@@ -52,6 +52,10 @@ Explanation Failed(const Situation& s) {
       name += fmt::format(":{}", last.end.status);
     }
     why.text = fmt::format("{}, and --retry-on does not name {}", how, name);
+  } else if (!last.counts && IsCutOff(last.end)) {
+    why.reason = "cut-off";
+    why.text = fmt::format("{}; to let pilots run longer: spate pool set POOL --time-limit",
+                           last.end.note.empty() ? how : EscapeForScreen(last.end.note));
   } else if (!last.counts) {
     why.reason = "losses";
     why.text = fmt::format(

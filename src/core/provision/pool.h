@@ -72,7 +72,7 @@ struct PoolPolicy {
   Duration time_limit;                                // of the allocation; zero: not known
   Duration lifetime;                                  // of its nodes, where shorter; zero: the same
   Duration idle_exit = Duration::Seconds(300);        // Max(): an idle pilot stays
-  Duration submit_interval = Duration::Seconds(1);    // between two submits
+  Duration submit_interval = Duration::Millis(250);   // between two submits; `backlog` bounds more
   Duration surplus_patience = Duration::Seconds(10);  // queued pilots without work go after it
   // A pilot's successor queues while it still runs: one for each, beyond max_pilots.
   bool chain = false;

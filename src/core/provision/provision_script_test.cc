@@ -204,7 +204,7 @@ class ProvisionSubject : public script::Subject {
     policy.time_limit = line.Time("limit");
     policy.lifetime = line.Time("life");
     policy.idle_exit = line.Time("idle-exit", policy.idle_exit);
-    policy.submit_interval = line.Time("rate", policy.submit_interval);
+    policy.submit_interval = line.Time("rate", Duration::Seconds(1));
     policy.surplus_patience = line.Time("patience", policy.surplus_patience);
     policy.chain = line.Flag("chain");
     policy.watch.init = line.Time("init", policy.watch.init);

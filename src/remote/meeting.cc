@@ -268,9 +268,10 @@ Result<int> MeetFirst(os::RealLoop& loop, const Self& self, const std::vector<st
   auto start = [&]() -> Status {
     TRY(CheckWord(self.ticket, pair.a.get()));
     TRY(Prepare(pair.a.get(), self.rank, self.ranks()));
-    // Others may be at their ends still when this one's command is over.
     command = TRY(os::JoinedProcess::Start(loop, argv, [&](int ended) {
       status = ended;
+      if (ended != 0) return loop.Stop();
+      // Others may be at their ends still.
       meeting.WhenEmpty([&] { loop.Stop(); });
     }));
     pair.a.Reset();

@@ -135,8 +135,10 @@ class FairCheck final : public Checker {
       double share = ran_[user] / all;
       if (due - share <= 0.1 + 0.7 / slots) continue;
       const double had = had_while_fair_[user] / weight;
+      // Somebody who got more than is due had more before, too; one who had less may have had it.
       const bool had_less = std::ranges::any_of(weights_, [&](const auto& other) {
-        return had < 0.8 * had_while_fair_[other.first] / other.second;
+        return ran_[other.first] / all > other.second / weights &&
+               had < 0.8 * had_while_fair_[other.first] / other.second;
       });
       if (!had_less) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",

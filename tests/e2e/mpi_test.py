@@ -37,6 +37,11 @@ def test_a_plain_mpirun(place: Place):
         want(len(hub.spate("job cat", job)[0].splitlines()) == 3, "three processes")
 
 
+def rank_of(pid):
+    with open(f"/proc/{pid}/environ") as file:
+        return dict(word.split("=", 1) for word in file.read().split("\0") if "=" in word)["PMI_RANK"]
+
+
 def test_without_a_launcher(place: Place):
     """Processes of MPICH that their nodes have started find each other; those of other libraries are refused."""
     hub = cluster(place)
@@ -58,15 +63,18 @@ def test_without_a_launcher(place: Place):
         want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "its output is its own")
         job = hub.submit("--wait", "--procs", "3", "--start", "each", "--", program).split()[0]
         want(hub.spate("job cat", job)[0].count("rank 0 of 1") == 3, "three programs")
-        # One that is killed ends the others, wherever they are.
-        for path in glob.glob(os.path.join(place.dir, "up.*")):
-            os.remove(path)
-        job = hub.submit(*whole, "--", program, "up")
-        wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
-        pids = [int(path.rsplit(".", 1)[1]) for path in glob.glob(os.path.join(place.dir, "up.*"))]
-        os.kill(pids[0], signal.SIGKILL)
-        hub.spate("job wait", job, code=1)
-        wait(lambda: not any(map(alive, pids)), "all have ended")
+        # One that is killed ends the others, wherever they are, and whether it is the one that serves them.
+        for victim in ("0", "3"):
+            for path in glob.glob(os.path.join(place.dir, "up.*")):
+                os.remove(path)
+            job = hub.submit(*whole, "--", program, "up")
+            wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
+            pids = {rank_of(pid): pid for pid in
+                    (int(path.rsplit(".", 1)[1]) for path in glob.glob(os.path.join(place.dir, "up.*")))}
+            want(sorted(pids) == ["0", "1", "2", "3"], pids)
+            os.kill(pids[victim], signal.SIGKILL)
+            hub.spate("job wait", job, code=1)
+            wait(lambda: not any(map(alive, pids.values())), "all have ended")
     # What is not MPI is nobody's business, and a run has no nodes.
     hub.submit("--wait", *whole, "--", "true")
     _, err = place.run("--procs", "2", "--start", "mpi", "--", "true", command="run", code=2)

@@ -50,9 +50,9 @@ def test_nodes_over_ssh(place: Place):
         want(not pools(cluster), "the pool is there")
         # A host that has other files: what a start needs is looked at before, and can be brought.
         here = ("--hosts", f"{user}@127.0.0.1:2", *options)
-        _, err = cluster.spate("pool add", "ssh", "far", *here, "--program", "/no/spate", code=2)
+        _, err = cluster.spate("pool add", "ssh", "far", *here, "--program", "/no/spate", code=1)
         want("the host has no program /no/spate" in err and "--no-shared-files" in err, err)
-        _, err = cluster.spate("pool add", "ssh", "far", *here, "--folder", "/proc/nowhere", code=2)
+        _, err = cluster.spate("pool add", "ssh", "far", *here, "--folder", "/proc/nowhere", code=1)
         want("pilots cannot write to /proc/nowhere" in err, err)
         cluster.spate("pool add", "ssh", "far", *here, "--no-shared-files")
         cluster.submit("--wait", "--pool", "far", "--", "echo $SPATE_NODE >far")

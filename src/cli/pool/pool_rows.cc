@@ -165,14 +165,14 @@ const Option kEpilogue = {.names = "epilogue",
                           .heading = Heading::kSystem,
                           .help = "shell text that a pilot runs after its node"};
 
-const Option kWrapper = {
-    .names = "wrapper",
-    .argument = "CMD",
-    .heading = Heading::kSystem,
-    .help = "shell words before a pilot's node command, to run it in a container",
-    .more =
-        "For example: --wrapper 'apptainer exec /apps/lab.sif'. The container must see the "
-        "program and the pool's folder. For pilots of one node."};
+const Option kWrapper = {.names = "wrapper",
+                         .argument = "CMD",
+                         .heading = Heading::kSystem,
+                         .help = "shell words before a pilot's node command",
+                         .more =
+                             "They run it in a container: --wrapper 'apptainer exec "
+                             "/apps/lab.sif'. The container must see the "
+                             "program and the pool's folder. For pilots of one node."};
 
 const Option kSubmitCommand = {.names = "submit-command",
                                .argument = "PATH",

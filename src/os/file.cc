@@ -171,6 +171,14 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes, uint
   return written ? file.Commit() : written;
 }
 
+Status ReplaceFile(const std::string& path, std::string_view bytes) {
+  auto old = TRY(StatLink(path));
+  auto file = TRY(NewFile::Begin(path, 0600));
+  TRY(file.Imitate(old));
+  TRY(file.Write(bytes));
+  return file.Commit();
+}
+
 bool IsUnfinishedName(std::string_view name) {
   return name.starts_with('.') && name.ends_with(kUnfinished);
 }
@@ -187,6 +195,19 @@ NewFile::~NewFile() {
 }
 
 Status NewFile::Write(std::string_view bytes) { return WriteAll(fd_.get(), bytes, fresh_); }
+
+Status NewFile::Imitate(const FileInfo& other) {
+  auto own = TRY(StatFd(fd_.get(), fresh_));
+  const bool same_owner = own.user == other.user && own.group == other.group;
+  if (!same_owner && fchown(fd_.get(), other.user, other.group) != 0) {
+    return FailErrno("change the owner of", fresh_);
+  }
+  // A change of the owner may clear bits, so the permissions come last.
+  if (fchmod(fd_.get(), other.permissions) != 0) {
+    return FailErrno("change the permissions of", fresh_);
+  }
+  return {};
+}
 
 Status NewFile::Commit() {
   Status status = Fsync(fd_.get(), fresh_);

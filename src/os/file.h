@@ -57,6 +57,10 @@ Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permi
 // Readers see the old file or the whole new one, after a crash too. Costs two syncs.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                            uint32_t permissions = 0666);
+// The same for an existing regular file, which keeps its permissions, owner and group. `path` must
+// not be a link: a link would be replaced. kPermission when this process may not give the new file
+// to the owner; the file is then unchanged.
+Status ReplaceFile(const std::string& path, std::string_view bytes);
 // Whether NewFile or WriteFileAtomically made this name, for a file that nobody finished if its
 // writer has gone.
 bool IsUnfinishedName(std::string_view name);
@@ -71,6 +75,8 @@ class NewFile {
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();
   Status Write(std::string_view bytes);
+  // Gives it the permissions, owner and group of another file.
+  Status Imitate(const FileInfo& other);
   Status Commit();
 
  private:

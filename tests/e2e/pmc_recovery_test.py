@@ -2,7 +2,9 @@
 import os
 import random
 import signal
+import stat
 import subprocess
+import time
 
 from harness import DEADLINE, Place, alive, main, wait, want
 from processes import send_as_pbs
@@ -123,6 +125,47 @@ def test_the_rescue_file_is_where_it_is_asked_for(place: Place):
         pmc.run("--rescue", "mine", "d.dag", ranks=2)
         want(sorted(place.read("mine").split()) == ["A", "B", "DONE", "DONE"], place.read("mine"))
         want(place.read("d.dag.rescue") == "\nDONE A", "another one is left alone")
+
+
+def test_a_rescue_file_keeps_its_owner_mode_and_link(place: Place):
+    place.write("d.dag", "TASK A true", "TASK B true")
+    for pmc in each(place):
+        real = os.path.join(place.dir, "real")
+        put(place, "real", "# a remark\nDONE A\nDON")
+        os.chmod(real, 0o640)
+        if os.geteuid() == 0:
+            os.chown(real, 12345, 12346)
+        before = os.stat(real)
+        os.symlink("real", os.path.join(place.dir, "link"))
+        want(pmc.run("-r", "link", "d.dag", ranks=2).summary()["submitted"] == "1", "A is done")
+        want(os.path.islink(os.path.join(place.dir, "link")), os.listdir(place.dir))
+        want(place.read("real") == "\nDONE A\nDONE B", place.read("real"))
+        after = os.stat(real)
+        want((after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid), after)
+        # A new start empties the same file.
+        want(pmc.run("-s", "-r", "link", "d.dag", ranks=2).summary()["submitted"] == "2", "all again")
+        want(os.path.islink(os.path.join(place.dir, "link")) and place.read("real").count("DONE") == 2, place.read("real"))
+
+
+def test_a_device_as_rescue_file_stays_a_device(place: Place):
+    place.write("d.dag", "TASK A true", "TASK B true")
+    place.write("f.dag", "TASK A -f F=all /bin/sh -c 'echo x >&$F'")
+    for pmc in each(place):
+        device = os.path.join(place.dir, "null")
+        try:
+            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        except PermissionError:
+            device = "/dev/null"
+        for dag, count in (("d.dag", "2"), ("f.dag", "1")):
+            for _ in range(2):
+                want(pmc.run("-r", device, dag, ranks=2).summary()["succeeded"] == count, "nothing is known as done")
+        want(stat.S_ISCHR(os.stat(device).st_mode), os.stat(device))
+        want(place.lines("all") == ["x", "x"] and not exists(place, "null.forwards"), os.listdir(place.dir))
+        # A pipe gets the records as they come.
+        os.mkfifo(os.path.join(place.dir, "pipe"))
+        reader = subprocess.Popen(["cat", "pipe"], cwd=place.dir, stdout=subprocess.PIPE, text=True)
+        pmc.run("-r", "pipe", "d.dag", ranks=2)
+        want(reader.communicate(timeout=DEADLINE)[0].split() == ["DONE", "A", "DONE", "B"], "records in the pipe")
 
 
 # ---- One run at a time ---------------------------------------------------------------------------

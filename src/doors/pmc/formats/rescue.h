@@ -2,7 +2,7 @@
 //
 // Each success appends a line break and "DONE name", without a line break after it. If a machine
 // dies during that, the last line may be torn. A run that reads the file therefore replaces it by
-// RescueText of what was done (a new file, renamed over the old one), and no torn line stays in it.
+// RescueText of what was done (run/rescue_file.h), and no torn line stays in it.
 // A writer must cut the file back to its old length when a record was not written whole.
 #pragma once
 

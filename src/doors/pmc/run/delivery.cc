@@ -35,7 +35,7 @@ bool IsTold(const AttemptEnd& end, Verdict verdict) {
 Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared prepared)
     : hosts_(std::move(hosts)),
       prepared_(std::move(prepared)),
-      forwards_(options.rescue + std::string(kForwardsSuffix), "",
+      forwards_(prepared_.forwards_log, "",
                 options.max_fds > 0 ? options.max_fds : forward::MostOpen()) {}
 
 Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const {

@@ -13,9 +13,6 @@
 
 namespace spate::pmc {
 
-// A run's log of forwards lies beside its rescue file, and has this behind its name.
-inline constexpr std::string_view kForwardsSuffix = ".forwards";
-
 // Of a try, as wait(2) has it.
 int StatusOf(const AttemptEnd& end);
 // It was a try, or the last that becomes of its task. What was stopped, or lost with its host, and

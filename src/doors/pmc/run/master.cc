@@ -134,6 +134,7 @@ class Master final : public hub::Watcher {
 RescueStore::Parts Master::StoreParts() {
   return {.file = std::move(delivery_->prepared().rescue),
           .path = run_.options.rescue,
+          .syncs = delivery_->prepared().syncs_rescue,
           .row = [to = delivery_](TaskIndex i) { return std::string(to->TaskOf(i).row); },
           .name = [to = delivery_](TaskIndex i) { return std::string(to->TaskOf(i).name); },
           .deliver = [to = delivery_](

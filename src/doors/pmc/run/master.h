@@ -26,6 +26,8 @@ struct Prepared {
   uint32_t done_before = 0;
   os::Fd lock;    // of the DAG file, for as long as it is open
   os::Fd rescue;  // open for appending
+  bool syncs_rescue = true;
+  std::string forwards_log;  // what was appended where, beside the rescue file
   std::optional<OutputFiles> files;
 };
 // Reads and opens all files. Errors are told whole: the original's text, and what to do.

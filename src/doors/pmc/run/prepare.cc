@@ -8,6 +8,7 @@
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
 #include "doors/pmc/run/master.h"
+#include "doors/pmc/run/rescue_file.h"
 #include "forward/shared_files.h"
 #include "os/file.h"
 
@@ -51,20 +52,15 @@ Status CheckHosts(const Options& options, const std::vector<Host>& hosts,
   return {};
 }
 
-// Reads what is done; the file is then made anew, with each task once, so that a torn end is gone.
-Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& workflow,
+// Reads which tasks are done. The file then has each task once, and no torn end.
+Result<std::vector<bool>> TakeRescue(const Options& options, const RescueFile& file,
+                                     const std::string& forwards, const Workflow& workflow,
                                      const Talk& talk) {
   std::unordered_set<std::string_view> said;
-  std::string text;
-  std::vector<RescueEntry> kept;
-  if (os::Exists(options.rescue)) {
-    auto read = TRY(os::ReadFile(options.rescue, SIZE_MAX));
-    text = std::move(read);
-    if (options.skip_rescue) {
-      TRY(os::WriteFileAtomically(options.rescue + ".old", text));
-      text.clear();
-    }
+  if (options.skip_rescue) {
+    TRY(file.Empty(options.rescue + ".old"));
   }
+  const std::string text = TRY(file.Read());
   if (!text.empty()) {
     std::unordered_set<std::string_view> names;
     for (const WorkflowTask& task : workflow.tasks) names.insert(task.name);
@@ -78,16 +74,17 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& wor
                                             options.rescue, EscapeForScreen(rescue->torn)));
     }
     for (const RescueEntry& entry : rescue->done) said.insert(entry.task);
-    kept = std::move(rescue->done);
+    const std::string compact = RescueText(rescue->done);
+    const size_t torn_at = rescue->torn.empty() ? text.size() : text.rfind('\n') + 1;
+    if (compact != text) {
+      TRY(file.Rewrite(compact, torn_at));
+    }
   }
-  const std::string forwards = options.rescue + std::string(kForwardsSuffix);
   if (options.skip_rescue && os::Exists(forwards)) (void)os::RemoveFile(forwards);
   TRY(forward::SharedFiles::Recover(
       forwards, [&](std::string_view task) { return said.contains(task); },
       [&](std::string problem) { talk.Say(LogLevel::kWarn, problem); }));
-  std::vector<bool> done = DoneTasks(workflow, said);
-  TRY(os::WriteFileAtomically(options.rescue, RescueText(kept)));
-  return done;
+  return DoneTasks(workflow, said);
 }
 
 }  // namespace
@@ -100,10 +97,15 @@ Result<Prepared> Prepare(const Options& options, const std::vector<Host>& hosts,
   auto workflow = TRY(ReadWorkflow(std::move(text), options.dag));
   prepared.workflow = std::move(workflow);
   TRY(CheckHosts(options, hosts, prepared.workflow));
-  auto done = TRY(TakeRescue(options, prepared.workflow, talk));
+  auto rescue_file = TRY(RescueFile::Find(options.rescue));
+  prepared.syncs_rescue = rescue_file.is_regular();
+  // Nothing lies beside a device.
+  prepared.forwards_log =
+      (rescue_file.is_regular() ? options.rescue : options.dag + ".rescue") + ".forwards";
+  auto done = TRY(TakeRescue(options, rescue_file, prepared.forwards_log, prepared.workflow, talk));
   prepared.done_before = static_cast<uint32_t>(std::ranges::count(done, true));
   prepared.remaining = WithoutDone(prepared.workflow, done);
-  auto rescue = TRY(os::OpenWrite(options.rescue, os::OpenHow::kAppend));
+  auto rescue = TRY(rescue_file.Open());
   prepared.rescue = std::move(rescue);
   auto files = TRY(OutputFiles::Open(options, prepared.done_before > 0));
   prepared.files = std::move(files);

@@ -50,7 +50,7 @@ Status RescueStore::Write(const Parts& parts, std::span<const Ends> group) {
   }
   if (records.empty()) return {};
   TRY(os::WriteAll(parts.file.get(), records, parts.path));
-  return os::Fsync(parts.file.get(), parts.path);
+  return parts.syncs ? os::Fsync(parts.file.get(), parts.path) : Status();
 }
 
 }  // namespace spate::pmc

@@ -23,8 +23,9 @@ namespace spate::pmc {
 class RescueStore final : public store::TransientStore {
  public:
   struct Parts {
-    os::Fd file;       // open for appending
-    std::string path;  // for messages
+    os::Fd file;        // open for appending
+    std::string path;   // for messages
+    bool syncs = true;  // false for a device or a pipe, which cannot be synced
     // Of the tasks, by index; called on the loop's thread.
     std::function<std::string(TaskIndex)> row;
     // The name of a task in the file, and where an attempt's output goes. Called on another thread,

@@ -253,6 +253,22 @@ def test_signals_to_the_launcher_leave_nothing(place: Place):
             check_goes_on(place, pmc, pids)
 
 
+def test_a_task_that_ignores_term_does_not_cost_the_summary(place: Place):
+    # Open MPI's launcher passes a TERM on, and kills the ranks one second later.
+    place.write("s.dag", "TASK A /bin/sh s.sh")
+    place.write("s.sh", "trap '' TERM; echo half; echo > begun; while :; do sleep 0.02; done")
+    for pmc in each(place):
+        run = pmc.start("s.dag", ranks=2)
+        wait(lambda: exists(place, "begun"), "it runs")
+        run.send_signal(signal.SIGTERM)
+        _, out, err = finish(run)
+        want('stat="failed"' in out and "half" in out.split(), (out, err))
+        want("Aborting workflow" in err and "Wall time:" in err, (out, err))
+        began = time.monotonic()
+        pmc.run("s.dag", "--max-wall-time", "0.02", ranks=2, code=1)
+        want(time.monotonic() - began < 8, "it ends soon after the wall time")
+
+
 def test_what_a_batch_system_cuts_off_is_not_done(place: Place):
     """It signals all processes of its job one after another, children first: shells go on, and end, before we know."""
     place.write("c.dag", 'TASK A /bin/sh -c "echo A >>began; test -e again || sleep 25; true"',

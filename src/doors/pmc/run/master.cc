@@ -33,6 +33,11 @@ namespace spate::pmc {
 namespace {
 
 constexpr JobId kJob(1);
+// From TERM to KILL for tasks at the end of the wall time or at a signal. Open MPI's launcher kills
+// us one second after it has passed on a TERM: the summary must be out by then.
+constexpr Duration kKillGrace = Duration::Millis(500);
+// For hosts to end their tasks and report it, kKillGrace included.
+constexpr Duration kAbortPatience = Duration::Seconds(5);
 
 NodeId NodeOf(size_t host) { return NodeId(static_cast<uint32_t>(host + 1)); }
 
@@ -337,7 +342,7 @@ void Master::Abort(std::string_view why) {
   talk_.Say(LogLevel::kError, why);
   if (hub().engine().Counts(kJob)) hub().Post(engine::HoldJob{kJob, true});
   // A host that does not answer must not keep us.
-  wall_timer_ = loop_.At(loop_.Now() + Duration::Seconds(15), [this] { loop_.Stop(); });
+  wall_timer_ = loop_.At(loop_.Now() + kAbortPatience, [this] { loop_.Stop(); });
 }
 
 void Master::WatchSignals() {
@@ -353,6 +358,7 @@ void Master::Submit() {
   settings->name = run_.options.dag;
   settings->cwd = os::CurrentDir().value_or("/");
   settings->row_kind = RowKind::kDagTask;
+  settings->kill_grace = kKillGrace;
   if (auto compiled = format::CompileJob(*settings, kJob)) compiled_ = std::move(*compiled);
   store::JobRow row;
   row.name = settings->name;

@@ -43,10 +43,11 @@ Result<Doorbell> Doorbell::Make() {
   return Doorbell(std::move(fd), std::move(name));
 }
 
-void Doorbell::Clear() const {
+int Doorbell::Clear() const {
   char byte = 0;
-  while (recv(fd_.get(), &byte, sizeof(byte), 0) >= 0) {
-  }
+  int rings = 0;
+  while (recv(fd_.get(), &byte, sizeof(byte), 0) >= 0) ++rings;
+  return rings;
 }
 
 bool Doorbell::Ring(std::string_view name) const {

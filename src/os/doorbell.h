@@ -17,7 +17,8 @@ class Doorbell {
   const std::string& name() const { return name_; }
   // Readable when somebody has rung, until Clear.
   int fd() const { return fd_.get(); }
-  void Clear() const;
+  // Returns how many rings it has cleared: at most as many as there were.
+  int Clear() const;
   // False when nobody has this name.
   bool Ring(std::string_view name) const;
 

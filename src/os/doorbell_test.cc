@@ -19,8 +19,11 @@ TEST(Doorbell, IsHeardUntilItIsCleared) {
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(other->Ring(one->name())) << i;
   EXPECT_TRUE(HasRung(*one));
   EXPECT_FALSE(HasRung(*other));
-  one->Clear();
+  EXPECT_GE(one->Clear(), 1);
   EXPECT_FALSE(HasRung(*one));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(other->Ring(one->name()));
+  EXPECT_EQ(one->Clear(), 3);
+  EXPECT_EQ(one->Clear(), 0);
 }
 
 TEST(Doorbell, NobodyIsThereAfterItsEnd) {

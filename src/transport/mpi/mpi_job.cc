@@ -16,6 +16,7 @@ constexpr size_t kMessageBytes = 256 * 1024;
 constexpr size_t kMostUnderWay = 8;  // messages to one process
 constexpr size_t kMostUnread = 4u << 20;
 constexpr Duration kBusyNap = Duration::Micros(50);
+constexpr Duration kOwedNap = Duration::Micros(250);  // after this a ring was for nothing
 constexpr Duration kIdleNap = Duration::Millis(4);
 constexpr Duration kLongNap = Duration::Millis(20);  // where bells ring, or nothing is to be done
 
@@ -149,8 +150,9 @@ Result<os::Fd> MpiJob::Open(os::RealLoop& loop, int rank) {
     if (each && bells_[static_cast<size_t>(each->rank)].empty()) all_ring_ = false;
   }
   if (bell_) {
+    (void)bell_->Clear();  // Tell has rung
     loop.WatchRead(bell_->fd(), [this] {
-      bell_->Clear();
+      owed_ += bell_->Clear();
       nap_ = kBusyNap;  // what was rung for may still be on its way
       Look();
     });
@@ -231,6 +233,7 @@ bool MpiJob::ReceiveFrom(int rank) {
   MPI_Mrecv(bytes.data(), size, MPI_BYTE, &handle, MPI_STATUS_IGNORE);
   auto& stream = streams_[static_cast<size_t>(status.MPI_SOURCE)];
   if (!stream) return true;
+  --owed_;
   traffic_.received += bytes.size();
   if (bytes.empty()) stream->ended_there = true;
   stream->unread += bytes;
@@ -281,8 +284,12 @@ void MpiJob::LookIn(Duration nap) {
 
 void MpiJob::Look() {
   constexpr int kMostAtOnce = 64;
+  const Duration most = all_ring_ ? kLongNap : kIdleNap;
+  // Rings can be lost, and some are for no message.
+  if (nap_ >= most || (owed_ > 0 && nap_ >= kOwedNap)) owed_ = 0;
   int taken = 0;
-  while (taken < kMostAtOnce && ReceiveOne()) ++taken;
+  // The call that finds nothing moves a message along: the next call has it.
+  while (taken < kMostAtOnce && (ReceiveOne() || (owed_ > 0 && ReceiveOne()))) ++taken;
   bool sends = false;
   bool sent = false;
   for (auto& stream : streams_) {
@@ -292,8 +299,8 @@ void MpiJob::Look() {
   }
   // Messages that are under way move only while we call MPI.
   bool soon = taken == kMostAtOnce || sent || sends || (taken > 0 && !all_ring_);
-  bool rung_for = taken > 0 && all_ring_ && !sends;
-  const Duration most = all_ring_ ? kLongNap : kIdleNap;
+  bool rung_for = taken > 0 && all_ring_ && !sends && owed_ <= 0;
+  if (taken > 0) nap_ = kBusyNap;
   LookIn(soon ? kBusyNap : rung_for ? most : Longer(nap_, most));
 }
 

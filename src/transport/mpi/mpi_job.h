@@ -62,6 +62,7 @@ class MpiJob final : public ParallelJob {
   std::string buffer_;
   os::TimerId timer_ = 0;
   Duration nap_;
+  int owed_ = 0;  // messages that were rung for and have not come; negative: came before their ring
   Traffic traffic_;
 };
 

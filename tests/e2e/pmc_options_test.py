@@ -338,6 +338,31 @@ def test_binding_is_cleared_or_kept_or_set(place: Place):
         want(re.search(r"PMC_AFFINITY=\d+,\d+$", out, re.M) and allowed(out) == everything, out)
 
 
+def test_tasks_have_the_environment_and_cpus_of_their_worker(place: Place):
+    cpus = sorted(os.sched_getaffinity(0))
+    script(place, "own.sh", "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}", "export CUDA_VISIBLE_DEVICES=$rank",
+           "test $rank = 2 && export ONLY_2=yes", "test $rank = 1 || export NOT_1=yes",
+           f"test $(($rank % 2)) = 1 && cpu={cpus[0]} || cpu={cpus[-1]}", 'exec taskset -c $cpu $PROGRAM "$@"')
+    place.write("w.dag", *(f"TASK T{i} /bin/sh w.sh" for i in range(4)))
+    place.write("w.sh", "touch at.$PMC_TASK", "until test $(ls at.* | wc -l) = 4; do sleep 0.01; done",
+                "echo rank $PMC_RANK has $CUDA_VISIBLE_DEVICES [$ONLY_2] [$NOT_1] $(grep Cpus_allowed_list: /proc/self/status)")
+    for pmc in each(place):
+        env, pmc.program = {"PROGRAM": pmc.program}, os.path.join(place.dir, "own.sh")
+        for words in (["--keep-affinity"], ["-s"]):
+            for name in os.listdir(place.dir):
+                if name.startswith("at."):
+                    os.unlink(os.path.join(place.dir, name))
+            out = pmc.run(*words, "--host-cpus", "4", "w.dag", ranks=5, env=env).out
+            lines = sorted(line for line in out.splitlines() if line.startswith("rank "))
+            want(len(lines) == 4, out)
+            for rank, line in enumerate(lines, 1):
+                want(line.startswith(f"rank {rank} has {rank} [{'yes' * (rank == 2)}] [{'yes' * (rank != 1)}] "), lines)
+                if words[0] == "--keep-affinity":
+                    want(allowed(line) == {cpus[0] if rank % 2 else cpus[-1]}, lines)
+                else:
+                    want(allowed(line) == set(cpus), lines)
+
+
 def test_a_task_over_its_limit_of_memory_fails(place: Place):
     place.write("s.dag", "TASK A -m 40 /bin/sh s.sh", "TASK B /bin/sh s.sh")
     place.write("s.sh", "x=$(head -c 60000000 /dev/zero | tr '\\0' x); test ${#x} = 60000000")

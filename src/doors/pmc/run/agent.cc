@@ -1,6 +1,7 @@
 #include "doors/pmc/run/agent.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <numeric>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "doors/pmc/run/talk.h"
 #include "doors/pmc/run/task_row.h"
 #include "node/host.h"
+#include "os/affinity.h"
 #include "os/batch_job.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
@@ -36,6 +38,22 @@ Offer OfferOf(const Options& options, const Host& host) {
   return offer;
 }
 
+// Tasks could not start on processors that this process may not give: where a launcher has put each
+// worker into a group of its own.
+void KeepPossibleCpus(std::vector<SlotSurroundings>& slots, const Talk& talk) {
+  const os::CpuMask own = os::AllowedCpus();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    std::vector<uint16_t>& cpus = slots[i].cpus;
+    if (cpus.empty() || os::SetAllowedCpus(os::CpuMask::Of({cpus.begin(), cpus.end()}))) continue;
+    talk.Say(LogLevel::kWarn,
+             fmt::format("The tasks of worker {} of this host cannot have its processors {}; they "
+                         "have those of its first worker",
+                         i + 1, fmt::join(cpus, ",")));
+    cpus.clear();
+  }
+  (void)os::SetAllowedCpus(own);
+}
+
 }  // namespace
 
 uint64_t MemoryOf(const Options& options, const Host& host) {
@@ -47,9 +65,10 @@ uint32_t CpusOf(const Options& options, const Host& host) {
 }
 
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
-                 os::Fd stream) {
+                 std::vector<SlotSurroundings> slots, os::Fd stream) {
   os::TempDir spool;
   const Talk talk(options.verbosity);
+  KeepPossibleCpus(slots, talk);
   node::ProcessExecutorOptions tasks;
   tasks.spool_folder = spool.path();
   tasks.limits_memory = false;  // --strict-limits makes it one
@@ -66,7 +85,7 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
                                                     "host: no better ones are free",
                                                     count));
                              }}};
-  with.dialects.Add(RowKind::kDagTask, MakeDialect(options, host.ranks));
+  with.dialects.Add(RowKind::kDagTask, MakeDialect(options, host.ranks, std::move(slots)));
   if (os::IsInBatchJob(os::Environment::OfProcess())) with.doubt = node::kDoubtInBatchJobs;
   with.doubt.stop_is_signal = true;  // only the first process hears of signals
   auto node = TRY(node::Host::Open(loop, std::move(with)));

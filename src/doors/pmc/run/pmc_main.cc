@@ -14,6 +14,7 @@
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/hosts.h"
 #include "doors/pmc/run/master.h"
+#include "doors/pmc/run/surroundings.h"
 #include "os/affinity.h"
 #include "os/clock.h"
 #include "os/environment.h"
@@ -37,15 +38,10 @@ std::expected<Options, Ending> OptionsOf(int argc, char** argv, const std::strin
   return ReadOptions(args, [&](std::string_view name) { return environment.Get(name); }, version);
 }
 
-// They would make a task that is an MPI program take itself for a part of our job.
 void ForgetLauncher() {
   const auto environment = os::Environment::OfProcess();
   for (const std::string& entry : environment.entries()) {
-    std::string name = entry.substr(0, entry.find('='));
-    for (std::string_view prefix :
-         {"OMPI_", "PMIX_", "PRTE_", "PMI_", "MPI_LOCAL", "HYDI_", "HYDRA_"}) {
-      if (name.starts_with(prefix)) unsetenv(name.c_str());
-    }
+    if (IsOfLauncher(entry)) unsetenv(entry.substr(0, entry.find('=')).c_str());
   }
 }
 
@@ -71,6 +67,8 @@ class Process {
   int RunMaster();
   int RunWorker();
   void Meet();
+  // Of the workers of our host, which must all be met.
+  void ShareSurroundings();
   // Of the host script; empty: all is well.
   std::string RunScript();
   // The first line as the original has it; what follows says where, and what to do.
@@ -89,6 +87,7 @@ class Process {
   std::vector<Host> hosts_;
   size_t host_ = 0;         // ours
   bool has_agent_ = false;  // we are its first worker
+  HostSurroundings surroundings_;
   std::optional<os::ProcessGroup> script_;
 };
 
@@ -116,6 +115,26 @@ void Process::Meet() {
     host_ = i;
     has_agent_ = at == hosts_[i].ranks.begin();
   }
+  ShareSurroundings();
+}
+
+void Process::ShareSurroundings() {
+  const bool is_worker = job_.place().rank > 0;
+  Surroundings own;
+  own.environment = os::Environment::OfProcess().entries();
+  if (options_.keep_affinity) own.cpus = os::AllowedCpus().Cpus();
+  const auto firsts = job_.Gather(has_agent_ ? TextOfFirst(own) : "");
+  std::string difference;
+  if (is_worker && !has_agent_) {
+    const auto first = static_cast<size_t>(hosts_[host_].ranks.front());
+    difference = TextOfOther(own, firsts[first]);
+  }
+  const auto told = job_.Gather(difference);
+  if (!has_agent_) return;
+  std::vector<std::string> others;
+  const std::vector<int>& ranks = hosts_[host_].ranks;
+  for (size_t i = 1; i < ranks.size(); ++i) others.push_back(told[static_cast<size_t>(ranks[i])]);
+  surroundings_ = Combine(own, others);
 }
 
 int Process::RunMaster() {
@@ -165,12 +184,13 @@ int Process::RunWorker() {
     (void)os::ResetMemoryPolicy();
   }
   ForgetLauncher();
+  for (const std::string& name : surroundings_.missing) unsetenv(name.c_str());
   auto loop = os::RealLoop::Create();
   if (!loop) Quit(loop.error().message);
   auto stream = job_.Open(**loop, 0);
   if (!stream) Quit(stream.error().message);
   auto served = ServeHost(**loop, options_, hosts_[host_], static_cast<uint32_t>(host_ + 1),
-                          std::move(*stream));
+                          std::move(surroundings_.slots), std::move(*stream));
   if (!served) Print(AbortLine(served.error().message));
   job_.Drain();
   return job_.Tell(0);

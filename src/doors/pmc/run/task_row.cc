@@ -14,10 +14,19 @@ namespace {
 // As the original has it, for files. Pipes have no limit.
 constexpr uint64_t kForwardedFileBytes = 1u << 20;
 
+// Of a host, by slot - 1.
+struct Workers {
+  std::vector<int> ranks;
+  std::vector<SlotSurroundings> slots;
+};
+
 class TaskReader final : public format::RowReader {
  public:
-  TaskReader(format::CompiledJob plain, std::string cwd, bool strict, std::vector<int> ranks)
-      : plain_(std::move(plain)), cwd_(std::move(cwd)), strict_(strict), ranks_(std::move(ranks)) {}
+  TaskReader(format::CompiledJob plain, std::string cwd, bool strict, Workers workers)
+      : plain_(std::move(plain)),
+        cwd_(std::move(cwd)),
+        strict_(strict),
+        workers_(std::move(workers)) {}
 
   Result<TaskBody> Body(std::string_view row, const format::RowRun& run) const override {
     auto task = TRY(format::ParseDagTask(row));
@@ -25,10 +34,16 @@ class TaskReader final : public format::RowReader {
     if (!body) return body;
     const uint64_t memory = task.memory_mb.value_or(0);
     const size_t slot = run.slot > 0 ? run.slot - 1u : 0u;
+    if (slot < workers_.slots.size()) {
+      const SlotSurroundings& around = workers_.slots[slot];
+      body->environment.insert(body->environment.begin(), around.environment.begin(),
+                               around.environment.end());
+      body->cpus = around.cpus;
+    }
     for (std::string variable :
          {fmt::format("PMC_TASK={}", task.name), fmt::format("PMC_MEMORY={}", memory),
           fmt::format("PMC_CPUS={}", task.cpus.value_or(1)),
-          fmt::format("PMC_RANK={}", slot < ranks_.size() ? ranks_[slot] : 0),
+          fmt::format("PMC_RANK={}", slot < workers_.ranks.size() ? workers_.ranks[slot] : 0),
           fmt::format("PMC_HOST_RANK={}", slot)}) {
       body->environment.push_back(std::move(variable));
     }
@@ -57,28 +72,30 @@ class TaskReader final : public format::RowReader {
   const format::CompiledJob plain_;
   const std::string cwd_;
   const bool strict_;
-  const std::vector<int> ranks_;
+  const Workers workers_;
 };
 
 class Tasks final : public format::RowDialect {
  public:
-  Tasks(bool strict, std::vector<int> ranks) : strict_(strict), ranks_(std::move(ranks)) {}
+  Tasks(bool strict, Workers workers) : strict_(strict), workers_(std::move(workers)) {}
   Result<format::CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     auto plain = format::CompileJob(settings, job);
     if (!plain) return plain;
-    return std::make_shared<TaskReader>(std::move(*plain), settings.cwd, strict_, ranks_);
+    return std::make_shared<TaskReader>(std::move(*plain), settings.cwd, strict_, workers_);
   }
 
  private:
   const bool strict_;
-  const std::vector<int> ranks_;
+  const Workers workers_;
 };
 
 }  // namespace
 
 std::shared_ptr<const format::RowDialect> MakeDialect(const Options& options,
-                                                      std::vector<int> ranks) {
-  return std::make_shared<Tasks>(options.strict_limits, std::move(ranks));
+                                                      std::vector<int> ranks,
+                                                      std::vector<SlotSurroundings> slots) {
+  return std::make_shared<Tasks>(options.strict_limits,
+                                 Workers{std::move(ranks), std::move(slots)});
 }
 
 }  // namespace spate::pmc

@@ -18,7 +18,8 @@ class TaskRowTest : public testing::Test {
     JobSettings settings;
     settings.row_kind = RowKind::kDagTask;
     settings.cwd = temp_.path();
-    auto job = MakeDialect(options, {1, 4})->Compile(settings, JobId(1));
+    const SlotSurroundings second{{"GPU=2", "PMC_TASK=none"}, {3, 5}};
+    auto job = MakeDialect(options, {1, 4}, {{}, second})->Compile(settings, JobId(1));
     EXPECT_TRUE(job);
     auto body = (*job)->Body(row, {.index = 0, .slot = slot});
     EXPECT_TRUE(body) << row;
@@ -40,6 +41,16 @@ TEST_F(TaskRowTest, TasksSeeWhatTheyAre) {
   for (const char* variable : {"PMC_MEMORY=0", "PMC_CPUS=1", "PMC_RANK=1", "PMC_HOST_RANK=0"}) {
     EXPECT_TRUE(Has(body, variable)) << variable;
   }
+}
+
+TEST_F(TaskRowTest, TasksHaveTheSurroundingsOfTheirSlot) {
+  TaskBody body = Body("TASK A /bin/true");
+  EXPECT_TRUE(Has(body, "GPU=2"));
+  EXPECT_EQ(body.cpus, (std::vector<uint16_t>{3, 5}));
+  EXPECT_EQ(body.environment[1], "PMC_TASK=none") << "PMC_TASK=A comes later, and counts";
+  body = Body("TASK A /bin/true", false, 1);
+  EXPECT_FALSE(Has(body, "GPU=2"));
+  EXPECT_TRUE(body.cpus.empty());
 }
 
 TEST_F(TaskRowTest, ProgramsAreLookedForInTheCurrentFolderFirst) {

@@ -71,6 +71,35 @@ def test_hosts_share_the_work_by_what_they_have(place: Place):
         want((done.summary()["slots"], done.summary()["cpus"]) == ("4", "8"), done.summary())
 
 
+def test_a_start_that_fails_on_one_host_alone_is_no_failure(place: Place):
+    if not may_be_several_hosts():
+        return
+    # Host ha does not have the tasks' program.
+    os.mkdir(os.path.join(place.dir, "tools"))
+    place.write("tools/work.sh", "#!/bin/sh", "echo I am $PMC_TASK")
+    place.write("hide.sh", "#!/bin/sh", 'test "$(hostname)" = ha && exec unshare --mount sh hidden.sh "$@"', 'exec "$@"')
+    place.write("hidden.sh", "mount -t tmpfs none tools", 'exec "$@"')
+    place.write("h.dag", *(f"TASK T{i} tools/work.sh" for i in range(6)))
+    for name in ("tools/work.sh", "hide.sh"):
+        os.chmod(os.path.join(place.dir, name), 0o755)
+    for pmc in each(place):
+        os.makedirs(os.path.join(place.dir, "tools"), exist_ok=True)
+        place.write("tools/work.sh", "#!/bin/sh", "echo I am $PMC_TASK")
+        os.chmod(os.path.join(place.dir, "tools/work.sh"), 0o755)
+        place.write("all.sh", "#!/bin/sh", f'exec ./hide.sh {pmc.program} "$@"')
+        os.chmod(os.path.join(place.dir, "all.sh"), 0o755)
+        pmc.program = os.path.join(place.dir, "all.sh")
+        done = pmc.run("h.dag", "--jobstate-log", ranks=4, hosts=(("hb", 2), ("ha", 2)))
+        want(sorted(done.records()) == [(f"T{i}", 0) for i in range(6)], (done.out, done.err))
+        summary = done.summary()
+        want((summary["submitted"], summary["succeeded"], summary["failed"]) == ("6", "6", "0"), (summary, done.err))
+        want("[warn] Task T" in done.err and "[error]" not in done.err, done.err)
+        steps = [tuple(line.split()[1:3]) for line in place.lines("jobstate.log")[1:-1]]
+        for i in range(6):
+            want([step for name, step in steps if name == f"T{i}"] ==
+                 ["SUBMIT", "EXECUTE", "JOB_TERMINATED", "JOB_SUCCESS"], place.lines("jobstate.log"))
+
+
 def test_failures_tries_and_descendants(place: Place):
     diamond(place, c="exit 3", options={"C": "-t 3"})
     for pmc in each(place):

@@ -281,6 +281,7 @@ struct NoticeRefused {
 struct NoticeEnded {
   AttemptEnd end;
   Verdict verdict = Verdict::kSucceeded;
+  bool counts = true;  // as in AttemptEnded
 };
 // A task was leased again after a failed or lost attempt is told by NoticeEnded's kRetry.
 struct NoticeHeld {

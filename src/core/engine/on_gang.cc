@@ -143,7 +143,7 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
   const AttemptRef ref = end.ref;
   const bool decides = job.Decides(gang, node, end);
   if (gang.left > 1) {
-    step.out.notices.push_back(NoticeEnded{end, Verdict::kPart});
+    step.out.notices.push_back(NoticeEnded{end, Verdict::kPart, false});
     step.Record(AttemptEnded{node, std::move(end), Verdict::kPart, false, step.now});
     if (decides) StopParts(step, job, ref.index);
     return std::nullopt;

@@ -90,7 +90,7 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
     end.note += fmt::format(" (it was assigned {} times)", FormatCount(end.ref.attempt.value));
   }
   if (fate.verdict == Verdict::kRetry) AskForMemory(step, job, end);
-  step.out.notices.push_back(NoticeEnded{end, fate.verdict});
+  step.out.notices.push_back(NoticeEnded{end, fate.verdict, fate.counts});
   const Ended of_node{blamed, end.cause, job.RequestOf(end.ref.index), before,
                       end.cause == Cause::kSuccess && !job.SucceededOn(blamed)};
   step.Record(AttemptEnded{node, std::move(end), fate.verdict, fate.counts, step.now});

@@ -27,8 +27,8 @@ int StatusOf(const AttemptEnd& end) {
   }
 }
 
-bool IsTold(const AttemptEnd& end, Verdict verdict) {
-  const bool tried = end.cause != Cause::kStopped && end.cause != Cause::kNode;
+bool IsTold(const AttemptEnd& end, Verdict verdict, bool counts) {
+  const bool tried = counts && end.cause != Cause::kStopped && end.cause != Cause::kNode;
   return tried || verdict == Verdict::kFailed;
 }
 
@@ -40,7 +40,7 @@ Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared pre
 
 Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const {
   const AttemptEnd& end = ended.end;
-  const bool tried = IsTold(end, ended.verdict);
+  const bool tried = IsTold(end, ended.verdict, ended.counts);
   if (!tried && !output) return {};
   TaskOutput told = output ? *output : TaskOutput();
   // The reason why a task could not be started goes where its own messages would have gone.

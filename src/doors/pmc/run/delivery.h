@@ -15,9 +15,9 @@ namespace spate::pmc {
 
 // Of a try, as wait(2) has it.
 int StatusOf(const AttemptEnd& end);
-// It was a try, or the last that becomes of its task. What was stopped, or lost with its host, and
-// is repeated was neither.
-bool IsTold(const AttemptEnd& end, Verdict verdict);
+// It was a try, or the last that becomes of its task. An attempt that was stopped, was lost with
+// its host, or could not be started there, and is repeated, was neither.
+bool IsTold(const AttemptEnd& end, Verdict verdict, bool counts);
 
 class Delivery {
  public:

@@ -95,6 +95,9 @@ class Master final : public hub::Watcher {
   void SeeStart(size_t host, const wire::Running& running);
   void SeeEnd(TaskIndex index, bool ran);
   void Begin(TaskIndex index);
+  // A try begins for the logs; returns its number. An attempt that was refused before it was in a
+  // slot begins when it has ended.
+  uint64_t BeginForLogs(TaskIndex index);
   void Leave(TaskIndex index);
   void Count(const engine::NoticeEnded& notice, uint64_t number);
   void StopIfHeld();
@@ -235,11 +238,15 @@ void Master::Leave(TaskIndex index) {
 
 void Master::Begin(TaskIndex index) {
   Given& given = given_[index];
-  const Instant now = loop_.Now();
   const auto before = returned_.extract(index);
-  given.number = before ? before.mapped() : ++submitted_;
-  logs_.Use(now, given.host, NeedsOf(index), true);
-  if (before) return;
+  if (before) given.number = before.mapped();
+  logs_.Use(loop_.Now(), given.host, NeedsOf(index), true);
+  if (!before) given.number = BeginForLogs(index);
+}
+
+uint64_t Master::BeginForLogs(TaskIndex index) {
+  const Instant now = loop_.Now();
+  const uint64_t number = ++submitted_;
   if (talk_.Says(LogLevel::kTrace)) {
     talk_.Say(LogLevel::kTrace, SchedulingText(TaskOf(index).name));
   }
@@ -247,10 +254,11 @@ void Master::Begin(TaskIndex index) {
                   .offset = os::UtcOffsetMinutes(now),
                   .stage = TaskStage::kSubmitted,
                   .task = TaskOf(index).name,
-                  .number = given.number};
+                  .number = number};
   logs_.Put(event);
   event.stage = TaskStage::kStarted;
   logs_.Put(event);
+  return number;
 }
 
 // It has ended; or was given back without having run, as something of higher priority came. What
@@ -281,7 +289,16 @@ void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
   auto ending = ending_.find(index);
   const uint64_t number = ending == ending_.end() ? 0 : ending->second;
   if (ending != ending_.end()) ending_.erase(ending);
-  if (IsTold(notice.end, notice.verdict)) Count(notice, number);
+  if (IsTold(notice.end, notice.verdict, notice.counts)) {
+    Count(notice, number > 0 ? number : BeginForLogs(index));
+    return;
+  }
+  if (number > 0) returned_[index] = number;
+  if (notice.end.cause == Cause::kStart) {
+    talk_.Say(LogLevel::kWarn,
+              fmt::format("Task {} cannot be started on a host, and is tried on another one: {}",
+                          TaskOf(index).name, notice.end.note));
+  }
 }
 
 void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {

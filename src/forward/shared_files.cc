@@ -109,11 +109,12 @@ Status FeedPack(const OutputStream& pack, PackReader& reader) {
 
 }  // namespace
 
-size_t MostOpen() {
-  constexpr size_t kMost = 256;
-  constexpr uint64_t kOthers = 64;  // descriptors for all else
+size_t MostOpen() { return MostOpen(256); }
+
+size_t MostOpen(size_t wanted) {
+  constexpr uint64_t kOthers = 64;
   const uint64_t limit = os::GetOpenFileLimit().now;
-  return limit > kMost + kOthers ? kMost : limit > kOthers ? limit - kOthers : 1;
+  return limit > kOthers ? std::min<uint64_t>(wanted, limit - kOthers) : 1;
 }
 
 Status SharedFiles::Recover(const std::string& log, const IsDone& is_done,

@@ -25,6 +25,8 @@ namespace spate::forward {
 
 // Files that are open at once: 256, or fewer where this process may not have so many.
 size_t MostOpen();
+// `wanted`, or fewer: some descriptors are kept for all else.
+size_t MostOpen(size_t wanted);
 
 class SharedFiles {
  public:

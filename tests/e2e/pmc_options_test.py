@@ -102,6 +102,7 @@ def test_options_come_in_any_order_and_numbers_end_where_they_end(place: Place):
 
 def test_variables_stand_for_options_and_the_command_line_wins(place: Place):
     place.write("d.dag", "TASK A -m 50 -c 3 /bin/true")
+    place.write("v.dag", "TASK A -m 50 /bin/true")
     refused = "FATAL ERROR: No host is capable of running task A"
     script(place, "host.sh", "echo here > host")
     script(place, "other.sh", "echo here > other")
@@ -112,6 +113,7 @@ def test_variables_stand_for_options_and_the_command_line_wins(place: Place):
         for variable, value in (("PMC_HOST_CPUS", "2"), ("PMC_HOST_MEMORY", "49")):
             want(refused in pmc.run("-s", "d.dag", ranks=2, code=1, env=big | {variable: value}).err, variable)
         pmc.clean()
+        pmc.run("-s", "v.dag", env={"PMC_HOST_CPUS": "0", "PMC_HOST_MEMORY": "0"})
         small = {"PMC_HOST_CPUS": "1", "PMC_HOST_MEMORY": "1", "PMC_HOST_SCRIPT": "./host.sh",
                  "PMC_MAX_WALL_TIME": "0.0001"}
         pmc.run("--host-cpus", "3", "--host-memory", "50", "--host-script", "./other.sh", "--max-wall-time", "9",
@@ -133,7 +135,18 @@ def test_each_v_and_q_is_a_step_of_what_is_said(place: Place):
             want(("Task A failed with exitcode 256" in done.err) == (shown >= 1), (words, done.err))
             want(("[info]" in done.err) == (shown >= 3), (words, done.err))
             want(("[trace] Scheduling task A" in done.err) == (shown == 5), (words, done.err))
+            for text in ("Host ", "Workflow: tasks: 1, ", "Task A runs in worker 1 on host ", "Task A ended with status 256"):
+                want((f"[debug] {text}" in done.err) == (shown >= 4), (words, text, done.err))
+            want(done.err.count("Task A failed") == (shown >= 1), (words, done.err))
             want(done.summary()["stat"] == "failed", done.out)
+
+
+def test_more_files_than_the_limit_are_refused(place: Place):
+    place.write("d.dag", "TASK A touch ran")
+    for pmc in each(place):
+        done = pmc.run("--maxfds", "2000000000", "d.dag", ranks=2, code=1)
+        want("--maxfds 2000000000 is above the limit of open files" in done.err and not exists(place, "ran"), done.err)
+        want("Max cached files: 17" in pmc.run("--maxfds", "17", "d.dag", ranks=2).err, "fine")
 
 
 def test_what_is_said_comes_in_the_order_that_is_known(place: Place):

@@ -65,6 +65,21 @@ std::string MaxWallTimeText(Duration time) {
 std::string SchedulingText(std::string_view task) {
   return fmt::format("Scheduling task {}", task);
 }
+std::string HostText(std::string_view host, uint64_t workers, uint64_t memory_mb, uint64_t cpus) {
+  return fmt::format("Host {}: workers: {}, memory: {} MB, CPUs: {}", host, workers, memory_mb,
+                     cpus);
+}
+std::string WorkflowText(uint64_t tasks, uint64_t edges, uint64_t done) {
+  return fmt::format("Workflow: tasks: {}, edges: {}, done before: {}", tasks, edges, done);
+}
+std::string TaskStartText(std::string_view task, int worker, std::string_view host) {
+  return fmt::format("Task {} runs in worker {} on host {}", task, worker, host);
+}
+std::string TaskEndText(std::string_view task, int status, Duration wall) {
+  return fmt::format("Task {} ended with status {} after {:.6f} seconds", task, status,
+                     wall.seconds());
+}
+
 std::string TaskFailedText(std::string_view task, int status) {
   return fmt::format("Task {} failed with exitcode {}", task, status);
 }

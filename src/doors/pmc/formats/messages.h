@@ -39,6 +39,12 @@ std::string MaxFilesText(uint64_t files);
 std::string MasterText(uint64_t workers);
 std::string MaxWallTimeText(Duration time);
 
+// kDebug: of the start of a run, and of each try.
+std::string HostText(std::string_view host, uint64_t workers, uint64_t memory_mb, uint64_t cpus);
+std::string WorkflowText(uint64_t tasks, uint64_t edges, uint64_t done);
+std::string TaskStartText(std::string_view task, int worker, std::string_view host);
+std::string TaskEndText(std::string_view task, int status, Duration wall);
+
 // kTrace: one for each start of a task.
 std::string SchedulingText(std::string_view task);
 // kError: one for each try. `status` is as wait(2) gives it, though the text says "exitcode".

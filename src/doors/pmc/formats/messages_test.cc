@@ -44,6 +44,11 @@ TEST(PmcMessagesTest, Texts) {
   EXPECT_EQ(kWallTimeOver, "Workflow wall time exceeded!");
   EXPECT_EQ(kFailed, "Workflow failed");
   EXPECT_EQ(LogLine(LogLevel::kTrace, SchedulingText("X")), "[trace] Scheduling task X\n");
+  EXPECT_EQ(HostText("n1", 3, 2000, 4), "Host n1: workers: 3, memory: 2000 MB, CPUs: 4");
+  EXPECT_EQ(WorkflowText(4, 3, 1), "Workflow: tasks: 4, edges: 3, done before: 1");
+  EXPECT_EQ(TaskStartText("X", 2, "n1"), "Task X runs in worker 2 on host n1");
+  EXPECT_EQ(TaskEndText("X", 768, Duration::Millis(1500)),
+            "Task X ended with status 768 after 1.500000 seconds");
   EXPECT_EQ(LogLine(LogLevel::kError, TaskFailedText("X", 768)),
             "[error] Task X failed with exitcode 768\n");
   EXPECT_EQ(ForwardFailedText("A"), "Task A failed due to collective I/O errors");

@@ -193,6 +193,8 @@ TEST(PmcOptionsTest, Variables) {
   EXPECT_EQ(o.host_cpus, 0u);
   EXPECT_EQ(o.max_wall_time, Duration());
   EXPECT_EQ(Good({}, {{"PMC_HOST_SCRIPT", ""}}).host_script, "");
+  EXPECT_EQ(Good({}, {{"PMC_HOST_MEMORY", "0"}}).host_memory_mb, 0u) << "the machine's";
+  EXPECT_EQ(Good({}, {{"PMC_HOST_CPUS", "0"}}).host_cpus, 0u);
 }
 
 TEST(PmcOptionsTest, BadVariables) {
@@ -201,8 +203,8 @@ TEST(PmcOptionsTest, BadVariables) {
     std::string_view text;
   };
   for (const Case& c : std::vector<Case>{
-           {{{"PMC_HOST_MEMORY", "0"}},
-            "Invalid value for PMC_HOST_MEMORY: '0' (MB is a whole number, at least 1)\n"},
+           {{{"PMC_HOST_MEMORY", "-1"}},
+            "Invalid value for PMC_HOST_MEMORY: '-1' (MB is a whole number, at least 1)\n"},
            {{{"PMC_HOST_MEMORY", ""}},
             "Invalid value for PMC_HOST_MEMORY: '' (MB is a whole number, at least 1)\n"},
            {{{"PMC_HOST_CPUS", "-2"}},

@@ -36,7 +36,7 @@ Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared pre
     : hosts_(std::move(hosts)),
       prepared_(std::move(prepared)),
       forwards_(prepared_.forwards_log, "",
-                options.max_fds > 0 ? options.max_fds : forward::MostOpen()) {}
+                options.max_fds > 0 ? forward::MostOpen(options.max_fds) : forward::MostOpen()) {}
 
 Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const {
   const AttemptEnd& end = ended.end;
@@ -62,8 +62,7 @@ std::string Delivery::RecordOf(const engine::AttemptEnded& ended) const {
   record.status = StatusOf(end);
   if (parsed) record.app = parsed->argv.front();
   record.host = host.facts.name;
-  const size_t slot = end.slot > 0 ? end.slot - 1u : 0u;
-  record.slot = static_cast<uint32_t>(host.ranks.at(std::min(slot, host.ranks.size() - 1)));
+  record.slot = static_cast<uint32_t>(RankOf(host, end.slot));
   record.cpus = NeedsOf(end.ref.index).milli_cpus / kMilliCpu;
   record.memory_mb = NeedsOf(end.ref.index).memory >> 20;
   return ClusterTaskRecord(record);

@@ -24,6 +24,11 @@ HostFacts FactsOf(const std::string& text) {
 
 }  // namespace
 
+int RankOf(const Host& host, size_t slot) {
+  const size_t at = slot > 0 ? slot - 1 : 0;
+  return host.ranks.at(std::min(at, host.ranks.size() - 1));
+}
+
 std::vector<Host> HostsOf(std::span<const std::string> told) {
   std::vector<Host> hosts;
   for (size_t rank = 1; rank < told.size(); ++rank) {

@@ -21,6 +21,8 @@ struct Host {
   HostFacts facts;         // as its first worker told them
   std::vector<int> ranks;  // of its workers, ascending: slot 1 is the first one
 };
+// The process of a slot, which counts from 1 (0: unknown, taken for the first).
+int RankOf(const Host& host, size_t slot);
 // `told` by rank; the process of rank 0 is no worker. In the order of their first workers.
 std::vector<Host> HostsOf(std::span<const std::string> told);
 

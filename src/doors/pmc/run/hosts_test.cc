@@ -18,6 +18,14 @@ TEST(Hosts, AreInTheOrderOfTheirFirstWorkersAndRankZeroIsNone) {
   EXPECT_EQ(hosts[1].ranks, (std::vector<int>{2}));
 }
 
+TEST(Hosts, ASlotIsAProcess) {
+  const Host host{.facts = {}, .ranks = {2, 5}};
+  EXPECT_EQ(RankOf(host, 0), 2);
+  EXPECT_EQ(RankOf(host, 1), 2);
+  EXPECT_EQ(RankOf(host, 2), 5);
+  EXPECT_EQ(RankOf(host, 9), 5);
+}
+
 TEST(Hosts, NoWorkerIsNoHost) {
   EXPECT_TRUE(HostsOf(std::vector<std::string>{TextOf({"a", 1, 1})}).empty());
 }

@@ -242,6 +242,11 @@ void Master::Begin(TaskIndex index) {
   if (before) given.number = before.mapped();
   logs_.Use(loop_.Now(), given.host, NeedsOf(index), true);
   if (!before) given.number = BeginForLogs(index);
+  if (talk_.Says(LogLevel::kDebug)) {
+    const Host& host = run_.hosts[given.host];
+    talk_.Say(LogLevel::kDebug,
+              TaskStartText(TaskOf(index).name, RankOf(host, given.slot), host.facts.name));
+  }
 }
 
 uint64_t Master::BeginForLogs(TaskIndex index) {
@@ -313,12 +318,18 @@ void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
     ++succeeded_;
   } else {
     ++failed_;
-    talk_.Say(LogLevel::kError, TaskFailedText(task.name, status));
+    // Scripts count "Task NAME failed": once for each try.
+    if (!end.note.starts_with(ForwardFailedText(task.name))) {
+      talk_.Say(LogLevel::kError, TaskFailedText(task.name, status));
+    }
     const bool names_it = end.note.starts_with("Task ");
     if (!end.note.empty()) {
       talk_.Say(LogLevel::kError,
                 names_it ? end.note : fmt::format("Task {}: {}", task.name, end.note));
     }
+  }
+  if (talk_.Says(LogLevel::kDebug)) {
+    talk_.Say(LogLevel::kDebug, TaskEndText(task.name, status, end.wall));
   }
   // By our clock, as the lines before: hosts may have others.
   const Instant now = loop_.Now();
@@ -397,6 +408,13 @@ int Master::Run(std::vector<os::Fd> streams) {
     wall_timer_ =
         loop_.At(run_.began + run_.options.max_wall_time, [this] { Abort(kWallTimeOver); });
   }
+  for (const Host& host : run_.hosts) {
+    talk_.Say(LogLevel::kDebug, HostText(host.facts.name, host.ranks.size(),
+                                         MemoryOf(run_.options, host), CpusOf(run_.options, host)));
+  }
+  const Prepared& prepared = delivery_->prepared();
+  talk_.Say(LogLevel::kDebug, WorkflowText(prepared.workflow.tasks.size(),
+                                           prepared.workflow.edges.size(), prepared.done_before));
   Connect(std::move(streams));
   if (!delivery_->prepared().remaining.left.empty()) {
     Submit();

@@ -11,9 +11,21 @@
 #include "doors/pmc/run/rescue_file.h"
 #include "forward/shared_files.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace spate::pmc {
 namespace {
+
+// The files of forwards would otherwise leave no descriptor for the rescue file or a host.
+Status CheckMaxFds(const Options& options) {
+  const uint64_t limit = os::GetOpenFileLimit().now;
+  if (options.max_fds <= limit) return {};
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("--maxfds {} is above the limit of open files, {}\nGive at most that many, "
+                  "or raise the limit (ulimit -n)",
+                  options.max_fds, limit));
+}
 
 // A lock that needs no right to write. It is the system's, and goes with the process.
 Result<os::Fd> LockDag(const Options& options, const Talk& talk) {
@@ -91,6 +103,7 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const RescueFile& f
 
 Result<Prepared> Prepare(const Options& options, const std::vector<Host>& hosts, const Talk& talk) {
   Prepared prepared;
+  TRY(CheckMaxFds(options));
   auto dag = TRY(LockDag(options, talk));
   auto text = TRY(os::ReadToEnd(dag.get(), SIZE_MAX, options.dag));
   prepared.lock = std::move(dag);

@@ -295,6 +295,21 @@ def test_a_killed_launcher_leaves_nothing(place: Place):
         check_goes_on(place, pmc, pids)
 
 
+def test_output_of_a_running_task_survives_a_kill(place: Place):
+    place.write("l.dag", "TASK A true", "TASK B /bin/sh l.sh", "EDGE A B")
+    place.write("l.sh", "echo half; echo trouble >&2", WAIT.replace("$1", "never"))
+    for pmc in each(place):
+        run = pmc.start("l.dag", "-o", "l.out", "-e", "l.err", ranks=2)
+        wait(lambda: place.lines("l.dag.out.1") == ["half"] and place.lines("l.dag.err.1") == ["trouble"], "it can be seen")
+        pmc.kill_all(run)
+        place.write("l.sh", "echo whole")
+        pmc.run("l.dag", "-o", "l.out", "-e", "l.err", ranks=2)
+        want([line for line in place.lines("l.out") if "cluster" not in line] == ["half", "whole"], place.read("l.out"))
+        want(place.lines("l.err") == ["trouble"], place.read("l.err"))
+        want(not exists(place, "l.dag.out.1") and not exists(place, "l.dag.err.1"), os.listdir(place.dir))
+        place.write("l.sh", "echo half; echo trouble >&2", WAIT.replace("$1", "never"))
+
+
 def test_a_killed_first_process_leaves_nothing(place: Place):
     running(place)
     for pmc in each(place):

@@ -15,6 +15,7 @@
 #include "doors/pmc/formats/records.h"
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
+#include "doors/pmc/run/live_output.h"
 #include "doors/pmc/run/rescue_store.h"
 #include "doors/pmc/run/run_logs.h"
 #include "format/expand.h"
@@ -67,6 +68,7 @@ class Master final : public hub::Watcher {
         delivery_(std::make_shared<Delivery>(run.options, run.hosts, std::move(prepared))),
         logs_(std::move(logs)),
         store_(loop, StoreParts()),
+        live_(loop, run.options.dag),
         deliverer_(loop, [to = delivery_](const AttemptEnd& end, const OutputStream& pack) {
           return to->Forward(end.ref.index, pack);
         }) {}
@@ -92,6 +94,7 @@ class Master final : public hub::Watcher {
   void Connect(size_t host, os::Fd stream);
   void Submit();
   void See(size_t host, const wire::ToHub& message);
+  void SeeLive(size_t host, const wire::Live& live);
   void SeeStart(size_t host, const wire::Running& running);
   void SeeEnd(TaskIndex index, bool ran);
   void Begin(TaskIndex index);
@@ -115,6 +118,7 @@ class Master final : public hub::Watcher {
   RunLogs logs_;
   os::TempDir spool_;
   RescueStore store_;
+  LiveOutput live_;
   forward::Deliverer deliverer_;
   std::unique_ptr<hub::EmbeddedHub> hub_;
   std::optional<format::CompiledJob> compiled_;  // for who looks at it
@@ -204,6 +208,7 @@ void Master::Connect(size_t host, os::Fd stream) {
 
 void Master::See(size_t host, const wire::ToHub& message) {
   if (const auto* running = std::get_if<wire::Running>(&message)) return SeeStart(host, *running);
+  if (const auto* live = std::get_if<wire::Live>(&message)) return SeeLive(host, *live);
   if (const auto* ends = std::get_if<wire::Ends>(&message)) {
     for (const AttemptEnd& end : ends->ends) SeeEnd(end.ref.index, true);
   } else if (const auto* returned = std::get_if<wire::Returned>(&message)) {
@@ -211,6 +216,12 @@ void Master::See(size_t host, const wire::ToHub& message) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) SeeEnd(i, false);
     }
   }
+}
+
+void Master::SeeLive(size_t host, const wire::Live& live) {
+  const auto given = given_.find(live.ref.index);
+  if (given == given_.end()) return;
+  live_.Add(live.ref.index, RankOf(run_.hosts[host], given->second.slot), live.stream, live.bytes);
 }
 
 // A host is told a task ahead for each of its slots: it begins when the one before has ended.
@@ -291,6 +302,7 @@ void Master::Lost(size_t host, const std::string& why) {
 
 void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
   const TaskIndex index = notice.end.ref.index;
+  live_.Remove(index);
   auto ending = ending_.find(index);
   const uint64_t number = ending == ending_.end() ? 0 : ending->second;
   if (ending != ending_.end()) ending_.erase(ending);
@@ -387,6 +399,7 @@ void Master::Submit() {
   settings->cwd = os::CurrentDir().value_or("/");
   settings->row_kind = RowKind::kDagTask;
   settings->kill_grace = kKillGrace;
+  settings->live_output = !run_.options.per_task_stdio;
   if (auto compiled = format::CompileJob(*settings, kJob)) compiled_ = std::move(*compiled);
   store::JobRow row;
   row.name = settings->name;

@@ -122,6 +122,10 @@ Result<Prepared> Prepare(const Options& options, const std::vector<Host>& hosts,
   prepared.rescue = std::move(rescue);
   auto files = TRY(OutputFiles::Open(options, prepared.done_before > 0));
   prepared.files = std::move(files);
+  // Before the tasks of this run write to files of these names.
+  int ranks = 1;
+  for (const Host& host : hosts) ranks += static_cast<int>(host.ranks.size());
+  TRY(prepared.files->AdoptLeftovers(options.dag, ranks));
   return prepared;
 }
 

@@ -41,6 +41,20 @@ def test_a_run_is_asked_while_it_runs(place: Place):
         want(not os.path.exists(os.path.dirname(at)), "the socket outlives its run")
 
 
+def test_a_task_after_a_failure_is_explained(place: Place):
+    place.write("wait.sh", WAIT)
+    place.write("d.dag", "TASK A /bin/false", "TASK B /bin/true", "TASK C /bin/sh wait.sh go", "EDGE A B")
+    for pmc in each(place):
+        run = pmc.start("d.dag")
+        wait(lambda: sockets_of(place), "job list shows the run")
+        at = sockets_of(place)[0]
+        wait(lambda: "1 failed, 1 cancelled" in told(place, "job info", "--at", at), "A has failed")
+        why = told(place, "task explain", "1.B", "--at", at)
+        want("it waited for task 1 (A), which did not succeed" in why, why)
+        place.write("go", "")
+        run.communicate(timeout=DEADLINE)
+
+
 if __name__ == "__main__":
     need_a_library()
     main(globals())

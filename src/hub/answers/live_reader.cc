@@ -1,5 +1,7 @@
 #include "hub/answers/live_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -176,8 +178,11 @@ LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& q
     auto picked = Pick(caller, describe->tasks);
     if (!picked) return Each(std::vector{ReplyOf(picked.error())});
     return EachOf(std::move(*picked), [this](JobId job, std::span<const TaskIndex> some) {
+      std::vector<TaskDetails> all;
+      for (TaskIndex index : some) all.push_back(DetailsOf(job, index));
+      TellWhyCancelled(job, all);
       std::vector<wire::Reply> replies;
-      for (TaskIndex index : some) replies.push_back(ReplyOf(DetailsOf(job, index)));
+      for (TaskDetails& details : all) replies.push_back(ReplyOf(std::move(details)));
       return replies;
     });
   }
@@ -372,6 +377,27 @@ TaskFacts LiveReader::FactsOf(JobId job, TaskIndex index) const {
     facts.attempts = facts.tries = 1;
   }
   return facts;
+}
+
+void LiveReader::TellWhyCancelled(JobId job, std::span<TaskDetails> tasks) const {
+  std::map<TaskIndex, TaskDetails*> cancelled;
+  for (TaskDetails& details : tasks) {
+    if (details.task.state != TaskState::kCancelled || details.task.withdrawn) continue;
+    details.why_cancelled = "it, or its job, was cancelled";
+    cancelled[details.task.index] = &details;
+  }
+  if (cancelled.empty()) return;
+  const engine::Engine& engine = jobs_->engine();
+  for (const Edge& edge : engine.Edges(job)) {
+    auto child = cancelled.find(edge.child);
+    if (child == cancelled.end()) continue;
+    if (engine.StateOf(job, edge.parent) == TaskState::kSucceeded) continue;
+    const std::string name = texts_.name ? texts_.name(job, edge.parent) : "";
+    child->second->why_cancelled =
+        fmt::format("it waited for task {}{}, which did not succeed", edge.parent + 1,
+                    name.empty() ? "" : " (" + name + ")");
+    cancelled.erase(child);  // the first one is told
+  }
 }
 
 TaskDetails LiveReader::DetailsOf(JobId job, TaskIndex index) const {

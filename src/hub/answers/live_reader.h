@@ -76,6 +76,8 @@ class LiveReader final : public JournalReader {
   TaskFacts FactsOf(JobId job, TaskIndex index) const;
   JobDetails DetailsOf(const Caller& caller, JobId job) const;
   TaskDetails DetailsOf(JobId job, TaskIndex index) const;
+  // Of those that were cancelled. Cost: the job's edges, if there are any.
+  void TellWhyCancelled(JobId job, std::span<TaskDetails> tasks) const;
 
   os::Loop& loop_;
   const Texts texts_;

@@ -17,7 +17,7 @@ namespace spate::pmc {
 
 class LiveOutput {
  public:
-  // From output that has come to its place in the files.
+  // Longest time between the arrival of output and its write to a file.
   static constexpr Duration kEvery = Duration::Millis(500);
 
   LiveOutput(os::RealLoop& loop, std::string dag) : loop_(loop), dag_(std::move(dag)) {}

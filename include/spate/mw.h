@@ -178,6 +178,10 @@ struct policy {
   bool retry = true;
   // So often its slave calls an algorithm that throws, at least 1, before the result has its error.
   std::uint32_t tries = 1;
+  // Slaves that may be lost while they compute the task; the loss of the last one ends the task
+  // with a failure. 0: no limit, another slave always computes it. Slaves that are lost with a
+  // packet of several tasks do not count, because another task may be to blame.
+  std::uint32_t losses = 0;
 };
 
 struct slave_info {

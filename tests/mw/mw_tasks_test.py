@@ -251,7 +251,7 @@ def test_exceptions_and_tries(place: MwPlace):
 
 
 def killed_again_and_again(place, algorithm, packet):
-    master = place.master("--mw-slave-task-group", str(packet), f"submit {algorithm} tag=bad",
+    master = place.master("--mw-slave-task-group", str(packet), f"submit {algorithm} tag=bad losses=5",
                           "submit echo good tag=good times=3", "wait-results 4", "show", "-")
     ended = lambda: bool(master.matching("shown"))  # noqa: E731
     died = 0
@@ -278,6 +278,19 @@ def test_a_task_that_kills_its_slaves_beside_others(place: MwPlace):
     """Each of its packet goes alone then."""
     died, why = killed_again_and_again(place, "crash 11", 4)
     want(died == 10, f"{died} slaves: {why}")
+
+
+def test_a_task_is_retried_however_many_slaves_are_lost(place: MwPlace):
+    log = place.path("log")
+    master = place.master(f"submit crash-first {log} 7", "wait-results 1", "say done", "-")
+    died = 0
+    while not master.matching("said done"):
+        slave = place.slave()
+        wait(lambda: master.matching("said done") or not slave.running(), "it dies, or all is over")
+        died += 0 if master.matching("said done") else 1
+        want(died < 40, master.told())
+    want(died == 7 and master.results()[1][2:] == (True, "-", "7"), f"{died}: {master.told()}")
+    over(master, slave)
 
 
 def test_an_algorithm_that_ends_its_slave(place: MwPlace):

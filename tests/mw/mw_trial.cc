@@ -87,6 +87,12 @@ const auto crash = mw::algorithm<"crash">([](const Words& w) -> std::string {
   std::raise(std::stoi(w.at(0)));
   return "alive";
 });
+// FILE N: kills its slave until it has been called more than N times.
+const auto crash_first = mw::algorithm<"crash-first">([](const Words& w) {
+  AddLine(w.at(0), "called");
+  if (LinesOf(w[0]) <= std::stol(w.at(1))) std::raise(SIGKILL);
+  return w[1];
+});
 const auto leave =
     mw::algorithm<"leave">([](const Words& w) -> std::string { std::_Exit(std::stoi(w.at(0))); });
 const auto big = mw::algorithm<"big">([](const Words& w) { return Pattern(std::stoul(w.at(0))); });
@@ -196,7 +202,8 @@ void Script::Look(std::chrono::nanoseconds most) {
   }
 }
 
-// ALG ARG... with slave=N tag=T tries=N times=N anyway once among them; @N stands for N bytes.
+// ALG ARG... with slave=N tag=T tries=N losses=N times=N anyway once among them; @N stands for N
+// bytes.
 void Script::Submit(Words words) {
   mw::policy how;
   Words arguments;
@@ -215,6 +222,8 @@ void Script::Submit(Words words) {
       how.tag = value;
     } else if (key == "tries" && at != word.npos) {
       how.tries = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (key == "losses" && at != word.npos) {
+      how.losses = static_cast<std::uint32_t>(std::stoul(value));
     } else if (key == "times" && at != word.npos) {
       times = std::stol(value);
     } else if (word.starts_with('@')) {

@@ -271,6 +271,13 @@ void Ledger::Begun(const AttemptRef& ref, Instant now) {
   if (auto at = packets_.find({ref.job, ref.index}); at != packets_.end()) at->second.begun = now;
 }
 
+// A slave was lost while it computed this task, whose policy counts that; null: it does not count.
+const task* Ledger::LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const {
+  if (notice.end.cause != Cause::kNode || packet.tasks.size() != 1) return nullptr;
+  const task* what = Find(packet.tasks[0]);
+  return what != nullptr && what->how.losses > 0 ? what : nullptr;
+}
+
 std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
                                       std::string_view output) const {
   std::vector<result> results;
@@ -287,8 +294,18 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
                        .tag = what.how.tag,
                        .failure = std::move(why)});
   };
-  if (notice.verdict == Verdict::kFailed && packet.tasks.size() == 1 && !packet.twin) {
-    fails(packet.tasks[0], {}, notice.end.note.empty() ? "its slaves were lost" : notice.end.note);
+  if (packet.twin && notice.verdict != Verdict::kSucceeded) return results;
+  if (const task* what = LostOnceMore(notice, packet)) {
+    auto lost = losses_.find(what->id.value);
+    const uint32_t count = lost == losses_.end() ? 1 : lost->second + 1;
+    if (count >= what->how.losses) {
+      fails(what->id.value, {},
+            fmt::format("lost slaves that computed it: {} (policy::losses)", count));
+    }
+  } else if (notice.verdict == Verdict::kFailed && notice.end.cause != Cause::kNode &&
+             packet.tasks.size() == 1) {
+    fails(packet.tasks[0], {},
+          notice.end.note.empty() ? "no slave can compute it" : notice.end.note);
   }
   if (notice.verdict != Verdict::kSucceeded) return results;
   auto answers = ReadAnswers(output);
@@ -315,8 +332,14 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
 void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
   auto at = packets_.find({notice.end.ref.job, notice.end.ref.index});
   if (at == packets_.end()) return;
-  if (notice.verdict == Verdict::kRetry) return Leave(at->second);
-  for (result& each : ResultsOf(notice, output)) Deliver(std::move(each));
+  std::vector<result> results = ResultsOf(notice, output);
+  if (const task* what = LostOnceMore(notice, at->second)) ++losses_[what->id.value];
+  for (result& each : results) Deliver(std::move(each));
+  if (notice.verdict == Verdict::kRetry) {
+    Leave(at->second);
+    if (!results.empty()) Cancel(at->first, "too many slaves were lost with it");
+    return;
+  }
   Packet packet = std::move(at->second);
   Leave(packet);
   packets_.erase(at);
@@ -327,8 +350,9 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
       if (held)
         HandBack(std::move(held.mapped()), "its slave disconnected, and it may not be retried");
     }
-  } else if (notice.verdict == Verdict::kFailed && packet.tasks.size() > 1) {
-    // One of them is to blame for the slaves that were lost: each goes alone.
+  } else if (notice.verdict == Verdict::kFailed) {
+    // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
+    // counts losses anew.
     auto lane = lane_of_.find(notice.end.ref.job);
     const bool has_lane = lane != lane_of_.end() && lane->second != nullptr;
     Resubmit(has_lane ? *lane->second : any_, packet);
@@ -346,6 +370,7 @@ void Ledger::Resubmit(Lane& lane, const Packet& packet) {
 void Ledger::Deliver(result answer) {
   if (answer.ok()) Learn(answer.algorithm, {answer.compute_time.count()});
   tasks_.erase(answer.task.value);
+  losses_.erase(answer.task.value);
   effects_.results.push_back(std::move(answer));
 }
 
@@ -358,9 +383,13 @@ void Ledger::Settle(Packets::iterator at) {
   const bool over =
       std::ranges::none_of(at->second.tasks, [&](uint64_t id) { return tasks_.contains(id); });
   if (!over) return;
-  auto [job, index] = at->first;
+  Cancel(at->first, "another slave was quicker");
+}
+
+void Ledger::Cancel(PacketKey key, std::string reason) {
+  auto [job, index] = key;
   engine::CancelTasks cancel{.job = job, .tasks = {{index, 1}}, .reason = {}};
-  cancel.reason = "another slave was quicker";
+  cancel.reason = std::move(reason);
   effects_.events.emplace_back(std::move(cancel));
 }
 

@@ -122,7 +122,9 @@ class Ledger {
   void Grow(Lane& lane, uint32_t packets);
   void Resubmit(Lane& lane, const Packet& packet);
   void Settle(Packets::iterator at);
+  void Cancel(PacketKey key, std::string reason);
   void Leave(Packet& packet);
+  const task* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);
   Duration Expected(const Packet& packet) const;
@@ -132,6 +134,7 @@ class Ledger {
   const uint32_t packet_;
   Effects effects_;
   std::unordered_map<uint64_t, task> tasks_;
+  std::unordered_map<uint64_t, uint32_t> losses_;  // of tasks whose policy limits them
   Packets packets_;
   size_t given_ = 0;  // tasks in packets that slaves have; those of twins count twice
   Lane any_, once_;

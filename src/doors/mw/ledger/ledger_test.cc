@@ -1,5 +1,6 @@
 #include "doors/mw/ledger/ledger.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "doors/mw/ledger/testing_world.h"
@@ -144,9 +145,46 @@ TEST(LedgerTest, WhatBecomesOfUnorderedTasksWhoseSlaveGoes) {
   EXPECT_EQ(world.unrunnable.size(), held == 2 ? 1u : 0u);
 }
 
+TEST(LedgerTest, ATaskIsRetriedHoweverManySlavesAreLost) {
+  for (uint32_t packet : {1u, 2u}) {
+    World world(packet);
+    world.SubmitAll(2);
+    for (uint64_t slave = 1; slave <= 30; ++slave) {
+      world.Arrive(slave);
+      world.Begin(slave);
+      world.Lose(slave);
+    }
+    EXPECT_EQ(world.results.size(), 0u);
+    world.Arrive(31);
+    world.ComputeAll(31);
+    ASSERT_EQ(world.results.size(), 2u);
+    for (const result& each : world.results) EXPECT_TRUE(each.ok());
+  }
+}
+
+TEST(LedgerTest, ThePolicyLimitsTheSlavesThatATaskMayLose) {
+  for (uint32_t most : {1u, 2u, 5u, 7u}) {
+    World world;
+    world.Submit({.losses = most});
+    uint64_t slave = 0;
+    for (; world.results.empty() && slave < 30;) {
+      world.Arrive(++slave);
+      world.Begin(slave);
+      world.Lose(slave);
+    }
+    EXPECT_EQ(slave, most);
+    ASSERT_EQ(world.results.size(), 1u);
+    EXPECT_EQ(world.results[0].failure,
+              fmt::format("lost slaves that computed it: {} (policy::losses)", most));
+    world.Arrive(31);
+    EXPECT_EQ(world.Compute(31), Ids{});
+    EXPECT_EQ(world.ledger().size(), 0u);
+  }
+}
+
 TEST(LedgerTest, ATaskThatNoSlaveSurvivesComesBackAsAFailure) {
   World world(10);
-  world.SubmitAll(2);
+  world.SubmitAll(2, {.losses = 5});
   for (uint64_t slave = 1; world.results.size() < 2; ++slave) {
     ASSERT_LT(slave, 100u);
     world.Arrive(slave);

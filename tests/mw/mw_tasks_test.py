@@ -2,6 +2,7 @@
 that throw or crash, and arguments and results of all sizes."""
 import os
 import signal
+import time
 
 from mw_place import MwPlace, main, program, wait, want
 from harness import stop  # noqa: E402
@@ -198,6 +199,28 @@ def test_an_idle_slave_helps_a_slow_one(place: MwPlace):
     master.await_line("shown pending 0")
     want(len(master.results()) == 29, master.told())
     over(master, *slaves)
+
+
+def test_the_packets_of_a_slave_that_stands_still_go_to_others(place: MwPlace):
+    """Those that it has not begun as well, long before it counts as lost; each once."""
+    log = place.path("log")
+    master = place.master(f"submit note {log} x 2 times=50", "wait-results 50", "-")
+    still = place.slave()
+    other = None
+    master.say(f"submit note {log} x 2 times=500", "poll", "say more")
+    master.await_line("said more")
+    wait(lambda: len(place.lines("log")) >= 100, "it computes")
+    stop(still.process)
+    begin = time.monotonic()
+    other = place.slave()
+    master.say("wait-results 550", "say done")
+    master.await_line("said done")
+    want(time.monotonic() - begin < 20, f"took {time.monotonic() - begin} s")
+    still.send(signal.SIGCONT)
+    master.say("poll", "show")
+    master.await_line("shown pending 0 ")
+    want(len(master.results()) == 550, master.told())
+    over(master, still, other)
 
 
 def test_a_slave_that_never_hears_of_the_end(place: MwPlace):

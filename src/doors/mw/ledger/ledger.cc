@@ -245,13 +245,14 @@ void Ledger::Fate(uint64_t id, std::vector<Lane*>& touched) {
 
 // ---- What becomes of packets -------------------------------------------------------------------
 
-void Ledger::Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets) {
+void Ledger::Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets, Instant now) {
   for (TaskRange range : packets) {
     for (uint32_t k = 0; k < range.count; ++k) {
       auto at = packets_.find({job, range.first + k});
       if (at == packets_.end()) continue;
       Leave(at->second);
       at->second.slave = slave;
+      at->second.given = now;
       given_ += at->second.tasks.size();
       if (auto who = slaves_.find(slave); who != slaves_.end()) ++who->second.packets;
     }
@@ -264,7 +265,7 @@ void Ledger::Leave(Packet& packet) {
     --who->second.packets;
   }
   packet.slave = {};
-  packet.begun = {};
+  packet.given = packet.begun = {};
 }
 
 void Ledger::Begun(const AttemptRef& ref, Instant now) {
@@ -440,18 +441,45 @@ Duration Ledger::Expected(const Packet& packet) const {
   return sum;
 }
 
+bool Ledger::IsLate(const Packet& packet, Instant since, Instant now) const {
+  const Duration expected = Expected(packet);
+  if (since == Instant() || expected == Duration::Max()) return false;
+  return now - since >= expected * kMuchLonger + kLeastLonger;
+}
+
+// Slaves with a packet that takes much longer than it should; or with packets that they should have
+// begun by now, and none that they have.
+std::set<slave_id> Ledger::LateSlaves(Instant now) const {
+  std::set<slave_id> late, compute;
+  for (const auto& [key, packet] : packets_) {
+    if (!packet.slave || packet.begun == Instant()) continue;
+    compute.insert(packet.slave);
+    if (IsLate(packet, packet.begun, now)) late.insert(packet.slave);
+  }
+  for (const auto& [key, packet] : packets_) {
+    if (!packet.slave || compute.contains(packet.slave)) continue;
+    if (IsLate(packet, packet.given, now)) late.insert(packet.slave);
+  }
+  return late;
+}
+
 void Ledger::Speculate(Instant now) {
   size_t idle_slaves = idle();
-  // Where there is more than slaves can hold, they have something else to do.
-  if (packets_.size() > 2 * slaves_.size()) return;
-  for (auto at = packets_.begin(); at != packets_.end() && idle_slaves > 0; ++at) {
+  size_t held = 0;
+  for (const auto& [id, slave] : slaves_) held += slave.packets;
+  // Where more packets wait than there are slaves, idle slaves have something else to do.
+  if (idle_slaves == 0 || packets_.size() > held + slaves_.size()) return;
+  const std::set<slave_id> late = LateSlaves(now);
+  for (auto at = packets_.begin(); at != packets_.end(); ++at) {
     const Packet& packet = at->second;
-    if (!packet.may_double || packet.begun == Instant()) continue;
-    const Duration expected = Expected(packet);
-    if (expected == Duration::Max()) continue;
-    if (now - packet.begun < expected * kMuchLonger + kLeastLonger) continue;
-    Copy(at);
-    --idle_slaves;
+    if (!packet.may_double || !late.contains(packet.slave)) continue;
+    if (packet.begun == Instant()) {
+      // A slave that stands still returns nothing, not even what it has not begun.
+      Copy(at);
+    } else if (idle_slaves > 0 && IsLate(packet, packet.begun, now)) {
+      Copy(at);
+      --idle_slaves;
+    }
   }
 }
 

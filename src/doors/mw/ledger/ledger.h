@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -63,14 +64,15 @@ class Ledger {
   bool Free(slave_id slave);
 
   // A slave was given packets; it has begun one.
-  void Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets);
+  void Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets, Instant now);
   void Begun(const AttemptRef& ref, Instant now);
   // The engine's notices. `output` is what the slave has answered.
   void Ended(const engine::NoticeEnded& notice, std::string_view output);
   void Finished(JobId job);
 
   // Packets that somebody computes for much longer than their algorithms take are given to another
-  // slave as well; the first answer counts. For who sees slaves without work. `now` as of Begun.
+  // slave as well, with all that the same slave has not begun; the first answer counts. For who
+  // sees slaves without work. `now` as of Begun.
   void Speculate(Instant now);
   // Slaves that have no packet.
   size_t idle() const;
@@ -106,7 +108,8 @@ class Ledger {
   struct Packet {
     std::vector<uint64_t> tasks;
     slave_id slave;                      // who has it; none: nobody
-    Instant begun;                       // there; 0: not yet
+    Instant given = {};                  // to this slave
+    Instant begun = {};                  // there; 0: not yet
     bool may_double = false;             // any slave may compute it, also twice
     std::optional<PacketKey> twin = {};  // the same tasks, with another slave
   };
@@ -128,6 +131,8 @@ class Ledger {
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);
   Duration Expected(const Packet& packet) const;
+  bool IsLate(const Packet& packet, Instant since, Instant now) const;
+  std::set<slave_id> LateSlaves(Instant now) const;
   void Copy(Packets::iterator at);
   void Fate(uint64_t id, std::vector<Lane*>& touched);
 

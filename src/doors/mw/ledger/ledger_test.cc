@@ -285,6 +285,33 @@ TEST(LedgerTest, AnIdleSlaveComputesWhatTakesAnotherOneTooLong) {
   EXPECT_EQ(world.results.size(), 11u);
 }
 
+// A slave that stands still returns nothing of what it has not begun. Others compute that at once,
+// and each result counts once, also when the slave goes on.
+TEST(LedgerTest, WhatASlaveThatStandsStillHasNotBegunGoesToOthersAtOnce) {
+  for (bool begins : {true, false}) {
+    World world;
+    world.Arrive(1);
+    world.SubmitAll(10);
+    world.ComputeAll(1);
+    world.SubmitAll(8);
+    if (begins) world.Begin(1);
+    const size_t held = world.Leased(1);
+    EXPECT_GT(held, 2u);
+    world.StandStill(1);
+    world.Arrive(2);
+    world.ComputeAll(2);
+    world.Pass(Duration::Seconds(2));
+    world.Speculate();
+    world.ComputeAll(2);
+    EXPECT_EQ(world.results.size(), 18u) << begins;
+    EXPECT_EQ(world.ledger().size(), 0u);
+    world.Speculate();
+    EXPECT_EQ(world.Leased(2), 0u);
+    world.ComputeAll(1);
+    EXPECT_EQ(world.results.size(), 18u) << begins;
+  }
+}
+
 TEST(LedgerTest, TheFirstOfTwoMayBeTheFirstOne) {
   World world;
   HaveASlowOne(world);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,8 @@ class World {
     ledger_.Gone({slave});
     Step();
   }
+  // From now on it returns nothing that it is asked for.
+  void StandStill(uint64_t slave) { still_.insert(slave); }
   void Free(uint64_t slave) {
     EXPECT_TRUE(ledger_.Free({slave}));
     Step();
@@ -124,7 +127,7 @@ class World {
   void Obey(const engine::Send& send) {
     if (const auto* lease = std::get_if<engine::SendLease>(&send)) {
       const uint64_t slave = lease->node.value;
-      ledger_.Given({slave}, lease->job, lease->tasks);
+      ledger_.Given({slave}, lease->job, lease->tasks, now_);
       for (TaskRange range : lease->tasks) {
         for (uint32_t k = 0; k < range.count; ++k) {
           leases_[slave].push_back({lease->job, range.first + k, lease->attempt});
@@ -138,6 +141,7 @@ class World {
   }
   // Returns what the slave has not begun: all but the first.
   void GiveBack(NodeId node, JobId job) {
+    if (still_.contains(node.value)) return;
     std::vector<AttemptRef>& held = leases_[node.value];
     std::map<Attempt, std::vector<TaskRange>> returned;
     for (size_t i = 1; i < held.size();) {
@@ -164,6 +168,7 @@ class World {
   engine::Engine engine_;
   std::vector<engine::Event> events_;
   std::map<uint64_t, std::vector<AttemptRef>> leases_;  // by slave
+  std::set<uint64_t> still_;
   std::map<AttemptRef, std::string> outputs_;
   Instant now_{1'000'000'000};
   uint64_t last_task_ = 0;

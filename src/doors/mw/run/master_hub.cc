@@ -506,7 +506,7 @@ void MasterHub::Inside::Dismiss(slave_id slave) {
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
   if (!ledger_.IsBusy(slave)) audit_->SayOften(audit::Became(slave.value, audit::State::kBusy));
-  ledger_.Given(slave, lease.job, lease.tasks);
+  ledger_.Given(slave, lease.job, lease.tasks, loop_.Now());
   {
     std::lock_guard lock(inbox_.mutex);
     inbox_.runnable = ledger_.runnable();

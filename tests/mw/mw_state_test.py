@@ -137,6 +137,16 @@ def test_one_master_at_a_time(place: MwPlace):
     want(first.matching("said fine"), first.told())
 
 
+def test_a_state_of_another_build(place: MwPlace):
+    place.master(*STATE, "submit echo x", "checkpoint here").ends(0)
+    other = {"MW_TRIAL_OTHER_BUILD": "1"}
+    refused = place.master(*STATE, "restored", file="other", env=other).ends(255)
+    refused.says("--mw-state state was written by another build of the program: the algorithm "
+                 "'typed' is (f32)->i32 in this program, (i32)->i32 in the one that wrote the state")
+    same = place.master(*STATE, "restored", file="same").ends(0)
+    want(same.matching("restored 1 0 here"), same.told())
+
+
 def test_a_full_disk(place: MwPlace):
     def few_bytes():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

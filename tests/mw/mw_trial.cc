@@ -349,4 +349,12 @@ int Master(mw::master& m, int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return mw::run(argc, argv, Master); }
+int main(int argc, char** argv) {
+  // As another build has it: with a type of the same width.
+  if (std::getenv("MW_TRIAL_OTHER_BUILD") == nullptr) {
+    mw::algorithm<"typed">([](int n) { return n; });
+  } else {
+    mw::algorithm<"typed">([](float n) { return static_cast<int>(n); });
+  }
+  return mw::run(argc, argv, Master);
+}

@@ -69,19 +69,18 @@ std::vector<std::string> Algorithms::Words() const {
   return words;
 }
 
-std::string WhyOtherBuild(const std::vector<std::string>& masters,
-                          const std::vector<std::string>& slaves) {
+std::string WhyOtherBuild(const Build& wanted, const Build& other) {
   std::map<std::string_view, std::string_view> has;
-  for (const std::string& word : slaves) {
+  for (const std::string& word : other.words) {
     if (word.starts_with(kMark)) has.insert(Parts(word));
   }
-  for (const std::string& word : masters) {
+  for (const std::string& word : wanted.words) {
     auto [name, types] = Parts(word);
     auto at = has.find(name);
-    if (at == has.end()) return fmt::format("the slave's program has no algorithm '{}'", name);
+    if (at == has.end()) return fmt::format("{} has no algorithm '{}'", other.name, name);
     if (at->second != types) {
-      return fmt::format("the algorithm '{}' is {} in the slave's program, {} in the master's",
-                         name, at->second, types);
+      return fmt::format("the algorithm '{}' is {} in {}, {} in {}", name, at->second, other.name,
+                         types, wanted.name);
     }
   }
   return "";

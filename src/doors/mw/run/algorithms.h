@@ -35,9 +35,12 @@ class Algorithms {
   std::string clash_;
 };
 
-// Algorithms that a slave's program lacks, or has with other types than the master's: by the words
-// of both. Empty: none.
-std::string WhyOtherBuild(const std::vector<std::string>& masters,
-                          const std::vector<std::string>& slaves);
+// A side's words, and its name in a message: "the slave's program".
+struct Build {
+  const std::vector<std::string>& words;
+  std::string_view name;
+};
+// An algorithm of `wanted` that `other` lacks, or has with other types. Empty: none.
+std::string WhyOtherBuild(const Build& wanted, const Build& other);
 
 }  // namespace spate::mw

@@ -139,6 +139,7 @@ class MasterHub::Inside final : public hub::Watcher {
   Ledger ledger_;
   StateStore store_;
   const std::vector<std::string> words_;
+  bool words_are_kept_ = false;  // by a checkpoint of this life
   const std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
   os::TempDir spool_;
   std::unique_ptr<Audit> audit_;
@@ -380,7 +381,8 @@ bool MasterHub::Inside::Free(slave_id slave) {
 
 void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::string state,
                                    uint64_t last_task, std::function<void(Status)> done) {
-  StateChange change{.state = std::move(state), .last_task = last_task};
+  StateChange change{.state = std::move(state), .algorithms = {}, .last_task = last_task};
+  if (!std::exchange(words_are_kept_, true)) change.algorithms = words_;
   for (task_id id : std::exchange(unkept_, {})) {
     const bool given = store_.WasGiven(id);
     const task* what = ledger_.Find(id.value);
@@ -466,7 +468,9 @@ std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link
                   fmt::format("it expects the member id '{}', not '{}' (--mw-member-id)",
                               options_.member_id, member));
   }
-  if (auto other = WhyOtherBuild(words_, guest.greeting.features); !other.empty()) {
+  if (auto other =
+          WhyOtherBuild({words_, "the master's"}, {guest.greeting.features, "the slave's program"});
+      !other.empty()) {
     audit_->Say({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
     return refuse(wire::RefusalCode::kVersion,
                   fmt::format("{}: master and slaves must be built of the same source", other));
@@ -686,6 +690,15 @@ Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
     state = std::move(opened);
     auto loaded = TRY(state->Load());
     kept = std::move(loaded);
+    const std::vector<std::string> words = Algorithms::Get().Words();
+    if (auto other = WhyOtherBuild({kept.algorithms, "the one that wrote the state"},
+                                   {words, "this program"});
+        !other.empty()) {
+      return spate::Fail(ErrorKind::kInvalid,
+                         fmt::format("--mw-state {} was written by another build of the program: "
+                                     "{}. Start that build, or name another folder",
+                                     EscapeForScreen(options.state_dir), other));
+    }
   }
   start.hub.reset(new MasterHub());
   start.hub->loop_ = std::move(*loop);

@@ -13,7 +13,8 @@ namespace spate::mw {
 namespace {
 
 // Rows of another number are another program's.
-constexpr int64_t kFormat = 1;
+// 2: `algorithms` in `meta`, and `losses` at the end of a task.
+constexpr int64_t kFormat = 2;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS task
@@ -44,7 +45,7 @@ std::string_view Opened(uint64_t id, std::string_view sealed) {
 std::string BytesOf(const task& what) {
   const policy& how = what.how;
   return Sealed(what.id.value, encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
-                                      how.retry, how.tries, what.arguments));
+                                      how.retry, how.tries, what.arguments, how.losses));
 }
 
 std::string BytesOf(const result& what) {
@@ -65,6 +66,7 @@ task TaskOf(int64_t id, std::string_view bytes) {
   reader from(Opened(static_cast<uint64_t>(id), bytes));
   from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
        what.arguments);
+  if (!from.empty()) from(how.losses);  // format 1 ends here
   from.finish();
   return what;
 }
@@ -150,6 +152,8 @@ Result<StateFile::Kept> StateFile::Load() {
         kept.state = std::string(Opened(0, meta.Bytes(1)));
       } else if (meta.Bytes(0) == "last_task") {
         kept.last_task = decode<uint64_t>(Opened(0, meta.Bytes(1)));
+      } else if (meta.Bytes(0) == "algorithms") {
+        kept.algorithms = decode<std::vector<std::string>>(Opened(0, meta.Bytes(1)));
       } else {
         throw error("a row is not as it was written");
       }
@@ -198,6 +202,7 @@ Status StateFile::WriteAll(const StateChange& change) {
     run(drop_result_, each.value);
   }
   if (change.state) put("state", *change.state);
+  if (!change.algorithms.empty()) put("algorithms", encode(change.algorithms));
   if (change.last_task > 0) put("last_task", encode(change.last_task));
   return status;
 }

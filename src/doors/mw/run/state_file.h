@@ -26,9 +26,12 @@ struct StateChange {
   std::vector<result> results;  // their tasks have ended
   std::vector<task_id> taken;   // of which nothing need be kept
   std::optional<std::string> state;
+  // Algorithms::Words() of the program; empty: as before.
+  std::vector<std::string> algorithms;
   uint64_t last_task = 0;  // the newest number that was used; 0: as before
   bool empty() const {
-    return tasks.empty() && given.empty() && results.empty() && taken.empty() && !state;
+    return tasks.empty() && given.empty() && results.empty() && taken.empty() && !state &&
+           algorithms.empty();
   }
 };
 
@@ -43,6 +46,7 @@ class StateFile {
     std::vector<Task> tasks;
     std::vector<result> results;
     std::string state;
+    std::vector<std::string> algorithms;  // empty: an earlier version of the library wrote it
     uint64_t last_task = 0;
   };
   // Makes the folder and the file when they are missing. kBusy: another master has it.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <map>
 
@@ -21,7 +22,8 @@ task TaskOf(uint64_t id) {
                   .tag = std::string(id % 4, 't'),
                   .do_it_anyway = id % 2 == 0,
                   .retry = id % 3 == 0,
-                  .tries = static_cast<uint32_t>(1 + id % 7)},
+                  .tries = static_cast<uint32_t>(1 + id % 7),
+                  .losses = static_cast<uint32_t>(id % 6)},
           .arguments = std::string(id % 5000, static_cast<char>(id)),
           .reason = {}};
 }
@@ -37,9 +39,9 @@ result ResultOf(uint64_t id) {
 }
 
 std::string Words(const task& each) {
-  return fmt::format("task {} {} slave {} '{}' {} {} {} {}", each.id.value, each.algorithm,
+  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {}", each.id.value, each.algorithm,
                      each.how.slave.value, each.how.tag, each.how.do_it_anyway, each.how.retry,
-                     each.how.tries, each.arguments);
+                     each.how.tries, each.how.losses, each.arguments);
 }
 
 std::string Words(const result& each) {
@@ -197,9 +199,52 @@ TEST(StateFileTest, OfANewerVersion) {
   {
     auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
     ASSERT_TRUE(db);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 2"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 3"));
   }
   EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
+}
+
+TEST(StateFileTest, OfFormat1) {
+  os::TempDir dir;
+  EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
+  task what = TaskOf(6);
+  what.how.losses = 0;
+  std::string bytes = encode(what.algorithm, what.how.slave.value, what.how.tag,
+                             what.how.do_it_anyway, what.how.retry, what.how.tries, what.arguments);
+  bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));
+  {
+    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
+    ASSERT_TRUE(db);
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 1"));
+    auto add = db->Prepare("INSERT INTO task (id, given, bytes) VALUES (6, 0, ?)");
+    ASSERT_TRUE(add);
+    add->BindBlob(0, bytes);
+    ASSERT_TRUE(add->RunOnce());
+  }
+  auto file = StateFile::Open(dir.Path("s"));
+  ASSERT_TRUE(file);
+  auto kept = (*file)->Load();
+  ASSERT_TRUE(kept) << kept.error().message;
+  ASSERT_EQ(kept->tasks.size(), 1u);
+  EXPECT_EQ(Words(kept->tasks[0].what), Words(what));
+  EXPECT_TRUE(kept->algorithms.empty());
+}
+
+TEST(StateFileTest, TheAlgorithmsOfTheLastBuild) {
+  os::TempDir dir;
+  const std::vector<std::string> words = {"mw:a(i32)->i32", "mw:b()->void"};
+  {
+    auto file = StateFile::Open(dir.Path("s"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->Write({.state = "x", .algorithms = {"mw:old()->void"}}));
+    ASSERT_TRUE((*file)->Write({.algorithms = words}));
+    ASSERT_TRUE((*file)->Write({.state = "y"}));
+  }
+  auto file = StateFile::Open(dir.Path("s"));
+  ASSERT_TRUE(file);
+  auto kept = (*file)->Load();
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->algorithms, words);
 }
 
 TEST(StateFileTest, RowsThatAreNoneOfOurs) {

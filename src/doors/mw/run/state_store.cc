@@ -26,6 +26,7 @@ Status WriteAll(StateFile& file, std::span<StateChange> group) {
     std::ranges::move(each.results, std::back_inserter(all.results));
     std::ranges::move(each.taken, std::back_inserter(all.taken));
     if (each.state) all.state = std::move(each.state);
+    if (!each.algorithms.empty()) all.algorithms = std::move(each.algorithms);
     all.last_task = std::max(all.last_task, each.last_task);
   }
   return file.Write(all);

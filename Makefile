@@ -9,7 +9,7 @@ CMAKE_OPTIONS ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 # setup-SECTION+SECTION is a pattern, hence not listed here: make would not look for its rule.
-.PHONY: help configure build run test check check-full bench dist install clean
+.PHONY: help configure build run test check check-full bench dist install install-library library clean
 
 setup-%:
 	@[ "$(strip $(SETUP))" = no ] || tools/setup $(subst +, ,$*)
@@ -54,11 +54,18 @@ install:  ## install spate, its library, man pages and completions below PREFIX 
 	@[ -x $(BUILD)/bin/spate -a -e $(BUILD)/lib/libspate_mw.a ] || $(MAKE) --no-print-directory build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
 
+library: setup-build configure
+	@tools/build $(BUILD) spate_mw
+
+install-library:  ## build the library for master-worker programs alone, install it below PREFIX
+	@[ -e $(BUILD)/lib/libspate_mw.a ] || $(MAKE) --no-print-directory library
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --component library
+
 clean:  ## remove what was built
 	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-clang dist
 
 help:  ## this list
 	@echo "Spate: make TARGET, where TARGET is one of"
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
-	  while IFS='|' read -r name text; do printf '  %-11s %s\n' "$$name" "$$text"; done
+	  while IFS='|' read -r name text; do printf '  %-15s %s\n' "$$name" "$$text"; done
 	@echo "Variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR= SETUP=yes|no CMAKE_OPTIONS="

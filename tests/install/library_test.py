@@ -114,6 +114,14 @@ class Library(unittest.TestCase):
     def test_it_loads_nothing(self):
         self.assertNotIn("dlopen", call("nm", "-u", ARCHIVE).split())
 
+    def test_make_installs_it_alone(self):
+        clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+        call("make", "-C", SOURCE, "install-library", f"BUILD={BUILD}", "PREFIX=/opt/here", f"DESTDIR={self.path('made')}", env=clean)
+        found = [os.path.relpath(os.path.join(root, name), self.path("made", "opt", "here"))
+                 for root, _, names in os.walk(self.path("made")) for name in names]
+        self.assertIn("include/spate/mw.h", found)
+        self.assertEqual([name for name in found if "mw" not in name and name != "include/spate/bytes.h"], [])
+
     def test_pkg_config(self):
         self.assertEqual(self.pkg_config("--modversion"), [VERSION])
         for source, runs in EXAMPLES.items():

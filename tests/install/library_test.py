@@ -131,6 +131,20 @@ class Library(unittest.TestCase):
         for source, runs in PROGRAMS.items():
             self.check(self.build(source, "-static"), runs)
 
+    def test_shared_libraries_travel(self):
+        """The resource file names those that are not the system's."""
+        with open(self.path("own.cc"), "w", encoding="utf-8") as out:
+            out.write("int Own() { return 1; }\n")
+        with open(self.path("uses.cc"), "w", encoding="utf-8") as out:
+            out.write('#include <spate/mw.h>\nint Own();\nint main(int argc, char** argv) {\n'
+                      '  return spate::mw::run(argc, argv, [](spate::mw::master&) { return Own() - 1; });\n}\n')
+        library = os.path.realpath(self.path("libown.so"))
+        call(COMPILER, "-shared", "-fPIC", self.path("own.cc"), "-o", library)
+        program = self.build(self.path("uses.cc"), library, f"-Wl,-rpath,{self.dir}", name="uses")
+        call(program, "--mw-master", "--mw-master-host", "127.0.0.1", "--mw-resource-file", self.path("uses.rsc"))
+        with open(self.path("uses.rsc"), encoding="utf-8") as file:
+            self.assertIn(f'(:slave-executable ("{os.path.realpath(program)}" ("{library}")))', file.read())
+
     def test_plain_words(self):
         for source, runs in PROGRAMS.items():
             call(COMPILER, "-std=c++20", "-I", self.path("moved", "include"), os.path.join(SOURCE, source),

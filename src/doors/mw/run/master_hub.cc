@@ -25,6 +25,7 @@
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/held_file.h"
+#include "os/loaded_libraries.h"
 #include "os/machine.h"
 #include "os/process.h"
 #include "os/signals.h"
@@ -147,6 +148,7 @@ class MasterHub::Inside final : public hub::Watcher {
   access::Access access_;
   HostAndPort place_;
   std::string executable_;
+  std::vector<std::string> libraries_;        // that travel with it
   std::map<slave_id, SlaveChannel*> slaves_;  // the hub has them
   std::unique_ptr<hub::EmbeddedHub> hub_;
   std::vector<std::unique_ptr<hub::Door>> doors_;
@@ -174,6 +176,8 @@ Status MasterHub::Inside::Begin() {
   auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
   if (!program) return Within("--mw-slave-executable", program.error());
   executable_ = std::move(*program);
+  // Only the libraries of this program are known.
+  if (auto own = os::OwnProgram(); own && *own == executable_) libraries_ = os::LoadedLibraries();
   TRY(HoldFile());
   place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name
                                       : options_.host;
@@ -592,7 +596,7 @@ Status MasterHub::Inside::WriteFile() {
                     .update_interval = options_.update_interval.ns / 1'000'000'000,
                     .slaves_needed = static_cast<int64_t>(told_missing_),
                     .executable = executable_,
-                    .libraries = {},
+                    .libraries = libraries_,
                     .slave_arguments = SlaveArguments(place_.host, place_.port),
                     .access = access::FormatAccess(access_)};
   auto written = file_->Write(WriteResourceFile(file), 0600);

@@ -143,8 +143,7 @@ class Parser {
   std::array<size_t, std::size(kFields)> lines_{};  // where each was seen last; 0: not yet
 };
 
-constexpr std::string_view kRepair =
-    "; repair it, or ask your hub's administrator for a new access file";
+constexpr std::string_view kRepair = "; repair it, or get the file again from its source";
 
 std::unexpected<Error> Invalid(std::string_view where, const std::string& problem) {
   return Fail(ErrorKind::kInvalid, fmt::format("{}: {}{}", where, problem, kRepair));

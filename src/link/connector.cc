@@ -131,8 +131,8 @@ void Connector::Reached(transport::Dialer::Reached reached) {
   timer_ = loop_.At(loop_.Now() + limits_.welcome, [this] {
     if (IsStopped(listener_)) return Stopped();
     hung_ = true;
-    Failed(fmt::format("{}: no welcome came within {:.0f} s; is it a hub, and does it still run?",
-                       hub_.Text(), limits_.welcome.seconds()));
+    Failed(fmt::format("{}: no welcome came within {:.0f} s; is it {}, and does it still run?",
+                       hub_.Text(), limits_.welcome.seconds(), target_.name));
   });
   connection_ = std::make_unique<Connection>(loop_, std::move(reached.fd), std::move(tls),
                                              FrameTypes{FrameType::kWelcome, FrameType::kRefusal},

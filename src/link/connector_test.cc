@@ -122,7 +122,7 @@ TEST_F(CallerTest, WhoIsNoHub) {
                   {each.name, each.text});
   }
   ExpectFailure(Target::Of(Impostor("silent", "")), ClientSelf(), false,
-                {"no welcome came", "is it a hub"}, {.welcome = Duration::Millis(30)});
+                {"no welcome came", "is it the hub"}, {.welcome = Duration::Millis(30)});
   ExpectFailure(Target::Of(Impostor("half", FrameOf(FrameType::kWelcome, "x").substr(0, 5))),
                 ClientSelf(), false, {"no welcome came"}, {.welcome = Duration::Millis(30)});
 }

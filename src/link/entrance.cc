@@ -270,7 +270,7 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
   if (!wire::CommonProtocol(from.role, from.protocol, from.oldest_protocol)) {
     auto refusal =
         refuse(RefusalCode::kVersion,
-               fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
+               fmt::format("it is spate {} and speaks protocols {} to {}, you are spate {} "
                            "and speak {} to {}; use the same release on both sides{}",
                            product_, wire::OldestProtocolOf(from.role), wire::kProtocol,
                            from.product, from.oldest_protocol, from.protocol,

@@ -217,11 +217,16 @@ def test_a_slave_with_a_wrong_credential(place: MwPlace):
     master = place.master("--mw-access", "access", "-")
     place.await_file("r")
     text = place.read("access")
-    for word, says in (("secret", "credential"), ("pin", "127.0.0.1")):
+    for word, says in (("secret", "credential"), ("pin", "the master at 127.0.0.1")):
         old = re.search(rf"^{word} = .*$", text, re.M)[0]
         place.write(word, text.replace(old, old[:-6] + ("a" if old[-6] != "a" else "b") + old[-5:]))
         os.chmod(place.path(word), 0o600)
-        place.direct(access=word).ends(255).says(says, "MASTER-DISCONNECT")
+        slave = place.direct(access=word).ends(255).says(says, "MASTER-DISCONNECT")
+        want(not any("hub" in line for line in slave.err), slave.told())
+    place.write("broken", "nonsense")
+    os.chmod(place.path("broken"), 0o600)
+    slave = place.direct(access="broken").ends(255).says("broken, line 1")
+    want(not any("hub" in line for line in slave.err), slave.told())
     goes_on(place, master)
 
 

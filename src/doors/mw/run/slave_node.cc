@@ -238,8 +238,16 @@ void SlaveNode::Inside::Reached(
   caller_.reset();
   if (!result) {
     audit_->Say(audit::ConnectRefused(address()));
+    const link::Connector::Failure& failure = result.error();
+    std::string why = failure.error.message;
+    if (failure.error.kind == ErrorKind::kPermission && !failure.refusal) {
+      why = fmt::format(
+          "the master at {} has another key than this slave expects: another master listens there "
+          "now. Start the slave with the newest resource file, or access file, of its master",
+          address());
+    }
     // This master will refuse it again: only another one may accept it.
-    return Lost(result.error().error.message, result.error().lasting ? Duration() : kLookFor);
+    return Lost(why, failure.lasting ? Duration() : kLookFor);
   }
   const NodeId id = result->welcome.node;
   audit_->Say(audit::Connected(result->hub.Text(), result->self.Text()));

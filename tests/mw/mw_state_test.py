@@ -214,6 +214,19 @@ def test_a_state_in_the_folder_of_somebody_else(place: MwPlace):
     want(os.listdir(place.path("state")) == [] and os.listdir(place.path("above")) == [], "nothing was made there")
 
 
+def test_a_slave_whose_algorithm_goes_on_ends_after_its_master(place: MwPlace):
+    """Killed or finished: nobody wants the result, and overseers wait for the slave."""
+    for end, code in (("kill", 255), ("exit 0", 0), ("throw why", 2)):
+        master = place.master(f"submit hold {place.path(str(code))} x", "-", file=f"r{code}")
+        slave = place.slave(file=f"r{code}")
+        wait(lambda: place.lines(f"{code}.begun"), "it computes")
+        if end == "kill":
+            master.kill()
+        else:
+            master.say(end)
+        slave.ends(code, deadline=40).says("the algorithm 'hold' still runs")
+
+
 def test_slaves_find_the_next_master(place: MwPlace):
     first = place.master("wait-slaves 2", "submit echo x", "wait-results 1", "say there", "-")
     slaves = place.slaves(2)

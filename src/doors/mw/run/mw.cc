@@ -279,6 +279,7 @@ void slave::impl::Compute(const Call& call) {
   std::string bytes;
   const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
+  bench.Compute(call.algorithm);
   for (uint32_t left = call.tries; algorithm != nullptr && left > 0; --left) {
     const int64_t began = os::MonotonicNanos();
     try {
@@ -295,6 +296,7 @@ void slave::impl::Compute(const Call& call) {
     answer.time = {os::MonotonicNanos() - began};
     if (answer.end != CallEnd::kThrew) break;
   }
+  bench.Compute("");
   answer.bytes = bytes;
   AddAnswer(answers_, answer);
   ++computed_;

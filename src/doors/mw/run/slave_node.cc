@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,8 @@ namespace {
 // So does one that finds the file of a computation that was over before the slave was started: the
 // next master of the same file may be about to start.
 constexpr Duration kLookFor = Duration::Seconds(10);
+// An algorithm that runs when all is over may go on for so long: nobody wants its result.
+constexpr Duration kEndMost = Duration::Seconds(5);
 // One that ends by itself waits so long for the master to take its results.
 constexpr Duration kLeaveMost = Duration::Seconds(2);
 constexpr Duration kLookEvery = Duration::Millis(500);
@@ -131,6 +134,12 @@ Result<Master> FindMaster(const Options& options) {
   return master;
 }
 
+int ExitCodeOf(Workbench::Over how) {
+  const slave_status status{.shutdown = how == Workbench::Over::kShutdown,
+                            .master_failed = how == Workbench::Over::kMasterFailed};
+  return status.exit_code();
+}
+
 }  // namespace
 
 class SlaveNode::Inside {
@@ -158,6 +167,7 @@ class SlaveNode::Inside {
   void Finished(const Master& last);
   using How = Workbench::Over;
   void Over(How how, audit::End audited);
+  void EndProcess(How how);
   void Drop();
   void Left();
   std::string address() const { return fmt::format("{}:{}", master_.host, master_.port); }
@@ -330,6 +340,18 @@ void SlaveNode::Inside::Over(How how, audit::End audited) {
       audit::SlaveEnd(audited, master_.member.empty() ? options_.member_id : master_.member));
   audit_->Flush();
   bench_.End(how, why_);
+  loop_.At(loop_.Now() + kEndMost, [this, how] { EndProcess(how); });
+}
+
+// Nothing else stops an algorithm that goes on, and a process that does keeps its overseer waiting.
+void SlaveNode::Inside::EndProcess(How how) {
+  const std::string algorithm = bench_.Computing();
+  if (algorithm.empty()) return;
+  if (!why_.empty()) say_(why_);
+  say_(fmt::format("the algorithm '{}' still runs {} after the end; ending this slave", algorithm,
+                   FormatDuration(kEndMost)));
+  bench_.Abandon();
+  std::_Exit(ExitCodeOf(how));
 }
 
 void SlaveNode::Inside::Leave(std::function<void()> done) {

@@ -48,6 +48,22 @@ void Workbench::Met(slave_id id) {
   id_ = id;
 }
 
+std::string Workbench::Computing() const {
+  std::lock_guard lock(mutex_);
+  return computing_;
+}
+
+void Workbench::Abandon() {
+  std::lock_guard lock(mutex_);
+  done_.clear();
+  spool_.reset();
+}
+
+void Workbench::Compute(std::string_view algorithm) {
+  std::lock_guard lock(mutex_);
+  computing_ = algorithm;
+}
+
 std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) {
   std::unique_lock lock(mutex_);
   auto ready = [this] { return over_ || !packets_.empty(); };

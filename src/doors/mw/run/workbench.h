@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spate/mw.h>
@@ -48,12 +49,18 @@ class Workbench {
   enum class Over : uint8_t { kShutdown, kMasterLost, kMasterFailed };
   void End(Over how, const std::string& why);
   void Met(slave_id id);
+  // The algorithm that the slave's thread is in; "" when it is in none.
+  std::string Computing() const;
+  // Removes files. The process must end now.
+  void Abandon();
 
   // ---- The slave's thread
   // Waits for a packet, for at most so long; nullopt: there is none, or it is over.
   std::optional<Packet> Take(std::chrono::nanoseconds most);
   // Whether anybody wants to hear of it (any more).
   bool Wants(const Packet& packet) const;
+  // Before and after each call of an algorithm ("").
+  void Compute(std::string_view algorithm);
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
   // shutdown, master_lost, master_failed and results_held are set.
   slave_status Status() const;
@@ -72,6 +79,7 @@ class Workbench {
   uint64_t life_ = 0;
   std::optional<Over> over_;
   std::string why_lost_;
+  std::string computing_;
   slave_id id_;
   std::optional<os::TempDir> spool_;  // from the first long answer on
   uint64_t spooled_ = 0;              // the slave's thread only

@@ -182,6 +182,9 @@ struct policy {
   // with a failure. 0: no limit, another slave always computes it. Slaves that are lost with a
   // packet of several tasks do not count, because another task may be to blame.
   std::uint32_t losses = 0;
+  // The longest that a slave may compute the task, all its tries together; 0: no limit. Then the
+  // result has a failure, and the slave ends with 255, because nothing else stops an algorithm.
+  std::chrono::nanoseconds time{0};
 };
 
 struct slave_info {

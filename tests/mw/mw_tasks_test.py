@@ -249,6 +249,28 @@ def test_a_slave_that_is_told_to_end_computes_no_more_of_its_tasks(place: MwPlac
     want(place.lines("log") == [], f"computed in vain: {len(place.lines('log'))}")
 
 
+def test_a_task_that_passes_its_time_limit(place: MwPlace):
+    """It ends with a failure and its slave; the other tasks of its packet go to another slave."""
+    for group in ("1", "8"):
+        name = f"{group}-h"
+        master = place.master("--mw-slave-task-group", group, "submit echo before time=60000",
+                              f"submit hold {place.path(name)} x time=500",
+                              "submit echo after time=60000 times=6", "wait-results 7", "say rest",
+                              "-", file=f"r{group}")
+        first = place.slave(file=f"r{group}")
+        begun(place, name)
+        first.ends(255).says("a task of 'hold' took longer than its time limit")
+        second = place.slave(file=f"r{group}")
+        master.say("wait-results 8", "say done")
+        master.await_line("said done")
+        results = master.results()
+        late = "it took longer than its time limit of 0.50 s (policy::time)"
+        want(not results[2][2] and results[2][4] == late, master.told())
+        want(all(results[task][2] for task in results if task != 2), master.told())
+        want(len(place.lines(name + ".begun")) == 1, "it ran once")
+        over(master, second)
+
+
 # ---- Algorithms that fail ----------------------------------------------------------------------
 
 def test_exceptions_and_tries(place: MwPlace):

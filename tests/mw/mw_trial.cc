@@ -202,8 +202,8 @@ void Script::Look(std::chrono::nanoseconds most) {
   }
 }
 
-// ALG ARG... with slave=N tag=T tries=N losses=N times=N anyway once among them; @N stands for N
-// bytes.
+// ALG ARG... with slave=N tag=T tries=N losses=N time=MS times=N anyway once among them; @N stands
+// for N bytes.
 void Script::Submit(Words words) {
   mw::policy how;
   Words arguments;
@@ -224,6 +224,8 @@ void Script::Submit(Words words) {
       how.tries = static_cast<std::uint32_t>(std::stoul(value));
     } else if (key == "losses" && at != word.npos) {
       how.losses = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (key == "time" && at != word.npos) {
+      how.time = std::chrono::milliseconds(std::stol(value));
     } else if (key == "times" && at != word.npos) {
       times = std::stol(value);
     } else if (word.starts_with('@')) {

@@ -20,11 +20,11 @@ void AddBytes(writer& to, std::string_view bytes) {
 
 std::string WriteCalls(std::span<const Call> calls) {
   size_t size = 0;
-  for (const Call& call : calls) size += 40 + call.algorithm.size() + call.arguments.size();
+  for (const Call& call : calls) size += 48 + call.algorithm.size() + call.arguments.size();
   writer to;
   to.reserve(size);
   for (const Call& call : calls) {
-    to(call.task, call.tries);
+    to(call.task, call.tries, call.limit.ns);
     AddBytes(to, call.algorithm);
     AddBytes(to, call.arguments);
   }
@@ -37,7 +37,7 @@ Result<std::vector<Call>> ReadCalls(std::string_view bytes) {
     reader from(bytes);
     while (!from.empty()) {
       Call& call = calls.emplace_back();
-      from(call.task, call.tries);
+      from(call.task, call.tries, call.limit.ns);
       call.algorithm = Bytes(from);
       call.arguments = Bytes(from);
     }

@@ -23,6 +23,7 @@ struct Call {
   std::string_view algorithm;
   uint32_t tries = 1;  // so often it is called when it throws
   std::string_view arguments;
+  Duration limit = {};  // of its time; 0: none
   friend bool operator==(const Call&, const Call&) = default;
 };
 std::string WriteCalls(std::span<const Call> calls);
@@ -34,7 +35,8 @@ enum class CallEnd : uint8_t {
   kThrew,    // bytes are what it said, for people
   kUnknown,  // the slave has no such algorithm
   kTooLong,  // the value takes more bytes than go
-  kLast = kTooLong,
+  kOverdue,  // it took longer than its limit; the slave ends, and may not answer for other tasks
+  kLast = kOverdue,
 };
 struct Answer {
   uint64_t task = 0;

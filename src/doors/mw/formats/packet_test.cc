@@ -8,7 +8,7 @@ namespace {
 TEST(PacketTest, CallsComeBack) {
   const std::string large(1000, 'x');
   const std::vector<Call> calls = {{1, "square", 1, std::string_view("\0\1", 2)},
-                                   {2, "", 7, ""},
+                                   {2, "", 7, "", Duration::Seconds(3)},
                                    {uint64_t{1} << 60, "a", 1, large}};
   const std::string packet = WriteCalls(calls);
   auto read = ReadCalls(packet);
@@ -20,7 +20,8 @@ TEST(PacketTest, AnswersComeBack) {
   std::string packet;
   const std::vector<Answer> answers = {{1, CallEnd::kDone, Duration::Micros(5), "value"},
                                        {2, CallEnd::kThrew, Duration(), "no such file"},
-                                       {3, CallEnd::kTooLong, Duration::Seconds(1), ""}};
+                                       {3, CallEnd::kTooLong, Duration::Seconds(1), ""},
+                                       {4, CallEnd::kOverdue, Duration::Seconds(2), ""}};
   for (const Answer& each : answers) AddAnswer(packet, each);
   auto read = ReadAnswers(packet);
   ASSERT_TRUE(read);

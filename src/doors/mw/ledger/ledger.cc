@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "doors/mw/formats/packet.h"
 
 namespace spate::mw {
@@ -27,7 +28,7 @@ Needs AnySlave() { return {.labels = {kAnyLabel}}; }
 
 size_t IndexOf(group which) { return static_cast<size_t>(which); }
 
-std::string WhyFailed(const Answer& answer, std::string_view algorithm) {
+std::string WhyFailed(const Answer& answer, const task& what) {
   switch (answer.end) {
     case CallEnd::kDone:
       return "";
@@ -35,10 +36,13 @@ std::string WhyFailed(const Answer& answer, std::string_view algorithm) {
       return answer.bytes.empty() ? "the algorithm threw an exception" : std::string(answer.bytes);
     case CallEnd::kUnknown:
       return fmt::format("the slave's program has no algorithm '{}': it is another build",
-                         algorithm);
+                         what.algorithm);
     case CallEnd::kTooLong:
       return "the result takes more bytes than a result may: write it to a file, and return its "
              "name";
+    case CallEnd::kOverdue:
+      return fmt::format("it took longer than its time limit of {} (policy::time)",
+                         FormatDuration({what.how.time.count()}));
   }
   return "";
 }
@@ -145,7 +149,7 @@ std::string Ledger::Row(JobId job, TaskIndex index) const {
     auto held = tasks_.find(id);
     if (held == tasks_.end()) continue;  // another slave was quicker
     const task& what = held->second;
-    calls.push_back({id, what.algorithm, what.how.tries, what.arguments});
+    calls.push_back({id, what.algorithm, what.how.tries, what.arguments, {what.how.time.count()}});
   }
   return WriteCalls(calls);
 }
@@ -314,8 +318,11 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
   if (answers) {
     for (const Answer& answer : *answers) by_task.emplace(answer.task, &answer);
   }
+  const bool is_cut = std::ranges::any_of(
+      by_task, [](const auto& each) { return each.second->end == CallEnd::kOverdue; });
   for (uint64_t id : packet.tasks) {
     auto found = by_task.find(id);
+    if (found == by_task.end() && is_cut) continue;
     if (found == by_task.end()) {
       fails(id, packet.slave, SlaveName(packet.slave) + " has answered what is no answer to it");
       continue;
@@ -323,7 +330,7 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
     const Answer& answer = *found->second;
     auto held = tasks_.find(id);
     if (held == tasks_.end()) continue;  // another slave was quicker
-    fails(id, packet.slave, WhyFailed(answer, held->second.algorithm));
+    fails(id, packet.slave, WhyFailed(answer, held->second));
     results.back().compute_time = std::chrono::nanoseconds(answer.time.ns);
     if (answer.end == CallEnd::kDone) results.back().bytes = answer.bytes;
   }
@@ -351,7 +358,13 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
       if (held)
         HandBack(std::move(held.mapped()), "its slave disconnected, and it may not be retried");
     }
-  } else if (notice.verdict == Verdict::kFailed) {
+  } else if (notice.verdict == Verdict::kFailed || notice.verdict == Verdict::kSucceeded) {
+    // A success leaves tasks only when its slave had to end.
+    for (uint64_t id : packet.tasks) {
+      auto held = tasks_.find(id);
+      if (held == tasks_.end() || held->second.how.retry) continue;
+      HandBack(std::move(tasks_.extract(held).mapped()), "its slave ended before it had a result");
+    }
     // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
     // counts losses anew.
     auto lane = lane_of_.find(notice.end.ref.job);

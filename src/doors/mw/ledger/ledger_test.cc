@@ -250,6 +250,24 @@ TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
             "the slave's program has no algorithm 'a': it is another build");
 }
 
+TEST(LedgerTest, APacketWhoseSlaveEndsAtATimeLimit) {
+  for (bool retry : {true, false}) {
+    World world(3);
+    world.Arrive(1);
+    world.SubmitAll(3, {.retry = retry, .time = std::chrono::seconds(2)});
+    world.AnswerFor(1, {.task = 2, .end = CallEnd::kOverdue, .bytes = {}});
+    ASSERT_EQ(world.results.size(), 1u);
+    EXPECT_EQ(world.results[0].task, task_id{2});
+    EXPECT_EQ(world.results[0].failure,
+              "it took longer than its time limit of 2.00 s (policy::time)");
+    EXPECT_EQ(world.unrunnable.size(), retry ? 0u : 2u);
+    world.Lose(1);
+    world.Arrive(2);
+    EXPECT_EQ(world.ComputeAll(2), retry ? (Ids{1, 3}) : Ids{});
+    EXPECT_EQ(world.ledger().size(), 0u);
+  }
+}
+
 // The first slave, which has computed ten tasks, has had the eleventh for long; the second has
 // nothing to do.
 void HaveASlowOne(World& world, const policy& how = {}) {

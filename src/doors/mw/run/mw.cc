@@ -80,6 +80,7 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
                     "outside of all functions",
                     algorithm));
   }
+  if (how.time.count() < 0) throw error("a time limit cannot be negative (policy::time)");
   if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
   if (arguments.size() > kArgumentBytes) {
     throw error(
@@ -279,7 +280,7 @@ void slave::impl::Compute(const Call& call) {
   std::string bytes;
   const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
-  bench.Compute(call.algorithm);
+  bench.Compute(call.algorithm, call.task, call.limit);
   for (uint32_t left = call.tries; algorithm != nullptr && left > 0; --left) {
     const int64_t began = os::MonotonicNanos();
     try {

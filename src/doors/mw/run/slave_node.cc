@@ -32,6 +32,8 @@ namespace {
 constexpr Duration kLookFor = Duration::Seconds(10);
 // An algorithm that runs when all is over may go on for so long: nobody wants its result.
 constexpr Duration kEndMost = Duration::Seconds(5);
+// How often a slave looks whether a task has passed its time limit.
+constexpr Duration kLookAtLimit = Duration::Millis(100);
 // One that ends by itself waits so long for the master to take its results.
 constexpr Duration kLeaveMost = Duration::Seconds(2);
 constexpr Duration kLookEvery = Duration::Millis(500);
@@ -168,6 +170,7 @@ class SlaveNode::Inside {
   using How = Workbench::Over;
   void Over(How how, audit::End audited);
   void EndProcess(How how);
+  void WatchLimit();
   void Drop();
   void Left();
   std::string address() const { return fmt::format("{}:{}", master_.host, master_.port); }
@@ -192,6 +195,7 @@ class SlaveNode::Inside {
 Status SlaveNode::Inside::Begin() {
   audit_->Say(audit::Version(SPATE_VERSION));
   audit_->Say(audit::SlaveInit(options_.member_id));
+  bench_.OnLimit([this] { loop_.Post([this] { WatchLimit(); }); });
   auto master = FindMaster(options_);
   if (!master) {
     // If master and slaves are started at once, the slaves are quicker.
@@ -352,6 +356,23 @@ void SlaveNode::Inside::EndProcess(How how) {
                    FormatDuration(kEndMost)));
   bench_.Abandon();
   std::_Exit(ExitCodeOf(how));
+}
+
+// A task that has passed its limit is answered for; then only the end of the process stops it.
+void SlaveNode::Inside::WatchLimit() {
+  if (over_) return;  // EndProcess
+  auto is_overdue = bench_.IsOverdue(loop_.Now());
+  if (!is_overdue) return;
+  if (!*is_overdue) {
+    loop_.At(loop_.Now() + kLookAtLimit, [this] { WatchLimit(); });
+    return;
+  }
+  say_(fmt::format("a task of '{}' took longer than its time limit; ending this slave",
+                   bench_.Computing()));
+  Leave([this] {
+    bench_.Abandon();
+    std::_Exit(ExitCodeOf(How::kMasterLost));
+  });
 }
 
 void SlaveNode::Inside::Leave(std::function<void()> done) {

@@ -13,7 +13,7 @@ namespace spate::mw {
 namespace {
 
 // Rows of another number are another program's.
-// 2: `algorithms` in `meta`, and `losses` at the end of a task.
+// 2: `algorithms` in `meta`, and `losses` and `time` at the end of a task.
 constexpr int64_t kFormat = 2;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
@@ -44,8 +44,9 @@ std::string_view Opened(uint64_t id, std::string_view sealed) {
 
 std::string BytesOf(const task& what) {
   const policy& how = what.how;
-  return Sealed(what.id.value, encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
-                                      how.retry, how.tries, what.arguments, how.losses));
+  return Sealed(what.id.value,
+                encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry,
+                       how.tries, what.arguments, how.losses, int64_t{how.time.count()}));
 }
 
 std::string BytesOf(const result& what) {
@@ -66,7 +67,9 @@ task TaskOf(int64_t id, std::string_view bytes) {
   reader from(Opened(static_cast<uint64_t>(id), bytes));
   from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
        what.arguments);
-  if (!from.empty()) from(how.losses);  // format 1 ends here
+  int64_t time = 0;
+  if (!from.empty()) from(how.losses, time);  // format 1 has neither
+  how.time = std::chrono::nanoseconds(time);
   from.finish();
   return what;
 }

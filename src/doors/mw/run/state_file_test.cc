@@ -23,7 +23,8 @@ task TaskOf(uint64_t id) {
                   .do_it_anyway = id % 2 == 0,
                   .retry = id % 3 == 0,
                   .tries = static_cast<uint32_t>(1 + id % 7),
-                  .losses = static_cast<uint32_t>(id % 6)},
+                  .losses = static_cast<uint32_t>(id % 6),
+                  .time = std::chrono::seconds(id % 9)},
           .arguments = std::string(id % 5000, static_cast<char>(id)),
           .reason = {}};
 }
@@ -39,9 +40,9 @@ result ResultOf(uint64_t id) {
 }
 
 std::string Words(const task& each) {
-  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {}", each.id.value, each.algorithm,
+  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {} {}", each.id.value, each.algorithm,
                      each.how.slave.value, each.how.tag, each.how.do_it_anyway, each.how.retry,
-                     each.how.tries, each.how.losses, each.arguments);
+                     each.how.tries, each.how.losses, each.how.time.count(), each.arguments);
 }
 
 std::string Words(const result& each) {
@@ -209,6 +210,7 @@ TEST(StateFileTest, OfFormat1) {
   EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
   task what = TaskOf(6);
   what.how.losses = 0;
+  what.how.time = {};
   std::string bytes = encode(what.algorithm, what.how.slave.value, what.how.tag,
                              what.how.do_it_anyway, what.how.retry, what.how.tries, what.arguments);
   bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));

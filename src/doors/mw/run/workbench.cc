@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "doors/mw/formats/packet.h"
+#include "os/clock.h"
 #include "os/file.h"
 
 namespace spate::mw {
@@ -59,28 +61,62 @@ void Workbench::Abandon() {
   spool_.reset();
 }
 
-void Workbench::Compute(std::string_view algorithm) {
+void Workbench::Compute(std::string_view algorithm, uint64_t task, Duration limit) {
   std::lock_guard lock(mutex_);
   computing_ = algorithm;
+  task_ = task;
+  limit_ = limit;
+  if (limit.ns == 0) return;
+  began_ = os::MonotonicNanos();
+  if (watch_ && !std::exchange(watched_, true)) watch_();
+}
+
+void Workbench::OnLimit(std::function<void()> watch) {
+  std::lock_guard lock(mutex_);
+  watch_ = std::move(watch);
+}
+
+std::optional<bool> Workbench::IsOverdue(Instant now) {
+  std::lock_guard lock(mutex_);
+  if (limit_.ns == 0) {
+    watched_ = false;
+    return std::nullopt;
+  }
+  const Duration time{os::MonotonicNanos() - began_};
+  if (time < limit_) return false;
+  overdue_ = true;
+  if (over_ || current_.life != life_) return true;
+  std::string answers;
+  AddAnswer(answers, {.task = task_, .end = CallEnd::kOverdue, .time = time, .bytes = {}});
+  Done done{.end = {.ref = current_.ref, .slot = current_.slot, .start = now - time, .wall = time},
+            .life = life_};
+  done.end.stdout_total = answers.size();
+  auto output = std::make_unique<TaskOutput>();
+  output->out.total = answers.size();
+  output->out.bytes = std::move(answers);
+  done.output = std::move(output);
+  done_.push_back(std::move(done));
+  return true;
 }
 
 std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) {
   std::unique_lock lock(mutex_);
-  auto ready = [this] { return over_ || !packets_.empty(); };
+  auto ready = [this] { return over_ || (!overdue_ && !packets_.empty()); };
   if (most == std::chrono::nanoseconds::max()) {
     changed_.wait(lock, ready);
   } else {
     changed_.wait_for(lock, most, ready);
   }
-  if (over_ || packets_.empty()) return std::nullopt;
+  if (over_ || overdue_ || packets_.empty()) return std::nullopt;
   Packet packet = std::move(packets_.front());
   packets_.pop_front();
+  current_ = {.ref = packet.ref, .slot = packet.slot, .life = packet.life, .calls = {}};
   return packet;
 }
 
 bool Workbench::Wants(const Packet& packet) const {
   std::lock_guard lock(mutex_);
-  return !over_ && packet.life == life_;
+  return !over_ && !overdue_ && packet.life == life_;
 }
 
 // Answers that are too long for the end go through a file, which the last owner removes.
@@ -116,7 +152,7 @@ void Workbench::Finish(Packet packet, std::string answers, Instant start, Durati
     done.end.note = "the results cannot be kept on the slave: " + output.error().message;
   }
   std::lock_guard lock(mutex_);
-  if (over_ || packet.life != life_) return;
+  if (over_ || overdue_ || packet.life != life_) return;
   const bool first = done_.empty();
   done_.push_back(std::move(done));
   if (first && ring_) ring_();

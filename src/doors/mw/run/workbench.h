@@ -51,6 +51,11 @@ class Workbench {
   void Met(slave_id id);
   // The algorithm that the slave's thread is in; "" when it is in none.
   std::string Computing() const;
+  // From the slave's thread, when a call with a limit begins and IsOverdue is not asked any more.
+  void OnLimit(std::function<void()> watch);
+  // Whether a call of `computing` goes on beyond its limit. Then its packet has ended so, and no
+  // other packet is begun. nullopt: no call has a limit now.
+  std::optional<bool> IsOverdue(Instant now);
   // Removes files. The process must end now.
   void Abandon();
 
@@ -60,7 +65,7 @@ class Workbench {
   // Whether anybody wants to hear of it (any more).
   bool Wants(const Packet& packet) const;
   // Before and after each call of an algorithm ("").
-  void Compute(std::string_view algorithm);
+  void Compute(std::string_view algorithm, uint64_t task = 0, Duration limit = {});
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
   // shutdown, master_lost, master_failed and results_held are set.
   slave_status Status() const;
@@ -80,6 +85,13 @@ class Workbench {
   std::optional<Over> over_;
   std::string why_lost_;
   std::string computing_;
+  uint64_t task_ = 0;  // of `computing_`
+  int64_t began_ = 0;  // as os::MonotonicNanos
+  Duration limit_;     // 0: none
+  bool watched_ = false;
+  bool overdue_ = false;  // nothing is begun any more
+  std::function<void()> watch_;
+  Packet current_;  // the last one that was taken, without its calls
   slave_id id_;
   std::optional<os::TempDir> spool_;  // from the first long answer on
   uint64_t spooled_ = 0;              // the slave's thread only

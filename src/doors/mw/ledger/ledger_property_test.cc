@@ -64,6 +64,7 @@ class RandomMaster {
   }
   void Submit() {
     policy how{.do_it_anyway = prng_.Chance(50), .retry = prng_.Chance(70)};
+    if (prng_.Chance(20)) how.losses = static_cast<uint32_t>(1 + prng_.Below(6));
     if (prng_.Chance(50)) how.slave = {prng_.Below(last_slave_ + 2)};
     const uint64_t count = 1 + prng_.Below(6);
     const uint64_t last = world_.SubmitAll(count, how);
@@ -115,7 +116,10 @@ class RandomMaster {
   }
   void Check() {
     std::set<uint64_t> ended;
-    for (const result& each : world_.results) RC_ASSERT(ended.insert(each.task.value).second);
+    for (const result& each : world_.results) {
+      RC_ASSERT(ended.insert(each.task.value).second);
+      RC_ASSERT(each.ok() || tasks_.at(each.task.value).losses > 0);
+    }
     for (const task& each : world_.unrunnable) {
       RC_ASSERT(ended.insert(each.id.value).second);
       const policy& how = tasks_.at(each.id.value);

@@ -201,7 +201,7 @@ def test_an_idle_slave_helps_a_slow_one(place: MwPlace):
     over(master, *slaves)
 
 
-def test_the_packets_of_a_slave_that_stands_still_go_to_others(place: MwPlace):
+def test_the_packets_of_a_stopped_slave_go_to_others(place: MwPlace):
     """Those that it has not begun as well, long before it counts as lost; each once."""
     log = place.path("log")
     master = place.master(f"submit note {log} x 2 times=50", "wait-results 50", "-")

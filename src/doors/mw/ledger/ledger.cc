@@ -366,7 +366,7 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
       HandBack(std::move(tasks_.extract(held).mapped()), "its slave ended before it had a result");
     }
     // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
-    // counts losses anew.
+    // counts their losses from zero.
     auto lane = lane_of_.find(notice.end.ref.job);
     const bool has_lane = lane != lane_of_.end() && lane->second != nullptr;
     Resubmit(has_lane ? *lane->second : any_, packet);
@@ -487,7 +487,7 @@ void Ledger::Speculate(Instant now) {
     const Packet& packet = at->second;
     if (!packet.may_double || !late.contains(packet.slave)) continue;
     if (packet.begun == Instant()) {
-      // A slave that stands still returns nothing, not even what it has not begun.
+      // A stopped slave returns nothing, not even what it has not begun.
       Copy(at);
     } else if (idle_slaves > 0 && IsLate(packet, packet.begun, now)) {
       Copy(at);

@@ -303,9 +303,9 @@ TEST(LedgerTest, AnIdleSlaveComputesWhatTakesAnotherOneTooLong) {
   EXPECT_EQ(world.results.size(), 11u);
 }
 
-// A slave that stands still returns nothing of what it has not begun. Others compute that at once,
+// A stopped slave returns nothing of what it has not begun. Others compute that at once,
 // and each result counts once, also when the slave goes on.
-TEST(LedgerTest, WhatASlaveThatStandsStillHasNotBegunGoesToOthersAtOnce) {
+TEST(LedgerTest, WhatAStoppedSlaveHasNotBegunGoesToOthersAtOnce) {
   for (bool begins : {true, false}) {
     World world;
     world.Arrive(1);
@@ -315,7 +315,7 @@ TEST(LedgerTest, WhatASlaveThatStandsStillHasNotBegunGoesToOthersAtOnce) {
     if (begins) world.Begin(1);
     const size_t held = world.Leased(1);
     EXPECT_GT(held, 2u);
-    world.StandStill(1);
+    world.Stop(1);
     world.Arrive(2);
     world.ComputeAll(2);
     world.Pass(Duration::Seconds(2));

@@ -52,7 +52,7 @@ class World {
     Step();
   }
   // From now on it returns nothing that it is asked for.
-  void StandStill(uint64_t slave) { still_.insert(slave); }
+  void Stop(uint64_t slave) { stopped_.insert(slave); }
   void Free(uint64_t slave) {
     EXPECT_TRUE(ledger_.Free({slave}));
     Step();
@@ -150,7 +150,7 @@ class World {
   }
   // Returns what the slave has not begun: all but the first.
   void GiveBack(NodeId node, JobId job) {
-    if (still_.contains(node.value)) return;
+    if (stopped_.contains(node.value)) return;
     std::vector<AttemptRef>& held = leases_[node.value];
     std::map<Attempt, std::vector<TaskRange>> returned;
     for (size_t i = 1; i < held.size();) {
@@ -177,7 +177,7 @@ class World {
   engine::Engine engine_;
   std::vector<engine::Event> events_;
   std::map<uint64_t, std::vector<AttemptRef>> leases_;  // by slave
-  std::set<uint64_t> still_;
+  std::set<uint64_t> stopped_;
   std::map<AttemptRef, std::string> outputs_;
   Instant now_{1'000'000'000};
   uint64_t last_task_ = 0;

@@ -22,7 +22,7 @@ constexpr Option kPilotOutput = {
     .names = "output-of",
     .argument = "N",
     .heading = Heading::kSelect,
-    .help = "print what pilot N wrote instead (its batch job's output)",
+    .help = "print the output of pilot N instead",
     .more =
         "The end of it, up to 256 KB. Of pilots that have ended, that of the last 50 is kept. "
         "Pilots of batch systems are numbered as in the names of their nodes: NAME.N."};

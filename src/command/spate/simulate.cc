@@ -71,11 +71,10 @@ constexpr Option kJobHistory = {
         "--time, else the median of the tasks of its job with the same needs, in whole seconds.",
     .complete = Complete::kFolder};
 
-constexpr Option kMachineProcs = {
-    .names = "procs",
-    .argument = "N",
-    .heading = Heading::kSources,
-    .help = "number of processors, for a trace that does not state it (MaxProcs)"};
+constexpr Option kMachineProcs = {.names = "procs",
+                                  .argument = "N",
+                                  .heading = Heading::kSources,
+                                  .help = "processors of a trace without MaxProcs"};
 
 constexpr Option kMachineNodes = {.names = "nodes",
                                   .argument = "N",

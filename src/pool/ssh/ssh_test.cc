@@ -140,7 +140,7 @@ class SshHostTest : public testing::TestWithParam<std::string> {
   }
   int64_t Connections() { return std::ranges::count(host_.Read("ssh.log"), '\n'); }
   bool AwaitOutput(const std::string& tag, const std::string& text) {
-    return Await([&] { return host_.Read("logs/" + tag).contains(text); });
+    return Await([&] { return host_.Read(host_.Folder(tag) + "/output").contains(text); });
   }
   mode_t Mode(const std::string& path) {
     struct stat info{};

@@ -119,6 +119,24 @@ def test_it_is_told_where_and_since_when_tasks_run(place: Place):
     cluster.spate("job cancel", gang, single)
 
 
+def test_a_gang_waits_for_a_node_that_is_away(place: Place):
+    """As while its machine boots, or a moment after a restart of the hub; without it no set of nodes would do."""
+    cluster = cluster_of(place, "--listen", "none", "--suspect-after", "1s", "--lost-after", "2s")
+    nodes = nodes_of(cluster, "n1", "n2", slots=1)
+    os.killpg(nodes["n2"].pid, signal.SIGKILL)
+    cluster.kill_hub()
+    cluster.start_hub()
+    wait(lambda: "1 connected" in cluster.spate("hub status")[0], "one is away, and the hub knows its name alone")
+    job = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "echo", "both")
+    why, _ = cluster.spate("task explain", f"{job}.1")
+    want("n2" in why or "2 nodes" in why, why)
+    nodes_of(cluster, "n2", slots=1)
+    cluster.spate("job wait", job)
+    want(cluster.spate("job cat", job)[0] == "both\nboth\n", "it has run on both")
+    _, err = place.run("--nodes", "3", "--procs-per-node", "1", "--", "true", command="submit", code=2)
+    want("3" in err, err)
+
+
 def test_a_hub_that_is_killed_adopts_the_parts(place: Place):
     cluster = cluster_of(place, "--listen", "none")
     nodes_of(cluster, "n1", "n2", slots=1)

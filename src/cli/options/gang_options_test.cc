@@ -126,6 +126,12 @@ TEST_F(DeadlineTest, Times) {
     ASSERT_TRUE(when) << when.error().message;
     EXPECT_EQ((*when - kNow).ns, c.seconds * 1'000'000'000) << c.text;
   }
+  // UTC, to the minute or the second.
+  auto minute = ParseDeadline("2027-01-31T18:00Z", kNow);
+  auto second = ParseDeadline("2027-01-31T18:00:00Z", kNow);
+  ASSERT_TRUE(minute && second);
+  EXPECT_EQ(minute->ns, 1'801'418'400'000'000'000);
+  EXPECT_EQ(*minute, *second);
   for (const char* wrong : {"", "+", "18", "90", "never", "24:00", "18:60", "2026-02-30T18:00",
                             "2026-11-24", "2026-11-24T", "tomorrow", "tomorrow 2h", "-2h",
                             "18:00 tomorrow", "9999-01-01T00:00", "1969-01-01T00:00"}) {

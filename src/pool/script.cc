@@ -69,6 +69,7 @@ env -0 >"$SPATE_PILOT_BEFORE" || exit 1
 constexpr std::string_view kAfterPrologue = R"(spate_status=$?
 set +eu
 if [ "$spate_status" -ne 0 ]; then
+  rm -f "$SPATE_PILOT_BEFORE"
   echo "spate: the prologue ended with exit status $spate_status" >&2
   exit "$spate_status"
 fi
@@ -94,8 +95,8 @@ std::string PilotScript(const PilotSpec& spec, const ScriptPart& part) {
   text += part.lines;
   if (!spec.shared_files) text += "SPATE_PILOT_FILES=$PWD\n";
   if (!spec.folder.empty()) text += "cd " + Quote(spec.folder) + " || exit 1\n";
+  if (!spec.prologue.empty() || !spec.wrapper.empty()) text += kBeforePrologue;
   if (!spec.prologue.empty()) {
-    text += kBeforePrologue;
     text += "# the pool's prologue\n" + UserText(spec.prologue);
     text += kAfterPrologue;
   }

@@ -66,6 +66,22 @@ TEST_F(ScriptTest, StartsWithItsShellAndHasNoDosLines) {
   EXPECT_FALSE(text.contains("\r\n"));
 }
 
+TEST_F(ScriptTest, NotesTheEnvironmentBeforePrologueAndWrapper) {
+  const std::vector<std::string> shows = {
+      "sh", "-c", "tr '\\0' '\\n' <\"$SPATE_PILOT_BEFORE\" | grep -c ^NEW=; echo \"$NEW\""};
+  PilotSpec spec = Spec(shows);
+  spec.wrapper = "env NEW=wrapped";
+  EXPECT_EQ(Run(spec).out, "0\nwrapped\n");
+  spec.wrapper.clear();
+  spec.prologue = "export NEW=loaded";
+  EXPECT_EQ(Run(spec).out, "0\nloaded\n");
+  // Where the prologue fails, nothing of the environment is left.
+  spec.prologue = "TMPDIR=; echo \"$SPATE_PILOT_BEFORE\"; false";
+  const Ran failed = Run(spec);
+  const std::string file = failed.out.substr(0, failed.out.find('\n'));
+  EXPECT_FALSE(std::ifstream(file)) << failed.out;
+}
+
 TEST_F(ScriptTest, TellsThePilotWhatItIs) {
   PilotSpec spec = Spec({"sh", "-c",
                          "echo $SPATE_PILOT $SPATE_PILOT_SYSTEM $SPATE_PILOT_SECONDS; "

@@ -223,7 +223,7 @@ struct TryPool {
   }
 };
 
-// What a pilot's batch job has written, the end of it.
+// The end of the output of a pilot's batch job.
 struct ReadPilotOutput {
   static constexpr uint32_t kNumber = 13;
   struct Answer {

@@ -161,6 +161,8 @@ class Pools {
   Status CheckPlaces(const Caller& caller) const;
   bool MaySee(const Caller& caller, const PoolForm& form) const;
   bool MayChange(const Caller& caller, const PoolForm& form) const;
+  // kPermission: others may not do `what` ("test it").
+  Status CheckOwn(const Caller& caller, const PoolForm& form, std::string_view what) const;
   Result<std::vector<provision::PoolId>> Find(const Caller& caller,
                                               const std::vector<std::string>& names) const;
   PoolFacts FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const;

@@ -115,6 +115,13 @@ bool Pools::MayChange(const Caller& caller, const PoolForm& form) const {
   return caller.is_admin || caller.user == form.settings.account;
 }
 
+Status Pools::CheckOwn(const Caller& caller, const PoolForm& form, std::string_view what) const {
+  if (MayChange(caller, form)) return {};
+  return Fail(ErrorKind::kPermission,
+              fmt::format("pool {} belongs to {}; only they and the hub's administrators {}",
+                          form.policy.name, form.settings.account, what));
+}
+
 bool Pools::MaySee(const Caller& caller, const PoolForm& form) const {
   const std::string& user = form.policy.user;
   return MayChange(caller, form) || user.empty() || user == access::kEveryUser ||
@@ -287,12 +294,8 @@ void Pools::Try(const Caller& caller, const std::string& name, Tried done) {
   if (!found) return done(std::unexpected(found.error()));
   const PoolForm& form = *caller_.Find(found->front());
   // The test runs a command as the pool's user, and its answer shows what that has in the pilot.
-  if (!MayChange(caller, form)) {
-    return done(Fail(ErrorKind::kPermission,
-                     fmt::format("pool {} belongs to {}; only they and the hub's administrators "
-                                 "test it",
-                                 form.policy.name, form.settings.account)));
-  }
+  if (Status own = CheckOwn(caller, form, "test it"); !own)
+    return done(std::unexpected(own.error()));
   caller_.Try(form, true, std::move(done));
 }
 
@@ -435,12 +438,15 @@ void Pools::ReadOutput(const Caller& caller, const std::string& name, PilotId pi
                        std::function<void(Result<std::string>)> done) {
   auto found = Find(caller, {name});
   if (!found) return done(std::unexpected(found.error()));
+  if (found->size() > 1) {
+    return done(Fail(ErrorKind::kInvalid,
+                     fmt::format("{} is a group of {} pools; name the pool of the pilot",
+                                 EscapeForScreen(name), found->size()),
+                     See("pool list")));
+  }
   const PoolForm& form = *caller_.Find(found->front());
-  if (!MayChange(caller, form)) {
-    return done(Fail(ErrorKind::kPermission,
-                     fmt::format("pool {} belongs to {}; only they and the hub's administrators "
-                                 "read what its pilots write",
-                                 form.policy.name, form.settings.account)));
+  if (Status own = CheckOwn(caller, form, "read what its pilots write"); !own) {
+    return done(std::unexpected(own.error()));
   }
   caller_.ReadOutput(form, pilot, std::move(done));
 }

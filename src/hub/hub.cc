@@ -56,6 +56,7 @@ void Hub::Resume(engine::LastNodes nodes) {
 }
 
 void Hub::Connect(NodeId node, NodeChannel& channel) {
+  DropLink(node);
   links_[node] = {&channel, {}, {}};
   channel.OnMessage([this, node, &channel, alive = alive_](wire::ToHub message) {
     if (!*alive) return;
@@ -76,8 +77,19 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
   }
 }
 
+bool Hub::DropLink(NodeId node) {
+  auto link = links_.extract(node);
+  if (link.empty()) return false;
+  for (JobId job : link.mapped().opened) {
+    auto nodes = opened_.find(job);
+    nodes->second.erase(node);
+    if (nodes->second.empty()) opened_.erase(nodes);
+  }
+  return true;
+}
+
 bool Hub::CutLink(NodeId node) {
-  if (links_.erase(node) == 0) return false;
+  if (!DropLink(node)) return false;
   gangs_.Left(node);
   // Messages that still wait for their commit were meant for this connection: a node that came back
   // before would run leases that it does not hold for the engine, and forget reports of its next
@@ -104,8 +116,12 @@ void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
 }
 
 void Hub::CloseOnNodes(JobId job) {
-  for (auto& [node, link] : links_) {
-    if (link.opened.erase(job) > 0) link.channel->Send(wire::CloseJob{job});
+  auto nodes = opened_.extract(job);
+  if (nodes.empty()) return;
+  for (NodeId node : nodes.mapped()) {
+    NodeLink& link = links_.at(node);
+    link.opened.erase(job);
+    link.channel->Send(wire::CloseJob{job});
   }
 }
 
@@ -332,6 +348,7 @@ void Hub::SendLease(const engine::SendLease& send) {
   }
   if (is_new) {
     link.opened.insert(send.job);
+    opened_[send.job].insert(send.node);
     link.channel->Send(wire::OpenJob{send.job, std::move(settings)});
   }
   link.channel->Send(std::move(lease));

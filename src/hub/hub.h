@@ -19,7 +19,6 @@
 
 #include "base/ids.h"
 #include "core/engine/engine.h"
-#include "core/model/shared_texts.h"
 #include "hub/gang_members.h"
 #include "os/loop.h"
 #include "store/store.h"
@@ -129,10 +128,6 @@ class Hub {
     std::vector<engine::Notice> notices;
     std::deque<TaskOutputPtr> outputs;  // one for each NoticeEnded, in order
   };
-  struct Settings {
-    std::shared_ptr<const JobSettings> rest;  // but for the environment, of which jobs share
-    std::shared_ptr<const SharedTexts::Texts> environment;
-  };
   struct NodeLink {
     NodeChannel* channel = nullptr;
     std::set<JobId> opened;
@@ -156,6 +151,7 @@ class Hub {
   // Commits the output's records and queues the rest behind them.
   // Takes back what was not sent to the node. False when it has no connection.
   bool CutLink(NodeId node);
+  bool DropLink(NodeId node);  // the record of its connection alone
   void Handle(engine::Output& out);
   void Release();
   void TellSettled();
@@ -177,6 +173,8 @@ class Hub {
   GangMembers gangs_;
 
   std::map<NodeId, NodeLink> links_;
+  // The nodes whose links have opened a job, so that its end costs nothing on others.
+  std::unordered_map<JobId, std::set<NodeId>> opened_;
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
   SettingsSource settings_source_;
   std::deque<std::pair<JobId, std::shared_ptr<const JobSettings>>> read_settings_;  // newest first

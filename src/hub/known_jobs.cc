@@ -248,7 +248,9 @@ void KnownJobs::Hide(JobId job, bool hidden) {
 
 void KnownJobs::Accepted(JobId job) {
   jobs_[job].accepted = true;
-  Changed(job);
+  // Its row was written when it came, and says what there is to say.
+  changed_.insert(job);
+  Schedule();
 }
 
 void KnownJobs::Changed(JobId job) {

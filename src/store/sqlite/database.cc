@@ -112,6 +112,9 @@ Error MakeError(sqlite3* db, int code, const std::string& path) {
 void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
 Result<Database> Database::Open(const std::string& path, DbMode mode) {
+  // Nobody looks at SQLite's sums of its memory, and each allocation would take a lock for them.
+  static const int kNoMemorySums = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  (void)kNoMemorySums;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   switch (mode) {
     case DbMode::kRead:
@@ -171,6 +174,12 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   statement.statement_.reset(raw);
   statement.path_ = path_;
   return statement;
+}
+
+Result<Borrowed> Database::Borrow(std::string_view sql) {
+  auto at = kept_.find(sql);
+  if (at == kept_.end()) at = kept_.emplace(sql, TRY(Prepare(sql))).first;
+  return Borrowed(at->second);
 }
 
 Status Database::PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all) {

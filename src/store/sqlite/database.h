@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,50 +20,13 @@ struct sqlite3_stmt;
 
 namespace spate::store {
 
-class Statement;
+class Database;
 
 enum class DbMode : uint8_t {
   kRead,    // writes nothing to the database, also when it is the last to close
   kFrozen,  // kRead of a file that nobody writes meanwhile: no locks, no files beside it
   kWrite,   // the file must be there
   kCreate,  // the file must not be there, or be empty
-};
-
-class Database {
- public:
-  // Errors name the file. Statements may use spate_sum(VALUE...), a checksum over values and their
-  // types: a signed number of 32 bits.
-  static Result<Database> Open(const std::string& path, DbMode mode);
-
-  // Instead of giving up after 10 s, this connection waits for as long as another program holds a
-  // lock. `waiting` is called about each second with how long it has been, on the caller's thread.
-  void WaitForLocks(std::function<void(int64_t ms)> waiting);
-
-  Status Run(const char* sql);  // one or more statements without results
-  Result<Statement> Prepare(std::string_view sql);
-  Status PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all);
-  Result<int64_t> QueryInt(std::string_view sql);  // first column of the first row; 0 without one
-  int64_t Changes() const;                         // rows that the newest statement changed
-  // Syncs the database file itself (in WAL mode a commit syncs the log only). Not by a descriptor
-  // of our own: closing one would drop SQLite's locks on the file.
-  Status SyncFile();
-  // Makes `to`, which is empty, the same, as this one is at one moment; others may write to it.
-  Status CopyTo(Database& to) const;
-  // The last error of this connection, as ours. `code` is SQLite's result code.
-  Error ErrorOf(int code) const;
-  const std::string& path() const { return path_; }
-  // Of a copy: errors name this file instead. Before Prepare.
-  void CallIt(std::string path) { path_ = std::move(path); }
-
- private:
-  struct Close {
-    void operator()(sqlite3* db) const;
-  };
-  Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
-
-  std::unique_ptr<std::function<void(int64_t)>> waiting_;  // outlives db_
-  std::unique_ptr<sqlite3, Close> db_;
-  std::string path_;
 };
 
 // A prepared statement. Parameters and columns count from 0. Bound bytes must live until Reset.
@@ -101,6 +65,64 @@ class Statement {
 
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::string path_;
+};
+
+// A statement of a database's own, which is reset when this goes.
+class Borrowed {
+ public:
+  explicit Borrowed(Statement& statement) : statement_(&statement) {}
+  Borrowed(Borrowed&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  Borrowed& operator=(Borrowed&&) = delete;
+  ~Borrowed() {
+    if (statement_ != nullptr) statement_->Reset();
+  }
+
+  Statement* operator->() const { return statement_; }
+  Statement& operator*() const { return *statement_; }
+
+ private:
+  Statement* statement_;
+};
+
+class Database {
+ public:
+  // Errors name the file. Statements may use spate_sum(VALUE...), a checksum over values and their
+  // types: a signed number of 32 bits.
+  static Result<Database> Open(const std::string& path, DbMode mode);
+
+  // Instead of giving up after 10 s, this connection waits for as long as another program holds a
+  // lock. `waiting` is called about each second with how long it has been, on the caller's thread.
+  void WaitForLocks(std::function<void(int64_t ms)> waiting);
+
+  Status Run(const char* sql);  // one or more statements without results
+  Result<Statement> Prepare(std::string_view sql);
+  Status PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all);
+  // The statement of this text, which is prepared once and stays with the database: for what is
+  // asked again and again. One borrower at a time; the database outlives it. The texts are few.
+  Result<Borrowed> Borrow(std::string_view sql);
+  Result<int64_t> QueryInt(std::string_view sql);  // first column of the first row; 0 without one
+  int64_t Changes() const;                         // rows that the newest statement changed
+  // Syncs the database file itself (in WAL mode a commit syncs the log only). Not by a descriptor
+  // of our own: closing one would drop SQLite's locks on the file.
+  Status SyncFile();
+  // Makes `to`, which is empty, the same, as this one is at one moment; others may write to it.
+  Status CopyTo(Database& to) const;
+  // The last error of this connection, as ours. `code` is SQLite's result code.
+  Error ErrorOf(int code) const;
+  const std::string& path() const { return path_; }
+  // Of a copy: errors name this file instead. Before Prepare.
+  void CallIt(std::string path) { path_ = std::move(path); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const;
+  };
+  Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+
+  std::unique_ptr<std::function<void(int64_t)>> waiting_;  // outlives db_
+  std::unique_ptr<sqlite3, Close> db_;
+  std::string path_;
+  std::map<std::string, Statement, std::less<>> kept_;  // by their texts; go before db_
 };
 
 }  // namespace spate::store

@@ -12,31 +12,78 @@ namespace {
 constexpr const char* kStateNames[] = {"running", "finished", "stopped",
                                        "queued",  "held",     "damaged"};
 
+// ---- Statements of the writer. Each gives its row's checksum (SumWith).
+
+using Values = std::vector<NewValue>;
+
+// As JobTable::Write binds them.
+const Values kOfRow = {
+    {"id", "?1"},           {"state", "?2"},       {"total", "?3"},     {"leased", "?4"},
+    {"succeeded", "?5"},    {"failed", "?6"},      {"cancelled", "?7"}, {"unknown", "?8"},
+    {"created_us", "?9"},   {"started_us", "?10"}, {"ended_us", "?11"}, {"priority", "?12"},
+    {"keep_output", "?13"}, {"runs", "?14"},       {"pid", "?15"},      {"user", "?16"},
+    {"host", "?17"},        {"submission", "?18"}, {"name", "?19"},     {"cwd", "?20"}};
+const Values kOfProgress = {{"state", "?1"},   {"total", "?2"},
+                            {"leased", "?3"},  {"succeeded", "?4"},
+                            {"failed", "?5"},  {"cancelled", "?6"},
+                            {"unknown", "?7"}, {"started_us", "COALESCE(?8, started_us)"},
+                            {"ended_us", "?9"}};
+
+// "column=value" of all, and of the checksum.
+std::string Assign(const Values& values, std::string_view sum) {
+  std::string text;
+  for (const NewValue& each : values) text += fmt::format("{}={}, ", each.column, each.value);
+  return fmt::format("{}checksum={}", text, sum);
+}
+
+std::string UpdateJob(const Values& values, std::string_view where) {
+  return fmt::format("UPDATE job SET {} WHERE {}", Assign(values, SumWith("job", values)), where);
+}
+
 // first_seq and last_seq stay as the records left them.
-constexpr std::string_view kWriteRow =
-    "INSERT INTO job(id, state, total, leased, succeeded, failed, cancelled, unknown, created_us, "
-    "started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, name, cwd) "
-    "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET "
-    "state=excluded.state, total=excluded.total, leased=excluded.leased, "
-    "succeeded=excluded.succeeded, failed=excluded.failed, cancelled=excluded.cancelled, "
-    "unknown=excluded.unknown, created_us=excluded.created_us, started_us=excluded.started_us, "
-    "ended_us=excluded.ended_us, priority=excluded.priority, keep_output=excluded.keep_output, "
-    "runs=excluded.runs, pid=excluded.pid, user=excluded.user, host=excluded.host, "
-    "submission=excluded.submission, name=excluded.name, cwd=excluded.cwd";
-constexpr std::string_view kWriteText =
-    "INSERT OR REPLACE INTO job_text(job, argv, files, settings) VALUES(?,?,?,?)";
+std::string WriteRow() {
+  std::string columns, values;
+  Values changed;
+  std::vector<std::string> excluded;
+  excluded.reserve(kOfRow.size());
+  for (const NewValue& each : kOfRow) {
+    columns += fmt::format("{}, ", each.column);
+    values += fmt::format("{}, ", each.value);
+    changed.push_back(
+        {each.column, excluded.emplace_back(fmt::format("excluded.{}", each.column))});
+  }
+  return fmt::format("INSERT INTO job({}checksum) VALUES({}{}) ON CONFLICT(id) DO UPDATE SET {}",
+                     columns, values, SumWith("job", kOfRow, "NULL"),
+                     Assign(changed, SumWith("job", changed, "job.")));
+}
+
+std::string WriteText() {
+  const Values values = {{"job", "?1"}, {"argv", "?2"}, {"files", "?3"}, {"settings", "?4"}};
+  return fmt::format(
+      "INSERT OR REPLACE INTO job_text(job, argv, files, settings, checksum) "
+      "VALUES(?1,?2,?3,?4,{})",
+      SumWith("job_text", values));
+}
+
 // Late news of a job that has finished meanwhile change nothing.
-constexpr std::string_view kWriteProgress =
-    "UPDATE job SET state=?1, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
-    "started_us=COALESCE(?, started_us), ended_us=? "
-    "WHERE id=? AND (last_seq IS NULL OR ?1 = 'finished')";
-constexpr std::string_view kAccepted = "UPDATE job SET first_seq=?, last_seq=NULL WHERE id=?";
-constexpr std::string_view kFinished = "UPDATE job SET last_seq=? WHERE id=?";
-constexpr std::string_view kReopened =
-    "UPDATE job SET last_seq=NULL, ended_us=NULL, "
-    "state=CASE state WHEN 'finished' THEN 'running' ELSE state END WHERE id=?";
-constexpr std::string_view kFollowed =
-    "UPDATE job SET last_seq=? WHERE id=? AND last_seq IS NOT NULL";
+std::string WriteProgress() {
+  return UpdateJob(kOfProgress, "id=?10 AND (last_seq IS NULL OR ?1 = 'finished')");
+}
+
+// With its last record.
+std::string WriteEnd() {
+  Values values = kOfProgress;
+  values.push_back({"last_seq", "?11"});
+  return UpdateJob(values, "id=?10");
+}
+
+std::string WriteReopened() {
+  return UpdateJob({{"last_seq", "NULL"},
+                    {"ended_us", "NULL"},
+                    {"state", "CASE state WHEN 'finished' THEN 'running' ELSE state END"}},
+                   "id=?1");
+}
+
 // The settings are long: a query may leave them out, and with them the checksum of the texts.
 constexpr std::string_view kShortColumns =
     "id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
@@ -131,11 +178,17 @@ const char* JobStateName(JobState state) {
 }
 
 Status JobTable::Prepare(Database& db) {
-  const std::pair<Statement*, std::string_view> all[] = {
-      {&row_, kWriteRow},      {&text_, kWriteText},    {&progress_, kWriteProgress},
-      {&accepted_, kAccepted}, {&finished_, kFinished}, {&reopened_, kReopened},
-      {&followed_, kFollowed}};
-  return db.PrepareAll(all);
+  const std::pair<Statement*, std::string> all[] = {
+      {&row_, WriteRow()},
+      {&text_, WriteText()},
+      {&progress_, WriteProgress()},
+      {&end_, WriteEnd()},
+      {&accepted_, UpdateJob({{"first_seq", "?2"}, {"last_seq", "NULL"}}, "id=?1")},
+      {&finished_, UpdateJob({{"last_seq", "?2"}}, "id=?1")},
+      {&reopened_, WriteReopened()},
+      {&followed_, UpdateJob({{"last_seq", "?2"}}, "id=?1 AND last_seq IS NOT NULL")}};
+  for (const auto& [statement, sql] : all) *statement = TRY(db.Prepare(sql));
+  return {};
 }
 
 Status JobTable::Write(const JobRow& row) {
@@ -165,38 +218,45 @@ Status JobTable::Write(const JobRow& row) {
   return text_.RunOnce();
 }
 
-Status JobTable::Write(const JobProgress& progress) {
-  Statement& s = progress_;
+namespace {
+
+void BindProgress(Statement& s, const JobProgress& progress) {
   s.BindText(0, JobStateName(progress.state));
   BindCounts(s, 1, progress.counts);
   BindTime(s, 7, progress.started);
   BindTime(s, 8, progress.ended);
   s.Bind(9, progress.job.value);
+}
+
+Status RunWithSeq(Statement& s, JobId job, uint64_t seq) {
+  s.Bind(0, job.value);
+  s.Bind(1, static_cast<int64_t>(seq));
   return s.RunOnce();
 }
 
-Status JobTable::Accepted(JobId job, uint64_t seq) {
-  accepted_.Bind(0, static_cast<int64_t>(seq));
-  accepted_.Bind(1, job.value);
-  return accepted_.RunOnce();
+}  // namespace
+
+Status JobTable::Write(const JobProgress& progress) {
+  BindProgress(progress_, progress);
+  return progress_.RunOnce();
 }
 
-Status JobTable::Finished(JobId job, uint64_t seq) {
-  finished_.Bind(0, static_cast<int64_t>(seq));
-  finished_.Bind(1, job.value);
-  return finished_.RunOnce();
+Status JobTable::Ended(const JobProgress& end, uint64_t seq) {
+  BindProgress(end_, end);
+  end_.Bind(10, static_cast<int64_t>(seq));
+  return end_.RunOnce();
 }
+
+Status JobTable::Accepted(JobId job, uint64_t seq) { return RunWithSeq(accepted_, job, seq); }
+
+Status JobTable::Finished(JobId job, uint64_t seq) { return RunWithSeq(finished_, job, seq); }
 
 Status JobTable::Reopened(JobId job) {
   reopened_.Bind(0, job.value);
   return reopened_.RunOnce();
 }
 
-Status JobTable::Followed(JobId job, uint64_t seq) {
-  followed_.Bind(0, static_cast<int64_t>(seq));
-  followed_.Bind(1, job.value);
-  return followed_.RunOnce();
-}
+Status JobTable::Followed(JobId job, uint64_t seq) { return RunWithSeq(followed_, job, seq); }
 
 namespace {
 
@@ -219,12 +279,12 @@ Result<JobRow> ReadJobRow(Database& db, JobId job) {
 }
 
 Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
-  auto prepared =
-      db.Prepare(fmt::format("{} WHERE id >= ? ORDER BY id LIMIT 1", Select(Columns::kAll)));
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  prepared->Bind(0, job.value);
-  auto found = TRY(prepared->Step());
-  if (!found || (job.value != 0 && prepared->Int(0) != job.value)) {
+  static const std::string kSelect =
+      fmt::format("{} WHERE id >= ? ORDER BY id LIMIT 1", Select(Columns::kAll));
+  auto select = TRY(db.Borrow(kSelect));
+  select->Bind(0, job.value);
+  auto found = TRY(select->Step());
+  if (!found || (job.value != 0 && select->Int(0) != job.value)) {
     auto more = TRY(job.value == 0 ? HasMoreThanRow(db) : Result<bool>(false));
     if (more) {
       return Fail(ErrorKind::kCorrupt,
@@ -237,7 +297,7 @@ Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
                             EscapeForScreen(db.path()),
                             job.value != 0 ? fmt::format(" {}", job.value) : ""));
   }
-  return FromColumns(*prepared, db.path());
+  return FromColumns(*select, db.path());
 }
 
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {

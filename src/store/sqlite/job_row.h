@@ -28,11 +28,13 @@ class JobTable {
   // another one.
   Status Accepted(JobId job, uint64_t seq);
   Status Finished(JobId job, uint64_t seq);
+  // Finished, and Write of how it ended, at once.
+  Status Ended(const JobProgress& end, uint64_t seq);
   Status Reopened(JobId job);
   Status Followed(JobId job, uint64_t seq);
 
  private:
-  Statement row_, text_, progress_, accepted_, finished_, reopened_, followed_;
+  Statement row_, text_, progress_, end_, accepted_, finished_, reopened_, followed_;
 };
 
 // The row of this job, or of the only one. kNotFound; kCorrupt.

@@ -393,7 +393,7 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
   }
   if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
     finished_.push_back(job);
-    if (auto written = jobs_.Finished(job, seq); !written || !place_.is_hub) return written;
+    if (!place_.is_hub) return jobs_.Finished(job, seq);
     TRY(spans_.Finished(job));
     // A hub forgets what has finished: nobody would write it down after a kill.
     JobProgress end{.job = job,
@@ -401,7 +401,7 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
                     .started = {},
                     .ended = now,
                     .counts = finished->counts};
-    return jobs_.Write(end);
+    return jobs_.Ended(end, seq);
   }
   if (Reopens(record)) return jobs_.Reopened(job);
   TRY(jobs_.Followed(job, seq));

@@ -4,6 +4,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <memory>
+
 #include "base/check.h"
 #include "store/bytes.h"
 
@@ -69,7 +71,14 @@ Result<DecodedChunk> DecodeChunk(uint64_t first_key, uint64_t count, std::string
   DecodedChunk chunk;
   chunk.first_key = first_key;
   chunk.plain.resize(size);
-  size_t got = ZSTD_decompress(chunk.plain.data(), size, data.data(), data.size());
+  // One that is made for each chunk costs more than a small one's text.
+  struct Free {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
+  static thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
+  CHECK(context != nullptr);
+  size_t got =
+      ZSTD_decompressDCtx(context.get(), chunk.plain.data(), size, data.data(), data.size());
   if (ZSTD_isError(got) != 0 || got != size) return damaged("compression");
   chunk.starts.reserve(count);
   chunk.ends.reserve(count);

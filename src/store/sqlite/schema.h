@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,17 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false)
 // The condition that a row of this table has the checksum of its values. The table has one: meta,
 // job, job_text, forgotten, node, credential, pool_log.
 std::string IsSound(std::string_view table);
+
+// The columns of a table with checksums, the key first, and how a statement has them.
+struct NewValue {
+  std::string_view column;
+  std::string_view value;  // an expression
+};
+// The expression of the checksum of a row of `job` or `job_text`, whose writer gives it, as it is
+// with these values; the other columns are `rest` followed by their name, or `rest` alone if that
+// is "NULL". Rows of the other tables get theirs by triggers.
+std::string SumWith(std::string_view table, std::span<const NewValue> values,
+                    std::string_view rest = "");
 
 // The table pool_log becomes pool_log_damaged_N, and a new one takes its place. None of its pages
 // is touched, as they may be damaged.

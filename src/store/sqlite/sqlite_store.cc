@@ -375,8 +375,7 @@ Result<std::vector<CredentialRow>> SqliteStore::ReadCredentials() {
 Result<std::optional<JobId>> SqliteStore::FindSubmission(const std::string& submission) {
   if (auto queued = queued_submissions_.Find(submission)) return queued;
   return WithDatabase([&](Database& db) -> Result<std::optional<JobId>> {
-    auto find = db.Prepare("SELECT id FROM job WHERE submission = ? AND submission <> ''");
-    if (!find) return std::unexpected(std::move(find.error()));
+    auto find = TRY(db.Borrow("SELECT id FROM job WHERE submission = ? AND submission <> ''"));
     find->BindText(0, submission);
     auto found = TRY(find->Step());
     if (!found) return std::nullopt;

@@ -32,9 +32,9 @@
 namespace spate::store {
 
 struct SqliteOptions {
-  Duration commit_gap = Duration::Millis(5);  // from commit to commit in the long run,
-  uint64_t commit_bytes = 1 << 20;            // unless so much is queued
-  uint64_t page_limit = 0;                    // for tests of a full disk; 0: none
+  Duration commit_gap = Duration::Millis(12);  // from commit to commit in the long run,
+  uint64_t commit_bytes = 1 << 20;             // unless so much is queued
+  uint64_t page_limit = 0;                     // for tests of a full disk; 0: none
   // Another program holds a lock, for so long by now: the journal waits, as long as it takes.
   // Called on the loop's thread, after two seconds and each ten.
   std::function<void(Duration)> waiting = nullptr;

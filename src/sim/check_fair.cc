@@ -26,6 +26,13 @@ class FairCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->fair) return;
+    if (std::holds_alternative<LifeBegan>(fact)) {
+      Judge(scene, findings);
+      CountHeld(scene);
+      had_ = had_recorded_;
+      ran_.clear();
+      attempts_ = 0;
+    }
     if (const auto* up = std::get_if<NodeUp>(&fact)) slots_[up->node] = up->offer->slots;
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) heard_.insert(heard->node);
     if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);
@@ -46,7 +53,7 @@ class FairCheck final : public Checker {
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       Count(scene, *committed->record);
     } else if (std::holds_alternative<WorldDone>(fact)) {
-      if (attempts_ >= kEnough * scene.hub->users) Judge(scene, findings);
+      Judge(scene, findings);
     }
   }
 
@@ -95,6 +102,9 @@ class FairCheck final : public Checker {
       }
     } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
       weights_[changed->user] = changed->rule.weight;
+    } else if (std::holds_alternative<engine::UseCounted>(record)) {
+      CountHeld(scene);
+      had_recorded_ = had_;
     }
   }
   // So many more tasks, or fewer.
@@ -115,10 +125,15 @@ class FairCheck final : public Checker {
   }
   // Until now: what users have later, when others want nothing any more, is no share.
   void NoteHad(const Scene& scene) {
-    for (auto& [node, held] : held_) CountUntil(scene.now, node, held);
+    CountHeld(scene);
     had_while_fair_ = had_;
   }
+  void CountHeld(const Scene& scene) {
+    for (auto& [node, held] : held_) CountUntil(scene.now, node, held);
+  }
+  // Of one life of the hub: a crash loses what was used since it was recorded.
   void Judge(const Scene& scene, Findings& findings) {
+    if (attempts_ < kEnough * scene.hub->users) return;
     double all = 0;
     double weights = 0;
     for (const auto& [user, weight] : weights_) weights += weight;
@@ -156,6 +171,7 @@ class FairCheck final : public Checker {
   // Seconds of a slot, of each user: while tasks are leased, whether they run or their node cannot
   // be heard.
   std::map<std::string, double> had_;
+  std::map<std::string, double> had_recorded_;    // by the hub; a crash loses the rest
   std::map<std::string, double> had_while_fair_;  // until the newest start that counts
   uint32_t attempts_ = 0;
   bool set_aside_ = false;  // some node, for some job, since then

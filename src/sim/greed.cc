@@ -52,10 +52,12 @@ SimPool PoolOf(const char* name, const char* user, Prng& prng) {
 
 const char* GreedyUser() { return "u0"; }
 
-// Where one node is good for nothing, the hoarder's task might hold the only slot of the other one.
+// Where one node is good for nothing, or a job's tasks could not be started there, the hoarder's
+// task might hold the only slot of the other one.
 bool HasHoarder(const Options& o) {
+  const bool may_need_one = o.black_holes || (o.nodes == 2 && o.odd_percent > 0);
   return o.hub && o.gangs && o.nodes > 1 && o.pools == 0 && !o.mixed_needs && !o.node_crashes &&
-         !o.black_holes && !o.stream && Prng(Derive(o.seed, 24)).Chance(40);
+         !may_need_one && !o.stream && Prng(Derive(o.seed, 24)).Chance(40);
 }
 
 std::vector<SimJob> JobsOfHoarder(const Options& options) {

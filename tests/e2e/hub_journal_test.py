@@ -15,9 +15,30 @@ def journal_of(place):
     return sqlite3.connect(f"file:{place.state}/hub/hub.db?mode=ro", uri=True)
 
 
+def unshare_settings(journal):
+    """Before version 13 each job has all of its settings."""
+    def number(data):
+        value, at = 0, 0
+        while True:
+            value |= (data[at] & 0x7f) << 7 * at
+            at += 1
+            if data[at - 1] < 0x80:
+                return value, data[at:]
+    rows = journal.execute(
+        "SELECT job_text.job, CAST(settings AS BLOB), bytes FROM job_text JOIN shared_by USING (job) "
+        "JOIN shared ON shared.id = shared").fetchall()
+    for job, kept, shared in rows:
+        _, rest = number(kept[1:])
+        place, rest = number(rest)
+        journal.execute("UPDATE job_text SET settings = CAST(? AS TEXT) WHERE job = ?",
+                        (rest[:place] + shared + rest[place:], job))
+
+
 def make_version_3(journal):
+    unshare_settings(journal)
     journal.execute("DROP TABLE pool_log")
-    journal.execute("DROP TABLE span")
+    for table in "span", "shared", "shared_by":
+        journal.execute(f"DROP TABLE {table}")
     for table in "meta", "job", "job_text", "forgotten", "node", "credential":
         journal.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     for index in "job_user", "job_ended":
@@ -177,7 +198,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 12)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 13)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

@@ -512,7 +512,9 @@ TEST(Crash, Version5GetsATableOfPools) {
   std::string path = world.path() + "/hub.db";
   {
     auto db = Database::Open(path, DbMode::kWrite);
-    ASSERT_TRUE(db->Run("DROP TABLE pool_log; DROP TABLE span; PRAGMA user_version = 5"));
+    ASSERT_TRUE(
+        db->Run("DROP TABLE pool_log; DROP TABLE span; DROP TABLE shared; DROP TABLE shared_by; "
+                "PRAGMA user_version = 5"));
   }
   world.Open();
   ASSERT_TRUE(world.store().ReplayPools([](const provision::Record&) { FAIL(); }));
@@ -606,7 +608,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
-  EXPECT_NE(newer.error().message.find("its format is 13, and this release reads 2 to 12"),
+  EXPECT_NE(newer.error().message.find("its format is 14, and this release reads 2 to 13"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -37,6 +37,13 @@ constexpr std::string_view kDropRow =
     "DELETE FROM job WHERE id = ?1 AND id IN (SELECT job FROM forgotten)";
 constexpr std::string_view kDropText =
     "DELETE FROM job_text WHERE job = ?1 AND job IN (SELECT job FROM forgotten)";
+// The part of its settings that no other job has, and then that it had that.
+constexpr std::string_view kDropShared =
+    "DELETE FROM shared WHERE id = (SELECT shared FROM shared_by WHERE job = ?1) AND NOT EXISTS "
+    "(SELECT 1 FROM shared_by WHERE shared_by.shared = shared.id AND job <> ?1) "
+    "AND EXISTS (SELECT 1 FROM forgotten WHERE job = ?1)";
+constexpr std::string_view kDropSharedBy =
+    "DELETE FROM shared_by WHERE job = ?1 AND job IN (SELECT job FROM forgotten)";
 constexpr std::string_view kDropRare =
     "DELETE FROM attempt_rare WHERE seq IN "
     "(SELECT seq FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1)";
@@ -75,7 +82,8 @@ Status Forgetter::Do(Database& db, std::string_view sql, std::initializer_list<i
 Result<bool> Forgetter::Forget(Database& db, JobId job, bool damaged) {
   static const std::string kRange = fmt::format(
       "SELECT first_seq, last_seq, {} FROM forgotten WHERE job = ?1", IsSound("forgotten"));
-  for (std::string_view sql : {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText}) {
+  for (std::string_view sql :
+       {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText, kDropShared, kDropSharedBy}) {
     TRY(Do(db, sql, {job.value}));
   }
   auto range = TRY(Bound(db, kRange, {job.value}));

@@ -14,6 +14,7 @@
 #include "store/sqlite/row_reader.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/shared_settings.h"
 
 namespace spate::store {
 namespace {
@@ -60,9 +61,9 @@ class HubChecker {
 
   void CheckJobs() {
     auto select = db_.Prepare(fmt::format(
-        "SELECT id, first_seq, last_seq, {}, {} FROM job LEFT JOIN job_text ON job = id "
-        "ORDER BY id",
-        IsSound("job"), IsSound("job_text")));
+        "SELECT job.id, {}, {} AND {}, settings, shared.id FROM job LEFT JOIN job_text ON "
+        "job_text.job = job.id {} ORDER BY job.id",
+        IsSound("job"), IsSound("job_text"), AreSharedSound(), kJoinShared));
     if (!select) return Problem(select.error().message);
     for (;;) {
       auto row = select->Step();
@@ -70,8 +71,9 @@ class HubChecker {
       if (!*row) return;
       JobId job(static_cast<uint32_t>(select->Int(0)));
       ++check_.job_count;
-      for (auto [column, table] : {std::pair{3, "job"}, {4, "job_text"}}) {
-        if (select->Int(column) != 0) continue;
+      const bool text = select->Int(2) != 0 && JoinSettings(select->Bytes(3), select->Int(4), "");
+      for (auto [sound, table] : {std::pair{select->Int(1) != 0, "job"}, {text, "job_text"}}) {
+        if (sound) continue;
         ProblemOf(job, fmt::format("row {} of table {} (checksum)", job.value, table));
       }
     }

@@ -1,4 +1,5 @@
 // A hub's journal: many jobs in one database.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -572,6 +573,104 @@ TEST(SpanList, KeepsTheLargestGaps) {
                 [&](size_t i) { return spans[i].first - spans[i - 1].second > 90'000; }),
             10);
   for (size_t i = 1; i < spans.size(); ++i) EXPECT_GT(spans[i].first, spans[i - 1].second);
+}
+
+// Of a job, as bytes: its directory, and an environment of 300 bytes that ends so.
+std::string SettingsOf(const std::string& directory, char end) {
+  std::string environment = std::string(299, 'e') + end;
+  return "\x12" + std::string(1, static_cast<char>(directory.size())) + directory + "\x4a\xac\x02" +
+         environment + "\x18\x01";
+}
+
+TEST(HubStore, JobsOfOneShellHaveTheirEnvironmentOnce) {
+  HubWorld world;
+  auto submit = [&](const std::string& settings) {
+    JobRow row = HubWorld::RowOf(world.store().NextJobId(), 1);
+    row.settings = settings;
+    world.store().PutJob(row);
+    EXPECT_TRUE(world.Commit(HubWorld::Accept(row.job, 1)));
+    return row.job;
+  };
+  auto forget = [&](JobId job) {
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 1)));
+    ASSERT_TRUE(world.Finish(job, 1));
+    ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(job, done); }));
+  };
+  const std::string all[] = {SettingsOf("/a", 'x'), SettingsOf("/bb", 'x'), SettingsOf("/a", 'y'),
+                             "{}"};
+  JobId jobs[4];
+  for (int i = 0; i < 4; ++i) jobs[i] = submit(all[i]);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 2);
+  EXPECT_EQ(Query(world, "SELECT MAX(LENGTH(CAST(settings AS BLOB))) FROM job_text"), 10);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(world.store().ReadJob(jobs[i])->settings, all[i]) << i;
+  // The next life of the hub has its own.
+  world.Reopen();
+  const JobId later = submit(all[0]);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 3);
+  EXPECT_EQ(world.store().ReadJob(later)->settings, all[0]);
+  // It goes with the last of its jobs.
+  forget(jobs[0]);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 3);
+  EXPECT_EQ(world.store().ReadJob(jobs[1])->settings, all[1]);
+  forget(jobs[1]);
+  forget(jobs[2]);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 1);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared_by"), 1);
+  forget(later);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 0);
+  // A number is not used again, and whoever knows one looks whether it is there.
+  const JobId newest = submit(all[2]);
+  EXPECT_EQ(world.store().ReadJob(newest)->settings, all[2]);
+  const JobId other = submit(all[0]);
+  EXPECT_EQ(world.store().ReadJob(other)->settings, all[0]);
+}
+
+TEST(HubStore, DamageOfAnEnvironmentIsItsJobsAlone) {
+  for (const char* damage :
+       {"UPDATE shared SET bytes = CAST(REPLACE(CAST(bytes AS TEXT), 'x', 'y') AS BLOB) WHERE id = "
+        "1",
+        "DELETE FROM shared WHERE id = 1", "DELETE FROM shared_by WHERE job < 3",
+        "UPDATE shared_by SET shared = 2"}) {
+    HubWorld world;
+    for (char end : {'x', 'x', 'y'}) {
+      JobRow row = HubWorld::RowOf(world.store().NextJobId(), 1);
+      row.settings = SettingsOf("/a", end);
+      world.store().PutJob(row);
+      EXPECT_TRUE(world.Commit(HubWorld::Accept(row.job, 1)));
+    }
+    world.Close();
+    {
+      auto db = Database::Open(world.path() + "/hub.db", DbMode::kWrite);
+      ASSERT_TRUE(db->Run(damage)) << damage;
+    }
+    world.Open();
+    for (uint32_t job : {1u, 2u}) {
+      auto read = world.store().ReadJob(JobId(job));
+      ASSERT_FALSE(read) << damage;
+      EXPECT_NE(read.error().message.find(fmt::format("row {} of table job_text", job)),
+                std::string::npos)
+          << read.error().message;
+    }
+    EXPECT_EQ(world.store().ReadJob(JobId(3))->settings, SettingsOf("/a", 'y')) << damage;
+    auto check = CheckHub(world.path());
+    ASSERT_TRUE(check);
+    EXPECT_EQ(check->jobs.contains(1), true) << damage;
+    EXPECT_EQ(check->jobs.contains(3), false) << damage;
+  }
+}
+
+TEST(HubStore, OneEnvironmentServesAThousandJobs) {
+  HubWorld world;
+  for (int i = 0; i < 1'500; ++i) {
+    JobRow row = HubWorld::RowOf(world.store().NextJobId(), 1);
+    row.submission = std::to_string(i);
+    row.settings = SettingsOf("/a", 'x');
+    world.store().PutJob(row);
+  }
+  ASSERT_TRUE(world.Commit(HubWorld::Accept(JobId(1), 1)));
+  EXPECT_EQ(
+      Query(world, "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM shared_by GROUP BY shared)"),
+      1'000);
 }
 
 TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {

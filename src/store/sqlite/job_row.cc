@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "store/sqlite/json_words.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/shared_settings.h"
 
 namespace spate::store {
 namespace {
@@ -86,20 +87,25 @@ std::string WriteReopened() {
 
 // The settings are long: a query may leave them out, and with them the checksum of the texts.
 constexpr std::string_view kShortColumns =
-    "id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
+    "job.id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
     "created_us, started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, "
     "name, cwd";
 enum class Columns : uint8_t { kAll, kNoSettings, kShort };
 
 std::string Select(Columns columns) {
   if (columns == Columns::kShort) {
-    return fmt::format("SELECT {}, '[]', '[]', {}, 1, NULL FROM job", kShortColumns,
+    return fmt::format("SELECT {}, '[]', '[]', {}, 1, NULL, 0, NULL FROM job", kShortColumns,
                        IsSound("job"));
   }
-  bool all = columns == Columns::kAll;
-  return fmt::format("SELECT {}, argv, files, {}, {}, {} FROM job LEFT JOIN job_text ON job = id",
-                     kShortColumns, IsSound("job"), all ? IsSound("job_text") : "1",
-                     all ? "settings" : "NULL");
+  if (columns == Columns::kNoSettings) {
+    return fmt::format(
+        "SELECT {}, argv, files, {}, 1, NULL, 0, NULL FROM job LEFT JOIN job_text ON job = id",
+        kShortColumns, IsSound("job"));
+  }
+  return fmt::format(
+      "SELECT {}, argv, files, {}, {} AND {}, settings, shared.id, shared.bytes FROM job LEFT JOIN "
+      "job_text ON job_text.job = job.id {}",
+      kShortColumns, IsSound("job"), IsSound("job_text"), AreSharedSound(), kJoinShared);
 }
 
 void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
@@ -135,6 +141,7 @@ std::string DamageOf(const Statement& s, bool readable, const std::string& path)
 }
 
 JobRow FromColumns(const Statement& s, const std::string& path) {
+  auto settings = JoinSettings(s.Bytes(26), s.Int(27), s.Bytes(28));
   auto argv = WordsFromJson(s.Bytes(22));
   auto files = WordsFromJson(s.Bytes(23));
   auto state = StateFromName(s.Bytes(3));
@@ -146,7 +153,7 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
                 .argv = argv ? std::move(*argv) : std::vector<std::string>(),
                 .cwd = s.Text(21),
                 .files = files ? std::move(*files) : std::vector<std::string>(),
-                .settings = s.Text(26),
+                .settings = std::move(settings).value_or(""),
                 .user = s.Text(17),
                 .host = s.Text(18),
                 .pid = s.Int(16),
@@ -165,7 +172,7 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
                            .unknown = count(9)},
                 .first_seq = static_cast<uint64_t>(s.Int(1)),
                 .last_seq = static_cast<uint64_t>(s.Int(2)),
-                .damage = DamageOf(s, argv && files && state, path)};
+                .damage = DamageOf(s, argv && files && state && settings, path)};
   if (!s.IsNull(12)) row.ended = time(12);
   return row;
 }
@@ -177,7 +184,9 @@ const char* JobStateName(JobState state) {
   return i < std::size(kStateNames) ? kStateNames[i] : "?";
 }
 
-Status JobTable::Prepare(Database& db) {
+Status JobTable::Prepare(Database& db, bool of_hub) {
+  db_ = &db;
+  if (of_hub) TRY(shared_.emplace().Prepare(db));
   const std::pair<Statement*, std::string> all[] = {
       {&row_, WriteRow()},
       {&text_, WriteText()},
@@ -211,10 +220,12 @@ Status JobTable::Write(const JobRow& row) {
   TRY(s.RunOnce());
   std::string argv = ToJson(row.argv);
   std::string files = ToJson(row.files);
+  const std::string settings =
+      shared_ ? TRY(shared_->Share(*db_, row.job, row.settings)) : row.settings;
   text_.Bind(0, row.job.value);
   text_.BindText(1, argv);
   text_.BindText(2, files);
-  text_.BindText(3, row.settings);
+  text_.BindText(3, settings);
   return text_.RunOnce();
 }
 
@@ -280,7 +291,7 @@ Result<JobRow> ReadJobRow(Database& db, JobId job) {
 
 Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
   static const std::string kSelect =
-      fmt::format("{} WHERE id >= ? ORDER BY id LIMIT 1", Select(Columns::kAll));
+      fmt::format("{} WHERE job.id >= ? ORDER BY job.id LIMIT 1", Select(Columns::kAll));
   auto select = TRY(db.Borrow(kSelect));
   select->Bind(0, job.value);
   auto found = TRY(select->Step());
@@ -317,10 +328,10 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
 }
 
 Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most) {
-  auto select =
-      db.Prepare(fmt::format("{} WHERE id BETWEEN ? AND ? AND first_seq IS NOT NULL ORDER BY id "
-                             "LIMIT ?",
-                             Select(Columns::kAll)));
+  auto select = db.Prepare(
+      fmt::format("{} WHERE job.id BETWEEN ? AND ? AND first_seq IS NOT NULL ORDER BY job.id "
+                  "LIMIT ?",
+                  Select(Columns::kAll)));
   if (!select) return std::unexpected(std::move(select.error()));
   select->Bind(0, first.value);
   select->Bind(1, last.value);

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "store/job_row.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/shared_settings.h"
 
 namespace spate::store {
 
@@ -21,7 +22,8 @@ const char* JobStateName(JobState state);  // "running", "finished", "stopped", 
 // The table's writer. Within the caller's transaction.
 class JobTable {
  public:
-  Status Prepare(Database& db);
+  // The database outlives it. `of_hub`: jobs share their settings.
+  Status Prepare(Database& db, bool of_hub);
   Status Write(const JobRow& row);            // replaces the row
   Status Write(const JobProgress& progress);  // needs one
   // A record of the job was written: the first, the last, one that shows it is not finished, or
@@ -34,6 +36,8 @@ class JobTable {
   Status Followed(JobId job, uint64_t seq);
 
  private:
+  Database* db_ = nullptr;
+  std::optional<SharedSettings> shared_;
   Statement row_, text_, progress_, end_, accepted_, finished_, reopened_, followed_;
 };
 

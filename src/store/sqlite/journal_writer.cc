@@ -112,7 +112,7 @@ Status JournalWriter::PrepareAll() {
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows},
       {&last_seq_, kWriteLastSeq},  {&drop_log_, "DELETE FROM log WHERE seq = ?"}};
   TRY(db_->PrepareAll(all));
-  TRY(jobs_.Prepare(*db_));
+  TRY(jobs_.Prepare(*db_, place_.is_hub));
   TRY(spans_.Prepare(*db_));
   return pools_.Prepare(*db_);
 }

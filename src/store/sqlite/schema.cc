@@ -162,6 +162,20 @@ CREATE TABLE span(
 ) WITHOUT ROWID;
 )sql";
 
+// Parts of the settings that many jobs have (shared_settings.h). Numbers are used once.
+constexpr const char* kSharedTables = R"sql(
+CREATE TABLE shared(
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  bytes    BLOB NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE shared_by(
+  job    INTEGER PRIMARY KEY,
+  shared INTEGER NOT NULL
+);
+CREATE INDEX shared_by_shared ON shared_by(shared);
+)sql";
+
 // Events of pools. With another table's name in those of its indexes: see SetPoolLogAside.
 std::string PoolTable(std::string_view suffix) {
   return fmt::format(R"sql(
@@ -213,7 +227,8 @@ FROM attempts JOIN (
 )sql";
 
 // Tables, indexes and views, SQLite's own among them.
-constexpr int64_t kTableCount = 22;
+constexpr int64_t kTableCount = 25;
+constexpr int64_t kTableCountBefore13 = 22;
 constexpr int64_t kTableCountBefore11 = 21;
 constexpr int64_t kTableCountBefore6 = 18;
 constexpr int64_t kTableCountBefore4 = 16;
@@ -243,6 +258,10 @@ constexpr const char* kReadWithoutPools =
     "x'' AS data, 0 AS checksum WHERE 0;";
 constexpr int64_t kFirstWithPools = 6;
 constexpr int64_t kFirstWithSpans = 11;
+constexpr const char* kReadWithoutShared =
+    "CREATE TEMP VIEW shared AS SELECT 0 AS id, x'' AS bytes, 0 AS checksum WHERE 0;"
+    "CREATE TEMP VIEW shared_by AS SELECT 0 AS job, 0 AS shared WHERE 0;";
+constexpr int64_t kFirstWithShared = 13;
 // Rows of parts of gangs: the views count attempts otherwise.
 constexpr int64_t kFirstWithGangs = 7;
 
@@ -251,6 +270,7 @@ struct SummedTable {
   std::string_view name;
   std::string_view columns;
   bool by_writer = false;  // its statements have the checksum: a trigger doubles their cost
+  bool is_new = false;     // no journal without checksums has it
 };
 constexpr SummedTable kSummed[] = {
     {"meta", "key, value"},
@@ -260,6 +280,7 @@ constexpr SummedTable kSummed[] = {
      "name, cwd",
      true},
     {"job_text", "job, argv, files, settings", true},
+    {"shared", "id, bytes", false, true},
     {"forgotten", "job, first_seq, last_seq"},
     {"node", "id, name, instance, user, created_us, removed"},
     {"credential", "serial, role, user, secret, created_us, expires_us, revoked_us"},
@@ -267,8 +288,21 @@ constexpr SummedTable kSummed[] = {
 // Its rows are never written again, and get it from their writer.
 constexpr SummedTable kPoolLog = {"pool_log", "seq, pool, at_us, image, kind, data"};
 
+// visit(column) for each.
+template <typename Visit>
+void ForColumns(const SummedTable& table, Visit&& visit) {
+  for (std::string_view left = table.columns; !left.empty();) {
+    const size_t comma = std::min(left.find(", "), left.size());
+    visit(left.substr(0, comma));
+    left.remove_prefix(std::min(comma + 2, left.size()));
+  }
+}
+
 std::string SumOf(const SummedTable& table) {
-  return fmt::format("spate_sum('{}', {})", table.name, table.columns);
+  std::string sum = fmt::format("spate_sum('{}'", table.name);
+  ForColumns(table,
+             [&](std::string_view column) { sum += fmt::format(", {}.{}", table.name, column); });
+  return sum + ")";
 }
 
 // From now on each row that this connection writes gets its checksum, but of those tables whose
@@ -293,6 +327,7 @@ Status SumWhatIsWritten(Database& db) {
 std::string ReadWithoutSums() {
   std::string sql;
   for (const SummedTable& table : kSummed) {
+    if (table.is_new) continue;
     sql += fmt::format("CREATE TEMP VIEW {0} AS SELECT *, {1} AS checksum FROM main.{0};",
                        table.name, SumOf(table));
   }
@@ -302,6 +337,7 @@ std::string ReadWithoutSums() {
 std::string AddSums() {
   std::string sql;
   for (const SummedTable& table : kSummed) {
+    if (table.is_new) continue;
     sql += fmt::format(
         "ALTER TABLE {0} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
         "UPDATE {0} SET checksum = {1};",
@@ -364,10 +400,11 @@ Status CheckVersion(Database& db) {
                     "release of that time; it was left as it is",
                     shown, version, kOldestSchemaVersion, kSchemaVersion));
   }
-  int64_t least = version < kFirstWithSums    ? kTableCountBefore4
-                  : version < kFirstWithPools ? kTableCountBefore6
-                  : version < kFirstWithSpans ? kTableCountBefore11
-                                              : kTableCount;
+  int64_t least = version < kFirstWithSums     ? kTableCountBefore4
+                  : version < kFirstWithPools  ? kTableCountBefore6
+                  : version < kFirstWithSpans  ? kTableCountBefore11
+                  : version < kFirstWithShared ? kTableCountBefore13
+                                               : kTableCount;
   if (tables < least) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
@@ -393,6 +430,7 @@ Status Upgrade(Database& db) {
   if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (version < kFirstWithPools) change += PoolTable("");
   if (version < kFirstWithSpans) change += kSpanTable;
+  if (version < kFirstWithShared) change += kSharedTables;
   if (version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
   if (version < kFirstWithGangs) {
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
@@ -435,10 +473,10 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us, Journal
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
+      "BEGIN;{}{}{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, kJobIndexes, kOtherTables, kSpanTable, PoolTable(""), kViews, base_us, base_us,
-      kApplicationId, kSchemaVersion);
+      kTables, kJobIndexes, kOtherTables, kSpanTable, kSharedTables, PoolTable(""), kViews, base_us,
+      base_us, kApplicationId, kSchemaVersion);
   TRY(db->Run(kCreatePragmas));
   TRY(db->Run(PragmaOf(mode)));
   TRY(db->Run(tables.c_str()));
@@ -458,6 +496,7 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   if (version == kSchemaVersion) return db;
   std::string views = version < kFirstWithSums ? ReadWithoutSums() : "";
   if (version < kFirstWithPools) views += kReadWithoutPools;
+  if (version < kFirstWithShared) views += kReadWithoutShared;
   if (version == 2) views += kReadVersion2;
   TRY(db->Run(views.c_str()));
   return db;
@@ -483,17 +522,14 @@ std::string SumWith(std::string_view table, std::span<const NewValue> values,
   const auto* at = std::ranges::find(kSummed, table, &SummedTable::name);
   CHECK(at != std::end(kSummed) && at->by_writer);
   std::string sum = fmt::format("spate_sum('{}'", table);
-  for (std::string_view left = at->columns; !left.empty();) {
-    const size_t comma = std::min(left.find(", "), left.size());
-    const std::string_view column = left.substr(0, comma);
-    left.remove_prefix(std::min(comma + 2, left.size()));
+  ForColumns(*at, [&](std::string_view column) {
     const auto value = std::ranges::find(values, column, &NewValue::column);
     if (value != values.end()) {
       sum += fmt::format(", {}", value->value);
     } else {
       sum += fmt::format(", {}{}", rest, rest == "NULL" ? "" : column);
     }
-  }
+  });
   return sum + ")";
 }
 

@@ -14,7 +14,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 12;
+inline constexpr int64_t kSchemaVersion = 13;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 
@@ -52,7 +52,7 @@ Result<Database> OpenJournal(const std::string& path);
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
 // The condition that a row of this table has the checksum of its values. The table has one: meta,
-// job, job_text, forgotten, node, credential, pool_log.
+// job, job_text, shared, forgotten, node, credential, pool_log.
 std::string IsSound(std::string_view table);
 
 // The columns of a table with checksums, the key first, and how a statement has them.

@@ -86,9 +86,11 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& pla
 
 template <typename Read>
 auto SqliteStore::WithDatabase(Read read) {
+  if (!reads_new_) reader_.reset();
   if (!reader_) {
     auto db = OpenJournalToRead(place_.DbPath());
     if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
+    reads_new_ = db->QueryInt("PRAGMA user_version").value_or(0) == kSchemaVersion;
     reader_.emplace(std::move(*db));
   }
   return read(*reader_);

@@ -120,6 +120,9 @@ class SqliteStore final : public HubStore {
   RowReader row_reader_;
   std::shared_ptr<KeptSum> kept_;
   std::optional<Database> reader_;  // once something was asked
+  // Else it shows an older journal as a new one (OpenJournalToRead), and is no use after the
+  // upgrade.
+  bool reads_new_ = true;
   uint32_t next_job_ = 1;
   Epoch last_epoch_;
   HubScan scan_;

@@ -16,11 +16,15 @@ namespace {
 
 template <typename Message>
 bool SendMessage(Connection& connection, FrameType type, const Message& message) {
-  std::string bytes;
-  wire::Append(bytes, message);
-  if (bytes.size() <= Connection::kMaxMessage) return connection.Send(type, bytes);
+  std::string frame;
+  size_t size = 0;
+  const bool fits = wire::AppendFrame(frame, type, [&](std::string& out) {
+    wire::Append(out, message);
+    size = out.size() - wire::kFrameHead;
+  });
+  if (fits) return connection.SendFrame(std::move(frame));
   connection.Refuse({wire::RefusalCode::kOther,
-                     fmt::format("a message of {} bytes is too long to be sent", bytes.size())});
+                     fmt::format("a message of {} bytes is too long to be sent", size)});
   return false;
 }
 
@@ -58,9 +62,9 @@ uint64_t SpooledOf(const wire::ToHub& message) {
 // -------------------------------------------------------------------------------------- the hub's
 
 NodeChannelTcp::NodeChannelTcp(std::unique_ptr<Connection> connection, std::string spool_prefix,
-                               ChannelEvents events)
+                               ChannelEvents events, std::shared_ptr<OutputMemory> memory)
     : connection_(std::move(connection)),
-      spool_(std::move(spool_prefix)),
+      spool_(std::move(spool_prefix), std::move(memory)),
       events_(std::move(events)) {}
 
 void NodeChannelTcp::OnMessage(std::function<void(wire::ToHub)> receiver) {

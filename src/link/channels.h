@@ -1,8 +1,8 @@
 // The two ends of the channel between a hub and a node, over a connection (transport/channel.h).
 //
-// Output in spool files goes as OutputPieces before its end, and arrives in spool files. A message
-// that is longer than a frame may be ends the connection; no message of ours is (wire/pieces.h),
-// but for a job whose settings are larger than 16 MB.
+// Output that is apart from its end goes as OutputPieces before it, and arrives in memory or in
+// spool files. A message that is longer than a frame may be ends the connection; no message of ours
+// is (wire/pieces.h), but for a job whose settings are larger than 16 MB.
 //
 // Thread: the loop's. Functions of events are called by the loop; the receiver and they may destroy
 // the channel.
@@ -36,9 +36,10 @@ struct ChannelEvents {
 class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub> {
  public:
   // `connection` is accepted and not started: OnMessage starts it. Output that comes is kept in
-  // files whose paths begin with `spool_prefix`, until its last owner lets go of it.
+  // `memory` where it has room, else in files whose paths begin with `spool_prefix`, until its last
+  // owner lets go of it.
   NodeChannelTcp(std::unique_ptr<Connection> connection, std::string spool_prefix,
-                 ChannelEvents events);
+                 ChannelEvents events, std::shared_ptr<OutputMemory> memory = nullptr);
 
   void Send(wire::ToNode message) override;
   void OnMessage(std::function<void(wire::ToHub)> receiver) override;

@@ -31,11 +31,11 @@ class ChannelsTest : public LinkTest {
  protected:
   // A hub's and a node's channel that speak to each other.
   void Open(const ConnectionLimits& limits = {}, const BacklogLimits& backlog = {},
-            uint64_t longest_stream = UINT64_MAX) {
+            uint64_t longest_stream = UINT64_MAX, std::shared_ptr<OutputMemory> memory = nullptr) {
     Connect(hub_end_, node_end_, true, limits);
     hub_ = std::make_unique<NodeChannelTcp>(
         std::move(hub_end_.connection), Spool("hub-"),
-        ChannelEvents{.closed = hub_end_.Events().closed, .silent = nullptr});
+        ChannelEvents{.closed = hub_end_.Events().closed, .silent = nullptr}, std::move(memory));
     node_ = std::make_unique<HubChannelTcp>(
         std::move(node_end_.connection),
         HubChannelTcp::Events{.closed = node_end_.Events().closed,
@@ -206,6 +206,35 @@ TEST_F(ChannelsTest, WhatCannotBeReadDoesNotHoldItsEndBack) {
       << note;
 }
 
+TEST_F(ChannelsTest, LongOutputInMemory) {
+  constexpr size_t kRoom = 5 * kMegabyte;
+  auto memory = std::make_shared<OutputMemory>(kRoom);
+  Open({}, {}, UINT64_MAX, memory);
+  std::vector<std::string> sent;
+  // Bounds of what goes with its end, of a piece, and of the room there is.
+  for (size_t size : {kInlineOutput, kInlineOutput + 1, kMegabyte, kMegabyte + 1, 3 * kMegabyte}) {
+    std::string& bytes = sent.emplace_back(size, '\0');
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 31 + i / 1000);
+    node_->Send(EndsOf(sent.size(), {{{bytes, "", size}, {"e", "", 1}}}));
+  }
+  RunUntil([&] { return to_hub_.size() == sent.size(); });
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const TaskOutput& output = *EndsAt(i).outputs[0];
+    EXPECT_EQ(output.out.total, sent[i].size());
+    EXPECT_EQ(output.err.bytes, "e");
+    const bool is_last = i + 1 == sent.size();  // has no room
+    EXPECT_EQ(output.out.spool.empty(), !is_last);
+    EXPECT_EQ((is_last ? os::ReadFile(output.out.spool, 4 * kMegabyte).value() : output.out.bytes),
+              sent[i]);
+  }
+  EXPECT_EQ(Files(), 1u);
+  EXPECT_LE(memory->used(), kRoom);
+  EXPECT_GT(memory->used(), kMegabyte);
+  to_hub_.clear();
+  EXPECT_EQ(memory->used(), 0u);
+  EXPECT_EQ(Files(), 0u);
+}
+
 // A hub of an older version takes so much of a stream; what is longer is no success.
 TEST_F(ChannelsTest, AStreamAtTheLimitOfAnOldHub) {
   Open({}, {}, 300'000);
@@ -260,9 +289,9 @@ TEST_F(ChannelsTest, AReportThatComesAgainOverANewConnection) {
 }
 
 // As something that is no node of ours may write them.
-std::string PieceFrame(uint32_t index, int stream, uint64_t offset, std::string bytes) {
+std::string PieceFrame(uint32_t index, int stream, uint64_t offset, std::string_view bytes) {
   return FrameOf(FrameType::kOutputPiece,
-                 BytesOf(wire::OutputPiece{RefOf(index), stream, offset, std::move(bytes)}));
+                 BytesOf(wire::OutputPiece{RefOf(index), stream, offset, bytes}));
 }
 
 std::string EndsFrame(uint32_t index, uint64_t out, uint64_t err) {

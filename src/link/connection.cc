@@ -131,9 +131,14 @@ bool Connection::Send(FrameType type, std::string_view message) {
   if (!stream_ || closing_) return false;
   std::string frame;
   CHECK(wire::AppendFrame(frame, type, [&](std::string& out) { out += message; }));
+  return SendFrame(std::move(frame));
+}
+
+bool Connection::SendFrame(std::string frame) {
+  if (!stream_ || closing_) return false;
   sent_ = loop_.Now();
   const bool room = !share_ || share_->HasRoomFor(frame.size());
-  const bool open = stream_->Send(frame);
+  const bool open = stream_->Send(std::move(frame));
   if (!open || room) return open;
   if (!std::exchange(awaits_room_, true)) {
     share_->AwaitRoom(alive_, [this] {

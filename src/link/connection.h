@@ -109,6 +109,8 @@ class Connection {
   // bytes long. Nothing is done after Close, or when the connection has ended.
   static constexpr size_t kMaxMessage = wire::kMaxFrame - 1;
   bool Send(wire::FrameType type, std::string_view message);
+  // The same of a whole frame (wire::AppendFrame), which is not copied.
+  bool SendFrame(std::string frame);
   // Sends what is queued, and ends; what comes meanwhile is dropped. Refuse says why, before.
   void Close();
   void Refuse(const wire::Refusal& refusal);

@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "os/file.h"
+#include "wire/limits.h"
 
 namespace spate::link {
 namespace {
 
 constexpr uint64_t kReadBytes = 128 * 1024;
+// Of memory there is nothing to read, and each piece has a price.
+constexpr uint64_t kMemoryPiece = wire::kWireLimits.piece_bytes;
 constexpr uint64_t kCheckEvery = 1 << 20;
+constexpr size_t kMoreAtOnce = 3;
 
 void DropOutput(const TaskOutput* output) {
   for (const OutputStream* stream : output->streams()) {
@@ -43,11 +48,17 @@ std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
 }
 
 std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const OutputStream& stream) {
-  if (stream.spool.empty() || offset_ == stream.total) return std::nullopt;
+  if (!stream.IsApart() || offset_ == stream.total) return std::nullopt;
   if (offset_ == most_) {
     Cut(ends, fmt::format("the hub is of an older version, which takes {} bytes of {} at most",
                           FormatCount(offset_), FormatCount(stream.total)));
     return std::nullopt;
+  }
+  const AttemptRef& ref = ends.ends[end_].ref;
+  const uint64_t most = std::min(stream.total, most_) - offset_;
+  if (stream.spool.empty()) {
+    const auto bytes = std::string_view(stream.bytes).substr(offset_, std::min(most, kMemoryPiece));
+    return wire::OutputPiece{ref, stream_, std::exchange(offset_, offset_ + bytes.size()), bytes};
   }
   if (!fd_) {
     auto fd = os::OpenRead(stream.spool);
@@ -55,15 +66,13 @@ std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const Outp
     if (!fd) Cut(ends, fd.error().message);
     if (!fd) return std::nullopt;
   }
-  uint64_t most = std::min(stream.total, most_) - offset_;
   auto bytes = os::ReadAt(fd_.get(), offset_, std::min(most, kReadBytes), stream.spool);
   if (!bytes || bytes->empty()) {
     Cut(ends, bytes ? fmt::format("its file ends after {} bytes", offset_) : bytes.error().message);
     return std::nullopt;
   }
-  wire::OutputPiece piece{ends.ends[end_].ref, stream_, offset_, std::move(*bytes)};
-  offset_ += piece.bytes.size();
-  return piece;
+  part_ = std::move(*bytes);
+  return wire::OutputPiece{ref, stream_, std::exchange(offset_, offset_ + part_.size()), part_};
 }
 
 void OutputReader::Cut(wire::Ends& ends, const std::string& why) {
@@ -125,14 +134,34 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted) {
   if (stream.ignored || !stream.trouble.empty()) return {};
   if (Status put = Put(stream, piece); !put) {
     RemoveFile(stream);
+    std::string().swap(stream.bytes);
+    stream.held.Drop();
     stream.trouble = std::move(put.error().message);
   }
   return {};
 }
 
+// Whether it has room in memory.
+bool OutputSpool::Keep(Stream& stream, std::string_view bytes) const {
+  if (!memory_ || !stream.path.empty()) return false;
+  if (stream.bytes.empty()) stream.held = HeldMemory(memory_);
+  if (!stream.held.Take(bytes.size())) return false;
+  // Full pieces: there are more to come.
+  const size_t size = stream.bytes.size() + bytes.size();
+  const bool more = size > stream.bytes.capacity() && bytes.size() >= kMemoryPiece;
+  if (more) stream.bytes.reserve(kMoreAtOnce * size);
+  stream.bytes += bytes;
+  return true;
+}
+
 Status OutputSpool::Put(Stream& stream, const wire::OutputPiece& piece) {
+  if (Keep(stream, piece.bytes)) return {};
   if (stream.path.empty()) {
     if (Status opened = Open(stream); !opened) return opened;
+    const std::string before = std::exchange(stream.bytes, {});
+    if (Status room = CheckRoom(stream, stream.size); !room) return room;
+    if (auto put = os::WriteAllAt(stream.fd.get(), before, 0, stream.path); !put) return put;
+    stream.held.Drop();
   }
   if (Status room = CheckRoom(stream, piece.bytes.size()); !room) return room;
   return os::WriteAllAt(stream.fd.get(), piece.bytes, piece.offset, stream.path);
@@ -160,7 +189,9 @@ Status OutputSpool::Claim(wire::Ends& ends) {
     const TaskOutputPtr& from = ends.outputs[i];
     auto is_apart = [](const OutputStream* s) { return s->bytes.empty() && s->total > 0; };
     if (!from || std::ranges::none_of(from->streams(), is_apart)) continue;
-    std::shared_ptr<TaskOutput> output(new TaskOutput(*from), DropOutput);
+    auto held = std::make_shared<std::vector<HeldMemory>>();
+    std::shared_ptr<TaskOutput> output(new TaskOutput(*from),
+                                       [held](const TaskOutput* old) { DropOutput(old); });
     auto to = output->streams();
     bool ignored = false;
     for (size_t k = 0; k < streams_.size(); ++k) {
@@ -178,6 +209,8 @@ Status OutputSpool::Claim(wire::Ends& ends) {
         *to[k] = {};
       } else {
         to[k]->spool = std::move(stream.path);
+        to[k]->bytes = std::move(stream.bytes);
+        held->push_back(std::move(stream.held));
       }
       stream = {};
     }

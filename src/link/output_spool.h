@@ -1,28 +1,31 @@
-// Output that is too long to go with its end: read from its spool file piece by piece on one side,
-// put together in one on the other.
+// Output that is too long to go with its end: read from memory or its spool file piece by piece on
+// one side, put together on the other.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "core/model/attempt.h"
+#include "link/output_memory.h"
 #include "os/fd.h"
 #include "wire/messages.h"
 
 namespace spate::link {
 
-// The sender's side: the spooled streams of one Ends.
+// The sender's side: the streams of one Ends that are apart.
 class OutputReader {
  public:
   // `most` bytes of a stream are sent.
   explicit OutputReader(uint64_t most = UINT64_MAX) : most_(most) {}
-  // The next piece; nullopt: all are read. An output that cannot be read, or is too long, must not
-  // hold its end back: it is cut there in `ends`, whose note says so, and an attempt that succeeded
-  // has not.
+  // The next piece, until the next call; nullopt: all are read. An output that cannot be read, or
+  // is too long, must not hold its end back: it is cut there in `ends`, whose note says so, and an
+  // attempt that succeeded has not.
   std::optional<wire::OutputPiece> Next(wire::Ends& ends);
 
  private:
@@ -35,6 +38,7 @@ class OutputReader {
   int stream_ = 1;
   uint64_t offset_ = 0;
   os::Fd fd_;
+  std::string part_;  // of the file
 };
 
 // The receiver's side, for one peer. It keeps the streams of one end at most, that which comes
@@ -46,10 +50,13 @@ class OutputSpool {
     uint64_t bytes = 256u << 20;
     uint64_t of_total = 20;  // and no more than this part of it
   };
-  // Files are PREFIXn, each with the first n that is free.
-  explicit OutputSpool(std::string prefix) : OutputSpool(std::move(prefix), Reserve()) {}
-  OutputSpool(std::string prefix, const Reserve& reserve)
-      : prefix_(std::move(prefix)), reserve_(reserve) {}
+  // Files are PREFIXn, each with the first n that is free. Streams for which `memory` has room are
+  // not in files; null: all are.
+  explicit OutputSpool(std::string prefix, std::shared_ptr<OutputMemory> memory = nullptr)
+      : OutputSpool(std::move(prefix), Reserve(), std::move(memory)) {}
+  OutputSpool(std::string prefix, const Reserve& reserve,
+              std::shared_ptr<OutputMemory> memory = nullptr)
+      : prefix_(std::move(prefix)), reserve_(reserve), memory_(std::move(memory)) {}
   ~OutputSpool();
   OutputSpool(const OutputSpool&) = delete;
   OutputSpool& operator=(const OutputSpool&) = delete;
@@ -66,7 +73,9 @@ class OutputSpool {
  private:
   struct Stream {
     bool begun = false;
-    std::string path;  // empty: there is no file
+    std::string path;   // empty: there is no file
+    std::string bytes;  // all, where there is none
+    HeldMemory held;    // of `bytes`
     os::Fd fd;
     uint64_t size = 0;
     bool ignored = false;  // nobody wants it
@@ -74,6 +83,7 @@ class OutputSpool {
     uint64_t checked = 0;  // up to this size there was room
   };
   Status Open(Stream& stream);
+  bool Keep(Stream& stream, std::string_view bytes) const;
   Status Put(Stream& stream, const wire::OutputPiece& piece);
   Status CheckRoom(Stream& stream, uint64_t size) const;
   static void RemoveFile(Stream& stream);
@@ -82,6 +92,7 @@ class OutputSpool {
 
   const std::string prefix_;
   const Reserve reserve_;
+  const std::shared_ptr<OutputMemory> memory_;
   uint64_t number_ = 0;
   AttemptRef ref_;
   std::array<Stream, kStreams> streams_;

@@ -11,10 +11,14 @@
 #include "core/model/limits.h"
 #include "wire/ends_codec.h"
 #include "wire/fields.h"
+#include "wire/long_field.h"
 #include "wire/model_codec.h"
 
 namespace spate::wire {
 namespace {
+
+// What an OutputPiece takes without its bytes.
+constexpr size_t kPieceHeadMost = 64;
 
 // ---- Parts -------------------------------------------------------------------------------------
 
@@ -128,15 +132,17 @@ void Put(pb::ToNode& to, const OpenJob& message) {
   to.mutable_open_job()->set_job(message.job.value);
   AppendBytes(*to.mutable_open_job()->mutable_settings(), *message.settings);
 }
-void Put(pb::ToNode& to, const Lease& message) {
-  auto& lease = *to.mutable_lease();
-  lease.set_epoch(message.epoch.value);
-  lease.set_job(message.job.value);
-  lease.set_attempt(message.attempt.value);
-  AppendBytes(*lease.mutable_needs(), message.needs);
-  PutRanges(*lease.mutable_tasks(), message.tasks);
-  PutTexts(*lease.mutable_rows(), message.rows);
-  if (message.part) AppendBytes(*lease.mutable_part(), *message.part);
+// Its rows may be long.
+void AppendLease(std::string& out, const Lease& message) {
+  pb::Lease head, tail;
+  head.set_epoch(message.epoch.value);
+  head.set_job(message.job.value);
+  head.set_attempt(message.attempt.value);
+  AppendBytes(*head.mutable_needs(), message.needs);
+  PutRanges(*head.mutable_tasks(), message.tasks);
+  if (message.part) AppendBytes(*tail.mutable_part(), *message.part);
+  AppendLongTexts(out, pb::ToNode::kLeaseFieldNumber, head.SerializeAsString(),
+                  pb::Lease::kRowsFieldNumber, message.rows, tail.SerializeAsString());
 }
 void Put(pb::ToNode& to, const Go& message) {
   to.mutable_go()->set_epoch(message.epoch.value);
@@ -185,9 +191,15 @@ ToNode Decode(FieldReader& in, const pb::OpenJob& from) {
       DecodeFields<JobSettings>(in, "settings", from.settings()));
   return OpenJob{job, std::move(settings)};
 }
-ToNode Decode(FieldReader& in, const pb::Lease& from) {
+ToNode DecodeLease(FieldReader& in, std::string_view bytes) {
   in.Within("lease");
   Lease lease;
+  auto rows = CutLongField(bytes, pb::Lease::kRowsFieldNumber);
+  pb::Lease from;
+  if (!rows || !from.ParseFromString(rows->rest)) {
+    in.Defect("", "cannot be parsed");
+    return lease;
+  }
   lease.epoch = in.Id<Epoch>("epoch", from.epoch());
   lease.job = in.Id<JobId>("job", from.job());
   lease.attempt = in.Id<Attempt>("attempt", from.attempt());
@@ -196,7 +208,7 @@ ToNode Decode(FieldReader& in, const pb::Lease& from) {
   lease.tasks = in.Ranges("tasks", from.tasks(), kWireLimits.lease_tasks);
   uint64_t tasks = 0;
   for (TaskRange range : lease.tasks) tasks += range.count;
-  lease.rows = in.Texts("rows", from.rows(), kWireLimits.row_bytes, kWireLimits.lease_tasks);
+  lease.rows = in.LongTexts("rows", rows->bytes, kWireLimits.row_bytes, kWireLimits.lease_tasks);
   if (lease.rows.size() != tasks) in.Defect("rows", "is not one for each task");
   if (!from.has_part()) return lease;
   auto part = std::make_shared<const GangPart>(DecodeFields<GangPart>(in, "part", from.part()));
@@ -430,8 +442,13 @@ ToHub Decode(FieldReader& in, const pb::NodeState& from) {
 // ---- The way in --------------------------------------------------------------------------------
 
 void Append(std::string& out, const ToNode& message) {
+  if (const auto* lease = std::get_if<Lease>(&message)) return AppendLease(out, *lease);
   pb::ToNode to;
-  std::visit([&](const auto& each) { Put(to, each); }, message);
+  std::visit(
+      [&](const auto& each) {
+        if constexpr (!std::is_same_v<decltype(each), const Lease&>) Put(to, each);
+      },
+      message);
   AppendPb(out, to);
 }
 
@@ -446,17 +463,26 @@ void Append(std::string& out, const OutputPiece& message) {
   PutRef(*to.mutable_ref(), message.ref);
   to.set_stream(static_cast<uint32_t>(message.stream));
   to.set_offset(message.offset);
-  to.set_bytes(message.bytes);
+  out.reserve(out.size() + kPieceHeadMost + message.bytes.size());
   AppendPb(out, to);
+  if (message.bytes.empty()) return;
+  AppendFieldHead(out, pb::OutputPiece::kBytesFieldNumber, message.bytes.size());
+  out += message.bytes;
 }
 
 Result<ToNode> DecodeToNode(std::string_view bytes) {
+  if (auto lease = OnlyField(bytes, pb::ToNode::kLeaseFieldNumber)) {
+    FieldReader in("lease");
+    ToNode message = DecodeLease(in, *lease);
+    if (!in.ok()) return in.Failure();
+    return message;
+  }
   return DecodePb<ToNode, pb::ToNode>("to_node", bytes, [](FieldReader& in, auto& from) -> ToNode {
     switch (from.kind_case()) {
       case pb::ToNode::kOpenJob:
         return Decode(in, from.open_job());
       case pb::ToNode::kLease:
-        return Decode(in, from.lease());
+        return DecodeLease(in, from.lease().SerializeAsString());
       case pb::ToNode::kRecall:
         return Decode(in, from.recall());
       case pb::ToNode::kStop:
@@ -517,13 +543,17 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
 }
 
 Result<OutputPiece> DecodeOutputPiece(std::string_view bytes) {
+  auto cut = CutLongField(bytes, pb::OutputPiece::kBytesFieldNumber);
+  if (!cut) return Fail(ErrorKind::kCorrupt, "a damaged message: output_piece cannot be parsed");
   return DecodePb<OutputPiece, pb::OutputPiece>(
-      "output_piece", bytes, [](FieldReader& in, const auto& from) {
+      "output_piece", cut->rest, [&](FieldReader& in, const auto& from) {
         OutputPiece piece;
         piece.ref = TakeRef(in, from.ref());
         piece.stream = TakeStream(in, from.stream(), kStreams);
         piece.offset = in.Number<uint64_t>("offset", from.offset(), 0, kWireLimits.size);
-        piece.bytes = in.Text("bytes", from.bytes(), kWireLimits.piece_bytes, true);
+        piece.bytes = cut->bytes;
+        if (piece.bytes.empty()) in.Defect("bytes", "is missing");
+        if (piece.bytes.size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
         return piece;
       });
 }

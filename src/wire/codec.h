@@ -4,9 +4,9 @@
 // and fits together: as many rows as tasks, ranges that do not overflow, enums that exist. Else
 // the error (kCorrupt) names the field. Fields that this version does not know are ignored.
 //
-// Output that lies in a spool file is not read here. The sender of an Ends passes such a stream
-// first, as OutputPieces; in the Ends it counts by its length only, and arrives as an OutputStream
-// with that total and neither bytes nor spool.
+// Output that is apart from its end (OutputStream::IsApart) is not written here. The sender of an
+// Ends passes such a stream first, as OutputPieces; in the Ends it counts by its length only, and
+// arrives as an OutputStream with that total and neither bytes nor spool.
 //
 // A message may be any length; Split (pieces.h) cuts those that are too long for a frame.
 #pragma once

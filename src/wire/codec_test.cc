@@ -49,8 +49,10 @@ TEST(Codec, MessagesToTheHubComeBackAsTheyWere) {
 
 TEST(Codec, PiecesOfOutputComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check("output piece", [] {
-    OutputPiece piece{AnyRef(), testing::AnyStream(), testing::AnySize(), testing::SomeText()};
-    auto back = DecodeOutputPiece(Bytes(piece));
+    const std::string text = testing::SomeText();
+    OutputPiece piece{AnyRef(), testing::AnyStream(), testing::AnySize(), text};
+    const std::string bytes = Bytes(piece);
+    auto back = DecodeOutputPiece(bytes);
     RC_ASSERT(back.has_value());
     RC_ASSERT(Same(*back, piece));
   }));

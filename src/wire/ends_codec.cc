@@ -205,7 +205,7 @@ void PutProcesses(pb::Ends& to, const std::vector<AttemptEnd>& ends) {
 void PutOutputs(pb::Ends& to, const std::vector<TaskOutputPtr>& outputs) {
   const TaskOutput none;
   auto put = [&](const OutputStream& stream, auto& here, auto& apart) {
-    bool is_here = stream.bytes.size() == stream.total;
+    bool is_here = stream.bytes.size() == stream.total && !stream.IsApart();
     here.Add(is_here ? static_cast<uint32_t>(stream.total) : 0);
     apart.Add(is_here ? 0 : std::min(stream.total, kWireLimits.size));
     if (is_here) to.mutable_output()->append(stream.bytes);

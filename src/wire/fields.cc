@@ -4,8 +4,14 @@
 
 #include "base/check.h"
 #include "core/model/limits.h"
+#include "wire/long_field.h"
 
 namespace spate::wire {
+namespace {
+
+constexpr uint32_t kTextsBytes = pb::Texts::kBytesFieldNumber;
+
+}  // namespace
 
 void FieldReader::Defect(std::string_view field, std::string_view what) {
   if (!ok()) return;
@@ -24,25 +30,37 @@ std::string FieldReader::Text(std::string_view field, const std::string& v, uint
   return {};
 }
 
-std::vector<std::string> FieldReader::Texts(std::string_view field, const pb::Texts& v,
-                                            uint64_t most, uint64_t most_count) {
+std::vector<std::string> FieldReader::Texts(std::string_view field,
+                                            const PbColumn<uint32_t>& lengths,
+                                            std::string_view bytes, uint64_t most,
+                                            uint64_t most_count) {
   std::vector<std::string> texts;
-  auto count = static_cast<uint64_t>(v.length_size());
+  auto count = static_cast<uint64_t>(lengths.size());
   if (count > most_count) {
     Defect(field, "has too many texts");
     return texts;
   }
-  std::string_view rest = v.bytes();
   texts.reserve(count);
-  for (uint32_t length : v.length()) {
+  for (uint32_t length : lengths) {
     if (length > most) Defect(field, "has a text that is too long");
-    if (length > rest.size()) Defect(field, "has fewer bytes than its lengths say");
+    if (length > bytes.size()) Defect(field, "has fewer bytes than its lengths say");
     if (!ok()) return {};
-    texts.emplace_back(rest.substr(0, length));
-    rest.remove_prefix(length);
+    texts.emplace_back(bytes.substr(0, length));
+    bytes.remove_prefix(length);
   }
-  if (!rest.empty()) Defect(field, "has more bytes than its lengths say");
+  if (!bytes.empty()) Defect(field, "has more bytes than its lengths say");
   return texts;
+}
+
+std::vector<std::string> FieldReader::LongTexts(std::string_view field, std::string_view texts,
+                                                uint64_t most, uint64_t most_count) {
+  auto cut = CutLongField(texts, kTextsBytes);
+  pb::Texts lengths;
+  if (!cut || !lengths.ParseFromString(cut->rest)) {
+    Defect(field, "is damaged");
+    return {};
+  }
+  return Texts(field, lengths.length(), cut->bytes, most, most_count);
 }
 
 std::vector<TaskRange> FieldReader::Ranges(std::string_view field, const PbColumn<uint32_t>& pairs,
@@ -85,6 +103,28 @@ void PutTexts(pb::Texts& to, const std::vector<std::string>& texts) {
     to.add_length(static_cast<uint32_t>(text.size()));
     to.mutable_bytes()->append(text);
   }
+}
+
+void AppendLongTexts(std::string& out, uint32_t outer, std::string_view head, uint32_t number,
+                     const std::vector<std::string>& texts, std::string_view tail) {
+  pb::Texts lengths;
+  lengths.mutable_length()->Reserve(static_cast<int>(texts.size()));
+  size_t bytes = 0;
+  for (const std::string& text : texts) {
+    lengths.add_length(static_cast<uint32_t>(text.size()));
+    bytes += text.size();
+  }
+  size_t size = lengths.ByteSizeLong();
+  if (bytes > 0) size += FieldHeadSize(kTextsBytes, bytes) + bytes;
+  const size_t whole = head.size() + FieldHeadSize(number, size) + size + tail.size();
+  out.reserve(out.size() + FieldHeadSize(outer, whole) + whole);
+  AppendFieldHead(out, outer, whole);
+  out += head;
+  AppendFieldHead(out, number, size);
+  AppendPb(out, lengths);
+  if (bytes > 0) AppendFieldHead(out, kTextsBytes, bytes);
+  for (const std::string& text : texts) out += text;
+  out += tail;
 }
 
 void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges) {

@@ -69,7 +69,14 @@ class FieldReader {
   }
   std::string Text(std::string_view field, const std::string& v, uint64_t most, bool must = false);
   std::vector<std::string> Texts(std::string_view field, const pb::Texts& v, uint64_t most,
-                                 uint64_t most_count = kWireLimits.texts);
+                                 uint64_t most_count = kWireLimits.texts) {
+    return Texts(field, v.length(), v.bytes(), most, most_count);
+  }
+  std::vector<std::string> Texts(std::string_view field, const PbColumn<uint32_t>& lengths,
+                                 std::string_view bytes, uint64_t most, uint64_t most_count);
+  // The same of the bytes of a pb::Texts, without a copy of all of them.
+  std::vector<std::string> LongTexts(std::string_view field, std::string_view texts, uint64_t most,
+                                     uint64_t most_count);
   // A type that lists its fields, in bytes of its own.
   template <HasFields T>
   T Fields(std::string_view field, std::string_view bytes) {
@@ -90,6 +97,10 @@ class FieldReader {
 };
 
 void PutTexts(pb::Texts& to, const std::vector<std::string>& texts);
+// A message of these texts as pb::Texts, behind `head` and before `tail`, which are fields of the
+// same message: all of that as the field `outer` of another one.
+void AppendLongTexts(std::string& out, uint32_t outer, std::string_view head, uint32_t number,
+                     const std::vector<std::string>& texts, std::string_view tail);
 void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges);
 // Text for people, cut to what the wire takes.
 std::string Note(std::string_view text);

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace spate::wire {
 namespace {
 
 constexpr size_t kLengthBytes = 4;
 // A buffer beyond this is given back when it is empty.
 constexpr size_t kIdleCapacity = 16u << 10;
+// Memory that a long frame may have when little of it has come; then four times what has come.
+constexpr size_t kGrowAtOnce = 256u << 10;
 
 uint32_t LengthAt(const char* bytes) {
   uint32_t length = 0;
@@ -46,6 +50,10 @@ void FrameReader::Feed(std::string_view bytes) {
     begin_ = 0;
     if (buffer_.empty() && buffer_.capacity() > kIdleCapacity) std::string().swap(buffer_);
   }
+  // A long frame is copied once while it grows, not at each doubling.
+  const size_t most = std::max(kGrowAtOnce, 4 * (buffer_.size() + bytes.size()));
+  const bool grows = wanted() > buffer_.capacity() && wanted() <= limit_ + kLengthBytes;
+  if (grows) buffer_.reserve(std::min(wanted(), most));
   buffer_.append(bytes);
 }
 

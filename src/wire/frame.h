@@ -3,6 +3,7 @@
 //   frame := length:u32 type:u8 message      length counts type and message
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace spate::wire {
 // than the first.
 inline constexpr uint32_t kMaxGreetingFrame = 16u << 10;
 inline constexpr uint32_t kMaxFrame = 16u << 20;
+inline constexpr size_t kFrameHead = 5;  // bytes before the message
 
 enum class FrameType : uint8_t {
   kGreeting = 1,
@@ -40,8 +42,8 @@ struct Frame {
   std::string_view message;  // valid until the reader's next call
 };
 
-// Takes bytes as they come and gives whole frames. Holds no more than has come, and gives memory
-// back after a long frame, so that an idle connection costs little.
+// Takes bytes as they come and gives whole frames. Holds at most 256 KB or four times what has
+// come, and gives memory back after a long frame, so that an idle connection costs little.
 class FrameReader {
  public:
   void Feed(std::string_view bytes);

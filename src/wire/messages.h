@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -163,12 +164,12 @@ using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, L
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.
-// Within one process the stream's spool file changes hands instead.
+// Within one process the stream's file or memory changes hands instead.
 struct OutputPiece {
   AttemptRef ref;
   int stream = 1;  // to kStreams
   uint64_t offset = 0;
-  std::string bytes;
+  std::string_view bytes;  // in what it was decoded from, or in the stream
 };
 
 }  // namespace spate::wire

@@ -37,13 +37,15 @@ constexpr size_t kProcessBytes = 36;
 size_t SizeOf(const AttemptEnd& end, const TaskOutputPtr& output) {
   size_t size = kEndBytes + end.note.size() + end.processes.size() * kProcessBytes;
   if (!output) return size;
-  for (const OutputStream* stream : output->streams()) size += stream->bytes.size();
+  for (const OutputStream* stream : output->streams()) {
+    if (!stream->IsApart()) size += stream->bytes.size();
+  }
   return size;
 }
 
 bool IsApart(const TaskOutputPtr& output) {
   return output && std::ranges::any_of(output->streams(), [](const OutputStream* stream) {
-           return !stream->spool.empty();
+           return stream->IsApart();
          });
 }
 

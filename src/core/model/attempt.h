@@ -155,13 +155,16 @@ const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "u
 
 // Output of an attempt, on its way from shepherd to journal and terminal. A stream of up to
 // kInlineOutput bytes is inline; a longer one is in a spool file, whole, and the last owner
-// of the TaskOutput unlinks it (the hub's store and the terminal may both read it).
+// of the TaskOutput unlinks it (the hub's store and the terminal may both read it). Values of
+// master-worker programs stay in memory, unless too many of them wait.
 inline constexpr uint64_t kInlineOutput = 64 * 1024;
 
 struct OutputStream {
   std::string bytes;   // all of it when spool is empty
   std::string spool;   // path of a file that holds all of it, or empty
   uint64_t total = 0;  // length in either case
+  // Too long to go with its end, wherever it is.
+  bool IsApart() const { return !spool.empty() || bytes.size() > kInlineOutput; }
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "bytes", self.bytes);

@@ -195,8 +195,8 @@ void Door::NodeArrived(link::Visitor visitor, const Caller& caller) {
     return service->hub().engine().Holds(id, ref);
   };
   std::string spool = os::JoinPath(options_.dir, fmt::format("spool/node-{}-", id.value));
-  auto channel = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection),
-                                                        std::move(spool), std::move(events));
+  auto channel = std::make_unique<link::NodeChannelTcp>(
+      std::move(visitor.connection), std::move(spool), std::move(events), options_.output_memory);
   std::unique_ptr<NodePort> port = std::make_unique<LinkNodePort>(std::move(channel));
   if (options_.joined) port = options_.joined(id, visitor.guest.peer, std::move(port));
   service_.NodeArrived(id,

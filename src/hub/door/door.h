@@ -18,6 +18,7 @@
 #include "hub/service.h"
 #include "link/entrance.h"
 #include "link/local_socket.h"
+#include "link/output_memory.h"
 #include "link/share.h"
 #include "os/address.h"
 #include "os/real_loop.h"
@@ -40,6 +41,8 @@ class Door final : public link::Gate {
     Duration suspect_after;            // a connection of so long a silence is cut
     Duration lost_after;               // Service's node_patience, for nodes to know
     std::optional<os::Subnets> peers;  // nobody else may come
+    // For output of nodes; null: it is in files.
+    std::shared_ptr<link::OutputMemory> output_memory = nullptr;
     std::function<void(std::string)> log;  // a line for whoever looks after the hub
     // The owner's own checks of guests; each may be null.
     // How the service is to know a guest, or why that may not come in.

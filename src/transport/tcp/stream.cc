@@ -2,11 +2,12 @@
 //
 // - OpenSSL reads and writes the socket through a BIO of ours (StreamBio). It takes from the socket
 //   what budget_ allows in one turn, then says "later": however a peer splits or repeats its
-//   records, one turn reads kTurnBytes at most. The loop's watch is level-triggered, so it comes
+//   records, one turn reads kTurnParts at most. The loop's watch is level-triggered, so it comes
 //   back for the rest; what OpenSSL holds itself is used up by then.
 // - Turn: handshake, then reading, then sending, as far as each gets. Events are called at its
 //   ends, and whoever calls one asks whether the stream is still there.
-// - Send only queues; Flush, posted once a turn, makes records of up to 16 KB of it.
+// - Send only queues; Flush, posted once a turn, makes records of up to 16 KB of it, in clear
+//   writes of up to 64 KB.
 // - End: the one way out. The socket is closed at once, `closed` is posted.
 // - After Close we read until the peer's end comes: a socket closed with unread bytes would be
 //   reset, and the peer might lose our last words.
@@ -29,7 +30,8 @@ using Why = Closed::Why;
 namespace {
 
 constexpr size_t kRecord = 16 * 1024;  // the most that TLS puts into one
-constexpr size_t kTurnBytes = 4 * kRecord;
+constexpr size_t kPart = 4 * kRecord;  // in clear: read or written at once
+constexpr size_t kTurnParts = 4;       // in one turn
 // Key updates, of which a peer of ours sends one for each 2^23 records.
 constexpr uint32_t kPeerMessagesMax = 1000;
 
@@ -216,8 +218,8 @@ void Stream::End(Closed closed) {
   loop_.Unwatch(fd_.get());
   fd_.Reset();
   ssl_.reset();
-  std::string().swap(queue_);
-  sent_ = 0;
+  queue_.clear();
+  queued_ = sent_ = 0;
   Post(&Stream::TellClosed);
 }
 
@@ -239,9 +241,11 @@ void Stream::Post(void (Stream::*function)()) {
 
 // ---------------------------------------------------------------------------------------- moving
 
+size_t Stream::part() const { return ssl_ ? kRecord : kPart; }
+
 void Stream::Turn(bool readable) {
   bool fresh = state_ == State::kHandshake;
-  budget_ = kTurnBytes;
+  budget_ = kTurnParts * part();
   if (fresh && !Handshake()) return;
   // After the handshake OpenSSL may hold bytes that the socket will not announce again.
   if ((readable || fresh) && !Read()) return;
@@ -266,10 +270,10 @@ bool Stream::Handshake() {
 
 // True when there is nothing more to read now, and the stream still there.
 bool Stream::Read() {
-  char buffer[kRecord];
+  char buffer[kPart];
   while (state_ != State::kClosed) {
     if (paused_ && state_ == State::kOpen) return true;
-    Step step = ReadStep(buffer, sizeof(buffer));
+    Step step = ReadStep(buffer, part());
     if (step.kind != Step::Kind::kDone) return step.kind == Step::Kind::kAgainLater;
     if (state_ != State::kOpen) continue;
     if (!Call(&StreamEvents::bytes, std::string_view(buffer, step.bytes))) return false;
@@ -303,9 +307,15 @@ Stream::Step Stream::WriteStep(std::string_view bytes) {
   return TlsStep(result, written);
 }
 
-bool Stream::Send(std::string_view bytes) {
+bool Stream::Send(std::string bytes) {
   if (state_ != State::kHandshake && state_ != State::kOpen) return false;
-  queue_.append(bytes);
+  queued_ += bytes.size();
+  // Short ones leave in one record with what is before them.
+  if (!queue_.empty() && queue_.back().size() + bytes.size() <= kPart) {
+    queue_.back() += bytes;
+  } else if (!bytes.empty()) {
+    queue_.push_back(std::move(bytes));
+  }
   if (queued() > limits_.queue) {
     End(Why::kOverrun, fmt::format("the other side took nothing of the last {} bytes", queued()));
     return false;
@@ -324,15 +334,15 @@ void Stream::FlushSoon() {
 void Stream::Flush() {
   flush_posted_ = false;
   if (state_ != State::kOpen && state_ != State::kClosing) return;
-  for (size_t left = kTurnBytes; queued() > 0 && left > 0;) {
+  for (size_t left = kTurnParts * part(); queued() > 0 && left > 0;) {
     // Tried again after kAgainLater with the same bytes in front, as OpenSSL wants it.
-    Step step = WriteStep(std::string_view(queue_).substr(sent_, kRecord));
+    const std::string_view next = std::string_view(queue_.front()).substr(sent_, part());
+    Step step = WriteStep(next);
     if (step.kind == Step::Kind::kOver) return;
     if (step.kind == Step::Kind::kAgainLater) break;
-    sent_ += step.bytes;
+    Sent(step.bytes);
     left -= std::min(left, step.bytes);
   }
-  DropSent();
   WantWrite(queued() > 0);
   if (state_ == State::kClosing) {
     if (queued() == 0) SayGoodbye();
@@ -342,16 +352,12 @@ void Stream::Flush() {
   }
 }
 
-void Stream::DropSent() {
-  if (sent_ == queue_.size()) {
-    queue_.clear();
-    // An idle stream keeps no memory for it. (Assigning an empty string would.)
-    if (queue_.capacity() > kRecord) std::string().swap(queue_);
-    sent_ = 0;
-  } else if (sent_ >= queue_.size() / 2) {
-    queue_.erase(0, sent_);
-    sent_ = 0;
-  }
+void Stream::Sent(size_t bytes) {
+  queued_ -= bytes;
+  sent_ += bytes;
+  if (sent_ < queue_.front().size()) return;
+  queue_.pop_front();
+  sent_ = 0;
 }
 
 void Stream::WantWrite(bool wanted) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,8 +74,8 @@ class Stream {
 
   // Queues bytes (before `opened` too), and says whether the window is still open; those that came
   // are sent in any case. All that is sent in one turn of the loop leaves together. After Close, or
-  // when the connection has ended: false, and nothing is done.
-  bool Send(std::string_view bytes);
+  // when the connection has ended: false, and nothing is done. Long ones are not copied.
+  bool Send(std::string bytes);
   // Sends what is queued, says goodbye and waits for the peer to have read it; what comes meanwhile
   // is dropped. Before `opened` the connection just ends.
   void Close();
@@ -83,7 +84,7 @@ class Stream {
   // cannot for a minute gives the connection up. Close reads on.
   void PauseReading(bool paused);
 
-  size_t queued() const { return queue_.size() - sent_; }
+  size_t queued() const { return queued_; }
 
   // 32 bytes that both ends of this one connection know and nobody else (RFC 8446, 7.5). From
   // `opened` to `closed`; kUnavailable in clear.
@@ -125,7 +126,8 @@ class Stream {
   bool Read();
   void Flush();
   void FlushSoon();
-  void DropSent();
+  void Sent(size_t bytes);
+  size_t part() const;
   void SayGoodbye();
   void AwaitUntil(Duration patience);
   void WantWrite(bool wanted);
@@ -147,8 +149,9 @@ class Stream {
   std::unique_ptr<ssl_st, SslFree> ssl_;
   os::TimerId timer_ = 0;  // of the handshake, later of the goodbye
 
-  std::string queue_;
-  size_t sent_ = 0;  // bytes of queue_ that are on their way
+  std::list<std::string> queue_;  // none is empty
+  size_t queued_ = 0;             // bytes of queue_ that are not on their way
+  size_t sent_ = 0;               // bytes of the first that are
   uint64_t records_ = 0;
   uint32_t peer_messages_ = 0;  // of the handshake protocol, after the handshake
 

@@ -30,7 +30,10 @@ RIVALS = {"dask": ("Dask", "distributed"), "parsl": ("Parsl", "parsl"), "ray": (
 RIVAL_TASKS = 4000
 PATIENCE = 300  # seconds, for one installation or one program
 BLOCK = 1_000_000
-MEGABYTES = 1000  # blocks
+MEGABYTES = 1000
+SIZES = (1_000, 60_000, 70_000, 256_000, 1_000_000, 3_900_000)
+MOST_TASKS = 200_000  # of short values
+NETWORK = ("--mw-master-host", "127.0.0.1")  # behind the resource file: slaves come by TLS even from this machine
 MANY = 1000
 MANY_BYTES = 12 << 20  # of memory that must be free for each of them
 
@@ -60,9 +63,9 @@ class Work:
                                  self.path(f"{name}.audit"), *map(str, words)], close_fds=False,
                                 **{"stdin": subprocess.DEVNULL} | how)
 
-    def start_slaves(self, count):
+    def start_slaves(self, count, words=()):
         for _ in range(count):
-            self.slaves.append(self.spawn("slaves", "--mw-slave", stdout=subprocess.DEVNULL))
+            self.slaves.append(self.spawn("slaves", "--mw-slave", words=words, stdout=subprocess.DEVNULL))
 
     def said(self):
         """What the master printed, when all have ended well."""
@@ -207,7 +210,7 @@ def no_ops(place, args):
         print(f"  {name:34} {rate:12,.0f} {rate / base:15.3f}   " + " ".join(f"{each:,.0f}" for each in rates[name]))
 
 
-# ---- Arguments of 1 MB ---------------------------------------------------------------------------
+# ---- Values ----------------------------------------------------------------------------------------
 
 class Tls:
     """The two ends of a TLS copy, with a certificate that `openssl` makes."""
@@ -265,35 +268,42 @@ def copy(tls, receivers, megabytes):
     return rounds * receivers / took
 
 
-def large_rate(place, slaves, tasks):
-    program = f"{place.build}/bench/mw_large_arguments"
-    with Work(place, program, tasks, slaves) as work:
-        work.start_slaves(slaves)
+def value_rate(place, what, size, megabytes, over_network):
+    program = f"{place.build}/bench/mw_values"
+    tasks = max(20, min(MOST_TASKS, megabytes * 1_000_000 // size))
+    with Work(place, program, what, size, tasks, SLAVES) as work:
+        work.start_slaves(SLAVES, NETWORK if over_network else ())
         return number(r"([\d.]+) MB/s", work.said(), program)
 
 
-def large_arguments(place, args):
+def values(place, args):
     tls = Tls(place) if shutil.which("openssl") else None
-    ways = {"ours": lambda count, small: large_rate(place, count, 20 if small else MEGABYTES),
-            "TCP": lambda count, small: copy(None, count, 20 if small else 4 * MEGABYTES)}
+    ways = {(what, size, network): partial(value_rate, place, what, size, over_network=network)
+            for network in (False, True) for what in ("arguments", "results") for size in SIZES}
+    copies = {"TCP": lambda megabytes: copy(None, SLAVES, 4 * megabytes)}
     if tls:
-        ways["TLS"] = lambda count, small: copy(tls, count, 20 if small else 2 * MEGABYTES)
-    rates = {(way, count): [] for count in (1, SLAVES) for way in ways}
-    for small in [True] + [False] * args.rounds:
-        for way, count in rates:
-            rate = ways[way](count, small)
-            if not small:
-                rates[way, count].append(rate)
-    print(f"arguments of 1 MB, {MEGABYTES:,} tasks, medians of {args.rounds}; beside them plain copies of as long blocks, all over "
-          "loopback")
-    for count in (1, SLAVES):
-        ours = rates["ours", count]
-        print(f"  to {count} slave{'s' if count > 1 else ''}: {middle(ours, '{:,.0f}')} MB/s")
-        for way in [way for way in ways if way != "ours"]:
-            ratios = [mine / plain for mine, plain in zip(ours, rates[way, count])]
-            print(f"    a copy by {way} alone: {middle(rates[way, count], '{:,.0f}')} MB/s; of it {middle(ratios, '{:.2f}')}")
+        copies["TLS"] = lambda megabytes: copy(tls, SLAVES, 2 * megabytes)
+    rates = {way: [] for way in [*copies, *ways]}
+    for megabytes in [20] + [MEGABYTES] * args.rounds:
+        for way in rates:
+            rate = copies[way](megabytes) if way in copies else ways[way](megabytes=megabytes)
+            if megabytes == MEGABYTES:
+                rates[way].append(rate)
+    print(f"values, {SLAVES} slaves, MB/s, medians of {args.rounds}; beside them plain copies of blocks of 1 MB over loopback")
+    for name in copies:
+        print(f"  a copy by {name}: {middle(rates[name], '{:,.0f}')}")
     if not tls:
-        print("    a copy by TLS alone: skipped, there is no openssl command")
+        print("  a copy by TLS: skipped, there is no openssl command")
+    tcp = statistics.median(rates["TCP"])
+    titles = [f"{what}{', by TLS' if network else ''}" for network in (False, True) for what in ("arguments", "results")]
+    print("  " + f"{'bytes':>10}" + "".join(f"{title:>20} {'of TCP':>6}" for title in titles))
+    for size in SIZES:
+        row = f"  {size:10,}"
+        for network in (False, True):
+            for what in ("arguments", "results"):
+                rate = statistics.median(rates[what, size, network])
+                row += f"{rate:20,.0f} {rate / tcp:6.2f}"
+        print(row)
 
 
 # ---- Very many slaves ----------------------------------------------------------------------------
@@ -338,7 +348,7 @@ def many_slaves(place, args):
 
 def bench_mw(place, args):
     print()
-    for measure in (no_ops, large_arguments, many_slaves):
+    for measure in (no_ops, values, many_slaves):
         if args.measure in (None, measure.__name__):
             measure(place, args)
             sys.stdout.flush()

@@ -96,6 +96,11 @@ const auto crash_first = mw::algorithm<"crash-first">([](const Words& w) {
 const auto leave =
     mw::algorithm<"leave">([](const Words& w) -> std::string { std::_Exit(std::stoi(w.at(0))); });
 const auto big = mw::algorithm<"big">([](const Words& w) { return Pattern(std::stoul(w.at(0))); });
+// FILE N: the same, and a line in FILE.
+const auto big_note = mw::algorithm<"big-note">([](const Words& w) {
+  AddLine(w.at(0), w.at(1));
+  return Pattern(std::stoul(w[1]));
+});
 const auto size_of =
     mw::algorithm<"size">([](const Words& w) { return std::to_string(w.at(0).size()); });
 // FILE TEXT [MS]: so often was it computed.

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/number.h"
+#include "base/units.h"
 #include "doors/mw/formats/lisp_text.h"
 
 namespace spate::mw {
@@ -13,6 +14,7 @@ namespace {
 
 // Counts of tasks in a packet; larger ones make no difference.
 constexpr uint64_t kGroupMost = 65'536;
+constexpr uint64_t kResultMemoryLeast = 1 << 20;
 constexpr uint64_t kSecondsMost = 10 * 365 * 86'400;
 
 using Taker = std::function<bool(Options&, const std::string&)>;
@@ -46,6 +48,13 @@ Taker Text(std::string Options::* field) {
 
 Taker Buffer() {
   return [](Options&, const std::string& text) { return Number(text, 1, UINT32_MAX).has_value(); };
+}
+
+bool TakeResultMemory(Options& options, const std::string& text) {
+  auto bytes = ParseSize(text);
+  if (!bytes || *bytes < kResultMemoryLeast) return false;
+  options.result_memory = *bytes;
+  return true;
 }
 
 bool TakePort(Options& options, const std::string& text) {
@@ -105,6 +114,11 @@ const std::vector<Known>& AllOptions() {
       {"--mw-slave-task-group", "N", "tasks that go to a slave together (1)", TakeTaskGroup},
       {"--mw-slave-result-group", "N",
        "results that come back together (as many as tasks went, at most)", TakeResultGroup},
+      {"--mw-result-memory", "SIZE",
+       "memory of a master for results that it has not taken, such as 2G (256M); then slaves get "
+       "no "
+       "more tasks, and what they still return goes to files in $TMPDIR",
+       TakeResultMemory},
       {"--mw-client-timeout", "SECONDS",
        "seconds of silence after which a slave is lost (60); tasks may run for any time",
        Seconds(&Options::client_timeout, 1)},

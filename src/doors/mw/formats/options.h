@@ -52,6 +52,7 @@ struct Options {
   Duration shutdown_timeout = Duration::Seconds(60);
   uint32_t task_group = 1;
   std::optional<uint32_t> result_group;
+  uint64_t result_memory = 256u << 20;  // bytes of results that wait
 };
 
 // Instead of a run: a text for people, and exit status 1.

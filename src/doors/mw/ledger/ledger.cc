@@ -130,7 +130,7 @@ void Ledger::Grow(Lane& lane, uint32_t packets) {
     JobPlan plan{.task_count = packets, .open = true, .requests = {lane.request}, .runs = runs};
     plan.policy.retry.once = lane.once;
     plan.priority = lane.priority;
-    effects_.events.emplace_back(engine::SubmitJob{.job = lane.job, .plan = std::move(plan)});
+    SubmitJob(lane.job, std::move(plan));
   } else {
     effects_.events.emplace_back(engine::GrowJob{.job = lane.job, .count = packets, .runs = runs});
   }
@@ -138,6 +138,11 @@ void Ledger::Grow(Lane& lane, uint32_t packets) {
   if (lane.next < kJobPackets) return;
   effects_.events.emplace_back(engine::SealJob{lane.job});
   lane.job = JobId();
+}
+
+void Ledger::SubmitJob(JobId job, JobPlan plan) {
+  effects_.events.emplace_back(engine::SubmitJob{.job = job, .plan = std::move(plan)});
+  if (held_) effects_.events.emplace_back(engine::HoldJob{.job = job});
 }
 
 std::string Ledger::Row(JobId job, TaskIndex index) const {
@@ -416,6 +421,25 @@ void Ledger::Finished(JobId job) {
   effects_.over.push_back(job);
 }
 
+void Ledger::Returned(JobId job, const std::vector<TaskRange>& packets) {
+  for (TaskRange range : packets) {
+    for (uint32_t k = 0; k < range.count; ++k) {
+      if (auto at = packets_.find({job, range.first + k}); at != packets_.end()) Leave(at->second);
+    }
+  }
+}
+
+void Ledger::Hold(bool held) {
+  if (held == std::exchange(held_, held)) return;
+  for (const auto& [job, lane] : lane_of_) {
+    if (held) {
+      effects_.events.emplace_back(engine::HoldJob{.job = job});
+    } else {
+      effects_.events.emplace_back(engine::ReleaseJob{job});
+    }
+  }
+}
+
 // ---- Two at once -------------------------------------------------------------------------------
 
 size_t Ledger::idle() const {
@@ -481,7 +505,7 @@ void Ledger::Speculate(Instant now) {
   size_t held = 0;
   for (const auto& [id, slave] : slaves_) held += slave.packets;
   // Where more packets wait than there are slaves, idle slaves have something else to do.
-  if (idle_slaves == 0 || packets_.size() > held + slaves_.size()) return;
+  if (held_ || idle_slaves == 0 || packets_.size() > held + slaves_.size()) return;
   const std::set<slave_id> late = LateSlaves(now);
   for (auto at = packets_.begin(); at != packets_.end(); ++at) {
     const Packet& packet = at->second;
@@ -501,7 +525,7 @@ void Ledger::Copy(Packets::iterator at) {
   Needs needs = AnySlave();
   needs.not_on = {SlaveName(at->second.slave)};
   JobPlan plan{.task_count = 1, .requests = {needs}, .runs = {{0, 1, 0}}};
-  effects_.events.emplace_back(engine::SubmitJob{.job = job, .plan = std::move(plan)});
+  SubmitJob(job, std::move(plan));
   const PacketKey key(job, 0);
   lane_of_[job] = nullptr;
   packets_.emplace(key, Packet{.tasks = at->second.tasks, .twin = at->first});

@@ -69,6 +69,12 @@ class Ledger {
   // The engine's notices. `output` is what the slave has answered.
   void Ended(const engine::NoticeEnded& notice, std::string_view output);
   void Finished(JobId job);
+  // Slaves gave these packets back without a beginning.
+  void Returned(JobId job, const std::vector<TaskRange>& packets);
+
+  // While it is held no packet is given out, and those that no slave has begun are taken back.
+  void Hold(bool held);
+  bool held() const { return held_; }
 
   // Packets that somebody computes for much longer than their algorithms take are given to another
   // slave as well, with all that the same slave has not begun; the first answer counts. For who
@@ -127,6 +133,7 @@ class Ledger {
   void Settle(Packets::iterator at);
   void Cancel(PacketKey key, std::string reason);
   void Leave(Packet& packet);
+  void SubmitJob(JobId job, JobPlan plan);
   const task* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);
@@ -153,6 +160,7 @@ class Ledger {
   };
   std::map<std::string, Usual, std::less<>> usual_;  // by algorithm
   JobId last_job_;
+  bool held_ = false;
 };
 
 // "SLAVE-7", which is a slave's name everywhere.

@@ -94,6 +94,42 @@ TEST(LedgerTest, AFreedSlaveTakesOthers) {
   EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 accepts no tasks of its own");
 }
 
+TEST(LedgerTest, WhileItIsHeldNothingIsGivenOut) {
+  World world;
+  world.ledger().Want(group::intermingle, 1);
+  world.Arrive(1);
+  world.Arrive(2);
+  world.SubmitAll(200);
+  // Slaves have some packets ahead when it is known how short they are.
+  for (int i = 0; i < 50; ++i) {
+    world.Compute(1);
+    world.Compute(2);
+  }
+  EXPECT_EQ(world.Begin(1).size(), 1u);
+  EXPECT_EQ(world.Begin(2).size(), 1u);
+  ASSERT_GT(world.Leased(2), 1u);
+  world.Hold(true);
+  // Begun packets stay; the rest came back.
+  EXPECT_EQ(world.Leased(1), 1u);
+  EXPECT_EQ(world.Leased(2), 1u);
+  EXPECT_EQ(world.ledger().runnable(), 98u);
+  EXPECT_EQ(world.ComputeAll(2).size(), 1u);
+  world.Submit();
+  world.Submit({.slave = {1}});
+  world.Submit({.retry = false});
+  world.Arrive(3);
+  world.Pass(Duration::Seconds(100));
+  world.Speculate();
+  EXPECT_EQ(world.ComputeAll(1).size(), 1u);
+  EXPECT_EQ(world.ComputeAll(3), Ids{});
+  world.Hold(false);
+  size_t computed = 0;
+  for (uint64_t slave : {1, 2, 3}) computed += world.ComputeAll(slave).size();
+  EXPECT_EQ(computed, 101u);
+  EXPECT_EQ(world.results.size(), 203u);
+  EXPECT_EQ(world.ledger().size(), 0u);
+}
+
 TEST(LedgerTest, ATaskForASlaveThatIsNotThere) {
   World world;
   world.Submit({.slave = {7}, .tag = "t"}, "arguments");

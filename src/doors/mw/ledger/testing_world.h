@@ -57,6 +57,10 @@ class World {
     EXPECT_TRUE(ledger_.Free({slave}));
     Step();
   }
+  void Hold(bool held) {
+    ledger_.Hold(held);
+    Step();
+  }
   void Pass(Duration time) {
     now_ = now_ + time;
     Step();
@@ -162,6 +166,7 @@ class World {
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
     }
     for (const auto& [attempt, tasks] : returned) {
+      ledger_.Returned(job, tasks);
       events_.emplace_back(engine::TasksReturned{node, job, attempt, tasks});
     }
   }

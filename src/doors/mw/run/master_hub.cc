@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "access/access_file.h"
-#include "access/proof.h"
 #include "base/check.h"
 #include "base/product.h"
 #include "base/units.h"
@@ -19,8 +18,11 @@
 #include "doors/mw/ledger/ledger.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
+#include "doors/mw/run/resource_in_use.h"
+#include "doors/mw/run/slave_access.h"
 #include "doors/mw/run/slave_channel.h"
 #include "doors/mw/run/state_store.h"
+#include "doors/mw/run/waiting_results.h"
 #include "hub/door/embedded_hub.h"
 #include "os/environment.h"
 #include "os/file.h"
@@ -37,13 +39,16 @@ namespace spate::mw {
 namespace {
 
 constexpr size_t kSlavesMost = 1'000'000;
-constexpr uint64_t kSerial = 1;        // of the one credential
-constexpr size_t kUnkeptFew = 10'000;  // numbers of ended tasks that may stay
+constexpr uint64_t kSerial = 1;                // of the one credential
+constexpr size_t kUnkeptFew = 10'000;          // numbers of ended tasks that may stay
+constexpr const char* kDoorSocket = "socket";  // hub::Door::Options::dir
 constexpr Duration kLookAtSlow = Duration::Millis(250);
 // A master without slaves prints how to start them, after this time.
 constexpr Duration kHintAfter = Duration::Seconds(5);
 // The resource file is written anew at most so often where what it says has changed.
 constexpr Duration kFileAtMost = Duration::Seconds(1);
+// People hear at most so often that results wait.
+constexpr Duration kTellHeldEvery = Duration::Seconds(60);
 
 uint64_t UnixSeconds(Instant now) { return static_cast<uint64_t>(now.ns / 1'000'000'000); }
 
@@ -72,6 +77,8 @@ class MasterHub::Inside final : public hub::Watcher {
         has_state_(state != nullptr),
         ledger_(std::min(options.task_group, options.result_group.value_or(UINT32_MAX))),
         store_(loop, ledger_, std::move(state)),
+        memory_(std::make_shared<link::OutputMemory>(options_.result_memory)),
+        keeper_(memory_, spool_.path()),
         words_(Algorithms::Get().Words()) {
     settings_->name = "master-worker";
     settings_->cwd = "/";
@@ -89,6 +96,7 @@ class MasterHub::Inside final : public hub::Watcher {
   void Checkpoint(const std::vector<task_id>& taken, std::string state, uint64_t last_task,
                   std::function<void(Status)> done);
   bool has_state() const { return has_state_; }
+  void ResultsTaken();
   void Finish(bool failed, std::function<void()> done);
 
   // hub::Watcher
@@ -106,13 +114,13 @@ class MasterHub::Inside final : public hub::Watcher {
   enum class Phase : uint8_t { kWorks, kEnds, kOver };
 
   Status HoldFile();
-  std::unexpected<Error> InUse() const;
-  Status MakeAccess();
   Status OpenHub();
   hub::Hub& hub() { return hub_->hub(); }
   hub::Service& service() { return hub_->service(); }
   Status Listen();
   Status ListenAt(const os::Address& address);
+  void ListenHere();
+  hub::Door::Options DoorOptions();
   std::expected<wire::Greeting, wire::Refusal> Judge(const link::Guest& guest);
   std::string TextOf(JobId job, TaskIndex packet) const;
   std::unique_ptr<hub::NodePort> Joined(slave_id slave, const std::string& peer,
@@ -122,6 +130,8 @@ class MasterHub::Inside final : public hub::Watcher {
   void Told(slave_id slave, const wire::ToHub& message);
   void Given(slave_id slave, const wire::Lease& lease);
   void Carry();
+  void AddResults(std::vector<result> results);
+  void HoldTasks();
   void Unload();
   void Fail(const std::string& why);
   uint64_t Missing() const { return phase_ == Phase::kWorks ? ledger_.Missing() : 0; }
@@ -139,10 +149,13 @@ class MasterHub::Inside final : public hub::Watcher {
   const bool has_state_;
   Ledger ledger_;
   StateStore store_;
+  os::TempDir spool_;
+  const std::shared_ptr<link::OutputMemory> memory_;  // of results, from their arrival on
+  ResultKeeper keeper_;
+  Instant told_held_;  // when people heard of it
   const std::vector<std::string> words_;
   bool words_are_kept_ = false;  // by a checkpoint of this life
   const std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
-  os::TempDir spool_;
   std::unique_ptr<Audit> audit_;
   std::optional<transport::Identity> identity_;
   access::Access access_;
@@ -181,15 +194,18 @@ Status MasterHub::Inside::Begin() {
   TRY(HoldFile());
   place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name
                                       : options_.host;
-  TRY(MakeAccess());
+  auto made = TRY(SlaveAccess::Make(options_.access_file));
+  identity_ = std::move(made.identity);
+  access_ = std::move(made.access);
   TRY(OpenHub());
   TRY(Listen());
   access_.hubs = {{.host = place_.host, .port = place_.port, .path = ""}};
   if (!options_.access_file.empty()) {
     TRY(access::SaveAccess(options_.access_file, access_));
   }
+  ListenHere();
   if (auto written = WriteFile(); !written) {
-    if (written.error().kind == ErrorKind::kBusy) return InUse();
+    if (written.error().kind == ErrorKind::kBusy) return InUse(options_.resource_file);
     return Within("--mw-resource-file " + options_.resource_file, written.error());
   }
   WriteFileOften();
@@ -202,51 +218,9 @@ Status MasterHub::Inside::Begin() {
 Status MasterHub::Inside::HoldFile() {
   if (options_.resource_file.empty()) return {};
   auto held = os::HeldFile::Hold(options_.resource_file);
-  if (!held && held.error().kind == ErrorKind::kBusy) return InUse();
+  if (!held && held.error().kind == ErrorKind::kBusy) return InUse(options_.resource_file);
   if (!held) return std::unexpected(std::move(held.error()));
   file_ = std::move(*held);
-  return {};
-}
-
-std::unexpected<Error> MasterHub::Inside::InUse() const {
-  const std::string& path = options_.resource_file;
-  std::string holder = "another master";
-  auto text = os::ReadFile(path, kResourceFileBytesMax);
-  auto file = text ? ReadResourceFile(*text, path) : std::unexpected(text.error());
-  if (file) {
-    holder = fmt::format("the master at {}:{} ({}, member id '{}')",
-                         SlaveArgument(*file, "--mw-master-host").value_or("?"),
-                         SlaveArgument(*file, "--mw-master-port").value_or("?"), file->executable,
-                         file->member_id);
-  }
-  return spate::Fail(ErrorKind::kBusy,
-                     fmt::format("--mw-resource-file {} is in use: {} writes it. Wait for its end, "
-                                 "or name another file",
-                                 EscapeForScreen(path), EscapeForScreen(holder)));
-}
-
-// The credential of the slaves: of a file that is kept with its key beside it, or a new one.
-Status MasterHub::Inside::MakeAccess() {
-  const std::string& path = options_.access_file;
-  auto identity =
-      path.empty() ? transport::Identity::Make() : transport::Identity::LoadOrMake(path + ".key");
-  if (!identity) return std::unexpected(identity.error());
-  identity_ = std::move(*identity);
-  access_ = {.pin = identity_->pin(),
-             .serial = kSerial,
-             .role = access::Role::kNode,
-             .user = std::string(access::kEveryUser)};
-  auto secret = TRY(access::MakeRandom());
-  access_.secret = secret;
-  if (path.empty() || !os::Exists(path)) return {};
-  auto known = TRY(access::LoadAccess(path));
-  if (known.pin != access_.pin || known.serial != kSerial) {
-    return spate::Fail(ErrorKind::kInvalid,
-                       fmt::format("{} belongs to another key than {}.key: remove both, or name "
-                                   "another file",
-                                   path, path));
-  }
-  access_.secret = known.secret;
   return {};
 }
 
@@ -280,7 +254,7 @@ Status MasterHub::Inside::Listen() {
 
 Status MasterHub::Inside::OpenHub() {
   TRY(os::MakeDirs(spool_.Path("spool")));  // of the doors
-  store_.AddCredential({.serial = kSerial,
+  store_.AddCredential({.serial = kSlaveSerial,
                         .role = std::string(access::NameOf(access_.role)),
                         .user = access_.user,
                         .secret = std::string(access_.secret.begin(), access_.secret.end())});
@@ -312,20 +286,26 @@ std::string MasterHub::Inside::TextOf(JobId job, TaskIndex packet) const {
   return text;
 }
 
-Status MasterHub::Inside::ListenAt(const os::Address& address) {
+hub::Door::Options MasterHub::Inside::DoorOptions() {
   hub::Door::Options with;
   with.dir = spool_.path();
   with.socket = false;
-  with.listen = {address};
   with.product = ProductVersion();
   with.connections = kSlavesMost;
   with.suspect_after = options_.client_timeout;
+  with.output_memory = memory_;
   with.log = [this](std::string line) { audit_->Say({"MW-INTERNAL", std::move(line)}); };
   with.judge = [this](const link::Guest& guest) { return Judge(guest); };
   with.joined = [this](NodeId node, const std::string& peer, std::unique_ptr<hub::NodePort> port) {
     return Joined(SlaveFor(node), peer, std::move(port));
   };
   with.gone = [this](NodeId node, const link::Ended& ended) { Lost(SlaveFor(node), ended); };
+  return with;
+}
+
+Status MasterHub::Inside::ListenAt(const os::Address& address) {
+  hub::Door::Options with = DoorOptions();
+  with.listen = {address};
   auto door = TRY(hub::Door::Open(loop_, service(), &*identity_, std::move(with)));
   HubFacts facts;
   door->TellAbout(facts);
@@ -337,12 +317,24 @@ Status MasterHub::Inside::ListenAt(const os::Address& address) {
   return {};
 }
 
+// Slaves of this user on this machine come by a socket, without TLS: the system knows them.
+void MasterHub::Inside::ListenHere() {
+  hub::Door::Options with = DoorOptions();
+  with.socket = true;
+  with.permissions = 0600;
+  auto door = hub::Door::Open(loop_, service(), nullptr, std::move(with));
+  if (!door) {
+    audit_->Say(
+        {"MASTER", "slaves of this machine come over the network: " + door.error().message});
+    return;
+  }
+  doors_.push_back(std::move(*door));
+  access_.hubs.push_back({.host = "", .port = 0, .path = os::JoinPath(spool_.path(), kDoorSocket)});
+}
+
 void MasterHub::Inside::Restore(StateFile::Kept kept) {
   for (const result& each : kept.results) store_.Keeps(each.task);
-  {
-    std::lock_guard lock(inbox_.mutex);
-    inbox_.results = std::move(kept.results);
-  }
+  AddResults(std::move(kept.results));
   std::vector<task> tasks;
   for (StateFile::Kept::Task& each : kept.tasks) {
     store_.Keeps(each.what.id);
@@ -398,10 +390,10 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
   {
     // Results that have arrived and were not taken.
     std::lock_guard lock(inbox_.mutex);
-    for (const result& each : inbox_.results) {
-      if (store_.IsKept(each.task)) continue;
-      change.results.push_back(each);
-      store_.Keeps(each.task);
+    for (const WaitingResult& each : inbox_.results) {
+      if (store_.IsKept(each.what.task)) continue;
+      change.results.push_back(Whole(each));
+      store_.Keeps(each.what.task);
     }
     for (const task& each : inbox_.unrunnable) {
       change.given.push_back(each.id);
@@ -430,16 +422,59 @@ void MasterHub::Inside::Carry() {
   }
   over_.insert(over_.end(), effects.over.begin(), effects.over.end());
   WriteFileSoon();
+  const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
+                    !effects.arrived.empty() || !effects.lost.empty();
+  AddResults(std::move(effects.results));
   std::lock_guard lock(inbox_.mutex);
   inbox_.slaves = ledger_.slaves();
   inbox_.runnable = ledger_.runnable();
-  const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
-                    !effects.arrived.empty() || !effects.lost.empty();
-  std::ranges::move(effects.results, std::back_inserter(inbox_.results));
   std::ranges::move(effects.unrunnable, std::back_inserter(inbox_.unrunnable));
   std::ranges::move(effects.arrived, std::back_inserter(inbox_.arrived));
   std::ranges::move(effects.lost, std::back_inserter(inbox_.lost));
   if (news) inbox_.changed.notify_all();
+}
+
+void MasterHub::Inside::AddResults(std::vector<result> results) {
+  if (results.empty()) return;
+  std::vector<WaitingResult> kept;
+  kept.reserve(results.size());
+  for (result& each : results) kept.push_back(keeper_.Keep(std::move(each)));
+  std::lock_guard lock(inbox_.mutex);
+  for (WaitingResult& each : kept) {
+    inbox_.result_cost += each.cost;
+    inbox_.results.push_back(std::move(each));
+  }
+  if (inbox_.holds_tasks || inbox_.result_cost < memory_->most()) return;
+  inbox_.holds_tasks = true;
+  loop_.Post([this] { HoldTasks(); });
+}
+
+// Results wait that fill their memory, or did. A master that never takes them has no more than
+// that, and what its slaves had in work.
+void MasterHub::Inside::HoldTasks() {
+  {
+    std::lock_guard lock(inbox_.mutex);
+    if (ledger_.held() == inbox_.holds_tasks) return;
+  }
+  ledger_.Hold(!ledger_.held());
+  Carry();
+  if (!ledger_.held() || (told_held_ != Instant() && loop_.Now() - told_held_ < kTellHeldEvery)) {
+    return;
+  }
+  told_held_ = loop_.Now();
+  audit_->Say(
+      {"MASTER", fmt::format("{} of results wait to be taken; slaves get no more tasks until "
+                             "then (--mw-result-memory)",
+                             FormatSize(memory_->most()))});
+}
+
+void MasterHub::Inside::ResultsTaken() {
+  {
+    std::lock_guard lock(inbox_.mutex);
+    if (inbox_.result_cost > memory_->most() / 2) return;
+    inbox_.holds_tasks = false;
+  }
+  HoldTasks();
 }
 
 void MasterHub::Inside::Unload() {
@@ -454,32 +489,13 @@ void MasterHub::Inside::Fail(const std::string& why) {
 
 // ---- Slaves ------------------------------------------------------------------------------------
 
-// By what the service does not know: that it is a slave of this computation, from the same build.
 std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link::Guest& guest) {
   audit_->Say(audit::NewClient(guest.peer));
-  auto refuse = [](wire::RefusalCode code, std::string why) {
-    return std::unexpected(wire::Refusal{code, std::move(why)});
-  };
+  if (auto why = WhyNoSlave(guest, {access_, options_.member_id, words_}, *audit_)) {
+    return std::unexpected(std::move(*why));
+  }
   wire::Greeting greeting = guest.greeting;
-  if (greeting.role != wire::Role::kNode || !guest.Proves(access_.secret)) {
-    audit_->Say(audit::Closed(guest.peer));
-    return refuse(wire::RefusalCode::kCredential, "this is not the credential of its slaves");
-  }
-  const std::string member = std::exchange(greeting.node_name, SlaveName({last_slave_ + 1}));
-  if (member != options_.member_id) {
-    audit_->Say(audit::WrongMember(options_.member_id, member));
-    return refuse(wire::RefusalCode::kName,
-                  fmt::format("it expects the member id '{}', not '{}' (--mw-member-id)",
-                              options_.member_id, member));
-  }
-  if (auto other =
-          WhyOtherBuild({words_, "the master's"}, {guest.greeting.features, "the slave's program"});
-      !other.empty()) {
-    audit_->Say({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
-    return refuse(wire::RefusalCode::kVersion,
-                  fmt::format("{}: master and slaves must be built of the same source", other));
-  }
-  ++last_slave_;
+  greeting.node_name = SlaveName({++last_slave_});
   return greeting;
 }
 
@@ -532,6 +548,8 @@ void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
 void MasterHub::Inside::Told(slave_id slave, const wire::ToHub& message) {
   if (const auto* running = std::get_if<wire::Running>(&message)) {
     ledger_.Begun(running->ref, loop_.Now());
+  } else if (const auto* returned = std::get_if<wire::Returned>(&message)) {
+    ledger_.Returned(returned->job, returned->tasks);
   } else if (const auto* ends = std::get_if<wire::Ends>(&message); ends && audit_->often()) {
     size_t tasks = 0;
     for (const AttemptEnd& end : ends->ends) {
@@ -560,7 +578,8 @@ void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
 }
 
 void MasterHub::Inside::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
-  auto answers = AnswersOf(output);
+  std::string from_file;
+  auto answers = AnswersOf(output, from_file);
   const AttemptRef& ref = notice.end.ref;
   const slave_id slave = audit_->often() ? ledger_.SlaveOf(ref.job, ref.index) : slave_id();
   if (slave && notice.verdict == Verdict::kRetry) {
@@ -745,6 +764,10 @@ bool MasterHub::Free(slave_id slave) {
   bool there = false;
   Ask([&] { there = inside_->Free(slave); });
   return there;
+}
+
+void MasterHub::ResultsTaken() {
+  loop_->Post([this] { inside_->ResultsTaken(); });
 }
 
 bool MasterHub::has_state() const { return inside_->has_state(); }

@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "doors/mw/formats/options.h"
+#include "doors/mw/run/waiting_results.h"
 #include "os/real_loop.h"
 
 namespace spate::mw {
@@ -28,7 +29,9 @@ namespace spate::mw {
 struct Inbox {
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<result> results;
+  std::vector<WaitingResult> results;
+  uint64_t result_cost = 0;  // the sum of theirs
+  bool holds_tasks = false;  // slaves get no more tasks until results are taken (ResultsTaken)
   std::vector<task> unrunnable;
   std::vector<slave_info> arrived, lost;
   size_t slaves = 0;
@@ -55,6 +58,8 @@ class MasterHub {
 
   void Submit(std::vector<task> tasks);
   void Want(group which, int64_t change);
+  // Of an inbox that holds tasks.
+  void ResultsTaken();
   // Whether there is such a slave.
   bool Free(slave_id slave);
   // `taken`: results and tasks that the master has been given since the last checkpoint. Blocks

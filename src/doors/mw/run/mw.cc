@@ -48,6 +48,9 @@ class master::impl {
   events Wait(std::chrono::nanoseconds most);
   template <typename T>
   std::vector<T> Take(std::vector<T> Inbox::* what);
+  template <typename T>
+  std::vector<T> Took(std::vector<T> all);
+  std::vector<result> TakeResults();
   void CheckFailure(const std::unique_lock<std::mutex>& lock) const;
 
   Inbox inbox;
@@ -131,11 +134,28 @@ events master::impl::Wait(std::chrono::nanoseconds most) {
 
 template <typename T>
 std::vector<T> master::impl::Take(std::vector<T> Inbox::* what) {
-  std::vector<T> all;
-  {
-    std::lock_guard lock(inbox.mutex);
-    all = std::exchange(inbox.*what, {});
-  }
+  std::unique_lock lock(inbox.mutex);
+  std::vector<T> all = std::exchange(inbox.*what, {});
+  lock.unlock();
+  return Took(std::move(all));
+}
+
+std::vector<result> master::impl::TakeResults() {
+  std::unique_lock lock(inbox.mutex);
+  std::vector<WaitingResult> waiting = std::exchange(inbox.results, {});
+  inbox.result_cost = 0;
+  const bool held = inbox.holds_tasks;
+  lock.unlock();
+  std::vector<result> all;
+  all.reserve(waiting.size());
+  for (WaitingResult& each : waiting) all.push_back(Taken(std::move(each)));
+  if (held) hub->ResultsTaken();
+  return Took(std::move(all));
+}
+
+// Notes what the program has been given.
+template <typename T>
+std::vector<T> master::impl::Took(std::vector<T> all) {
   if constexpr (!std::is_same_v<T, slave_info>) {
     for (const T& each : all) {
       for (std::string_view of : {std::string_view(), std::string_view(each.algorithm)}) {
@@ -159,7 +179,7 @@ task_id master::submit_bytes(std::string_view algorithm, const policy& how, std:
 }
 
 events master::wait(std::chrono::nanoseconds most) { return impl_.Wait(most); }
-std::vector<result> master::take_results() { return impl_.Take(&Inbox::results); }
+std::vector<result> master::take_results() { return impl_.TakeResults(); }
 std::vector<task> master::take_unrunnable() { return impl_.Take(&Inbox::unrunnable); }
 std::vector<slave_info> master::take_arrived() { return impl_.Take(&Inbox::arrived); }
 std::vector<slave_info> master::take_lost() { return impl_.Take(&Inbox::lost); }

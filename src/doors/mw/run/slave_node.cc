@@ -63,6 +63,7 @@ class PacketDialect final : public format::RowDialect {
 struct Master {
   std::string host;
   uint16_t port = 0;
+  std::string socket;  // the same on the master's machine; empty: not known
   std::string member;
   std::optional<access::Access> access;
   bool finished = false;
@@ -74,6 +75,7 @@ struct Master {
 Result<Master> FromResourceFile(const FromFile& from, Master so_far) {
   auto text = TRY(os::ReadFile(from.path, kResourceFileBytesMax));
   auto file = TRY(ReadResourceFile(text, from.path, {.member_id = so_far.member}));
+  so_far.socket.clear();
   so_far.finished = file.finished;
   so_far.failed = file.failed;
   constexpr int64_t kLatest = 9'000'000'000;  // in nanoseconds it fits
@@ -86,6 +88,9 @@ Result<Master> FromResourceFile(const FromFile& from, Master so_far) {
   }
   if (file.access.empty()) return so_far;
   auto access = TRY(access::ParseAccess(file.access, from.path + ", access"));
+  for (const os::Address& each : access.hubs) {
+    if (each.is_unix()) so_far.socket = each.path;
+  }
   so_far.access = std::move(access);
   return so_far;
 }
@@ -107,8 +112,10 @@ Result<Master> FindMaster(const Options& options) {
       }
     } else if (const auto* host = std::get_if<MasterHost>(&where)) {
       master.host = host->host;
+      master.socket.clear();
     } else if (const auto* port = std::get_if<MasterPort>(&where)) {
       master.port = port->port;
+      master.socket.clear();
     } else {
       master.member = std::get<MemberId>(where).id;
     }
@@ -133,6 +140,10 @@ Result<Master> FindMaster(const Options& options) {
                     kAccessVariable));
   }
   master.access->hubs = {{.host = master.host, .port = master.port, .path = ""}};
+  if (!master.socket.empty() && os::Exists(master.socket)) {
+    master.access->hubs.insert(master.access->hubs.begin(),
+                               {.host = "", .port = 0, .path = master.socket});
+  }
   return master;
 }
 

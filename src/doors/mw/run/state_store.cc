@@ -9,10 +9,11 @@
 
 namespace spate::mw {
 
-Result<std::string> AnswersOf(const TaskOutputPtr& output) {
-  if (!output) return std::string();
-  if (output->out.spool.empty()) return output->out.bytes;
-  return os::ReadFile(output->out.spool, output->out.total);
+Result<std::string_view> AnswersOf(const TaskOutputPtr& output, std::string& from_file) {
+  if (!output) return std::string_view();
+  if (output->out.spool.empty()) return std::string_view(output->out.bytes);
+  from_file = TRY(os::ReadFile(output->out.spool, output->out.total));
+  return std::string_view(from_file);
 }
 
 namespace {
@@ -75,7 +76,8 @@ StateChange StateStore::ChangeOf(const store::Bundle& bundle) {
     if (ended == nullptr) continue;
     TaskOutputPtr output = outputs < bundle.outputs.size() ? bundle.outputs[outputs] : nullptr;
     ++outputs;
-    auto answers = AnswersOf(output);
+    std::string from_file;
+    auto answers = AnswersOf(output, from_file);
     auto results = ledger_.ResultsOf({ended->end, ended->verdict}, answers ? *answers : "");
     for (result& each : results) {
       if (IsKept(each.task)) change.results.push_back(std::move(each));

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -50,7 +51,8 @@ class StateStore final : public store::TransientStore {
   store::GroupWriter<StateChange> writer_;
 };
 
-// Answers of a slave: from its standard output, in memory or in a file.
-Result<std::string> AnswersOf(const TaskOutputPtr& output);
+// Answers of a slave: its standard output, in memory or in a file, which is read into `from_file`.
+// The view refers to one of the two.
+Result<std::string_view> AnswersOf(const TaskOutputPtr& output, std::string& from_file);
 
 }  // namespace spate::mw

@@ -119,13 +119,18 @@ bool Workbench::Wants(const Packet& packet) const {
   return !over_ && !overdue_ && packet.life == life_;
 }
 
-// Answers that are too long for the end go through a file, which the last owner removes.
+// Answers without room in memory go through a file, which the last owner removes.
 Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
   auto output = std::make_unique<TaskOutput>();
   output->out.total = answers.size();
   if (answers.size() <= kInlineOutput) {
     output->out.bytes = std::move(answers);
     return TaskOutputPtr(std::move(output));
+  }
+  auto held = std::make_shared<link::HeldMemory>(memory_);
+  if (held->Take(answers.size())) {
+    output->out.bytes = std::move(answers);
+    return TaskOutputPtr(output.release(), [held](const TaskOutput* old) { delete old; });
   }
   if (!spool_) spool_.emplace();
   const std::string path = spool_->Path(fmt::format("{}", ++spooled_));

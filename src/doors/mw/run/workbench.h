@@ -18,11 +18,16 @@
 
 #include "base/result.h"
 #include "core/model/attempt.h"
+#include "link/output_memory.h"
 #include "node/executor.h"
 #include "os/loop.h"
 #include "os/temp_dir.h"
 
 namespace spate::mw {
+
+// Answers that a slave has computed and its master has not taken are in memory up to this many
+// bytes, beyond that in files.
+inline constexpr uint64_t kAnswersInMemory = 64 << 20;
 
 class Workbench {
  public:
@@ -93,7 +98,10 @@ class Workbench {
   std::function<void()> watch_;
   Packet current_;  // the last one that was taken, without its calls
   slave_id id_;
-  std::optional<os::TempDir> spool_;  // from the first long answer on
+  // Of long answers, until the master has them.
+  const std::shared_ptr<link::OutputMemory> memory_ =
+      std::make_shared<link::OutputMemory>(kAnswersInMemory);
+  std::optional<os::TempDir> spool_;  // from the first one on that has no room there
   uint64_t spooled_ = 0;              // the slave's thread only
 };
 

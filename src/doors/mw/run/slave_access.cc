@@ -1,0 +1,60 @@
+#include "doors/mw/run/slave_access.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "access/proof.h"
+#include "doors/mw/run/algorithms.h"
+#include "os/account.h"
+#include "os/file.h"
+
+namespace spate::mw {
+
+Result<SlaveAccess> SlaveAccess::Make(const std::string& path) {
+  auto identity = TRY(path.empty() ? transport::Identity::Make()
+                                   : transport::Identity::LoadOrMake(path + ".key"));
+  access::Access access{.pin = identity.pin(),
+                        .serial = kSlaveSerial,
+                        .role = access::Role::kNode,
+                        .user = std::string(access::kEveryUser)};
+  access.secret = TRY(access::MakeRandom());
+  if (path.empty() || !os::Exists(path)) return SlaveAccess{std::move(identity), access};
+  auto known = TRY(access::LoadAccess(path));
+  if (known.pin != access.pin || known.serial != kSlaveSerial) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{} belongs to another key than {}.key: remove both, or name "
+                            "another file",
+                            path, path));
+  }
+  access.secret = known.secret;
+  return SlaveAccess{std::move(identity), access};
+}
+
+std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTerms& terms,
+                                        Audit& audit) {
+  const wire::Greeting& greeting = guest.greeting;
+  const bool is_known =
+      guest.local ? guest.local->user == os::EffectiveUser() : guest.Proves(terms.access.secret);
+  if (greeting.role != wire::Role::kNode || !is_known) {
+    audit.Say(audit::Closed(guest.peer));
+    return wire::Refusal{wire::RefusalCode::kCredential,
+                         "this is not the credential of its slaves"};
+  }
+  const std::string& member = greeting.node_name;
+  if (member != terms.member_id) {
+    audit.Say(audit::WrongMember(terms.member_id, member));
+    return wire::Refusal{wire::RefusalCode::kName,
+                         fmt::format("it expects the member id '{}', not '{}' (--mw-member-id)",
+                                     terms.member_id, member)};
+  }
+  auto other =
+      WhyOtherBuild({terms.words, "the master's"}, {greeting.features, "the slave's program"});
+  if (other.empty()) return std::nullopt;
+  audit.Say({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
+  return wire::Refusal{
+      wire::RefusalCode::kVersion,
+      fmt::format("{}: master and slaves must be built of the same source", other)};
+}
+
+}  // namespace spate::mw

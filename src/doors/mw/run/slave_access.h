@@ -1,0 +1,39 @@
+// SlaveAccess: the credential of a master's slaves, and which guests are slaves of its computation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/access_file.h"
+#include "base/result.h"
+#include "doors/mw/run/audit.h"
+#include "link/entrance.h"
+#include "transport/tcp/identity.h"
+
+namespace spate::mw {
+
+inline constexpr uint64_t kSlaveSerial = 1;  // of the one credential
+
+struct SlaveAccess {
+  transport::Identity identity;
+  access::Access access;  // without addresses
+
+  // Of a file that is kept with its key beside it (FILE.key); a new one, where the file is missing
+  // or `path` is empty. The file is not written here.
+  static Result<SlaveAccess> Make(const std::string& path);
+};
+
+// How a guest must be.
+struct SlaveTerms {
+  const access::Access& access;
+  const std::string& member_id;
+  const std::vector<std::string>& words;  // of its algorithms
+};
+// By what the service does not know: that the guest is a slave of this computation, from the same
+// build; nullopt: it is.
+std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTerms& terms,
+                                        Audit& audit);
+
+}  // namespace spate::mw

@@ -17,6 +17,7 @@
 
 #include "os/error.h"
 #include "os/file.h"
+#include "os/send_part.h"
 
 namespace spate::os {
 namespace {
@@ -172,20 +173,23 @@ IoStep ReceiveWith(int fd, char* to, size_t size, int flags) {
   }
 }
 
+IoStep SendWith(int fd, std::string_view bytes, int flags) {
+  for (;;) {
+    ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | flags);
+    if (n >= 0) return {.kind = IoStep::Kind::kDone, .bytes = static_cast<size_t>(n)};
+    if (errno == EAGAIN) return {.kind = IoStep::Kind::kWouldBlock};
+    if (errno != EINTR) return {.kind = IoStep::Kind::kError, .error = errno};
+  }
+}
+
 }  // namespace
 
 IoStep Receive(int fd, char* to, size_t size) { return ReceiveWith(fd, to, size, 0); }
 
 IoStep Peek(int fd, char* to, size_t size) { return ReceiveWith(fd, to, size, MSG_PEEK); }
 
-IoStep SendSome(int fd, std::string_view bytes) {
-  for (;;) {
-    ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n >= 0) return {.kind = IoStep::Kind::kDone, .bytes = static_cast<size_t>(n)};
-    if (errno == EAGAIN) return {.kind = IoStep::Kind::kWouldBlock};
-    if (errno != EINTR) return {.kind = IoStep::Kind::kError, .error = errno};
-  }
-}
+IoStep SendSome(int fd, std::string_view bytes) { return SendWith(fd, bytes, 0); }
+IoStep SendPart(int fd, std::string_view bytes) { return SendWith(fd, bytes, MSG_MORE); }
 
 void ShutdownWrite(int fd) { (void)shutdown(fd, SHUT_WR); }
 

@@ -160,9 +160,10 @@ std::expected<void, wire::Refusal> Door::CheckPlaces(const Caller& caller, wire:
                   caller.user, theirs->members()));
 }
 
-// Of the nodes that serve all each has its own.
+// Of the nodes that serve all each has its own; so have those that their owner looks after.
 std::shared_ptr<link::Share> Door::ShareOf(const Caller& caller, wire::Role role) {
-  if (ServesAll(caller, role)) return std::make_shared<link::Share>(loop_);
+  const bool is_owners = role == wire::Role::kNode && options_.joined;
+  if (is_owners || ServesAll(caller, role)) return std::make_shared<link::Share>(loop_);
   std::erase_if(shares_, [](const auto& each) { return each.second.expired(); });
   std::weak_ptr<link::Share>& known = shares_[caller.user];
   auto share = known.lock();

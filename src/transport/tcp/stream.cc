@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "os/error.h"
+#include "os/send_part.h"
 #include "os/socket.h"
 #include "transport/tcp/tls_parts.h"
 
@@ -55,7 +56,9 @@ struct StreamBio {
   static int Write(BIO* bio, const char* bytes, int size) {
     Stream& stream = StreamOf(bio);
     BIO_clear_retry_flags(bio);
-    auto step = os::SendSome(stream.fd_.get(), {bytes, static_cast<size_t>(size)});
+    const std::string_view record(bytes, static_cast<size_t>(size));
+    auto step = stream.more_ ? os::SendPart(stream.fd_.get(), record)
+                             : os::SendSome(stream.fd_.get(), record);
     return Tell(bio, stream, step, BIO_FLAGS_WRITE);
   }
 
@@ -337,12 +340,15 @@ void Stream::Flush() {
   for (size_t left = kTurnParts * part(); queued() > 0 && left > 0;) {
     // Tried again after kAgainLater with the same bytes in front, as OpenSSL wants it.
     const std::string_view next = std::string_view(queue_.front()).substr(sent_, part());
+    // Records of one turn leave in as few packets as they can.
+    more_ = next.size() < std::min(queued(), left);
     Step step = WriteStep(next);
     if (step.kind == Step::Kind::kOver) return;
     if (step.kind == Step::Kind::kAgainLater) break;
     Sent(step.bytes);
     left -= std::min(left, step.bytes);
   }
+  more_ = false;
   WantWrite(queued() > 0);
   if (state_ == State::kClosing) {
     if (queued() == 0) SayGoodbye();

@@ -152,6 +152,7 @@ class Stream {
   std::list<std::string> queue_;  // none is empty
   size_t queued_ = 0;             // bytes of queue_ that are not on their way
   size_t sent_ = 0;               // bytes of the first that are
+  bool more_ = false;             // follows what is written now
   uint64_t records_ = 0;
   uint32_t peer_messages_ = 0;  // of the handshake protocol, after the handshake
 

@@ -8,6 +8,7 @@
 namespace spate::transport {
 namespace {
 
+constexpr size_t kReadAhead = 64 * 1024;
 constexpr long kCertificateBytesMax = 8 * 1024;  // ours have about 400
 
 // In place of looking for a chain of authorities. That the peer has the private key too is the
@@ -33,7 +34,9 @@ Result<std::unique_ptr<Tls::Parts>> MakeParts(bool is_hub) {
   }
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_read_ahead(context, 1);  // one system call for a record, not two
+  // One system call for some records, not two for each.
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, kReadAhead);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_max_cert_list(context, kCertificateBytesMax);

@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/file_size.h"
+#include "os/heap.h"
 #include "os/process.h"
 #include "os/terminal.h"
 #include "wire/limits.h"
@@ -358,6 +359,8 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kMasterFailed = 2;
 constexpr int kFailed = 255;
+// For values on their way, of which a few are there at once.
+constexpr size_t kFreedMemory = 32 << 20;
 
 void Say(const std::string& program, const std::string& text) {
   (void)os::WriteAll(os::kStderr, fmt::format("{}: {}\n", program, text), "standard error");
@@ -414,6 +417,7 @@ int detail::run(int argc, char** argv, const master_function& as_master,
                 const slave_function& as_slave) {
   os::FillStandardStreams();
   os::FailBeyondFileSize();
+  os::KeepFreedMemory(kFreedMemory);
   const std::vector<std::string> args(argv, argv + argc);
   auto options = ReadOptions(args, SPATE_VERSION);
   if (!options) {

@@ -10,6 +10,11 @@
 #include "os/file.h"
 
 namespace spate::mw {
+namespace {
+
+constexpr uint32_t kRoot = 0;
+
+}  // namespace
 
 Result<SlaveAccess> SlaveAccess::Make(const std::string& path) {
   auto identity = TRY(path.empty() ? transport::Identity::Make()
@@ -34,8 +39,10 @@ Result<SlaveAccess> SlaveAccess::Make(const std::string& path) {
 std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTerms& terms,
                                         Audit& audit) {
   const wire::Greeting& greeting = guest.greeting;
-  const bool is_known =
-      guest.local ? guest.local->user == os::EffectiveUser() : guest.Proves(terms.access.secret);
+  // Root reads the credential in any case.
+  const bool is_known = guest.local
+                            ? guest.local->user == os::EffectiveUser() || guest.local->user == kRoot
+                            : guest.Proves(terms.access.secret);
   if (greeting.role != wire::Role::kNode || !is_known) {
     audit.Say(audit::Closed(guest.peer));
     return wire::Refusal{wire::RefusalCode::kCredential,

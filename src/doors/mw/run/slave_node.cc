@@ -140,10 +140,6 @@ Result<Master> FindMaster(const Options& options) {
                     kAccessVariable));
   }
   master.access->hubs = {{.host = master.host, .port = master.port, .path = ""}};
-  if (!master.socket.empty() && os::Exists(master.socket)) {
-    master.access->hubs.insert(master.access->hubs.begin(),
-                               {.host = "", .port = 0, .path = master.socket});
-  }
   return master;
 }
 
@@ -245,6 +241,9 @@ void SlaveNode::Inside::Finished(const Master& last) {
 void SlaveNode::Inside::Call(Master master) {
   master_ = std::move(master);
   link::Target target = link::Target::Of(*master_.access);
+  if (!master_.socket.empty() && os::Exists(master_.socket)) {
+    target.hubs.insert(target.hubs.begin(), {.host = "", .port = 0, .path = master_.socket});
+  }
   target.name = "the master";
   link::Self self{.product = ProductVersion(),
                   .role = wire::Role::kNode,

@@ -185,6 +185,9 @@ struct policy {
   // The longest that a slave may compute the task, all its tries together; 0: no limit. Then the
   // result has a failure, and the slave ends with 255, because nothing else stops an algorithm.
   std::chrono::nanoseconds time{0};
+  // Of the tasks that wait for a slave, the one of the highest priority goes out next; of equal
+  // ones the one that was submitted first. Not a number (NaN) is refused.
+  double priority = 0;
 };
 
 struct slave_info {

@@ -97,6 +97,21 @@ def test_what_a_master_finds_again(place: MwPlace):
     slave.ends(0)
 
 
+def test_priorities_outlive_a_master(place: MwPlace):
+    log = place.path("log")
+    first = place.master(*STATE, *(f"submit note {log} {p} priority={p}" for p in (0, -1, 3, 2)),
+                         "checkpoint", "-")
+    first.await_line("checkpointed")
+    first.kill()
+    second = place.master(*STATE, f"submit note {log} 1 priority=1", "poll", "-")
+    second.await_line("task 5$")
+    slave = place.slave()
+    second.say("wait-results 5", "exit 0")
+    second.ends(0)
+    slave.ends(0)
+    want(place.lines("log") == ["3", "2", "1", "0", "-1"], place.lines("log"))
+
+
 def test_a_task_that_may_not_be_retried(place: MwPlace):
     """It is handed back by the next master when a slave had it, before a checkpoint or after."""
     for when in ("before", "after"):

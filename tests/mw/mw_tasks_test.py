@@ -91,6 +91,35 @@ def test_a_slave_that_is_freed(place: MwPlace):
     want(not master.matching("lost"), master.told())
 
 
+# ---- Priorities --------------------------------------------------------------------------------
+
+def test_the_highest_priority_that_waits_goes_out_next(place: MwPlace):
+    """Also one that is submitted when others wait already, and after a slave was killed."""
+    log = place.path("log")
+    master = place.master(f"submit hold {place.path('a')} a", "submit echo ahead", "-")
+    first = place.slave()
+    begun(place, "a")
+    master.say("wait-runnable 0", f"submit note {log} plain-1", f"submit note {log} low priority=-1",
+               f"submit note {log} high priority=2.5", f"submit note {log} plain-2",
+               f"submit hold {place.path('b')} b priority=1e9", f"submit note {log} top priority=9",
+               "submit echo x priority=nan", "poll", "show")
+    want("must be a number" in master.await_line("error (.*)")[0][1], master.told())
+    master.await_line("shown pending 8 ")
+    place.touch("a")
+    begun(place, "b")
+    master.say(f"submit note {log} late priority=3", "poll", "show")
+    master.await_line("shown pending", 2)
+    first.kill()
+    place.touch("b")
+    second = place.slave()
+    master.say("wait-results 9", "say done")
+    master.await_line("said done")
+    want(len(place.lines("b.begun")) == 2, "its slave was killed")
+    order = place.lines("log")
+    want(order == ["top", "late", "high", "plain-1", "plain-2", "low"], order)
+    over(master, second)
+
+
 # ---- Slaves that are killed --------------------------------------------------------------------
 
 def test_what_becomes_of_tasks_of_a_slave_that_is_killed(place: MwPlace):

@@ -60,6 +60,11 @@ def test_search(place: MwPlace):
     want(computed(place, "search", "6") == out, out)
 
 
+def test_best_first(place: MwPlace):
+    out = computed(place, "best_first")
+    want(out == ["lowest at (0.95, -1.80): -0.96"], out)
+
+
 # ---- Command lines -----------------------------------------------------------------------------
 
 def test_what_ends_before_it_begins(place: MwPlace):

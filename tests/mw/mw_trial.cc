@@ -207,8 +207,8 @@ void Script::Look(std::chrono::nanoseconds most) {
   }
 }
 
-// ALG ARG... with slave=N tag=T tries=N losses=N time=MS times=N anyway once among them; @N stands
-// for N bytes.
+// ALG ARG... with slave=N tag=T tries=N losses=N time=MS priority=X times=N anyway once among them;
+// @N stands for N bytes.
 void Script::Submit(Words words) {
   mw::policy how;
   Words arguments;
@@ -231,6 +231,8 @@ void Script::Submit(Words words) {
       how.losses = static_cast<std::uint32_t>(std::stoul(value));
     } else if (key == "time" && at != word.npos) {
       how.time = std::chrono::milliseconds(std::stol(value));
+    } else if (key == "priority" && at != word.npos) {
+      how.priority = std::stod(value);
     } else if (key == "times" && at != word.npos) {
       times = std::stol(value);
     } else if (word.starts_with('@')) {
@@ -307,6 +309,8 @@ std::optional<int> Script::Do(const std::string& line) {
     Until([&] { return m_.slaves() >= number(0); });
   } else if (what == "wait-pending") {
     Until([&] { return m_.pending() <= number(0); });
+  } else if (what == "wait-runnable") {
+    Until([&] { return m_.num_runnable() <= number(0); });
   } else if (what == "wait-file") {
     Until([&] { return Exists(w.at(0)); });
   } else if (what == "poll") {

@@ -23,6 +23,7 @@ constexpr Duration kLeastLonger = Duration::Seconds(1);
 // Results of an algorithm before its usual time is known; then the newest count most.
 constexpr uint32_t kFewResults = 5;
 constexpr int64_t kMemory = 16;
+constexpr const char* kMayNotBeRetried = "its slave disconnected, and it may not be retried";
 
 Needs AnySlave() { return {.labels = {kAnyLabel}}; }
 
@@ -54,9 +55,9 @@ std::string SlaveName(slave_id slave) { return fmt::format("SLAVE-{}", slave.val
 // ---- Tasks -------------------------------------------------------------------------------------
 
 void Ledger::Submit(std::vector<task> tasks) {
-  std::vector<Lane*> touched;
+  std::set<Lane*> touched;
   for (task& each : tasks) Add(std::move(each), touched);
-  for (Lane* lane : touched) Pack(*lane);
+  for (Lane* lane : touched) Fit(*lane);
 }
 
 void Ledger::HandBack(task what, std::string reason) {
@@ -64,7 +65,7 @@ void Ledger::HandBack(task what, std::string reason) {
   effects_.unrunnable.push_back(std::move(what));
 }
 
-void Ledger::Add(task what, std::vector<Lane*>& touched) {
+void Ledger::Add(task what, std::set<Lane*>& touched) {
   if (what.how.slave) {
     auto slave = slaves_.find(what.how.slave);
     const bool takes = slave != slaves_.end() && slave->second.group != group::unordered;
@@ -76,10 +77,10 @@ void Ledger::Add(task what, std::vector<Lane*>& touched) {
     if (!takes) what.how.slave = {};
   }
   Lane& lane = LaneOf(what);
-  lane.waiting.push_back(what.id.value);
-  if (lane.waiting.size() == 1) touched.push_back(&lane);
   const uint64_t id = what.id.value;
-  tasks_.insert_or_assign(id, std::move(what));
+  auto held = tasks_.insert_or_assign(id, Held{std::move(what)}).first;
+  Wait(lane, held->second);
+  touched.insert(&lane);
 }
 
 Ledger::Lane& Ledger::LaneOf(const task& what) {
@@ -91,44 +92,53 @@ Ledger::Lane& Ledger::LaneOf(const task& what) {
     }
     return at->second;
   }
-  Lane& lane = what.how.retry ? any_ : once_;
-  lane.once = !what.how.retry;
-  lane.request.needs = AnySlave();
-  return lane;
+  any_.request.needs = AnySlave();
+  return any_;
 }
 
-void Ledger::Pack(Lane& lane) {
-  uint32_t packets = 0;
-  size_t bytes = 0;
-  std::vector<uint64_t> tasks;
-  auto close = [&] {
-    if (tasks.empty()) return;
-    if (packets == 0 && lane.job == JobId()) {
+Ledger::Lane* Ledger::FindLane(JobId job) const {
+  auto lane = lane_of_.find(job);
+  return lane == lane_of_.end() ? nullptr : lane->second;
+}
+
+void Ledger::Wait(Lane& lane, Held& held) {
+  held.lane = &lane;
+  lane.alone += held.alone ? 1 : 0;
+  lane.heap.push_back({held.how.priority, held.id.value});
+  std::push_heap(lane.heap.begin(), lane.heap.end());
+}
+
+// The lane has as many packets without tasks as its tasks need, if a packet has as many as it may;
+// and no more than it has tasks, because each may have to go alone.
+void Ledger::Fit(Lane& lane) {
+  const size_t together = lane.waiting() - lane.alone;
+  const size_t needed = lane.alone + (together + packet_ - 1) / packet_;
+  while (lane.unbound.size() > lane.waiting()) {
+    const PacketKey key = *std::prev(lane.unbound.end());
+    lane.unbound.erase(key);
+    CancelPacket(key, "its tasks do not wait any more");
+  }
+  while (lane.unbound.size() < needed) {
+    if (lane.job == JobId()) {
       lane.job = last_job_ = JobId(last_job_.value + 1);
       lane.jobs.push_back(lane.job);
       lane_of_[lane.job] = &lane;
       lane.next = 0;
     }
-    Packet packet{.tasks = std::exchange(tasks, {}), .may_double = &lane == &any_};
-    packets_.emplace(std::pair(lane.job, lane.next + packets++), std::move(packet));
-    bytes = 0;
-  };
-  for (uint64_t id : std::exchange(lane.waiting, {})) {
-    const size_t size = tasks_.at(id).arguments.size();
-    if (!tasks.empty() && bytes + size > kPacketBytes) close();
-    tasks.push_back(id);
-    bytes += size;
-    if (tasks.size() == packet_) close();
+    const size_t more = std::min<size_t>(needed - lane.unbound.size(), kJobPackets - lane.next);
+    Grow(lane, static_cast<uint32_t>(more));
   }
-  close();
-  if (packets > 0) Grow(lane, packets);
 }
 
 void Ledger::Grow(Lane& lane, uint32_t packets) {
+  for (uint32_t k = 0; k < packets; ++k) {
+    const PacketKey key(lane.job, lane.next + k);
+    packets_.emplace_hint(packets_.end(), key, Packet{});
+    lane.unbound.insert(lane.unbound.end(), key);
+  }
   const std::vector<RequestRun> runs = {{lane.next, packets, 0}};
   if (lane.next == 0) {
     JobPlan plan{.task_count = packets, .open = true, .requests = {lane.request}, .runs = runs};
-    plan.policy.retry.once = lane.once;
     plan.priority = lane.priority;
     SubmitJob(lane.job, std::move(plan));
   } else {
@@ -143,6 +153,90 @@ void Ledger::Grow(Lane& lane, uint32_t packets) {
 void Ledger::SubmitJob(JobId job, JobPlan plan) {
   effects_.events.emplace_back(engine::SubmitJob{.job = job, .plan = std::move(plan)});
   if (held_) effects_.events.emplace_back(engine::HoldJob{.job = job});
+}
+
+void Ledger::Recorded(const engine::Record& record) {
+  // Calls `fn` for each packet of these; `fn` may erase it.
+  auto each = [this](JobId job, const std::vector<TaskRange>& packets, const auto& fn) {
+    for (TaskRange range : packets) {
+      for (uint32_t k = 0; k < range.count; ++k) {
+        auto at = packets_.find({job, range.first + k});
+        if (at != packets_.end()) fn(at);
+      }
+    }
+  };
+  Lane* lane = nullptr;
+  if (const auto* leased = std::get_if<engine::Leased>(&record)) {
+    lane = FindLane(leased->job);
+    if (lane == nullptr) return;
+    each(leased->job, leased->tasks, [&](Packets::iterator at) {
+      if (lane->unbound.erase(at->first) > 0) Bind(*lane, at);
+    });
+  } else if (const auto* returned = std::get_if<engine::Returned>(&record)) {
+    lane = FindLane(returned->job);
+    each(returned->job, returned->tasks, [&](Packets::iterator at) {
+      Leave(at->second);
+      if (at->second.cancelled) {
+        packets_.erase(at);
+      } else if (lane != nullptr && !at->second.twin) {
+        Unbind(*lane, at);
+      }
+    });
+  } else if (const auto* withdrawn = std::get_if<engine::TasksWithdrawn>(&record)) {
+    each(withdrawn->job, withdrawn->tasks, [&](Packets::iterator at) { packets_.erase(at); });
+  } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+    // The engine may give the packet out again before its notice comes.
+    auto at = packets_.find({ended->end.ref.job, ended->end.ref.index});
+    lane = FindLane(ended->end.ref.job);
+    if (at == packets_.end() || lane == nullptr || ended->verdict != Verdict::kRetry) return;
+    // Tasks that had not been begun are ordered again with those that wait.
+    const bool is_free = ended->end.cause == Cause::kStopped && !at->second.twin;
+    if (!at->second.once && !is_free) return;
+    Leave(at->second);
+    std::vector<uint64_t>& lost = lost_[ended->end.ref];
+    if (at->second.once) lost = std::exchange(at->second.tasks, {});
+    Unbind(*lane, at);
+  }
+  if (lane != nullptr) Fit(*lane);
+}
+
+// The packet gets the tasks that are first in its lane, up to its limits.
+void Ledger::Bind(Lane& lane, Packets::iterator at) {
+  Packet& packet = at->second;
+  packet.once = false;
+  size_t bytes = 0;
+  bool is_full = false;
+  while (!lane.heap.empty() && !is_full) {
+    auto found = tasks_.find(lane.heap.front().id);
+    if (found != tasks_.end()) {
+      Held& held = found->second;
+      if (!packet.tasks.empty()) {
+        const bool is_other = held.alone || packet.once == held.how.retry;
+        if (is_other || bytes + held.arguments.size() > kPacketBytes) break;
+      }
+      packet.once = !held.how.retry;
+      packet.tasks.push_back(found->first);
+      bytes += held.arguments.size();
+      held.lane = nullptr;
+      held.packet = at->first;
+      lane.alone -= held.alone ? 1 : 0;
+      is_full = held.alone || packet.tasks.size() == packet_;
+    } else {
+      --lane.stale;
+    }
+    std::pop_heap(lane.heap.begin(), lane.heap.end());
+    lane.heap.pop_back();
+  }
+  packet.may_double = &lane == &any_ && !packet.once;
+}
+
+void Ledger::Unbind(Lane& lane, Packets::iterator at) {
+  for (uint64_t id : std::exchange(at->second.tasks, {})) {
+    auto held = tasks_.find(id);
+    if (held != tasks_.end()) Wait(lane, held->second);
+  }
+  at->second.may_double = at->second.once = false;
+  lane.unbound.insert(at->first);
 }
 
 std::string Ledger::Row(JobId job, TaskIndex index) const {
@@ -162,6 +256,11 @@ std::string Ledger::Row(JobId job, TaskIndex index) const {
 std::vector<uint64_t> Ledger::TasksOf(JobId job, TaskIndex index) const {
   auto at = packets_.find({job, index});
   return at == packets_.end() ? std::vector<uint64_t>() : at->second.tasks;
+}
+
+bool Ledger::IsUnbound(JobId job, TaskIndex index) const {
+  const Lane* lane = FindLane(job);
+  return lane != nullptr && lane->unbound.contains({job, index});
 }
 
 const task* Ledger::Find(uint64_t id) const {
@@ -227,7 +326,7 @@ void Ledger::Gone(slave_id id) {
   if (was != group::unordered) effects_.lost.push_back({id, was});
   auto own = own_.extract(id);
   if (!own) return;
-  std::vector<Lane*> touched;
+  std::vector<uint64_t> tasks;
   for (JobId job : own.mapped().jobs) {
     effects_.events.emplace_back(engine::CancelJob{job});
     lane_of_[job] = nullptr;
@@ -235,15 +334,19 @@ void Ledger::Gone(slave_id id) {
     auto last = packets_.lower_bound({JobId(job.value + 1), 0});
     for (auto at = first; at != last; ++at) {
       Leave(at->second);
-      for (uint64_t task : at->second.tasks) Fate(task, touched);
+      tasks.insert(tasks.end(), at->second.tasks.begin(), at->second.tasks.end());
     }
     packets_.erase(first, last);
   }
-  for (Lane* lane : touched) Pack(*lane);
+  for (const Waits& each : own.mapped().heap) tasks.push_back(each.id);
+  std::ranges::sort(tasks);
+  std::set<Lane*> touched;
+  for (uint64_t task : tasks) Fate(task, touched);
+  for (Lane* lane : touched) Fit(*lane);
 }
 
 // Of a task whose slave has gone.
-void Ledger::Fate(uint64_t id, std::vector<Lane*>& touched) {
+void Ledger::Fate(uint64_t id, std::set<Lane*>& touched) {
   auto held = tasks_.extract(id);
   if (!held) return;
   task what = std::move(held.mapped());
@@ -282,17 +385,19 @@ void Ledger::Begun(const AttemptRef& ref, Instant now) {
 }
 
 // A slave was lost while it computed this task, whose policy counts that; null: it does not count.
-const task* Ledger::LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const {
-  if (notice.end.cause != Cause::kNode || packet.tasks.size() != 1) return nullptr;
-  const task* what = Find(packet.tasks[0]);
-  return what != nullptr && what->how.losses > 0 ? what : nullptr;
+const Ledger::Held* Ledger::LostOnceMore(const engine::NoticeEnded& notice,
+                                         const Packet& packet) const {
+  if (notice.end.cause != Cause::kNode || packet.once || packet.tasks.size() != 1) return nullptr;
+  auto held = tasks_.find(packet.tasks[0]);
+  if (held == tasks_.end() || held->second.how.losses == 0) return nullptr;
+  return &held->second;
 }
 
 std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
                                       std::string_view output) const {
   std::vector<result> results;
   auto at = packets_.find({notice.end.ref.job, notice.end.ref.index});
-  if (at == packets_.end()) return results;
+  if (at == packets_.end() || lost_.contains(notice.end.ref)) return results;
   const Packet& packet = at->second;
   auto fails = [&](uint64_t id, slave_id slave, std::string why) {
     auto held = tasks_.find(id);
@@ -305,9 +410,8 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
                        .failure = std::move(why)});
   };
   if (packet.twin && notice.verdict != Verdict::kSucceeded) return results;
-  if (const task* what = LostOnceMore(notice, packet)) {
-    auto lost = losses_.find(what->id.value);
-    const uint32_t count = lost == losses_.end() ? 1 : lost->second + 1;
+  if (const Held* what = LostOnceMore(notice, packet)) {
+    const uint32_t count = what->lost + 1;
     if (count >= what->how.losses) {
       fails(what->id.value, {},
             fmt::format("lost slaves that computed it: {} (policy::losses)", count));
@@ -343,53 +447,55 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
 }
 
 void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
+  const bool is_lost = notice.end.cause == Cause::kNode || notice.end.cause == Cause::kStopped;
+  const char* why = is_lost ? kMayNotBeRetried : "its slave ended before it had a result";
+  if (auto lost = lost_.extract(notice.end.ref)) {
+    // The packet may have other tasks by now.
+    for (uint64_t id : lost.mapped()) {
+      if (auto held = tasks_.extract(id)) HandBack(std::move(held.mapped()), why);
+    }
+    return;
+  }
   auto at = packets_.find({notice.end.ref.job, notice.end.ref.index});
   if (at == packets_.end()) return;
   std::vector<result> results = ResultsOf(notice, output);
-  if (const task* what = LostOnceMore(notice, at->second)) ++losses_[what->id.value];
+  if (const Held* what = LostOnceMore(notice, at->second)) ++tasks_.at(what->id.value).lost;
   for (result& each : results) Deliver(std::move(each));
   if (notice.verdict == Verdict::kRetry) {
     Leave(at->second);
-    if (!results.empty()) Cancel(at->first, "too many slaves were lost with it");
+    if (!results.empty()) CancelPacket(at->first, "too many slaves were lost with it");
     return;
   }
   Packet packet = std::move(at->second);
   Leave(packet);
   packets_.erase(at);
   if (packet.twin) return Settle(packets_.find(*packet.twin));
-  if (notice.verdict == Verdict::kUnknown) {
-    for (uint64_t id : packet.tasks) {
-      auto held = tasks_.extract(id);
-      if (held)
-        HandBack(std::move(held.mapped()), "its slave disconnected, and it may not be retried");
-    }
-  } else if (notice.verdict == Verdict::kFailed || notice.verdict == Verdict::kSucceeded) {
-    // A success leaves tasks only when its slave had to end.
-    for (uint64_t id : packet.tasks) {
-      auto held = tasks_.find(id);
-      if (held == tasks_.end() || held->second.how.retry) continue;
-      HandBack(std::move(tasks_.extract(held).mapped()), "its slave ended before it had a result");
-    }
-    // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
-    // counts their losses from zero.
-    auto lane = lane_of_.find(notice.end.ref.job);
-    const bool has_lane = lane != lane_of_.end() && lane->second != nullptr;
-    Resubmit(has_lane ? *lane->second : any_, packet);
+  if (notice.verdict != Verdict::kFailed && notice.verdict != Verdict::kSucceeded) return;
+  // A success leaves tasks only when its slave had to end.
+  for (uint64_t id : packet.tasks) {
+    auto held = tasks_.find(id);
+    if (held == tasks_.end() || held->second.how.retry) continue;
+    HandBack(std::move(tasks_.extract(held).mapped()), why);
   }
+  // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
+  // counts their losses from zero.
+  Lane* lane = FindLane(notice.end.ref.job);
+  Resubmit(lane != nullptr ? *lane : any_, packet);
 }
 
 void Ledger::Resubmit(Lane& lane, const Packet& packet) {
   for (uint64_t id : packet.tasks) {
-    if (!tasks_.contains(id)) continue;
-    lane.waiting = {id};
-    Pack(lane);
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) continue;
+    held->second.alone = true;
+    Wait(lane, held->second);
   }
+  Fit(lane);
 }
 
 void Ledger::Deliver(result answer) {
   if (answer.ok()) Learn(answer.algorithm, {answer.compute_time.count()});
   tasks_.erase(answer.task.value);
-  losses_.erase(answer.task.value);
   effects_.results.push_back(std::move(answer));
 }
 
@@ -399,14 +505,20 @@ void Ledger::Settle(Packets::iterator at) {
   if (at == packets_.end()) return;
   at->second.twin.reset();
   at->second.may_double = false;
-  const bool over =
-      std::ranges::none_of(at->second.tasks, [&](uint64_t id) { return tasks_.contains(id); });
+  bool over = true;
+  for (uint64_t id : at->second.tasks) {
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) continue;
+    held->second.packet = at->first;
+    over = false;
+  }
   if (!over) return;
-  Cancel(at->first, "another slave was quicker");
+  CancelPacket(at->first, "another slave was quicker");
 }
 
-void Ledger::Cancel(PacketKey key, std::string reason) {
+void Ledger::CancelPacket(PacketKey key, std::string reason) {
   auto [job, index] = key;
+  if (auto at = packets_.find(key); at != packets_.end()) at->second.cancelled = true;
   engine::CancelTasks cancel{.job = job, .tasks = {{index, 1}}, .reason = {}};
   cancel.reason = std::move(reason);
   effects_.events.emplace_back(std::move(cancel));
@@ -419,14 +531,6 @@ void Ledger::Finished(JobId job) {
     lane_of_.erase(at);
   }
   effects_.over.push_back(job);
-}
-
-void Ledger::Returned(JobId job, const std::vector<TaskRange>& packets) {
-  for (TaskRange range : packets) {
-    for (uint32_t k = 0; k < range.count; ++k) {
-      if (auto at = packets_.find({job, range.first + k}); at != packets_.end()) Leave(at->second);
-    }
-  }
 }
 
 void Ledger::Hold(bool held) {

@@ -1,11 +1,13 @@
 // Ledger: what a master has submitted, its slaves and their groups, as jobs of the engine; and what
 // becomes of both, as the master will hear it.
 //
-// Tasks that wait for the same are in one *lane*: those for any slave, those that must not be tried
-// twice, and those of each slave that takes tasks of its own. A lane is a job of the engine that
-// stays open; when it has had many tasks it is sealed, and another one takes its place, so that a
-// master may submit without end. A task of the engine is a *packet*: some tasks of a lane that
-// follow one another, which a slave computes one by one.
+// Tasks that wait for the same are in one *lane*: those for any slave, and those of each slave that
+// takes tasks of its own. A lane is a job of the engine that stays open; when it has had many tasks
+// it is sealed, and another one takes its place, so that a master may submit without end. A task of
+// the engine is a *packet*: some tasks of a lane, which a slave computes one by one. A packet gets
+// its tasks when the engine gives it out, so that the highest priority goes first, whenever it was
+// submitted. Until then it stands for whatever waits in its lane: a lane has as many such packets
+// as its tasks need.
 //
 // Pure, as the engine is: no clock, no I/O. Thread: one at a time. Cost: by what a call names.
 #pragma once
@@ -45,6 +47,8 @@ class Ledger {
     std::vector<slave_info> arrived, lost;
   };
   Effects Take() { return std::exchange(effects_, {}); }
+  // Whether there are events for the engine.
+  bool has_effects() const { return !effects_.events.empty(); }
 
   // With numbers that were never used before.
   void Submit(std::vector<task> tasks);
@@ -66,11 +70,12 @@ class Ledger {
   // A slave was given packets; it has begun one.
   void Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets, Instant now);
   void Begun(const AttemptRef& ref, Instant now);
+  // A record of the engine, in their order, before anything that depends on it leaves: packets get
+  // their tasks, and lose them.
+  void Recorded(const engine::Record& record);
   // The engine's notices. `output` is what the slave has answered.
   void Ended(const engine::NoticeEnded& notice, std::string_view output);
   void Finished(JobId job);
-  // Slaves gave these packets back without a beginning.
-  void Returned(JobId job, const std::vector<TaskRange>& packets);
 
   // While it is held no packet is given out, and those that no slave has begun are taken back.
   void Hold(bool held);
@@ -90,6 +95,8 @@ class Ledger {
   std::string Row(JobId job, TaskIndex index) const;
   // Tasks of a packet, and how many; none: it is not known (any more).
   std::vector<uint64_t> TasksOf(JobId job, TaskIndex index) const;
+  // The packet gets its tasks when it is given out.
+  bool IsUnbound(JobId job, TaskIndex index) const;
   // Null: it has ended.
   const task* Find(uint64_t id) const;
   // The results that Ended would give of a packet.
@@ -101,21 +108,40 @@ class Ledger {
   size_t slaves() const { return slaves_.size(); }
 
  private:
+  using PacketKey = std::pair<JobId, TaskIndex>;
+  // A task that waits for a packet. The first of a heap is the next one to go.
+  struct Waits {
+    double priority = 0;
+    uint64_t id = 0;
+    friend bool operator<(const Waits& a, const Waits& b) {
+      return a.priority != b.priority ? a.priority < b.priority : a.id > b.id;
+    }
+  };
   struct Lane {
     TaskClass request;
-    bool once = false;
     int32_t priority = 0;
-    std::vector<uint64_t> waiting;  // that are in no packet yet
-    JobId job;                      // 0: none is open
-    TaskIndex next = 0;             // packets that it has had
-    std::vector<JobId> jobs;        // all that have not finished
+    std::vector<Waits> heap;  // tasks that are in no packet, and `stale` that have ended
+    size_t stale = 0;
+    size_t alone = 0;             // of the tasks that wait: Held::alone
+    std::set<PacketKey> unbound;  // packets that have no tasks yet
+    JobId job;                    // 0: none is open
+    TaskIndex next = 0;           // packets that it has had
+    std::vector<JobId> jobs;      // all that have not finished
+    size_t waiting() const { return heap.size() - stale; }
   };
-  using PacketKey = std::pair<JobId, TaskIndex>;
+  struct Held : task {
+    uint32_t lost = 0;     // slaves that were lost while they computed it, if its policy counts
+    bool alone = false;    // it shares no packet
+    Lane* lane = nullptr;  // where it waits; null: it is in a packet
+    PacketKey packet = {};
+  };
   struct Packet {
     std::vector<uint64_t> tasks;
     slave_id slave;                      // who has it; none: nobody
     Instant given = {};                  // to this slave
     Instant begun = {};                  // there; 0: not yet
+    bool once = false;                   // its tasks must not be given out twice
+    bool cancelled = false;              // the engine was told so
     bool may_double = false;             // any slave may compute it, also twice
     std::optional<PacketKey> twin = {};  // the same tasks, with another slave
   };
@@ -126,30 +152,37 @@ class Ledger {
   using Packets = std::map<PacketKey, Packet>;
 
   Lane& LaneOf(const task& what);
-  void Add(task what, std::vector<Lane*>& touched);
-  void Pack(Lane& lane);
+  void Add(task what, std::set<Lane*>& touched);
+  void Wait(Lane& lane, Held& held);
+  void Leave(Lane& lane, Held& held);
+  void Fit(Lane& lane);
   void Grow(Lane& lane, uint32_t packets);
+  void Bind(Lane& lane, Packets::iterator at);
+  void Unbind(Lane& lane, Packets::iterator at);
   void Resubmit(Lane& lane, const Packet& packet);
   void Settle(Packets::iterator at);
-  void Cancel(PacketKey key, std::string reason);
+  void CancelPacket(PacketKey key, std::string reason);
   void Leave(Packet& packet);
   void SubmitJob(JobId job, JobPlan plan);
-  const task* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
+  Lane* FindLane(JobId job) const;
+  const Held* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);
   Duration Expected(const Packet& packet) const;
   bool IsLate(const Packet& packet, Instant since, Instant now) const;
   std::set<slave_id> LateSlaves(Instant now) const;
   void Copy(Packets::iterator at);
-  void Fate(uint64_t id, std::vector<Lane*>& touched);
+  void Fate(uint64_t id, std::set<Lane*>& touched);
 
   const uint32_t packet_;
   Effects effects_;
-  std::unordered_map<uint64_t, task> tasks_;
-  std::unordered_map<uint64_t, uint32_t> losses_;  // of tasks whose policy limits them
+  std::unordered_map<uint64_t, Held> tasks_;
   Packets packets_;
+  // Attempts whose packets may have other tasks by now, until their notices come: with the tasks
+  // that must not be given out twice.
+  std::map<AttemptRef, std::vector<uint64_t>> lost_;
   size_t given_ = 0;  // tasks in packets that slaves have; those of twins count twice
-  Lane any_, once_;
+  Lane any_;
   std::map<slave_id, Lane> own_;
   std::map<JobId, Lane*> lane_of_;  // of jobs that have not finished; null: their lane has gone
   std::map<slave_id, Slave> slaves_;

@@ -66,6 +66,7 @@ class RandomMaster {
     policy how{.do_it_anyway = prng_.Chance(50), .retry = prng_.Chance(70)};
     if (prng_.Chance(20)) how.losses = static_cast<uint32_t>(1 + prng_.Below(6));
     if (prng_.Chance(50)) how.slave = {prng_.Below(last_slave_ + 2)};
+    if (prng_.Chance(30)) how.priority = static_cast<double>(prng_.Below(3));
     const uint64_t count = 1 + prng_.Below(6);
     const uint64_t last = world_.SubmitAll(count, how);
     for (uint64_t id = last - count + 1; id <= last; ++id) tasks_[id] = how;
@@ -108,7 +109,7 @@ class RandomMaster {
       const bool its_own = how.slave.value == slave;
       if (slaves_.at(slave) == group::ordered) RC_ASSERT(its_own);
       if (how.slave && !how.do_it_anyway) RC_ASSERT(its_own);
-      if (!its_own || how.do_it_anyway) continue;  // such a one may have lost its place
+      if (!its_own || how.do_it_anyway || how.priority != 0) continue;  // it may lose its place
       uint64_t& newest = newest_[slave];
       RC_ASSERT(newest < id);
       newest = id;

@@ -274,6 +274,68 @@ TEST(LedgerTest, LargeArgumentsMakeSmallPackets) {
   EXPECT_EQ(world.Compute(1), (Ids{2}));
 }
 
+// Also among those that were submitted when packets of others waited already.
+TEST(LedgerTest, TheHighestPriorityThatWaitsGoesOutNext) {
+  World world;
+  auto compute = [&] { return world.Compute(1, CallEnd::kDone, Duration::Seconds(1)); };
+  world.Arrive(1);
+  world.Submit();
+  EXPECT_EQ(compute(), Ids{1});
+  world.Submit();                    // 2
+  world.Submit({.priority = 2});     // 3
+  world.Submit({.priority = -0.5});  // 4
+  world.Submit({.priority = 2});     // 5
+  EXPECT_EQ(world.Leased(1), 2u);    // one at work, and one ahead
+  EXPECT_EQ(compute(), Ids{2});
+  world.Submit({.priority = 1e9});                // 6
+  world.Submit({.retry = false, .priority = 3});  // 7
+  Ids order;
+  for (Ids next = compute(); !next.empty(); next = compute()) order.push_back(next[0]);
+  EXPECT_EQ(order, (Ids{3, 5, 6, 7, 4}));
+}
+
+TEST(LedgerTest, APacketHasTheTasksOfTheHighestPriorities) {
+  World world(3);
+  for (uint64_t id = 1; id <= 9; ++id) world.Submit({.priority = static_cast<double>(id % 3)});
+  world.Arrive(1);
+  EXPECT_EQ(world.Compute(1), (Ids{2, 5, 8}));
+  EXPECT_EQ(world.Compute(1), (Ids{1, 4, 7}));
+  EXPECT_EQ(world.Compute(1), (Ids{3, 6, 9}));
+  EXPECT_EQ(world.Compute(1), Ids{});
+  EXPECT_EQ(world.results.size(), 9u);
+}
+
+TEST(LedgerTest, PrioritiesOrderASlavesOwnTasksAndNoneOfThemPassesTheOwn) {
+  World world;
+  world.ledger().Want(group::intermingle, 1);
+  world.Arrive(1);
+  world.Submit();
+  world.Begin(1);
+  world.Submit({.priority = 100});
+  for (double priority : {0, 0, 2, 1}) world.Submit({.slave = {1}, .priority = priority});
+  Ids order = world.ComputeAll(1);
+  // One that it had ahead goes before.
+  std::erase_if(order, [](uint64_t id) { return id < 3; });
+  EXPECT_TRUE(order == (Ids{5, 6, 3, 4}) || order == (Ids{3, 5, 6, 4}));
+}
+
+// Tasks that a slave had ahead are ordered again with those that came later.
+TEST(LedgerTest, WhatALostSlaveHadNotBegunIsOrderedAgain) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(20);
+  world.ComputeAll(1);
+  world.SubmitAll(8);
+  EXPECT_GT(world.Leased(1), 2u);
+  EXPECT_EQ(world.Begin(1), Ids{21});
+  world.Submit({.priority = 1});
+  world.Lose(1);
+  world.Arrive(2);
+  EXPECT_EQ(world.Compute(2), Ids{21});  // a slave was lost with it
+  EXPECT_EQ(world.Compute(2), Ids{29});
+  EXPECT_EQ(world.ComputeAll(2), (Ids{22, 23, 24, 25, 26, 27, 28}));
+}
+
 TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
   World world;
   world.Arrive(1);

@@ -130,6 +130,7 @@ class World {
       std::vector<engine::Event> events = std::exchange(events_, {});
       engine_.Step({now_, events}, out);
       if (ledger_.size() < 1000) engine_.CheckInvariants();
+      for (const engine::Record& record : out.records) ledger_.Recorded(record);
       for (const engine::Send& send : out.sends) Obey(send);
       for (const engine::Notice& notice : out.notices) Hear(notice);
       DrainEffects();
@@ -147,18 +148,19 @@ class World {
         }
       }
     } else if (const auto* stop = std::get_if<engine::SendStop>(&send)) {
-      GiveBack(stop->node, stop->job);
+      GiveBack(stop->node, stop->job, stop->tasks);
     } else if (const auto* recall = std::get_if<engine::SendRecall>(&send)) {
-      GiveBack(recall->node, recall->job);
+      GiveBack(recall->node, recall->job, {});
     }
   }
-  // Returns what the slave has not begun: all but the first.
-  void GiveBack(NodeId node, JobId job) {
+  // Returns what the slave has not begun: all but the first. `only`: of these; empty: of all.
+  void GiveBack(NodeId node, JobId job, const std::vector<TaskRange>& only) {
     if (stopped_.contains(node.value)) return;
     std::vector<AttemptRef>& held = leases_[node.value];
     std::map<Attempt, std::vector<TaskRange>> returned;
     for (size_t i = 1; i < held.size();) {
-      if (held[i].job != job) {
+      auto has = [&](TaskRange range) { return held[i].index - range.first < range.count; };
+      if (held[i].job != job || (!only.empty() && std::ranges::none_of(only, has))) {
         ++i;
         continue;
       }
@@ -166,7 +168,6 @@ class World {
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
     }
     for (const auto& [attempt, tasks] : returned) {
-      ledger_.Returned(job, tasks);
       events_.emplace_back(engine::TasksReturned{node, job, attempt, tasks});
     }
   }

@@ -132,7 +132,7 @@ class MasterHub::Inside final : public hub::Watcher {
   void Carry();
   void AddResults(std::vector<result> results);
   void HoldTasks();
-  void Unload();
+  void Stepped();
   void Fail(const std::string& why);
   uint64_t Missing() const { return phase_ == Phase::kWorks ? ledger_.Missing() : 0; }
   Status WriteFile();
@@ -267,7 +267,7 @@ Status MasterHub::Inside::OpenHub() {
                                          .texts = std::move(texts),
                                          .state_dir = here ? client::StateDirOf("", *here) : "",
                                          .limits = LimitsOf(options_),
-                                         .stepped = [this] { Unload(); }}));
+                                         .stepped = [this] { Stepped(); }}));
   hub_ = std::move(hub);
   auto at = hub_->OpenDoor();
   audit_->Say({"MASTER", at ? "to look at it: spate top --at " + *at
@@ -277,6 +277,7 @@ Status MasterHub::Inside::OpenHub() {
 
 // Of a packet, for people.
 std::string MasterHub::Inside::TextOf(JobId job, TaskIndex packet) const {
+  if (ledger_.IsUnbound(job, packet)) return "the next task that waits";
   std::string text;
   for (uint64_t id : ledger_.TasksOf(job, packet)) {
     const task* what = ledger_.Find(id);
@@ -477,7 +478,8 @@ void MasterHub::Inside::ResultsTaken() {
   HoldTasks();
 }
 
-void MasterHub::Inside::Unload() {
+void MasterHub::Inside::Stepped() {
+  if (ledger_.has_effects()) Carry();
   std::erase_if(over_, [this](JobId job) { return hub_->Drop(job); });
 }
 
@@ -548,8 +550,6 @@ void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
 void MasterHub::Inside::Told(slave_id slave, const wire::ToHub& message) {
   if (const auto* running = std::get_if<wire::Running>(&message)) {
     ledger_.Begun(running->ref, loop_.Now());
-  } else if (const auto* returned = std::get_if<wire::Returned>(&message)) {
-    ledger_.Returned(returned->job, returned->tasks);
   } else if (const auto* ends = std::get_if<wire::Ends>(&message); ends && audit_->often()) {
     size_t tasks = 0;
     for (const AttemptEnd& end : ends->ends) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 #include <map>
 #include <optional>
@@ -85,6 +86,7 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
                     algorithm));
   }
   if (how.time.count() < 0) throw error("a time limit cannot be negative (policy::time)");
+  if (std::isnan(how.priority)) throw error("a priority must be a number (policy::priority)");
   if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
   if (arguments.size() > kArgumentBytes) {
     throw error(

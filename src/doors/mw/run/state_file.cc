@@ -14,7 +14,8 @@ namespace {
 
 // Rows of another number are another program's.
 // 2: `algorithms` in `meta`, and `losses` and `time` at the end of a task.
-constexpr int64_t kFormat = 2;
+// 3: `priority` there, too.
+constexpr int64_t kFormat = 3;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS task
@@ -44,9 +45,9 @@ std::string_view Opened(uint64_t id, std::string_view sealed) {
 
 std::string BytesOf(const task& what) {
   const policy& how = what.how;
-  return Sealed(what.id.value,
-                encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry,
-                       how.tries, what.arguments, how.losses, int64_t{how.time.count()}));
+  return Sealed(what.id.value, encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
+                                      how.retry, how.tries, what.arguments, how.losses,
+                                      int64_t{how.time.count()}, how.priority));
 }
 
 std::string BytesOf(const result& what) {
@@ -69,6 +70,7 @@ task TaskOf(int64_t id, std::string_view bytes) {
        what.arguments);
   int64_t time = 0;
   if (!from.empty()) from(how.losses, time);  // format 1 has neither
+  if (!from.empty()) from(how.priority);      // format 2 has none
   how.time = std::chrono::nanoseconds(time);
   from.finish();
   return what;

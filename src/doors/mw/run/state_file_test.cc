@@ -24,7 +24,8 @@ task TaskOf(uint64_t id) {
                   .retry = id % 3 == 0,
                   .tries = static_cast<uint32_t>(1 + id % 7),
                   .losses = static_cast<uint32_t>(id % 6),
-                  .time = std::chrono::seconds(id % 9)},
+                  .time = std::chrono::seconds(id % 9),
+                  .priority = static_cast<double>(id % 11) / 4 - 1},
           .arguments = std::string(id % 5000, static_cast<char>(id)),
           .reason = {}};
 }
@@ -40,9 +41,10 @@ result ResultOf(uint64_t id) {
 }
 
 std::string Words(const task& each) {
-  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {} {}", each.id.value, each.algorithm,
+  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {} {} {}", each.id.value, each.algorithm,
                      each.how.slave.value, each.how.tag, each.how.do_it_anyway, each.how.retry,
-                     each.how.tries, each.how.losses, each.how.time.count(), each.arguments);
+                     each.how.tries, each.how.losses, each.how.time.count(), each.how.priority,
+                     each.arguments);
 }
 
 std::string Words(const result& each) {
@@ -200,36 +202,46 @@ TEST(StateFileTest, OfANewerVersion) {
   {
     auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
     ASSERT_TRUE(db);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 3"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 4"));
   }
   EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
 }
 
-TEST(StateFileTest, OfFormat1) {
-  os::TempDir dir;
-  EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
-  task what = TaskOf(6);
-  what.how.losses = 0;
-  what.how.time = {};
-  std::string bytes = encode(what.algorithm, what.how.slave.value, what.how.tag,
-                             what.how.do_it_anyway, what.how.retry, what.how.tries, what.arguments);
-  bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));
-  {
-    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
+// Rows of earlier formats end earlier.
+TEST(StateFileTest, OfEarlierFormats) {
+  for (int format : {1, 2}) {
+    os::TempDir dir;
+    EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
+    task what = TaskOf(6);
+    policy& how = what.how;
+    how.priority = 0;
+    if (format == 1) how.losses = 0;
+    if (format == 1) how.time = {};
+    std::string bytes = encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
+                               how.retry, how.tries, what.arguments);
+    if (format == 2) bytes += encode(how.losses, int64_t{how.time.count()});
+    bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));
+    {
+      auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
+      ASSERT_TRUE(db);
+      ASSERT_TRUE(db->Run(fmt::format("PRAGMA user_version = {}", format).c_str()));
+      auto add = db->Prepare("INSERT INTO task (id, given, bytes) VALUES (6, 0, ?)");
+      ASSERT_TRUE(add);
+      add->BindBlob(0, bytes);
+      ASSERT_TRUE(add->RunOnce());
+    }
+    auto file = StateFile::Open(dir.Path("s"));
+    ASSERT_TRUE(file);
+    auto kept = (*file)->Load();
+    ASSERT_TRUE(kept) << kept.error().message;
+    ASSERT_EQ(kept->tasks.size(), 1u);
+    EXPECT_EQ(Words(kept->tasks[0].what), Words(what));
+    EXPECT_TRUE(kept->algorithms.empty());
+    // It is of the newest format now.
+    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kRead);
     ASSERT_TRUE(db);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 1"));
-    auto add = db->Prepare("INSERT INTO task (id, given, bytes) VALUES (6, 0, ?)");
-    ASSERT_TRUE(add);
-    add->BindBlob(0, bytes);
-    ASSERT_TRUE(add->RunOnce());
+    EXPECT_EQ(db->QueryInt("PRAGMA user_version").value(), 3);
   }
-  auto file = StateFile::Open(dir.Path("s"));
-  ASSERT_TRUE(file);
-  auto kept = (*file)->Load();
-  ASSERT_TRUE(kept) << kept.error().message;
-  ASSERT_EQ(kept->tasks.size(), 1u);
-  EXPECT_EQ(Words(kept->tasks[0].what), Words(what));
-  EXPECT_TRUE(kept->algorithms.empty());
 }
 
 TEST(StateFileTest, TheAlgorithmsOfTheLastBuild) {

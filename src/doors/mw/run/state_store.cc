@@ -35,7 +35,7 @@ Status WriteAll(StateFile& file, std::span<StateChange> group) {
 
 }  // namespace
 
-StateStore::StateStore(os::Loop& loop, const Ledger& ledger, std::shared_ptr<StateFile> file)
+StateStore::StateStore(os::Loop& loop, Ledger& ledger, std::shared_ptr<StateFile> file)
     : TransientStore(loop),
       ledger_(ledger),
       has_file_(file != nullptr),
@@ -50,38 +50,44 @@ void StateStore::Write(StateChange change, std::function<void(Status)> done) {
 }
 
 void StateStore::Append(store::Bundle bundle, std::function<void(Status)> done) {
-  Write(has_file_ ? ChangeOf(bundle) : StateChange(), std::move(done));
+  Write(ChangeOf(bundle), std::move(done));
+}
+
+// Tasks of the lease that must not be given out again.
+void StateStore::AddGiven(StateChange& change, const engine::Leased& lease) {
+  for (TaskRange range : lease.tasks) {
+    for (uint32_t k = 0; k < range.count; ++k) {
+      for (uint64_t id : ledger_.TasksOf(lease.job, range.first + k)) {
+        const task* what = ledger_.Find(id);
+        if (what == nullptr || what->how.retry) continue;
+        if (IsKept({id})) {
+          change.given.push_back({id});
+        } else {
+          given_.insert(id);
+        }
+      }
+    }
+  }
 }
 
 StateChange StateStore::ChangeOf(const store::Bundle& bundle) {
   StateChange change;
   size_t outputs = 0;
   for (const engine::Record& record : bundle.records) {
-    if (const auto* leased = std::get_if<engine::Leased>(&record)) {
-      for (TaskRange range : leased->tasks) {
-        for (uint32_t k = 0; k < range.count; ++k) {
-          for (uint64_t id : ledger_.TasksOf(leased->job, range.first + k)) {
-            const task* what = ledger_.Find(id);
-            if (what == nullptr || what->how.retry) continue;
-            if (IsKept({id})) {
-              change.given.push_back({id});
-            } else {
-              given_.insert(id);
-            }
-          }
-        }
+    const auto* ended = std::get_if<engine::AttemptEnded>(&record);
+    if (ended != nullptr && has_file_) {
+      TaskOutputPtr output = outputs < bundle.outputs.size() ? bundle.outputs[outputs] : nullptr;
+      ++outputs;
+      std::string from_file;
+      auto answers = AnswersOf(output, from_file);
+      auto results = ledger_.ResultsOf({ended->end, ended->verdict}, answers ? *answers : "");
+      for (result& each : results) {
+        if (IsKept(each.task)) change.results.push_back(std::move(each));
       }
     }
-    const auto* ended = std::get_if<engine::AttemptEnded>(&record);
-    if (ended == nullptr) continue;
-    TaskOutputPtr output = outputs < bundle.outputs.size() ? bundle.outputs[outputs] : nullptr;
-    ++outputs;
-    std::string from_file;
-    auto answers = AnswersOf(output, from_file);
-    auto results = ledger_.ResultsOf({ended->end, ended->verdict}, answers ? *answers : "");
-    for (result& each : results) {
-      if (IsKept(each.task)) change.results.push_back(std::move(each));
-    }
+    ledger_.Recorded(record);
+    const auto* leased = std::get_if<engine::Leased>(&record);
+    if (leased != nullptr && has_file_) AddGiven(change, *leased);
   }
   return change;
 }

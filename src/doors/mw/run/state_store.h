@@ -24,8 +24,8 @@ namespace spate::mw {
 
 class StateStore final : public store::TransientStore {
  public:
-  // `file` may be null; `ledger` outlives the store.
-  StateStore(os::Loop& loop, const Ledger& ledger, std::shared_ptr<StateFile> file);
+  // `file` may be null; `ledger` outlives the store, and hears of all records.
+  StateStore(os::Loop& loop, Ledger& ledger, std::shared_ptr<StateFile> file);
 
   // These are in the file, or in changes before now.
   void Keeps(task_id id) { kept_.insert(id.value); }
@@ -42,9 +42,10 @@ class StateStore final : public store::TransientStore {
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
  private:
+  void AddGiven(StateChange& change, const engine::Leased& lease);
   StateChange ChangeOf(const store::Bundle& bundle);
 
-  const Ledger& ledger_;
+  Ledger& ledger_;
   const bool has_file_;
   std::unordered_set<uint64_t> kept_;
   std::unordered_set<uint64_t> given_;  // WasGiven

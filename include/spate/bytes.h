@@ -1,8 +1,10 @@
 // Values as bytes, for arguments and results on their way between a master and its slaves.
 //
-// What goes: arithmetic types (but long double), enumerations, bool, std::string, the standard
-// containers, pairs, tuples, arrays, optionals, variants, and structs of your own that say what
-// they are made of by one member function:
+// What goes: arithmetic types (but long double), enumerations, bool, std::complex, std::string, the
+// standard containers, pairs, tuples, arrays, optionals, variants, durations and time points of
+// std::chrono (but those of a steady clock, which mean nothing on another machine),
+// std::filesystem::path, and structs of your own that say what they are made of by one member
+// function:
 //
 //   struct trial {
 //     double x = 0, y = 0;
@@ -10,6 +12,12 @@
 //     template <class Archive>
 //     void serialize(Archive& archive) { archive(x, y, notes); }
 //   };
+//
+// Types of others, which cannot get a member, have a function of two arguments instead, in their
+// namespace or in spate::mw. `Archive::reads` tells whether it is to write the value or to read it:
+//
+//   template <class Archive>
+//   void serialize(Archive& archive, vec3& v) { archive(v.x, v.y, v.z); }
 //
 // The same function writes, reads, and tells a program's types apart from another build's. Structs
 // must be default-constructible. Numbers are little-endian and as wide as their type, lengths take
@@ -21,6 +29,7 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -55,18 +64,69 @@ class describer;
 // Structs within structs, at most: what holds its own kind (a tree) must not be deeper.
 inline constexpr int kDepthMost = 1000;
 
-// A struct with `serialize(Archive&)`.
+namespace detail {
+
+template <class T>
+concept has_member_serialize = requires(T& value, writer& to) { value.serialize(to); };
+template <class T>
+concept has_free_serialize = requires(T& value, writer& to) { serialize(to, value); };
+
+}  // namespace detail
+
+// A struct with `serialize(Archive&)`, or for which there is a function `serialize(Archive&, T&)`.
 template <class T>
 concept serializable_struct =
-    std::is_class_v<T> && requires(T& value, writer& to) { value.serialize(to); };
+    std::is_class_v<T> && (detail::has_member_serialize<T> || detail::has_free_serialize<T>);
 
 namespace detail {
+
+template <class Archive, class T>
+void serialize_struct(Archive& archive, T& value) {
+  if constexpr (has_member_serialize<T>) {
+    value.serialize(archive);
+  } else {
+    serialize(archive, value);
+  }
+}
 
 template <class T>
 inline constexpr bool always_false = false;
 
+// std::complex and std::filesystem::path by what they have: their headers are large.
 template <class T>
-concept number = (std::is_arithmetic_v<T> || std::is_enum_v<T>) && !std::same_as<T, long double>;
+concept complex_like = std::is_trivially_copyable_v<T> && requires(const T& value) {
+  typename T::value_type;
+  requires std::floating_point<typename T::value_type>;
+  requires !std::same_as<typename T::value_type, long double>;
+  requires sizeof(T) == 2 * sizeof(typename T::value_type);
+  { value.real() } -> std::same_as<typename T::value_type>;
+  { value.imag() } -> std::same_as<typename T::value_type>;
+};
+template <class T>
+concept path_like = requires(const T& value) {
+  T::preferred_separator;
+  { value.native() } -> std::same_as<const std::string&>;
+};
+
+template <class T>
+struct is_duration : std::false_type {};
+template <class Rep, class Period>
+struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {};
+template <class T>
+struct is_time_point : std::false_type {};
+template <class Clock, class Duration>
+struct is_time_point<std::chrono::time_point<Clock, Duration>> : std::true_type {
+  static constexpr bool is_steady = [] {
+    if constexpr (requires { Clock::is_steady; }) return Clock::is_steady;
+    return false;
+  }();
+  static_assert(!is_steady, "a time of a steady clock means nothing on another machine");
+};
+
+template <class T>
+concept number =
+    ((std::is_arithmetic_v<T> || std::is_enum_v<T>) && !std::same_as<T, long double>) ||
+    complex_like<T>;
 
 template <class T>
 concept byte_string = std::same_as<T, std::string> || std::same_as<T, std::vector<std::byte>>;
@@ -88,7 +148,7 @@ concept container = std::ranges::range<T> && requires(T c) {
 template <class T>
 concept number_block =
     container<T> && std::ranges::contiguous_range<T> && number<typename T::value_type> &&
-    !std::same_as<typename T::value_type, bool>;
+    !std::same_as<typename T::value_type, bool> && !serializable_struct<T>;
 
 template <class T>
 struct is_variant : std::false_type {};
@@ -149,9 +209,15 @@ class writer {
       std::visit([this](const auto& each) { this->put(each); }, value);
     } else if constexpr (serializable_struct<T>) {
       if (++depth_ > kDepthMost) throw error("the value has too many structs within structs");
-      length(0);                               // so that nothing takes no bytes
-      const_cast<T&>(value).serialize(*this);  // which only reads it then
+      length(0);                                               // so that nothing takes no bytes
+      detail::serialize_struct(*this, const_cast<T&>(value));  // which only reads it then
       --depth_;
+    } else if constexpr (detail::is_duration<T>::value) {
+      put(value.count());
+    } else if constexpr (detail::is_time_point<T>::value) {
+      put(value.time_since_epoch());
+    } else if constexpr (detail::path_like<T>) {
+      put(value.native());
     } else if constexpr (detail::container<T>) {
       length(value.size());
       for (const auto& each : value) put(static_cast<const typename T::value_type&>(each));
@@ -161,7 +227,7 @@ class writer {
       length(value ? 1 : 0);
       if (value) put(*value);
     } else {
-      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize(Archive&)");
+      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize");
     }
   }
 
@@ -221,8 +287,20 @@ class reader {
     } else if constexpr (serializable_struct<T>) {
       if (++depth_ > kDepthMost) throw error("the value has too many structs within structs");
       (void)length();
-      value.serialize(*this);
+      detail::serialize_struct(*this, value);
       --depth_;
+    } else if constexpr (detail::is_duration<T>::value) {
+      typename T::rep count{};
+      get(count);
+      value = T(count);
+    } else if constexpr (detail::is_time_point<T>::value) {
+      typename T::duration since{};
+      get(since);
+      value = T(since);
+    } else if constexpr (detail::path_like<T>) {
+      std::string text;
+      get(text);
+      value = T(std::move(text));
     } else if constexpr (detail::container<T>) {
       get_container(value);
     } else if constexpr (detail::tuple_like<T>) {
@@ -231,7 +309,7 @@ class reader {
       value.reset();
       if (length() != 0) get(value.emplace());
     } else {
-      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize(Archive&)");
+      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize");
     }
   }
   template <class T>
@@ -278,6 +356,9 @@ class describer {
       text_ += "bool";
     } else if constexpr (std::is_enum_v<T>) {
       add_number<std::underlying_type_t<T>>();
+    } else if constexpr (detail::complex_like<T>) {
+      using part = typename T::value_type;
+      add_tuple<std::pair<part, part>>(std::make_index_sequence<2>());
     } else if constexpr (detail::number<T>) {
       add_number<T>();
     } else if constexpr (detail::byte_string<T>) {
@@ -289,6 +370,17 @@ class describer {
       add_all<T>(std::make_index_sequence<std::variant_size_v<T>>());
     } else if constexpr (serializable_struct<T>) {
       add_struct<T>();
+    } else if constexpr (detail::is_duration<T>::value) {
+      // Of the same bytes another period would be another time.
+      text_ += "every(" + std::to_string(T::period::num) + "/" + std::to_string(T::period::den);
+      add<typename T::rep>();
+      text_ += ')';
+    } else if constexpr (detail::is_time_point<T>::value) {
+      text_ += "since(";
+      add<typename T::duration>();
+      text_ += ')';
+    } else if constexpr (detail::path_like<T>) {
+      text_ += "str";
     } else if constexpr (detail::container<T>) {
       text_ += '[';
       add<typename detail::plain<typename T::value_type>::type>();
@@ -300,7 +392,7 @@ class describer {
       add<typename T::value_type>();
       text_ += ')';
     } else {
-      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize(Archive&)");
+      static_assert(detail::always_false<T>, "no bytes for this type: give it serialize");
     }
   }
   std::string take() { return std::move(text_); }
@@ -335,7 +427,7 @@ class describer {
     text_ += '{';
     text_ += '(';
     T value{};
-    value.serialize(*this);
+    detail::serialize_struct(*this, value);
     text_ += ")}";
     --depth;
   }

@@ -2,14 +2,69 @@
 #include <rapidcheck.h>
 #include <spate/bytes.h>
 
+#include <chrono>
 #include <cmath>
+#include <complex>
 #include <deque>
+#include <filesystem>
 #include <limits>
 #include <list>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+
+// Types of others, which have no member for us.
+namespace others {
+
+struct Vec3 {
+  float x = 0, y = 0, z = 0;
+  friend bool operator==(const Vec3&, const Vec3&) = default;
+};
+template <class Archive>
+void serialize(Archive& archive, Vec3& v) {
+  archive(v.x, v.y, v.z);
+}
+
+// It shows what it has by functions alone, and looks like a container.
+class Bag {
+ public:
+  using value_type = int;
+  const int* begin() const { return values_.data(); }
+  const int* end() const { return values_.data() + values_.size(); }
+  size_t size() const { return values_.size(); }
+  void clear() { values_.clear(); }
+  void Put(int value) { values_.push_back(value); }
+  friend bool operator==(const Bag&, const Bag&) = default;
+
+ private:
+  std::vector<int> values_;
+};
+template <class Archive>
+void serialize(Archive& archive, Bag& bag) {
+  std::vector<int> values(bag.begin(), bag.end());
+  archive(values);
+  if constexpr (Archive::reads) {
+    bag.clear();
+    for (int each : values) bag.Put(each);
+  }
+}
+
+// A member goes first.
+struct Both {
+  int value = 0;
+  friend bool operator==(const Both&, const Both&) = default;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(value);
+  }
+};
+template <class Archive>
+void serialize(Archive&, Both&) {
+  throw std::logic_error("not this one");
+}
+
+}  // namespace others
 
 namespace spate::mw {
 namespace {
@@ -132,6 +187,39 @@ TEST(BytesTest, StructsReturn) {
                 .last = {Color::kBlue, 'z'}});
 }
 
+TEST(BytesTest, TimesReturn) {
+  using namespace std::chrono_literals;
+  Returns(std::chrono::milliseconds(-7));
+  Returns(std::chrono::duration<double, std::ratio<1, 3>>(2.5));
+  Returns(std::chrono::hours::max());
+  Returns(std::chrono::system_clock::time_point(1234567890123456789ns));
+  Returns(std::chrono::sys_days(std::chrono::days(20000)));
+  Returns(std::vector<std::chrono::seconds>{1s, 2s});
+  Returns(std::optional<std::chrono::nanoseconds>(5ns));
+}
+
+TEST(BytesTest, ComplexNumbersAndPathsReturn) {
+  Returns(std::complex<double>(1.5, -2));
+  Returns(std::complex<float>(1, 2));
+  Returns(std::vector<std::complex<double>>{{1, 2}, {3, 4}});
+  Returns(std::map<int, std::complex<float>>{{1, {2, 3}}});
+  Returns(std::filesystem::path("/a/b c"));
+  Returns(std::filesystem::path(std::string("\xff\n")));
+  Returns(std::vector<std::filesystem::path>{"a", "", "/"});
+  // As numbers beside each other.
+  EXPECT_EQ(encode(std::vector<std::complex<double>>(300)).size(), 1u + 8 + 300 * 16);
+}
+
+TEST(BytesTest, TypesOfOthersReturn) {
+  Returns(others::Vec3{1, 2, 3});
+  Returns(std::vector<others::Vec3>{{1, 2, 3}, {4, 5, 6}});
+  others::Bag bag;
+  for (int i = 0; i < 5; ++i) bag.Put(i);
+  Returns(bag);
+  Returns(std::map<std::string, others::Bag>{{"a", bag}, {"b", {}}});
+  Returns(others::Both{7});
+}
+
 TEST(BytesTest, ValuesOfAnyContentReturn) {
   EXPECT_TRUE(rc::check("a map", [] {
     const auto value = *rc::gen::arbitrary<std::map<std::string, std::vector<int64_t>>>();
@@ -165,6 +253,9 @@ void TryAll(std::string_view bytes) {
   TryToRead<std::variant<std::monostate, std::string, std::vector<Point>>>(bytes);
   TryToRead<std::set<std::tuple<bool, uint8_t>>>(bytes);
   TryToRead<Tree>(bytes);
+  TryToRead<std::vector<std::pair<std::chrono::seconds, std::filesystem::path>>>(bytes);
+  TryToRead<std::vector<std::complex<double>>>(bytes);
+  TryToRead<std::vector<others::Bag>>(bytes);
   TryToRead<Trial>(bytes);
 }
 
@@ -219,6 +310,12 @@ TEST(BytesTest, TextsOfTypes) {
   EXPECT_EQ((Words<std::variant<std::monostate, int>>()), "one_of(none,i32)");
   EXPECT_EQ(Words<Point>(), "{(f64,f64)}");
   EXPECT_EQ(Words<std::tuple<>>(), "()");
+  EXPECT_EQ((Words<std::tuple<int, std::complex<double>, int>>()), "(i32,(f64,f64),i32)");
+  EXPECT_EQ((Words<std::pair<int, std::chrono::milliseconds>>()), "(i32,every(1/1000,i64))");
+  EXPECT_EQ((Words<std::chrono::sys_seconds>()), "since(every(1/1,i64))");
+  EXPECT_EQ((Words<std::pair<std::filesystem::path, int>>()), "(str,i32)");
+  EXPECT_EQ(Words<others::Vec3>(), "{(f32,f32,f32)}");
+  EXPECT_EQ(Words<others::Bag>(), "{([i32])}");
 }
 
 TEST(BytesTest, TypesWithTheSameBytesHaveTheSameText) {
@@ -249,8 +346,12 @@ TEST(BytesTest, TypesWithOtherBytesHaveAnotherText) {
       Words<Empty>(),
       Words<Trial>(),
       Words<Tree>(),
+      Words<std::chrono::seconds>(),
+      Words<std::chrono::milliseconds>(),
+      Words<std::chrono::sys_seconds>(),
+      Words<std::chrono::sys_time<std::chrono::milliseconds>>(),
   };
-  EXPECT_EQ(all.size(), 19u);
+  EXPECT_EQ(all.size(), 23u);
 }
 
 }  // namespace

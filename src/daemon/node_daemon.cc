@@ -65,8 +65,9 @@ Offer OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& h
   const os::MachineFacts& facts = here.machine.facts();
   Offer offer;
   offer.node_name = options.name.empty() ? facts.host_name : options.name;
-  offer.slots = run::FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
-  offer.milli_cpus = options.milli_cpus.value_or(std::max(facts.cores, 1u) * kMilliCpu);
+  const cli::NodeRoom room = cli::RoomOfNode(options, facts.cores);
+  offer.slots = run::FitOpenFiles(room.slots);
+  offer.milli_cpus = room.milli_cpus;
   offer.memory = options.memory.value_or(facts.memory);
   std::vector<std::string> gpus = options.gpus.value_or(facts.gpus);
   if (!gpus.empty()) offer.named.push_back({"gpus", gpus});

@@ -59,11 +59,10 @@ void ApplyGrant(const pool::Grant& grant, const os::Environment& environment,
     Duration left = std::max(grant.ends - now - kMargin, Duration::Seconds(1));
     options.lifetime = std::min(options.lifetime.value_or(left), left);
   }
-  if (grant.cpus && !options.milli_cpus) {
-    options.milli_cpus = static_cast<uint32_t>(*grant.cpus) * kMilliCpu;
-  }
-  if (grant.cpus && options.slots == cli::SlotRule()) {
-    options.slots = {cli::SlotRule::Form::kCount, static_cast<uint32_t>(*grant.cpus)};
+  if (grant.cpus) {
+    const cli::NodeRoom room = cli::RoomOfNode(options, static_cast<uint32_t>(*grant.cpus));
+    options.milli_cpus = room.milli_cpus;
+    options.slots = {cli::SlotRule::Form::kCount, room.slots};
   }
   if (grant.memory && !options.memory) options.memory = grant.memory;
   if (grant.gpus && !options.gpus) options.gpus = grant.gpus;

@@ -21,6 +21,18 @@ def test_a_pool_on_this_machine(place: Place):
     want(job == "1", job)
 
 
+def test_slots_are_tasks_at_once(place: Place):
+    """Also where the machine has fewer cores."""
+    cluster = cluster_of(place)
+    slots = os.cpu_count() + 3
+    cluster.spate("pool add", "local", "here", "--slots", str(slots))
+    job = cluster.submit("--pool", "here", "--", "echo {} >> began; until [ -e go ]; do sleep 0.05; done", ":::",
+                         *map(str, range(slots)))
+    wait(lambda: len(place.lines("began")) == slots, "as many run at once")
+    place.write("go")
+    cluster.spate("job wait", job)
+
+
 def test_pilots_come_with_work_and_go_without(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)

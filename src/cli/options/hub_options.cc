@@ -64,7 +64,11 @@ const Option kNodeSlots = {.names = "jobs,slots",
                            .letters = "j",
                            .argument = "N",
                            .heading = Heading::kSlots,
-                           .help = "tasks at once: N, 50%, +N, -N (default: all cores)"};
+
+                           .help = "tasks at once: N, 50%, +N, -N (default: all cores)",
+                           .more =
+                               "With more slots than cores, the node offers a cpu for each "
+                               "slot, unless --cpus says otherwise."};
 
 const Option kNodeCpus = {.names = "cpus,cores",
                           .argument = "N",
@@ -331,6 +335,18 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   options.allow_root = in.Has(opt::kAllowRoot);
   TRY(in.status());
   return options;
+}
+
+NodeRoom RoomOfNode(const NodeOptions& options, uint32_t cores) {
+  NodeRoom room{.slots = std::max(cores, 1u), .milli_cpus = std::max(cores, 1u) * kMilliCpu};
+  if (options.milli_cpus) {
+    room.milli_cpus = *options.milli_cpus;
+    room.slots = std::max(room.slots, (room.milli_cpus + kMilliCpu - 1) / kMilliCpu);
+  }
+  if (options.slots == SlotRule()) return room;
+  room.slots = SlotCount(options.slots, cores);
+  if (!options.milli_cpus) room.milli_cpus = std::max(room.milli_cpus, room.slots * kMilliCpu);
+  return room;
 }
 
 }  // namespace spate::cli

@@ -71,5 +71,12 @@ struct NodeOptions {
   bool allow_root = false;
 };
 Result<NodeOptions> MakeNodeOptions(const Words& words);
+// Slots and cpus that a node offers where it may use `cores`: as typed; what was not typed is
+// `cores`, or as much more as the other one needs.
+struct NodeRoom {
+  uint32_t slots = 0;
+  uint32_t milli_cpus = 0;
+};
+NodeRoom RoomOfNode(const NodeOptions& options, uint32_t cores);
 
 }  // namespace spate::cli

@@ -70,5 +70,29 @@ TEST(NodeOptions, OffersAreRead) {
   EXPECT_FALSE(Made("node start", {"--bind", "cpu"}, MakeNodeOptions));
 }
 
+TEST(NodeOptions, SlotsAreTasksAtOnce) {
+  struct {
+    Argv words;
+    uint32_t cores, slots, milli_cpus;
+  } const kCases[] = {
+      {{}, 2, 2, 2000},
+      {{}, 0, 1, 1000},
+      {{"--slots", "6"}, 2, 6, 6000},
+      {{"--slots", "200%"}, 2, 4, 4000},
+      {{"--slots", "1"}, 4, 1, 4000},  // one task at once, which may take all
+      {{"--cpus", "3"}, 2, 3, 3000},
+      {{"--cpus", "2.5"}, 2, 3, 2500},
+      {{"--cpus", "1"}, 4, 4, 1000},  // small ones share it
+      {{"--slots", "6", "--cpus", "2"}, 2, 6, 2000},
+  };
+  for (const auto& [words, cores, slots, milli_cpus] : kCases) {
+    auto options = Made("node start", words, MakeNodeOptions);
+    ASSERT_TRUE(options) << options.error().message;
+    const NodeRoom room = RoomOfNode(*options, cores);
+    EXPECT_EQ(room.slots, slots) << words.size() << " words, " << cores << " cores";
+    EXPECT_EQ(room.milli_cpus, milli_cpus) << words.size() << " words, " << cores << " cores";
+  }
+}
+
 }  // namespace
 }  // namespace spate::cli::command

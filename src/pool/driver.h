@@ -69,6 +69,11 @@ struct CommandLine {
   std::optional<TextFile> file;
   std::vector<std::string> environment;  // NAME=value, over the user's own
   std::string name = {};                 // for messages; empty: argv[0]
+  // A warning on stderr with this text counts as a failure, whatever the exit code; and what to do.
+  struct Complaint {
+    std::string text, remedy;
+  };
+  std::optional<Complaint> complaint = {};
 };
 
 // How a command ended.

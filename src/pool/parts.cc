@@ -36,6 +36,12 @@ std::string Said(std::string_view text) {
   return said;
 }
 
+// Whether getopt_long takes "--outp=x" for --output. One that it finds ambiguous it refuses itself.
+bool IsCutShort(std::string_view word, std::string_view option) {
+  const std::string_view name = word.substr(0, word.find('='));
+  return name.size() > 2 && option.starts_with(name);
+}
+
 }  // namespace
 
 bool ValidTag(std::string_view tag) {
@@ -72,12 +78,20 @@ Status CheckOptions(std::span<const std::string> words, std::span<const RefusedO
   for (const std::string& word : words) {
     for (const RefusedOption& option : refused) {
       bool hit = word == option.name;
-      if (!hit && option.attached && word.starts_with(option.name)) {
-        hit = !option.name.starts_with("--") || word[option.name.size()] == '=';
+      const bool is_long = option.name.starts_with("--");
+      std::string read;  // how the command understands the word
+      if (!hit && option.attached && is_long) {
+        hit = IsCutShort(word, option.name);
+        if (hit && word.substr(0, word.find('=')) != option.name) read = option.name;
+      } else if (!hit && option.attached && word.starts_with(option.name)) {
+        hit = true;
+        read = std::string(option.name) + " followed by '" +
+               EscapeForScreen(word.substr(option.name.size())) + "'";
       }
       if (!hit) continue;
       return Fail(ErrorKind::kInvalid,
                   "option " + EscapeForScreen(word) +
+                      (read.empty() ? "" : ", which is read as " + read + ",") +
                       " cannot be given to a pool: " + std::string(option.why));
     }
   }
@@ -273,8 +287,11 @@ void Append(std::vector<std::string>& words, std::span<const std::string> more) 
 }
 
 Status CheckOutcome(const CommandLine& call, const Outcome& outcome) {
-  if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) return {};
   bool answered = outcome.end == Outcome::End::kExited;
+  if (answered && outcome.exit_code == 0) {
+    if (!call.complaint || !outcome.err.contains(call.complaint->text)) return {};
+    return Fail(ErrorKind::kInvalid, Said(outcome.err) + "; " + call.complaint->remedy);
+  }
   return Fail(
       answered ? ErrorKind::kInvalid : ErrorKind::kUnavailable,
       Describe(call.name.empty() && !call.argv.empty() ? call.argv[0] : call.name, outcome));

@@ -158,5 +158,33 @@ TEST(PartsTest, TheLastWordOnAnIdCounts) {
   EXPECT_EQ(pilots[1].id, "3");
 }
 
+TEST(PartsTest, RefusedOptionsAreNamedAsTheyAreRead) {
+  constexpr RefusedOption kRefused[] = {{"-f", "it stays"},
+                                        {"--output", "it is set"},
+                                        {"-sync", "it stays", false},
+                                        {"--", "no", false}};
+  struct {
+    Words words;
+    const char* why;  // empty: none is refused
+  } const kCases[] = {
+      {{"-f"}, "option -f cannot be given to a pool: it stays"},
+      {{"-frob"},
+       "option -frob, which is read as -f followed by 'rob', cannot be given to a pool: it stays"},
+      {{"--output=x"}, "option --output=x cannot be given to a pool: it is set"},
+      {{"--out", "x"},
+       "option --out, which is read as --output, cannot be given to a pool: it is set"},
+      {{"--outp=x"},
+       "option --outp=x, which is read as --output, cannot be given to a pool: it is set"},
+      {{"--outputs=x"}, ""},
+      {{"-syncs"}, ""},
+      {{"--nice"}, ""},
+      {{"--"}, "option -- cannot be given to a pool: no"},
+  };
+  for (const auto& [words, why] : kCases) {
+    auto fine = CheckOptions(words, kRefused);
+    EXPECT_EQ(fine ? "" : fine.error().message, why) << words[0];
+  }
+}
+
 }  // namespace
 }  // namespace spate::pool

@@ -299,6 +299,14 @@ class HtCondor(fake_queue.System):
         return evaluated(parsed(json.loads(read(job, "ad")).get("AllowedJobDuration", "undefined")), ad) or None \
             if "allowedjobduration" in ad else None
 
+    def matches(self, job):
+        """One of 64 cpus and 256 GB. What is no number never matches, and nobody says so."""
+        for name, most in (("RequestCpus", 64), ("RequestMemory", 262144)):
+            wanted = evaluated(parsed(json.loads(read(job, "ad")).get(name, "1")), ad_of(job))
+            if not isinstance(wanted, (int, float)) or wanted > most:
+                return False
+        return True
+
     def overdue(self, job):
         limit = self.limit(job)
         self.stop(job, HELD, f"The job exceeded allowed job duration of {limit // 3600}:{limit // 60 % 60:02d}:{limit % 60:02d}")
@@ -546,13 +554,13 @@ def condor_submit(args):
         ad = job_ad(macros | given, warnings)
         if count != 1:
             raise Failed("fake condor_submit: one job at a time", NOT_OF_THIS_FAKE)
+        sys.stderr.write("".join(warning + "\n" for warning in warnings))  # of a dry run, too
         if dry:
             return "1.0 - 1.0\n" if terse else "1 job(s) dry-run to cluster 1.\n"
         job = htcondor.add(name=json.loads(ad.get("SpatePilot", ad.get("JobBatchName", '""'))), ad=json.dumps(ad),
                            home=os.environ.get("HOME", "/"), output=json.loads(ad["Out"]))
         if ad.get("Hold") == "true":
             htcondor.change(job, HELD, "submitted on hold at user's request")
-        sys.stderr.write("".join(warning + "\n" for warning in warnings))
         return f"{job}.0 - {job}.0\n" if terse else f"Submitting job(s).\n1 job(s) submitted to cluster {job}.\n"
     return submit
 

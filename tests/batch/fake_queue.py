@@ -104,6 +104,10 @@ class System:
 
     kills_sessions = False  # or all that descends from the job
 
+    def matches(self, job):
+        """Whether there is a machine for it."""
+        return True
+
     def asked(self, first):
         """Which processes hear SIGTERM; `first` is the job's own."""
         return of_session(first)
@@ -153,7 +157,7 @@ class System:
                 continue
             if there("hold"):
                 self.change(job, HELD, read("hold").strip() or self.hold_reason)
-            elif len(running) < slots:
+            elif len(running) < slots and self.matches(job):
                 self.start(job)
                 running.append(job)
 

@@ -1,7 +1,7 @@
 """A pool in an HTCondor that is a fake of its commands (tests/batch/fake_htcondor.py), over real processes."""
 import os
 
-from harness import Place, main, want
+from harness import Place, main, wait, want
 import pool_cluster
 from pool_cluster import add, gone, htcondor, pools
 
@@ -84,6 +84,17 @@ def test_a_pilot_that_is_vacated(place: Place):
                                   lambda job: batch.call("condor_vacate_job", job + ".0"), own=OWN)
 
 
+def test_a_request_that_no_machine_meets(place: Place):
+    """It waits without a word of HTCondor's; what tells why is named."""
+    batch = htcondor(place)
+    cluster = batch.cluster()
+    add(cluster, "htcondor", "large", own=("request_cpus=65",))
+    job = cluster.submit("--pool", "large", "--", "true")
+    ask = "condor_q -better-analyze 1.0"
+    wait(lambda: ask in cluster.spate("task explain", f"{job}.1")[0], "the command that tells why is named")
+    want(ask in cluster.spate("pool info", "large")[0] and batch.states() == ["queued"], batch.states())
+
+
 def test_wrong_options(place: Place):
     """condor_submit tries them before the pool is there."""
     batch = htcondor(place)
@@ -93,6 +104,9 @@ def test_wrong_options(place: Place):
                        (("-nosuch",), "Usage: condor_submit"),
                        (("-name", "elsewhere"), "Can't find address of schedd elsewhere"),
                        (("-q", "5"), "a pilot is one batch job"),
+                       (("request_cpus=abc",), "'abc' is not a number"),
+                       (("request_memory=",), "a value is missing"),
+                       (("request_cpu=4",), "Is it a typo?; correct the line"),
                        (("executable = /bin/ls",), "the pool sets it")):
         _, err = cluster.spate("pool add", "htcondor", "p", "--", *own, code=2)
         want(words in err, err)

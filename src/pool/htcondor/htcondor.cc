@@ -145,6 +145,32 @@ std::string_view WhyRefused(std::string_view word) {
   return {};
 }
 
+// The fault of a request_* line; empty: none. A name that stands for nothing would be taken, and no
+// machine would ever match.
+std::string WhyNoRequest(std::string_view line, std::span<const std::string> given) {
+  std::string name = NameOfLine(line);
+  if (!name.starts_with("request_")) return {};
+  const std::string value(Trimmed(line.substr(line.find('=') + 1)));
+  constexpr std::string_view kWords =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const bool is_name = value.find_first_not_of(kWords) == std::string::npos && !value.empty() &&
+                       (value.front() < '0' || value.front() > '9');
+  if (value.empty()) return "a value is missing";
+  if (value == "0" && name == "request_cpus") return "write 1 or more";
+  if (!is_name || value == "undefined") return {};
+  auto defines = [&value](const std::string& other) {
+    std::string_view defined = std::string_view(other).substr(0, other.find('='));
+    if (defined.starts_with('+')) defined.remove_prefix(1);
+    if (defined.starts_with("MY.")) defined.remove_prefix(3);
+    return Trimmed(defined) == value && other.contains('=');
+  };
+  if (std::ranges::any_of(given, defines)) return {};
+  return "'" + EscapeForScreen(value) +
+         "' is not a number, and no other line sets it, so no machine would match; write for "
+         "example " +
+         name + (name == "request_memory" || name == "request_disk" ? "=2GB" : "=4");
+}
+
 struct Options {
   std::vector<std::string> words;  // for condor_submit
   std::string lines;               // of the description
@@ -166,6 +192,9 @@ Result<Options> SortOptions(const std::vector<std::string>& given) {
       return Fail(ErrorKind::kInvalid,
                   "htcondor: " + EscapeForScreen(word) + " cannot be given to a pool: " +
                       std::string(refused ? kTaken : "it is more than one line"));
+    }
+    if (std::string why = WhyNoRequest(word, given); !why.empty()) {
+      return Fail(ErrorKind::kInvalid, "htcondor: " + EscapeForScreen(word) + ": " + why);
     }
     options.lines += word + "\n";
   }
@@ -253,7 +282,7 @@ class HtCondor : public PoolDriver {
       pilot.reason = Value(line);
       // A request that no machine can meet waits without a word.
       if (pilot.reason.empty() && pilot.state == PilotState::kQueued) {
-        pilot.reason = "to see why: condor_q -better-analyze " + pilot.id;
+        pilot.reason = "HTCondor reports none; to ask: condor_q -better-analyze " + pilot.id;
       }
       listing.Add(std::move(pilot));
     }
@@ -273,6 +302,9 @@ class HtCondor : public PoolDriver {
     const std::string words[] = {"-disable", "-dry-run", "/dev/null"};
     call->argv.insert(call->argv.begin() + 1, std::begin(words), std::end(words));
     call->file.reset();
+    // A line that it does not know is a warning to it.
+    call->complaint = {"Is it a typo?",
+                       "correct the line; an attribute of your own is written +NAME=VALUE"};
     return *call;
   }
 

@@ -102,12 +102,47 @@ TEST(HtCondorTest, WhatItCannotHave) {
       {"cut short", [](PilotSpec& s) { s.options = {"-q", "100"}; }},
       {"remote", [](PilotSpec& s) { s.options = {"-rem", "far"}; }},
       {"dry", [](PilotSpec& s) { s.options = {"--dry:full", "x"}; }},
+      {"no number", [](PilotSpec& s) { s.options = {"request_cpus=abc"}; }},
+      {"no number, in capitals", [](PilotSpec& s) { s.options = {"Request_GPUs = two"}; }},
+      {"appended", [](PilotSpec& s) { s.options = {"-a", "request_memory=much"}; }},
+      {"no value", [](PilotSpec& s) { s.options = {"request_disk="}; }},
+      {"no cpu", [](PilotSpec& s) { s.options = {"request_cpus=0"}; }},
   };
   for (const Case& c : kCases) {
     PilotSpec spec = Spec();
     c.change(spec);
     EXPECT_FALSE(MakeHtCondor({})->Submit(spec)) << c.what;
   }
+}
+
+TEST(HtCondorTest, RequestsThatMayMatch) {
+  for (const Words& options : {
+           Words{"request_cpus=4", "request_memory=2GB", "request_disk = 1.5T", "request_gpus=0"},
+           Words{"request_cpus=undefined"},
+           Words{"+Wish=4", "request_cpus=Wish"},
+           Words{"MY.Wish = 4", "request_cpus = Wish"},
+           Words{"n=4", "request_cpus=$(n)"},
+           Words{"request_memory=2 * 1024"},
+           Words{"request_memory=ifthenelse(MemoryUsage =!= undefined, MemoryUsage, 1024)"},
+       }) {
+    PilotSpec spec = Spec();
+    spec.options = options;
+    auto call = MakeHtCondor({})->Submit(spec);
+    EXPECT_TRUE(call) << call.error().message;
+  }
+}
+
+TEST(HtCondorTest, ALineThatItDoesNotKnowIsNotTaken) {
+  auto test = MakeHtCondor({})->Test(Spec());
+  ASSERT_TRUE(test);
+  Outcome outcome{.out = "1.0 - 1.0\n", .err = ""};
+  EXPECT_TRUE(CheckOutcome(*test, outcome));
+  outcome.err = "WARNING: the line 'request_cpu = 4' was unused by condor_submit. Is it a typo?\n";
+  auto took = CheckOutcome(*test, outcome);
+  ASSERT_FALSE(took);
+  EXPECT_EQ(took.error().message,
+            "WARNING: the line 'request_cpu = 4' was unused by condor_submit. Is it a typo?; "
+            "correct the line; an attribute of your own is written +NAME=VALUE");
 }
 
 TEST(HtCondorTest, Ids) {
@@ -158,7 +193,7 @@ TEST(HtCondorTest, Query) {
     std::string reason;
   };
   const std::vector<Want> want = {
-      {"12.0", PilotState::kQueued, "to see why: condor_q -better-analyze 12.0"},
+      {"12.0", PilotState::kQueued, "HTCondor reports none; to ask: condor_q -better-analyze 12.0"},
       {"13.0", PilotState::kRunning, ""},
       {"14.0", PilotState::kHeld, "Error from slot1@h: it says \"no\""},
       {"15.0", PilotState::kEnded, ""},

@@ -274,7 +274,12 @@ node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
     users_.emplace(loop_, node::LookUpUser, kUserKnown);
     with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
-  if (options_.pilot) with.variables = pool::ChangedVariables(here_.environment);
+  if (options_.pilot) {
+    with.variables = pool::ChangedVariables(here_.environment);
+    // No later node has its name, and its tasks run again as soon as the batch system knows of its
+    // end. Some systems do not kill what a dead process leaves behind.
+    with.adopt_patience = {};
+  }
   with.on_trouble = [](std::string text) { LogLine(text); };
   return with;
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 from cluster import cluster_of, free_port
@@ -227,6 +228,38 @@ def gives_tasks_back(place, cluster, batch, system, preempt, *options, own=()):
     all_done(place, 2)
     wait(lambda: not batch.alive(), "no pilot is left in the batch system")
     none_doubled(batch)
+
+
+def pilots_of(place):
+    """Pids of the nodes that pilots of this place have started."""
+    def words(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                return file.read().split(b"\0")
+        except OSError:
+            return []
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
+            and words(pid)[1:4] == [b"node", b"start", b"--pilot"] and any(place.dir.encode() in word for word in words(pid))]
+
+
+def replaces_a_killed_node(place, cluster, add, left):
+    """The hub would wait for the node for an hour; the batch system knows at once that its pilot has ended. `left()`: pilots in
+    the batch system."""
+    add()
+    job = cluster.submit("--pool", "p", "--", CAREFUL, ":::", "0", "1")
+    wait(lambda: len(place.lines("began")) == 2, "both tasks run")
+    [node] = pilots_of(place)
+    os.kill(node, signal.SIGKILL)
+    wait(lambda: len(place.lines("began")) == 4, "both run again")
+    place.write("go")
+    cluster.spate("job wait", job)
+    all_done(place, 2)
+    wait(lambda: not left(), "no pilot is left in the batch system")
+    log = cluster.spate("pool log", "p")[0]
+    want("pilot 1 ended" in log, log)
+
+
+PATIENT = ("--suspect-after", "1h", "--lost-after", "1h")
 
 
 def believes_no_cut_off(place, cluster, system, rounds, cancel, *options, own=()):

@@ -46,6 +46,12 @@ def test_nodes_that_share_no_files(place: Place):
     want("left-here" not in home and "access" not in str(home), home)
 
 
+def test_a_pilot_whose_node_is_killed(place: Place):
+    batch = htcondor(place)
+    cluster = batch.cluster(*pool_cluster.PATIENT)
+    pool_cluster.replaces_a_killed_node(place, cluster, lambda: add(cluster, "htcondor", "p", own=OWN), batch.alive)
+
+
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
     batch = htcondor(place)
     pool_cluster.survives_a_lost_answer(place, batch.cluster(), batch, "htcondor", own=OWN)

@@ -32,6 +32,12 @@ def test_what_qsub_refuses_is_told_when_the_pool_is_added(place: Place):
     want(len(batch.names()) == 1, batch.names())
 
 
+def test_a_pilot_whose_node_is_killed(place: Place):
+    batch = pbs(place)
+    cluster = batch.cluster(*pool_cluster.PATIENT)
+    pool_cluster.replaces_a_killed_node(place, cluster, lambda: add(cluster, "pbs", "p", own=OWN), batch.alive)
+
+
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
     batch = pbs(place)
     pool_cluster.survives_a_lost_answer(place, batch.cluster(), batch, "pbs", own=OWN)

@@ -134,6 +134,14 @@ def test_preempted_pilots(place: Place):
     wait(lambda: not slurm.queue(), "Slurm's queue is empty")
 
 
+def test_a_pilot_whose_node_is_killed(place: Place):
+    """Slurm knows at once that its batch job has ended."""
+    slurm = Slurm(place, nodes=2)
+    cluster = slurm.follow(cluster_of(place, "--listen", "127.0.0.1:0", *pool_cluster.PATIENT))
+    pool_cluster.replaces_a_killed_node(
+        place, cluster, lambda: pool_cluster.add(cluster, "slurm", "p", own=("-p", "main", "-c", "2")), slurm.queue)
+
+
 def test_what_was_cut_off_has_not_ended(place: Place):
     """By hand, more often: pool_slurm_test.py test_what_was_cut_off_has_not_ended --rounds 20"""
     slurm = Slurm(place, nodes=1)

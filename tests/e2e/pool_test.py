@@ -7,7 +7,8 @@ import time
 
 from harness import Place, main, wait, want
 from cluster import cluster_of, free_port
-from pool_cluster import gone, nodes, pools, slurm
+import pool_cluster
+from pool_cluster import add, gone, nodes, pools, slurm
 
 
 def test_a_pool_on_this_machine(place: Place):
@@ -212,6 +213,12 @@ def test_a_pools_folder_must_be_its_users_own(place: Place):
     _, err = cluster.spate("pool dry-run", "own", "--access", ann, code=3)
     want("only they and the hub's administrators test it" in err, err)
     cluster.spate("pool dry-run", "own")
+
+
+def test_a_pilot_whose_node_is_killed(place: Place):
+    batch = slurm(place)
+    cluster = batch.cluster(*pool_cluster.PATIENT)
+    pool_cluster.replaces_a_killed_node(place, cluster, lambda: add(cluster, "slurm", "p"), batch.alive)
 
 
 def test_a_run_with_a_pool_of_its_own(place: Place):

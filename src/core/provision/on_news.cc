@@ -131,6 +131,7 @@ void Provisioner::State::On(const NodeJoined& event) {
   }
   Relist(event.pilot, [&](LivePilot& live) {
     live.nodes[event.node] = now_;  // until it is given something
+    live.silent_nodes.erase(event.node);
     live.watch.Ping(now_);
     live.misses = 0;
   });
@@ -148,12 +149,24 @@ void Provisioner::State::On(const NodeJoined& event) {
   ResetTimer(event.pilot);
 }
 
+void Provisioner::State::On(const NodeSilent& event) {
+  const Pilot* pilot = durable_.FindPilot(event.pilot);
+  if (pilot == nullptr || !live_pilots_.at(event.pilot).nodes.contains(event.node)) return;
+  Relist(event.pilot, [&](LivePilot& live) {
+    live.silent_nodes.insert(event.node);
+    live.expected = std::max(live.expected, now_);  // what was asked before says nothing
+  });
+  live_pools_.at(pilot->pool).stirred = now_;
+  touched_.insert(pilot->pool);
+}
+
 void Provisioner::State::On(const NodeLeft& event) {
   const Pilot* pilot = durable_.FindPilot(event.pilot);
   if (pilot == nullptr) return;
   if (!live_pilots_.at(event.pilot).nodes.contains(event.node)) return;
   Relist(event.pilot, [&](LivePilot& live) {
     live.nodes.erase(event.node);
+    live.silent_nodes.erase(event.node);
     live.watch.Ping(now_);  // until now it was heard
     // A pilot that ends by itself need not be cancelled, nor be kept from its epilogue.
     live.cancel_at = now_ + kCancelAgain;

@@ -63,7 +63,8 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
     // In a new life of the hub its nodes may be on their way back, also where nobody wrote down
     // that they had come.
     bool settled = asked >= live.expected;
-    if (!live.connected() && settled) EndPilot(job.pilot, End::kEnded, job.words);
+    const bool heard = live.connected() && !live.silent();
+    if (!heard && settled) EndPilot(job.pilot, End::kEnded, job.words);
     return;
   }
   if (live.words != job.words) live.words = Cut(job.words);
@@ -132,7 +133,8 @@ void Provisioner::State::MaybeQuery(PoolId id, LivePool& pool) {
   Query query{id, ++pool.query, {}};
   for (PilotId each : durable_.FindPool(id)->pilots) {
     const std::string& known = durable_.FindPilot(each)->id;
-    if (!known.empty() && !live_pilots_.at(each).connected()) query.ids.push_back(known);
+    const LivePilot& live = live_pilots_.at(each);
+    if (!known.empty() && (!live.connected() || live.silent())) query.ids.push_back(known);
   }
   out_->asks.emplace_back(std::move(query));
 }

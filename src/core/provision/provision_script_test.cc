@@ -116,23 +116,15 @@ class ProvisionSubject : public script::Subject {
       const char* verb;
       Handler handler;
     } kVerbs[] = {
-        {"pool", &ProvisionSubject::SetUp},
-        {"remove", &ProvisionSubject::Remove},
-        {"pause", &ProvisionSubject::Pause},
-        {"resume", &ProvisionSubject::GoOn},
-        {"demand", &ProvisionSubject::Want},
-        {"submitted", &ProvisionSubject::Submitted},
-        {"failed", &ProvisionSubject::Failed},
-        {"answer", &ProvisionSubject::Answer},
-        {"no-answer", &ProvisionSubject::NoAnswer},
-        {"cancelled", &ProvisionSubject::Cancelled},
-        {"joined", &ProvisionSubject::Joined},
-        {"left", &ProvisionSubject::OfNode},
-        {"busy", &ProvisionSubject::OfNode},
-        {"idle", &ProvisionSubject::OfNode},
-        {"at", &ProvisionSubject::At},
-        {"restart", &ProvisionSubject::Restart},
-        {"pools", &ProvisionSubject::AskPools},
+        {"pool", &ProvisionSubject::SetUp},         {"remove", &ProvisionSubject::Remove},
+        {"pause", &ProvisionSubject::Pause},        {"resume", &ProvisionSubject::GoOn},
+        {"demand", &ProvisionSubject::Want},        {"submitted", &ProvisionSubject::Submitted},
+        {"failed", &ProvisionSubject::Failed},      {"answer", &ProvisionSubject::Answer},
+        {"no-answer", &ProvisionSubject::NoAnswer}, {"cancelled", &ProvisionSubject::Cancelled},
+        {"joined", &ProvisionSubject::Joined},      {"silent", &ProvisionSubject::OfNode},
+        {"left", &ProvisionSubject::OfNode},        {"busy", &ProvisionSubject::OfNode},
+        {"idle", &ProvisionSubject::OfNode},        {"at", &ProvisionSubject::At},
+        {"restart", &ProvisionSubject::Restart},    {"pools", &ProvisionSubject::AskPools},
         {"pilots", &ProvisionSubject::AskPilots},
     };
     for (const auto& [verb, handler] : kVerbs) {
@@ -288,6 +280,7 @@ class ProvisionSubject : public script::Subject {
   void OfNode(Line& line) {
     PilotId pilot = ThePilot(line);
     NodeId node = line.Node();
+    if (line.verb() == "silent") events_.emplace_back(provision::NodeSilent{pilot, node});
     if (line.verb() == "left") events_.emplace_back(NodeLeft{pilot, node});
     if (line.verb() == "busy") events_.emplace_back(NodeBusy{pilot, node});
     if (line.verb() == "idle") events_.emplace_back(NodeIdle{pilot, node, now_ - line.Time("ago")});

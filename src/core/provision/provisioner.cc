@@ -121,7 +121,8 @@ void Provisioner::State::List(PilotId id) {
     if (auto idle = live.IdleSince()) pool.idle.insert({*idle, id});
   }
   bool wait_for_end = pilot.unwanted || pilot.joined;
-  if (!live.connected() && (wait_for_end || pilot.id.empty() || live.misses > 0)) {
+  if ((!live.connected() || live.silent()) &&
+      (wait_for_end || pilot.id.empty() || live.misses > 0)) {
     pool.uneasy.insert(id);
   }
 }

@@ -97,6 +97,12 @@ struct NodeJoined {
   NodeShape shape;
   Instant end_of_life = Instant::Never();
 };
+// Its connection has ended, and it may come back. When all nodes of a pilot are silent, the batch
+// system is asked, and only its word that the pilot has ended counts.
+struct NodeSilent {
+  PilotId pilot;
+  NodeId node;
+};
 // It has ended, or was lost. One that is only silent still counts as connected.
 struct NodeLeft {
   PilotId pilot;
@@ -113,7 +119,7 @@ struct NodeIdle {
 };
 using Event = std::variant<SetPool, RemovePool, PausePool, ResumePool, DemandChanged,
                            SubmitAnswered, SubmitFailed, QueryAnswered, QueryFailed, CancelAnswered,
-                           NodeJoined, NodeLeft, NodeBusy, NodeIdle>;
+                           NodeJoined, NodeSilent, NodeLeft, NodeBusy, NodeIdle>;
 
 // ---- Asks --------------------------------------------------------------------------------------
 

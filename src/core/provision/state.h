@@ -45,6 +45,7 @@ struct LivePilot {
 
   Watch watch;
   std::map<NodeId, std::optional<Instant>> nodes;  // connected; since when idle
+  std::set<NodeId> silent_nodes;                   // of `nodes`
   std::string words;                               // of the newest query
   // Queries asked from here on must have it.
   Instant expected;
@@ -56,6 +57,7 @@ struct LivePilot {
   Instant timer = Instant::Never();
 
   bool connected() const { return !nodes.empty(); }
+  bool silent() const { return connected() && silent_nodes.size() == nodes.size(); }
   // When all of its nodes are idle, since when.
   std::optional<Instant> IdleSince() const;
 };
@@ -116,6 +118,7 @@ class Provisioner::State {
   void On(const NodeJoined& event);
   void QueuedAgain(PilotId pilot);
   bool HasBegunAgain(const Pilot& pilot, Instant end) const;
+  void On(const NodeSilent& event);
   void On(const NodeLeft& event);
   void On(const NodeBusy& event);
   void On(const NodeIdle& event);

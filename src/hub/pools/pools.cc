@@ -344,6 +344,7 @@ void Pools::NodeAway(NodeId node) {
   TellBusy(node, at->second);
   const Instant now = parts_.loop.Now();
   at->second.away = now;
+  Post(provision::NodeSilent{at->second.pilot, node});
   parts_.loop.At(now + here_.lost_after, [this, alive = alive_, node, now] {
     if (!*alive) return;
     auto still = nodes_.find(node);
@@ -408,7 +409,10 @@ void Pools::PilotGone(PilotId pilot, PoolId pool) {
     if (const Nodes::Node* node = parts_.nodes.FindByName(name)) nodes.insert(node->row.id);
     for (NodeId node : parts_.nodes.FindByPrefix(name + ".")) nodes.insert(node);
   }
-  for (NodeId node : nodes) Dismiss(node, "its pilot is over");
+  for (NodeId node : nodes) {
+    parts_.hub.Post(engine::NodeLost{node});  // one that was silent will not come back
+    Dismiss(node, "its pilot is over");
+  }
   caller_.CleanUp(pool, pilot);
 }
 

@@ -4,6 +4,7 @@ By hand, longer: pool_slurm_test.py test_kills_at_random_moments --tasks 5000 --
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -140,6 +141,31 @@ def test_a_pilot_whose_node_is_killed(place: Place):
     cluster = slurm.follow(cluster_of(place, "--listen", "127.0.0.1:0", *pool_cluster.PATIENT))
     pool_cluster.replaces_a_killed_node(
         place, cluster, lambda: pool_cluster.add(cluster, "slurm", "p", own=("-p", "main", "-c", "2")), slurm.queue)
+
+
+def test_a_hub_that_is_killed_between_submission_and_answer(place: Place):
+    """Each pilot's batch job is found by its name, and used; none is asked for twice."""
+    slurm = Slurm(place)
+    cluster = slurm.follow(cluster_of(place, "--listen", f"127.0.0.1:{free_port()}"))
+    place.write("slow-sbatch", "#!/bin/sh", f"sbatch \"$@\" >{place.dir}/answer.$$; echo >>{place.dir}/submitted",
+                f"until [ -e {place.dir}/answers ]; do sleep 0.05; done", f"cat {place.dir}/answer.$$")
+    os.chmod(os.path.join(place.dir, "slow-sbatch"), 0o755)
+    pool_cluster.add(cluster, "slurm", "p", "--max-pilots", "4", "--spread", "--no-test", "--submit-command",
+                     os.path.join(place.dir, "slow-sbatch"), own=("-p", "main", "-c", "2"))
+    job = cluster.submit("--pool", "p", "--", pool_cluster.CAREFUL, ":::", *map(str, range(8)))
+    wait(lambda: len(place.lines("submitted")) == 4, "four pilots were submitted, and no answer has come")
+    cluster.kill_hub()
+    place.write("answers")
+    cluster.start_hub()
+    wait(lambda: len(place.lines("began")) == 8, "all run, on four pilots")
+    names = [name for _, name in slurm.queue()]
+    want(len(names) == 4 and len(set(names)) == 4, names)
+    want(all(re.fullmatch(r"spate-p-[0-9a-z]{6}-[1-4]", name) for name in names), names)
+    place.write("go")
+    cluster.spate("job wait", job)
+    pool_cluster.all_done(place, 8)
+    wait(lambda: not slurm.queue(), "Slurm's queue is empty")
+    want(len(place.lines("submitted")) == 4, place.lines("submitted"))
 
 
 def test_what_was_cut_off_has_not_ended(place: Place):

@@ -110,6 +110,7 @@ class WishReader {
     Take(opt::kSubmitRate, wish_.submit_interval, ParseSubmitRate);
     Take(opt::kPoolUser, wish_.user, DrainText);
     wish_.chain = Switch(opt::kChain);
+    wish_.spread = Switch(opt::kSpread);
   }
 
   void ReadNodes() {

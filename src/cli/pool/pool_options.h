@@ -14,9 +14,9 @@ namespace spate::cli {
 
 namespace opt {
 extern const Option kMaxPilots, kMinPilots, kPilotBacklog, kPilotNodes, kPilotTimeLimit,
-    kPilotLifetime, kPilotIdleExit, kChain, kSubmitRate, kPoolUser, kWatchUnknown, kWatchError,
-    kWatchSuspended, kWatchSilent, kWatchJoining, kPoolSlots, kPoolCpus, kPoolMemory, kPoolGpus,
-    kPoolResource, kPoolLabel, kPoolNodeOption, kHosts, kPrologue, kEpilogue, kWrapper,
+    kPilotLifetime, kPilotIdleExit, kChain, kSpread, kSubmitRate, kPoolUser, kWatchUnknown,
+    kWatchError, kWatchSuspended, kWatchSilent, kWatchJoining, kPoolSlots, kPoolCpus, kPoolMemory,
+    kPoolGpus, kPoolResource, kPoolLabel, kPoolNodeOption, kHosts, kPrologue, kEpilogue, kWrapper,
     kSubmitCommand, kQueryCommand, kCancelCommand, kSelectCommand, kCommandWord, kPoolAddress,
     kPoolFolder, kPoolProgram, kNoSharedFiles, kNoTest, kPoolDryRun;
 // Options of both commands: number of pilots, resources of their nodes, how pilots start.

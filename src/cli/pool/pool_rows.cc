@@ -55,10 +55,19 @@ const Option kChain = {.names = "chain",
                            "Requires a time limit. Each pilot has one successor, which does not "
                            "count towards --max-pilots."};
 
+const Option kSpread = {
+    .names = "spread",
+    .heading = Heading::kPilots,
+    .help = "request as many pilots as waiting tasks can use",
+    .more =
+        "Otherwise the hub requests only as many as would be busy for about as long as a pilot "
+        "waits in the queue. --max-pilots and --backlog still apply. Until the first pilot has "
+        "joined, one slot per node is assumed."};
+
 const Option kSubmitRate = {.names = "submit-rate",
                             .argument = "N[/s|/m|/h]",
                             .heading = Heading::kPilots,
-                            .help = "rate of pilot requests, as 10/m (default: 4/s)"};
+                            .help = "rate of pilot requests, as 30/m (default: 10/s)"};
 
 const Option kPoolUser = {.names = "user",
                           .argument = "NAME",
@@ -105,8 +114,9 @@ const Option kPoolSlots = {
     .heading = Heading::kPoolNodes,
     .help = "tasks at once on one node",
     .more =
-        "Values that are not given come from the first pilot; until then there is only one pilot. "
-        "With --slots, the first tasks get as many pilots as they can use."};
+        "A node with more slots than cores offers a cpu for each slot, unless --cpus says "
+        "otherwise. Values that are not given come from the first pilot. Until then there is only "
+        "one pilot, except with --slots, --cpus or --spread: these say how many tasks fit."};
 
 const Option kPoolCpus = {.names = "cpus,cores",
                           .argument = "N",
@@ -238,13 +248,12 @@ const Option kPoolDryRun = {
     .names = "dry-run", .heading = Heading::kSystem, .help = "only show what would be submitted"};
 
 constexpr OptionRef kPoolWishesRefs[] = {
-    kMaxPilots,     kMinPilots,      kPilotBacklog,   kPilotNodes,    kPilotTimeLimit,
-    kPilotLifetime, kPilotIdleExit,  kChain,          kSubmitRate,    kPoolUser,
-    kWatchUnknown,  kWatchError,     kWatchSuspended, kWatchSilent,   kWatchJoining,
-    kPoolSlots,     kPoolCpus,       kPoolMemory,     kPoolGpus,      kPoolResource,
-    kPoolLabel,     kPoolNodeOption, kPrologue,       kEpilogue,      kWrapper,
-    kSubmitCommand, kQueryCommand,   kCancelCommand,  kSelectCommand, kCommandWord,
-    kPoolAddress,   kPoolFolder,     kPoolProgram,    kNoSharedFiles};
+    kMaxPilots,     kMinPilots,      kPilotBacklog,  kPilotNodes,   kPilotTimeLimit, kPilotLifetime,
+    kPilotIdleExit, kChain,          kSpread,        kSubmitRate,   kPoolUser,       kWatchUnknown,
+    kWatchError,    kWatchSuspended, kWatchSilent,   kWatchJoining, kPoolSlots,      kPoolCpus,
+    kPoolMemory,    kPoolGpus,       kPoolResource,  kPoolLabel,    kPoolNodeOption, kPrologue,
+    kEpilogue,      kWrapper,        kSubmitCommand, kQueryCommand, kCancelCommand,  kSelectCommand,
+    kCommandWord,   kPoolAddress,    kPoolFolder,    kPoolProgram,  kNoSharedFiles};
 const OptionGroup kPoolWishes = {kPoolWishesRefs};
 
 }  // namespace spate::cli::opt

@@ -98,6 +98,7 @@ std::string PlanOf(const PoolFacts& pool) {
   std::string end = EndText(pool);
   if (!end.empty()) text += fmt::format("; each ends {}", end);
   if (pool.chain) text += "; a successor is queued before that";
+  if (pool.spread) text += "; as many as tasks can use, however short the tasks are";
   return text;
 }
 

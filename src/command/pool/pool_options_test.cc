@@ -49,6 +49,7 @@ TEST(PoolOptions, SayWhatIsWished) {
                     "module load x",
                     "--wrapper=apptainer exec x.sif",
                     "--chain",
+                    "--spread",
                     "--submit-rate=10/m",
                     "--submit-command=/opt/sbatch",
                     "--command-word=-M",
@@ -88,6 +89,7 @@ TEST(PoolOptions, SayWhatIsWished) {
   EXPECT_EQ(wish.prologue, "module load x");
   EXPECT_EQ(wish.wrapper, "apptainer exec x.sif");
   EXPECT_EQ(wish.chain, true);
+  EXPECT_EQ(wish.spread, true);
   EXPECT_EQ(wish.submit_interval, Duration::Seconds(6));
   EXPECT_EQ(wish.submit_command, "/opt/sbatch");
   EXPECT_EQ(wish.everywhere, (Argv{"-M", "big"}));
@@ -111,6 +113,7 @@ TEST(PoolOptions, WhatIsNotTypedIsTheHubs) {
   EXPECT_FALSE(made->wish.idle_exit);
   EXPECT_FALSE(made->wish.options);
   EXPECT_FALSE(made->wish.chain);
+  EXPECT_FALSE(made->wish.spread);
   EXPECT_FALSE(made->wish.shared_files);
   EXPECT_TRUE(made->test);
 }

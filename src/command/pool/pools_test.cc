@@ -299,6 +299,7 @@ TEST_F(PoolTest, InfoTellsAll) {
     pool.state = "paused";
     pool.why = "by ann: quota";
     pool.chain = true;
+    pool.spread = true;
     pool.pilots = {{.pilot = 7,
                     .id = "71",
                     .state = "queued",
@@ -308,10 +309,11 @@ TEST_F(PoolTest, InfoTellsAll) {
     return std::vector{pool};
   };
   std::string out = Run("pool info", {}).out;
-  for (const char* part : {"Pool lab\n", "  state      paused\n", "  why        by ann: quota\n",
-                           "  system     slurm, as ann\n", "  serves     ann\n", "; a successor",
-                           "4 slots, 4 cpus, 8.0 GB\n", "-p short --comment 'a b'\n",
-                           "spate pool resume lab\n", "PILOT  ID  STATE   SINCE", "Priority\n"}) {
+  for (const char* part :
+       {"Pool lab\n", "  state      paused\n", "  why        by ann: quota\n",
+        "  system     slurm, as ann\n", "  serves     ann\n", "; a successor", "; as many as tasks",
+        "4 slots, 4 cpus, 8.0 GB\n", "-p short --comment 'a b'\n", "spate pool resume lab\n",
+        "PILOT  ID  STATE   SINCE", "Priority\n"}) {
     EXPECT_TRUE(out.contains(part)) << part << "\n" << out;
   }
   EXPECT_TRUE(hub.All<wire::LookAtPools>().at(0).pilots);

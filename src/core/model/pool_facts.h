@@ -26,7 +26,7 @@ struct PoolWish {
   std::optional<Duration> time_limit, lifetime;  // zero: not known
   std::optional<Duration> idle_exit;
   std::optional<Duration> submit_interval;
-  std::optional<bool> chain;
+  std::optional<bool> chain, spread;
   std::optional<std::string>
       user;  // whose tasks; "*": everybody's; only administrators name others
   // Offer of a node; without it, the first pilot reports it.
@@ -90,6 +90,7 @@ struct PoolWish {
     visit(35, "host", self.host);
     visit(36, "group", self.group);
     visit(37, "wrapper", self.wrapper);
+    visit(38, "spread", self.spread);
   }
 };
 
@@ -139,6 +140,7 @@ struct PoolFacts {
   Duration time_limit, lifetime;      // zero: not known
   std::optional<Duration> idle_exit;  // absent: never
   bool chain = false;
+  bool spread = false;
   std::optional<Instant> next_submit;  // no pilot is asked for before
   std::vector<std::string> options;
   std::vector<PilotFacts> pilots;  // where they were asked for
@@ -171,6 +173,7 @@ struct PoolFacts {
     visit(25, "next_submit", self.next_submit);
     visit(26, "options", self.options);
     visit(27, "pilots", self.pilots);
+    visit(28, "spread", self.spread);
   }
 };
 

@@ -70,14 +70,13 @@ uint32_t Provisioner::State::UsableIdle(const LivePool& live) const {
 uint32_t Provisioner::State::Wanted(const Pool& pool, const LivePool& live) const {
   if (pool.closed) return 0;
   uint32_t wanted = 0;
-  if (live.demand.probes()) {
-    wanted = 1;
-  } else if (live.demand.any()) {
+  if (live.demand.any()) {
     Duration missing;
     if (pool.policy.chain) Ending(live, missing);
     wanted = live.demand.Wanted(missing);
     wanted -= std::min(wanted, UsableIdle(live));
   }
+  if (live.demand.probes()) wanted = std::max(wanted, 1u);
   auto here = static_cast<uint32_t>(live.here.size());
   if (uint64_t{here} + wanted < pool.policy.min_pilots) wanted = pool.policy.min_pilots - here;
   return wanted;

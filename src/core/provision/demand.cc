@@ -99,7 +99,11 @@ std::optional<Reason> WhyNotHere(const Pool& pool, const Needs& needs, const Gan
 void Demand::Refresh() {
   shape_ = pool_.shape();
   shape_known_ = shape_.milli_cpus > 0;
+  spread_ = pool_.policy.spread;
   offer_ = OfferOf(shape_, pool_.policy.name);
+  if (!shape_known_ && (spread_ || shape_.slots > 0)) {
+    offer_.milli_cpus = offer_.slots * kMilliCpu;
+  }
   user_ = pool_.policy.user;
   nodes_ = pool_.policy.nodes_per_pilot;
   horizon_ = pool_.Wait();
@@ -107,7 +111,7 @@ void Demand::Refresh() {
 }
 
 bool Demand::IsStale() const {
-  return shape_ != pool_.shape() || user_ != pool_.policy.user ||
+  return shape_ != pool_.shape() || spread_ != pool_.policy.spread || user_ != pool_.policy.user ||
          nodes_ != pool_.policy.nodes_per_pilot || horizon_ != pool_.Wait() ||
          life_ != pool_.Life();
 }
@@ -128,11 +132,11 @@ Share Demand::ShareOf(const ClassDemand& demand) const {
   const Needs needs = WithoutFeatures(demand.needs);
   if (WhyNotFit(pool_, needs, demand.gang, demand.user)) return share;
   share.time = demand.needs.time;
-  if (!shape_known_) {
+  const uint32_t room = RoomOf(offer_, needs, demand.gang);
+  if (!shape_known_ && (room == 0 || needs.memory > shape_.memory)) {
     share.probe = true;
     return share;
   }
-  const uint32_t room = RoomOf(offer_, needs, demand.gang);
   auto fit = static_cast<int64_t>(room) * nodes_;
   Duration life = life_ == Duration::Max() ? kUnknownLife : life_;
   Duration takes = demand.takes.ns > 0        ? demand.takes
@@ -183,11 +187,11 @@ void Demand::Drop(const ClassKey& key) {
 uint32_t Demand::Wanted(Duration ending) const {
   if (width_ == 0) return 0;
   int64_t left = std::max(left_, signed_left_ + ending.millis());
-  if (left <= 0) return 0;
+  if (left <= 0 && !spread_) return 0;
   Duration worth = std::min(horizon_, life_);
   int64_t by_work = DivideUp(left, std::max<int64_t>(worth.millis(), 1));
   int64_t by_tasks = DivideUp(width_, 1000);
-  const int64_t wanted = std::min<int64_t>({by_work, by_tasks, UINT32_MAX});
+  const int64_t wanted = std::min<int64_t>({spread_ ? by_tasks : by_work, by_tasks, UINT32_MAX});
   return std::max(static_cast<uint32_t>(wanted), at_once());
 }
 

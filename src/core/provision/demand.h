@@ -13,6 +13,11 @@
 //
 // A gang starts when all of its nodes are there. However little work it is, it wants as many pilots
 // as it needs at the same time; one that needs more than the pool may have wants none.
+//
+// A pool that spreads asks for as many as have something to do at once, whatever the work.
+//
+// Where only the slots of a node are known, it has a cpu for each (spreading: at least one slot).
+// For tasks that do not fit there, one pilot finds out.
 #pragma once
 
 #include <map>
@@ -68,6 +73,7 @@ class Demand {
   Offer offer_;
   NodeShape shape_;
   bool shape_known_ = false;
+  bool spread_ = false;
   std::string user_;
   uint32_t nodes_ = 1;
   Duration horizon_;

@@ -196,6 +196,44 @@ TEST(Demand, AnUnknownNodeIsProbed) {
   EXPECT_FALSE(demand.any());
 }
 
+TEST(Demand, SlotsThatWereTypedAreBelieved) {
+  Pool pool = APool();
+  pool.policy.shape = {.slots = 4};
+  Demand demand(pool);
+  demand.Set(Class(40, kMinute * 10));
+  EXPECT_FALSE(demand.probes());
+  EXPECT_EQ(demand.Wanted({}), 10u);
+  // What the slots do not tell, the first pilot does.
+  ClassDemand large = Class(40, kMinute * 10);
+  large.needs.milli_cpus = 64'000;
+  demand.Set(large);
+  EXPECT_TRUE(demand.probes());
+  large = Class(40, kMinute * 10);
+  large.needs.memory = 1 << 30;
+  demand.Set(large);
+  EXPECT_TRUE(demand.probes());
+}
+
+TEST(Demand, APoolThatSpreadsWantsAPilotForAllThatWait) {
+  Pool pool = APool();
+  Demand demand(pool);
+  const ClassDemand tasks = Class(400, Duration::Seconds(1), 4);
+  demand.Set(tasks);
+  EXPECT_EQ(demand.Wanted({}), 0u);
+  pool.policy.spread = true;
+  EXPECT_TRUE(demand.IsStale());
+  demand.Renew({{tasks.key, tasks}});
+  EXPECT_EQ(demand.Wanted({}), 100u);
+  demand.Set(Class(3, Duration::Seconds(1)));
+  EXPECT_EQ(demand.Wanted({}), 1u);
+  demand.Set(Class(0, {}));
+  EXPECT_EQ(demand.Wanted({}), 0u);
+  // Of nodes that nobody described: one slot, until the first one is there.
+  pool.policy.shape.milli_cpus = 0;
+  demand.Renew({{tasks.key, tasks}});
+  EXPECT_EQ(demand.Wanted({}), 400u);
+}
+
 TEST(Demand, SumsFollowEachChange) {
   Pool pool = APool();
   Demand demand(pool);

@@ -72,10 +72,12 @@ struct PoolPolicy {
   Duration time_limit;                                // of the allocation; zero: not known
   Duration lifetime;                                  // of its nodes, where shorter; zero: the same
   Duration idle_exit = Duration::Seconds(300);        // Max(): an idle pilot stays
-  Duration submit_interval = Duration::Millis(250);   // between two submits; `backlog` bounds more
+  Duration submit_interval = Duration::Millis(100);   // between two submits; `backlog` bounds more
   Duration surplus_patience = Duration::Seconds(10);  // queued pilots without work go after it
   // A pilot's successor queues while it still runs: one for each, beyond max_pilots.
   bool chain = false;
+  // A pilot for all ready tasks that find no room, however little work they are.
+  bool spread = false;
   NodeShape shape;  // what nodes will offer
   WatchTimes watch;
   std::string driver;  // what its driver is to do, in bytes that only the shell reads
@@ -96,6 +98,7 @@ struct PoolPolicy {
     visit(13, "shape", self.shape);
     visit(14, "watch", self.watch);
     visit(15, "driver", self.driver);
+    visit(16, "spread", self.spread);
   }
   friend bool operator==(const PoolPolicy&, const PoolPolicy&) = default;
 };

@@ -199,6 +199,7 @@ class ProvisionSubject : public script::Subject {
     policy.submit_interval = line.Time("rate", Duration::Seconds(1));
     policy.surplus_patience = line.Time("patience", policy.surplus_patience);
     policy.chain = line.Flag("chain");
+    policy.spread = line.Flag("spread");
     policy.watch.init = line.Time("init", policy.watch.init);
     policy.watch.silent = line.Time("silent", policy.watch.silent);
     policy.watch.never_joined = line.Time("never-joined", policy.watch.never_joined);

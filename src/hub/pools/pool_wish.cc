@@ -33,6 +33,7 @@ void DecodePolicy(provision::PoolPolicy& policy, const PoolWish& wish) {
   TakeTime(policy.idle_exit, wish.idle_exit);
   Take(policy.submit_interval, wish.submit_interval);
   Take(policy.chain, wish.chain);
+  Take(policy.spread, wish.spread);
   Take(policy.shape.slots, wish.slots);
   Take(policy.shape.milli_cpus, wish.milli_cpus);
   Take(policy.shape.memory, wish.memory);

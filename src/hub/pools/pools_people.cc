@@ -389,6 +389,7 @@ PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, 
   facts.lifetime = info.policy.lifetime;
   if (info.policy.idle_exit != Duration::Max()) facts.idle_exit = info.policy.idle_exit;
   facts.chain = info.policy.chain;
+  facts.spread = info.policy.spread;
   if (info.next_submit > parts_.loop.Now()) facts.next_submit = info.next_submit;
   facts.options = form.settings.options;
   for (const provision::PilotInfo& pilot : machine_.Pilots(info.pool)) {

@@ -150,6 +150,7 @@ TEST(WordsTest, SaysWhatIsWrong) {
       {{"--zzzz"}, "--zzzz: unknown option"},
       {{"-Z"}, "-Z: unknown option"},
       {{"-kZ"}, "-Z: unknown option"},
+      {{"-krob"}, "-krob: unknown option"},
       {{"--a\x1b"}, "--a\\x1b: unknown option"},
       {{"--jobs"}, "--jobs needs a value: --jobs N|FILE"},
       {{"a", "-j"}, "--jobs needs a value: --jobs N|FILE"},

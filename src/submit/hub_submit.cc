@@ -19,6 +19,7 @@
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
+#include "cli/pool/pool_options.h"
 #include "cli/report.h"
 #include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
@@ -572,6 +573,11 @@ Result<client::HubSetting> FindSetting(const cli::Words& words) {
   std::string access(words.Last(cli::opt::kAccess).value_or(""));
   std::string state(words.Last(cli::opt::kState).value_or(""));
   std::string line = daemon::StartLineOf(client::HubDirOf(state, here));
+  // A hub of pools has to be reached by their nodes.
+  const bool adds_pools = cli::Takes(*words.command, cli::opt::kHosts);
+  if (adds_pools && words.words.front() != "local" && !line.contains(" --listen")) {
+    line += " --listen '*'";
+  }
   if (!state.empty()) line += " --state " + ShellQuote(state);
   auto setting = client::OpenHubSetting(std::move(here), access, state, {std::move(line)});
   if (!setting) return setting;

@@ -163,6 +163,20 @@ def test_tasks_have_what_the_prologue_changed(place: Place):
     cluster.spate("pool remove", "lab", "--wait")
 
 
+def test_what_a_newcomer_types_first(place: Place):
+    """Each answer names the line that is right: the hub that it starts is one that pilots reach."""
+    _, err = place.run("slurm", "p", "-p", "short", command="pool add", code=2)
+    want("-p: an option of the batch system; write those at the end, after --" in err, err)
+    _, err = place.run("slurm", "p", "--", "-p", "short", command="pool add", code=3)
+    want("spate hub start --daemon --listen '*'" in err, err)
+    _, err = place.run("local", "p", command="pool add", code=3)
+    want("spate hub start --daemon\n" in err, err)
+    slurm(place)
+    cluster = cluster_of(place, "--listen", "none")
+    _, err = cluster.spate("pool add", "slurm", "p", "--", "-p", "short", code=3)
+    want("spate hub start --daemon --listen '*'" in err, err)
+
+
 def test_bad_input_says_what_it_was(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)

@@ -81,13 +81,32 @@ std::string WhoTakes(std::string_view name, CommandList all) {
   return fmt::format("{}", fmt::join(takers, " and "));
 }
 
+// Of "-frob", where -f is an option, the parser leaves "-rob"; a single letter is told by itself.
+std::string_view AsTyped(std::string_view left, std::span<const std::string> argv) {
+  if (left.starts_with("--") || left.size() <= 2) return left;
+  for (const std::string& word : argv) {
+    if (word.starts_with('-') && !word.starts_with("--") && word.ends_with(left.substr(1))) {
+      return word;
+    }
+  }
+  return left;
+}
+
 std::unexpected<Error> UnknownOption(const Command& command, std::string_view word,
                                      CommandList all) {
   std::string_view typed = word.substr(0, word.find('='));
   bool is_long = typed.starts_with("--");
+  std::vector<std::string_view> names;
+  for (const Option* option : OptionsOf(command)) names.push_back(option->name());
+  // One dash may be a long name with a dash too few ("-timeout").
+  std::optional<std::string_view> nearest;
+  if (is_long || typed.size() > 2) nearest = Nearest(typed.substr(is_long ? 2 : 1), names);
   if (command.hint != nullptr) {
-    // Some programs have long names with one dash ("-hold_jid").
-    for (std::string_view shown : {typed, is_long ? typed : typed.substr(0, 2)}) {
+    // Some programs have long names with one dash ("-hold_jid"), or a value behind a letter
+    // ("-c4").
+    const std::string_view letter = typed.substr(0, 2);
+    const bool has_value = !is_long && !nearest && FindOption(command, letter) == nullptr;
+    for (std::string_view shown : {typed, has_value ? letter : typed}) {
       if (auto hint = command.hint(shown)) {
         return Usage(command, fmt::format("{}: {}", EscapeForScreen(shown), *hint));
       }
@@ -97,15 +116,7 @@ std::unexpected<Error> UnknownOption(const Command& command, std::string_view wo
   if (!takers.empty()) {
     return Usage(command, fmt::format("{}: an option of {}", EscapeForScreen(typed), takers));
   }
-  std::string near;
-  std::vector<std::string_view> names;
-  for (const Option* option : OptionsOf(command)) names.push_back(option->name());
-  // One dash may be a long name with a dash too few ("-timeout").
-  if (is_long || typed.size() > 2) {
-    if (auto nearest = Nearest(typed.substr(is_long ? 2 : 1), names)) {
-      near = fmt::format("; did you mean --{}?", *nearest);
-    }
-  }
+  const std::string near = nearest ? fmt::format("; did you mean --{}?", *nearest) : "";
   return Usage(command, fmt::format("{}: unknown option{}", EscapeForScreen(typed), near));
 }
 
@@ -244,7 +255,7 @@ Result<Words> ParseWords(const Command& command, std::span<const std::string> ar
       words.notes.push_back(fmt::format("{}: {}; ignored", word, why.value_or("not needed")));
       continue;
     }
-    if (IsOptionWord(word)) return UnknownOption(command, word, all);
+    if (IsOptionWord(word)) return UnknownOption(command, AsTyped(word, argv), all);
     words.words.push_back(std::move(word));
   }
   TRY(CheckCount(words));

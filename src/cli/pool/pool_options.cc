@@ -258,6 +258,19 @@ Result<TimeSpan> ParseTimeSpan(std::string_view text) {
                           EscapeForScreen(text)));
 }
 
+std::optional<std::string_view> OwnOptionHint(std::string_view typed) {
+  // One letter: none of ours is one here. The others: of Slurm, Grid Engine, PBS and ssh.
+  constexpr std::string_view kLong[] = {
+      "--partition",     "--account",     "--qos",       "--time",     "--constraint",
+      "--gres",          "--ntasks",      "--nodes",     "--export",   "--mail-type",
+      "--cpus-per-task", "--mem-per-cpu", "--exclusive", "--nodelist", "--reservation"};
+  const bool is_letter = typed.size() == 2 && typed[0] == '-' && typed[1] != '-' &&
+                         std::string_view("pAtnNcCqlPwxMGmdLsr").contains(typed[1]);
+  if (!is_letter && std::ranges::find(kLong, typed) == std::end(kLong)) return std::nullopt;
+  return "an option of the batch system; write those at the end, after --: spate pool add slurm "
+         "NAME -- -p short -t 1h";
+}
+
 bool HasOwnOptions(const Words& words) { return words.has_rest && !words.rest.empty(); }
 
 Result<NewPool> MakeNewPool(const Words& words) {

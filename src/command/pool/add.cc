@@ -186,6 +186,7 @@ extern const Command kPoolAdd = {
     .words_max = 2,
     .takes_command = true,
     .options = {{opt::kAboutHub, opt::kHosts, opt::kPoolWishes, opt::kNoTest, opt::kPoolDryRun}},
+    .hint = OwnOptionHint,
     .run = AskHub<AddPools>,
 };
 

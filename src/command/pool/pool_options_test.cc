@@ -118,6 +118,20 @@ TEST(PoolOptions, WhatIsNotTypedIsTheHubs) {
   EXPECT_TRUE(made->test);
 }
 
+TEST(PoolOptions, ThoseOfABatchSystemBelongAfterTheDashes) {
+  auto message = [](const Argv& argv) {
+    auto words = ParseWords(Named("pool add"), argv, AllCommands());
+    return words ? "" : words.error().message;
+  };
+  for (const char* typed : {"-p", "-c4", "--partition=short", "-t"}) {
+    EXPECT_TRUE(message({"slurm", "lab", typed}).contains("write those at the end, after --"))
+        << message({"slurm", "lab", typed});
+  }
+  EXPECT_TRUE(message({"slurm", "lab", "-slots"}).contains("did you mean --slots?"));
+  EXPECT_TRUE(message({"slurm", "lab", "-cpus=4"}).contains("did you mean --cpus"));
+  EXPECT_TRUE(message({"slurm", "lab", "-Z"}).starts_with("-Z: unknown option"));
+}
+
 TEST(PoolOptions, NodesOfHostsStay) {
   auto made = Made({"ssh", "lab", "--hosts", "pc1,pc2:4"});
   ASSERT_TRUE(made) << made.error().message;

@@ -55,6 +55,7 @@ extern const Command kPoolSet = {
     .words_min = 1,
     .takes_command = true,
     .options = {{opt::kAboutHub, opt::kPoolWishes}},
+    .hint = OwnOptionHint,
     .run = AskHub<SetPools>,
 };
 

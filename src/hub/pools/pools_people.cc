@@ -90,8 +90,7 @@ class EventOf {
   }
   void operator()(const provision::PilotUnwanted& record) {
     Set(record.pilot, "leaves");
-    event.words = provision::WhyName(record.why);
-    if (!record.words.empty()) event.words += ": " + record.words;
+    event.words = record.words.empty() ? provision::WhyName(record.why) : record.words;
   }
   void operator()(const provision::PilotEnded& record) {
     Set(record.pilot, provision::EndName(record.end));
@@ -180,9 +179,9 @@ Status Pools::CheckReach(const PoolForm& form) const {
   if (!AddressesOf(form.settings).empty()) return {};
   return Fail(ErrorKind::kUnavailable,
               "the hub listens only at its socket on this machine, where no pilot could reach it\n"
-              "Start it again with an address that compute nodes reach",
+              "Start it again, so that it listens on the network",
               Remedy(": {}, then {} (jobs and nodes go on)", Advice("hub stop"),
-                     Advice("hub start", "--daemon", "--listen", "HOST")));
+                     Advice("hub start", "--daemon", "--listen", "*")));
 }
 
 // A pilot runs what it is given as its account, but for root's.

@@ -42,10 +42,17 @@ def test_nodes_over_ssh(place: Place):
         cluster = cluster_of(place)
         options = [word for each in words for word in ("--command-word", each)]
         user = pwd.getpwuid(os.geteuid()).pw_name
-        _, err = cluster.spate("pool add", "ssh", "lab", "--hosts", f"{user}@127.0.0.1:2,no.such.host.invalid", *options, code=1)
+        slots = os.cpu_count() + 3
+        _, err = cluster.spate("pool add", "ssh", "lab", "--hosts", f"{user}@127.0.0.1:{slots},no.such.host.invalid", *options, code=1)
         want("1 host added" in err and "no.such.host.invalid" in err, err)
         cluster.submit("--wait", "--pool", "lab", "--", "echo $SPATE_NODE >> who; sleep 0.1 # {}", ":::", *map(str, range(8)))
         want(len(place.lines("who")) == 8, place.lines("who"))
+        # HOST:N is N tasks at once, however many cores the host has.
+        job = cluster.submit("--pool", "lab", "--", "echo {} >> began; until [ -e go ]; do sleep 0.05; done", ":::",
+                             *map(str, range(slots)))
+        wait(lambda: len(place.lines("began")) == slots, "as many run at once as the host was given slots")
+        place.write("go")
+        cluster.spate("job wait", job)
         cluster.spate("pool remove", "lab", "--wait")
         want(not pools(cluster), "the pool is there")
         # A host that has other files: what a start needs is looked at before, and can be brought.

@@ -34,6 +34,9 @@ namespace {
 
 constexpr const char* kPool = "run";
 constexpr Duration kUpPatience = Duration::Seconds(30);
+// For pilots whose submission an earlier hub could not see answered: most were never carried out.
+// One that comes to light later finds no hub, and ends by itself.
+constexpr Duration kUnknownPatience = Duration::Seconds(20);
 constexpr Duration kEndPatience = Duration::Seconds(120);
 constexpr Duration kLook = Duration::Millis(200);
 
@@ -212,13 +215,21 @@ void PoolRun::Withdraw() {
   remove.change = wire::ChangePools::Change::kRemove;
   if (!client::AskOne(*call_, std::move(remove))) return;
   const Instant until = loop_->Now() + kEndPatience;
+  Instant known_until = loop_->Now() + kUnknownPatience;
   bool told = false;
   for (;;) {
     uint32_t left = 0;
-    auto asked = client::Ask(*call_, wire::LookAtPools{}, [&](const PoolFacts& pool) {
+    uint32_t unknown = 0;
+    auto asked = client::Ask(*call_, wire::LookAtPools{{}, true}, [&](const PoolFacts& pool) {
       left += std::max(1u, pool.queued + pool.joined + pool.leaving);
+      unknown +=
+          static_cast<uint32_t>(std::ranges::count_if(pool.pilots, [](const PilotFacts& pilot) {
+            return pilot.id.empty() && pilot.nodes == 0;
+          }));
     });
     if (!asked || left == 0 || loop_->Now() >= until) break;
+    if (left > unknown) known_until = loop_->Now() + kUnknownPatience;
+    if (loop_->Now() >= known_until) break;
     if (!std::exchange(told, true)) {
       fmt::print(stderr, "spate: withdrawing {}; Ctrl-C leaves this to its hub\n",
                  left == 1 ? "its pilot" : fmt::format("its {} pilots", left));

@@ -277,9 +277,13 @@ def test_a_run_with_a_pool_whose_machine_dies(place: Place):
     os.kill(int(hub), signal.SIGKILL)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
+    wait(lambda: not is_hub_of(place, hub), "its hub has died")
     place.run("--resume", *options)
     want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
+    # Of a pilot whose submission the first hub could not see answered, its second one may know nothing to the end.
+    place.run(*options)
+    want(len(place.lines("done")) == 12, place.lines("done"))
 
 
 def is_hub_of(place, pid):

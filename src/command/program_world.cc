@@ -13,6 +13,7 @@
 #include "client/hub_call.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/real_loop.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/json/error_line.h"
@@ -47,6 +48,17 @@ Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   environment.write_err = WriteErr;
   environment.now = [clock = os::Clock()] { return clock.Now(); };
   if (run::HubIsConfigured(*here)) environment.title = "this machine";
+  auto pauses = std::make_shared<std::unique_ptr<os::RealLoop>>();
+  environment.pause = [pauses](Duration time) {
+    if (!*pauses) {
+      auto made = os::RealLoop::Create();
+      if (!made) return;
+      *pauses = std::move(*made);
+    }
+    os::RealLoop& loop = **pauses;
+    loop.At(loop.Now() + time, [&loop] { loop.Stop(); });
+    loop.Run();
+  };
   environment.cwd = here->cwd;
   os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
   environment.terminal = terminal.is_terminal;

@@ -76,7 +76,8 @@ class Teller {
   void TellRank(const store::TaskSummary& task, const std::vector<store::AttemptEntry>& parts);
   void TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream, uint64_t begin,
                         uint64_t size);
-  // Rows with the output of the newest attempt: of a gang, one for each part.
+  // Rows with the output of the newest attempt, or of the one asked for: of a gang, one for each
+  // part.
   std::vector<store::AttemptEntry> PartsOf(const store::TaskSummary& task);
   void TellStream(const store::AttemptEntry& attempt, Stream stream);
   void TellFiles(const store::AttemptEntry& attempt);
@@ -175,15 +176,16 @@ void Teller::TellRank(const store::TaskSummary& task,
 }
 
 std::vector<store::AttemptEntry> Teller::PartsOf(const store::TaskSummary& task) {
-  if (!task.has_parts) return {*task.last};
+  const Attempt newest = task.last->record.end.ref.attempt;
+  const uint32_t wanted = asked_.attempt == 0 ? newest.value : asked_.attempt;
+  if (!task.has_parts && wanted == newest.value) return {*task.last};
   auto attempts = history_->Attempts(task.index);
   if (!attempts) {
     status_ = std::unexpected(std::move(attempts.error()));
     return {};
   }
-  const Attempt newest = task.last->record.end.ref.attempt;
   std::erase_if(*attempts, [&](const store::AttemptEntry& each) {
-    return each.record.end.ref.attempt != newest;
+    return each.record.end.ref.attempt.value != wanted;
   });
   // Parts of which nothing is known, as their node was lost, are the last.
   std::ranges::stable_sort(*attempts, {}, [](const store::AttemptEntry& each) {

@@ -168,6 +168,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     watcher_.OnNodeState(node, std::move(*state));
   } else if (auto* answer = std::get_if<wire::KeptStderr>(&message)) {
     watcher_.OnKeptStderr(node, std::move(*answer));
+  } else if (auto* looked = std::get_if<wire::RunLooked>(&message)) {
+    watcher_.OnRunLooked(node, std::move(*looked));
   } else {
     watcher_.OnNews(message);
   }

@@ -50,6 +50,7 @@ class NodeWatcher {
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnNodeState(NodeId, wire::NodeState) {}
   virtual void OnKeptStderr(NodeId, wire::KeptStderr) {}
+  virtual void OnRunLooked(NodeId, wire::RunLooked) {}
 };
 
 class Watcher : public JobWatcher, public NodeWatcher {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -19,23 +20,47 @@ class NodeCalls {
  public:
   // Both outlive it.
   NodeCalls(os::Loop& loop, Nodes& nodes) : loop_(loop), nodes_(nodes) {}
+  ~NodeCalls() { *alive_ = false; }
   NodeCalls(const NodeCalls&) = delete;
   NodeCalls& operator=(const NodeCalls&) = delete;
 
-  // `call` is set here. kUnavailable: the node is away, or silent for 10 seconds.
-  using Told = std::function<void(Result<std::string>)>;
-  void Ask(const std::string& node, wire::WantStderr ask, Told fn);
+  template <typename T>
+  using Told = std::function<void(Result<T>)>;
+  // `call` is set here. kUnavailable: the node is away, or goes, or is silent for 10 seconds.
+  void Ask(const std::string& node, wire::WantStderr ask, Told<std::string> fn);
+  // Likewise, but for kLookPatience of silence. kBusy: kMostLooks are under way to the node.
+  void Ask(NodeId node, wire::WantLook ask, Told<RunLook> fn);
   void OnAnswer(NodeId node, wire::KeptStderr answer);
+  void OnAnswer(NodeId node, wire::RunLooked answer);
+  // Its connection has ended, so it answers nothing more.
+  void Gone(NodeId node);
+
+  static constexpr Duration kLookPatience = Duration::Seconds(3);
+  static constexpr size_t kMostLooks = 64;
 
  private:
+  template <typename T>
   struct Asked {
     NodeId node;  // nobody else may answer
-    Told fn;
+    Told<T> fn;
   };
+  template <typename T>
+  using AskedByCall = std::map<uint64_t, Asked<T>>;
+  template <typename T>
+  void Tell(AskedByCall<T>& asked, uint64_t call, Result<T> answer);
+  template <typename T, typename Message>
+  void Send(AskedByCall<T>& asked, const Nodes::Node& node, Message ask, Told<T> fn,
+            Duration patience);
+  template <typename T>
+  void Drop(AskedByCall<T>& asked, NodeId node);
+
   os::Loop& loop_;
   Nodes& nodes_;
-  std::map<uint64_t, Asked> asked_;  // by WantStderr::call
+  AskedByCall<std::string> stderrs_;
+  AskedByCall<RunLook> looks_;
+  std::map<NodeId, size_t> looks_of_;  // under way
   uint64_t last_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace spate::hub

@@ -265,6 +265,7 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
   node.is_pilot = caller.pilot.value != 0;
+  node.looks = std::ranges::find(arrival.features, wire::kLooks) != arrival.features.end();
   NamedPort::Heard heard;
   if (node.is_pilot) {
     heard.hello = [this, id, pilot = caller.pilot](const Offer& offer) {

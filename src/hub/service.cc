@@ -219,6 +219,7 @@ void Service::NodeKnocked(const wire::Greeting& greeting, const Caller& caller) 
 }
 
 void Service::NodeGone(NodeId node, const std::string& why, Duration quiet) {
+  calls_->Gone(node);
   nodes_->Gone(node, why, quiet,
                options_.nodes_return ? engine::LastNodes::kMayReturn : engine::LastNodes::kEnded);
 }

@@ -158,6 +158,9 @@ class Service final : public Watcher, public ClientHost {
   void OnKeptStderr(NodeId node, wire::KeptStderr answer) override {
     calls_->OnAnswer(node, std::move(answer));
   }
+  void OnRunLooked(NodeId node, wire::RunLooked answer) override {
+    calls_->OnAnswer(node, std::move(answer));
+  }
   void OnStoreFailed(const Error& error) override;
   bool OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) override {
     jobs_->OnRowsDamaged(job, error);

@@ -91,6 +91,7 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     if (auto* first = std::get_if<shepherd::Adopted>(&*report)) told = std::move(*first);
     if (auto* end = std::get_if<shepherd::Ended>(&*report)) ends.push_back(std::move(*end));
   }
+  one.looks = told->looks;
   if (told->running) {
     shepherd::Start& start = told->running->start;
     one.running = start.ref;
@@ -168,6 +169,15 @@ bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen) {
     return true;
   }
   return false;
+}
+
+AdoptedShepherds::Asked AdoptedShepherds::LookAt(const shepherd::Look& order) {
+  auto one = std::ranges::find(shepherds_, std::optional(order.ref), &Shepherd::running);
+  if (one == shepherds_.end()) return Asked::kNotHere;
+  if (!one->looks) return Asked::kOlder;
+  shepherd::Append(one->out, order);
+  Flush(*one);
+  return Asked::kAsked;
 }
 
 bool AdoptedShepherds::Taken(const AttemptRef& ref) {
@@ -266,6 +276,8 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
+  } else if (auto* looked = std::get_if<shepherd::Looked>(&report)) {
+    parts_.looked(std::move(*looked));
   }
 }
 
@@ -283,6 +295,7 @@ void AdoptedShepherds::OnGone(Shepherd& one) {
   if (!running) return;
   parts_.end_strays();
   parts_.remove_folder(*running);
+  parts_.lost(*running);
   end.ref = *running;
   end.start = parts_.loop.Now();
   events_->OnEnded(std::move(end), parts_.own({}));

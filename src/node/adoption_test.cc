@@ -133,6 +133,12 @@ class NodeProgram final : public ExecutorEvents {
       int cpu = 0;
       words >> cpu;
       Say(fmt::format("bound {} {}", index, executor_->BindTo(ref, {cpu})));
+    } else if (verb == "look") {
+      executor_->LookAt(ref, {.most = 100}, [index](const RunLook& look) {
+        std::string text = look.standing == RunLook::Standing::kRunning ? look.out.bytes : look.why;
+        for (char& c : text) c = c == '\n' ? '|' : c;
+        Say(fmt::format("look {} {}", index, text));
+      });
     } else if (verb == "term" || verb == "kill") {
       executor_->End(ref, verb == "kill" ? EndHow::kKill : EndHow::kTerm, Cause::kStopped);
     } else {
@@ -406,6 +412,9 @@ TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
   OtherShepherd later(folder(), OtherShepherd::AdoptedOf(6, 5));
   Begin();
   EXPECT_TRUE(Find("adopted 3").starts_with("adopted 3 2 slot=2")) << Find("adopted");
+  Order("look 3 2");  // it does not state that it knows looks, and would take one for damage
+  EXPECT_EQ(Await("look 3"),
+            "look 3 the task was started by an older release of the node, which cannot show it");
   End("stop");
   int status = 0;
   EXPECT_EQ(waitpid(later.pid, &status, 0), later.pid);
@@ -417,6 +426,22 @@ TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
     EXPECT_EQ(waitpid(stranger.pid, &status, 0), stranger.pid);
     End("stop");
   }
+}
+
+TEST_F(AdoptionTest, AnAdoptedTaskCanBeLookedAt) {
+  Begin();
+  Order(
+      "start 1 1 1 echo one; touch $WORK/wrote; until test -e $WORK/more; do sleep 0.01; done; "
+      "echo two; until test -e $WORK/end; do sleep 0.01; done");
+  ASSERT_TRUE(Until(kDeadline, [&] { return os::Exists(dir_.Path("wrote")); }));
+  Kill();
+  Begin();
+  Order("look 1 1");
+  EXPECT_EQ(Await("look 1"), "look 1 one|");
+  dir_.Write("end", "");
+  dir_.Write("more", "");
+  EXPECT_NE(Await("ended 1").find("out=one|two|"), std::string::npos);
+  End("stop");
 }
 
 TEST_F(AdoptionTest, AnEndIsToldAgainUntilItIsTaken) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "core/model/body.h"
 #include "core/model/gang.h"
 #include "core/model/job.h"
+#include "core/model/run_look.h"
 
 namespace spate::node {
 
@@ -51,6 +53,11 @@ class ExecutorEvents {
   // Its commands have ended well, and what they left running is waited for: "sort (pid 12)".
   virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
 };
+
+// A look at an attempt, for people. `told` is called at most once, now or later: never where what
+// runs the attempt hangs, or the executor goes.
+using LookAt = std::function<void(const AttemptRef& ref, const RunWish& wish,
+                                  std::function<void(RunLook)> told)>;
 
 // Remains of an earlier process of this node: attempts that run on, whose ends will come as those
 // of others do, and ends that the hub may not have.

@@ -28,6 +28,12 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .umask = options.umask,
                     .dialects = std::move(options.dialects),
                     .doubt = options.doubt};
+  if (host->shepherds_) {
+    parts.look_at = [shepherds = host->shepherds_.get()](const AttemptRef& ref, const RunWish& wish,
+                                                         std::function<void(RunLook)> told) {
+      shepherds->LookAt(ref, wish, std::move(told));
+    };
+  }
   if (options.machine != nullptr) {
     parts.sample_load = [machine = options.machine] {
       return MachineLoad{machine->FreeMemory(), machine->LoadAverage(), machine->Pressure("cpu"),

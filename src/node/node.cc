@@ -219,6 +219,28 @@ Result<std::string> Node::KeptStderr(const wire::WantStderr& ask) const {
   return *bytes + rest;
 }
 
+// Nothing waits for it, so it overtakes what waits for files or a user. The executor knows nothing
+// of what waits here.
+void Node::AnswerLook(const wire::WantLook& ask) {
+  RunLook look;
+  if (parts_.look_at == nullptr) {
+    look.why = fmt::format("the node {} cannot show what runs there", offer_.node_name);
+    return Send(wire::RunLooked{ask.call, std::move(look)});
+  }
+  const JobId job = ask.ref.job;
+  if (strangers_.contains(job) || fetches_.contains(job)) {
+    look.standing = RunLook::Standing::kNotStarted;
+    return Send(wire::RunLooked{ask.call, std::move(look)});
+  }
+  parts_.look_at(ask.ref, ask.wish, [this, alive = alive_, ask](RunLook told) {
+    if (!*alive) return;
+    if (told.standing == RunLook::Standing::kEnded && rows_.contains(ask.ref)) {
+      told.standing = RunLook::Standing::kNotStarted;
+    }
+    Send(wire::RunLooked{ask.call, std::move(told)});
+  });
+}
+
 // Messages of the hub about the job wait behind it meanwhile, in order.
 void Node::AskForUser(const wire::OpenJob& open) {
   parts_.users->Ask(AccountOf(open.settings->user), [this, job = open.job, alive = alive_] {
@@ -237,6 +259,7 @@ void Node::OnMessage(wire::ToNode message) {
     bytes.resize(std::min(bytes.size(), kAnswerMost));
     return Send(wire::KeptStderr{ask->call, answer.has_value(), std::move(bytes)});
   }
+  if (const auto* ask = std::get_if<wire::WantLook>(&message)) return AnswerLook(*ask);
   JobId job = std::visit(
       [](const auto& each) {
         if constexpr (requires { each.job; }) return each.job;

@@ -43,6 +43,8 @@ class Node final : public ExecutorEvents {
     int umask = -1;                  // of jobs that have none of their own; -1: the process' own
     format::Dialects dialects = {};  // of the jobs that run here
     Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
+    // Looks at an attempt, and tells once, now or later. Null: nothing can be looked at here.
+    LookAt look_at = nullptr;
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -114,6 +116,7 @@ class Node final : public ExecutorEvents {
 
   void OnMessage(wire::ToNode message);
   Result<std::string> KeptStderr(const wire::WantStderr& ask) const;
+  void AnswerLook(const wire::WantLook& ask);
   void AskForUser(const wire::OpenJob& open);
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;

@@ -193,7 +193,9 @@ Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
       .node_folder = options_.node_folder,
       .own = [this](TaskOutput output) { return Own(std::move(output)); },
       .end_strays = [this] { EndStrays(); },
-      .remove_folder = [this](const AttemptRef& ref) { folders_.Remove(ref); }});
+      .remove_folder = [this](const AttemptRef& ref) { folders_.Remove(ref); },
+      .looked = [this](shepherd::Looked looked) { OnLooked(std::move(looked)); },
+      .lost = [this](const AttemptRef& ref) { EndLooks(ref); }});
   auto adopted = adopted_->Begin(*events_, patience);
   if (!adopted) return adopted;
   EndStrays();
@@ -720,6 +722,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnLeftRunning(left->ref, left->processes);
   } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
     OnUnclaimed(*output);
+  } else if (auto* looked = std::get_if<shepherd::Looked>(&report)) {
+    OnLooked(std::move(*looked));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -99,6 +100,9 @@ class ProcessExecutor final : public Executor {
   void Freeze(const AttemptRef& ref, bool frozen) override;
   void Taken(const AttemptRef& ref) override;
 
+  // See node::LookAt.
+  void LookAt(const AttemptRef& ref, const RunWish& wish, std::function<void(RunLook)> told);
+
   // Binds all processes of a running attempt to these processors, whatever it was bound to or has
   // bound itself to; what may not be bound (it has become another user's) is left alone. False:
   // nothing of it runs (any more, or yet).
@@ -155,6 +159,12 @@ class ProcessExecutor final : public Executor {
     std::set<Slot*> at;   // whose shepherds know it
   };
 
+  struct AskedLook {
+    AttemptRef ref;
+    Instant since;
+    std::function<void(RunLook)> told;
+  };
+
   static constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
 
   ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher,
@@ -203,6 +213,10 @@ class ProcessExecutor final : public Executor {
   void CleanUp(Slot& slot);
   void HandBack(Slot& slot);
   void Forget(Slot& slot, const AttemptRef& ref);
+  bool MayLookAt(const AttemptRef& ref);
+  void OnLooked(shepherd::Looked looked);
+  // The attempt has ended without an answer.
+  void EndLooks(const AttemptRef& ref);
 
   os::RealLoop& loop_;
   ExecutorEvents* events_ = nullptr;
@@ -219,6 +233,8 @@ class ProcessExecutor final : public Executor {
   os::TimerId watch_timer_ = 0;
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
+  std::map<uint64_t, AskedLook> looks_;  // by shepherd::Look::call
+  uint64_t last_look_ = 0;
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();
   bool flush_posted_ = false;
   bool paused_ = false;

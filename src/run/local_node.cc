@@ -65,7 +65,8 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
 
 void LocalNode::Join() {
   auto port = std::make_unique<InprocPort>(parts_.deliverer.Over(std::move(channels_.first)));
-  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion()}, kOwnNode);
+  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion(), {wire::kLooks}},
+                         kOwnNode);
   host_->node().Connect(*channels_.second);
 }
 

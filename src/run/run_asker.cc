@@ -202,4 +202,11 @@ Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   return {};
 }
 
+Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+  const uint32_t number = question.task.job ? *question.task.job : TRY(Newest());
+  TRY(Pick(Only(number)));
+  question.task.job = number;
+  return AskRun(number, std::move(question), take);
+}
+
 }  // namespace spate::run

@@ -479,13 +479,53 @@ void AttemptRunner::Finish() {
   phase_until_ = kNever;
 }
 
-void AttemptRunner::Sample(int64_t now) {
-  if (!is_working()) return memory_.Skip(now);
+// Bytes; 0 where nothing runs.
+uint64_t AttemptRunner::Sample(int64_t now) {
+  if (!is_working()) {
+    memory_.Skip(now);
+    return 0;
+  }
   uint64_t bytes = memory_.Sample(now, links_.BufferBytes());
   if (asked_.view.start.sample_memory) Append(outbox_.Add(), MemorySample{end_.ref, bytes});
-  if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return;
+  if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return bytes;
   memory_.Note(end_, bytes);
   End(true, Cause::kMemory, now);
+  return bytes;
+}
+
+RunLook AttemptRunner::LookAt(const RunWish& wish, int64_t now) {
+  RunLook look{.standing = RunLook::Standing::kRunning};
+  if (waits_to_start()) {
+    look.standing = RunLook::Standing::kNotStarted;
+    return look;
+  }
+  const auto& first_rank = asked_.view.around.first_rank;
+  if (first_rank && wish.rank >= *first_rank + asked_.view.commands.size()) {
+    look.standing = RunLook::Standing::kUnknown;
+    look.why =
+        fmt::format("rank {} was not started by Spate, but by another rank of the gang", wish.rank);
+    return look;
+  }
+  streams_.SoFar(wish, look);
+  if (wish.use) look.use = UseSoFar(now);
+  return look;
+}
+
+// Of the processes that were waited for, and of those that run, with what these have waited for.
+RunUse AttemptRunner::UseSoFar(int64_t now) {
+  RunUse use{.user = end_.user, .system = end_.system, .memory = Sample(now)};
+  for (os::Pid pid : os::DescendantsOf(getpid())) {
+    auto info = os::InfoOf(pid);
+    if (!info || pid == files_.pid()) continue;
+    if (pid == resident_.pid()) resident_.LessEarlier(info->user, info->system);
+    use.user.ns += info->user.ns;
+    use.system.ns += info->system.ns;
+  }
+  AttemptEnd so_far;
+  memory_.Tell(so_far);
+  use.peak = std::max(so_far.peak_memory, use.memory);
+  use.source = so_far.memory_source;
+  return use;
 }
 
 void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_view why) {

@@ -23,6 +23,21 @@ constexpr size_t kOutputRead = 64 * 1024;  // as much as a pipe holds
 
 }  // namespace
 
+StreamSoFar ReadPiece(int fd, uint64_t total, uint64_t from, uint32_t most) {
+  StreamSoFar piece{.from = std::min(from, total), .total = total};
+  piece.bytes.resize(std::min<uint64_t>(most, total - piece.from));
+  size_t have = 0;
+  while (have < piece.bytes.size()) {
+    ssize_t got = pread(fd, piece.bytes.data() + have, piece.bytes.size() - have,
+                        static_cast<off_t>(piece.from + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<size_t>(got);
+  }
+  piece.bytes.resize(have);
+  return piece;
+}
+
 Result<OutputCollector> OutputCollector::Create(int target, const std::string& spool_folder) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os::FailErrno("make a pipe for the output of tasks");
@@ -120,7 +135,7 @@ void OutputCollector::Keep(std::string_view bytes) {
     stored_ = 0;
     spool_path_ = fmt::format("{}/{}-{}-{}.{}", spool_folder_, ref_.job.value, ref_.index,
                               ref_.attempt.value, target_ == 1 ? "out" : "err");
-    spool_.Reset(open(spool_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    spool_.Reset(open(spool_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!spool_) {
       trouble_ = std::string("output beyond the first 64 KB is lost: cannot write ")
                      .append(spool_path_)
@@ -155,6 +170,19 @@ StreamView OutputCollector::view() const {
   if (spooled_ && !spool_) return {head_, {}, stored_};
   if (spooled_) return {{}, spool_path_, stored_};
   return {inline_, {}, stored_};
+}
+
+StreamSoFar OutputCollector::SoFar(uint64_t from, uint32_t most) const {
+  if (spooled_ && spool_) {
+    StreamSoFar piece = ReadPiece(spool_.get(), stored_, from, most);
+    piece.trouble = trouble_;
+    return piece;
+  }
+  std::string_view bytes = view().bytes.substr(0, stored_);
+  StreamSoFar piece{.from = std::min<uint64_t>(from, bytes.size()), .total = bytes.size()};
+  piece.bytes = bytes.substr(piece.from, most);
+  piece.trouble = trouble_;
+  return piece;
 }
 
 void OutputCollector::ResetFlags() {

@@ -13,10 +13,14 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "core/model/run_look.h"
 #include "os/fd.h"
 #include "shepherd/protocol.h"
 
 namespace spate::shepherd {
+
+// Of a file with so many bytes of a stream. Shorter when the file is.
+StreamSoFar ReadPiece(int fd, uint64_t total, uint64_t from, uint32_t most);
 
 class OutputCollector {
  public:
@@ -65,6 +69,8 @@ class OutputCollector {
   void Add(std::string_view bytes);
   // Output collected from Begin to Drain; valid until the next Begin. The reader owns the spool.
   StreamView view() const;
+  // A piece of what was collected since Begin, of at most `most` bytes.
+  StreamSoFar SoFar(uint64_t from, uint32_t most) const;
   uint64_t total() const { return total_; }
   uint64_t stored() const { return stored_; }  // bytes of it that we have
   // Why a part of the output is missing, e.g. because the disk is full; empty when it is whole.

@@ -18,6 +18,7 @@
 #include "core/model/body.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/run_look.h"
 
 namespace spate::shepherd {
 
@@ -45,6 +46,7 @@ enum class FrameType : uint8_t {
   kLeave = 8,
   kCloseJob = 9,
   kFreeze = 10,
+  kLook = 11,
   kStarted = 65,
   kTakenBack = 66,
   kLiveOutput = 67,
@@ -54,6 +56,7 @@ enum class FrameType : uint8_t {
   kEnded = 71,
   kLeftRunning = 72,
   kUnclaimed = 73,
+  kLooked = 74,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -328,8 +331,23 @@ struct Freeze {
   friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
-using Order =
-    std::variant<Setup, JobOpening, Withdraw, EndOrder, Pause, Taken, LeaveOrder, CloseJob, Freeze>;
+// Asks for a look at the attempt; Looked answers. Only for shepherds that know it (Adopted::looks).
+struct Look {
+  static constexpr auto kType = FrameType::kLook;
+  uint64_t call = 0;
+  AttemptRef ref;
+  RunWish wish;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "call", self.call);
+    visit(2, "ref", self.ref);
+    visit(3, "wish", self.wish);
+  }
+  friend bool operator==(const Look&, const Look&) = default;
+};
+
+using Order = std::variant<Setup, JobOpening, Withdraw, EndOrder, Pause, Taken, LeaveOrder,
+                           CloseJob, Freeze, Look>;
 // Whether it is a Start, for DecodeStart; all other orders are for DecodeOrder.
 bool IsStart(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);
@@ -406,6 +424,18 @@ struct UnclaimedOutput {
   }
   friend bool operator==(const UnclaimedOutput&, const UnclaimedOutput&) = default;
 };
+// The answer to Look, after all reports about what happened before it.
+struct Looked {
+  static constexpr auto kType = FrameType::kLooked;
+  uint64_t call = 0;
+  RunLook look;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "call", self.call);
+    visit(2, "look", self.look);
+  }
+  friend bool operator==(const Looked&, const Looked&) = default;
+};
 struct Ended {
   static constexpr auto kType = FrameType::kEnded;
   AttemptEnd end;  // start counts as above
@@ -466,11 +496,13 @@ struct Adopted {
   uint32_t ends = 0;
   std::optional<AdoptedTask> running;
   uint32_t adopters = 0;  // the oldest version that can adopt this shepherd; 0: its own alone
+  bool looks = false;     // it knows Look
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "ends", self.ends);
     visit(2, "running", self.running);
     visit(3, "adopters", self.adopters);
+    visit(4, "looks", self.looks);
   }
   friend bool operator==(const Adopted&, const Adopted&) = default;
 };
@@ -486,7 +518,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning,
-                            UnclaimedOutput, Ended, Adopted>;
+                            UnclaimedOutput, Looked, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +90,13 @@ std::vector<RankOutputs::Lengths> RankOutputs::DrainInto(OutputCollector& out, O
   }
   Clear();
   return lengths;
+}
+
+StreamSoFar RankOutputs::SoFar(size_t rank, int stream, uint64_t from, uint32_t most) const {
+  const int fd = ranks_[rank][stream == 1 ? 0 : 1].get();
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return {};
+  return ReadPiece(fd, static_cast<uint64_t>(info.st_size), from, most);
 }
 
 void RankOutputs::Clear() {

@@ -31,6 +31,10 @@ class RankOutputs {
   int out(size_t rank) const { return empty() ? -1 : ranks_[rank][0].get(); }
   int err(size_t rank) const { return empty() ? -1 : ranks_[rank][1].get(); }
 
+  // A piece of what a rank has written to stream 1 or 2 so far. There is such a rank.
+  StreamSoFar SoFar(size_t rank, int stream, uint64_t from, uint32_t most) const;
+  size_t ranks() const { return ranks_.size(); }
+
   // All processes are dead: puts what each has written behind that of the rank before, and gives
   // the files up one by one.
   struct Lengths {

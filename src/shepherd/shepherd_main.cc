@@ -139,6 +139,7 @@ class Shepherd {
   void Hold(std::string_view frame, const Start& start);
   void ObeyTakeBack(const AttemptRef& ref);
   void ObeyEnd(const EndOrder& order);
+  void ObeyLook(const Look& order);
   void StartHeld(int64_t now);
   void Flush(int64_t now, bool all = false);
   void ParentGone(int64_t now);
@@ -322,6 +323,8 @@ bool Shepherd::Obey(std::string_view frame) {
   } else if (auto* freeze = std::get_if<Freeze>(&*order)) {
     bool in_hand = !runner_->idle() && runner_->ref() == freeze->ref;
     if (in_hand) runner_->SetFrozen(freeze->frozen, os::MonotonicNanos());
+  } else if (auto* look = std::get_if<Look>(&*order)) {
+    ObeyLook(*look);
   } else if (auto* taken = std::get_if<Taken>(&*order)) {
     outbox_.Taken(taken->ref);
   } else if (std::holds_alternative<LeaveOrder>(*order)) {
@@ -385,6 +388,22 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
     return;  // too late: its end follows, or was sent
   }
   Append(outbox_.Add(), TakenBack{ref});
+}
+
+// Somebody waits for the answer, so it does not wait for company.
+void Shepherd::ObeyLook(const Look& order) {
+  const int64_t now = os::MonotonicNanos();
+  Looked looked{.call = order.call, .look = {}};
+  auto is_it = [&](const Held& one) { return one.start.ref == order.ref; };
+  if (!runner_->idle() && runner_->ref() == order.ref) {
+    looked.look = runner_->LookAt(order.wish, now);
+  } else if (std::ranges::any_of(held_, is_it)) {
+    looked.look.standing = RunLook::Standing::kNotStarted;
+  } else {
+    looked.look.standing = RunLook::Standing::kEnded;
+  }
+  Append(outbox_.Add(), looked);
+  Flush(now, true);
 }
 
 void Shepherd::ObeyEnd(const EndOrder& order) {
@@ -457,6 +476,7 @@ void Shepherd::MeetNextParent() {
   orphan_.reset();
   Adopted adopted;
   adopted.adopters = kOldestVersion;
+  adopted.looks = true;
   if (!runner_->idle()) adopted.running = runner_->InHand(os::MonotonicNanos());
   outbox_.Begin(std::move(adopted));
 }

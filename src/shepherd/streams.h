@@ -60,6 +60,8 @@ class Streams {
   void AddLastWords(std::string_view text) { last_words_ += text; }
   // Reads what a process that goes on has written until now.
   void DrainWaiting();
+  // Of an attempt in hand: the wanted piece of each stream, or the file that it goes to.
+  void SoFar(const RunWish& wish, RunLook& look);
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
   // All that came since Begin turned out not to be the attempt's. Bytes.

@@ -216,6 +216,13 @@ inline ToNode AnyToNode(size_t kind) {
       return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
     case 8:
       return Go{AnyId<Epoch>(), AnyRef()};
+    case 9: {
+      WantLook ask{AnyNumber(UINT64_MAX - 1), AnyRef(), {}};
+      ask.wish = {
+          .rank = AnyU32(), .out_from = AnyNumber(UINT64_MAX - 1), .most = AnyNumber(kLookPiece)};
+      ask.wish.use = AnyFlag();
+      return ask;
+    }
     case 7:
       return WantStderr{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText()};
     default:
@@ -258,6 +265,15 @@ inline ToHub AnyToHub(size_t kind) {
     }
     case 10:
       return RoomTaken{AnyRef()};
+    case 11: {
+      RunLooked looked{AnyNumber(UINT64_MAX - 1), {}};
+      looked.look.standing = static_cast<RunLook::Standing>(AnyNumber(3));
+      looked.look.out = {AnyNumber(UINT64_MAX - 1), AnyText(), AnyU32(), AnyText(), AnyText()};
+      looked.look.err.total = AnyU32();
+      if (AnyFlag()) looked.look.use = {.user = {AnyNumber(int64_t{1} << 60)}, .peak = AnyU32()};
+      looked.look.why = AnyText();
+      return looked;
+    }
     case 9:
       return KeptStderr{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
     default:
@@ -374,6 +390,14 @@ inline bool Same(const WantStderr& x, const WantStderr& y) {
 inline bool Same(const KeptStderr& x, const KeptStderr& y) {
   const auto& [call, found, bytes] = x;
   return call == y.call && found == y.found && bytes == y.bytes;
+}
+inline bool Same(const WantLook& x, const WantLook& y) {
+  const auto& [call, ref, wish] = x;
+  return call == y.call && ref == y.ref && wish == y.wish;
+}
+inline bool Same(const RunLooked& x, const RunLooked& y) {
+  const auto& [call, look] = x;
+  return call == y.call && look == y.look;
 }
 inline bool Same(const WantPiece& x, const WantPiece& y) {
   const auto& [job, piece] = x;

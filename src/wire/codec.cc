@@ -183,6 +183,13 @@ void Put(pb::ToNode& to, const WantStderr& message) {
   ask.set_user(message.user);
 }
 
+void Put(pb::ToNode& to, const WantLook& message) {
+  auto& ask = *to.mutable_want_look();
+  ask.set_call(message.call);
+  PutRef(*ask.mutable_ref(), message.ref);
+  AppendBytes(*ask.mutable_wish(), message.wish);
+}
+
 ToNode Decode(FieldReader& in, const pb::OpenJob& from) {
   in.Within("open_job");
   auto job = in.Id<JobId>("job", from.job());
@@ -256,6 +263,11 @@ ToNode Decode(FieldReader& in, const pb::WantStderr& from) {
   in.Within("want_stderr");
   return WantStderr{from.call(), JobId(from.job()), from.task(),
                     in.Text("user", from.user(), kWireLimits.name_bytes)};
+}
+ToNode Decode(FieldReader& in, const pb::WantLook& from) {
+  in.Within("want_look");
+  AttemptRef ref = TakeRef(in, from.ref());
+  return WantLook{from.call(), ref, DecodeFields<RunWish>(in, "wish", from.wish())};
 }
 
 // ---- Node to hub -------------------------------------------------------------------------------
@@ -332,6 +344,10 @@ void Put(pb::ToHub& to, const KeptStderr& message) {
   to.mutable_kept_stderr()->set_found(message.found);
   to.mutable_kept_stderr()->set_bytes(message.bytes);
 }
+void Put(pb::ToHub& to, const RunLooked& message) {
+  to.mutable_run_looked()->set_call(message.call);
+  AppendBytes(*to.mutable_run_looked()->mutable_look(), message.look);
+}
 
 ToHub Decode(FieldReader& in, const pb::Hello& from) {
   in.Within("hello");
@@ -387,6 +403,11 @@ ToHub Decode(FieldReader& in, const pb::KeptStderr& from) {
   in.Within("kept_stderr");
   if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
   return KeptStderr{from.call(), from.found(), from.bytes()};
+}
+ToHub Decode(FieldReader& in, const pb::RunLooked& from) {
+  in.Within("run_looked");
+  if (from.look().size() > kWireLimits.piece_bytes) in.Defect("look", "is too long");
+  return RunLooked{from.call(), DecodeFields<RunLook>(in, "look", from.look())};
 }
 
 double TakeFigure(FieldReader& in, std::string_view field, double v) {
@@ -497,6 +518,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Decode(in, from.put_piece());
       case pb::ToNode::kWantStderr:
         return Decode(in, from.want_stderr());
+      case pb::ToNode::kWantLook:
+        return Decode(in, from.want_look());
       case pb::ToNode::kGo:
         return Decode(in, from.go());
       case pb::ToNode::KIND_NOT_SET:
@@ -532,6 +555,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Decode(in, from.state());
       case pb::ToHub::kKeptStderr:
         return Decode(in, from.kept_stderr());
+      case pb::ToHub::kRunLooked:
+        return Decode(in, from.run_looked());
       case pb::ToHub::kRoomTaken:
         return Decode(in, from.room_taken());
       case pb::ToHub::KIND_NOT_SET:

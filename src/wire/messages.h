@@ -15,6 +15,7 @@
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/run_look.h"
 
 namespace spate::wire {
 
@@ -82,8 +83,15 @@ struct WantStderr {
   TaskIndex task = 0;
   std::string user;  // whose it must be
 };
+// Asks for a look at an attempt that the node has; the answer is RunLooked. Only for nodes that
+// know it (kLooks). Nothing depends on it.
+struct WantLook {
+  uint64_t call = 0;
+  AttemptRef ref;
+  RunWish wish;
+};
 using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
-                            WantStderr, Go>;
+                            WantStderr, Go, WantLook>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -159,8 +167,12 @@ struct KeptStderr {
   bool found = false;
   std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
 };
+struct RunLooked {
+  uint64_t call = 0;
+  RunLook look;
+};
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, KeptStderr, RoomTaken>;
+                           NodeState, KeptStderr, RoomTaken, RunLooked>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -7,6 +7,7 @@
 #include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/run_look.h"
 #include "wire/field_bytes.h"
 #include "wire/fields.h"
 
@@ -18,6 +19,8 @@ void Check(FieldReader& in, const TaskClass& of_tasks);
 void Check(FieldReader& in, const GangPart& part);
 void Check(FieldReader& in, const JobSettings& settings);
 void Check(FieldReader& in, const JobPolicy& policy);
+void Check(FieldReader& in, const RunWish& wish);
+void Check(FieldReader& in, const RunLook& look);
 
 // Those of a T, checked; `name` is that of the field which holds them.
 template <HasFields T>

@@ -145,6 +145,10 @@ Status Check(const ExplainTasks& asked) { return CheckNumbered(asked.tasks); }
 Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const LookAtWork& asked) { return CheckName("user", asked.user); }
 Status Check(const ReadStderr& asked) { return CheckName("node", asked.node); }
+Status Check(const LookAtRun& asked) {
+  if (asked.wish.most > kLookPiece) return Defect("wish.most", "is out of range");
+  return CheckNumbered(asked.task);
+}
 Status Check(const ReadRows& asked) {
   for (const RangesOfJob& tasks : asked.tasks) {
     bool sound = std::ranges::all_of(tasks.tasks, [](const TaskRange& range) {

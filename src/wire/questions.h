@@ -18,6 +18,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
+#include "core/model/run_look.h"
 #include "core/model/selection.h"
 #include "wire/changes.h"
 
@@ -242,6 +243,41 @@ struct ReadPilotOutput {
   }
 };
 
+// A look at one task while it runs: where, a piece of what it has written, and its use. A task that
+// has ended has its state alone: the journal knows the rest. kNotFound: the hub does not have the
+// task in memory; kInvalid: the gang has no such rank.
+struct LookAtRun {
+  static constexpr uint32_t kNumber = 14;
+  struct Answer {
+    JobId job;
+    uint32_t task = 0;  // from 1
+    TaskState state = TaskState::kQueued;
+    uint32_t attempt = 0;  // that a node has; 0: none has
+    std::string node;      // which one
+    uint32_t ranks = 0;    // of the whole gang; 0: it is none
+    RunLook look;
+    Why why;  // why it waits
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "job", self.job);
+      visit(2, "task", self.task);
+      visit(3, "state", self.state);
+      visit(4, "attempt", self.attempt);
+      visit(5, "node", self.node);
+      visit(6, "ranks", self.ranks);
+      visit(7, "look", self.look);
+      visit(8, "why", self.why);
+    }
+  };
+  TasksOfJob task;
+  RunWish wish;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "task", self.task);
+    visit(2, "wish", self.wish);
+  }
+};
+
 // ---- Questions that the journal answers --------------------------------------------------------
 
 // They have these numbers.
@@ -355,12 +391,14 @@ struct ReadOutput {
   uint32_t states = ~0u;
   Streams streams = Streams::kBoth;
   std::optional<uint32_t> rank = std::nullopt;  // only what this one of a gang wrote
+  uint32_t attempt = 0;                         // of this attempt; 0: of the newest
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "tasks", self.tasks);
     visit(2, "states", self.states);
     visit(3, "streams", self.streams);
     visit(4, "rank", self.rank);
+    visit(5, "attempt", self.attempt);
   }
 };
 
@@ -623,7 +661,7 @@ using Question = std::variant<
     LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks, ReadOutput, TailOutput, SumUse,
     LookAtWork, ReadStderr, ReadRows, ListEnds, SumJobs, LookAtGraph, FindTasks, ReadForwards,
     ComparePairs, FindDependents, ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool,
-    ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget, Retry,
-    Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
+    LookAtRun, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
+    Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
 
 }  // namespace spate::wire

@@ -541,7 +541,8 @@ std::string Maker::MakeQuery() {
   if (kind < 970) return QueryOf(wire::ListUsers());
   if (kind < 980) return QueryOf(wire::ListAccess());
   if (kind < 985) return QueryOf(wire::RevokeAccess());
-  if (kind < 990) return QueryOf(wire::ReadStderr());
+  if (kind < 988) return QueryOf(wire::ReadStderr());
+  if (kind < 990) return QueryOf(wire::LookAtRun());
   if (kind < 993) return QueryOf(wire::LookAtWork());
   if (kind < 995) return QueryOf(wire::Withdraw());
   if (kind < 997) return QueryOf(wire::TrustNodes());

@@ -27,7 +27,7 @@ struct HistoryEnvironment {
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<Instant()> now;
-  std::function<void(Duration)> pause = {};  // between two calls to the hub; null: of runs here
+  std::function<void(Duration)> pause = {};  // between two calls to whoever answers
   // Owner of these runs, if a hub's jobs could be meant: "this machine". Empty: they cannot.
   std::string title;
   std::string cwd;        // absolute

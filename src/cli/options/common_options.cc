@@ -104,7 +104,7 @@ const Option kStderrOnly = {.names = "stderr",
 const Option kFollowOutput = {.names = "follow",
                               .letters = "f",
                               .heading = Heading::kSelect,
-                              .help = "hub jobs only: continue until the job has ended"};
+                              .help = "continue until the job (of a hub) or task has ended"};
 
 const Option kHub = {.names = "hub",
                      .heading = Heading::kHub,

@@ -73,6 +73,10 @@ void Printer::Print(const OutputFacts& piece) {
       return call_.Say(
           fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(piece.text)));
     case What::kNoneYet:
+      if (piece.state == TaskState::kLeased) {
+        return call_.Say(fmt::format("{}: it has not ended; its output so far: spate job tail{} {}",
+                                     id, call_.StateOption(), id));
+      }
       return call_.Say(
           fmt::format("{}: it is {} and has no output yet", id, StateWord(piece.state)));
     case What::kTasksWithout:

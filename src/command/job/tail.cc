@@ -1,10 +1,15 @@
-// The last lines that the tasks of a job wrote, in the order in which they ended, as tail(1).
+// The last lines that the tasks of a job wrote, in the order in which they ended, as tail(1); or
+// those of one task, also while it runs.
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/call.h"
+#include "cli/history/select.h"
 #include "cli/job/output.h"
+#include "cli/job/task_tail.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
@@ -17,24 +22,92 @@ constexpr Option kLastLines = {.names = "lines",
                                .letters = "n",
                                .argument = "N",
                                .heading = Heading::kSelect,
-                               .help = "number of lines to print (default: 10)"};
+                               .help = "number of lines to print (default: 10)",
+                               .more = "For one task: of each stream."};
+constexpr Option kTailRank = {.names = "rank",
+                              .argument = "N",
+                              .heading = Heading::kSelect,
+                              .help = "gangs only: print output of process N (default: 0)",
+                              .more = "Processes are numbered from 0, like SPATE_RANK."};
 
 constexpr uint64_t kLines = 10;
 
-Result<int> JobTail(HistoryCall& call) {
-  uint64_t lines = kLines;
-  if (auto value = call.words().Last(kLastLines)) {
+Result<TailWish> WishOf(const Words& words) {
+  TailWish wish{.lines = kLines, .follow = words.Has(opt::kFollowOutput)};
+  wish.streams = TRY(StreamsOf(words));
+  if (auto value = words.Last(kLastLines)) {
     auto count = ParseCount(*value);
     if (!count) return Within("--lines", std::move(count.error()));
-    lines = *count;
+    wish.lines = *count;
   }
-  if (call.words().Has(opt::kFollowOutput)) return FollowOutput(call, lines);
-  auto streams = TRY(StreamsOf(call.words()));
+  if (auto value = words.Last(kTailRank)) {
+    auto rank = ParseCount(*value);
+    if (!rank) return Within("--rank", std::move(rank.error()));
+    if (*rank >= UINT32_MAX) {
+      return Fail(ErrorKind::kInvalid, "--rank: no gang has that many processes");
+    }
+    wish.rank = static_cast<uint32_t>(*rank);
+  }
+  return wish;
+}
+
+// The task that the word names, by its number; nullopt: it names a job.
+Result<std::optional<TasksOfJob>> NamedTask(HistoryCall& call) {
+  auto picks = TRY(SelectTasks(call.words().words));
+  if (picks.empty() || picks.front().tasks.empty()) return std::nullopt;
+  std::vector<TasksOfJob> tasks = std::move(picks.front().tasks);
+  auto asker = TRY(call.Whom());
+  TRY(LookUpNames(*asker, tasks));
+  const bool one = tasks.size() == 1 && !tasks.front().all && tasks.front().ranges.size() == 1 &&
+                   tasks.front().ranges.front().first == tasks.front().ranges.front().last;
+  if (one) return std::move(tasks.front());
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("name one task, as in: spate {} 12.3", call.words().command->name));
+}
+
+// The task of a job that has just one and has not ended; nullopt: it is another job.
+Result<std::optional<TasksOfJob>> OnlyTask(HistoryCall& call, const JobSelector& job) {
+  std::optional<TasksOfJob> task;
+  JobSelector one = job;
+  one.last |= one.ranges.empty();
+  TRY(call.Ask(wire::ListJobs{.jobs = std::move(one), .most = 1},
+               [&](const wire::JobsListed& listed) {
+                 for (const JobFacts& each : listed.jobs) {
+                   const JobCounts& counts = each.counts;
+                   if (counts.total != 1 || counts.finished() == 1) continue;
+                   task = TasksOfJob{.job = each.job.value, .ranges = {{1, 1, 1}}};
+                 }
+               }));
+  return task;
+}
+
+// The last lines of a job lack what its running tasks have written.
+void TellRunning(HistoryCall& call, JobId job) {
+  if (!call.on_hub()) return;
+  (void)call.Ask(wire::LookAtJobs{JobSelector{.ranges = {{job.value, job.value, 1}}}},
+                 [&](const wire::JobNow& now) {
+                   if (now.running.empty()) return;
+                   call.Say(
+                       fmt::format("to read what a running task has written so far: spate job "
+                                   "tail{} {}.{}",
+                                   call.StateOption(), job.value, now.running.front().task));
+                 });
+}
+
+Result<int> JobTail(HistoryCall& call) {
+  const TailWish wish = TRY(WishOf(call.words()));
+  if (auto task = TRY(NamedTask(call))) return TailTask(call, std::move(*task), wish);
   auto job = TRY(SelectOneJob(call.words()));
-  auto told =
-      call.Ask(wire::TailOutput{std::move(job), streams, lines}, [&](const OutputFacts& piece) {
-        if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, streams, piece);
+  if (auto task = TRY(OnlyTask(call, job))) return TailTask(call, std::move(*task), wish);
+  if (wish.rank) {
+    return Fail(ErrorKind::kInvalid, "--rank: name one task, as in: spate job tail 12.3 --rank 1");
+  }
+  if (wish.follow) return FollowOutput(call, wish.lines);
+  auto told = call.Ask(
+      wire::TailOutput{std::move(job), wish.streams, wish.lines}, [&](const OutputFacts& piece) {
+        if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
         call.Say(fmt::format("no task of job {} has printed anything yet", piece.job.value));
+        TellRunning(call, piece.job);
       });
   if (!told) return std::unexpected(std::move(told.error()));
   return kExitSuccess;
@@ -48,15 +121,18 @@ extern const Command kJobTail = {
     .name = "job tail",
     .arguments = "[JOB]",
     .completes = Completes::kJobs,
-    .summary = "print the last output lines of a job (default: last)",
+    .summary = "print the last output lines of a job or task (default: last)",
     .details =
-        "The lines are in the order in which the tasks ended, and include all tries of a task.",
+        "The lines are in the order in which the tasks ended, and include all tries of a task. JOB "
+        "may name one task, such as 12.3: its output is printed while it runs, and with --follow "
+        "until it has ended. A job of one task that has not ended means that task.",
     .examples = {{{"spate job tail", "the last 10 lines of the newest job"},
-                  {"spate job tail 12 -n 50", "the last 50 lines of job 12"},
-                  {"spate job tail --hub 12 --follow", "and new output, of a hub's job"}}},
+                  {"spate job tail 12 -n 50 --follow", "the last 50 lines, and new output"},
+                  {"spate job tail -f 12.3", "what task 3 writes, until it ends"},
+                  {"spate job tail -f 12.1 --rank 3", "what rank 3 of a gang writes"}}},
     .words_max = 1,
     .options = {{opt::kState, opt::kStream, opt::kStderrOnly, opt::kFollowOutput, kLastLines,
-                 opt::kWhose}},
+                 kTailRank, opt::kWhose}},
     .run = LookAtJobs<JobTail>,
 };
 

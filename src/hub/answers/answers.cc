@@ -69,6 +69,7 @@ class Answers {
   }
   Status operator()(const wire::LookAtWork& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
   Status operator()(const wire::ReadStderr& q) { return Answer(a_, p_.jobs, p_.calls, q); }
+  Status operator()(const wire::LookAtRun& q) { return Answer(a_, p_.jobs, p_.nodes, p_.calls, q); }
   Status operator()(const wire::Withdraw& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::TrustNodes& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::ResetCounts& q) { return Answer(a_, p_.jobs, q); }

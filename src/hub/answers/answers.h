@@ -77,6 +77,9 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
 // ---- Of what is left to do (answer_work.cc)
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAtWork& asked);
 Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked);
+// A look at a task that runs (answer_look.cc).
+Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
+              const wire::LookAtRun& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::TrustNodes& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::ResetCounts& asked);

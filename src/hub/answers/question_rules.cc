@@ -73,6 +73,7 @@ Duration WorstCost(const wire::Question& question, AnswerSizes hub) {
         if constexpr (requires { asked.tasks.front().ranges; }) {
           for (const TasksOfJob& tasks : asked.tasks) hub.named += TasksIn(tasks);
         }
+        if constexpr (requires { asked.task.ranges; }) hub.named += TasksIn(asked.task);
         if constexpr (requires { asked.tasks.ranges; }) hub.named += TasksIn(asked.tasks);
         return RuleOf<Q>().cost.Worst(hub);
       },

@@ -202,7 +202,8 @@ void Master::Connect(size_t host, os::Fd stream) {
       *node,
       {.port = std::make_unique<HostPort>(deliverer_.Over(std::move(channel), std::move(see)), end),
        .peer = name,
-       .product = ProductVersion()},
+       .product = ProductVersion(),
+       .features = {wire::kLooks}},
       everybody);
 }
 

@@ -1,0 +1,228 @@
+// Looks at running tasks, from the client's question to the node that has the task and back.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "hub/testing_service.h"
+#include "wire/field_bytes.h"
+
+namespace spate::hub {
+namespace {
+
+using Shown = wire::LookAtRun::Answer;
+using Standing = RunLook::Standing;
+
+// A node's connection: what the hub has sent, and the way back.
+struct Line {
+  std::vector<wire::ToNode> sent;
+  std::function<void(wire::ToHub)> hears;
+  template <typename T>
+  std::vector<T> All() const {
+    std::vector<T> all;
+    for (const wire::ToNode& each : sent) {
+      if (const auto* one = std::get_if<T>(&each)) all.push_back(*one);
+    }
+    return all;
+  }
+};
+
+class LinePort final : public NodePort {
+ public:
+  explicit LinePort(Line& line) : line_(line) {}
+  void Send(wire::ToNode message) override { line_.sent.push_back(std::move(message)); }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    line_.hears = std::move(receiver);
+  }
+  void Refuse(const wire::Refusal&) override {}
+  void Close() override {}
+
+ private:
+  Line& line_;
+};
+
+class LookTest : public ServiceTest {
+ protected:
+  // It joins, and takes so many tasks.
+  Line& Node(const std::string& name, uint32_t slots,
+             std::vector<std::string> features = wire::OwnFeatures()) {
+    Line& line = lines_.emplace_back();
+    const Caller every{.user = "*", .is_admin = true};
+    wire::Greeting greeting;
+    greeting.role = wire::Role::kNode;
+    greeting.node_name = name;
+    auto id = service_->AdmitNode(greeting, every);
+    EXPECT_TRUE(id.has_value());
+    service_->NodeArrived(*id, {std::make_unique<LinePort>(line), "here", "9.9", features}, every);
+    wire::Hello hello;
+    hello.offer.slots = slots;
+    hello.offer.milli_cpus = 1000 * slots;
+    line.hears(std::move(hello));
+    loop_.RunFor(Duration::Seconds(1));
+    ids_.push_back(*id);
+    return line;
+  }
+  void Look(Dialogue& who, JobId job, uint32_t task, RunWish wish = {.most = 100}) {
+    who.replies.clear();
+    who.Ask(wire::Query{
+        wire::LookAtRun{{.job = job.value, .ranges = {{task, task, 1}}}, std::move(wish)}});
+    loop_.RunFor(Duration::Millis(50));
+  }
+  static Shown AnswerTo(const Dialogue& who) {
+    EXPECT_TRUE(who.Done());
+    if (!who.Done() || who.replies.size() != 2) return {};
+    const auto& answer = std::get<wire::QueryAnswer>(who.replies.front());
+    return wire::FromBytes<Shown>("shown", answer.bytes).value_or(Shown());
+  }
+  static std::string Refusal(const Dialogue& who) {
+    const auto* failed =
+        who.replies.empty() ? nullptr : std::get_if<wire::Failed>(&who.replies.back());
+    return failed == nullptr ? "" : failed->text;
+  }
+
+  std::deque<Line> lines_;
+  std::vector<NodeId> ids_;
+};
+
+TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
+  Line& idle = Node("n0", 1, {});  // it is of an older release, and is given nothing as it is last
+  Dialogue& ann = Come("ann", 1);
+  service_->hub().Post(engine::DrainNode{ids_[0], "not this one"});
+  Line& node = Node("n1", 2);
+  const JobId job = Submit(ann, 2);
+  ASSERT_FALSE(node.All<wire::Lease>().empty());
+  Look(ann, job, 2, {.out_from = 7, .most = 100, .use = true});
+  EXPECT_FALSE(ann.Done()) << "it waits for the node";
+  auto asked = node.All<wire::WantLook>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].ref, (AttemptRef{job, 1, Attempt(1)}));
+  EXPECT_EQ(asked[0].wish, (RunWish{.out_from = 7, .most = 100, .use = true}));
+  RunLook look{.standing = Standing::kRunning};
+  look.out = {.from = 7, .bytes = "more", .total = 11};
+  // Nobody else may answer.
+  idle.hears(wire::RunLooked{asked[0].call, {.standing = Standing::kEnded}});
+  node.hears(wire::RunLooked{asked[0].call, look});
+  loop_.RunFor(Duration::Millis(50));
+  const Shown shown = AnswerTo(ann);
+  EXPECT_EQ(shown.state, TaskState::kLeased);
+  EXPECT_EQ(shown.task, 2u);
+  EXPECT_EQ(shown.attempt, 1u);
+  EXPECT_EQ(shown.node, "n1");
+  EXPECT_EQ(shown.ranks, 0u);
+  EXPECT_EQ(shown.look, look);
+  node.hears(wire::RunLooked{asked[0].call, look});  // again: of no call
+  EXPECT_TRUE(idle.All<wire::WantLook>().empty());
+}
+
+TEST_F(LookTest, ATaskThatWaitsAndOneThatHasEnded) {
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 1);
+  Look(ann, job, 1);
+  Shown shown = AnswerTo(ann);
+  EXPECT_EQ(shown.state, TaskState::kQueued);
+  EXPECT_EQ(shown.attempt, 0u);
+  EXPECT_FALSE(shown.why.empty());
+  Line& node = Node("n1", 1);
+  AttemptEnd end;
+  end.ref = {job, 0, Attempt(1)};
+  node.hears(wire::Ends{1, {end}, {nullptr}});
+  loop_.RunFor(Duration::Millis(1));  // it is not durable yet
+  ann.replies.clear();
+  ann.Ask(wire::Query{wire::LookAtRun{{.job = job.value, .ranges = {{1, 1, 1}}}, {}}});
+  EXPECT_FALSE(ann.Done()) << "the journal does not have its end";
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(AnswerTo(ann).state, TaskState::kSucceeded);
+  Look(ann, job, 2);
+  EXPECT_EQ(Refusal(ann), "the journal tells of this task");
+}
+
+TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
+  Dialogue& ann = Come("ann", 1);
+  Line& older = Node("n1", 1, {});
+  const JobId job = Submit(ann, 1);
+  Look(ann, job, 1);
+  EXPECT_EQ(
+      AnswerTo(ann).look.why,
+      "the node n1 runs an older release (9.9), which cannot show what runs; update the node");
+  EXPECT_TRUE(older.All<wire::WantLook>().empty()) << "it would not know the message";
+  service_->NodeGone(ids_[0], "a cut", {});
+  Look(ann, job, 1);
+  EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 is not connected");
+}
+
+TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
+  Dialogue& ann = Come("ann", 1);
+  Line& node = Node("n1", 1);
+  const JobId job = Submit(ann, 1);
+  Look(ann, job, 1);
+  loop_.RunFor(NodeCalls::kLookPatience - Duration::Millis(100));
+  EXPECT_FALSE(ann.Done());
+  loop_.RunFor(Duration::Millis(200));
+  Shown shown = AnswerTo(ann);
+  EXPECT_EQ(shown.look.standing, Standing::kUnknown);
+  EXPECT_EQ(shown.look.why, "the node n1 does not answer");
+  EXPECT_EQ(shown.attempt, 1u);
+  // Late, it answers nothing.
+  node.hears(wire::RunLooked{node.All<wire::WantLook>().front().call, {}});
+  Look(ann, job, 1);
+  EXPECT_FALSE(ann.Done());
+  service_->NodeGone(ids_[0], "a cut", {});
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 is not connected") << "at once";
+}
+
+TEST_F(LookTest, OthersMayNotLookAndManyMayNotLookAtOnce) {
+  Dialogue& ann = Come("ann", 1);
+  Line& node = Node("n1", 1);
+  const JobId job = Submit(ann, 1);
+  Dialogue& bob = Come("bob", 2);
+  Look(bob, job, 1);
+  EXPECT_NE(Refusal(bob).find("belongs to ann"), std::string::npos) << Refusal(bob);
+  EXPECT_TRUE(node.All<wire::WantLook>().empty());
+  std::vector<Dialogue*> all;
+  for (size_t n = 0; n <= NodeCalls::kMostLooks; ++n) {
+    all.push_back(&Come("root", 0));
+    all.back()->Ask(wire::Query{wire::LookAtRun{{.job = job.value, .ranges = {{1, 1, 1}}}, {}}});
+  }
+  loop_.RunFor(Duration::Millis(50));
+  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks);
+  EXPECT_EQ(AnswerTo(*all.back()).look.why, "too many look at the tasks of node n1 now; try again");
+  for (const wire::WantLook& ask : node.All<wire::WantLook>()) {
+    node.hears(wire::RunLooked{ask.call, {.standing = Standing::kRunning}});
+  }
+  Look(ann, job, 1);
+  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 1) << "there is room again";
+}
+
+TEST_F(LookTest, TheNodeOfARankIsAsked) {
+  Dialogue& ann = Come("ann", 1);
+  Line& first = Node("n1", 2);
+  Line& second = Node("n2", 2);
+  wire::Submit head;
+  head.submission = "gang";
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = "/";
+  head.settings = std::move(settings);
+  ann.Ask(head);
+  ann.Ask(wire::Rows{{"true"}});
+  TaskClass of_gang{Needs()};
+  of_gang.gang = {.procs = 4, .nodes = 2};
+  ann.Ask(wire::SubmitEnd{1, {of_gang}, {{0, 1, 0}}, {}});
+  loop_.RunFor(Duration::Seconds(1));
+  const JobId job = std::get<wire::Accepted>(ann.replies.back()).job;
+  for (uint32_t rank : {1u, 2u}) {
+    Look(ann, job, 1, {.rank = rank});
+    Line& has = rank < 2 ? first : second;
+    ASSERT_EQ(has.All<wire::WantLook>().size(), 1u) << rank;
+    has.hears(wire::RunLooked{has.All<wire::WantLook>()[0].call, {.standing = Standing::kRunning}});
+    loop_.RunFor(Duration::Millis(1));
+    EXPECT_EQ(AnswerTo(ann).node, rank < 2 ? "n1" : "n2");
+    EXPECT_EQ(AnswerTo(ann).ranks, 4u);
+  }
+  Look(ann, job, 1, {.rank = 4});
+  EXPECT_EQ(Refusal(ann), fmt::format("--rank 4: task {}.1 has ranks 0 to 3", job.value));
+}
+
+}  // namespace
+}  // namespace spate::hub

@@ -95,7 +95,8 @@ inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::ReadPoolLog>{"ReadPoolLog", kAnybody, kOneJob, "pools that serve all"},
     QuestionRule<wire::ReadPilotOutput>{"ReadPilotOutput", kOwner, kOneJob, "nothing"},
     QuestionRule<wire::TryPool>{"TryPool", kOwner, kOneJob, "nothing"},
-    QuestionRule<wire::LookAtRun>{"LookAtRun", kOwner, {.once = 100'000, .node = 250}, "nothing"},
+    QuestionRule<wire::LookAtRun>{
+        "LookAtRun", kOwner, {.once = 100'000, .node = 250, .named = 20'000}, "nothing"},
     QuestionRule<wire::LookAtNode>{"LookAtNode", kNobody, {}, "nothing"},
     QuestionRule<wire::StopNode>{"StopNode", kNobody, {}, "nothing"},
     // Of the journal

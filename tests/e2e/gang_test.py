@@ -49,7 +49,10 @@ def test_a_rank_that_fails_ends_the_others(place: Place):
                          'while test $(wc -l < pids) != 4; do sleep 0.05; done; exit 7', code=1).split()[0]
     want(time.monotonic() - began < 120, "the others go on")
     out, _ = cluster.spate("task info", f"{job}.1")
-    want("exit code 7" in out and "rank 2" in out, out)
+    want(re.search(r"rank 2 on node n[12] ended with exit code 7; the others were ended for it, failed for good", out), out)
+    want("exit code 7, part of a gang, for which the others were ended" in out or "the last part" not in out, out)
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want(re.search(r"rank 2 on node n[12] ended with exit code 7", out), out)
     pids = [int(pid) for pid in place.read("pids").split()]
     want(len(pids) == 4, pids)
     wait(lambda: not any(map(alive, pids)), "the other ranks are gone")
@@ -83,6 +86,8 @@ def test_a_lost_node_has_all_parts_run_anew(place: Place):
     # The node and its shepherds are gone at once, as with a machine.
     os.killpg(nodes[lost].pid, signal.SIGKILL)
     out, _ = cluster.spate("job wait", job)
+    out, _ = cluster.spate("task info", f"{job}.1")
+    want(re.search(rf"its node was silent for .* \({lost}, rank [01]\)", out), out)
     lines = place.read("ran").splitlines()
     want(len(lines) == 4, lines)
     want({line.split()[1] for line in lines if line.startswith("2 ")} == {"n1", "n2", "n3"} - {lost}, lines)

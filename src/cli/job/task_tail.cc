@@ -20,6 +20,7 @@
 #include "cli/history/task_text.h"
 #include "cli/job/last_lines.h"
 #include "cli/job/output.h"
+#include "core/model/gang_end.h"
 #include "present/text/end_text.h"
 #include "present/why.h"
 
@@ -300,9 +301,10 @@ void TaskTail::TellEnd(const TaskDetails& details, uint32_t attempt) {
   if (attempt > 1 || end->verdict == Verdict::kRetry) {
     text += fmt::format("attempt {}: ", attempt);
   }
-  text += present::CauseText(end->end);
+  text += present::VerdictText(end->end);
   text += fmt::format(", after {}", FormatDuration(end->end.wall));
-  if (!end->node.empty()) text += " on node " + EscapeForScreen(end->node);
+  const bool names_node = DecidedLine(end->end.note).empty();  // of a gang, another one may be last
+  if (!end->node.empty() && names_node) text += " on node " + EscapeForScreen(end->node);
   if (end->verdict == Verdict::kRetry) text += "; the task is tried again";
   call_.Say(text);
   told_.clear();

@@ -40,7 +40,7 @@ Explanation Failed(const Situation& s) {
   Explanation why{"tries-used", "", std::nullopt, Remedy::kRetry};
   const RetryPolicy& retry = s.retry();
   const AttemptFacts& last = *s.task.last;
-  std::string how = present::CauseText(last.end);
+  std::string how = present::VerdictText(last.end);
   bool wanted = IsRetried(retry, last.end.cause, last.end.status);
   if (OfDeadline(s, last.end.note)) {
     why.reason = "deadline";

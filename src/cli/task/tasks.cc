@@ -19,7 +19,7 @@ Result<int> ForEachTask(HistoryCall& call, const std::function<void(const TaskDe
 }
 
 std::string AttemptText(const AttemptFacts& attempt) {
-  std::string text = present::CauseText(attempt.end);
+  std::string text = present::VerdictText(attempt.end);
   switch (attempt.verdict) {
     case Verdict::kSucceeded:
       return text;

@@ -16,6 +16,7 @@
 #include "cli/options/shared.h"
 #include "cli/run/list_places.h"
 #include "cli/task/tasks.h"
+#include "core/model/gang_end.h"
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/running_text.h"
@@ -63,11 +64,34 @@ std::string OutputText(const AttemptFacts& attempt) {
   return text;
 }
 
-// "ranks 4-7 on node n2"
+// How gangs ended, by attempt: their verdicts are with the parts that ended last.
+using DecidedLines = std::map<Attempt, std::string_view>;
+DecidedLines DecidedLinesOf(const TaskDetails& at) {
+  DecidedLines lines;
+  for (const AttemptFacts& each : at.attempts) {
+    std::string_view line = DecidedLine(each.end.note);
+    if (each.verdict != Verdict::kPart && !line.empty()) lines[each.end.ref.attempt] = line;
+  }
+  return lines;
+}
+
+// Whether this part decided it.
+bool Decided(const DecidedLines& decided, const AttemptFacts& part) {
+  auto line = decided.find(part.end.ref.attempt);
+  return part.verdict == Verdict::kPart && line != decided.end() &&
+         line->second.find(fmt::format("on node {} ", part.node)) != std::string_view::npos;
+}
+
+// "ranks 4-7 on node n2"; of the part that ended last, where another one decided: "the last part:
+// ranks 0-3 on node n1".
 std::string PartText(const AttemptFacts& attempt) {
   const auto& processes = attempt.end.processes;
-  std::string text = present::RanksText(processes.front().rank,
-                                        processes.back().rank - processes.front().rank + 1);
+  const std::string_view decided = DecidedLine(attempt.end.note);
+  const bool other = !decided.empty() && decided.find(fmt::format("on node {} ", attempt.node)) ==
+                                             std::string_view::npos;
+  std::string text = other ? "the last part: " : "";
+  text += present::RanksText(processes.front().rank,
+                             processes.back().rank - processes.front().rank + 1);
   if (!attempt.node.empty()) text += " on node " + attempt.node;
   return text;
 }
@@ -88,9 +112,11 @@ std::vector<std::string> ProcessLines(const AttemptEnd& end) {
 }
 
 // The lines about an attempt, each for a field of its own.
-std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFacts& attempt) {
+std::vector<std::string> AttemptLines(const HistoryCall& call, const DecidedLines& decided,
+                                      const AttemptFacts& attempt) {
   const AttemptEnd& end = attempt.end;
   std::vector<std::string> lines = {AttemptText(attempt)};
+  if (Decided(decided, attempt)) lines[0] += ", for which the others were ended";
   if (IsOfGang(end)) lines.push_back(PartText(attempt));
   if (end.slot > 0) {
     const bool names_node = !attempt.node.empty() && !IsOfGang(end);
@@ -124,10 +150,13 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFact
   // Some causes are told with the note.
   bool one_line = end.note.find('\n') == std::string::npos;
   bool told = one_line && lines[0].find(EscapeForScreen(end.note)) != std::string::npos;
-  for (size_t at = 0; at < end.note.size() && !told;) {
-    size_t stop = std::min(end.note.find('\n', at), end.note.size());
-    lines.push_back(end.note.substr(at, stop - at));
-    at = stop + 1;
+  for (size_t from = 0; from < end.note.size() && !told;) {
+    size_t stop = std::min(end.note.find('\n', from), end.note.size());
+    // The first line has this one.
+    if (std::string line = end.note.substr(from, stop - from); DecidedLine(line).empty()) {
+      lines.push_back(std::move(line));
+    }
+    from = stop + 1;
   }
   return lines;
 }
@@ -215,9 +244,10 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   page.Field("gang", GangText(at.gang));
   if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
   page.Field("bound by", BoundName(at.bound));
+  const DecidedLines decided = DecidedLinesOf(at);
   for (const AttemptFacts& attempt : at.attempts) {
     std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
-    for (const std::string& line : AttemptLines(call, attempt)) {
+    for (const std::string& line : AttemptLines(call, decided, attempt)) {
       page.Field(label, line);
       label.clear();
     }
@@ -291,7 +321,8 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
                 .node = at.job.host.value_or(""),
                 .since = at.live->since}};
   }
-  line.Raw("running", present::RunningJson(running, call.now()));
+  line.Raw("running",
+           present::RunningJson(running, call.now()));
   TextOrNull(line, "stdin_file", at.stdin_file);
   TextOrNull(line, "stdout_file", at.stdout_file);
   TextOrNull(line, "stderr_file", at.stderr_file);

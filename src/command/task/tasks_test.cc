@@ -111,6 +111,30 @@ TEST_F(TaskCommands, InfoOfAGangNamesItsRanks) {
   EXPECT_TRUE(task["ends"][0]["node"].is_null());
 }
 
+// The row with the verdict is that of the part that ended last.
+TEST_F(TaskCommands, TheVerdictOfAGangNamesThePartThatCausedIt) {
+  world_.environment().width = 200;
+  JobText text;
+  text.rows = {"mpirun"};
+  {
+    auto job = world_.AddJob(text);
+    auto last = AttemptOf(1, 0, 1, Cause::kExit, 7, Verdict::kFailed, 1);
+    last.end.note =
+        "ranks 2-3 on node n1 ended with exit code 7; the others were ended for it\nmore";
+    last.end.processes = {{0, 0, 0, 143, 0, 0}, {0, 1, 1, 143, 0, 0}};
+    job->RunTask(std::move(last));
+  }
+  std::string out = Out("task info", {"1.1"});
+  EXPECT_NE(out.find("ranks 2-3 on node n1 ended with exit code 7; the others were ended for it, "
+                     "failed for good\n             the last part: ranks 0-1\n"),
+            std::string::npos)
+      << out;
+  EXPECT_EQ(out.find("for it\n"), std::string::npos) << "it is no further line: " << out;
+  EXPECT_NE(out.find("             more\n"), std::string::npos) << out;
+  out = Out("task explain", {"1.1"});
+  EXPECT_NE(out.find("ranks 2-3 on node n1 ended with exit code 7"), std::string::npos) << out;
+}
+
 TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   JobText text = SixTasks();
   text.rows[2] = "sort {check out exists+ x}";

@@ -49,5 +49,29 @@ TEST_F(AttemptNumbers, EndWithTheTask) {
   engine_.CheckInvariants();
 }
 
+// A node names the rank that failed first; it can name none of another node.
+TEST(GangRunTest, WhoEnded) {
+  const GangRun gang{.parts = {{NodeId(1), 2}, {NodeId(2), 3}, {NodeId(3), 1}}};
+  const struct {
+    uint32_t node;
+    Cause cause;
+    const char* note;
+    const char* who;
+  } kTable[] = {
+      {2, Cause::kExit, "rank 3 exited with 1", "rank 3"},
+      {2, Cause::kSignal, "first\nrank 4 was killed by SIGKILL\nmore", "rank 4"},
+      {2, Cause::kExit, "rank 5 exited with 1", "one of ranks 2-4"},
+      {2, Cause::kExit, "rank x", "one of ranks 2-4"},
+      {2, Cause::kExit, "", "one of ranks 2-4"},
+      {2, Cause::kTimeLimit, "", "ranks 2-4"},
+      {3, Cause::kExit, "", "rank 5"},
+      {9, Cause::kExit, "rank 0 exited with 1", ""},
+  };
+  for (const auto& row : kTable) {
+    AttemptEnd end{.cause = row.cause, .note = row.note};
+    EXPECT_EQ(gang.WhoEnded(NodeId(row.node), end), row.who) << row.note;
+  }
+}
+
 }  // namespace
 }  // namespace spate::engine

@@ -67,9 +67,9 @@ uint64_t DigestOf(const GangRun& gang) {
     hash = Mix(hash, uint64_t{part.node.value} << 32 | part.procs);
   }
   if (!outcome) return hash;
-  const auto& [cause, status, note, node] = *outcome;
+  const auto& [cause, status, note, node, who] = *outcome;
   hash = Mix(hash, static_cast<uint64_t>(cause) << 32 | static_cast<uint32_t>(status));
-  return Mix(hash, std::hash<std::string>()(note) + node.value);
+  return Mix(hash, std::hash<std::string>()(note + who) + node.value);
 }
 
 uint64_t DigestOf(const TaskClass& of_tasks) {

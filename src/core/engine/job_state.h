@@ -79,8 +79,19 @@ struct GangRun {
     int32_t status = 0;
     std::string note;
     NodeId node;
+    std::string who;  // WhoEnded
   };
   std::optional<Outcome> outcome;
+
+  // The ranks that a node has. Count 0: none.
+  struct Ranks {
+    uint32_t first = 0;
+    uint32_t count = 0;
+    std::string Text() const;  // "rank 2", "ranks 2-3"; empty: none
+  };
+  Ranks RanksOf(NodeId node) const;
+  // Of a part that ended so: "rank 3", "one of ranks 2-3", or all of its ranks.
+  std::string WhoEnded(NodeId node, const AttemptEnd& end) const;
 };
 
 // How often nodes have ended under a task, as far as they said how long it had run there.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/engine/engine_state.h"
+#include "core/model/gang_end.h"
 
 namespace spate::engine {
 namespace {
@@ -39,6 +40,54 @@ bool AllPresent(const StepContext& step, const GangRun& gang) {
 std::string NodeName(const StepContext& step, NodeId id) {
   auto node = step.board.nodes.find(id);
   return node == step.board.nodes.end() ? "" : node->second.offer.node_name;
+}
+
+// The end of a process of a gang, as what it did; empty: it is no end of its own.
+std::string HowItEnded(Cause cause, int32_t status) {
+  switch (cause) {
+    case Cause::kExit:
+      return fmt::format("ended with exit code {}", status);
+    case Cause::kSignal:
+      return fmt::format("was ended by signal {}", status);
+    case Cause::kTimeLimit:
+      return "went over the time limit";
+    case Cause::kMemory:
+      return "went over the memory limit";
+    case Cause::kCheck:
+      return "failed the output check";
+    case Cause::kStart:
+      return "could not be started";
+    case Cause::kSuccess:
+    case Cause::kNode:
+    case Cause::kStopped:
+      break;
+  }
+  return "";
+}
+
+// The lines of a part's note but the one about its rank, each behind a newline.
+std::string RestOf(std::string_view note) {
+  const std::string_view about_rank = FailedRankLine(note);
+  std::string rest;
+  while (!note.empty()) {
+    std::string_view line = note.substr(0, note.find('\n'));
+    if (line.data() != about_rank.data()) rest.append("\n").append(line);
+    note.remove_prefix(line.size() == note.size() ? line.size() : line.size() + 1);
+  }
+  return rest;
+}
+
+// The note of a gang whose end `decided` has brought about: who, where, how, and the rest.
+std::string NoteOfDecision(const StepContext& step, const GangRun::Outcome& decided) {
+  const std::string name = NodeName(step, decided.node);
+  const std::string on = name.empty() ? "" : fmt::format("on node {}", name);
+  if (std::string how = HowItEnded(decided.cause, decided.status); !how.empty()) {
+    return fmt::format("{}{}{} {}{}{}", decided.who, on.empty() ? "" : " ", on, how, kOthersEnded,
+                       RestOf(decided.note));
+  }
+  if (decided.cause == Cause::kNode) return fmt::format("{}{}", decided.note, kOthersEnded);
+  const bool both = !on.empty() && !decided.note.empty();
+  return fmt::format("{}{}{}", on, both ? ": " : "", decided.note);
 }
 
 }  // namespace
@@ -152,7 +201,14 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
     const std::string name = NodeName(step, gang.outcome->node);
     if (!name.empty()) end.note += fmt::format("; the part on {} had ended before", name);
   }
-  if (decides) return end;
+  if (decides) {
+    const uint32_t procs = gang.parts.size() == 1 ? gang.parts.front().procs : 0;
+    if (procs > 1) {
+      end.note =
+          NoteOfDecision(step, {end.cause, end.status, end.note, node, gang.WhoEnded(node, end)});
+    }
+    return end;
+  }
   if (!gang.outcome) {
     // All parts succeeded.
     return end;
@@ -162,10 +218,7 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
   if (gang.outcome->cause == Cause::kSuccess) {
     end.note.clear();
   } else {
-    const std::string name = NodeName(step, gang.outcome->node);
-    const std::string on = name.empty() ? "" : fmt::format("on {}", name);
-    const bool both = !on.empty() && !gang.outcome->note.empty();
-    end.note = fmt::format("{}{}{}", on, both ? ": " : "", gang.outcome->note);
+    end.note = NoteOfDecision(step, *gang.outcome);
   }
   return end;
 }

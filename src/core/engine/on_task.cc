@@ -160,6 +160,13 @@ Duration TimeHad(const place::Node& node, JobId job, Instant until) {
   return std::max(until - here->second.given_at, Duration{});
 }
 
+// " (n2)", " (n2, ranks 2-3)"; a node that has not joined in this life has no name.
+std::string WhereLost(const std::string& name, const GangRun* gang, NodeId node) {
+  const std::string ranks = gang == nullptr ? "" : gang->RanksOf(node).Text();
+  if (name.empty() && ranks.empty()) return "";
+  return fmt::format(" ({}{}{})", name, name.empty() || ranks.empty() ? "" : ", ", ranks);
+}
+
 }  // namespace
 
 void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
@@ -191,6 +198,7 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
         end.status = 0;
         end.note += " before its turn came";
       }
+      end.note += WhereLost(offer.node_name, job.GangOf(i), id);
       if (IsCutOff(end) && had.ns > 0) {
         end.wall = had;
         AskForTime(step, id, {&end, 1});

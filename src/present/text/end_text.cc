@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "core/model/gang_end.h"
 #include "core/model/leftovers.h"
 
 namespace spate::present {
@@ -72,8 +73,13 @@ std::string CauseText(const AttemptEnd& end) {
   return "?";
 }
 
+std::string VerdictText(const AttemptEnd& end) {
+  const std::string_view decided = DecidedLine(end.note);
+  return decided.empty() ? CauseText(end) : EscapeForScreen(decided);
+}
+
 std::string FailureVerdict(const AttemptEnd& end, bool unknown) {
-  return unknown ? "end unknown (--once)" : CauseText(end);
+  return unknown ? "end unknown (--once)" : VerdictText(end);
 }
 
 std::string FailureRest(const AttemptEnd& end, std::string_view command) {

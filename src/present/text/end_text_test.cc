@@ -37,6 +37,15 @@ TEST(EndTextTest, Causes) {
   for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);
 }
 
+TEST(EndTextTest, TheVerdictOfAGangNamesWhoDecided) {
+  const std::string decided =
+      "rank 3 on node n2 ended with exit code 7; the others were ended for it";
+  const AttemptEnd gang{.cause = Cause::kExit, .status = 7, .note = "x\n" + decided + "\ny"};
+  EXPECT_EQ(VerdictText(gang), decided);
+  EXPECT_EQ(FailureVerdict(gang, false), decided);
+  EXPECT_EQ(VerdictText({.cause = Cause::kExit, .status = 7, .note = "x"}), "exit code 7");
+}
+
 TEST(EndTextTest, WhatWasLeftBehind) {
   EXPECT_EQ(LeftBehindText({.note = "x\nleftover processes: a (pid 1), b (pid 2), ended\ny"}),
             "a (pid 1), b (pid 2)");

@@ -110,6 +110,13 @@ def test_it_is_told_where_and_since_when_tasks_run(place: Place):
         want({each["node"] for each in running} == {"n1", "n2"}, running)
         want(all(each["task"] == 1 and each["attempt"] == 1 and abs(each["since"] - began) < 60 for each in running),
              running)
+    # Nodes are asked for their use when somebody looks.
+    for running in (facts("task info", f"{gang}.1")["running"], facts("job info", gang)["running_tasks"],
+                    facts("task explain", f"{gang}.1")["running"]):
+        want(all(each["user"] + each["system"] < 60 and each["memory"] > 0 and each["peak_memory"] >= each["memory"]
+                 for each in running), running)
+    out, _ = cluster.spate("task info", f"{gang}.1")
+    want(len(re.findall(r"on node n[12] since .*, CPU .*, memory .*, peak ", out)) == 2, out)
     out, _ = cluster.spate("job info", gang)
     want(re.search(r"running +task 1 ranks 0-1 on node n[12] since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d \(", out), out)
     want(re.search(r"\n +task 1 ranks 2-3 on node n[12] since ", out), out)

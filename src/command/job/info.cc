@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/call.h"
 #include "cli/history/job_text.h"
+#include "cli/history/run_use.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
 #include "cli/job/failures.h"
@@ -332,7 +333,7 @@ void PrintGraph(HistoryCall& call, const JobDetails& details, present::Page& pag
   }
 }
 
-void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
+void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now, UseAsker& asker) {
   const JobFacts& job = details.job;
   present::Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
@@ -340,8 +341,10 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now)
   page.Field("waits", WhyWaits(call, details, now));
   PrintLeftRunning(LeftRunningOf(details, now), page);
   std::string label = "running";
+  const std::vector<RunningFacts> running = RunningOf(details, now);
+  const auto uses = asker.Ask(details.job.job, running);
   for (const std::string& line :
-       present::RunningLines(RunningOf(details, now), call.now(), /*with_task=*/true)) {
+       present::RunningLines(running, call.now(), /*with_task=*/true, uses)) {
     page.Field(std::exchange(label, ""), line);
   }
   if (!IsReadable(job.state)) {
@@ -415,7 +418,6 @@ void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDe
   line.Raw("set_aside", SetAsideJson(details.set_aside));
   CommandOrNull(line, "waits", WhyWaits(call, details, now));
   line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
-  line.Raw("running_tasks", present::RunningJson(RunningOf(details, now), call.now()));
 }
 
 void AddStatistics(present::JsonLine& line, const JobDetails& details) {
@@ -440,11 +442,14 @@ void AddStatistics(present::JsonLine& line, const JobDetails& details) {
   line.Number("output_kept", static_cast<int64_t>(all.output_bytes));
 }
 
-void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now) {
+void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now, UseAsker& asker) {
   const JobFacts& job = details.job;
   present::JsonLine line = present::TypedLine("job");
   present::AddFields(line, WithOutcome(job));
   AddHeldFields(line, call, details, now);
+  const std::vector<RunningFacts> running = RunningOf(details, now);
+  const auto uses = asker.Ask(job.job, running);
+  line.Raw("running_tasks", present::RunningJson(running, call.now(), uses));
   line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
   const RetryPolicy& retry = details.policy.retry;
   line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
@@ -485,16 +490,19 @@ Result<int> JobInfo(HistoryCall& call) {
   auto told = call.Ask(wire::DescribeJobs{std::move(jobs)}, [&](JobDetails details) {
     if (call.form() == OutputForm::kQuiet) {
       call.Put(fmt::format("{}\n", details.job.job.value));
-    } else if (call.form() == OutputForm::kJson) {
-      PrintJson(call, details, now);
     } else {
       pages.push_back(std::move(details));
     }
   });
+  UseAsker asker(call);
   bool first = true;
   for (const JobDetails& details : pages) {
+    if (!call.human()) {
+      PrintJson(call, details, now, asker);
+      continue;
+    }
     if (!std::exchange(first, false)) call.Put("\n");
-    PrintPage(call, details, now);
+    PrintPage(call, details, now, asker);
   }
   return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
 }

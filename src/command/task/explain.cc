@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/call.h"
 #include "cli/history/job_text.h"
+#include "cli/history/run_use.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
 #include "cli/main.h"
@@ -35,7 +36,7 @@ constexpr size_t kAskedAtOnce = 100;
 // have not ended is asked of the hub or the run, many at once.
 class Explainer {
  public:
-  explicit Explainer(HistoryCall& call) : call_(call) {}
+  explicit Explainer(HistoryCall& call) : call_(call), uses_(call) {}
   void Add(const TaskDetails& at);
   void Flush();
 
@@ -48,6 +49,7 @@ class Explainer {
   void PrintJson(const TaskDetails& at, const TaskWhy& told, const Explanation& why);
 
   HistoryCall& call_;
+  UseAsker uses_;
   std::vector<TaskDetails> tasks_;
   bool first_ = true;
 };
@@ -88,7 +90,8 @@ void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Expl
       fmt::format("task {}  {}", IdOf(at), why.reason == "given" ? "next" : StateWord(at.task)));
   page.Field("why", why.text);
   std::string label = "runs";
-  for (const std::string& line : present::RunningLines(told.running, call_.now(), false)) {
+  const auto uses = uses_.Ask(at.job.job, told.running);
+  for (const std::string& line : present::RunningLines(told.running, call_.now(), false, uses)) {
     page.Field(std::exchange(label, ""), line);
   }
   page.Field("command", at.task.command);
@@ -122,7 +125,8 @@ void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Expl
   } else {
     line.Null("slot").Null("pid").Null("since");
   }
-  line.Raw("running", present::RunningJson(told.running, call_.now()));
+  line.Raw("running",
+           present::RunningJson(told.running, call_.now(), uses_.Ask(at.job.job, told.running)));
   std::string command = RemedyCommand(at, why.remedy);
   if (command.empty()) {
     line.Null("next_command");
@@ -163,6 +167,26 @@ bool AreSingle(const std::vector<TasksOfJob>& tasks) {
   });
 }
 
+void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task) {
+  const std::string why = present::TextOf(task.why, call.StateOption());
+  const auto uses = asker.Ask(task.job, task.running);
+  if (!call.human()) {
+    present::JsonLine line = present::TypedLine("explanation");
+    line.Number("job", task.job.value).Number("task", task.task);
+    present::TextOrBase64(line, "why", why);
+    line.Raw("running", present::RunningJson(task.running, call.now(), uses));
+    return call.Put(line);
+  }
+  call.Put(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));
+  if (task.running.size() == 1 && !uses.empty() && uses.front()) {
+    call.Put("  " + present::UseText(*uses.front()) + "\n");
+  }
+  if (task.running.size() < 2) return;
+  for (const std::string& line : present::RunningLines(task.running, call.now(), false, uses)) {
+    call.Put("  " + line + "\n");
+  }
+}
+
 // A line for each task that waits, where all that are named do. kNotFound: they do not.
 Result<int> ExplainUnfinished(HistoryCall& call) {
   wire::ExplainTasks question;
@@ -174,27 +198,11 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
   TRY(LookUpNames(*hub, question.tasks));
   if (!AreSingle(question.tasks)) return Fail(ErrorKind::kNotFound, "these are several");
   const size_t named = question.tasks.size();
-  size_t told = 0;
-  std::string text;
-  TRY(call.Ask(std::move(question), [&](TaskWhy task) {
-    ++told;
-    const std::string why = present::TextOf(task.why, call.StateOption());
-    if (call.human()) {
-      text += fmt::format("{}.{}: {}\n", task.job.value, task.task, why);
-      if (task.running.size() < 2) return;
-      for (const std::string& line : present::RunningLines(task.running, call.now(), false)) {
-        text += "  " + line + "\n";
-      }
-    } else {
-      present::JsonLine line = present::TypedLine("explanation");
-      line.Number("job", task.job.value).Number("task", task.task);
-      present::TextOrBase64(line, "why", why);
-      line.Raw("running", present::RunningJson(task.running, call.now()));
-      text += line.Finish();
-    }
-  }));
-  if (told < named) return Fail(ErrorKind::kNotFound, "some have ended");
-  call.Put(text);
+  std::vector<TaskWhy> tasks;
+  TRY(call.Ask(std::move(question), [&](TaskWhy task) { tasks.push_back(std::move(task)); }));
+  if (tasks.size() < named) return Fail(ErrorKind::kNotFound, "some have ended");
+  UseAsker uses(call);
+  for (const TaskWhy& task : tasks) PutUnfinished(call, uses, task);
   return kExitSuccess;
 }
 

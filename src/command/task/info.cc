@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/history/call.h"
 #include "cli/history/job_text.h"
+#include "cli/history/run_use.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
 #include "cli/main.h"
@@ -226,6 +227,7 @@ struct Around {
   std::string place;                  // in its list, of one that failed
   std::string left;                   // what it waits for
   std::vector<RunningFacts> running;  // where, as a hub knows
+  UseAsker* uses = nullptr;
 };
 
 void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
@@ -253,14 +255,18 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
     }
   }
   if (at.live) {
+    const RunningFacts here{.task = at.task.index + 1, .attempt = at.live->attempt};
+    const auto uses = around.uses->Ask(at.job.job, {&here, 1});
     page.Field(
         fmt::format("attempt {}", at.live->attempt),
         fmt::format("running since {} ({}) in slot {} as process {}",
                     call.FullTimeText(at.live->since), FormatDuration(call.now() - at.live->since),
                     at.live->slot, at.live->pid));
+    if (!uses.empty() && uses.front()) page.Field("", present::UseText(*uses.front()));
   } else if (!around.running.empty()) {
     std::string label = fmt::format("attempt {}", around.running.front().attempt);
-    for (const std::string& line : present::RunningLines(around.running, call.now(), false)) {
+    const auto uses = around.uses->Ask(at.job.job, around.running);
+    for (const std::string& line : present::RunningLines(around.running, call.now(), false, uses)) {
       page.Field(label, label.empty() ? line : "running " + line);
       label.clear();
     }
@@ -322,7 +328,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
                 .since = at.live->since}};
   }
   line.Raw("running",
-           present::RunningJson(running, call.now()));
+           present::RunningJson(running, call.now(), around.uses->Ask(at.job.job, running)));
   TextOrNull(line, "stdin_file", at.stdin_file);
   TextOrNull(line, "stdout_file", at.stdout_file);
   TextOrNull(line, "stderr_file", at.stderr_file);
@@ -359,7 +365,8 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
 // Prints tasks in the order in which they are added; asks where they run for many at once.
 class InfoPrinter {
  public:
-  explicit InfoPrinter(HistoryCall& call) : call_(call), lefts_(AskLeftRunning(call)) {}
+  explicit InfoPrinter(HistoryCall& call)
+      : call_(call), uses_(call), lefts_(AskLeftRunning(call)) {}
   void Add(const TaskDetails& at) {
     tasks_.push_back(at);
     if (tasks_.size() == kAskedAtOnce) Flush();
@@ -368,7 +375,7 @@ class InfoPrinter {
     auto running = AskRunning(call_, tasks_);
     for (const TaskDetails& at : std::exchange(tasks_, {})) {
       const std::pair id(at.job.job, at.task.index + 1);
-      Around around{.place = places_ < kMostPlaces ? PlaceOf(at) : ""};
+      Around around{.place = places_ < kMostPlaces ? PlaceOf(at) : "", .uses = &uses_};
       if (!around.place.empty()) ++places_;
       if (auto left = lefts_.find(id); left != lefts_.end()) around.left = left->second;
       if (auto runs = running.find(id); runs != running.end()) around.running = runs->second;
@@ -387,6 +394,7 @@ class InfoPrinter {
   }
 
   HistoryCall& call_;
+  UseAsker uses_;
   const LeftRunningTexts lefts_;
   std::vector<TaskDetails> tasks_;
   int places_ = 0;

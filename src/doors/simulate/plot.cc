@@ -19,6 +19,10 @@ namespace {
 constexpr size_t kParts = 600;
 constexpr double kLeft = 70, kWide = 900, kHigh = 150, kTop = 70, kPitch = 200, kBottom = 50;
 constexpr int kPanels = 3;
+constexpr double kLine = 17;          // from one line of text to the next
+constexpr size_t kLineBytes = 125;    // fit into the width, also where letters are wide
+constexpr size_t kTitleBytes = 110;   // the same, bold
+constexpr size_t kMostHeadLines = 6;  // of a text; a header's are bounded
 
 struct Axis {
   double most = 1;  // the value at the upper end
@@ -114,6 +118,24 @@ std::string Strokes(int panel, const Panel& look,
                      look.colour, kWide / static_cast<double>(kParts));
 }
 
+// Cut between words, and within those that are too long.
+std::vector<std::string> LinesOf(std::string_view text, size_t bytes) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < kMostHeadLines) {
+    size_t end = text.size();
+    if (end > bytes) {
+      end = text.substr(0, bytes + 1).rfind(' ');
+      if (end == std::string_view::npos || end == 0) end = bytes;
+      // Not within a character of several bytes.
+      while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    }
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return lines;
+}
+
 struct TimeUnit {
   double seconds = 1;
   std::string_view name;
@@ -147,27 +169,48 @@ std::string TimeAxis(const PlotSeries& series) {
                     kLeft + kWide / 2, y + 36, unit.name);
 }
 
-std::string Head(const Simulation& simulation) {
-  const SimulateOptions& options = simulation.options;
+struct HeadLine {
+  std::string text;
+  bool title = false;
+};
+
+// Long names take more lines.
+std::vector<HeadLine> HeadLines(const Simulation& simulation) {
   const Figures& figures = simulation.figures;
+  std::vector<HeadLine> lines;
+  auto add = [&](std::string_view text, bool title) {
+    for (std::string& line : LinesOf(text, title ? kTitleBytes : kLineBytes)) {
+      lines.push_back({std::move(line), title});
+    }
+  };
+  add(fmt::format("{}: {}", TitleText(simulation.options), SourceOf(simulation.options)), true);
+  add(fmt::format("{} jobs on {} processors, mean bounded slowdown {}, mean wait {} s, utilization "
+                  "{:.2f}%",
+                  FormatCount(figures.jobs), FormatCount(simulation.workload.processors),
+                  NumberText(figures.mean_bounded_slowdown, 4), NumberText(figures.mean_wait, 2),
+                  100 * figures.utilisation),
+      false);
+  add(OriginText(simulation.header), false);
+  return lines;
+}
+
+std::string Head(const std::vector<HeadLine>& lines, double below) {
   const double width = kLeft + kWide + 20;
-  const double height = BottomOf(kPanels - 1) + kBottom;
-  const std::string title = fmt::format("{}: {}", TitleText(options), SourceOf(options));
+  const double height = BottomOf(kPanels - 1) + kBottom + below;
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 "
       "{0:.0f} {1:.0f}' font-family='sans-serif' font-size='12'>\n<title>{2}</title>\n",
-      width, height, present::XmlText(title));
+      width, height, present::XmlText(lines.front().text));
   text +=
       "<style>.title{font-weight:bold}.frame{fill:none;stroke:#888}.grid{stroke:#ddd}"
       ".mark{fill:#555}</style>\n<rect width='100%' height='100%' fill='#fff'/>\n";
-  text += fmt::format("<text x='{:.0f}' y='20' class='title'>{}</text>\n", kLeft,
-                      present::XmlText(title));
-  return text + fmt::format(
-                    "<text x='{:.0f}' y='37' class='mark'>{} jobs, mean bounded slowdown {:.4f}, "
-                    "mean wait {:.2f} s, utilization {:.2f}%. {}</text>\n",
-                    kLeft, FormatCount(figures.jobs), figures.mean_bounded_slowdown,
-                    figures.mean_wait, 100 * figures.utilisation,
-                    present::XmlText(OriginText(simulation.header)));
+  double y = 20;
+  for (const HeadLine& line : lines) {
+    text += fmt::format("<text x='{:.0f}' y='{:.0f}' class='{}'>{}</text>\n", kLeft, y,
+                        line.title ? "title" : "mark", present::XmlText(line.text));
+    y += kLine;
+  }
+  return text + fmt::format("<g transform='translate(0 {:.0f})'>\n", below);
 }
 
 double LargestOf(const std::vector<std::optional<double>>& values) {
@@ -186,11 +229,12 @@ std::string PlotText(const Simulation& simulation) {
                     CountAxis(static_cast<int64_t>(simulation.figures.queue_depth_max))};
   const Panel slowdown{"Mean bounded slowdown, by time of submission", "#a03050",
                        DecadeAxis(LargestOf(series.slowdowns))};
-  std::string text = Head(simulation);
+  const std::vector<HeadLine> lines = HeadLines(simulation);
+  std::string text = Head(lines, kLine * static_cast<double>(lines.size() - 2));
   text += PanelFrame(0, use) + Area(0, use, series.use);
   text += PanelFrame(1, queue) + Area(1, queue, series.queue);
   text += PanelFrame(2, slowdown) + Strokes(2, slowdown, series.slowdowns);
-  return text + TimeAxis(series) + "</svg>\n";
+  return text + TimeAxis(series) + "</g>\n</svg>\n";
 }
 
 }  // namespace spate::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "doors/simulate/plot.h"
@@ -103,7 +104,7 @@ TEST(Simulate, Json) {
             "type v trace computer installation acknowledge policy order estimates filter "
             "processors jobs dropped broken_lines mean_wait median_wait max_wait "
             "mean_bounded_slowdown max_bounded_slowdown utilisation queue_depth_max overtook "
-            "makespan placement");
+            "makespan placement odd_headers");
   EXPECT_EQ(json["policy"], "easy");
   EXPECT_EQ(json["dropped"], 3);
   EXPECT_NE(JsonText(simulation).find("\"mean_wait\":51.500000,"), std::string::npos);
@@ -114,6 +115,43 @@ TEST(Simulate, Human) {
   EXPECT_TRUE(text.starts_with("easy, users' estimates, order seq\n")) << text;
   EXPECT_NE(text.find("3 (3 without processors)"), std::string::npos) << text;
   EXPECT_NE(text.find("Old <one>; thanks to a donor"), std::string::npos) << text;
+}
+
+TEST(Simulate, ThousandsAreSeparated) {
+  Simulation simulation = Simulated(kFour, 4, {.policy = BackfillPolicy::kEasy});
+  simulation.figures.mean_wait = 353776.4091;
+  simulation.figures.median_wait = 1234567;
+  simulation.figures.max_bounded_slowdown = 6814.97334;
+  simulation.header.odd = {"line 1: 'MaxProcs: 4 x': expected a number alone; 4 is used"};
+  const std::string text = HumanText(simulation, 100);
+  EXPECT_NE(text.find("mean 353,776.4091 s, median 1,234,567 s, at most 107 s"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("at most 6,814.9733 (bounded)"), std::string::npos) << text;
+  EXPECT_NE(text.find("header     line 1: 'MaxProcs: 4 x'"), std::string::npos) << text;
+  EXPECT_NE(JsonText(simulation).find("\"mean_wait\":353776.409100,"), std::string::npos);
+  EXPECT_NE(JsonText(simulation).find("\"odd_headers\":[\"line 1: 'MaxProcs: 4 x'"),
+            std::string::npos);
+  EXPECT_NE(PlotText(simulation).find("mean wait 353,776.41 s"), std::string::npos);
+}
+
+// Texts of this size are at most about 7 units wide for each letter, and the picture 900.
+TEST(Simulate, PictureCutsNoName) {
+  Simulation simulation = Simulated(kFour, 4, {.policy = BackfillPolicy::kEasy});
+  for (int i = 0; i < 30; ++i) simulation.header.acknowledge += fmt::format(" of group {}", i);
+  simulation.options.trace = std::string(300, 'x');
+  const std::string svg = PlotText(simulation);
+  std::string all;
+  for (size_t at = svg.find("<text"); at != svg.npos; at = svg.find("<text", at + 1)) {
+    const size_t begin = svg.find('>', at) + 1;
+    const std::string line = svg.substr(begin, svg.find('<', begin) - begin);
+    EXPECT_LE(line.size(), 130u) << line;
+    all += line + " ";
+  }
+  EXPECT_NE(all.find("of group 29"), std::string::npos) << all;
+  EXPECT_EQ(std::ranges::count(all.substr(0, all.find(" jobs on ")), 'x'), 300);
+  const std::string plain = PlotText(Simulated(kFour, 4, {.policy = BackfillPolicy::kEasy}));
+  EXPECT_NE(plain.find("translate(0 17)"), std::string::npos) << "panels stand below the lines";
+  EXPECT_NE(svg.find("translate(0 102)"), std::string::npos) << svg.substr(0, 2000);
 }
 
 TEST(Simulate, SeriesOfAPicture) {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "doors/simulate/job_history.h"
 #include "present/json/json_line.h"
@@ -19,6 +22,14 @@ std::string TimeText(int64_t time, int64_t second) {
   return FormatDuration(Duration::Seconds(std::min(time / second, kMost)));
 }
 
+// "6,814.9733"
+std::string Thousands(std::string_view number) {
+  const size_t point = std::min(number.find('.'), number.size());
+  const auto whole = ReadNumber<uint64_t>(number.substr(0, point));
+  if (!whole) return std::string(number);
+  return FormatCount(*whole) + std::string(number.substr(point));
+}
+
 // Whole seconds as they are, parts of them with six decimals.
 std::string SecondsText(int64_t time, int64_t second) {
   if (second == 1) return fmt::format("{}", time);
@@ -26,7 +37,7 @@ std::string SecondsText(int64_t time, int64_t second) {
 }
 
 // A task of a history goes by its job's number and its own.
-std::string NumberText(const Simulation& simulation, int64_t number) {
+std::string NameOf(const Simulation& simulation, int64_t number) {
   if (!simulation.options.is_history()) return fmt::format("{}", number);
   return fmt::format("{}.{}", number >> kTaskBits, number & ((int64_t{1} << kTaskBits) - 1));
 }
@@ -51,6 +62,10 @@ std::string DroppedText(const format::Workload& workload) {
 std::string Decimals(double value) { return fmt::format("{:.6f}", value); }
 
 }  // namespace
+
+std::string NumberText(double value, int decimals) {
+  return Thousands(fmt::format("{:.{}f}", value, decimals));
+}
 
 std::string OriginText(const format::SwfHeader& header) {
   std::string text = header.computer;
@@ -82,18 +97,24 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   page.Title(TitleText(options));
   page.Field(options.is_history() ? "history" : "trace", SourceOf(options));
   page.Field("origin", OriginText(simulation.header));
+  std::string label = "header";
+  for (const std::string& odd : simulation.header.odd) {
+    page.Field(std::exchange(label, ""), odd);
+  }
   page.Field("processors", FormatCount(simulation.workload.processors));
   page.Field("jobs", FormatCount(figures.jobs));
   page.Field("left out", DroppedText(simulation.workload));
   if (simulation.broken_lines > 0) {
     page.Field("broken", present::CountOf(simulation.broken_lines, "line"));
   }
-  page.Field("slowdown", fmt::format("mean {:.4f}, at most {:.4f} (bounded)",
-                                     figures.mean_bounded_slowdown, figures.max_bounded_slowdown));
+  page.Field("slowdown", fmt::format("mean {}, at most {} (bounded)",
+                                     NumberText(figures.mean_bounded_slowdown, 4),
+                                     NumberText(figures.max_bounded_slowdown, 4)));
   const int64_t second = simulation.workload.second;
-  page.Field("wait", fmt::format("mean {:.4f} s, median {} s, at most {} s", figures.mean_wait,
-                                 SecondsText(figures.median_wait, second),
-                                 SecondsText(figures.max_wait, second)));
+  page.Field("wait",
+             fmt::format("mean {} s, median {} s, at most {} s", NumberText(figures.mean_wait, 4),
+                         Thousands(SecondsText(figures.median_wait, second)),
+                         Thousands(SecondsText(figures.max_wait, second))));
   page.Field("use", fmt::format("{:.2f}% of the processors, over {}", 100 * figures.utilisation,
                                 TimeText(figures.makespan, second)));
   page.Field("queue", fmt::format("at most {}", present::CountOf(figures.queue_depth_max, "job")));
@@ -127,6 +148,11 @@ std::string JsonText(const Simulation& simulation) {
   line.Number("overtook", static_cast<int64_t>(figures.overtook));
   line.Raw("makespan", SecondsText(figures.makespan, second));
   line.Text("placement", PlacementName(options.on_nodes));
+  std::string odd;
+  for (const std::string& each : simulation.header.odd) {
+    odd += fmt::format("{}\"{}\"", odd.empty() ? "" : ",", present::JsonEscaped(each));
+  }
+  line.Raw("odd_headers", "[" + odd + "]");
   return line.Finish();
 }
 
@@ -136,9 +162,9 @@ std::string ScheduleText(const Simulation& simulation) {
     const format::RigidJob& job = simulation.workload.jobs[i];
     const ReplayStart& start = simulation.starts[i];
     auto time = [&](int64_t at) { return SecondsText(at, simulation.workload.second); };
-    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {}\n",
-                   NumberText(simulation, job.number), time(job.submit), time(start.start),
-                   time(job.run), job.processors, start.overtakes ? 1 : 0);
+    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {}\n", NameOf(simulation, job.number),
+                   time(job.submit), time(start.start), time(job.run), job.processors,
+                   start.overtakes ? 1 : 0);
   }
   return fmt::to_string(text);
 }

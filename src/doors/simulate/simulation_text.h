@@ -25,6 +25,8 @@ struct Simulation {
 const std::string& SourceOf(const SimulateOptions& options);
 // Policy, estimates and order.
 std::string TitleText(const SimulateOptions& options);
+// With a comma between thousands.
+std::string NumberText(double value, int decimals);
 // No line is wider than `width`.
 std::string HumanText(const Simulation& simulation, uint32_t width);
 // One line.

@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kFields = 18;
 constexpr size_t kToldBroken = 3;   // so many are shown
 constexpr size_t kToldBytes = 200;  // of a text of the header
+constexpr size_t kToldOdd = 5;      // headers that are not as expected
+constexpr size_t kShownBytes = 60;  // of such a header
 
 // Most are whole numbers; some traces have seconds with decimals, of which the rest is cut.
 std::optional<int64_t> FieldOf(std::string_view word) {
@@ -34,10 +36,28 @@ std::optional<std::string_view> HeaderOf(std::string_view comment, std::string_v
   return Trim(comment.substr(1));
 }
 
+// Of a text that begins with a number.
+std::string_view NumberWord(std::string_view text) {
+  return text.substr(0, text.find_first_of(" \t(;"));
+}
+
+// Whether the comment looks like this header, but is written in another way: in other letters,
+// with a blank within or without its colon.
+bool Resembles(std::string_view comment, std::string_view name) {
+  std::string letters;
+  for (char c : comment.substr(0, comment.find_first_of(":=0123456789"))) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (c != ' ' && c != '\t' && c != '_') letters += upper ? static_cast<char>(c + 'a' - 'A') : c;
+  }
+  std::string wanted(name);
+  for (char& c : wanted) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 'a' - 'A') : c;
+  return letters == wanted || letters + "s" == wanted;
+}
+
 // The number that the text begins with: "128 (64 of them large)", "128,000". What begins with a
 // number and goes on as something else ("12.5", "128k") is none.
 std::optional<uint32_t> CountOf(std::string_view text) {
-  const std::string_view word = text.substr(0, text.find_first_of(" \t(;"));
+  const std::string_view word = NumberWord(text);
   if (word.empty() || word.front() == ',' || word.back() == ',') return std::nullopt;
   std::string digits;
   for (size_t i = 0; i < word.size(); ++i) {
@@ -98,15 +118,43 @@ Status SwfReader::AcceptLine(std::string_view line) {
   return {};
 }
 
-// Of a header that stands there twice the first one counts.
+void SwfReader::NoteOdd(std::string_view header, std::string_view what) {
+  if (trace_.header.odd.size() == kToldOdd) return;
+  const bool cut = header.size() > kShownBytes;
+  trace_.header.odd.push_back(fmt::format("line {}: '{}{}': {}", line_,
+                                          EscapeForScreen(header.substr(0, kShownBytes)),
+                                          cut ? "..." : "", what));
+}
+
+// Of a header that exists twice the first one with a number counts.
+void SwfReader::AcceptCount(std::string_view comment, std::string_view name,
+                            std::optional<uint32_t>& count, uint64_t& line) {
+  auto text = HeaderOf(comment, name);
+  if (!text) {
+    if (!Resembles(comment, name)) return;
+    return NoteOdd(comment, fmt::format("expected '{}: N'; not used", name));
+  }
+  const auto number = CountOf(*text);
+  if (!number) {
+    return NoteOdd(comment, fmt::format("expected a whole number from 1 to {}, as in '{}: 128'; "
+                                        "not used",
+                                        FormatCount(kSwfProcessors), name));
+  }
+  if (count) {
+    if (*number == *count) return;
+    return NoteOdd(comment, fmt::format("expected once, and line {} has it; {} from there is used",
+                                        line, FormatCount(*count)));
+  }
+  count = number;
+  line = line_;
+  if (NumberWord(*text) == *text) return;
+  NoteOdd(comment, fmt::format("expected a number alone; {} is used", FormatCount(*number)));
+}
+
 void SwfReader::AcceptComment(std::string_view comment) {
   SwfHeader& header = trace_.header;
-  if (auto text = HeaderOf(comment, "MaxProcs"); text && !header.max_procs) {
-    header.max_procs = CountOf(*text);
-  }
-  if (auto text = HeaderOf(comment, "MaxNodes"); text && !header.max_nodes) {
-    header.max_nodes = CountOf(*text);
-  }
+  AcceptCount(comment, "MaxProcs", header.max_procs, procs_line_);
+  AcceptCount(comment, "MaxNodes", header.max_nodes, nodes_line_);
   auto keep = [&](std::string_view name, std::string& target) {
     auto text = HeaderOf(comment, name);
     if (text && target.empty()) target = text->substr(0, kToldBytes);
@@ -190,6 +238,7 @@ std::unexpected<Error> NoProcessors(const SwfHeader& header) {
   if (header.max_nodes) {
     text += fmt::format(" (MaxNodes is {}, but nodes may have several)", *header.max_nodes);
   }
+  for (const std::string& odd : header.odd) text += "\n" + odd;
   return Fail(ErrorKind::kInvalid, text);
 }
 

@@ -31,6 +31,9 @@ struct SwfHeader {
   std::string computer;
   std::string installation;
   std::string acknowledge;
+  // Headers that are not as expected: "line 3: MaxProcs: ...", and what was made of them. The first
+  // ones.
+  std::vector<std::string> odd;
 };
 
 struct SwfBroken {
@@ -60,11 +63,16 @@ class SwfReader {
  private:
   Status AcceptLine(std::string_view line);
   void AcceptComment(std::string_view line);
+  void AcceptCount(std::string_view comment, std::string_view name, std::optional<uint32_t>& count,
+                   uint64_t& line);
+  void NoteOdd(std::string_view header, std::string_view what);
   Status AcceptJob(std::string_view line);
   void Break(std::string why);
 
   SwfTrace trace_;
   uint64_t line_ = 0;
+  uint64_t procs_line_ = 0;  // where the header's number is from; 0: none
+  uint64_t nodes_line_ = 0;
   std::string rest_;  // of a line whose end has not come
 };
 

@@ -83,6 +83,43 @@ TEST(Swf, BrokenLinesAreNamed) {
   }
 }
 
+TEST(Swf, OddHeadersAreExplained) {
+  struct Case {
+    std::string head;
+    std::optional<uint32_t> procs;
+    std::vector<std::string> odd;
+  };
+  const std::string expected =
+      "expected a whole number from 1 to 1,000,000,000, as in 'MaxProcs: 128'; not used";
+  const Case cases[] = {
+      {"; MaxProcs: 8\n; MaxProcs: 8\n; Note: MaxProcs may change\n", 8, {}},
+      {"; MaxProcs: 128,000\n", 128000, {}},
+      {"; MaxProcs: 8 (two of each)\n",
+       8,
+       {"line 1: 'MaxProcs: 8 (two of each)': expected a number alone; 8 is used"}},
+      {";\n; MaxProcs: 12.5\n; MaxProcs: 9\n", 9, {"line 2: 'MaxProcs: 12.5': " + expected}},
+      {"; MaxProcs: -1\n", std::nullopt, {"line 1: 'MaxProcs: -1': " + expected}},
+      {"; MaxProcs: 1\x1b[2J\n", std::nullopt, {"line 1: 'MaxProcs: 1\\x1b[2J': " + expected}},
+      {"; MaxProcs: 8\n;MaxProcs: 99\n",
+       8,
+       {"line 2: 'MaxProcs: 99': expected once, and line 1 has it; 8 from there is used"}},
+      {"; maxprocs: 8\n; Max Procs = 8\n; MaxProc: 8\n",
+       std::nullopt,
+       {"line 1: 'maxprocs: 8': expected 'MaxProcs: N'; not used",
+        "line 2: 'Max Procs = 8': expected 'MaxProcs: N'; not used",
+        "line 3: 'MaxProc: 8': expected 'MaxProcs: N'; not used"}},
+  };
+  for (const Case& c : cases) {
+    auto trace = Read(c.head + Line(1, 0, 5, 1, 1, 5));
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->header.max_procs, c.procs) << c.head;
+    EXPECT_EQ(trace->header.odd, c.odd) << c.head;
+  }
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "; MaxProcs: x\n";
+  EXPECT_EQ(Read(many)->header.odd.size(), 5u);
+}
+
 TEST(Swf, ManyBrokenLinesAreCounted) {
   std::string text(kHead);
   for (int i = 0; i < 10; ++i) text += "what\n";
@@ -150,7 +187,9 @@ TEST(Swf, WhatIsNoTraceIsRefused) {
   EXPECT_EQ(message("; MaxNodes: 3\n; MaxProcs: many\n" + job),
             "no header states the machine's number of processors; add a line `; MaxProcs: N`, or "
             "--procs N "
-            "(MaxNodes is 3, but nodes may have several)");
+            "(MaxNodes is 3, but nodes may have several)\n"
+            "line 2: 'MaxProcs: many': expected a whole number from 1 to 1,000,000,000, as in "
+            "'MaxProcs: 128'; not used");
   EXPECT_EQ(message("; MaxProcs: 0\n" + job).substr(0, 10), "no header ");
   for (const char* number : {"12.5", "128k", ",128", "128,", "1,28", "12,8000", "1,2345,678"}) {
     EXPECT_EQ(message("; MaxProcs: " + std::string(number) + "\n" + job).substr(0, 10),

@@ -14,6 +14,46 @@ Words Kept(Words entries) {
   return CommandEnvironment(os::Environment(std::move(entries))).entries();
 }
 
+TEST(Decisive, VariablesComeAsTheShellPrintsThem) {
+  const std::vector<std::string> words = PrintDecisive("slurm");
+  ASSERT_EQ(words.size(), 5u);
+  EXPECT_EQ(words[2],
+            "command -v \"$1\"; printf '\\0'; printf '%s\\0' \"${SLURM_CONF-}\"; printf "
+            "'%s\\0' \"${SLURM_CLUSTERS-}\"");
+  EXPECT_EQ(words[4], "sbatch");
+  using std::string_literals::operator""s;
+  const auto read = ReadDecisive("slurm", "/usr/bin/sbatch\n\0/etc/a\nb\0\0"s);
+  EXPECT_EQ(read, (std::vector<PoolVariable>{{"sbatch", "/usr/bin/sbatch"},
+                                             {"SLURM_CONF", "/etc/a\nb"},
+                                             {"SLURM_CLUSTERS", ""}}));
+  EXPECT_TRUE(ReadDecisive("slurm", "sh: no printf\n").empty());
+  EXPECT_TRUE(ReadDecisive("slurm", "").empty());
+  EXPECT_TRUE(SubmitCommandOf("local").empty());
+}
+
+TEST(Decisive, DifferencesAreNamed) {
+  const std::vector<PoolVariable> hub = {
+      {"qsub", "/usr/bin/qsub"}, {"SGE_ROOT", "/sge"}, {"SGE_CELL", ""}};
+  EXPECT_TRUE(DifferencesOf(hub, hub).empty());
+  EXPECT_TRUE(DifferencesOf(std::vector<PoolVariable>{{"qsub", ""}}, hub).empty())
+      << "who has no command cannot know better";
+  EXPECT_TRUE(DifferencesOf(hub, {}).empty());
+  const std::vector<PoolVariable> other = {
+      {"qsub", "/opt/sge/bin/qsub"}, {"SGE_ROOT", "/sge"}, {"SGE_CELL", "b"}, {"MORE", "x"}};
+  const auto differences = DifferencesOf(other, hub);
+  EXPECT_EQ(differences,
+            (std::vector<PoolDifference>{{"qsub", "/opt/sge/bin/qsub", "/usr/bin/qsub"},
+                                         {"SGE_CELL", "b", ""}}));
+  EXPECT_EQ(
+      TextOf(differences),
+      "\nthe hub does not look for the batch system as this shell does:"
+      "\n  qsub: here '/opt/sge/bin/qsub', for the hub '/usr/bin/qsub'"
+      "\n  SGE_CELL: here 'b', for the hub not set"
+      "\n  the hub's settings count; to change them, stop the hub and start it again where they "
+      "are as here (jobs and nodes go on)");
+  EXPECT_EQ(TextOf({}), "");
+}
+
 TEST(CommandEnvironment, DropsWhatAJobHasSet) {
   struct Case {
     std::string what;

@@ -282,6 +282,8 @@ struct AddPool {
   PoolWish wish;
   bool test = true;
   bool dry_run = false;  // tries, and adds nothing
+  // What decides for the one who asks which batch system is used (pool/environment.h).
+  std::vector<PoolVariable> variables = {};
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "name", self.name);
@@ -289,6 +291,7 @@ struct AddPool {
     visit(3, "wish", self.wish);
     visit(4, "test", self.test);
     visit(5, "dry_run", self.dry_run);
+    visit(6, "variables", self.variables);
   }
 };
 

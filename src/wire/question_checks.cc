@@ -225,6 +225,12 @@ Status Check(const TryPool& asked) { return CheckName("name", asked.name); }
 Status Check(const AddPool& asked) {
   TRY(CheckName("name", asked.name));
   TRY(CheckName("system", asked.system));
+  constexpr size_t kMostVariables = 16;
+  if (asked.variables.size() > kMostVariables) return Defect("variables", "are too many");
+  for (const PoolVariable& each : asked.variables) {
+    TRY(CheckName("variables", each.name));
+    if (each.value.size() > kWireLimits.name_bytes) return Defect("variables", "have long values");
+  }
   return Check(asked.wish);
 }
 Status Check(const ChangePools& asked) {

@@ -177,6 +177,26 @@ def test_what_a_newcomer_types_first(place: Place):
     want("spate hub start --daemon --listen '*'" in err, err)
 
 
+def test_a_batch_system_that_the_hub_sees_otherwise_is_told(place: Place):
+    batch = slurm(place)
+    cluster = cluster_of(place)
+    _, err = cluster.spate("pool add", "slurm", "same", "--time-limit", "1h")
+    want("does not look for the batch system" not in err, err)
+    os.mkdir(os.path.join(place.dir, "other"))
+    mine = os.path.join(place.dir, place.write("other/sbatch", "#!/bin/sh"))
+    os.chmod(mine, 0o755)
+    place.env = dict(place.env, PATH=os.path.dirname(mine) + ":" + place.env["PATH"], SLURM_CONF="/x/slurm.conf")
+    lines = (f"  sbatch: here '{mine}', for the hub '/", "  SLURM_CONF: here '/x/slurm.conf', for the hub not set",
+             "stop the hub and start it again")
+    _, err = cluster.spate("pool add", "slurm", "other", "--time-limit", "1h")
+    want(all(line in err for line in lines), err)
+    _, err = cluster.spate("pool add", "slurm", "own", "--time-limit", "1h", "--submit-command", mine, "--no-test")
+    want("SLURM_CONF" in err and "sbatch: here" not in err, err)
+    batch.set("refuse", "Invalid account or account/partition combination specified")
+    _, err = cluster.spate("pool add", "slurm", "no", "--time-limit", "1h", code=2)
+    want("Invalid account" in err and all(line in err for line in lines), err)
+
+
 def test_bad_input_says_what_it_was(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)

@@ -12,6 +12,7 @@
 #include "os/environment.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/find_program.h"
 
 namespace spate::cli {
 namespace {
@@ -67,15 +68,7 @@ std::vector<std::string> NeededLibraries(std::string_view bytes) {
 // The file that a command's first word names, or nothing.
 std::string ProgramOf(const std::string& word, const std::string& cwd) {
   if (word.find('/') != std::string::npos) return os::JoinPath(cwd, word);
-  std::string_view path;
-  const std::string variable = os::Environment::OfProcess().GetOr("PATH", "");
-  for (path = variable; !path.empty();) {
-    const std::string_view folder = path.substr(0, path.find(':'));
-    path.remove_prefix(std::min(folder.size() + 1, path.size()));
-    std::string file = os::JoinPath(os::JoinPath(cwd, std::string(folder)), word);
-    if (os::MayAccess(file, "x")) return file;
-  }
-  return "";
+  return os::FindProgram(word, os::Environment::OfProcess().GetOr("PATH", ""), cwd);
 }
 
 const char* NameOfLibrary(MpiLibrary library) {

@@ -16,6 +16,9 @@
 #include "cli/pool/pool_options.h"
 #include "cli/pool/pool_text.h"
 #include "client/asker.h"
+#include "os/environment.h"
+#include "os/find_program.h"
+#include "pool/environment.h"
 #include "present/advice.h"
 #include "present/json/json_fields.h"
 #include "present/text/end_text.h"
@@ -58,9 +61,26 @@ bool LacksTimeLimit(const NewPool& pool) {
   return pool.system != "ssh" && pool.system != "local" && !pool.wish.time_limit;
 }
 
+// Settings of this process that decide which batch system is found.
+std::vector<PoolVariable> VariablesHere(const std::string& system) {
+  const os::Environment environment = os::Environment::OfProcess();
+  std::vector<PoolVariable> variables;
+  if (const std::string command(pool::SubmitCommandOf(system)); !command.empty()) {
+    variables.push_back({command, os::FindProgram(command, environment.GetOr("PATH", ""))});
+  }
+  for (const std::string_view name : pool::DecisiveVariables(system)) {
+    variables.push_back({std::string(name), std::string(environment.GetOr(name, ""))});
+  }
+  return variables;
+}
+
 Result<int> AddAlone(const HubScreen& screen, const NewPool& pool) {
-  auto trial = TRY(AddOne(screen, {pool.name, pool.system, pool.wish, pool.test, pool.dry_run}));
+  auto trial = TRY(AddOne(screen, {pool.name, pool.system, pool.wish, pool.test, pool.dry_run,
+                                   VariablesHere(pool.system)}));
   trial.pool = pool.name;
+  if (const std::string text = pool::TextOf(trial.differences); !text.empty()) {
+    screen.Say(text.substr(1));
+  }
   (void)TRY(screen.Write(DataOf(screen, pool, trial)));
   if (pool.dry_run) {
     bool failed = pool.test && !trial.passed;

@@ -196,6 +196,32 @@ struct PoolEvent {
   }
 };
 
+// A variable, or the command that submits and the file that it is. An empty value: none.
+struct PoolVariable {
+  std::string name;
+  std::string value;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "value", self.value);
+  }
+  friend bool operator==(const PoolVariable&, const PoolVariable&) = default;
+};
+// A setting that decides which batch system is used, and that is not the same for the one who adds
+// a pool as for the hub.
+struct PoolDifference {
+  std::string name;   // of a variable, or of the command that submits
+  std::string yours;  // empty: none
+  std::string hubs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "yours", self.yours);
+    visit(3, "hubs", self.hubs);
+  }
+  friend bool operator==(const PoolDifference&, const PoolDifference&) = default;
+};
+
 // A pool's batch job as it would be, and what the batch system's own test says of it.
 struct PoolTrial {
   std::string pool;
@@ -204,6 +230,7 @@ struct PoolTrial {
   std::string words;        // of the test; empty: the system has none
   bool passed = false;      // or there was none
   std::string description;  // that the command reads, where that is not the script
+  std::vector<PoolDifference> differences = {};
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "pool", self.pool);
@@ -212,6 +239,7 @@ struct PoolTrial {
     visit(4, "words", self.words);
     visit(5, "passed", self.passed);
     visit(6, "description", self.description);
+    visit(7, "differences", self.differences);
   }
 };
 

@@ -155,6 +155,10 @@ class Pools {
   std::string FolderIn(const std::string& home, const std::string& pool) const;
   Result<PoolForm> NewForm(const Caller& caller, const wire::AddPool& asked) const;
   void AddIn(const std::string& folder, const Caller& caller, wire::AddPool asked, Tried done);
+  void Compare(const PoolForm& form, const wire::AddPool& asked,
+               std::function<void(std::vector<PoolDifference>)> done);
+  void TryNew(const PoolForm& form, const wire::AddPool& asked,
+              std::vector<PoolDifference> differences, Tried done);
   std::vector<os::Address> AddressesOf(const pool::PoolSettings& settings) const;
   Status CheckReach(const PoolForm& form) const;
   static Status CheckServes(const PoolForm& form);

@@ -10,6 +10,7 @@
 #include "hub/pools/pools.h"
 #include "os/account.h"
 #include "os/file.h"
+#include "pool/environment.h"
 
 namespace spate::hub {
 
@@ -263,14 +264,40 @@ void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool
   // Much may have changed while the home folder was looked for.
   auto form = NewForm(caller, asked);
   if (!form) return done(std::unexpected(form.error()));
-  caller_.Try(*form, asked.test || asked.dry_run,
-              [this, form = *form, asked, done = std::move(done)](Result<PoolTrial> trial) {
+  Compare(*form, asked, [this, form = *form, asked, done = std::move(done)](auto differences) {
+    TryNew(form, asked, std::move(differences), done);
+  });
+}
+
+// What decides which batch system is found may not be the same for the hub as for who adds a pool.
+void Pools::Compare(const PoolForm& form, const wire::AddPool& asked,
+                    std::function<void(std::vector<PoolDifference>)> done) {
+  if (asked.variables.empty() || pool::SubmitCommandOf(asked.system).empty()) return done({});
+  pool::CommandLine print{.argv = pool::PrintDecisive(asked.system), .name = "sh"};
+  parts_.commands.Run(std::move(print), form.settings.account, Duration::Seconds(10),
+                      [alive = alive_, asked, own_command = !form.settings.submit_command.empty(),
+                       done = std::move(done)](const pool::Outcome& outcome) {
+                        if (!*alive) return;
+                        std::vector<PoolVariable> hubs =
+                            pool::ReadDecisive(asked.system, outcome.out);
+                        if (own_command && !hubs.empty()) hubs.front().name.clear();
+                        done(pool::DifferencesOf(asked.variables, hubs));
+                      });
+}
+
+void Pools::TryNew(const PoolForm& form, const wire::AddPool& asked,
+                   std::vector<PoolDifference> differences, Tried done) {
+  caller_.Try(form, asked.test || asked.dry_run,
+              [this, form, asked, differences = std::move(differences),
+               done = std::move(done)](Result<PoolTrial> trial) {
                 bool fails = !trial || (!trial->passed && !asked.dry_run);
+                if (trial) trial->differences = differences;
                 if (trial && fails) {
                   trial = Fail(ErrorKind::kInvalid,
                                fmt::format("{} would refuse a pilot of pool {}, so the pool was "
-                                           "not added (--no-test adds it anyway): {}",
-                                           asked.system, asked.name, trial->words));
+                                           "not added (--no-test adds it anyway): {}{}",
+                                           asked.system, asked.name, trial->words,
+                                           pool::TextOf(differences)));
                 }
                 if (fails || asked.dry_run) return done(std::move(trial));
                 // Somebody else may have been quicker while the test ran.

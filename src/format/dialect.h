@@ -32,6 +32,9 @@ struct RowRun {
   uint16_t slot = 0;        // from 1; 0: not known yet, counts as 1
   std::string_view node;    // its name; empty: not known yet
   uint32_t milli_cpus = 0;  // given; 0: not known yet
+  // Of a gang: the ranks of a part, or of all parts. None: it is no gang, or that is not known yet.
+  uint32_t first_rank = 0;
+  uint32_t ranks = 0;
 };
 
 // The rows of one job. Immutable; may be shared between threads.

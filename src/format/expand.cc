@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,6 +41,7 @@ struct Files {
   Template stderr_file;
   std::vector<Template> puts;
   std::vector<Template> gets;
+  std::vector<Template> rank_gets;      // with {rank}
   std::vector<Template> pipe_forwards;  // "VAR=FILE"
   std::vector<Template> file_forwards;  // "SRC=DEST"
 };
@@ -175,9 +177,10 @@ Result<Template> CompilePattern(const std::string& pattern, std::string_view opt
   if (auto status = CheckNoPerl(pattern); !status) {
     return Within(option, status.error());
   }
-  Template parsed = Template::Parse(
-      pattern,
-      {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings.replace)});
+  Template parsed = Template::Parse(pattern, {.names = settings.value_names,
+                                              .job = true,
+                                              .replace = ReplaceOf(settings.replace),
+                                              .rank = option == "--get"});
   if (!has_values && !parsed.first_value().empty()) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} '{}': {} is a placeholder for a value, but the tasks have none; "
@@ -239,14 +242,26 @@ Status FillForwards(const Files& files, const Filling& filling, TaskBody& body) 
   return {};
 }
 
-Status FillFiles(const Files& files, const Filling& filling, TaskBody& body) {
+// Files of each rank, and those of the whole task, which come from the first rank's folder.
+Status FillGets(const Files& files, Filling filling, const RowRun& run, TaskBody& body) {
+  for (uint32_t i = 0; i < run.ranks && !files.rank_gets.empty(); ++i) {
+    filling.rank = run.first_rank + i;
+    auto names = TRY(FileNames(files.rank_gets, filling, "--get"));
+    std::ranges::move(names, std::back_inserter(body.gets));
+  }
+  if (run.first_rank > 0) return {};
+  auto names = TRY(FileNames(files.gets, filling, "--get"));
+  std::ranges::move(names, std::back_inserter(body.gets));
+  return {};
+}
+
+Status FillFiles(const Files& files, const Filling& filling, const RowRun& run, TaskBody& body) {
   if (body.stdin_file.empty()) body.stdin_file = FileName(files.stdin_file, filling);
   body.stdout_file = FileName(files.stdout_file, filling);
   body.stderr_file = FileName(files.stderr_file, filling);
   auto puts = TRY(FileNames(files.puts, filling, "--put"));
   for (std::string& name : puts) body.puts.push_back({.name = std::move(name), .from = {}});
-  auto gets = TRY(FileNames(files.gets, filling, "--get"));
-  body.gets = std::move(gets);
+  TRY(FillGets(files, filling, run, body));
   return FillForwards(files, filling, body);
 }
 
@@ -267,7 +282,7 @@ class LineReader final : public RowReader {
       if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
     }
     for (Forward& pipe : line.pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
-    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), body));
+    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), run, body));
     return body;
   }
   std::string CommandText(std::string_view row, const RowRun&) const override {
@@ -299,7 +314,7 @@ class DagTaskReader final : public RowReader {
     for (Forward& file : task.file_forwards) {
       ForwardFile(body, std::move(file.from), std::move(file.to));
     }
-    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), body));
+    TRY(FillFiles(parts_.files, FillingOf(parts_, {}, run), run, body));
     return body;
   }
   std::string CommandText(std::string_view row, const RowRun&) const override {
@@ -337,7 +352,7 @@ class CommandReader : public RowReader {
     }
     Status good = CheckArgv(argv);
     if (good) good = GiveInput(row, run.index, body);
-    if (good) good = FillFiles(parts_.files, filling, body);
+    if (good) good = FillFiles(parts_.files, filling, run, body);
     if (!good) return std::unexpected(std::move(good.error()));
     return body;
   }
@@ -458,7 +473,9 @@ Result<Files> CompileFiles(const JobSettings& settings, const std::string& input
       CompilePatterns(settings.forward_file_patterns, "--forward-file", settings, has_values);
   if (!forwarded) return std::unexpected(std::move(forwarded.error()));
   files.puts = std::move(puts);
-  files.gets = std::move(gets);
+  for (Template& get : gets) {
+    (get.has_rank() ? files.rank_gets : files.gets).push_back(std::move(get));
+  }
   files.pipe_forwards = std::move(pipes);
   files.file_forwards = std::move(*forwarded);
   return files;

@@ -173,6 +173,24 @@ TEST(ExpandValues, FilesThatTravel) {
   EXPECT_FALSE(CompileJob(list, JobId(1)));
 }
 
+TEST(ExpandValues, FilesOfRanks) {
+  JobSettings settings = Values({"sort"});
+  settings.get_patterns = {"{}.{rank}", "all.{#}"};
+  settings.stdout_pattern = "{rank}.out";
+  auto job = CompileJob(settings, JobId(12));
+  ASSERT_TRUE(job);
+  using Names = std::vector<std::string>;
+  auto names = [&](uint32_t first, uint32_t ranks) {
+    auto body = (*job)->Body("a{rank}", {.index = 6, .first_rank = first, .ranks = ranks});
+    EXPECT_TRUE(body);
+    EXPECT_EQ(body->stdout_file, "{rank}.out") << "elsewhere it means nothing";
+    return body->gets;
+  };
+  EXPECT_EQ(names(0, 2), (Names{"a{rank}.0", "a{rank}.1", "all.7"}));
+  EXPECT_EQ(names(2, 1), (Names{"a{rank}.2"})) << "what is the task's own comes from the first";
+  EXPECT_EQ(names(0, 0), (Names{"all.7"}));
+}
+
 TEST(CompileJob, ErrorsNameTheFix) {
   JobSettings list;
   list.stdout_pattern = "out/{/.}";

@@ -66,6 +66,7 @@ std::string WhyMistyped(std::string_view text, const Template::Known& known) {
     if (!name.empty()) names.push_back(name);
   }
   if (known.job) names.insert(names.end(), {"index", "job"});
+  if (known.rank) names.emplace_back("rank");
   if (names.empty()) return "";
   const Template parsed = Template::Parse(text, known);
   for (const Piece& piece : parsed.pieces()) {

@@ -78,6 +78,9 @@ TEST(Mistyped, LeavesTextInBracesAlone) {
   EXPECT_NE(WhyMistyped("{nmae}.txt", {.job = true}), "") << "names of files";
   EXPECT_NE(WhyMistyped("{indx}.txt", {.job = true}).find("{index}"), std::string::npos);
   EXPECT_EQ(WhyMistyped("{index}.{job}.{#}", {.job = true}), "");
+  EXPECT_NE(WhyMistyped("{rank}", {.job = true}), "") << "of --get alone";
+  EXPECT_EQ(WhyMistyped("{rank}", {.job = true, .rank = true}), "");
+  EXPECT_NE(WhyMistyped("{ranks}", {.job = true, .rank = true}).find("{rank}"), std::string::npos);
 }
 
 TEST(Mistyped, RefusesClausesWithASlip) {

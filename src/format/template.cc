@@ -70,6 +70,7 @@ std::optional<Piece> PieceOf(std::string_view content, const Template::Known& kn
   if (content == "%") return Piece{.kind = Piece::Kind::kSlot};
   if (known.job && content == "index") return Piece{.kind = Piece::Kind::kNumber};
   if (known.job && content == "job") return Piece{.kind = Piece::Kind::kJob};
+  if (known.rank && content == "rank") return Piece{.kind = Piece::Kind::kRank};
   return PositionPiece(content);
 }
 
@@ -150,6 +151,9 @@ class Filler {
         return;
       case Piece::Kind::kJob:
         text_ += std::to_string(filling_.job);
+        return;
+      case Piece::Kind::kRank:
+        text_ += std::to_string(filling_.rank);
         return;
       case Piece::Kind::kValue:
         break;
@@ -233,6 +237,9 @@ void Template::AddLiteral(std::string_view text) {
 
 void Template::Add(Piece piece) {
   has_placeholder_ = true;
+  has_rank_ = has_rank_ || piece.kind == Piece::Kind::kRank;
+  differs_by_task_ =
+      differs_by_task_ || (piece.kind != Piece::Kind::kRank && piece.kind != Piece::Kind::kJob);
   if (piece.kind == Piece::Kind::kValue) {
     has_all_values_ = has_all_values_ || piece.position == 0;
     if (first_value_.empty()) first_value_ = piece.text;

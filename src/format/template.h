@@ -1,6 +1,6 @@
 // Placeholders in a command or in the name of a file, as GNU parallel has them
 // (docs/formats/placeholders.md): {} {.} {..} {...} {/} {//} {/.} {/..} {/...} {%.suffix} {#} {%}
-// {2} {-1} {2/.} {name} {name.}
+// {2} {-1} {2/.} {name} {name.}; and of Spate alone, in names of files, {job} {index} {rank}
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ struct Piece {
     kNumber,  // {#}, {index}
     kSlot,    // {%}
     kJob,     // {job}
+    kRank,    // {rank}
   };
   Kind kind = Kind::kText;
   ValuePart part = {};
@@ -52,6 +53,7 @@ class Template {
     std::span<const std::string> names;  // of values 1, 2, ...; empty ones do not count
     bool job = false;                    // {job} and {index} are placeholders too
     std::string_view replace = {};       // what is written for {}, which then means nothing
+    bool rank = false;                   // {rank} is a placeholder too
   };
   static Template Parse(std::string_view text, const Known& known);
   static Template Literal(std::string_view text);
@@ -61,6 +63,9 @@ class Template {
   // Some {}, {.}, {/}, {//} or {/.}: it stands for all values of the row.
   bool has_all_values() const { return has_all_values_; }
   bool has_blanks() const { return has_blanks_; }
+  bool has_rank() const { return has_rank_; }
+  // Some placeholder that is not {rank}: it may differ from task to task.
+  bool differs_by_task() const { return differs_by_task_; }
   // The first placeholder of a value, as written; empty when there is none.
   std::string_view first_value() const { return first_value_; }
 
@@ -73,6 +78,8 @@ class Template {
   bool has_placeholder_ = false;
   bool has_all_values_ = false;
   bool has_blanks_ = false;
+  bool has_rank_ = false;
+  bool differs_by_task_ = false;
   std::string first_value_;
 };
 
@@ -82,6 +89,7 @@ struct Filling {
   uint64_t number = 1;  // of the task, from 1
   uint32_t slot = 1;
   uint32_t job = 0;
+  uint32_t rank = 0;
   bool quote = false;  // each value as one word of shell
   // -X: a group of text between blanks that holds {} is repeated for each value. Else {} alone
   // becomes all values, with blanks between.

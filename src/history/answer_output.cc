@@ -213,7 +213,7 @@ void Teller::TellFiles(const store::AttemptEntry& attempt) {
 
 void Teller::TellPlaces(const store::TaskSummary& task) {
   const AttemptEnd& end = task.last->record.end;
-  auto body = texts_->Body(task.index, end.slot);
+  auto body = texts_->Body({.index = task.index, .slot = end.slot});
   if (!body) return;
   for (auto [file, stream] :
        {std::pair{&body->stdout_file, Stream::kStdout}, {&body->stderr_file, Stream::kStderr}}) {

@@ -149,7 +149,7 @@ struct JobAtHand {
 };
 
 void AddFiles(JobAtHand& job, TaskDetails& details, uint16_t slot) {
-  auto body = job.texts.Body(details.task.index, slot);
+  auto body = job.texts.Body({.index = details.task.index, .slot = slot});
   if (!body) return;
   details.stdin_file = std::move(body->stdin_file);
   details.stdout_file = std::move(body->stdout_file);

@@ -1,8 +1,24 @@
 #include "history/pack_part.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace spate::history {
+
+namespace {
+
+// With the ranks that the part had, and without any of a task that is no gang.
+format::RowRun RunOf(const AttemptEnd& end) {
+  format::RowRun run{.index = end.ref.index, .slot = end.slot};
+  if (!IsOfGang(end)) return run;
+  run.first_rank = end.processes.front().rank;
+  for (const ProcessEnd& process : end.processes) {
+    run.ranks = std::max(run.ranks, process.rank + 1 - run.first_rank);
+  }
+  return run;
+}
+
+}  // namespace
 
 PackPart::PackPart(TaskTexts& texts, const store::AttemptEntry& attempt, Of part,
                    std::function<void(std::string_view)> put)
@@ -15,7 +31,7 @@ PackPart::PackPart(TaskTexts& texts, const store::AttemptEntry& attempt, Of part
              },
              .end = []() -> Status { return {}; }}) {
   const AttemptEnd& end = attempt.record.end;
-  auto body = texts.Body(end.ref.index, end.slot);
+  auto body = texts.Body(RunOf(end));
   if (!body) return;
   names_.insert(body->gets.begin(), body->gets.end());
   if (end.cause != Cause::kSuccess) return;

@@ -27,10 +27,10 @@ std::string TaskTexts::Name(TaskIndex index) {
   return row ? (*compiled_)->Name(*row) : "";
 }
 
-std::optional<TaskBody> TaskTexts::Body(TaskIndex index, uint16_t slot) {
-  auto row = history_.RowText(index);
+std::optional<TaskBody> TaskTexts::Body(const format::RowRun& run) {
+  auto row = history_.RowText(run.index);
   if (!row || !compiled_) return std::nullopt;
-  auto body = format::Expand(*compiled_, *row, index, slot);
+  auto body = (*compiled_)->Body(*row, run);
   if (!body) return std::nullopt;
   return std::move(*body);
 }

@@ -23,7 +23,7 @@ class TaskTexts {
   // The task's name in its list; empty: none.
   std::string Name(TaskIndex index);
   // Files and checks; nullopt where it cannot be told.
-  std::optional<TaskBody> Body(TaskIndex index, uint16_t slot);
+  std::optional<TaskBody> Body(const format::RowRun& run);
   const JobSettings& settings() const { return settings_; }
 
  private:

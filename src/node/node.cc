@@ -548,11 +548,14 @@ void Node::Start(const agent::StartAttempt& order) {
   OpenJob& job = jobs_.at(ref.job);
   std::string problem = job.problem;
   if (job.compiled) {
+    const GangPart* part = order.part ? &*order.part : nullptr;
     // The row stays until the attempt has ended: an order may be taken back and started again.
     auto body = job.compiled->Body(rows_.at(ref), {.index = ref.index,
                                                    .slot = order.slot,
                                                    .node = offer_.node_name,
-                                                   .milli_cpus = OfOneProcess(order).milli_cpus});
+                                                   .milli_cpus = OfOneProcess(order).milli_cpus,
+                                                   .first_rank = part ? part->first_rank() : 0,
+                                                   .ranks = part ? part->ranks() : 0});
     if (body) {
       for (TaskPut& put : body->puts) {
         const PutFile* file = FindPut(job, put.name);

@@ -111,7 +111,6 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   body.shares_files = part.hosts.size() > 1;
   if (!first) {
     body.stdin_file.clear();
-    body.gets.clear();
     body.output_checks.clear();
   }
   if (waits) body.stdout_file = body.stderr_file = "";

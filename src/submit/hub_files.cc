@@ -29,8 +29,8 @@ namespace {
 
 // ---- There -------------------------------------------------------------------------------------
 
-// Whether names differ from task to task. A name that is known only on the node is not for --put.
-Status CheckPatterns(const JobSettings& settings, uint32_t tasks) {
+// A name that is known only on the node is not for --put.
+Status CheckPuts(const JobSettings& settings) {
   for (const std::string& pattern : settings.put_patterns) {
     for (const char* late : {"{%}", "{job}"}) {
       if (pattern.find(late) == std::string::npos) continue;
@@ -39,15 +39,87 @@ Status CheckPatterns(const JobSettings& settings, uint32_t tasks) {
                               EscapeForScreen(pattern), late));
     }
   }
+  return {};
+}
+
+// Whether {rank} means something for all tasks.
+Status CheckRanks(const cli::TaskList& tasks, const std::string& pattern) {
+  auto start_is = [](GangShape::Start start) {
+    return [start](const TaskClass& each) { return each.gang.start == start; };
+  };
+  std::string why;
+  if (std::ranges::any_of(tasks.requests,
+                          [](const TaskClass& each) { return each.gang.empty(); })) {
+    why = "{rank} is for parallel jobs: add --procs or --nodes, or leave it out";
+  } else if (std::ranges::any_of(tasks.requests, start_is(GangShape::Start::kFirst))) {
+    why =
+        "{rank} cannot be used with --start first: the other ranks are the launcher's, and only "
+        "the first node's files come home; name these without {rank}, or use --start mpi or each";
+  }
+  if (why.empty()) return {};
+  return Fail(ErrorKind::kInvalid, fmt::format("--get '{}': {}", EscapeForScreen(pattern), why));
+}
+
+// Names that are looked at before submission. Unpacker reports those behind.
+constexpr size_t kMostNames = 1'000'000;
+
+// Whether each rank of each task has names of its own, such as not "out.{#}{rank}" for rank 11 of
+// task 1 and rank 1 of task 11.
+Status CheckNamesOfRanks(const cli::TaskList& tasks, const JobSettings& settings) {
+  auto compiled = TRY(format::CompileJob(settings, JobId(1)));
+  std::map<std::string, TaskIndex> names;
+  std::vector<uint32_t> ranks(tasks.count);
+  for (const RequestRun& run : tasks.runs) {
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
+      ranks[i] = tasks.requests[run.request].gang.procs;
+    }
+  }
+  Status status;
+  TaskIndex index = 0;
+  tasks.rows([&](std::string_view row) {
+    if (!status || names.size() > kMostNames) return;
+    auto body = compiled->Body(row, {.index = index, .ranks = ranks[index]});
+    if (!body) {
+      status = std::unexpected(body.error());
+      return;
+    }
+    for (std::string& name : body->gets) {
+      auto [known, fresh] = names.try_emplace(std::move(name), index);
+      if (fresh || !status) continue;
+      status = Fail(
+          ErrorKind::kInvalid,
+          fmt::format("--get: {} would bring home the same file '{}'; keep the placeholders apart, "
+                      "as in --get 'out.{{#}}.{{rank}}'",
+                      known->second == index
+                          ? fmt::format("two ranks of task {}", index + 1)
+                          : fmt::format("tasks {} and {}", known->second + 1, index + 1),
+                      EscapeForScreen(known->first)));
+    }
+    ++index;
+  });
+  return status;
+}
+
+// Whether names differ from task to task, and from rank to rank where they name ranks.
+Status CheckGets(const cli::TaskList& tasks, const JobSettings& settings) {
+  bool has_rank = false;
   for (const std::string& pattern : settings.get_patterns) {
-    auto parsed = format::Template::Parse(pattern, {.names = settings.value_names, .job = true});
-    if (tasks < 2 || parsed.has_placeholder()) continue;
+    auto parsed = format::Template::Parse(pattern, {.names = settings.value_names,
+                                                    .job = true,
+                                                    .replace = format::ReplaceOf(settings.replace),
+                                                    .rank = true});
+    has_rank = has_rank || parsed.has_rank();
+    if (parsed.has_rank()) {
+      TRY(CheckRanks(tasks, pattern));
+    }
+    if (tasks.count < 2 || parsed.differs_by_task()) continue;
     return Fail(ErrorKind::kInvalid,
                 fmt::format("--get '{}': {} tasks would bring home a file of the same name; put a "
-                            "placeholder into it, as in --get 'out.{{#}}'",
-                            EscapeForScreen(pattern), FormatCount(tasks)));
+                            "placeholder into it, as in --get 'out.{{#}}{}'",
+                            EscapeForScreen(pattern), FormatCount(tasks.count),
+                            parsed.has_rank() ? ".{rank}" : ""));
   }
-  return {};
+  return has_rank ? CheckNamesOfRanks(tasks, settings) : Status();
 }
 
 // The names of all files that any task needs.
@@ -281,7 +353,8 @@ bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings) {
 
 Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings) {
   std::vector<std::string> pieces;
-  TRY(CheckPatterns(settings, tasks.count));
+  TRY(CheckPuts(settings));
+  TRY(CheckGets(tasks, settings));
   if (HasForwards(tasks, settings)) {
     TRY(CheckForwards(tasks, settings));
   }

@@ -131,6 +131,32 @@ def test_it_is_told_where_and_since_when_tasks_run(place: Place):
     cluster.spate("job cancel", gang, single)
 
 
+def test_files_of_each_rank_come_home(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", slots=4)
+    cluster.submit("--wait", "--nodes", "2", "--procs-per-node", "2", "--get", "out.{#}.{rank}", "--get", "all.{#}",
+                   "--", "sh", "-c", "echo $SPATE_RANK of {} > out.{#}.$SPATE_RANK; "
+                   "test $SPATE_RANK != 0 || echo all > all.{#}", ":::", "a", "b")
+    for number, value in ((1, "a"), (2, "b")):
+        for rank in range(4):
+            want(place.read(f"out.{number}.{rank}") == f"{rank} of {value}\n", (number, rank))
+        want(place.read(f"all.{number}") == "all\n", number)
+    # A rank that makes none fails the gang, as a task of one process does.
+    cluster.submit("--wait", "--nodes", "2", "--get", "out.{rank}", "--", "sh", "-c",
+                   "test $SPATE_RANK = 1 || echo > out.0", code=1)
+    page, _ = cluster.spate("task info", "last.1")
+    want("'out.1' does not exist" in page, page)
+    for words, why in ((("--nodes", "2", "--get", "out.{rank}", "--", "true", ":::", "a", "b"), "a file of the same name"),
+                       (("--procs", "20", "--get", "a.{#}{rank}", "--", "true", "{}", ":::", *"abcdefghijk"),
+                        "tasks 1 and 11 would bring home the same file 'a.110'"),
+                       (("--procs", "12", "--get", "a.1{rank}", "--get", "a.{rank}", "--", "true"),
+                        "two ranks of task 1 would bring home the same file 'a.10'"),
+                       (("--procs", "2", "--start", "first", "--get", "a.{rank}", "--", "true"), "--start first"),
+                       (("--get", "a.{rank}", "--", "true"), "{rank} is for parallel jobs")):
+        _, err = cluster.spate("submit", *words, code=2)
+        want(why in err, err)
+
+
 def test_a_gang_waits_for_a_node_that_is_away(place: Place):
     """As while its machine boots, or a moment after a restart of the hub; without it no set of nodes would do."""
     cluster = cluster_of(place, "--listen", "none", "--suspect-after", "1s", "--lost-after", "2s")

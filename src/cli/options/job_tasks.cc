@@ -353,7 +353,8 @@ const Option kGet = {.names = "get",
                      .heading = Heading::kTask,
                      .help = "hub nodes only: copy FILE back from the task's folder",
                      .more =
-                         "FILE is relative and may contain placeholders. A task whose command "
+                         "FILE is relative and may contain placeholders; in gangs {rank} stands "
+                         "for each process. A task whose command "
                          "succeeds without making FILE fails. The hub keeps the files; run --hub "
                          "and submit --wait write them when the job has ended, and spate job get "
                          "writes them later. Limits: 16 MB per file, 64 MB per task.",

@@ -37,6 +37,7 @@ Status CheckPlaceholders(const RunOptions& options, const JobSettings& settings)
                                   {"--get", &settings.get_patterns},
                                   {"--forward", &settings.forward_patterns},
                                   {"--forward-file", &settings.forward_file_patterns}}) {
+    known.rank = patterns == &settings.get_patterns;
     for (const std::string& pattern : *patterns) {
       TRY(check(option, pattern));
     }

@@ -55,6 +55,8 @@ struct GangPart {
   // Processes of the parts before this one, and of all.
   uint32_t first_rank() const;
   uint32_t procs() const;
+  // Processes that we start here ourselves: their numbers follow on the first rank's.
+  uint32_t ranks() const { return start == GangShape::Start::kEach ? host().procs : 1; }
 };
 
 // Order of waiting gangs, and the rule for overtaking (core/engine/place/gangs.h).

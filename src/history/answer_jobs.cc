@@ -132,6 +132,11 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
     details.deadline = of_tasks->deadline;
     details.bound = of_tasks->bound;
   }
+  const store::JobWords& words = log.replay->words();
+  if (words.newest_story) {
+    details.story = words.stories.at(*words.newest_story);
+    details.story_task = *words.newest_story + 1;
+  }
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
   CorrectStanding(log, details.job.state);
   auto set_aside = TRY(SetAsideOf(source, log));

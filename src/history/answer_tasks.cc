@@ -201,6 +201,10 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
     details.gang = of_task->gang;
     details.deadline = of_task->deadline;
     details.bound = of_task->bound;
+    const auto& stories = job.log.replay->words().stories;
+    if (auto story = stories.find(task.index); story != stories.end()) {
+      details.story = story->second;
+    }
   }
   details.why_cancelled = WhyCancelled(job, task.index);
   auto live = std::ranges::find(job.live, task.index, &LiveTask::index);

@@ -129,8 +129,13 @@ std::string Clause::After() const {
 }
 
 std::string Clause::Parents() const {
+  std::vector<std::string> tasks;
+  for (const int64_t number : NumbersFrom(3)) {
+    const std::string name = Name(tasks.size());
+    tasks.push_back(name.empty() ? fmt::format("{}", number) : name);
+  }
   return fmt::format("it waits for {} of {}: {} {}{}", Number(0), Plural(Count(1), "parent"),
-                     Number(0) == 1 ? "task" : "tasks", fmt::join(NumbersFrom(3), ", "),
+                     Number(0) == 1 ? "task" : "tasks", fmt::join(tasks, ", "),
                      Is(2) ? ", ..." : "");
 }
 
@@ -393,8 +398,20 @@ std::string Clause::Gang() const {
       return fmt::format("; {} {} for {}", Number(0) == 1 ? "it is" : "they are",
                          Is(1) ? "kept for it" : "others' to use", Time());
     case ReasonKind::kGangStarts:
+      if (!HasTime()) return fmt::format("; it is about to start on {}", Nodes(0, Is(0)));
       return fmt::format("; it starts within {} on {} if running tasks keep to their estimates",
                          Time(), Nodes(0, Is(0)));
+    case ReasonKind::kGangOverdue:
+      return fmt::format("; it starts as soon as {} on {} end{}: {} {} longer than estimated{}",
+                         Is(1) ? fmt::format("task {}.{}", Number(0), Number(1))
+                               : fmt::format("tasks of job {}", Number(0)),
+                         Name(), Is(1) ? "s" : "", Is(1) ? "it runs" : "they run", Time(),
+                         Is(2) ? ", as other tasks on its nodes do" : "");
+    case ReasonKind::kGangWasFirst:
+      return fmt::format(
+          "; it was first and {} start {}, but task {}.{} has a higher priority and goes before it",
+          Is(2) ? "was to" : "would", Is(2) ? Time() + " ago" : "within " + Time(), Number(0),
+          Number(1));
     case ReasonKind::kGangAfterOwn:
       return fmt::format(
           "; it waits for {} of the same user, and other users' tasks may start there until that "
@@ -437,6 +454,7 @@ std::string Clause::Kept() const {
   std::string text = fmt::format("{} {} kept for task {}.{}, a gang of user {}", Nodes(1, Is(3)),
                                  Number(2) == 1 ? "is" : "are", Number(0), Number(1), Name(0));
   if (!Is(4)) return fmt::format("{}, for {} at most", text, Time());
+  if (!HasTime()) return text + ", which starts as soon as late tasks there have ended";
   return fmt::format(
       "{}, which starts within {}; tasks whose --time ends before that may start there first", text,
       Time());

@@ -35,6 +35,26 @@ TEST(WhyText, WordsOfOthersAreEscaped) {
             R"(pool lab is paused: it wrote: \x1b[2J\u202e\nno (spate pool resume lab))");
 }
 
+TEST(WhyText, ParentsAreCalledByTheirNames) {
+  EXPECT_EQ(TextOf({{ReasonKind::kParents, {2, 3, 0, 4, 5}, {}, {"align", ""}}}),
+            "it waits for 2 of 3 parents: tasks align, 5");
+  EXPECT_EQ(TextOf({{ReasonKind::kParents, {1, 3, 0, 4}}}), "it waits for 1 of 3 parents: task 4");
+}
+
+TEST(WhyText, AGangWhoseTimeHasCome) {
+  EXPECT_EQ(TextOf({{ReasonKind::kGangPlace, {1}},
+                    {ReasonKind::kGangOverdue, {3, 2, 0}, {Duration::Seconds(100)}, {"n1"}}}),
+            "it is the first of the gangs that wait; it starts as soon as task 3.2 on n1 ends: it "
+            "runs 1m40s longer than estimated");
+  EXPECT_EQ(TextOf({{ReasonKind::kGangPlace, {1}},
+                    {ReasonKind::kGangOverdue, {3, 0, 1}, {Duration::Seconds(100)}, {"n1"}}}),
+            "it is the first of the gangs that wait; it starts as soon as tasks of job 3 on n1 "
+            "end: they run 1m40s longer than estimated, as other tasks on its nodes do");
+  EXPECT_EQ(
+      TextOf({{ReasonKind::kGangPlace, {1}}, {ReasonKind::kGangStarts, {0}, {Duration()}, {"n1"}}}),
+      "it is the first of the gangs that wait; it is about to start on n1");
+}
+
 TEST(WhyText, Pools) {
   Why why = {{ReasonKind::kNoNodeJoined}};
   AppendNext(why, {{ReasonKind::kPoolPaused, {}, {}, {"lab", "by ann"}}});

@@ -17,6 +17,20 @@ void TakeWords(const engine::Record& record, JobId job, JobWords& words) {
   } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
     if (gone->reason.empty() && !gone->parent) return;
     words.cancelled.push_back({gone->tasks, gone->reason, gone->parent});
+  } else if (const auto* gang = std::get_if<engine::GangReserved>(&record)) {
+    GangStory& story = words.stories[gang->index];
+    if (words.story_ended.erase(gang->index) > 0) story = {};
+    if (story.news.size() == GangStory::kMost) {
+      story.news.erase(story.news.begin() + 1);
+      ++story.left_out;
+    }
+    story.news.push_back({gang->at, gang->told(), gang->reason});
+    words.newest_story = gang->index;
+  } else if (const auto* leased = std::get_if<engine::GangLeased>(&record)) {
+    if (!words.stories.contains(leased->index)) return;
+    if (words.story_ended.insert(leased->index).second) return;
+    words.stories.erase(leased->index);  // of a try before
+    if (words.newest_story == leased->index) words.newest_story.reset();
   }
 }
 

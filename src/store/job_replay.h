@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "core/engine/durable.h"
 #include "core/engine/record.h"
+#include "core/model/job_facts.h"
 #include "store/attempt_sums.h"
 
 namespace spate::store {
@@ -26,6 +29,10 @@ struct JobWords {
     std::optional<TaskIndex> parent = {};  // it was that task's end
   };
   std::vector<Cancelled> cancelled;
+  // Of gangs that were the first of those that wait, by task.
+  std::map<TaskIndex, GangStory> stories;
+  std::optional<TaskIndex> newest_story;
+  std::set<TaskIndex> story_ended;  // gangs that were leased since: another try begins another one
 };
 
 // The attempts of a task that have ended.

@@ -313,6 +313,8 @@ void Fields(auto& a, Is<engine::GangReserved> auto& v) {
   a.Number(v.index);
   a.Time(v.start);
   a.Text(v.reason);
+  a.Later(v.at);
+  a.Later(v.expected);
 }
 void Fields(auto& a, Is<engine::GangPolicyChanged> auto& v) {
   a.Choice(v.policy, kLastOf<GangPolicy>);

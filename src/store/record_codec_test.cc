@@ -89,8 +89,9 @@ bool Same(const engine::GangLeased& x, const engine::GangLeased& y) {
   return job == y.job && index == y.index && attempt == y.attempt && parts == y.parts;
 }
 bool Same(const engine::GangReserved& x, const engine::GangReserved& y) {
-  const auto& [job, index, start, reason] = x;
-  return job == y.job && index == y.index && start == y.start && reason == y.reason;
+  const auto& [job, index, start, reason, at, expected] = x;
+  return job == y.job && index == y.index && start == y.start && reason == y.reason && at == y.at &&
+         expected == y.expected;
 }
 bool Same(const engine::GangPolicyChanged& x, const engine::GangPolicyChanged& y) {
   return x.policy == y.policy;
@@ -302,8 +303,9 @@ engine::Record AnyRecord(int kind) {
           AnyJob(), AnyNumber<uint32_t>(), Attempt(AnyNumber<uint16_t>()),
           AnyList([] { return engine::GangLeased::Part{AnyNode(), AnyNumber<uint32_t>()}; })};
     case RecordKind::kGangReserved:
-      return engine::GangReserved{AnyJob(), AnyNumber<uint32_t>(), Instant{AnyNumber<int32_t>()},
-                                  AnyText()};
+      return engine::GangReserved{
+          AnyJob(),  AnyNumber<uint32_t>(),         Instant{AnyNumber<int32_t>()},
+          AnyText(), Instant{AnyNumber<int32_t>()}, Instant{AnyNumber<int32_t>()}};
     case RecordKind::kGangPolicyChanged:
       return engine::GangPolicyChanged{AnyChoice(kLastOf<GangPolicy>)};
     case RecordKind::kHalfLifeChanged:

@@ -131,6 +131,45 @@ def test_it_is_told_where_and_since_when_tasks_run(place: Place):
     cluster.spate("job cancel", gang, single)
 
 
+def test_why_a_gang_starts_later_than_it_was_told(place: Place):
+    cluster = cluster_of(place, "--listen", "none", "--policy", "easy")
+    nodes_of(cluster, "n1", slots=1)
+    first = cluster.submit("--procs", "1", "--time", "2s", "--time-limit", "10m", "--", "sh", "-c",
+                           "until test -e go; do sleep 0.05; done")
+    cluster.spate("task explain", f"{first}.1")
+    gang = cluster.submit("--procs", "1", "--time", "1m", "--", "true")
+    page, _ = cluster.spate("task explain", f"{gang}.1")
+    want("it is the first of the gangs that wait" in page, page)
+    want(re.search(r"\n  start: expected by 20.* \(20.*: first in line\)\n", page), page)
+    wait(lambda: "longer than estimated" in cluster.spate("task explain", f"{gang}.1")[0], "it is overdue")
+    page, _ = cluster.spate("task explain", f"{gang}.1")
+    want(re.search(rf"it starts as soon as task {first}\.1 on n1 ends: it runs \d.* longer than estimated", page), page)
+    want("0.00 s" not in page, page)
+
+    def news():
+        return json.loads(cluster.spate("task info", f"{gang}.1", "--json")[0])["start_news"]
+
+    # Another gang, so that there is a pass to find out.
+    other = cluster.submit("--procs", "1", "--time", "1m", "--", "true")
+    wait(lambda: len(news()) > 1, "that it is later is recorded")
+    want(news()[0]["reason"] == "" and news()[0]["at"] <= news()[0]["start"], news())
+    want(news()[1]["reason"] == f"task {first}.1 takes longer on n1 than its --time", news())
+    # The journal has it: it survives the hub.
+    before = news()
+    cluster.kill_hub()
+    cluster.start_hub()
+    want(news()[:2] == before[:2], news())
+    place.write("go", "")
+    cluster.spate("job wait", gang, other)
+    page, _ = cluster.spate("task info", f"{gang}.1")
+    want(re.search(rf"\n  start +expected by 20.*first in line\)", page), page)
+    want(re.search(rf"\n +.* \(20.*: task {first}\.1 takes longer on n1 than its --time\)", page), page)
+    want(re.search(r"\n +started 20.*, .* later than first expected\n", page), page)
+    page, _ = cluster.spate("task explain", f"{gang}.1")
+    want("later than first expected" in page, page)
+    want(re.search(r"start of 1 +expected by", cluster.spate("job info", gang)[0]), cluster.spate("job info", gang))
+
+
 def test_files_of_each_rank_come_home(place: Place):
     cluster = cluster_of(place, "--listen", "none")
     nodes_of(cluster, "n1", "n2", slots=4)

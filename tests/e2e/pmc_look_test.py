@@ -31,7 +31,7 @@ def test_a_run_is_asked_while_it_runs(place: Place):
         tasks = told(place, "job tasks", "1", "--at", at)
         want("/bin/sh wait.sh go" in tasks and "queued" in tasks, tasks)
         why = told(place, "task explain", "1.D", "--at", at)
-        want("1.4: " in why and "wait" in why, why)
+        want("1.4: it waits for 2 of 2 parents: tasks B, C" in why, why)
         refused = told(place, "job cancel", "1", "--at", at, code=2)
         want("others may only look" in refused, refused)
         place.write("go", "")

@@ -25,6 +25,7 @@
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
 #include "present/text/running_text.h"
+#include "present/text/start_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -118,6 +119,15 @@ std::vector<LeftRunningFacts> LeftRunningOf(const JobDetails& details, const Job
 std::vector<RunningFacts> RunningOf(const JobDetails& details, const JobsNow& now) {
   auto known = now.find(details.job.job);
   return known == now.end() ? std::vector<RunningFacts>() : known->second.running;
+}
+
+// When the gang of the job's newest story started, as far as it runs.
+std::optional<Instant> StartOf(const JobDetails& details, const JobsNow& now) {
+  std::optional<Instant> start;
+  for (const RunningFacts& part : RunningOf(details, now)) {
+    if (part.task == details.story_task) start = std::min(start.value_or(part.since), part.since);
+  }
+  return start;
 }
 
 // Lines of a page: some tasks, and how many more.
@@ -347,6 +357,10 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
        present::RunningLines(running, call.now(), /*with_task=*/true, uses)) {
     page.Field(std::exchange(label, ""), line);
   }
+  label = fmt::format("start of {}", details.story_task);
+  for (const std::string& line : present::StartLines(details.story, StartOf(details, now))) {
+    page.Field(std::exchange(label, ""), line);
+  }
   if (!IsReadable(job.state)) {
     page.Field("problem", job.problem.value_or(""));
   } else {
@@ -418,6 +432,12 @@ void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDe
   line.Raw("set_aside", SetAsideJson(details.set_aside));
   CommandOrNull(line, "waits", WhyWaits(call, details, now));
   line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
+  line.Raw("start_news", present::StartNewsJson(details.story));
+  if (details.story_task > 0) {
+    line.Number("start_news_task", details.story_task);
+  } else {
+    line.Null("start_news_task");
+  }
 }
 
 void AddStatistics(present::JsonLine& line, const JobDetails& details) {

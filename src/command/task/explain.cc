@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "present/table/page.h"
 #include "present/table/time_text.h"
 #include "present/text/running_text.h"
+#include "present/text/start_text.h"
 #include "present/why.h"
 #include "wire/questions.h"
 
@@ -31,6 +33,8 @@ namespace {
 
 constexpr size_t kShownAttempts = 10;
 constexpr size_t kAskedAtOnce = 100;
+
+using TaskId = std::pair<JobId, uint32_t>;  // a task's number
 
 // Explains tasks in the order in which they are added. What the journal cannot tell of those that
 // have not ended is asked of the hub or the run, many at once.
@@ -41,7 +45,6 @@ class Explainer {
   void Flush();
 
  private:
-  using TaskId = std::pair<JobId, uint32_t>;  // a task's number
   std::map<TaskId, TaskWhy> AskWaits();
   void Print(const TaskDetails& at, const TaskWhy& told);
   std::string RemedyCommand(const TaskDetails& at, Remedy remedy) const;
@@ -61,7 +64,7 @@ bool MayWait(const TaskDetails& at) {
 }
 
 // Empty where nobody answers: the journal's facts are told then.
-std::map<Explainer::TaskId, TaskWhy> Explainer::AskWaits() {
+std::map<TaskId, TaskWhy> Explainer::AskWaits() {
   wire::ExplainTasks question;
   for (const TaskDetails& at : tasks_) {
     const uint32_t number = at.task.index + 1;
@@ -71,8 +74,10 @@ std::map<Explainer::TaskId, TaskWhy> Explainer::AskWaits() {
   }
   std::map<TaskId, TaskWhy> waits;
   if (question.tasks.empty()) return waits;
-  (void)call_.Ask(std::move(question),
-                  [&](TaskWhy task) { waits[{task.job, task.task}] = std::move(task); });
+  std::vector<TaskWhy> told;
+  (void)call_.Ask(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); });
+  NameParents(call_, told);
+  for (TaskWhy& task : told) waits[{task.job, task.task}] = std::move(task);
   return waits;
 }
 
@@ -92,6 +97,10 @@ void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Expl
   std::string label = "runs";
   const auto uses = uses_.Ask(at.job.job, told.running);
   for (const std::string& line : present::RunningLines(told.running, call_.now(), false, uses)) {
+    page.Field(std::exchange(label, ""), line);
+  }
+  label = "start";
+  for (const std::string& line : StartLinesOf(at, told.running)) {
     page.Field(std::exchange(label, ""), line);
   }
   page.Field("command", at.task.command);
@@ -127,6 +136,7 @@ void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Expl
   }
   line.Raw("running",
            present::RunningJson(told.running, call_.now(), uses_.Ask(at.job.job, told.running)));
+  line.Raw("start_news", present::StartNewsJson(at.story));
   std::string command = RemedyCommand(at, why.remedy);
   if (command.empty()) {
     line.Null("next_command");
@@ -167,7 +177,30 @@ bool AreSingle(const std::vector<TasksOfJob>& tasks) {
   });
 }
 
-void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task) {
+// Of the tasks that are gangs, as far as their reasons show that.
+std::map<TaskId, TaskDetails> DescribeGangs(HistoryCall& call, std::span<const TaskWhy> tasks) {
+  wire::TaskPick pick;
+  for (const TaskWhy& task : tasks) {
+    const bool runs =
+        std::ranges::any_of(task.running, [](const auto& at) { return at.ranks > 0; });
+    const bool waits = std::ranges::any_of(task.why, [](const Reason& reason) {
+      return reason.kind >= ReasonKind::kGangBefore && reason.kind < ReasonKind::kPoolPaused;
+    });
+    if (!runs && !waits) continue;
+    pick.tasks.push_back(
+        {.job = task.job.value, .all = false, .ranges = {{task.task, task.task, 1}}, .names = {}});
+  }
+  std::map<TaskId, TaskDetails> gangs;
+  if (pick.tasks.empty()) return gangs;
+  (void)call.Ask(wire::DescribeTasks{{std::move(pick)}}, [&](TaskDetails task) {
+    gangs[{task.job.job, task.task.index + 1}] = std::move(task);
+  });
+  return gangs;
+}
+
+// `details`: of a gang; else nothing.
+void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task,
+                   const TaskDetails& details) {
   const std::string why = present::TextOf(task.why, call.StateOption());
   const auto uses = asker.Ask(task.job, task.running);
   if (!call.human()) {
@@ -175,15 +208,20 @@ void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task) {
     line.Number("job", task.job.value).Number("task", task.task);
     present::TextOrBase64(line, "why", why);
     line.Raw("running", present::RunningJson(task.running, call.now(), uses));
+    line.Raw("start_news", present::StartNewsJson(details.story));
     return call.Put(line);
   }
   call.Put(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));
   if (task.running.size() == 1 && !uses.empty() && uses.front()) {
     call.Put("  " + present::UseText(*uses.front()) + "\n");
   }
-  if (task.running.size() < 2) return;
-  for (const std::string& line : present::RunningLines(task.running, call.now(), false, uses)) {
-    call.Put("  " + line + "\n");
+  if (task.running.size() > 1) {
+    for (const std::string& line : present::RunningLines(task.running, call.now(), false, uses)) {
+      call.Put("  " + line + "\n");
+    }
+  }
+  for (const std::string& line : StartLinesOf(details, task.running)) {
+    call.Put("  start: " + line + "\n");
   }
 }
 
@@ -198,11 +236,16 @@ Result<int> ExplainUnfinished(HistoryCall& call) {
   TRY(LookUpNames(*hub, question.tasks));
   if (!AreSingle(question.tasks)) return Fail(ErrorKind::kNotFound, "these are several");
   const size_t named = question.tasks.size();
-  std::vector<TaskWhy> tasks;
-  TRY(call.Ask(std::move(question), [&](TaskWhy task) { tasks.push_back(std::move(task)); }));
-  if (tasks.size() < named) return Fail(ErrorKind::kNotFound, "some have ended");
+  std::vector<TaskWhy> told;
+  TRY(call.Ask(std::move(question), [&](TaskWhy task) { told.push_back(std::move(task)); }));
+  if (told.size() < named) return Fail(ErrorKind::kNotFound, "some have ended");
+  NameParents(call, told);
+  const std::map<TaskId, TaskDetails> gangs = DescribeGangs(call, told);
   UseAsker uses(call);
-  for (const TaskWhy& task : tasks) PutUnfinished(call, uses, task);
+  for (const TaskWhy& task : told) {
+    const auto gang = gangs.find({task.job, task.task});
+    PutUnfinished(call, uses, task, gang == gangs.end() ? TaskDetails() : gang->second);
+  }
   return kExitSuccess;
 }
 

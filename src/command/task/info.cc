@@ -21,6 +21,7 @@
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/running_text.h"
+#include "present/text/start_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -244,6 +245,10 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
   if (at.needs) page.Field("needs", NeedsText(*at.needs));
   page.Field("gang", GangText(at.gang));
+  std::string start = "start";
+  for (const std::string& line : StartLinesOf(at, around.running)) {
+    page.Field(std::exchange(start, ""), line);
+  }
   if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
   page.Field("bound by", BoundName(at.bound));
   const DecidedLines decided = DecidedLinesOf(at);
@@ -329,6 +334,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
   }
   line.Raw("running",
            present::RunningJson(running, call.now(), around.uses->Ask(at.job.job, running)));
+  line.Raw("start_news", present::StartNewsJson(at.story));
   TextOrNull(line, "stdin_file", at.stdin_file);
   TextOrNull(line, "stdout_file", at.stdout_file);
   TextOrNull(line, "stderr_file", at.stderr_file);

@@ -143,8 +143,8 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
       nlohmann::ordered_json::parse(Out("task info", {"1.3", "--output", "json"}), nullptr, false);
   EXPECT_EQ(
       KeysOf(task),
-      "type v job task state attempts tries command cwd place left_running running stdin_file "
-      "stdout_file stderr_file "
+      "type v job task state attempts tries command cwd place left_running running start_news "
+      "stdin_file stdout_file stderr_file "
       "checks needs gang deadline bound ends");
   EXPECT_EQ(KeysOf(task["checks"][0]), "when kind file");
   EXPECT_EQ(KeysOf(task["needs"]), "cpus memory named");
@@ -158,7 +158,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
                                            nullptr, false);
   EXPECT_EQ(KeysOf(why),
             "type v job task state attempts tries command reason text retry_at gang deadline bound "
-            "slot pid since running next_command");
+            "slot pid since running start_news next_command");
   EXPECT_EQ(why["reason"], "tries-used");
   EXPECT_EQ(why["next_command"], "spate job retry 1.3");
 }

@@ -95,8 +95,13 @@ class Durable::Applier {
     Touch(record.job);
   }
   void operator()(const GangReserved& record) {
+    const bool again = std::ranges::any_of(durable_.heads_, [&](const HeadGang& head) {
+      return head.job == record.job && head.index == record.index;
+    });
     DropHead(record.job);
-    durable_.heads_.push_back({record.job, record.index, record.start});
+    // The first time the reason is why it is the first of those that wait.
+    durable_.heads_.push_back(
+        {record.job, record.index, record.start, record.told(), again ? record.reason : ""});
   }
   void operator()(const Leased& record) { Lease(record, ++durable_.leases_ << 32); }
   void Extend(const Leased& so_far, const Leased& more) {
@@ -420,9 +425,11 @@ uint64_t Durable::Digest() const {
   mix(static_cast<uint64_t>(half_life_.value_or(Duration{-1}).ns));
   mix(static_cast<uint64_t>(used_.at.ns));
   for (const auto& [user, use] : used_.users) mix(text(user) + use);
-  for (const auto& [job, index, start] : heads_) {
+  for (const auto& [job, index, start, expected, later] : heads_) {
     mix(uint64_t{job.value} << 32 | index);
     mix(static_cast<uint64_t>(start.ns));
+    mix(static_cast<uint64_t>(expected.ns));
+    mix(text(later));
   }
   return hash;
 }

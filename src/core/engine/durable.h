@@ -53,7 +53,9 @@ struct NodeRecord {
 struct HeadGang {
   JobId job;
   TaskIndex index = 0;
-  Instant start;  // as was last recorded
+  Instant start;      // as was last recorded,
+  Instant expected;   // the same (GangReserved),
+  std::string later;  // and why that is later than before; empty: it is not
   friend bool operator==(const HeadGang&, const HeadGang&) = default;
 };
 

@@ -117,6 +117,12 @@ Why WhyTooLate(const TaskClass& of_tasks, Instant start);
 // could, or no node has joined (gang_fit.cc).
 Why WhyGangNowhere(const place::Board& board, const std::string& user, const TaskClass& of_tasks,
                    Instant now);
+// Why a gang waits although it fits the present nodes (gang_why.cc).
+Why WhyGangWaits(const EngineState& state, const JobState& job, TaskIndex index, Instant now);
+// Why a gang that has its nodes has not started; empty: it has, or has none.
+Why WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex index);
+// A node has room for tasks of the class, and keeps it for a gang: which, and how long.
+Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t request, Instant now);
 // The nodes that `without` leaves in would hold a gang of the class, were they idle.
 bool SomeHoldGang(const place::Board& board, const std::string& user, const TaskClass& of_gang,
                   Instant now, const std::function<bool(NodeId)>& without);

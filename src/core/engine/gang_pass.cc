@@ -96,6 +96,31 @@ std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) 
   return "";
 }
 
+// What runs on its places is past its estimate, or is expected to end after the gang's start.
+std::string WhyBusyLonger(const StepContext& step, const place::GangPromise& before) {
+  std::string later;
+  for (const place::GangPlace& place : before.places) {
+    const place::Node& node = step.board.nodes.at(place.node);
+    if (auto overdue = place::FindOverdue(node, step.board, step.now)) {
+      const auto& [job, task, end] = overdue->first;
+      if (!task) {
+        return fmt::format("tasks of job {} run longer on {} than expected", job.value,
+                           NameOf(step, place.node));
+      }
+      return fmt::format("task {}.{} takes longer on {} than its --time", job.value, *task + 1,
+                         NameOf(step, place.node));
+    }
+    if (!later.empty()) continue;
+    const auto last = place::LastAfter(node, step.board, step.now, before.start);
+    if (!last) continue;
+    later = last->task ? fmt::format("task {}.{} runs on {} until after that", last->job.value,
+                                     *last->task + 1, NameOf(step, place.node))
+                       : fmt::format("tasks of job {} run longer on {} than expected",
+                                     last->job.value, NameOf(step, place.node));
+  }
+  return later;
+}
+
 // The reason why the gang does not get its promised room in time.
 std::string WhyLater(const StepContext& step, const place::GangPromise& before) {
   for (const place::GangPlace& place : before.places) {
@@ -106,19 +131,7 @@ std::string WhyLater(const StepContext& step, const place::GangPromise& before) 
     if (waiting == nullptr || !waiting->Avoids(place.node)) continue;
     return fmt::format("a gang of its job failed on node {}", NameOf(step, place.node));
   }
-  for (const place::GangPlace& place : before.places) {
-    auto node = step.board.nodes.find(place.node);
-    for (const auto& [key, part] : node->second.parts) {
-      if (part.until > step.now) continue;
-      return fmt::format("task {}.{} takes longer on {} than its --time", key.job.value,
-                         key.index + 1, NameOf(step, place.node));
-    }
-    for (const auto& [job, here] : node->second.jobs) {
-      if (here.leased == 0) continue;
-      return fmt::format("tasks of job {} run longer on {} than expected", job.value,
-                         NameOf(step, place.node));
-    }
-  }
+  if (std::string why = WhyBusyLonger(step, before); !why.empty()) return why;
   return "other nodes were to have room sooner";
 }
 
@@ -169,10 +182,14 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
   if (first.count == 0) return;
   const TaskIndex index = first.tasks.front().first;
   const auto head = step.durable.head_gang();
-  GangReserved record{promise.job, index, promise.told(), ""};
+  GangReserved record{promise.job, index,    promise.told(),
+                      "",          step.now, promise.late ? Instant::Never() : promise.start};
   auto& went_before = step.live.went_before_head;
   if (head && head->job == promise.job && head->index == index) {
-    if (!IsLater(promise.told(), head->start, step.now)) return;
+    if (!IsLater(record.start, head->start, step.now) &&
+        !IsLater(record.expected, head->expected, step.now)) {
+      return;
+    }
     auto same = std::ranges::find_if(before, [&](const place::GangPromise& each) {
       return each.job == promise.job && each.request == promise.request;
     });

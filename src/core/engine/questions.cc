@@ -326,177 +326,6 @@ Why WhyTooLarge(const EngineState& state, const JobState& job, uint32_t request,
   return One({ReasonKind::kTooFewPlaces, {shape.procs, static_cast<int64_t>(procs)}});
 }
 
-struct NodeNames {
-  std::vector<std::string> names;
-  bool more = false;
-};
-
-// Of those that are there still: one may have gone since the last pass.
-NodeNames NamesOf(const EngineState& state, const place::GangPromise& promise) {
-  constexpr size_t kNamed = 5;
-  NodeNames nodes;
-  for (const place::GangPlace& place : promise.places) {
-    auto node = state.live.board.nodes.find(place.node);
-    if (node == state.live.board.nodes.end() || !node->second.present) continue;
-    nodes.more = nodes.names.size() == kNamed;
-    if (nodes.more) break;
-    nodes.names.push_back(node->second.offer.node_name);
-  }
-  return nodes;
-}
-
-TaskIndex NextOf(const EngineState& state, const place::GangPromise& promise, Instant now) {
-  const JobState& job = *state.durable().FindJob(promise.job);
-  const Head next = job.Peek(promise.request, now, 1, place::kNoTurn);
-  return next.count == 0 ? 0 : next.tasks.front().first;
-}
-
-// The user's own tasks on the nodes that the gang is to have.
-std::vector<int64_t> OwnJobsOn(const EngineState& state, const place::GangPromise& promise,
-                               const std::string& user) {
-  std::set<JobId> jobs;
-  for (const place::GangPlace& place : promise.places) {
-    auto node = state.live.board.nodes.find(place.node);
-    if (node == state.live.board.nodes.end()) continue;
-    for (const auto& [job, here] : node->second.jobs) {
-      if (here.leased > 0) jobs.insert(job);
-    }
-    for (const auto& [key, part] : node->second.parts) jobs.insert(key.job);
-  }
-  std::erase_if(jobs, [&](JobId id) { return state.durable().FindJob(id)->user() != user; });
-  std::vector<int64_t> numbers;
-  for (JobId id : jobs) numbers.push_back(id.value);
-  return numbers;
-}
-
-Duration TimeTo(Instant start, Instant now) { return std::max(start - now, Duration()); }
-
-// When a gang starts that has a promise, on which nodes, and what it waits for.
-Why WhenItStarts(const EngineState& state, const JobState& job, const place::GangPromise& promise,
-                 Instant now) {
-  using Binds = place::GangPromise::Binds;
-  NodeNames nodes = NamesOf(state, promise);
-  const int64_t more = nodes.more ? 1 : 0;
-  if (promise.start == Instant::Never() || promise.late) {
-    Why why =
-        One({ReasonKind::kGangNeeds, {promise.late ? 1 : 0, more}, {}, std::move(nodes.names)});
-    if (promise.waits_for_own) {
-      why.push_back({ReasonKind::kGangOwnJobs, OwnJobsOn(state, promise, job.user())});
-    } else {
-      why.push_back(
-          {ReasonKind::kGangLooks,
-           {static_cast<int64_t>(promise.places.size()), promise.binds == Binds::kAll ? 1 : 0},
-           {TimeTo(state.live.gangs.next_look(), now)}});
-    }
-    return why;
-  }
-  Why why =
-      One({ReasonKind::kGangStarts, {more}, {TimeTo(promise.start, now)}, std::move(nodes.names)});
-  if (promise.binds == Binds::kOwnUser) {
-    why.push_back({ReasonKind::kGangAfterOwn, OwnJobsOn(state, promise, job.user())});
-  }
-  return why;
-}
-
-// A gang that has a promise itself.
-Why WhyPromised(const EngineState& state, const JobState& job, TaskIndex index,
-                const place::GangPromise& mine, Instant now) {
-  const int64_t first = &mine == &state.live.gangs.promises().front() ? 1 : 0;
-  const Head next = job.Peek(mine.request, now, 1, place::kNoTurn);
-  if (next.count > 0 && next.tasks.front().first != index) {
-    return One({ReasonKind::kGangBefore,
-                {job.id().value, int64_t{next.tasks.front().first} + 1,
-                 next.attempt.value > 1 ? 1 : 0, first}});
-  }
-  Why why = One({ReasonKind::kGangPlace, {first}});
-  Append(why, WhenItStarts(state, job, mine, now));
-  const std::string& late = state.live.head_reason;
-  const bool told = state.live.head_told == place::PartKey{job.id(), index} && !late.empty();
-  if (told) why.push_back({ReasonKind::kGangLater, {}, {}, {late}});
-  return why;
-}
-
-// The reason why a gang waits although it fits the present nodes.
-Why WhyGangWaits(const EngineState& state, const JobState& job, TaskIndex index, Instant now) {
-  const uint32_t request = job.RequestOf(index);
-  const auto& promises = state.live.gangs.promises();
-  auto mine = std::ranges::find_if(promises, [&](const place::GangPromise& promise) {
-    return promise.job == job.id() && promise.request == request;
-  });
-  const place::GangPromise* first = state.live.gangs.head();
-  // With kFair the places of others may change before they start.
-  const bool changes = state.live.gangs.policy() == GangPolicy::kFair && mine != promises.end() &&
-                       mine->claims() && &*mine != first;
-  if (mine != promises.end() && !changes) return WhyPromised(state, job, index, *mine, now);
-  if (first == nullptr) return {};
-  GangRule rule = GangRule::kInTime;
-  if (!first->claims()) {
-    rule = GangRule::kStartUnknown;
-  } else if (state.live.gangs.policy() == GangPolicy::kFcfs) {
-    rule = GangRule::kNobodyPasses;
-  } else if (job.request(request).time.ns == 0) {
-    rule = GangRule::kNoTime;
-  }
-  NodeNames nodes = NamesOf(state, *first);
-  return One({ReasonKind::kOtherGangFirst,
-              {first->job.value, static_cast<int64_t>(rule), nodes.more ? 1 : 0},
-              {},
-              std::move(nodes.names)});
-}
-
-// A gang that has its nodes, and has not started.
-Why WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex index) {
-  const GangRun* gang = job.GangOf(index);
-  auto watch = state.live.gangs_leased.find({job.id(), index});
-  if (gang == nullptr || watch == state.live.gangs_leased.end() || watch->second.gone) return {};
-  for (const GangLeased::Part& part : gang->parts) {
-    if (watch->second.ready.contains(part.node)) continue;
-    auto node = state.live.board.nodes.find(part.node);
-    if (node == state.live.board.nodes.end() || !node->second.parts.contains({job.id(), index})) {
-      continue;  // that part has ended
-    }
-    // Until it has joined in this life of the hub, its name is not known.
-    Reason waits{ReasonKind::kPartWaits};
-    if (const std::string& name = node->second.offer.node_name; !name.empty()) waits.names = {name};
-    return One(std::move(waits));
-  }
-  return {};
-}
-
-// A node has room for the task, and keeps it for a gang: which, and how long.
-Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t request, Instant now) {
-  using Binds = place::GangPromise::Binds;
-  const auto& nodes = state.live.board.nodes;
-  auto is_kept = [&](const place::GangPromise& promise, const std::string& user,
-                     const place::GangPlace& place) {
-    auto at = nodes.find(place.node);
-    if (at == nodes.end() || at->second.holds.empty()) return false;
-    const bool binds =
-        promise.binds == Binds::kAll || (promise.binds == Binds::kOwnUser && user == job.user());
-    return binds && FitNow(at->second, job, request, now) > 0 &&
-           place::Starts(at->second.offer, at->second.held, job.request(request));
-  };
-  for (const place::GangPromise& promise : state.live.gangs.promises()) {
-    const JobState* of = state.durable().FindJob(promise.job);
-    if (of == nullptr) continue;  // it has left memory since the last pass
-    place::GangPromise kept = promise;
-    kept.places.insert(kept.places.end(), promise.further.begin(), promise.further.end());
-    std::erase_if(kept.places,
-                  [&](const auto& place) { return !is_kept(promise, of->user(), place); });
-    if (kept.places.empty()) continue;
-    const bool unknown = promise.start == Instant::Never() || promise.late;
-    NodeNames names = NamesOf(state, kept);
-    Reason reason{ReasonKind::kKeptForGang,
-                  {promise.job.value, int64_t{NextOf(state, promise, now)} + 1,
-                   static_cast<int64_t>(kept.places.size()), names.more ? 1 : 0, unknown ? 0 : 1},
-                  {TimeTo(unknown ? state.live.gangs.next_look() : promise.start, now)},
-                  {of->user()}};
-    reason.names.insert(reason.names.end(), names.names.begin(), names.names.end());
-    return One(std::move(reason));
-  }
-  return {};
-}
-
 // Nodes of which nothing is heard run all that runs of the job: how much, and when that is lost.
 Why WhySilent(const EngineState& state, const JobState& job, Instant now) {
   constexpr size_t kNamed = 5;
@@ -505,7 +334,7 @@ Why WhySilent(const EngineState& state, const JobState& job, Instant now) {
     const place::Node& node = state.live.board.nodes.at(id);
     auto here = node.jobs.find(job.id());
     if (here == node.jobs.end() || here->second.leased == 0) continue;
-    if (reason.times.empty()) reason.times.push_back(TimeTo(lost_at, now));
+    if (reason.times.empty()) reason.times.push_back(std::max(lost_at - now, Duration()));
     reason.numbers[0] += here->second.leased;
     reason.numbers[1] = reason.names.size() == kNamed ? 1 : 0;
     const std::string& name = node.offer.node_name;  // empty: it has not joined in this life
@@ -520,7 +349,7 @@ Why WhyTaskSilent(const EngineState& state, const JobState& job, TaskIndex index
   const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
   for (const auto& [lost_at, id] : state.live.silent) {
     if (!IsCurrent(state.durable().NodeOf(id), job, ref)) continue;
-    Reason reason{ReasonKind::kSilentNodes, {1, 0}, {TimeTo(lost_at, now)}};
+    Reason reason{ReasonKind::kSilentNodes, {1, 0}, {std::max(lost_at - now, Duration())}};
     const std::string& name = state.live.board.nodes.at(id).offer.node_name;
     if (!name.empty()) reason.names.push_back(name);
     return One(std::move(reason));

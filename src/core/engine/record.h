@@ -129,6 +129,11 @@ struct GangReserved {
   TaskIndex index = 0;
   Instant start;       // when it starts at the latest, by what is known; Never(): that is not known
   std::string reason;  // why it is later than was said before; empty: it is the first in line now
+  Instant at = {};     // for people; 0: not known
+  // When it starts if running tasks keep to their estimates: also where other users may be quicker,
+  // so that `start` is Never(). Earlier versions have none.
+  Instant expected = Instant::Never();
+  Instant told() const { return expected == Instant::Never() ? start : expected; }
 };
 // Changes the order of gangs, from now on.
 struct GangPolicyChanged {

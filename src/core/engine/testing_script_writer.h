@@ -89,8 +89,11 @@ class ScriptWriter {
                    fmt::format(" attempt={}{}", record.attempt.value, parts));
   }
   void operator()(const GangReserved& record) {
-    lines_.AddTask("record reserved ", record.job, record.index,
-                   fmt::format(" at={}{}", When(record.start), Quoted(record.reason)));
+    lines_.AddTask(
+        "record reserved ", record.job, record.index,
+        fmt::format(" at={}{}{}", When(record.start),
+                    record.told() == record.start ? "" : " expected=" + When(record.told()),
+                    Quoted(record.reason)));
   }
   void operator()(const GangPolicyChanged& record) {
     lines_.Add(fmt::format("record policy {}", GangPolicyName(record.policy)));

@@ -148,6 +148,32 @@ struct BlamedFacts {
   }
 };
 
+// News of a gang's start, when it was the first of the gangs that wait.
+struct GangNews {
+  Instant at;          // 0: not known
+  Instant start;       // as it was expected then; Never(): it was not known
+  std::string reason;  // why that is later than before; empty: it became the first
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "at", self.at);
+    visit(2, "start", self.start);
+    visit(3, "reason", self.reason);
+  }
+  friend bool operator==(const GangNews&, const GangNews&) = default;
+};
+// What a gang was told of its start before its newest attempt: the first news, and the last ones.
+struct GangStory {
+  static constexpr size_t kMost = 9;
+  std::vector<GangNews> news;  // in order, at most kMost
+  uint64_t left_out = 0;       // between the first and the second
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "news", self.news);
+    visit(2, "left_out", self.left_out);
+  }
+  friend bool operator==(const GangStory&, const GangStory&) = default;
+};
+
 // All about one job.
 struct JobDetails {
   JobFacts job;
@@ -169,7 +195,9 @@ struct JobDetails {
   std::vector<BlamedFacts> blamed;  // the most failures first
   uint64_t withdrawn = 0;  // tasks that have left its list, which are in none of its counts
   int32_t priority = 0;
-  Duration time;  // of its last task, which `job set` changes; zero: no limit
+  Duration time;            // of its last task, which `job set` changes; zero: no limit
+  GangStory story;          // of its gang that had the newest,
+  uint32_t story_task = 0;  // which is this one, from 1; 0: none had any
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -191,6 +219,8 @@ struct JobDetails {
     visit(17, "withdrawn", self.withdrawn);
     visit(18, "priority", self.priority);
     visit(19, "time", self.time);
+    visit(20, "story", self.story);
+    visit(21, "story_task", self.story_task);
   }
 };
 
@@ -299,6 +329,7 @@ struct TaskDetails {
   GangShape gang;
   std::optional<Instant> deadline;
   BoundBy bound = BoundBy::kUnknown;
+  GangStory story;                           // of a gang
   std::optional<std::string> row;            // its line, where a file of this machine has it
   std::optional<std::string> why_cancelled;  // in words; of one that has left its list: none
   std::optional<LiveTask> live;
@@ -329,6 +360,7 @@ struct TaskDetails {
     visit(17, "gang", self.gang);
     visit(18, "deadline", self.deadline);
     visit(19, "bound", self.bound);
+    visit(20, "story", self.story);
   }
 };
 

@@ -20,24 +20,24 @@ enum class ReasonKind : uint8_t {
   kNoSuchTask = 2,
 
   // ---- Before its turn
-  kHeld = 3,              // job, HoldReason
-  kAfterJob = 4,          // job, AfterKind, task (from 1; of kEach)
-  kAfterHeld = 5,         // job; that job's kHeld or kOpen follows
-  kParents = 6,           // unfinished, all, more, tasks...
-  kCircle = 7,            // tasks, job
-  kOpen = 8,              // job: all its tasks have ended, and more may be added
-  kAfterStuck = 9,        // job; why that cannot continue follows
-  kElsewhere = 10,        // ; ; node on which it failed
-  kNextTry = 11,          // ; time until then
-  kJobLimit = 12,         // tasks at once
-  kUserLimit = 13,        // tasks at once; ; user
-  kPriority = 14,         // job ahead, its priority
-  kFairShare = 15,        // running tasks of others, and of this user; ; or of this user's group
-  kOthersAhead = 16,      //
-  kSuspectNode = 17,      // failures; time until the next trial, or 0; node
-  kLeftRunning = 18,      // ; ; processes, node
-  kQueueIsFull = 19,      // tasks allowed, tasks that there would be; ; user
-  kDeadlinePassed = 20,   // ; time since
+  kHeld = 3,             // job, HoldReason
+  kAfterJob = 4,         // job, AfterKind, task (from 1; of kEach)
+  kAfterHeld = 5,        // job; that job's kHeld or kOpen follows
+  kParents = 6,          // unfinished, all, more, tasks...; ; their names..., where these are known
+  kCircle = 7,           // tasks, job
+  kOpen = 8,             // job: all its tasks have ended, and more may be added
+  kAfterStuck = 9,       // job; why that cannot continue follows
+  kElsewhere = 10,       // ; ; node on which it failed
+  kNextTry = 11,         // ; time until then
+  kJobLimit = 12,        // tasks at once
+  kUserLimit = 13,       // tasks at once; ; user
+  kPriority = 14,        // job ahead, its priority
+  kFairShare = 15,       // running tasks of others, and of this user; ; or of this user's group
+  kOthersAhead = 16,     //
+  kSuspectNode = 17,     // failures; time until the next trial, or 0; node
+  kLeftRunning = 18,     // ; ; processes, node
+  kQueueIsFull = 19,     // tasks allowed, tasks that there would be; ; user
+  kDeadlinePassed = 20,  // ; time since
   kDeadlineTooSoon = 21,  // ; time until then, time of a task
   kNothingStored = 22,    // the hub cannot write at the moment
   kSilentNodes = 23,      // running tasks, more; time until they are lost; nodes that run them...
@@ -92,6 +92,8 @@ enum class ReasonKind : uint8_t {
   kOtherGangFirst = 88,  // job, GangRule, more; ; nodes...
   kPartWaits = 89,       // ; ; node, or none: it is not back yet
   kKeptForGang = 90,     // job, task, nodes, more, 1: its start is known; time; user, nodes...
+  kGangOverdue = 93,     // job, task or 0, 1: others too; time beyond its estimate; node
+  kGangWasFirst = 94,    // job, task: first now, 1: the told start is past; time to or since it
 
   // ---- Pools
   kPoolPaused = 100,  // ; ; pool, reason

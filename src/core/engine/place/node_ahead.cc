@@ -9,34 +9,62 @@ namespace {
 // A gang that has outlived its estimate is expected to end at the next moment.
 constexpr Duration kMoment = Duration::Millis(1);
 
-}  // namespace
-
 // When the last of a job's single tasks there has ended, by their planned time, else by what its
 // tasks took lately, there or elsewhere. By what they took there so far many more might stand in
 // line than do; none does where all of them have room.
-Instant NodeAhead::EndOfTasks(JobId id, const JobHere& here) const {
+Instant EndOfTasks(const Node& node, const Board& board, Instant now, JobId id,
+                   const JobHere& here) {
   Duration each = here.planned.ns > 0 ? here.planned : here.wall;
-  if (each.ns == 0) each = board_->FindJob(id)->wall;
+  if (each.ns == 0) each = board.FindJob(id)->wall;
   if (each.ns == 0) return Instant::Never();
-  const uint32_t most = node_->crowded ? here.leased - 1 : 0;
-  const uint32_t ahead = std::min(board_->AheadOf(*node_, here), most);
-  const Instant given = here.given_at == Instant() ? now_ : here.given_at;
+  const uint32_t most = node.crowded ? here.leased - 1 : 0;
+  const uint32_t ahead = std::min(board.AheadOf(node, here), most);
+  const Instant given = here.given_at == Instant() ? now : here.given_at;
   return given + each * (1 + static_cast<int64_t>(ahead));
 }
 
+// Calls fn(runs, held) for all that runs there. The end is Never() where nobody knows it, and may
+// be past where something takes longer than was said.
 template <typename Fn>
-void NodeAhead::ForEachRunning(Fn fn) const {
-  for (const auto& [key, part] : node_->parts) fn(key.job, part.until, part.held);
-  for (const auto& [job, here] : node_->jobs) {
-    if (here.leased > 0) fn(job, EndOfTasks(job, here), here.held);
+void ForEachRunning(const Node& node, const Board& board, Instant now, Fn fn) {
+  for (const auto& [key, part] : node.parts) {
+    fn(RunsUntil{key.job, key.index, part.until}, part.held);
   }
+  for (const auto& [job, here] : node.jobs) {
+    if (here.leased == 0) continue;
+    fn(RunsUntil{job, std::nullopt, EndOfTasks(node, board, now, job, here)}, here.held);
+  }
+}
+
+}  // namespace
+
+std::optional<RunsUntil> LastAfter(const Node& node, const Board& board, Instant now,
+                                   Instant after) {
+  std::optional<RunsUntil> last;
+  ForEachRunning(node, board, now, [&](const RunsUntil& runs, const Amounts&) {
+    if (runs.end <= after || runs.end == Instant::Never()) return;
+    if (!last || runs.end > last->end) last = runs;
+  });
+  return last;
+}
+
+std::optional<Overdue> FindOverdue(const Node& node, const Board& board, Instant now) {
+  std::optional<Overdue> overdue;
+  ForEachRunning(node, board, now, [&](const RunsUntil& runs, const Amounts&) {
+    if (runs.end > now) return;
+    const bool more = overdue.has_value();
+    if (!overdue || runs.end < overdue->first.end) overdue = {runs, more};
+    overdue->more = more;
+  });
+  return overdue;
 }
 
 void NodeAhead::LookAhead() {
   if (std::exchange(known_, true)) return;
   std::vector<std::pair<Instant, const Amounts*>> ends;
   overdue_ = {};
-  ForEachRunning([&](JobId, Instant end, const Amounts& amounts) {
+  ForEachRunning(*node_, *board_, now_, [&](const RunsUntil& runs, const Amounts& amounts) {
+    const Instant end = runs.end;
     if (end == Instant::Never()) return;
     if (end <= now_) overdue_.Add(amounts);
     ends.emplace_back(std::max(end, now_ + kMoment), &amounts);
@@ -53,8 +81,9 @@ void NodeAhead::LookAhead() {
 
 NodeAhead::LastEnds NodeAhead::EndsUntil(Instant until, const std::string* user) const {
   LastEnds last;
-  ForEachRunning([&](JobId job, Instant end, const Amounts&) {
-    const bool own = board_->FindJob(job)->user_name == user;
+  ForEachRunning(*node_, *board_, now_, [&](const RunsUntil& runs, const Amounts&) {
+    const Instant end = runs.end;
+    const bool own = board_->FindJob(runs.job)->user_name == user;
     last.own_unknown |= own && end == Instant::Never();
     Instant& latest = own ? last.own : last.others;
     if (end <= until && end != Instant::Never()) latest = std::max(latest, end);

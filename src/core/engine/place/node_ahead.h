@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,13 +61,8 @@ class NodeAhead {
     Instant at;
     Amounts amounts;
   };
-  // Calls fn(job, end, held) for all that runs there. The end is Never() where nobody knows it,
-  // and may be past where something takes longer than was said.
-  template <typename Fn>
-  void ForEachRunning(Fn fn) const;
   void LookAhead();
   Amounts HeldAt(Instant when);
-  Instant EndOfTasks(JobId id, const JobHere& here) const;
 
   NodeId id_;
   Node* node_;
@@ -77,6 +73,23 @@ class NodeAhead {
   Amounts overdue_;         // of what should have ended by now
   std::vector<Claim> claims_;
 };
+
+// What runs on a node, and when it ends: a gang's part, or the single tasks of a job.
+struct RunsUntil {
+  JobId job;
+  std::optional<TaskIndex> task;  // of a gang
+  Instant end;
+};
+// What is expected to end last, of what ends after `after`; nullopt: there is none. What nobody
+// knows the end of is left out.
+std::optional<RunsUntil> LastAfter(const Node& node, const Board& board, Instant now,
+                                   Instant after);
+// What is past its estimate: that which was to end first, and whether there is more.
+struct Overdue {
+  RunsUntil first;
+  bool more = false;
+};
+std::optional<Overdue> FindOverdue(const Node& node, const Board& board, Instant now);
 
 // The end of what begins at `from`; Never() where that is not known or never comes.
 inline Instant EndOf(Instant from, Duration length) {

@@ -167,28 +167,36 @@ std::string SharedFiles::PathOf(std::string_view to) const {
   return folder_.empty() ? std::string(to) : os::JoinPath(folder_, to);
 }
 
-Result<int> SharedFiles::FileOf(const std::string& path) {
+struct SharedFiles::Pieces {
+  std::list<Piece> files;
+  bool any = false;  // for a file or a device
+};
+
+Result<SharedFiles::OpenedFile> SharedFiles::FileOf(const std::string& path) {
   if (auto found = by_path_.find(path); found != by_path_.end()) {
     ++hits_;
     open_.splice(open_.begin(), open_, found->second);
-    return open_.front().file.get();
+    return OpenedFile{open_.front().file.get(), open_.front().is_device};
   }
   ++misses_;
   // Others who may write there must not lead it elsewhere.
   const bool is_absolute = path.starts_with('/');
-  auto file = TRY(os::OpenFileBelow(is_absolute ? "/" : ".", path.substr(is_absolute ? 1 : 0)));
+  const auto devices = where_ == Where::kAnywhere ? os::Devices::kAllow : os::Devices::kRefuse;
+  auto file =
+      TRY(os::OpenFileBelow(is_absolute ? "/" : ".", path.substr(is_absolute ? 1 : 0), devices));
+  auto info = TRY(os::StatFd(file.get(), path));
   while (open_.size() >= most_open_) {
     by_path_.erase(open_.back().path);
     open_.pop_back();
   }
-  open_.push_front({path, std::move(file)});
+  open_.push_front({path, std::move(file), info.kind == os::FileKind::kCharDevice});
   by_path_[path] = open_.begin();
-  return open_.front().file.get();
+  return OpenedFile{open_.front().file.get(), open_.front().is_device};
 }
 
 // Where each piece goes, and is to begin.
-Result<std::list<SharedFiles::Piece>> SharedFiles::PiecesOf(const OutputStream& pack) {
-  std::list<Piece> pieces;
+Result<SharedFiles::Pieces> SharedFiles::PiecesOf(const OutputStream& pack) {
+  Pieces pieces;
   std::map<std::string, uint64_t> lengths;  // with what this task appends
   PackReader reader({.begin = [&](const PackedFile& packed) -> Status {
                        if (!IsForward(packed) || packed.size == 0) return {};
@@ -198,14 +206,16 @@ Result<std::list<SharedFiles::Piece>> SharedFiles::PiecesOf(const OutputStream& 
                        }
                        Piece piece{.path = PathOf(to), .size = packed.size};
                        auto file = TRY(FileOf(piece.path));
+                       pieces.any = true;
+                       if (file.is_device) return {};
                        auto known = lengths.find(piece.path);
                        if (known == lengths.end()) {
-                         auto info = TRY(os::StatFd(file, piece.path));
+                         auto info = TRY(os::StatFd(file.fd, piece.path));
                          known = lengths.emplace(piece.path, info.size).first;
                        }
                        piece.offset = known->second;
                        known->second += piece.size;
-                       pieces.push_back(std::move(piece));
+                       pieces.files.push_back(std::move(piece));
                        return {};
                      },
                      .bytes = [](std::string_view) -> Status { return {}; },
@@ -226,35 +236,38 @@ Status SharedFiles::PutLines(std::string_view lines, bool sync) {
 
 Status SharedFiles::Append(const OutputStream& pack) {
   std::string path;  // of the piece that comes; empty: it is none
-  int file = -1;
-  PackReader reader(
-      {.begin = [&](const PackedFile& packed) -> Status {
-         path.clear();
-         if (!IsForward(packed) || packed.size == 0) return {};
-         path = PathOf(packed.name.substr(1));
-         auto opened = TRY(FileOf(path));
-         file = opened;
-         return {};
-       },
-       .bytes = [&](std::string_view bytes) -> Status {
-         return path.empty() ? Status() : os::WriteAll(file, bytes, path);
-       },
-       .end = [&]() -> Status { return path.empty() ? Status() : os::Fsync(file, path); }});
+  OpenedFile file;
+  PackReader reader({.begin = [&](const PackedFile& packed) -> Status {
+                       path.clear();
+                       if (!IsForward(packed) || packed.size == 0) return {};
+                       path = PathOf(packed.name.substr(1));
+                       auto opened = TRY(FileOf(path));
+                       file = opened;
+                       return {};
+                     },
+                     .bytes = [&](std::string_view bytes) -> Status {
+                       return path.empty() ? Status() : os::WriteAll(file.fd, bytes, path);
+                     },
+                     .end = [&]() -> Status {
+                       return path.empty() || file.is_device ? Status() : os::Fsync(file.fd, path);
+                     }});
   return FeedPack(pack, reader);
 }
 
 Status SharedFiles::Deliver(std::string_view task, const OutputStream& pack) {
   auto pieces = TRY(PiecesOf(pack));
-  if (pieces.empty()) return {};
+  if (!pieces.any) return {};
   std::string lines;
-  for (const Piece& piece : pieces) {
+  for (const Piece& piece : pieces.files) {
     lines += fmt::format("{} {} {} {}\n", piece.offset, piece.size, task, piece.path);
   }
-  TRY(PutLines(lines, true));
+  if (!lines.empty()) {
+    TRY(PutLines(lines, true));
+  }
   Status done = Append(pack);
   if (done) return done;
   // Nothing of a task that failed stays.
-  Undo(pieces);
+  Undo(pieces.files);
   (void)PutLines(fmt::format("{}{}\n", kVoid, task), false);
   return done;
 }
@@ -263,8 +276,8 @@ void SharedFiles::Undo(const std::list<Piece>& pieces) {
   for (auto at = pieces.rbegin(); at != pieces.rend(); ++at) {
     auto file = FileOf(at->path);
     if (!file) continue;
-    auto info = os::StatFd(*file, at->path);
-    if (info && info->size > at->offset) (void)os::Truncate(*file, at->offset, at->path);
+    auto info = os::StatFd(file->fd, at->path);
+    if (info && info->size > at->offset) (void)os::Truncate(file->fd, at->offset, at->path);
   }
 }
 

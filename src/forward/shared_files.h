@@ -49,7 +49,8 @@ class SharedFiles {
   SharedFiles(SharedFiles&&) = default;
 
   // All that the task forwards, or nothing of it: what else is in its pack is left out. Folders
-  // that are missing are made.
+  // that are missing are made. With kAnywhere a file may be a device, such as /dev/null: it is
+  // written to, and nothing of that is in the log or taken back.
   Status Deliver(std::string_view task, const OutputStream& pack);
   // Notes in the log that the task is done.
   Status MarkDone(std::string_view task);
@@ -61,16 +62,21 @@ class SharedFiles {
   uint64_t misses() const { return misses_; }
 
  private:
+  struct OpenedFile {
+    int fd = -1;
+    bool is_device = false;
+  };
+  struct Pieces;
   struct Piece {
     std::string path;
     uint64_t size = 0;
     uint64_t offset = 0;  // in the file
   };
-  Result<std::list<Piece>> PiecesOf(const OutputStream& pack);
+  Result<Pieces> PiecesOf(const OutputStream& pack);
   Status Append(const OutputStream& pack);
   Status PutLines(std::string_view lines, bool sync);
   void Undo(const std::list<Piece>& pieces);
-  Result<int> FileOf(const std::string& path);
+  Result<OpenedFile> FileOf(const std::string& path);
   std::string PathOf(std::string_view to) const;
 
   std::string log_path_;
@@ -81,6 +87,7 @@ class SharedFiles {
   struct Open {
     std::string path;
     os::Fd file;
+    bool is_device = false;
   };
   std::list<Open> open_;  // the one that was used last comes first
   std::unordered_map<std::string, std::list<Open>::iterator> by_path_;

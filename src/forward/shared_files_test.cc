@@ -69,6 +69,17 @@ TEST_F(SharedFilesTest, ANamedPipeIsNoTargetAndHoldsNobody) {
   EXPECT_EQ(File("a"), "3");
 }
 
+TEST_F(SharedFilesTest, ADeviceIsWrittenTo) {
+  SharedFiles files = Files();
+  EXPECT_TRUE(files.Deliver("A", Pack({{"/dev/null", "1"}})));
+  EXPECT_TRUE(files.Deliver("B", Pack({{"/dev/null", "1"}, {"a", "2"}, {"/dev/full", ""}})));
+  EXPECT_EQ(File("a"), "2");
+  // A device that takes nothing fails the task: the rest is taken back.
+  EXPECT_FALSE(files.Deliver("C", Pack({{"a", "3"}, {"/dev/full", "4"}})));
+  EXPECT_EQ(File("a"), "2");
+  EXPECT_EQ(os::ReadFile(log(), 1000)->find("/dev"), std::string::npos);
+}
+
 // Files named by --get belong to another part.
 TEST_F(SharedFilesTest, OtherFilesOfAPackAreLeftOut) {
   OutputStream pack = Pack({{"a", "forwarded"}});

@@ -115,6 +115,11 @@ HubChannelTcp::HubChannelTcp(std::unique_ptr<Connection> connection, Events even
       longest_stream_(longest_stream),
       reader_(longest_stream) {}
 
+void HubChannelTcp::SetHandover(std::string folder) {
+  handover_ = std::move(folder);
+  reader_ = OutputReader(longest_stream_, handover_);
+}
+
 void HubChannelTcp::OnMessage(std::function<void(wire::ToNode)> receiver) {
   receiver_ = std::move(receiver);
   connection_->Start({.opened = nullptr,
@@ -175,7 +180,7 @@ bool HubChannelTcp::SendNext() {
   memory_ -= next.memory;
   spooled_ -= next.spooled;
   waiting_.pop_front();
-  reader_ = OutputReader(longest_stream_);
+  reader_ = OutputReader(longest_stream_, handover_);
   return open;
 }
 

@@ -45,6 +45,8 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
   void OnMessage(std::function<void(wire::ToHub)> receiver) override;
   // For who tells the node why, or that it is not wanted any more.
   Connection& connection() { return *connection_; }
+  // As OutputSpool's: for a node that this process trusts as itself.
+  void SetHandover(std::string folder) { spool_.SetHandover(std::move(folder)); }
 
  private:
   void OnFrame(wire::FrameType type, std::string_view bytes);
@@ -84,6 +86,8 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
   void Send(wire::ToHub message) override;
   void OnMessage(std::function<void(wire::ToNode)> receiver) override;
 
+  // As OutputReader's. Before the first Send.
+  void SetHandover(std::string folder);
   bool Backlogged() const { return backlogged_; }
   uint64_t news_dropped() const { return news_dropped_; }
   Connection& connection() { return *connection_; }
@@ -104,6 +108,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
   const Events events_;
   const BacklogLimits limits_;
   const uint64_t longest_stream_;
+  std::string handover_;
   std::function<void(wire::ToNode)> receiver_;
 
   std::deque<Waiting> waiting_;

@@ -123,6 +123,44 @@ size_t HeapBytes() {
   return info.uordblks + info.hblkhd;
 }
 
+TEST_F(ChannelsTest, LongOutputIsHandedOverInASharedFolder) {
+  Open();
+  const std::string folder = dir_.Path("shared");
+  ASSERT_TRUE(os::MakeDir(folder));
+  node_->SetHandover(folder);
+  hub_->SetHandover(folder);
+  // One is there already, one is moved there, one cannot be.
+  OutputStream there = FileOf("shared/" + HandoverName(RefOf(0), 1), 300'000);
+  OutputStream moved = FileOf("moved", 200'000);
+  node_->Send(EndsOf(1, {{there, moved}}));
+  RunUntil([&] { return to_hub_.size() == 1 || hub_end_.ended; });
+  ASSERT_FALSE(hub_end_.ended) << hub_end_.Why();
+  const TaskOutput& output = *EndsAt(0).outputs[0];
+  EXPECT_EQ(output.out.spool, there.spool);
+  EXPECT_EQ(output.err.spool, os::JoinPath(folder, HandoverName(RefOf(0), 2)));
+  EXPECT_FALSE(os::Exists(moved.spool));
+  ASSERT_TRUE(os::RemoveTree(folder));
+  OutputStream sent = FileOf("sent", 200'000);
+  node_->Send(EndsOf(2, {{sent, {}}}));
+  RunUntil([&] { return to_hub_.size() == 2 || hub_end_.ended; });
+  ASSERT_FALSE(hub_end_.ended) << hub_end_.Why();
+  EXPECT_TRUE(Same(EndsAt(1).outputs[0]->out.spool, sent.spool));
+}
+
+// A node cannot make the hub take a file that is not what its end tells of.
+TEST_F(ChannelsTest, AFileOfAnotherLengthIsNotTakenOver) {
+  Open();
+  const std::string folder = dir_.Path("shared");
+  ASSERT_TRUE(os::MakeDir(folder));
+  node_->SetHandover(folder);
+  hub_->SetHandover(folder);
+  OutputStream there = FileOf("shared/" + HandoverName(RefOf(0), 1), 300'000);
+  there.total = 299'999;
+  node_->Send(EndsOf(1, {{there, {}}}));
+  RunUntil([&] { return hub_end_.ended; });
+  EXPECT_TRUE(to_hub_.empty());
+}
+
 TEST_F(ChannelsTest, LongOutputTakesNoMemory) {
   Open();
   constexpr size_t kSize = 100 * kMegabyte;

@@ -36,6 +36,19 @@ void AddNotWhole(AttemptEnd& end, int stream, const std::string& why) {
 
 // ----------------------------------------------------------------------------------- the sender's
 
+std::string HandoverName(const AttemptRef& ref, int stream) {
+  constexpr const char* kWords[] = {"out", "err", "files"};
+  return fmt::format("{}-{}-{}.{}", ref.job.value, ref.index, ref.attempt.value,
+                     kWords[stream - 1]);
+}
+
+bool OutputReader::HandsOver(const wire::Ends& ends, const OutputStream& stream) const {
+  if (handover_.empty()) return false;
+  const std::string name = HandoverName(ends.ends[end_].ref, stream_);
+  const std::string path = os::JoinPath(handover_, name);
+  return stream.spool == path || os::Rename(stream.spool, path).has_value();
+}
+
 std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
   for (; end_ < ends.ends.size(); ++end_, stream_ = 1) {
     for (; stream_ <= kStreams; ++stream_, offset_ = 0, fd_.Reset()) {
@@ -49,6 +62,7 @@ std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
 
 std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const OutputStream& stream) {
   if (!stream.IsApart() || offset_ == stream.total) return std::nullopt;
+  if (offset_ == 0 && !stream.spool.empty() && HandsOver(ends, stream)) return std::nullopt;
   if (offset_ == most_) {
     Cut(ends, fmt::format("the hub is of an older version, which takes {} bytes of {} at most",
                           FormatCount(offset_), FormatCount(stream.total)));
@@ -184,6 +198,17 @@ Status OutputSpool::CheckRoom(Stream& stream, uint64_t size) const {
   return {};
 }
 
+// False: it is not there, or not what the end tells of.
+bool OutputSpool::TakeOver(Stream& stream, const AttemptRef& ref, int number, uint64_t size) const {
+  if (handover_.empty()) return false;
+  std::string path = os::JoinPath(handover_, HandoverName(ref, number));
+  auto info = os::Stat(path);
+  if (!info || info->kind != os::FileKind::kFile || info->size != size) return false;
+  stream.path = std::move(path);
+  stream.size = size;
+  return true;
+}
+
 Status OutputSpool::Claim(wire::Ends& ends) {
   for (size_t i = 0; i < ends.ends.size(); ++i) {
     const TaskOutputPtr& from = ends.outputs[i];
@@ -197,7 +222,9 @@ Status OutputSpool::Claim(wire::Ends& ends) {
     for (size_t k = 0; k < streams_.size(); ++k) {
       if (!is_apart(to[k])) continue;
       Stream& stream = streams_[k];
-      if (!stream.begun || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
+      const bool taken = !stream.begun &&
+                         TakeOver(stream, ends.ends[i].ref, static_cast<int>(k) + 1, to[k]->total);
+      if (!taken && (!stream.begun || ref_ != ends.ends[i].ref || stream.size != to[k]->total)) {
         return Fail(ErrorKind::kCorrupt, "ends.output is not what came in pieces");
       }
       ignored |= stream.ignored;

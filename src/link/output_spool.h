@@ -18,11 +18,18 @@
 
 namespace spate::link {
 
+// The name of a stream's file that is handed over whole instead of sent, where both sides see the
+// same folder: as shepherds call their spool files. Both sides remove it, the sender when its
+// receiver needs it no more.
+std::string HandoverName(const AttemptRef& ref, int stream);
+
 // The sender's side: the streams of one Ends that are apart.
 class OutputReader {
  public:
-  // `most` bytes of a stream are sent.
-  explicit OutputReader(uint64_t most = UINT64_MAX) : most_(most) {}
+  // `most` bytes of a stream are sent. `handover`: a folder that the receiver takes files from; a
+  // file that cannot be moved there is sent. Empty: there is none.
+  explicit OutputReader(uint64_t most = UINT64_MAX, std::string handover = "")
+      : most_(most), handover_(std::move(handover)) {}
   // The next piece, until the next call; nullopt: all are read. An output that cannot be read, or
   // is too long, must not hold its end back: it is cut there in `ends`, whose note says so, and an
   // attempt that succeeded has not.
@@ -30,10 +37,12 @@ class OutputReader {
 
  private:
   std::optional<wire::OutputPiece> Read(wire::Ends& ends, const OutputStream& stream);
+  bool HandsOver(const wire::Ends& ends, const OutputStream& stream) const;
   void Cut(wire::Ends& ends, const std::string& why);
   size_t Seat() const { return static_cast<size_t>(stream_) - 1; }
 
   uint64_t most_;
+  std::string handover_;
   size_t end_ = 0;
   int stream_ = 1;
   uint64_t offset_ = 0;
@@ -57,6 +66,9 @@ class OutputSpool {
   OutputSpool(std::string prefix, const Reserve& reserve,
               std::shared_ptr<OutputMemory> memory = nullptr)
       : prefix_(std::move(prefix)), reserve_(reserve), memory_(std::move(memory)) {}
+  // The folder of an OutputReader on this machine, of the same user. A stream of which no piece
+  // came is looked for there.
+  void SetHandover(std::string folder) { handover_ = std::move(folder); }
   ~OutputSpool();
   OutputSpool(const OutputSpool&) = delete;
   OutputSpool& operator=(const OutputSpool&) = delete;
@@ -90,9 +102,12 @@ class OutputSpool {
   static void Drop(Stream& stream);
   bool IsEmpty() const;
 
+  bool TakeOver(Stream& stream, const AttemptRef& ref, int number, uint64_t size) const;
+
   const std::string prefix_;
   const Reserve reserve_;
   const std::shared_ptr<OutputMemory> memory_;
+  std::string handover_;  // empty: there is none
   uint64_t number_ = 0;
   AttemptRef ref_;
   std::array<Stream, kStreams> streams_;

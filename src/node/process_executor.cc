@@ -401,6 +401,7 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.nice = settings->nice;
   opening.measure_io = settings->measure_io;
   opening.live_output = settings->live_output;
+  opening.live_until_spooled = options_.live_until_spooled;
   opening.check_patience = settings->check_patience;
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace, settings->warn_signal,        settings->warn_before};

@@ -179,7 +179,7 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
   return at;
 }
 
-Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative) {
+Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative, Devices devices) {
   constexpr int kHow = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   const std::string shown = JoinPath(top, relative);
   const size_t slash = relative.rfind('/');
@@ -196,7 +196,8 @@ Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative) {
   const int error = errno;
   struct stat info;
   const int seen = file ? fstat(file.get(), &info) : fstatat(dir.get(), name.c_str(), &info, 0);
-  if (seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+  const bool is_device = S_ISCHR(info.st_mode) && devices == Devices::kAllow;
+  if (seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) && !is_device) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("cannot write to '{}': it is not a regular file; name another one, or "
                             "remove it",

@@ -35,7 +35,9 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative);
 
 // Opens the regular file `relative` below `top` to append to it; it and its folders are made when
 // they are missing. On the way, and at its end, a link is followed as above.
-Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative);
+enum class Devices : uint8_t { kRefuse, kAllow };
+Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative,
+                         Devices devices = Devices::kRefuse);
 
 // Of the connected end of the UNIX socket at `path`: whether it is the right one that listens
 // there. Root and the caller's own user are; another user is when the way there says so: a folder

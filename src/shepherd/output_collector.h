@@ -79,6 +79,8 @@ class OutputCollector {
   void Discard();
 
   int fd() const { return read_.get(); }
+  // Output that came is in a file, or lost, and not in memory.
+  bool spooled() const { return spooled_; }
 
  private:
   OutputCollector(int target, const std::string& spool_folder, os::Fd read_end, int flags);

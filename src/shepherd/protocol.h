@@ -154,6 +154,8 @@ struct JobOpening {
   spate::Leftovers leftovers = spate::Leftovers::kEnd;
   Duration leftovers_wait;
   bool append_output = false;  // files of stdout and stderr are added to, never emptied
+  // Live output ends with what is kept in memory: the rest can be seen in the spool file.
+  bool live_until_spooled = false;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -171,6 +173,7 @@ struct JobOpening {
     visit(13, "leftovers", self.leftovers);
     visit(14, "leftovers_wait", self.leftovers_wait);
     visit(15, "append_output", self.append_output);
+    visit(16, "live_until_spooled", self.live_until_spooled);
   }
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };

@@ -123,6 +123,8 @@ int64_t Streams::NextLook(int64_t now) const {
 
 void Streams::PassOn(int stream, std::string_view bytes) {
   if (!job_->live_output) return;
+  const OutputCollector& kept = stream == 1 ? out_ : err_;
+  if (job_->live_until_spooled && kept.spooled()) return;
   Append(outbox_->Add(), LiveOutput{end_->ref, static_cast<uint8_t>(stream), bytes});
 }
 

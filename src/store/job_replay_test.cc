@@ -18,7 +18,9 @@ class JobReplayTest : public testing::Test {
   void SetUp() override {
     engine::JobAccepted accepted{.job = kJob, .plan = {}};
     accepted.plan.task_count = 2;
-    accepted.plan.requests = {{.needs = {}, .gang = {.procs = 1, .nodes = 1}}};
+    TaskClass of_gang;
+    of_gang.gang = {.procs = 1, .nodes = 1};
+    accepted.plan.requests = {of_gang};
     accepted.plan.runs = {{0, 2, 0}};
     Apply(accepted);
   }

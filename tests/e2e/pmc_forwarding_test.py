@@ -96,6 +96,17 @@ def test_forward_a_file_up_to_its_limit(place: Place):
         want(not exists(place, "src.a") and not exists(place, "src.b"), os.listdir(place.dir))
 
 
+def test_forward_to_a_device(place: Place):
+    place.write("d.dag", "TASK A -f OUT=/dev/null -F src=/dev/null /bin/sh f.sh", "TASK B touch ran", "EDGE A B")
+    place.write("f.sh", "echo data >&$OUT; echo more > src")
+    for pmc in each(place):
+        done = pmc.run("d.dag")
+        want(done.records() == [("A", 0), ("B", 0)], (done.out, done.err))
+        want(exists(place, "ran") and not exists(place, "src"), os.listdir(place.dir))
+        for name in ("ran", "d.dag.rescue"):
+            os.remove(os.path.join(place.dir, name))
+
+
 def test_forward_refuses_what_is_not_a_file(place: Place):
     place.write("n.dag", "TASK A -F ./test=all mkdir -p test", "TASK B touch ran", "EDGE A B")
     for pmc in each(place):

@@ -242,6 +242,26 @@ def test_files_for_each_try_lie_beside_the_graph(place: Place):
         want("cluster-task" not in done.out and not place.read("x.out") and done.summary()["failed"] == "3", done.out)
 
 
+def test_files_for_each_try_show_what_a_task_writes(place: Place):
+    place.write("live.sh", "echo half; seq 1 $1; echo trouble >&2", WAIT.replace("$1", "$2"), "echo whole")
+    for pmc in each(place):
+        for number, lines in enumerate((3, 50000)):
+            place.write("t.dag", f"TASK A /bin/sh live.sh {lines} go{number}")
+            run = pmc.start("t.dag", "-s", "--per-task-stdio", ranks=2)
+            out, err = (f"A.{stream}.{number:03}" for stream in ("out", "err"))
+            wait(lambda: place.lines(out)[-1:] == [str(lines)] and place.lines(err) == ["trouble"], "it can be seen")
+            place.write(f"go{number}", "")
+            run.communicate(timeout=DEADLINE)
+            want(run.returncode == 0, "it ends")
+            told = place.lines(out)
+            want(told[0] == "half" and told[-2] == "whole" and "cluster-task" in told[-1], told[-3:])
+            want(len(told) == lines + 3 and place.lines(err) == ["trouble"], len(told))
+        want(sorted(name for name in os.listdir(place.dir) if name.startswith("A.")) ==
+             ["A.err.000", "A.err.001", "A.out.000", "A.out.001"], os.listdir(place.dir))
+        for name in ("A.err.000", "A.err.001", "A.out.000", "A.out.001", "go0", "go1"):
+            os.remove(os.path.join(place.dir, name))
+
+
 def test_the_log_for_pegasus_has_a_line_for_each_step(place: Place):
     for pmc in each(place):
         os.mkdir(os.path.join(place.dir, "sub"))

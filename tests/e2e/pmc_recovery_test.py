@@ -310,6 +310,23 @@ def test_output_of_a_running_task_survives_a_kill(place: Place):
         place.write("l.sh", "echo half; echo trouble >&2", WAIT.replace("$1", "never"))
 
 
+def test_long_output_of_a_running_task_survives_a_kill(place: Place):
+    """It does not cross MPI while it comes: what is seen is the file that its host keeps it in."""
+    script = "seq 100000; echo half", WAIT.replace("$1", "never")
+    for pmc in each(place):
+        place.write("l.dag", "TASK B /bin/sh l.sh")
+        place.write("l.sh", *script)
+        run = pmc.start("l.dag", "-o", "l.out", "-e", "l.err", ranks=2)
+        wait(lambda: place.lines("l.dag.out.1")[-1:] == ["half"], "it can be seen")
+        pmc.kill_all(run)
+        place.write("l.sh", "seq 100000; echo whole")
+        pmc.run("l.dag", "-o", "l.out", "-e", "l.err", ranks=2)
+        numbers = [str(number) for number in range(1, 100001)]
+        want([line for line in place.lines("l.out") if "cluster" not in line] == [*numbers, "half", *numbers, "whole"],
+             place.read("l.out")[-300:])
+        want(not exists(place, "l.dag.out.1"), os.listdir(place.dir))
+
+
 def test_a_killed_first_process_leaves_nothing(place: Place):
     running(place)
     for pmc in each(place):

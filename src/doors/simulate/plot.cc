@@ -174,6 +174,10 @@ struct HeadLine {
   bool title = false;
 };
 
+std::string TitleOf(const Simulation& simulation) {
+  return fmt::format("{}: {}", TitleText(simulation.options), SourceOf(simulation.options));
+}
+
 // Long names take more lines.
 std::vector<HeadLine> HeadLines(const Simulation& simulation) {
   const Figures& figures = simulation.figures;
@@ -183,7 +187,7 @@ std::vector<HeadLine> HeadLines(const Simulation& simulation) {
       lines.push_back({std::move(line), title});
     }
   };
-  add(fmt::format("{}: {}", TitleText(simulation.options), SourceOf(simulation.options)), true);
+  add(TitleOf(simulation), true);
   add(fmt::format("{} jobs on {} processors, mean bounded slowdown {}, mean wait {} s, utilization "
                   "{:.2f}%",
                   FormatCount(figures.jobs), FormatCount(simulation.workload.processors),
@@ -194,13 +198,13 @@ std::vector<HeadLine> HeadLines(const Simulation& simulation) {
   return lines;
 }
 
-std::string Head(const std::vector<HeadLine>& lines, double below) {
+std::string Head(const std::string& title, const std::vector<HeadLine>& lines, double below) {
   const double width = kLeft + kWide + 20;
   const double height = BottomOf(kPanels - 1) + kBottom + below;
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 "
       "{0:.0f} {1:.0f}' font-family='sans-serif' font-size='12'>\n<title>{2}</title>\n",
-      width, height, present::XmlText(lines.front().text));
+      width, height, present::XmlText(title));
   text +=
       "<style>.title{font-weight:bold}.frame{fill:none;stroke:#888}.grid{stroke:#ddd}"
       ".mark{fill:#555}</style>\n<rect width='100%' height='100%' fill='#fff'/>\n";
@@ -230,7 +234,8 @@ std::string PlotText(const Simulation& simulation) {
   const Panel slowdown{"Mean bounded slowdown, by time of submission", "#a03050",
                        DecadeAxis(LargestOf(series.slowdowns))};
   const std::vector<HeadLine> lines = HeadLines(simulation);
-  std::string text = Head(lines, kLine * static_cast<double>(lines.size() - 2));
+  std::string text =
+      Head(TitleOf(simulation), lines, kLine * static_cast<double>(lines.size() - 2));
   text += PanelFrame(0, use) + Area(0, use, series.use);
   text += PanelFrame(1, queue) + Area(1, queue, series.queue);
   text += PanelFrame(2, slowdown) + Strokes(2, slowdown, series.slowdowns);

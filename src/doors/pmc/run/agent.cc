@@ -11,6 +11,8 @@
 #include "node/host.h"
 #include "os/affinity.h"
 #include "os/batch_job.h"
+#include "os/file.h"
+#include "os/own_dir.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
 
@@ -64,13 +66,21 @@ uint32_t CpusOf(const Options& options, const Host& host) {
   return options.host_cpus > 0 ? options.host_cpus : host.facts.cpus;
 }
 
+std::string HandoverFolder(const std::string& handover, uint32_t number) {
+  return os::JoinPath(handover, fmt::format("{}", number));
+}
+
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
-                 std::vector<SlotSurroundings> slots, os::Fd stream) {
+                 std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover) {
   os::TempDir spool;
+  const std::string shared = handover.empty() ? "" : HandoverFolder(handover, number);
+  const bool shares =
+      !shared.empty() && os::OpenDirBelow(handover, fmt::format("{}", number)).has_value();
   const Talk talk(options.verbosity);
   KeepPossibleCpus(slots, talk);
   node::ProcessExecutorOptions tasks;
-  tasks.spool_folder = spool.path();
+  tasks.spool_folder = shares ? shared : spool.path();
+  tasks.live_until_spooled = shares;
   tasks.limits_memory = false;  // --strict-limits makes it one
   node::HostOptions with{.id = NodeId(number),
                          .offer = OfferOf(options, host),
@@ -94,6 +104,7 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
   connection->Start({});
   connection->Accept(expected);
   node->Connect(std::move(connection), [&](const link::Ended&) { loop.Stop(); });
+  if (shares) node->channel()->SetHandover(shared);
   loop.Run();
   return {};
 }

@@ -13,10 +13,14 @@
 
 namespace spate::pmc {
 
+// A host's folder in the one of the first process (ServeHost).
+std::string HandoverFolder(const std::string& handover, uint32_t number);
+
 // Serves the master through `stream` until that ends; `slots` are the surroundings of the host's
-// workers. Blocks.
+// workers. `handover`: a folder of the first process, if this is its machine: tasks' long output
+// goes there, and is the first process's from a task's end on. Empty: it is sent. Blocks.
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
-                 std::vector<SlotSurroundings> slots, os::Fd stream);
+                 std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover);
 
 // Resources that a host offers: its own, or as the options have it.
 uint64_t MemoryOf(const Options& options, const Host& host);  // MB

@@ -68,7 +68,7 @@ class Master final : public hub::Watcher {
         delivery_(std::make_shared<Delivery>(run.options, run.hosts, std::move(prepared))),
         logs_(std::move(logs)),
         store_(loop, StoreParts()),
-        live_(loop, run.options.dag),
+        live_(loop, LiveParts()),
         deliverer_(loop, [to = delivery_](const AttemptEnd& end, const OutputStream& pack) {
           return to->Forward(end.ref.index, pack);
         }) {}
@@ -88,6 +88,8 @@ class Master final : public hub::Watcher {
   const WorkflowTask& TaskOf(TaskIndex index) const { return delivery_->TaskOf(index); }
   const Needs& NeedsOf(TaskIndex index) const { return delivery_->NeedsOf(index); }
   RescueStore::Parts StoreParts();
+  LiveOutput::Parts LiveParts();
+  std::string HandoverOf(size_t host) const;
   hub::Hub& hub() { return hub_->hub(); }
   hub::Service& service() { return hub_->service(); }
   void Connect(std::vector<os::Fd> streams);
@@ -154,6 +156,20 @@ RescueStore::Parts Master::StoreParts() {
                          const TaskOutputPtr& output) { return to->PutEnd(ended, output); }};
 }
 
+LiveOutput::Parts Master::LiveParts() {
+  LiveOutput::Parts parts{.dag = run_.options.dag};
+  if (!run_.options.per_task_stdio) return parts;
+  parts.own_file = [to = delivery_](TaskIndex index, int stream) {
+    return to->prepared().files->LiveFile(to->TaskOf(index).name, stream);
+  };
+  return parts;
+}
+
+// The host's folder for long output, if it sees the same file system.
+std::string Master::HandoverOf(size_t host) const {
+  return HandoverFolder(run_.handover, static_cast<uint32_t>(host + 1));
+}
+
 // ---- The hosts ---------------------------------------------------------------------------------
 
 Status Master::Open() {
@@ -193,6 +209,7 @@ void Master::Connect(size_t host, os::Fd stream) {
           .closed = [this, host](const link::Ended& ended) { Lost(host, ended.text); },
           .silent = [](bool) {},
           .wants = nullptr});
+  channel->SetHandover(HandoverOf(host));
   auto see = [this, host](const wire::ToHub& message) { See(host, message); };
   const hub::Caller everybody{.user = "*"};
   const std::string& name = run_.hosts[host].facts.name;
@@ -222,7 +239,10 @@ void Master::See(size_t host, const wire::ToHub& message) {
 void Master::SeeLive(size_t host, const wire::Live& live) {
   const auto given = given_.find(live.ref.index);
   if (given == given_.end()) return;
-  live_.Add(live.ref.index, RankOf(run_.hosts[host], given->second.slot), live.stream, live.bytes);
+  const std::string spool =
+      os::JoinPath(HandoverOf(host), link::HandoverName(live.ref, live.stream));
+  live_.Add(live.ref.index, RankOf(run_.hosts[host], given->second.slot), live.stream, live.bytes,
+            spool);
 }
 
 // A host is told a task ahead for each of its slots: it begins when the one before has ended.
@@ -290,6 +310,7 @@ void Master::SeeEnd(TaskIndex index, bool ran) {
   }
   Leave(index);
   given_.erase(index);
+  live_.Freeze(index);
 }
 
 void Master::Lost(size_t host, const std::string& why) {
@@ -400,7 +421,7 @@ void Master::Submit() {
   settings->cwd = os::CurrentDir().value_or("/");
   settings->row_kind = RowKind::kDagTask;
   settings->kill_grace = kKillGrace;
-  settings->live_output = !run_.options.per_task_stdio;
+  settings->live_output = true;
   if (auto compiled = format::CompileJob(*settings, kJob)) compiled_ = std::move(*compiled);
   store::JobRow row;
   row.name = settings->name;

@@ -39,6 +39,7 @@ struct MasterRun {
   Talk talk;
   std::string program;    // as it was called
   Instant began;          // before the workers came
+  std::string handover;   // hosts that see this folder hand long output over there
   std::string state_dir;  // of the user, for others who look at the run
   std::function<transport::ParallelJob::Traffic()> traffic;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "os/file.h"
@@ -69,22 +70,53 @@ Status OutputFiles::Put(std::string_view task, const TaskOutput& output,
   return PutLine(record);
 }
 
-// NAME.out.NNN and NAME.err.NNN, of the first number that is free: rotated, as monitord has it.
-Status OutputFiles::PutOwnFiles(std::string_view task, const TaskOutput& output,
-                                std::string_view record) const {
+std::string OutputFiles::PathOf(std::string_view task, const char* kind, uint32_t number) const {
   std::string name(task);
   std::ranges::replace(name, '/', '_');
-  for (uint32_t number = 0;; ++number) {
-    auto path = [&](const char* kind) {
-      return os::JoinPath(folder_, fmt::format("{}.{}.{:03}", name, kind, number));
-    };
-    auto out = os::OpenWrite(path("out"), os::OpenHow::kCreateNew);
+  return os::JoinPath(folder_, fmt::format("{}.{}.{:03}", name, kind, number));
+}
+
+std::string OutputFiles::LiveFile(std::string_view task, int stream) const {
+  const std::lock_guard lock(live_->mutex);
+  auto known = live_->of_task.find(task);
+  for (uint32_t number = 0; known == live_->of_task.end(); ++number) {
+    auto out = os::OpenWrite(PathOf(task, "out", number), os::OpenHow::kCreateNew);
+    if (!out && out.error().kind == ErrorKind::kExists) continue;
+    if (!out) return "";
+    (void)os::OpenWrite(PathOf(task, "err", number), os::OpenHow::kTruncate);
+    known = live_->of_task.emplace(task, number).first;
+  }
+  return PathOf(task, stream == 1 ? "out" : "err", known->second);
+}
+
+// NAME.out.NNN and NAME.err.NNN, of the first number that is free: rotated, as monitord has it.
+// Files that people saw while the task ran have their number already, and are replaced whole.
+Status OutputFiles::PutOwnFiles(std::string_view task, const TaskOutput& output,
+                                std::string_view record) const {
+  std::optional<uint32_t> live;
+  {
+    const std::lock_guard lock(live_->mutex);
+    if (auto known = live_->of_task.find(task); known != live_->of_task.end()) {
+      live = known->second;
+      live_->of_task.erase(known);
+    }
+  }
+  for (uint32_t number = live.value_or(0);; ++number) {
+    const std::string paths[] = {PathOf(task, "out", number), PathOf(task, "err", number)};
+    const std::string suffix = live ? ".new" : "";
+    auto out =
+        os::OpenWrite(paths[0] + suffix, live ? os::OpenHow::kTruncate : os::OpenHow::kCreateNew);
     if (!out && out.error().kind == ErrorKind::kExists) continue;
     if (!out) return std::unexpected(out.error());
-    auto err = TRY(os::OpenWrite(path("err"), os::OpenHow::kTruncate));
-    TRY(CopyStream(output.out, out->get(), path("out")));
-    TRY(CopyStream(output.err, err.get(), path("err")));
-    return os::WriteAll(out->get(), record, path("out"));
+    auto err = TRY(os::OpenWrite(paths[1] + suffix, os::OpenHow::kTruncate));
+    TRY(CopyStream(output.out, out->get(), paths[0]));
+    TRY(CopyStream(output.err, err.get(), paths[1]));
+    TRY(os::WriteAll(out->get(), record, paths[0]));
+    for (const std::string& path : paths) {
+      if (!live) break;
+      TRY(os::Rename(path + suffix, path));
+    }
+    return {};
   }
 }
 

@@ -1,8 +1,11 @@
 // Where the tasks' output goes: merged into two files (or our own streams), or into a pair of files
-// for each try. Any thread, one at a time.
+// for each try. Any thread, one at a time; LiveFile at any time.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -23,6 +26,9 @@ class OutputFiles {
   Status Put(std::string_view task, const TaskOutput& output, std::string_view record) const;
   // To where stdout goes.
   Status PutLine(std::string_view line) const;
+  // With a pair of files for each try: those of the task's try that runs, made when they are asked
+  // for first. Put replaces them whole. Empty: they cannot be made.
+  std::string LiveFile(std::string_view task, int stream) const;
   // DAG.out.N and DAG.err.N of ranks up to `ranks`, which a crash of the original program has left:
   // appended, and removed.
   Status AdoptLeftovers(const std::string& dag, int ranks) const;
@@ -38,8 +44,16 @@ class OutputFiles {
   Status PutOwnFiles(std::string_view task, const TaskOutput& output,
                      std::string_view record) const;
 
+  std::string PathOf(std::string_view task, const char* kind, uint32_t number) const;
+
   std::shared_ptr<Target> out_, err_;  // may be the same
   std::string folder_;                 // for a pair of files each; empty: merged
+  // Numbers of the files of tasks that run, for people who look at them.
+  struct Numbers {
+    std::mutex mutex;
+    std::map<std::string, uint32_t, std::less<>> of_task;
+  };
+  std::shared_ptr<Numbers> live_ = std::make_shared<Numbers>();
 };
 
 // Appends a stream to a file.

@@ -68,6 +68,23 @@ TEST_F(OutputFilesTest, EachTryHasFilesOfItsOwn) {
   EXPECT_EQ(File("x_y.out.000"), "3[x/y]\n");
 }
 
+TEST_F(OutputFilesTest, FilesOfATryThatRunsAreReplacedWhole) {
+  Options options = With(nullptr, nullptr);
+  options.per_task_stdio = true;
+  auto files = OutputFiles::Open(options, false);
+  ASSERT_TRUE(files);
+  EXPECT_TRUE(files->Put("A", Wrote("1", "e1"), "[A]\n"));
+  EXPECT_EQ(files->LiveFile("A", 1), temp_.Path("A.out.001"));
+  EXPECT_EQ(files->LiveFile("A", 2), temp_.Path("A.err.001"));
+  temp_.Write("A.out.001", "a part of");
+  EXPECT_TRUE(files->Put("A", Wrote("2", ""), "[A]\n"));
+  EXPECT_EQ(File("A.out.001"), "2[A]\n");
+  EXPECT_EQ(File("A.err.001"), "");
+  EXPECT_TRUE(files->Put("A", Wrote("3", ""), "[A]\n"));
+  EXPECT_EQ(File("A.out.002"), "3[A]\n");
+  EXPECT_EQ(os::ListDir(temp_.path())->size(), 6u);
+}
+
 TEST_F(OutputFilesTest, FilesOfAnEarlierCrashAreTakenAndRemoved) {
   temp_.Write("d.dag.out.1", "one\n");
   temp_.Write("d.dag.out.2", "two\n");

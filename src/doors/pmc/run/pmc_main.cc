@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,12 @@
 #include "os/clock.h"
 #include "os/environment.h"
 #include "os/fd.h"
+#include "os/file.h"
 #include "os/machine.h"
+#include "os/process.h"
 #include "os/process_group.h"
 #include "os/signals.h"
+#include "os/temp_dir.h"
 #include "os/terminal.h"
 
 namespace spate::pmc {
@@ -29,6 +33,8 @@ namespace {
 
 constexpr Duration kScriptPatience = Duration::Seconds(60);
 constexpr Duration kScriptGrace = Duration::Seconds(5);
+constexpr const char* kMark = "mark";  // in the folder for handing output over
+constexpr size_t kMarkBytes = 1000;
 
 void Print(std::string_view text) { (void)os::WriteAll(os::kStderr, text, "standard error"); }
 
@@ -85,7 +91,8 @@ class Process {
   const Talk talk_;
   const Instant began_;
   std::vector<Host> hosts_;
-  size_t host_ = 0;         // ours
+  std::string host_name_;   // ours
+  size_t host_ = 0;         // the same, in hosts_
   bool has_agent_ = false;  // we are its first worker
   HostSurroundings surroundings_;
   std::optional<os::ProcessGroup> script_;
@@ -106,6 +113,7 @@ int Process::Run() {
 void Process::Meet() {
   os::Machine machine(os::Environment::OfProcess());
   const os::MachineFacts& facts = machine.facts();
+  host_name_ = facts.host_name;
   auto told = job_.Gather(TextOf(
       {facts.host_name, (facts.machine_memory + (1u << 20) - 1) >> 20, facts.machine_cores}));
   hosts_ = HostsOf(told);
@@ -137,14 +145,35 @@ void Process::ShareSurroundings() {
   surroundings_ = Combine(own, others);
 }
 
+// Text by which other processes find out if they are on the same machine and see the same folder:
+// its path, and what stands in a file of it. On other machines a network file system could show
+// files that are not whole yet.
+std::string MarkHandover(const os::TempDir& folder, const std::string& host) {
+  const std::string text = fmt::format("{} {} {}", host, os::OwnPid(), os::Clock().Now().ns);
+  auto marked = os::WriteFile(folder.Path(kMark), text);
+  return marked ? folder.path() + "\n" + text : "";
+}
+
+// The folder that such a text names, if this process of `host` may use it; else empty.
+std::string SharedHandover(const std::string& text, const std::string& host) {
+  const size_t end = text.find('\n');
+  if (end == std::string::npos || !text.substr(end + 1).starts_with(host + " ")) return "";
+  const std::string folder = text.substr(0, end);
+  auto mark = os::ReadFile(os::JoinPath(folder, kMark), kMarkBytes);
+  return mark && *mark == text.substr(end + 1) ? folder : "";
+}
+
 int Process::RunMaster() {
   auto loop = os::RealLoop::Create();
   auto prepared =
       loop ? Prepare(options_, hosts_, talk_) : Result<Prepared>(std::unexpected(loop.error()));
   job_.Tell(prepared ? 1 : 0);
   if (!prepared) return Abort(prepared.error().message);
+  std::optional<os::TempDir> handover(std::in_place);
   std::string trouble;
-  for (const std::string& told : job_.Gather("")) trouble = trouble.empty() ? told : trouble;
+  auto all = job_.Gather(MarkHandover(*handover, host_name_));
+  all.front().clear();  // our own
+  for (const std::string& told : all) trouble = trouble.empty() ? told : trouble;
   job_.Tell(trouble.empty() ? 1 : 0);
   if (!trouble.empty()) return Abort(trouble);
 
@@ -165,10 +194,12 @@ int Process::RunMaster() {
                 .talk = talk_,
                 .program = program_,
                 .began = began_,
+                .handover = handover->path(),
                 .state_dir = here ? client::StateDirOf("", *here) : "",
                 .traffic = [this] { return job_.traffic(); }};
   Outcome outcome = RunWorkflow(**loop, run, std::move(*prepared), std::move(streams));
   // It would never come where all end.
+  handover.reset();
   if (outcome.lost_host) std::_Exit(outcome.exit_code);
   job_.Drain();
   return job_.Tell(outcome.exit_code);
@@ -176,7 +207,7 @@ int Process::RunMaster() {
 
 int Process::RunWorker() {
   if (job_.Tell(0) == 0) return 1;
-  (void)job_.Gather(has_agent_ ? RunScript() : "");
+  const auto told = job_.Gather(has_agent_ ? RunScript() : "");
   if (job_.Tell(0) == 0) return 1;
   if (!has_agent_) return job_.Tell(0);
   if (!options_.keep_affinity) {
@@ -190,7 +221,8 @@ int Process::RunWorker() {
   auto stream = job_.Open(**loop, 0);
   if (!stream) Quit(stream.error().message);
   auto served = ServeHost(**loop, options_, hosts_[host_], static_cast<uint32_t>(host_ + 1),
-                          std::move(surroundings_.slots), std::move(*stream));
+                          std::move(surroundings_.slots), std::move(*stream),
+                          SharedHandover(told.front(), host_name_));
   if (!served) Print(AbortLine(served.error().message));
   job_.Drain();
   return job_.Tell(0);

@@ -202,7 +202,7 @@ TEST_F(PoolTest, ADryRunShowsAll) {
   EXPECT_EQ(ran.out,
             "{\"type\":\"pool_trial\",\"v\":2,\"pool\":\"lab\",\"command\":\"sbatch x\","
             "\"script\":\"\",\"words\":\"no\\u001b such\",\"passed\":false,"
-            "\"description\":\"cpus = 2\\nqueue\\n\"}\n");
+            "\"description\":\"cpus = 2\\nqueue\\n\",\"differences\":[]}\n");
 }
 
 TEST_F(PoolTest, EachHostIsAPool) {

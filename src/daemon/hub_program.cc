@@ -153,6 +153,9 @@ Status HubProgram::OpenService() {
   with.stop_asked = [this] { Stop(); };
   with.stopped = [this] { options_.stopped(0); };
   with.make_secret = access::MakeRandom;
+  with.keep_replay = [reader = reader_.get()](JobId job, std::function<void()> done) {
+    return reader->Keep(job, std::move(done));
+  };
   with.space = [dir = options_.hub.dir] { return os::SpaceOf(dir); };
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   auto service =

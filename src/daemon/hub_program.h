@@ -70,7 +70,7 @@ class HubProgram final : hub::Watcher {
   const std::unique_ptr<store::SqliteStore> store_;
   const transport::Identity identity_;
   hub::AsideThreads aside_{loop_};
-  std::unique_ptr<hub::JournalReader> reader_;
+  std::unique_ptr<hub::ReaderProcesses> reader_;
   std::unique_ptr<hub::Commands> commands_;
   std::string site_;        // what a door has its programs know
   std::string metrics_at_;  // where monitors ask; empty: nowhere

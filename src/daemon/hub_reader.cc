@@ -13,6 +13,7 @@ namespace spate::daemon {
 std::optional<int> HubReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__hub-reader") return std::nullopt;
   history::Source source(store::OpenHistory(store::JobPlace::Hub(argv[2])));
+  if (history::KeepIfAsked(*source.history, argv[3], argv[4])) return 0;
   source.viewer = {argv[3], std::string_view(argv[4]) == "admin"};
   source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
   source.dialects = doors::AllDialects();

@@ -5,8 +5,8 @@
 
 namespace spate::daemon {
 
-// `spate __hub-reader DIR USER admin|user`. The process's exit code; nullopt when argv is something
-// else.
+// `spate __hub-reader DIR USER admin|user`, or `DIR JOB keep` (hub/replay_keeper.h). The process's
+// exit code; nullopt when argv is something else.
 std::optional<int> HubReaderEntry(int argc, char** argv);
 
 }  // namespace spate::daemon

@@ -313,18 +313,17 @@ Result<std::vector<Part>> FindLast(store::JobJournal& history, const wire::TailO
   std::vector<Part> parts;
   uint64_t lines = asked.lines;
   Status status;
-  auto visited =
-      history.NewestAttempts(std::nullopt, [&](uint64_t seq, const store::AttemptEntry& attempt) {
-        newest = std::max(newest, seq);
-        for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
-          if (!Wants(asked.streams, stream) || lines == 0) continue;
-          auto skip = BeginOfLast(history, attempt, stream, lines);
-          if (!skip) status = std::unexpected(std::move(skip.error()));
-          if (!status) return false;
-          if (KeptOf(attempt, stream) > 0) parts.push_back({attempt, stream, *skip});
-        }
-        return lines > 0;
-      });
+  auto visited = history.NewestAttempts([&](uint64_t seq, const store::AttemptEntry& attempt) {
+    newest = std::max(newest, seq);
+    for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
+      if (!Wants(asked.streams, stream) || lines == 0) continue;
+      auto skip = BeginOfLast(history, attempt, stream, lines);
+      if (!skip) status = std::unexpected(std::move(skip.error()));
+      if (!status) return false;
+      if (KeptOf(attempt, stream) > 0) parts.push_back({attempt, stream, *skip});
+    }
+    return lines > 0;
+  });
   if (!visited || !status) return std::unexpected(!visited ? visited.error() : status.error());
   return parts;
 }

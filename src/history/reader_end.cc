@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "history/reader.h"
+#include "os/affinity.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
@@ -183,6 +185,14 @@ void AnswerOnce(const Source& source) {
     if (sent && *sent) last_word = fmt::format("{}", **sent);
   }
   WriteFrame(wire::FrameType::kHeartbeat, last_word);
+}
+
+bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word) {
+  const auto number = ReadNumber<uint32_t>(job);
+  if (word != "keep" || !number) return false;
+  os::GiveWay();
+  if (auto journal = history.Open(*number)) (void)(*journal)->Replayed();
+  return true;
 }
 
 }  // namespace spate::history

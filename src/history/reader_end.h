@@ -5,11 +5,17 @@
 // output; a Heartbeat at the end says that the answer is whole.
 #pragma once
 
+#include <string_view>
+
 #include "history/source.h"
 
 namespace spate::history {
 
 // The whole work of such a process.
 void AnswerOnce(const Source& source);
+
+// The whole work of one that is started with "N keep": it keeps the state of job N for others
+// (store/replay_file.h). False: these are other words, and nothing was done.
+bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word);
 
 }  // namespace spate::history

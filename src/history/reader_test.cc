@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "client/asker.h"
+#include "history/reader_end.h"
+#include "os/file.h"
 #include "store/sqlite/sqlite_history.h"
 #include "store/sqlite/testing_hub.h"
 #include "wire/frame.h"
@@ -44,6 +46,22 @@ TEST(Reader, AnAnswerIsAMessageWhateverASenderMadeUp) {
   EXPECT_EQ(jobs[0].argv->front().size(), 7u << 20);
   EXPECT_FALSE(jobs[2].argv) << "it would be no message";
   EXPECT_EQ(jobs[3].argv->front().size(), 100u);
+}
+
+TEST(Reader, KeepsTheStateOfAJobThatItIsAskedTo) {
+  store::HubWorld world;
+  const JobId job = world.Submit(3);
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(job, 0, 2)));
+  store::JobPlace place = world.place();
+  place.keep_replay_after = 3;
+  const auto history = store::OpenHistory(place);
+  const std::string file = store::JournalOf(place, job.value).ReplayPath(job);
+  EXPECT_FALSE(KeepIfAsked(*history, "1", "user"));
+  EXPECT_FALSE(KeepIfAsked(*history, "keep", "admin"));
+  EXPECT_FALSE(os::Exists(file));
+  EXPECT_TRUE(KeepIfAsked(*history, "7", "keep")) << "there is no such job any more";
+  EXPECT_TRUE(KeepIfAsked(*history, "1", "keep"));
+  EXPECT_TRUE(os::Exists(file));
 }
 
 // ---- Rows and ends -----------------------------------------------------------------------------

@@ -59,6 +59,12 @@ void Service::MakeParts() {
           .away = [this](NodeId node) { pools_->NodeAway(node); },
           .left = [this](NodeId node) { pools_->NodeGone(node); }});
   calls_ = std::make_unique<NodeCalls>(loop, *nodes_);
+  if (options_.keep_replay) {
+    keeper_ = std::make_unique<ReplayKeeper>(options_.keep_replay, [this](JobId job) -> uint64_t {
+      auto counts = engine().Counts(job);
+      return counts ? counts->finished() : 0;
+    });
+  }
   MakePools();
 }
 
@@ -296,6 +302,7 @@ void Service::OnHubNotice(const engine::Notice& notice) {
 
 void Service::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
   jobs_->OnEnded(notice);
+  if (keeper_) keeper_->Ended(notice.end.ref.job);
   parts_.owner.OnEnded(notice, output);
 }
 
@@ -306,6 +313,7 @@ void Service::OnHeld(const engine::NoticeHeld& notice) {
 
 void Service::OnFinished(const engine::NoticeFinished& notice) {
   jobs_->OnFinished(notice);
+  if (keeper_) keeper_->Finished(notice.job);
   parts_.owner.OnFinished(notice);
 }
 

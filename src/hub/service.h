@@ -29,6 +29,7 @@
 #include "hub/pools/commands.h"
 #include "hub/pools/pools.h"
 #include "hub/pruner.h"
+#include "hub/replay_keeper.h"
 #include "hub/self.h"
 #include "hub/turns.h"
 #include "os/address.h"
@@ -78,6 +79,8 @@ class Service final : public Watcher, public ClientHost {
     std::function<void()> stop_asked;         // an administrator wants the hub to end: calls Stop
     std::function<void()> stopped;            // after Stop: all is durable
     std::function<Result<Bytes32>()> make_secret;  // by chance, for credentials
+    // Keeps the states of large jobs for what clients read; null: never.
+    ReplayKeeper::Keep keep_replay;
     // Adds what only the program around the hub knows: addresses, connections, metrics. May be
     // null.
     std::function<void(HubFacts& facts)> about;
@@ -188,6 +191,7 @@ class Service final : public Watcher, public ClientHost {
   std::unique_ptr<NodeCalls> calls_;
   std::unique_ptr<Pools> pools_;
   std::unique_ptr<Pruner> pruner_;
+  std::unique_ptr<ReplayKeeper> keeper_;
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
   uint64_t last_client_ = 0;
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};

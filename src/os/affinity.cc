@@ -2,6 +2,7 @@
 #include "os/affinity.h"
 
 #include <linux/mempolicy.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,5 +86,7 @@ Status SetAllowedCpusOf(Pid pid, const CpuMask& mask) {
 }
 
 bool ResetMemoryPolicy() { return syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0; }
+
+void GiveWay() { (void)setpriority(PRIO_PROCESS, 0, 19); }
 
 }  // namespace spate::os

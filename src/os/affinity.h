@@ -33,4 +33,7 @@ Status SetAllowedCpusOf(Pid pid, const CpuMask& mask);
 // nothing: containers often forbid it. One system call, as above.
 bool ResetMemoryPolicy();
 
+// This process has the processors when no other one wants them, from now on.
+void GiveWay();
+
 }  // namespace spate::os

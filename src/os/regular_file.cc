@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -27,6 +28,18 @@ Result<Fd> OpenRegularFile(const std::string& path, bool append) {
   errno = error;
   if (!fd) return FailErrno("open", path);
   return fd;
+}
+
+Result<Fd> OpenOwnFile(const std::string& path) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY));
+  if (!fd && errno != ELOOP) return FailErrno("open", path);
+  struct stat info{};
+  if (fd && fstat(fd.get(), &info) != 0) return FailErrno("look at", path);
+  const bool is_own = fd && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+                      (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (is_own) return fd;
+  return Fail(ErrorKind::kPermission,
+              fmt::format("'{}' is not a file that only this user writes", EscapeForScreen(path)));
 }
 
 }  // namespace spate::os

@@ -12,4 +12,8 @@ namespace spate::os {
 // something else: opening a named pipe could take for ever.
 Result<Fd> OpenRegularFile(const std::string& path, bool append);
 
+// For reading what this user wrote, and nobody else can have changed. kPermission: it is another
+// user's, or others may write it, or it is no regular file, or a link.
+Result<Fd> OpenOwnFile(const std::string& path);
+
 }  // namespace spate::os

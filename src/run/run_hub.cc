@@ -33,6 +33,9 @@ Result<std::unique_ptr<RunHub>> RunHub::Read(Parts parts) {
   with.user = parts.user;
   with.owner = os::EffectiveUser();
   with.one_job = true;
+  with.keep_replay = [reader = &hub->reader_](JobId job, std::function<void()> done) {
+    return reader->Keep(job, std::move(done));
+  };
   with.allows = std::move(parts.allows);
   with.log = Unheard<LogText>;
   with.about = [hub = hub.get()](HubFacts& facts) {

@@ -6,11 +6,14 @@
 #include "client/surroundings.h"
 #include "history/reader_end.h"
 #include "run/history.h"
+#include "store/sqlite/sqlite_history.h"
 
 namespace spate::run {
 
 std::optional<int> RunReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__run-reader") return std::nullopt;
+  if (history::KeepIfAsked(*store::OpenHistory(store::JobPlace(argv[2])), argv[3], argv[4]))
+    return 0;
   auto here = client::Surroundings::Find();
   if (!here) return cli::ReportError(here.error());
   history::AnswerOnce(RunsIn(argv[2], here->machine.facts().cores));

@@ -1,6 +1,8 @@
 #include "store/attempt_sums.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 
 namespace spate::store {
 namespace {
@@ -16,18 +18,23 @@ Duration Sum(Duration total, int64_t us) {
   return Duration{ns};
 }
 
-Duration MedianOf(std::vector<int64_t> walls_us) {
-  if (walls_us.empty()) return {};
-  auto middle = walls_us.begin() + static_cast<ptrdiff_t>(walls_us.size() / 2);
-  std::ranges::nth_element(walls_us, middle);
-  return Duration::Micros(*middle);
+// A bucket holds one time, or times whose first 12 bits are the same.
+constexpr int kBucketBits = 12;
+uint32_t BucketOf(uint64_t us) {
+  const int shift = std::max(static_cast<int>(std::bit_width(us)) - kBucketBits, 0);
+  return (static_cast<uint32_t>(shift) << (kBucketBits - 1)) + static_cast<uint32_t>(us >> shift);
 }
 
 }  // namespace
 
 void AttemptSums::Add(const AttemptNumbers& attempt) {
   const int64_t wall = Sane(attempt.wall_us);
-  if (attempt.succeeded) good_walls_us_.push_back(wall);
+  if (attempt.succeeded) {
+    const auto us = static_cast<uint64_t>(std::max<int64_t>(wall, 0));
+    Bucket& bucket = good_walls_[BucketOf(us)];
+    ++bucket.count;
+    bucket.total_us += us;
+  }
   ++all_.attempts;
   all_.total_wall = Sum(all_.total_wall, wall);
   all_.total_user = Sum(all_.total_user, attempt.user_us);
@@ -45,9 +52,24 @@ void AttemptSums::Add(const AttemptNumbers& attempt) {
   all_.output_bytes += static_cast<uint64_t>(attempt.output_bytes);
 }
 
+// The mean of the bucket that has the middle one.
+Duration AttemptSums::MedianWall() const {
+  const std::map<uint32_t, Bucket> ascending(good_walls_.begin(), good_walls_.end());
+  uint64_t count = 0;
+  for (const auto& [number, bucket] : ascending) count += bucket.count;
+  uint64_t left = count / 2;
+  for (const auto& [number, bucket] : ascending) {
+    if (left < bucket.count) {
+      return Duration::Micros(static_cast<int64_t>(bucket.total_us / bucket.count));
+    }
+    left -= bucket.count;
+  }
+  return {};
+}
+
 JobStatistics AttemptSums::Statistics(uint32_t tasks_that_succeeded) const {
   JobStatistics all = all_;
-  all.median_wall = MedianOf(good_walls_us_);
+  all.median_wall = MedianWall();
   if (first_start_us_ > last_end_us_) return all;
   all.first_start = Instant{first_start_us_ * 1000};
   all.last_end = Instant{last_end_us_ * 1000};

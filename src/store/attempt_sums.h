@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <unordered_map>
 
 #include "base/time.h"
 #include "core/model/job.h"
@@ -25,11 +25,27 @@ class AttemptSums {
  public:
   void Add(const AttemptNumbers& attempt);
 
+  // The median is exact below 4 ms and where few times are near it, and else within a 2048th.
   JobStatistics Statistics(uint32_t tasks_that_succeeded) const;
 
+  // core/model/image.h
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    auto& [all, good_walls, first_start_us, last_end_us] = self;
+    archive(all, good_walls, first_start_us, last_end_us);
+  }
+
  private:
+  // Times that are about equal.
+  struct Bucket {
+    uint64_t count = 0;
+    uint64_t total_us = 0;
+  };
+  Duration MedianWall() const;
+
   JobStatistics all_;  // without what Statistics works out
-  std::vector<int64_t> good_walls_us_;
+  std::unordered_map<uint32_t, Bucket>
+      good_walls_;  // by bucket, whose order is that of their times
   int64_t first_start_us_ = INT64_MAX;
   int64_t last_end_us_ = INT64_MIN;
 };

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/advice.h"
 
 namespace spate::store {
 
@@ -14,10 +18,28 @@ bool IsAtWork(const JobSummary& summary) {
 
 Result<std::shared_ptr<const JobReplay>> JobJournal::Replayed() {
   if (replay_) return replay_;
-  auto replay = std::make_shared<JobReplay>(summary_.row.job);
-  TRY(Replay(*replay));
-  replay_ = std::move(replay);
+  replay_ = TRY(Replay(false));
   return replay_;
+}
+
+template <typename Read>
+auto JobJournal::ByReplay(Read read)
+    -> Result<typename std::invoke_result_t<Read>::value_type::value_type> {
+  for (bool from_start : {false, true}) {
+    if (from_start) replay_ = TRY(Replay(true));
+    auto found = TRY(read());
+    if (found) return std::move(*found);
+  }
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("the ends of job {} are not as its journal counts them", summary_.number),
+              Remedy(" (see: {})", Advice("state check")));
+}
+
+Result<std::optional<AttemptEntry>> JobJournal::ReadEnd(uint64_t seq, TaskIndex index) {
+  auto entry = TRY(ReadAttempt(seq));
+  const AttemptRef& ref = entry.record.end.ref;
+  if (ref.job != summary_.row.job || ref.index != index) return std::nullopt;
+  return entry;
 }
 
 Result<JobCounts> JobJournal::Counts() {
@@ -38,19 +60,21 @@ Result<JobStatistics> JobJournal::Statistics() {
 }
 
 Result<TaskSummary> JobJournal::SummaryOf(TaskIndex index) {
-  const TaskEnds& ends = replay_->EndsOf(index);
-  TaskSummary summary = {.index = index,
-                         .state = StateOf(index),
-                         .attempts = ends.attempts,
-                         .tries = ends.tries,
-                         .last = std::nullopt,
-                         .has_parts = ends.has_parts,
-                         .left_list = replay_->job().LeftList(index)};
-  if (ends.last_seq != 0) {
-    auto last = TRY(ReadAttempt(ends.last_seq));
-    summary.last = std::move(last);
-  }
-  return summary;
+  return ByReplay([&]() -> Result<std::optional<TaskSummary>> {
+    const TaskEnds* ends = replay_->EndsOf(index);
+    if (ends == nullptr) return std::nullopt;
+    TaskSummary summary = {.index = index,
+                           .state = StateOf(index),
+                           .attempts = ends->attempts,
+                           .tries = ends->tries,
+                           .last = std::nullopt,
+                           .has_parts = ends->has_parts,
+                           .left_list = replay_->job().LeftList(index)};
+    if (ends->last_seq == 0) return summary;
+    summary.last = TRY(ReadEnd(ends->last_seq, index));
+    if (!summary.last) return std::nullopt;
+    return summary;
+  });
 }
 
 Status JobJournal::Tasks(const TaskFilter& filter,
@@ -81,13 +105,22 @@ Result<TaskSummary> JobJournal::Task(TaskIndex index) {
 }
 
 Result<std::vector<AttemptEntry>> JobJournal::Attempts(TaskIndex index) {
-  std::vector<AttemptEntry> attempts;
-  TRY(NewestAttempts(index, [&](uint64_t, const AttemptEntry& attempt) {
-    attempts.push_back(attempt);
-    return true;
-  }));
-  std::ranges::reverse(attempts);
-  return attempts;
+  auto replay = TRY(Replayed());
+  if (index >= replay->job().task_count()) return {};
+  return ByReplay([&]() -> Result<std::optional<std::vector<AttemptEntry>>> {
+    std::vector<AttemptEntry> attempts;
+    const TaskEnds* ends = replay_->EndsOf(index);
+    if (ends == nullptr) return std::nullopt;
+    for (uint64_t seq = ends->last_seq; seq != 0;) {
+      auto attempt = TRY(ReadEnd(seq, index));
+      auto before = replay_->EndBefore(seq);
+      if (!attempt || !before || *before >= seq) return std::nullopt;
+      attempts.push_back(std::move(*attempt));
+      seq = *before;
+    }
+    std::ranges::reverse(attempts);
+    return attempts;
+  });
 }
 
 // ---- Many jobs ---------------------------------------------------------------------------------

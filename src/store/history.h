@@ -2,8 +2,9 @@
 // and the ends of attempts as they come. The answers to people's questions stand on these
 // interfaces, so that they do not depend on how a store keeps its records.
 //
-// Nothing is written. Other processes may write meanwhile. Errors that every function may have:
-// kCorrupt (damaged), kNewer (written by a newer version), kExhausted (no descriptors left).
+// Nothing of what they read is written. Other processes may write meanwhile. Errors that every
+// function may have: kCorrupt (damaged), kNewer (written by a newer version), kExhausted (no
+// descriptors left).
 //
 // Thread: one at a time.
 #pragma once
@@ -44,6 +45,9 @@ struct JobPlace {
 
   std::string dir;
   bool is_hub = false;
+  // A reader that replays as many records of a job keeps its state in a file (store/replay_file.h),
+  // in a folder that this user may write. UINT64_MAX: never.
+  uint64_t keep_replay_after = 100'000;
 };
 
 struct JobSummary {
@@ -107,15 +111,14 @@ class JobJournal {
   Status Tasks(const TaskFilter& filter, const std::function<bool(const TaskSummary&)>& visit);
   // kNotFound: the job has no such task.
   Result<TaskSummary> Task(TaskIndex index);
-  // The attempts of a task that have ended, in order; of a gang each part.
+  // The attempts of a task that have ended, in order; of a gang each part. By Replayed.
   Result<std::vector<AttemptEntry>> Attempts(TaskIndex index);
 
   // Without the cost of Replayed.
   virtual Result<JobPace> Pace() = 0;
-  // All attempts that have ended, or those of one task, with their places in the journal, the
-  // newest first, until `visit` returns false. Cheap for the first ones.
+  // All attempts that have ended, with their places in the journal, the newest first, until `visit`
+  // returns false. Cheap for the first ones.
   virtual Status NewestAttempts(
-      std::optional<TaskIndex> task,
       const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) = 0;
   // A task's row (core/model/job.h).
   virtual Result<std::string> RowText(TaskIndex index) = 0;
@@ -130,13 +133,19 @@ class JobJournal {
   JobJournal(JobJournal&&) = default;
 
  private:
-  // Brings all records of the job into `replay`, which is new.
-  virtual Status Replay(JobReplay& replay) = 0;
+  // All records of the job. `from_start`: without the help of a file.
+  virtual Result<std::shared_ptr<const JobReplay>> Replay(bool from_start) = 0;
   virtual Result<AttemptEntry> ReadAttempt(uint64_t seq) = 0;
 
   // As people see it; after Replayed.
   TaskState StateOf(TaskIndex index) const;
   Result<TaskSummary> SummaryOf(TaskIndex index);
+  // Runs `read`, which returns nullopt where the replay's file turns out to be wrong: then again
+  // after a replay without one.
+  template <typename Read>
+  auto ByReplay(Read read) -> Result<typename std::invoke_result_t<Read>::value_type::value_type>;
+  // Of this task; nullopt: it is none of its ends.
+  Result<std::optional<AttemptEntry>> ReadEnd(uint64_t seq, TaskIndex index);
 
   JobSummary summary_;
   std::shared_ptr<const JobReplay> replay_;
@@ -217,7 +226,7 @@ class HistoryIndex {
   // Of a hub; empty when it knows no such node.
   virtual Result<std::string> NodeName(NodeId node) = 0;
   // Bytes of a job's files: of a run its folder; of a hub's job, whose records lie among others',
-  // its output. 0 when that cannot be read.
+  // its output and the file of its replay. 0 when these cannot be read.
   virtual uint64_t StoredBytes(const JobSummary& job) = 0;
   // By job, those without an end left out, of what ended since then: of one job, or of all of a
   // hub in one pass.

@@ -1,19 +1,27 @@
 // JobReplay: one job of a journal, replayed into the engine's state, and queried by people.
 // Facts that they ask for beyond that, and the engine does not use, are kept from the same pass.
+//
+// It can be kept in a file (store/replay_file.h). What tasks have many of is then read from there
+// when it is wanted, so a file may turn out to be damaged later.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "core/engine/durable.h"
 #include "core/engine/record.h"
+#include "core/model/image.h"
 #include "core/model/job_facts.h"
 #include "store/attempt_sums.h"
+#include "store/block_table.h"
 
 namespace spate::store {
 
@@ -42,6 +50,16 @@ struct TaskEnds {
   uint16_t tries = 0;      // of them, those that count since the task was last reopened
   bool has_parts = false;  // some of them are of several rows
 };
+void EncodeBlock(std::span<const TaskEnds> entries, std::string& to);
+bool DecodeBlock(std::string_view from, std::span<TaskEnds> entries);
+
+// Of an end that is not the first one of its task, which one was before it.
+struct EarlierEnd {
+  uint64_t seq = 0;
+  uint64_t before = 0;
+};
+void EncodeBlock(std::span<const EarlierEnd> entries, std::string& to);
+bool DecodeBlock(std::string_view from, std::span<EarlierEnd> entries);
 
 class JobReplay {
  public:
@@ -52,24 +70,45 @@ class JobReplay {
   // One without tasks, before it is accepted.
   const engine::JobState& job() const;
   const JobWords& words() const { return words_; }
-  const TaskEnds& EndsOf(TaskIndex index) const { return ends_[index]; }
+  // nullptr: the file is damaged.
+  const TaskEnds* EndsOf(TaskIndex index) const { return ends_.Find(index); }
+  // The end of the same task that was before this one; 0: there was none. nullopt: the file is
+  // damaged.
+  std::optional<uint64_t> EndBefore(uint64_t seq) const;
   const AttemptSums& sums() const { return sums_; }
+  // Numbers of the newest record, and of the newest one of the job itself; 0: none.
+  uint64_t position() const { return position_; }
+  uint64_t last_own() const { return last_own_; }
+  // Records that were applied since it was opened from a file, or made.
+  uint64_t applied() const { return applied_; }
+  uint64_t Digest() const { return state_.Digest(); }
 
   // The next record of the job, or of none. False: it does not follow from those before it, and
-  // nothing was done.
+  // the state is as it was; or the file is damaged.
   bool Apply(uint64_t seq, const engine::Record& record);
   // Adds to the sums.
   void Add(const AttemptNumbers& numbers) { sums_.Add(numbers); }
 
+  // All of it as bytes, but the blocks, which go by `put`.
+  Result<std::string> Save(const PutBlock& put) const;
+  // Of a new object. False: the bytes do not fit, and it is of no further use.
+  bool Open(std::string_view image, std::shared_ptr<const BlockSource> blocks);
+
  private:
   bool IsOfJob(const engine::Record& record) const;
+  bool AddEnd(uint64_t seq, const engine::AttemptEnded& ended);
+  bool ForgetTries(const std::vector<TaskRange>& tasks);
 
   const JobId job_;
   engine::Durable state_;
   engine::Changes changes_;
   JobWords words_;
-  std::vector<TaskEnds> ends_;
+  BlockTable<TaskEnds> ends_;
+  BlockTable<EarlierEnd> earlier_;  // ascending
   AttemptSums sums_;
+  uint64_t position_ = 0;
+  uint64_t last_own_ = 0;
+  uint64_t applied_ = 0;
 };
 
 }  // namespace spate::store

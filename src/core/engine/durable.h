@@ -119,6 +119,12 @@ class Durable {
   // its own tasks.
   void Unload(JobId id);
   void Reload(JobId id, Durable& past);
+  // core/model/image.h
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    auto& [jobs, nodes, rules, dependents, gang_policy, heads, leases, half_life, used] = self;
+    archive(jobs, nodes, rules, dependents, gang_policy, heads, leases, half_life, used);
+  }
 
  private:
   class Applier;

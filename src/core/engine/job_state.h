@@ -31,7 +31,13 @@
 #include "core/engine/record.h"
 #include "core/engine/requeued.h"
 #include "core/engine/task_graph.h"
+#include "core/model/image.h"
 #include "core/model/job.h"
+
+namespace spate {
+template <>
+inline constexpr size_t kMembersOf<TaskClass> = 6;
+}  // namespace spate
 
 namespace spate::engine {
 
@@ -168,6 +174,8 @@ inline bool IsFailure(Cause cause) {
 
 class JobState {
  public:
+  // Of no job, without tasks.
+  JobState() = default;
   JobState(JobId id, const JobPlan& plan, Stirred& stirred);
 
   // ---- Questions
@@ -299,6 +307,18 @@ class JobState {
   void CheckInvariants() const;
   uint64_t Digest() const;
   uint64_t StateBytes() const;
+  // core/model/image.h
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
+           planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests,
+           lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions, queues, waiting,
+           gangs_waiting, requeued, readied] = self;
+    archive(id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
+            planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
+            requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions, queues,
+            waiting, gangs_waiting, requeued, readied);
+  }
 
  private:
   void Remember(const std::string& key);

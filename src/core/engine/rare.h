@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
 namespace spate::engine {
 
@@ -16,6 +17,17 @@ class Rare {
     return *held_;
   }
   void Clear() { held_.reset(); }
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    bool some = self.held_ != nullptr;
+    archive(some);
+    if constexpr (std::is_const_v<Self>) {
+      if (some) archive(*self.held_);
+    } else {
+      self.Clear();
+      if (some) archive(self.Edit());
+    }
+  }
 
  private:
   inline static const Container kNone{};

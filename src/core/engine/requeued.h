@@ -50,6 +50,12 @@ class Requeued {
     }
     if (behind.count > 0) Insert(place, behind);
   }
+  // core/model/image.h
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    auto& [ranges, places] = self;
+    archive(ranges, places);
+  }
 
  private:
   void Insert(uint64_t place, TaskRange range) {

@@ -46,6 +46,12 @@ class TaskGraph {
 
   uint64_t Digest() const;
   uint64_t StateBytes() const;
+  // core/model/image.h
+  template <typename Self, typename Archive>
+  static void Image(Self& self, Archive& archive) {
+    auto& [runs, first, more, left] = self;
+    archive(runs, first, more, left);
+  }
 
  private:
   static constexpr uint32_t kLast = 1u << 31;  // of a run; no job has so many tasks

@@ -1,6 +1,7 @@
 #include "hub/door/reader_process.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -68,6 +69,15 @@ Result<std::unique_ptr<JournalAnswer>> ReaderProcesses::Start(const Caller& call
   std::vector<std::string> argv = command_;
   argv.insert(argv.end(), {caller.user, caller.is_admin ? "admin" : "user"});
   TRY(answer->Begin(loop_, argv, std::move(input)));
+  return answer;
+}
+
+std::unique_ptr<JournalAnswer> ReaderProcesses::Keep(JobId job, std::function<void()> done) {
+  auto answer = std::make_unique<ReaderProcess>(
+      Events{.reply = [](std::string_view) {}, .ended = [done](std::optional<End>) { done(); }});
+  std::vector<std::string> argv = command_;
+  argv.insert(argv.end(), {std::to_string(job.value), "keep"});
+  if (!answer->Begin(loop_, argv, "")) return nullptr;
   return answer;
 }
 

@@ -5,6 +5,7 @@
 // Thread: the loop's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,12 +17,14 @@ namespace spate::hub {
 
 class ReaderProcesses final : public JournalReader {
  public:
-  // `command` starts a reader; the user who asks, and "admin" or "user", are its last arguments.
-  // The loop outlives this and all answers.
+  // `command` starts a reader; the user who asks, and "admin" or "user", are its last arguments, or
+  // a job's number and "keep". The loop outlives this and all answers.
   ReaderProcesses(os::RealLoop& loop, std::vector<std::string> command)
       : loop_(loop), command_(std::move(command)) {}
   Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
                                                Events events) override;
+  // As ReplayKeeper::Keep: by a process that gives way to all others.
+  std::unique_ptr<JournalAnswer> Keep(JobId job, std::function<void()> done);
 
  private:
   os::RealLoop& loop_;

@@ -128,6 +128,7 @@ Status RestoreHub(const std::string& file, const std::string& hub_dir) {
   // A hub that is started before this has succeeded must not take the folder for a new one's.
   TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
   TRY(os::FsyncDir(hub_dir));
+  TRY(RemoveReplays(hub_dir));
   // The spool is emptied at each start: what is cut short leaves nothing.
   const std::string made_in = dir.SpoolPath() + "/restore";
   const JournalPlace place{made_in, true};

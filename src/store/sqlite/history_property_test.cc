@@ -7,8 +7,10 @@
 #include <sstream>
 
 #include "core/engine/testing_world.h"
+#include "os/file.h"
 #include "store/record_job.h"
 #include "store/sqlite/job_journal.h"
+#include "store/sqlite/job_list.h"
 #include "store/sqlite/testing_hub.h"
 
 namespace spate::store {
@@ -73,6 +75,47 @@ std::map<TaskIndex, Tally> TallyOf(const std::vector<Record>& records, JobId job
   return tally;
 }
 
+// A reader of a hub's job that keeps every state.
+Result<SqliteJobJournal> OpenKeeping(const HubWorld& hub, JobId job, uint64_t after) {
+  JobPlace place = hub.place();
+  place.keep_replay_after = after;
+  return SqliteJobJournal::Open(place, job.value);
+}
+
+// With the state that is kept of earlier records, and without.
+void CompareKept(const HubWorld& hub, JobId job) {
+  auto kept = OpenKeeping(hub, job, 1);
+  RC_ASSERT(kept.has_value());
+  auto by_file = kept->Replayed();
+  if (!by_file) RC_FAIL(by_file.error().message);
+  const std::string path = JournalPlace{hub.path(), true}.ReplayPath(job);
+  RC_ASSERT(os::Rename(path, path + "-aside").has_value());
+  auto plain = OpenKeeping(hub, job, UINT64_MAX);
+  auto by_journal = plain->Replayed();
+  RC_ASSERT(by_journal.has_value());
+  RC_ASSERT(os::Rename(path + "-aside", path).has_value());
+  RC_ASSERT((*by_file)->Digest() == (*by_journal)->Digest());
+  (*by_file)->job().CheckInvariants();
+  RC_ASSERT((*by_file)->words().cancelled.size() == (*by_journal)->words().cancelled.size());
+  RC_ASSERT((*by_file)->words().why_aside == (*by_journal)->words().why_aside);
+  RC_ASSERT(kept->Statistics()->total_wall == plain->Statistics()->total_wall);
+  std::map<TaskIndex, std::vector<uint64_t>> scanned;
+  RC_ASSERT(plain->NewestAttempts([&](uint64_t, const AttemptEntry& entry) {
+    scanned[entry.record.end.ref.index].push_back(entry.record.end.ref.attempt.value);
+    return true;
+  }));
+  for (TaskIndex i = 0; i < (*by_journal)->job().task_count(); ++i) {
+    auto attempts = kept->Attempts(i);
+    RC_ASSERT(attempts.has_value());
+    std::vector<uint64_t> chained;
+    for (const AttemptEntry& each : *attempts) {
+      chained.insert(chained.begin(), each.record.end.ref.attempt.value);
+    }
+    RC_ASSERT(chained == scanned[i]);
+    RC_ASSERT(kept->Task(i)->tries == plain->Task(i)->tries);
+  }
+}
+
 void CompareTasks(JobJournal& history, const engine::NaiveJob& job,
                   std::map<TaskIndex, Tally> tally) {
   const engine::JobState& told = (*history.Replayed())->job();
@@ -125,6 +168,34 @@ TEST_P(OfRandomWorlds, HistoryTellsWhatTheEngineHas) {
       CompareTasks(*history, job, TallyOf(world.records(), id));
     }
   });
+}
+
+// The state that readers keep at any moment is the same as that of a replay, and so is what follows
+// from it.
+TEST_P(OfRandomWorlds, AKeptStateIsThatOfTheJournal) {
+  Prng prng(GetParam());
+  uint64_t applied = 0, kept = 0;
+  Check(GetParam(), 8, [&] {
+    engine::RandomWorld world = AnyWorld();
+    HubWorld hub;
+    const std::vector<Record>& records = world.records();
+    for (size_t from = 0; from < records.size();) {
+      const size_t to = std::min(records.size(), from + 1 + prng.Below(records.size() / 2 + 1));
+      Write(hub, {records.begin() + static_cast<ptrdiff_t>(from),
+                  records.begin() + static_cast<ptrdiff_t>(to)});
+      from = to;
+      auto numbers = JobNumbers(hub.place());
+      for (uint32_t number : *numbers) {
+        auto journal = OpenKeeping(hub, JobId(number), 1);
+        auto replay = journal->Replayed();
+        if (!replay) RC_FAIL(replay.error().message);
+        applied += (*replay)->applied();
+        kept += (*replay)->position();
+        CompareKept(hub, JobId(number));
+      }
+    }
+  });
+  EXPECT_LT(applied, kept / 2) << "states are used";
 }
 
 // Something that a damaged record of this kind may say.

@@ -27,8 +27,9 @@ Result<FolderLock> Lock(const std::string& path, const std::string& file_system,
 Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& options) {
   auto file_system = TRY(NetworkFileSystemOf(hub_dir, options));
   // Commands may hold secrets, and credentials are some.
-  if (auto made = os::MakeDirs(hub_dir + "/output", 0700); !made) {
-    return std::unexpected(WithStateHint(std::move(made.error())));
+  for (const char* folder : {"/output", "/replay"}) {
+    auto made = os::MakeDirs(hub_dir + folder, 0700);
+    if (!made) return std::unexpected(WithStateHint(std::move(made.error())));
   }
   TRY(CheckOwnerAndSpace(hub_dir));
   auto lock = Lock(hub_dir, file_system, options);
@@ -41,6 +42,14 @@ Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& opti
 
 Duration HubDir::SyncTime() const {
   return lock_.owner_file() ? lock_.owner_file()->sync_time() : Duration();
+}
+
+Status RemoveReplays(const std::string& hub_dir) {
+  const std::string folder = hub_dir + "/replay";
+  auto files = os::ListDir(folder);
+  if (!files) return {};
+  for (const os::DirEntry& file : *files) TRY(os::RemoveFile(os::JoinPath(folder, file.name)));
+  return {};
 }
 
 }  // namespace spate::store

@@ -4,6 +4,7 @@
 //   owner     on a network file system: see OwnerFile
 //   hub.db    the journal of all jobs (docs/formats/journal.md)
 //   output/   N: what the tasks of job N wrote, one stream
+//   replay/   N: the state of job N (store/replay_file.h)
 //   spool/    temporary files of the running hub
 #pragma once
 
@@ -39,5 +40,8 @@ class HubDir {
   std::string file_system_;
   FolderLock lock_;
 };
+
+// Removes what is kept of jobs' replays, before another journal takes the place of theirs.
+Status RemoveReplays(const std::string& hub_dir);
 
 }  // namespace spate::store

@@ -4,6 +4,7 @@
 //   owner     on a network file system: see OwnerFile
 //   job.db    the journal and history (docs/formats/journal.md)
 //   output    what the tasks wrote, one stream
+//   replay    the state of the job (store/replay_file.h), once somebody has asked
 //   spool/    temporary files of the running process
 #pragma once
 

@@ -8,6 +8,7 @@
 #include "store/record_codec.h"
 #include "store/sqlite/attempt_columns.h"
 #include "store/sqlite/job_list.h"
+#include "store/sqlite/replay_job.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -27,11 +28,15 @@ Result<SqliteJobJournal> SqliteJobJournal::Open(const JobPlace& place, uint32_t 
                          rare ? nullptr : &rare.error()}) {
     if (e != nullptr) return std::unexpected(*e);
   }
-  SqliteJobJournal history(std::move(summary), journal, std::move(db), frozen);
+  SqliteJobJournal history(std::move(summary), place, std::move(db), frozen);
   history.base_us_ = *base;
   history.attempt_ = std::move(*attempt);
   history.rare_ = std::move(*rare);
   return history;
+}
+
+Result<std::shared_ptr<const JobReplay>> SqliteJobJournal::Replay(bool from_start) {
+  return ReplayJob(db_, part_, kept_, from_start);
 }
 
 Result<JobPace> SqliteJobJournal::Pace() {
@@ -70,14 +75,10 @@ Result<AttemptEntry> SqliteJobJournal::ReadAttempt(uint64_t seq) {
 }
 
 Status SqliteJobJournal::NewestAttempts(
-    std::optional<TaskIndex> task,
     const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) {
   auto find = TRY(db_.Prepare(
-      fmt::format("SELECT seq FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? {}ORDER BY seq "
-                  "DESC",
-                  task ? "AND idx = ? " : "")));
+      "SELECT seq FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq DESC"));
   BindPart(find, part_);
-  if (task) find.Bind(3, *task);
   for (;;) {
     auto more = TRY(find.Step());
     if (!more) return {};

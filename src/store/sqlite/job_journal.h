@@ -1,10 +1,11 @@
 // SqliteJobJournal: one job's journal for reading, in this process or another.
 //
-// Thread: one at a time. Nothing is written.
+// Thread: one at a time. Nothing is written but the file of a long replay (kept_replay.h).
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,8 +13,8 @@
 #include "store/sqlite/database.h"
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/kept_replay.h"
 #include "store/sqlite/output_file.h"
-#include "store/sqlite/replay_job.h"
 #include "store/sqlite/row_reader.h"
 
 namespace spate::store {
@@ -25,7 +26,6 @@ class SqliteJobJournal final : public JobJournal {
 
   Result<JobPace> Pace() override;
   Status NewestAttempts(
-      std::optional<TaskIndex> task,
       const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) override;
   Result<std::string> RowText(TaskIndex index) override;
   Result<OutputExtent> ReadOutputPart(const AttemptEntry& attempt, Stream stream, OutputPart part,
@@ -38,16 +38,18 @@ class SqliteJobJournal final : public JobJournal {
   Status Log(const std::function<void(const engine::Record&)>& visit);
 
  private:
-  SqliteJobJournal(JobSummary summary, const JournalPlace& place, Database db, bool frozen)
+  SqliteJobJournal(JobSummary summary, const JobPlace& place, Database db, bool frozen)
       : JobJournal(std::move(summary)),
+        kept_(place, this->summary().row),
         db_(std::move(db)),
         part_(PartOf(this->summary().row)),
         rows_(db_.path(), frozen),
-        output_(place.OutputPath(this->summary().row.job)) {}
-  Status Replay(JobReplay& replay) override { return ReplayJob(db_, part_, replay); }
+        output_(JournalOf(place, this->summary().number).OutputPath(this->summary().row.job)) {}
+  Result<std::shared_ptr<const JobReplay>> Replay(bool from_start) override;
   Result<AttemptEntry> ReadAttempt(uint64_t seq) override;
   Result<Duration> MeanWall();
 
+  KeptReplay kept_;
   Database db_;
   JournalPart part_;
   int64_t base_us_ = 0;

@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/kept_replay.h"
 #include "store/sqlite/log_check.h"
-#include "store/sqlite/replay_job.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/shared_copy.h"
 
@@ -39,12 +39,13 @@ bool IsUnaccepted(const JournalPlace& place, const JobRow& row) {
 }
 
 // How far a run got, which its owner writes at its end only. Stays as it is when unreadable.
-void CountTasks(const JournalPlace& place, JobSummary& summary) {
-  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
+void CountTasks(const JobPlace& place, JobSummary& summary) {
+  const JournalPlace journal = JournalOf(place, summary.number);
+  auto db = OpenJournalToRead(journal.DbPath(), IsFrozen(journal));
   if (!db) return;
-  JobReplay replay(summary.row.job);
-  if (!ReplayJob(*db, PartOf(summary.row), replay)) return;
-  summary.row.counts = replay.job().counts();
+  auto replay = ReplayJob(*db, PartOf(summary.row), KeptReplay(place, summary.row), false);
+  if (!replay) return;
+  summary.row.counts = (*replay)->job().counts();
   summary.row.counts.queued = summary.row.counts.leased = 0;  // as in every row of a run
 }
 
@@ -153,10 +154,10 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   if (runs) {
     if ((*owner)->IsOfThisMachine()) summary.owner = (*owner)->pid;
     summary.standing = JobStanding::kRunning;
-    CountTasks(journal, summary);
+    CountTasks(place, summary);
   } else if (summary.row.state == JobState::kRunning) {
     summary.standing = JobStanding::kInterrupted;
-    CountTasks(journal, summary);
+    CountTasks(place, summary);
   } else {
     summary.standing =
         summary.row.state == JobState::kFinished ? JobStanding::kFinished : JobStanding::kStopped;

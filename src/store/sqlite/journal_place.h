@@ -26,6 +26,10 @@ struct JournalPlace {
   std::string BeganPath() const { return folder + "/began"; }
   // A file that takes room which a hub's journal has when its disk is full.
   std::string ReservePath() const { return folder + "/reserve"; }
+  // The state of a job's replay (store/replay_file.h). May be removed at any time.
+  std::string ReplayPath(JobId job) const {
+    return is_hub ? folder + "/replay/" + std::to_string(job.value) : folder + "/replay";
+  }
   std::string OutputPath(JobId job) const {
     return is_hub ? folder + "/output/" + std::to_string(job.value) : folder + "/output";
   }

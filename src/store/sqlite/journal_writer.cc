@@ -220,11 +220,15 @@ bool JournalWriter::GiveUpReserve() {
   return os::RemoveFile(place_.ReservePath()).has_value();
 }
 
+Status JournalWriter::RemoveReplay(JobId job) {
+  return place_.is_hub ? os::RemoveFile(place_.ReplayPath(job)) : Status();
+}
+
 // After a commit. What cannot be removed now is looked for again in the next life of the hub.
 void JournalWriter::RemoveGone() {
   gone_.clear();  // this commit has removed the last trace of them
   for (JobId job : forgotten_) {
-    if (outputs_.Remove(job)) gone_.push_back(job);
+    if (outputs_.Remove(job) && RemoveReplay(job)) gone_.push_back(job);
   }
 }
 

@@ -94,6 +94,7 @@ class JournalWriter {
   void MakeReserve();
   bool GiveUpReserve();
   void RemoveGone();
+  Status RemoveReplay(JobId job);
   Status WriteItems(std::span<const WriteItem> items);
   Status WriteRecords(const WriteItem& item);
   Status NoteSpan(const engine::Record& record, uint64_t seq);

@@ -27,10 +27,12 @@ Folder Measure(const std::string& state_dir, uint32_t number) {
   Folder folder;
   folder.number = number;
   folder.path = JobPath(state_dir, number);
-  for (const char* name : {"/job.db", "/job.db-wal", "/output", "/lock"}) {
+  for (const char* name : {"/job.db", "/job.db-wal", "/output", "/lock", "/replay"}) {
     auto info = os::Stat(folder.path + name);
     if (!info) continue;
     folder.bytes += info->size;
+    // A question makes no job younger.
+    if (std::string_view(name) == "/replay") continue;
     folder.changed = std::max(folder.changed, info->modified);
     if (std::string_view(name) == "/job.db") folder.db_bytes = info->size;
     if (std::string_view(name) == "/job.db-wal") folder.log_bytes = info->size;

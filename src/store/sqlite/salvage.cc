@@ -476,6 +476,7 @@ Result<SalvageReport> Salvage(const std::string& hub_dir) {
   for (int n = 1; report.kept_as.empty() || os::Exists(report.kept_as); ++n) {
     report.kept_as = fmt::format("{}-damaged-{}", path, n);
   }
+  TRY(RemoveReplays(hub_dir));
   TRY(Move(path, report.kept_as));
   TRY(Move(new_dir + "/hub.db", path));
   return report;

@@ -40,8 +40,13 @@ class SqliteIndex final : public HistoryIndex {
 
   uint64_t StoredBytes(const JobSummary& job) override {
     if (!job.of_hub) return FolderBytes(job.folder);
-    auto output = os::Stat(JournalOf(place_, job.number).OutputPath(job.row.job));
-    return output ? output->size : 0;
+    const JournalPlace journal = JournalOf(place_, job.number);
+    uint64_t bytes = 0;
+    for (const std::string& path :
+         {journal.OutputPath(job.row.job), journal.ReplayPath(job.row.job)}) {
+      if (auto file = os::Stat(path)) bytes += file->size;
+    }
+    return bytes;
   }
 
   Result<std::map<uint32_t, Use>> UseSince(Instant since, const JobSummary* job) override {

@@ -1,0 +1,95 @@
+#include "store/sqlite/kept_replay.h"
+
+#include <xxhash.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "os/file.h"
+#include "store/bytes.h"
+#include "store/replay_file.h"
+#include "store/sqlite/replay_job.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+// Only one of them has a row of this number.
+constexpr std::string_view kRows[] = {
+    "SELECT job, idx, attempt, node, cause, status, verdict, flags, start_us, wall_us, user_us, "
+    "system_us, peak_kb, '' FROM attempt WHERE seq = ?",
+    "SELECT job, kind, checksum, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, data FROM log WHERE seq = ?"};
+constexpr int kNumbers = 13;
+// A disk that is nearly full is left to the journal.
+constexpr uint64_t kLeastFree = 256 << 20;
+
+// Of a record: a journal that has another one under its number has another mark. nullopt: there is
+// none.
+Result<std::optional<uint64_t>> MarkOf(Database& db, uint64_t seq) {
+  for (std::string_view sql : kRows) {
+    auto row = TRY(db.Prepare(sql));
+    row.Bind(0, static_cast<int64_t>(seq));
+    if (!TRY(row.Step())) continue;
+    std::string bytes;
+    ByteWriter out(bytes);
+    for (int i = 0; i < kNumbers; ++i) out.Zigzag(row.Int(i));
+    out.Text(row.Bytes(kNumbers));
+    return XXH3_64bits(bytes.data(), bytes.size());
+  }
+  return std::nullopt;
+}
+
+// Null: there is no file, or it is not one of this journal as it is now.
+std::unique_ptr<JobReplay> Open(Database& db, const JournalPart& part, const KeptReplay& kept) {
+  auto saved = OpenReplay(kept.path, part.job);
+  if (!saved || saved->origin.created != kept.created) return nullptr;
+  auto journal = BaseMicros(db);
+  if (!journal || *journal != saved->origin.journal) return nullptr;
+  auto mark = MarkOf(db, saved->replay->last_own());
+  if (!mark || *mark != saved->origin.mark) return nullptr;
+  return std::move(saved->replay);
+}
+
+Result<bool> HasJob(Database& db, JobId job) {
+  auto find = TRY(db.Prepare("SELECT 1 FROM job WHERE id = ?"));
+  find.Bind(0, job.value);
+  return find.Step();
+}
+
+// An error costs the next reader time, and nothing else.
+void Keep(Database& db, const JournalPart& part, const KeptReplay& kept, const JobReplay& replay) {
+  const std::string folder = os::DirName(kept.path);
+  auto info = os::Stat(folder);
+  auto self = os::Stat("/proc/self");
+  if (!info || !self || info->user != self->user || !os::MayAccess(folder, "wx")) return;
+  auto space = os::SpaceOf(folder);
+  if (space && space->free < kLeastFree) return;
+  auto journal = BaseMicros(db);
+  auto mark = MarkOf(db, replay.last_own());
+  if (!journal || !mark || !*mark) return;
+  if (!SaveReplay(kept.path, replay, {*journal, kept.created, **mark})) return;
+  // Somebody may have removed the job, and its file before it was there.
+  auto there = HasJob(db, part.job);
+  if (there && !*there) (void)os::RemoveFile(kept.path);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const JobReplay>> ReplayJob(Database& db, const JournalPart& part,
+                                                   const KeptReplay& kept, bool from_start) {
+  std::shared_ptr<JobReplay> replay = from_start ? nullptr : Open(db, part, kept);
+  if (replay != nullptr) {
+    JournalPart rest = part;
+    rest.first = replay->position() + 1;
+    if (!ReplayJob(db, rest, *replay)) replay = nullptr;
+  }
+  if (replay == nullptr) {
+    replay = std::make_shared<JobReplay>(part.job);
+    TRY(ReplayJob(db, part, *replay));
+  }
+  if (replay->applied() >= kept.keep_after) Keep(db, part, kept, *replay);
+  return replay;
+}
+
+}  // namespace spate::store

@@ -193,7 +193,10 @@ void ImageReader::Take(T& value) {
     bool some = false;
     Take(some);
     value.reset();
-    if (some && ok_) Take(value.emplace());
+    if (!some || !ok_) return;
+    typename T::value_type held{};
+    Take(held);
+    value.emplace(std::move(held));
   } else if constexpr (internal::IsContainer<T>) {
     TakeAll(value);
   } else {

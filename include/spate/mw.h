@@ -190,9 +190,15 @@ struct policy {
   double priority = 0;
 };
 
+// A slave, as it was when this was returned.
 struct slave_info {
   slave_id id;
   mw::group group = group::ordered;
+  std::string name;        // SLAVE-n, as in the audit file
+  std::string host;        // the address and port that it connected from
+  std::size_t tasks = 0;   // that it has and that have not ended
+  std::uint64_t done = 0;  // tasks whose results it returned
+  bool busy() const { return tasks > 0; }
 };
 
 // A task that was handed back.
@@ -237,6 +243,76 @@ struct result {
       return decode<typename Algorithm::result>(bytes);
     }
   }
+};
+
+// For algorithms: nobody wants the result of the task that this thread computes any more, because
+// it was cancelled, another slave was quicker, or the master was lost. An algorithm that takes long
+// may ask now and then, and return whatever it likes. False outside of a slave's algorithm.
+bool stop_requested();
+
+// ---- Futures -----------------------------------------------------------------------------------
+
+class master;
+
+namespace detail {
+
+struct slot;  // of the library: a task's result, once it has come
+
+// All of a future but the type of its value.
+class any_future {
+ public:
+  any_future() = default;
+  any_future(any_future&&) noexcept = default;
+  any_future& operator=(any_future&& other) noexcept {
+    if (this != &other) drop();
+    slot_ = std::move(other.slot_);
+    return *this;
+  }
+  // The result of a future that was not asked for it is dropped when it comes; the task goes on.
+  ~any_future() { drop(); }
+
+  // Whether there is a task whose result was not taken from here.
+  bool valid() const { return slot_ != nullptr; }
+  // The functions below throw `error` when it is not valid.
+  task_id id() const;
+  // Whether get() returns at once.
+  bool ready() const;
+  // Throws as master::wait().
+  void wait() const;
+  // Whether it is ready, after at most so long.
+  bool wait_for(std::chrono::nanoseconds most) const;
+  // The result as master::take_results() gives it, after waiting for it. That of a task which was
+  // handed back or cancelled has a failure that says so. Not valid afterwards.
+  result get_result();
+  // As master::cancel(); then the future is ready, with a failure.
+  bool cancel();
+
+ private:
+  friend class mw::master;
+  explicit any_future(std::shared_ptr<slot> of) : slot_(std::move(of)) {}
+  void drop() noexcept;
+  std::shared_ptr<slot> slot_;
+};
+
+}  // namespace detail
+
+// The value of one task, whose result take_results() does not return. It belongs to the thread of
+// its master. Once that has ended, its functions throw `error`.
+template <class T>
+class future : public detail::any_future {
+ public:
+  future() = default;
+  // Waits for the value. Throws `error` with the failure of the task, or the reason why it was
+  // handed back. Not valid afterwards.
+  T get() {
+    const mw::result is = get_result();
+    if (!is.ok()) throw error(is.failure);
+    if constexpr (!std::is_void_v<T>) return decode<T>(is.bytes);
+  }
+
+ private:
+  friend class mw::master;
+  explicit future(detail::any_future of) : any_future(std::move(of)) {}
 };
 
 // ---- The master --------------------------------------------------------------------------------
@@ -284,8 +360,58 @@ class master {
     };
   }
 
-  // Waits until something can be taken, for at most so long. Throws `error` when the work cannot go
-  // on (the state's disk is full).
+  // Submits a task whose result comes by a future, not by take_results().
+  template <class Algorithm, class... A>
+    requires requires { typename Algorithm::arguments; }
+  [[nodiscard]] future<typename Algorithm::result> async(const Algorithm&, A&&... given) {
+    if constexpr (has_policy<A...>()) {
+      return async_with<Algorithm>(std::forward<A>(given)...);
+    } else {
+      return async_with<Algorithm>(policy(), std::forward<A>(given)...);
+    }
+  }
+  // A future of a task that was submitted and whose result was not taken: after a restart, of one
+  // that a checkpoint knows. Throws `error` when there is no such task, it is of another algorithm,
+  // or it has a future.
+  template <class Algorithm>
+  [[nodiscard]] future<typename Algorithm::result> attach(const Algorithm&, task_id task) {
+    return future<typename Algorithm::result>(attach_bytes(Algorithm::name, task));
+  }
+  // The place of the first future among these that is ready, after at most so long; nullopt: none
+  // is. Those that are not valid are passed over. Throws `error` when none is valid, and as wait().
+  template <class Futures>
+  std::optional<std::size_t> wait_any(
+      const Futures& futures, std::chrono::nanoseconds most = std::chrono::nanoseconds::max()) {
+    return wait_until_some(
+        [&futures]() -> std::optional<std::size_t> {
+          std::size_t place = 0;
+          for (const detail::any_future& each : futures) {
+            if (each.valid() && each.ready()) return place;
+            ++place;
+          }
+          return std::nullopt;
+        },
+        [&futures] {
+          for (const detail::any_future& each : futures) {
+            if (each.valid()) return true;
+          }
+          return false;
+        }(),
+        most);
+  }
+
+  // Ends a task without a result. False: it has ended before; its result, or the task itself, comes
+  // or came as usual. One that no slave has is never computed. A slave that computes it is told
+  // (stop_requested), and its result is dropped; so is that of a task in the middle of a packet.
+  // The next checkpoint makes it durable.
+  bool cancel(task_id task) { return cancel(std::vector<task_id>{task}) == 1; }
+  // How many of them it has cancelled.
+  std::size_t cancel(const std::vector<task_id>& tasks);
+  // All that have not ended.
+  std::size_t cancel_all();
+
+  // Waits until something can be taken, for at most so long. Results of futures do not count.
+  // Throws `error` when the work cannot go on (the state's disk is full).
   events wait(std::chrono::nanoseconds most = std::chrono::nanoseconds::max());
   events poll() { return wait(std::chrono::nanoseconds(0)); }
 
@@ -333,6 +459,7 @@ class master {
   bool free_slave(slave_id slave);
   // Connected slaves.
   std::size_t slaves() const;
+  std::vector<slave_info> list_slaves() const;
 
   // What an earlier life of this master left; nullopt: this is the first, or there is no
   // --mw-state.
@@ -357,6 +484,17 @@ class master {
     std::string bytes = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
     return submit_bytes(Algorithm::name, how, std::move(bytes));
   }
+  template <class Algorithm, class... A>
+  future<typename Algorithm::result> async_with(const policy& how, A&&... given) {
+    std::string bytes = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
+    return future<typename Algorithm::result>(async_bytes(Algorithm::name, how, std::move(bytes)));
+  }
+  detail::any_future async_bytes(std::string_view algorithm, const policy& how,
+                                 std::string arguments);
+  detail::any_future attach_bytes(std::string_view algorithm, task_id task);
+  std::optional<std::size_t> wait_until_some(
+      const std::function<std::optional<std::size_t>()>& first_ready, bool any_valid,
+      std::chrono::nanoseconds most);
   void set_target_of(std::string_view algorithm, std::size_t count);
   std::size_t target_of(std::string_view algorithm) const;
   std::size_t pending_of(std::string_view algorithm) const;

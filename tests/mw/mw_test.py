@@ -65,6 +65,11 @@ def test_best_first(place: MwPlace):
     want(out == ["lowest at (0.95, -1.80): -0.96"], out)
 
 
+def test_first_of_many(place: MwPlace):
+    want(computed(place, "first_of_many") == ["1000036000099 = 1000003 * 1000033"], "the factors")
+    want(computed(place, "first_of_many", "1000003") == ["1000003 is prime"], "a prime")
+
+
 # ---- Command lines -----------------------------------------------------------------------------
 
 def test_what_ends_before_it_begins(place: MwPlace):

@@ -115,6 +115,14 @@ const auto hold = mw::algorithm<"hold">([](const Words& w) {
   AwaitFile(w[0]);
   return w[1];
 });
+// FILE: tells in FILE.begun that it has begun, and ends when nobody wants it, which FILE tells
+// then.
+const auto until_stopped = mw::algorithm<"until-stopped">([](const Words& w) {
+  AddLine(w.at(0) + ".begun", std::to_string(getpid()));
+  while (!mw::stop_requested()) Sleep(2);
+  AddLine(w.at(0), "stopped");
+  return std::string("stopped");
+});
 // FILE TEXT: as `hold` for the first that comes; the others end at once.
 const auto first_holds = mw::algorithm<"first-holds">([](const Words& w) {
   AddLine(w.at(0) + ".begun", std::to_string(getpid()));
@@ -172,7 +180,9 @@ class Script {
   std::optional<int> Do(const std::string& line);
 
  private:
-  void Submit(Words words);
+  void Submit(Words words, bool as_future = false);
+  bool DoWithFutures(const std::string& what, const Words& w);
+  void TellValue(mw::future<std::string>& of);
   void Count(int all, int window, const std::string& file, const std::string& ms);
   void Look(std::chrono::nanoseconds most);
   template <class Condition>
@@ -181,6 +191,7 @@ class Script {
   }
 
   mw::master& m_;
+  std::vector<mw::future<std::string>> futures_;
   std::size_t results_ = 0, unrunnable_ = 0, arrived_ = 0, lost_ = 0;
 };
 
@@ -209,7 +220,7 @@ void Script::Look(std::chrono::nanoseconds most) {
 
 // ALG ARG... with slave=N tag=T tries=N losses=N time=MS priority=X times=N anyway once among them;
 // @N stands for N bytes.
-void Script::Submit(Words words) {
+void Script::Submit(Words words, bool as_future) {
   mw::policy how;
   Words arguments;
   long times = 1;
@@ -245,7 +256,16 @@ void Script::Submit(Words words) {
   arguments.erase(arguments.begin());
   try {
     for (; times > 0; --times) {
-      Tell("task", m_.submit_bytes(algorithm, how, mw::encode(arguments)).value);
+      if (!as_future) {
+        Tell("task", m_.submit_bytes(algorithm, how, mw::encode(arguments)).value);
+        continue;
+      }
+      auto submit = [&](const auto& named) {
+        if (algorithm == named.name) futures_.push_back(m_.async(named, how, arguments));
+      };
+      submit(echo), submit(hold), submit(nap), submit(throws), submit(note), submit(until_stopped),
+          submit(crash);
+      Tell("future", futures_.size() - 1, futures_.back().id().value);
     }
   } catch (const mw::error& why) {
     Tell("error", why.what());
@@ -280,6 +300,59 @@ void Script::Count(int all, int window, const std::string& file, const std::stri
   Tell("counted", now.seen.size(), sum);
 }
 
+void Script::TellValue(mw::future<std::string>& of) {
+  const auto id = of.id().value;
+  try {
+    Tell("value", id, of.get());
+  } catch (const mw::error& why) {
+    Tell("failure", id, why.what());
+  }
+}
+
+// Futures have the numbers in which they were made, from 0.
+bool Script::DoWithFutures(const std::string& what, const Words& w) {
+  auto nth = [&](std::size_t i) -> mw::future<std::string>& {
+    return futures_.at(std::stoul(w.at(i)));
+  };
+  if (what == "async") {
+    Submit(w, /*as_future=*/true);
+  } else if (what == "get") {
+    TellValue(nth(0));
+  } else if (what == "ready") {
+    Tell("ready", nth(0).ready());
+  } else if (what == "wait-for") {
+    Tell("waited", nth(0).wait_for(std::chrono::milliseconds(std::stol(w.at(1)))));
+  } else if (what == "drop") {
+    nth(0) = {};
+  } else if (what == "any") {
+    const auto place = w.empty()
+                           ? m_.wait_any(futures_)
+                           : m_.wait_any(futures_, std::chrono::milliseconds(std::stol(w[0])));
+    if (!place) Tell("any none");
+    if (place) Tell("any", *place);
+    if (place) TellValue(futures_[*place]);
+  } else if (what == "attach") {
+    futures_.push_back(m_.attach(note, {std::stoull(w.at(0))}));
+    Tell("attached", futures_.size() - 1);
+  } else if (what == "cancel-future") {
+    Tell("cancelled", nth(0).cancel());
+  } else if (what == "cancel") {
+    std::vector<mw::task_id> ids;
+    for (const std::string& each : w) ids.push_back({std::stoull(each)});
+    Tell("cancelled", m_.cancel(ids));
+  } else if (what == "cancel-all") {
+    Tell("cancelled", m_.cancel_all());
+  } else if (what == "slaves") {
+    for (const mw::slave_info& each : m_.list_slaves()) {
+      Tell("slave", each.id.value, NameOf(each.group), each.name, each.host,
+           each.busy() ? "busy" : "idle", each.tasks, each.done);
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
 std::optional<int> Script::Do(const std::string& line) {
   std::istringstream in(line);
   std::string what;
@@ -287,6 +360,12 @@ std::optional<int> Script::Do(const std::string& line) {
   Words w;
   for (std::string word; in >> word;) w.push_back(word);
   auto number = [&w](std::size_t i) { return std::stoull(w.at(i)); };
+  try {
+    if (DoWithFutures(what, w)) return std::nullopt;
+  } catch (const mw::error& why) {
+    Tell("error", why.what());
+    return std::nullopt;
+  }
   if (what == "submit") {
     Submit(w);
   } else if (what == "count") {

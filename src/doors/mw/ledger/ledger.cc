@@ -23,6 +23,8 @@ constexpr Duration kLeastLonger = Duration::Seconds(1);
 // Results of an algorithm before its usual time is known; then the newest count most.
 constexpr uint32_t kFewResults = 5;
 constexpr int64_t kMemory = 16;
+// Numbers of ended tasks that may stay among those that wait.
+constexpr size_t kStaleFew = 1000;
 constexpr const char* kMayNotBeRetried = "its slave disconnected, and it may not be retried";
 
 Needs AnySlave() { return {.labels = {kAnyLabel}}; }
@@ -68,7 +70,7 @@ void Ledger::HandBack(task what, std::string reason) {
 void Ledger::Add(task what, std::set<Lane*>& touched) {
   if (what.how.slave) {
     auto slave = slaves_.find(what.how.slave);
-    const bool takes = slave != slaves_.end() && slave->second.group != group::unordered;
+    const bool takes = slave != slaves_.end() && slave->second.info.group != group::unordered;
     if (!takes && !what.how.do_it_anyway) {
       const char* why =
           slave == slaves_.end() ? "{} is not connected" : "{} accepts no tasks of its own";
@@ -268,6 +270,56 @@ const task* Ledger::Find(uint64_t id) const {
   return held == tasks_.end() ? nullptr : &held->second;
 }
 
+// ---- Tasks that are not wanted any more --------------------------------------------------------
+
+std::vector<task> Ledger::Cancel(const std::vector<task_id>& tasks) {
+  std::vector<task> cancelled;
+  std::set<Lane*> touched;
+  for (task_id each : tasks) {
+    if (auto what = CancelOne(each.value, touched)) cancelled.push_back(std::move(*what));
+  }
+  for (Lane* lane : touched) Fit(*lane);
+  return cancelled;
+}
+
+std::vector<task> Ledger::CancelAll() {
+  std::vector<task_id> all;
+  for (const auto& [id, held] : tasks_) all.push_back({id});
+  std::ranges::sort(all);
+  return Cancel(all);
+}
+
+std::optional<task> Ledger::CancelOne(uint64_t id, std::set<Lane*>& touched) {
+  auto node = tasks_.extract(id);
+  if (!node) return std::nullopt;
+  Held& held = node.mapped();
+  if (Lane* lane = held.lane; lane != nullptr) {
+    lane->alone -= held.alone ? 1 : 0;
+    ++lane->stale;
+    touched.insert(lane);
+    // Tasks of a low priority may not come to the front for long.
+    if (lane->stale > lane->heap.size() / 2 + kStaleFew) {
+      std::erase_if(lane->heap, [this](const Waits& each) { return !tasks_.contains(each.id); });
+      std::make_heap(lane->heap.begin(), lane->heap.end());
+      lane->stale = 0;
+    }
+  } else if (auto at = packets_.find(held.packet); at != packets_.end()) {
+    if (at->second.twin) Remove(packets_.find(*at->second.twin), id);
+    Remove(at, id);
+  }
+  held.arguments.clear();
+  return std::move(held);
+}
+
+// A packet that a slave has begun goes on with it; nobody wants its result.
+void Ledger::Remove(Packets::iterator at, uint64_t id) {
+  if (at == packets_.end() || std::erase(at->second.tasks, id) == 0) return;
+  if (at->second.slave) --given_;
+  auto who = slaves_.find(at->second.slave);
+  if (who != slaves_.end() && who->second.info.tasks > 0) --who->second.info.tasks;
+  if (at->second.tasks.empty()) CancelPacket(at->first, "its tasks were cancelled");
+}
+
 // ---- Slaves ------------------------------------------------------------------------------------
 
 void Ledger::Want(group which, int64_t change) {
@@ -285,21 +337,22 @@ uint64_t Ledger::Missing() const {
   return missing;
 }
 
-group Ledger::Arrived(slave_id id) {
+group Ledger::Arrived(slave_id id, std::string host) {
   group joins = group::unordered;
   for (group each : {group::ordered, group::intermingle}) {
     if (joins != group::unordered || have_[IndexOf(each)] >= wanted_[IndexOf(each)]) continue;
     joins = each;
   }
   ++have_[IndexOf(joins)];
-  slaves_[id] = {.group = joins};
-  if (joins != group::unordered) effects_.arrived.push_back({id, joins});
+  Slave& slave = slaves_[id];
+  slave.info = {.id = id, .group = joins, .name = SlaveName(id), .host = std::move(host)};
+  if (joins != group::unordered) effects_.arrived.push_back(slave.info);
   return joins;
 }
 
 Offer Ledger::OfferOf(slave_id id) const {
   auto slave = slaves_.find(id);
-  const bool any = slave != slaves_.end() && slave->second.group != group::ordered;
+  const bool any = slave != slaves_.end() && slave->second.info.group != group::ordered;
   Offer offer{.node_name = SlaveName(id), .slots = 1, .milli_cpus = kMilliCpu};
   if (any) offer.labels = {kAnyLabel};
   return offer;
@@ -308,7 +361,7 @@ Offer Ledger::OfferOf(slave_id id) const {
 bool Ledger::Free(slave_id id) {
   auto slave = slaves_.find(id);
   if (slave == slaves_.end()) return false;
-  mw::group& now = slave->second.group;
+  mw::group& now = slave->second.info.group;
   if (now == group::unordered) return true;
   --have_[IndexOf(now)];
   now = group::unordered;
@@ -321,9 +374,9 @@ bool Ledger::Free(slave_id id) {
 void Ledger::Gone(slave_id id) {
   auto slave = slaves_.extract(id);
   if (!slave) return;
-  const mw::group was = slave.mapped().group;
+  const mw::group was = slave.mapped().info.group;
   --have_[IndexOf(was)];
-  if (was != group::unordered) effects_.lost.push_back({id, was});
+  if (was != group::unordered) effects_.lost.push_back(slave.mapped().info);
   auto own = own_.extract(id);
   if (!own) return;
   std::vector<uint64_t> tasks;
@@ -366,7 +419,10 @@ void Ledger::Given(slave_id slave, JobId job, const std::vector<TaskRange>& pack
       at->second.slave = slave;
       at->second.given = now;
       given_ += at->second.tasks.size();
-      if (auto who = slaves_.find(slave); who != slaves_.end()) ++who->second.packets;
+      if (auto who = slaves_.find(slave); who != slaves_.end()) {
+        ++who->second.packets;
+        who->second.info.tasks += at->second.tasks.size();
+      }
     }
   }
 }
@@ -375,6 +431,7 @@ void Ledger::Leave(Packet& packet) {
   if (packet.slave) given_ -= packet.tasks.size();
   if (auto who = slaves_.find(packet.slave); who != slaves_.end() && who->second.packets > 0) {
     --who->second.packets;
+    who->second.info.tasks -= std::min(who->second.info.tasks, packet.tasks.size());
   }
   packet.slave = {};
   packet.given = packet.begun = {};
@@ -496,6 +553,7 @@ void Ledger::Resubmit(Lane& lane, const Packet& packet) {
 void Ledger::Deliver(result answer) {
   if (answer.ok()) Learn(answer.algorithm, {answer.compute_time.count()});
   tasks_.erase(answer.task.value);
+  if (auto who = slaves_.find(answer.slave); who != slaves_.end()) ++who->second.info.done;
   effects_.results.push_back(std::move(answer));
 }
 
@@ -505,15 +563,13 @@ void Ledger::Settle(Packets::iterator at) {
   if (at == packets_.end()) return;
   at->second.twin.reset();
   at->second.may_double = false;
-  bool over = true;
   for (uint64_t id : at->second.tasks) {
     auto held = tasks_.find(id);
-    if (held == tasks_.end()) continue;
-    held->second.packet = at->first;
-    over = false;
+    if (held != tasks_.end()) held->second.packet = at->first;
   }
-  if (!over) return;
-  CancelPacket(at->first, "another slave was quicker");
+  const bool over =
+      std::ranges::none_of(at->second.tasks, [&](uint64_t id) { return tasks_.contains(id); });
+  if (over) CancelPacket(at->first, "another slave was quicker");
 }
 
 void Ledger::CancelPacket(PacketKey key, std::string reason) {
@@ -545,6 +601,12 @@ void Ledger::Hold(bool held) {
 }
 
 // ---- Two at once -------------------------------------------------------------------------------
+
+std::vector<slave_info> Ledger::ListSlaves() const {
+  std::vector<slave_info> all;
+  for (const auto& [id, slave] : slaves_) all.push_back(slave.info);
+  return all;
+}
 
 size_t Ledger::idle() const {
   return static_cast<size_t>(

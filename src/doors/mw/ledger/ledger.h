@@ -55,12 +55,17 @@ class Ledger {
   // Hands it back without giving it out.
   void HandBack(task what, std::string reason);
 
+  // Ends tasks without a result; numbers of others are passed over. Those of them that it has
+  // ended, without their arguments.
+  std::vector<task> Cancel(const std::vector<task_id>& tasks);
+  std::vector<task> CancelAll();
+
   // So many more slaves are wanted in a group, or fewer.
   void Want(group which, int64_t change);
   // Slaves that are wanted and not there.
   uint64_t Missing() const;
   // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
-  group Arrived(slave_id slave);
+  group Arrived(slave_id slave, std::string host = {});
   // The slave's offer for the engine.
   Offer OfferOf(slave_id slave) const;
   void Gone(slave_id slave);
@@ -106,6 +111,9 @@ class Ledger {
   // Of these, tasks that no slave has been given.
   size_t runnable() const { return tasks_.size() - std::min(tasks_.size(), given_); }
   size_t slaves() const { return slaves_.size(); }
+  std::vector<slave_info> ListSlaves() const;
+  // That have not ended.
+  size_t packets() const { return packets_.size(); }
 
  private:
   using PacketKey = std::pair<JobId, TaskIndex>;
@@ -146,7 +154,7 @@ class Ledger {
     std::optional<PacketKey> twin = {};  // the same tasks, with another slave
   };
   struct Slave {
-    mw::group group = group::unordered;
+    slave_info info;
     uint32_t packets = 0;  // that it has
   };
   using Packets = std::map<PacketKey, Packet>;
@@ -154,17 +162,18 @@ class Ledger {
   Lane& LaneOf(const task& what);
   void Add(task what, std::set<Lane*>& touched);
   void Wait(Lane& lane, Held& held);
-  void Leave(Lane& lane, Held& held);
   void Fit(Lane& lane);
   void Grow(Lane& lane, uint32_t packets);
   void Bind(Lane& lane, Packets::iterator at);
   void Unbind(Lane& lane, Packets::iterator at);
   void Resubmit(Lane& lane, const Packet& packet);
   void Settle(Packets::iterator at);
+  void Remove(Packets::iterator at, uint64_t id);
   void CancelPacket(PacketKey key, std::string reason);
   void Leave(Packet& packet);
   void SubmitJob(JobId job, JobPlan plan);
   Lane* FindLane(JobId job) const;
+  std::optional<task> CancelOne(uint64_t id, std::set<Lane*>& touched);
   const Held* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);

@@ -32,6 +32,13 @@ class RandomMaster {
       world_.Pass(Duration::Seconds(1));
     }
     RC_ASSERT(world_.ledger().size() == 0u);
+    // Packets without a task are computed, too.
+    for (int round = 0; round < 100 && world_.ledger().packets() > 0; ++round) {
+      for (const auto& [slave, joined] : slaves_) world_.Compute(slave);
+    }
+    RC_ASSERT(world_.ledger().packets() == 0u);
+    RC_ASSERT(world_.ledger().runnable() == 0u);
+    for (const slave_info& each : world_.ledger().ListSlaves()) RC_ASSERT(!each.busy());
     Check();
   }
 
@@ -50,6 +57,7 @@ class RandomMaster {
         if (prng_.Chance(70)) return BeginSome();
         return Free();
       case 6:
+        if (prng_.Chance(30)) return Cancel();
         world_.Pass(Duration::Millis(static_cast<int64_t>(prng_.Below(3000))));
         return world_.Speculate();
       default:
@@ -70,6 +78,11 @@ class RandomMaster {
     const uint64_t count = 1 + prng_.Below(6);
     const uint64_t last = world_.SubmitAll(count, how);
     for (uint64_t id = last - count + 1; id <= last; ++id) tasks_[id] = how;
+  }
+  void Cancel() {
+    std::vector<task_id> some;
+    for (uint64_t n = prng_.Below(5); n > 0; --n) some.push_back({prng_.Below(tasks_.size() + 2)});
+    for (uint64_t id : world_.Cancel(some)) RC_ASSERT(cancelled_.insert(id).second);
   }
   void Arrive() {
     const uint64_t slave = ++last_slave_;
@@ -116,7 +129,7 @@ class RandomMaster {
     }
   }
   void Check() {
-    std::set<uint64_t> ended;
+    std::set<uint64_t> ended = cancelled_;
     for (const result& each : world_.results) {
       RC_ASSERT(ended.insert(each.task.value).second);
       RC_ASSERT(each.ok() || tasks_.at(each.task.value).losses > 0);
@@ -132,6 +145,7 @@ class RandomMaster {
   Prng prng_;
   World world_;
   std::map<uint64_t, policy> tasks_;
+  std::set<uint64_t> cancelled_;
   std::map<uint64_t, group> slaves_;
   uint64_t last_slave_ = 0;
   std::map<uint64_t, uint64_t> begun_;   // by which slave first

@@ -456,6 +456,62 @@ TEST(LedgerTest, WhatMustNotRunTwiceIsNotDoubled) {
   EXPECT_EQ(world.Leased(2), 0u);
 }
 
+TEST(LedgerTest, TasksThatAreCancelled) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(20);
+  world.ComputeAll(1);
+  world.SubmitAll(200);
+  EXPECT_EQ(world.Begin(1), Ids{21});
+  const size_t held = world.Leased(1);
+  EXPECT_GT(held, 3u);
+  EXPECT_EQ(world.ledger().runnable(), 200 - held);
+  // The first one is computed, the next one is there, the last one waits.
+  EXPECT_EQ(world.Cancel({{21}, {22}, {220}, {22}, {999}}), (Ids{21, 22, 220}));
+  EXPECT_EQ(world.ledger().size(), 197u);
+  EXPECT_EQ(world.ledger().ListSlaves()[0].done, 20u);
+  world.Compute(1);  // too late
+  EXPECT_EQ(world.results.size(), 20u);
+  Ids done = world.ComputeAll(1);
+  EXPECT_EQ(done.size(), 197u);
+  EXPECT_EQ(std::ranges::count(done, 22) + std::ranges::count(done, 220), 0);
+  EXPECT_EQ(world.Cancel({{23}}), Ids{});
+  EXPECT_EQ(world.ledger().packets(), 0u);
+  EXPECT_EQ(world.results.size(), 217u);
+}
+
+TEST(LedgerTest, CancelledTasksOfAPacketAndOfItsCopy) {
+  World world(3);
+  world.Arrive(1);
+  world.SubmitAll(9);
+  world.ComputeAll(1);
+  world.SubmitAll(3);
+  world.Begin(1);
+  world.Cancel({{11}});
+  world.Arrive(2);
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
+  EXPECT_EQ(world.Begin(2), (Ids{10, 12}));
+  world.Cancel({{12}});
+  EXPECT_EQ(world.Compute(2), Ids{10});
+  EXPECT_EQ(world.results.size(), 10u);
+  world.Compute(1);
+  EXPECT_EQ(world.results.size(), 10u);
+  EXPECT_EQ(world.ledger().packets(), 0u);
+}
+
+TEST(LedgerTest, CancelledTasksOfALowPriorityAreForgotten) {
+  World world;
+  world.SubmitAll(10'000, {.priority = -1});
+  world.Submit();
+  std::vector<task_id> most;
+  for (uint64_t id = 1; id < 10'000; ++id) most.push_back({id});
+  EXPECT_EQ(world.Cancel(most).size(), 9'999u);
+  world.Arrive(1);
+  EXPECT_EQ(world.ComputeAll(1), (Ids{10'001, 10'000}));
+  EXPECT_EQ(world.ledger().packets(), 0u);
+}
+
 TEST(LedgerTest, JobsOfTheEngineComeToAnEnd) {
   World world;
   world.Arrive(1);

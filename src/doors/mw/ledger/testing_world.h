@@ -51,6 +51,13 @@ class World {
     ledger_.Gone({slave});
     Step();
   }
+  // The numbers of those that were cancelled.
+  std::vector<uint64_t> Cancel(const std::vector<task_id>& tasks) {
+    std::vector<uint64_t> ids;
+    for (const task& each : ledger_.Cancel(tasks)) ids.push_back(each.id.value);
+    Step();
+    return ids;
+  }
   // From now on it returns nothing that it is asked for.
   void Stop(uint64_t slave) { stopped_.insert(slave); }
   void Free(uint64_t slave) {

@@ -39,7 +39,6 @@ namespace spate::mw {
 namespace {
 
 constexpr size_t kSlavesMost = 1'000'000;
-constexpr uint64_t kSerial = 1;                // of the one credential
 constexpr size_t kUnkeptFew = 10'000;          // numbers of ended tasks that may stay
 constexpr const char* kDoorSocket = "socket";  // hub::Door::Options::dir
 constexpr Duration kLookAtSlow = Duration::Millis(250);
@@ -95,6 +94,12 @@ class MasterHub::Inside final : public hub::Watcher {
   bool Free(slave_id slave);
   void Checkpoint(const std::vector<task_id>& taken, std::string state, uint64_t last_task,
                   std::function<void(Status)> done);
+  std::vector<task> Cancel(const std::optional<std::vector<task_id>>& tasks) {
+    auto cancelled = tasks ? ledger_.Cancel(*tasks) : ledger_.CancelAll();
+    Carry();
+    return cancelled;
+  }
+  const Ledger& ledger() const { return ledger_; }
   bool has_state() const { return has_state_; }
   void ResultsTaken();
   void Finish(bool failed, std::function<void()> done);
@@ -130,7 +135,7 @@ class MasterHub::Inside final : public hub::Watcher {
   void Told(slave_id slave, const wire::ToHub& message);
   void Given(slave_id slave, const wire::Lease& lease);
   void Carry();
-  void AddResults(std::vector<result> results);
+  void Deliver(Ledger::Effects& effects);
   void HoldTasks();
   void Stepped();
   void Fail(const std::string& why);
@@ -335,7 +340,9 @@ void MasterHub::Inside::ListenHere() {
 
 void MasterHub::Inside::Restore(StateFile::Kept kept) {
   for (const result& each : kept.results) store_.Keeps(each.task);
-  AddResults(std::move(kept.results));
+  Ledger::Effects left;
+  left.results = std::move(kept.results);
+  Deliver(left);
   std::vector<task> tasks;
   for (StateFile::Kept::Task& each : kept.tasks) {
     store_.Keeps(each.what.id);
@@ -391,11 +398,11 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
   {
     // Results that have arrived and were not taken.
     std::lock_guard lock(inbox_.mutex);
-    for (const WaitingResult& each : inbox_.results) {
-      if (store_.IsKept(each.what.task)) continue;
+    inbox_.EachResult([&](const WaitingResult& each) {
+      if (store_.IsKept(each.what.task)) return;
       change.results.push_back(Whole(each));
       store_.Keeps(each.what.task);
-    }
+    });
     for (const task& each : inbox_.unrunnable) {
       change.given.push_back(each.id);
       if (store_.IsKept(each.id)) continue;
@@ -423,30 +430,18 @@ void MasterHub::Inside::Carry() {
   }
   over_.insert(over_.end(), effects.over.begin(), effects.over.end());
   WriteFileSoon();
-  const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
-                    !effects.arrived.empty() || !effects.lost.empty();
-  AddResults(std::move(effects.results));
+  Deliver(effects);
+}
+
+void MasterHub::Inside::Deliver(Ledger::Effects& effects) {
+  std::vector<WaitingResult> kept;
+  kept.reserve(effects.results.size());
+  for (result& each : effects.results) kept.push_back(keeper_.Keep(std::move(each)));
   std::lock_guard lock(inbox_.mutex);
   inbox_.slaves = ledger_.slaves();
   inbox_.runnable = ledger_.runnable();
-  std::ranges::move(effects.unrunnable, std::back_inserter(inbox_.unrunnable));
-  std::ranges::move(effects.arrived, std::back_inserter(inbox_.arrived));
-  std::ranges::move(effects.lost, std::back_inserter(inbox_.lost));
-  if (news) inbox_.changed.notify_all();
-}
-
-void MasterHub::Inside::AddResults(std::vector<result> results) {
-  if (results.empty()) return;
-  std::vector<WaitingResult> kept;
-  kept.reserve(results.size());
-  for (result& each : results) kept.push_back(keeper_.Keep(std::move(each)));
-  std::lock_guard lock(inbox_.mutex);
-  for (WaitingResult& each : kept) {
-    inbox_.result_cost += each.cost;
-    inbox_.results.push_back(std::move(each));
-  }
-  if (inbox_.holds_tasks || inbox_.result_cost < memory_->most()) return;
-  inbox_.holds_tasks = true;
+  inbox_.Add(std::move(kept), effects);
+  if (!inbox_.HoldsNow(memory_->most())) return;
   loop_.Post([this] { HoldTasks(); });
 }
 
@@ -472,7 +467,7 @@ void MasterHub::Inside::HoldTasks() {
 void MasterHub::Inside::ResultsTaken() {
   {
     std::lock_guard lock(inbox_.mutex);
-    if (inbox_.result_cost > memory_->most() / 2) return;
+    if (!inbox_.wants_more && inbox_.result_cost > memory_->most() / 2) return;
     inbox_.holds_tasks = false;
   }
   HoldTasks();
@@ -503,7 +498,7 @@ std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link
 
 std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const std::string& peer,
                                                          std::unique_ptr<hub::NodePort> port) {
-  const group joined = ledger_.Arrived(slave);
+  const group joined = ledger_.Arrived(slave, peer);
   audit_->Say(
       audit::Connecting(slave.value, peer, options_.member_id, static_cast<audit::Group>(joined)));
   audit_->Say(audit::Became(slave.value, audit::State::kIdle));
@@ -706,23 +701,7 @@ Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
   Start start;
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
-  std::shared_ptr<StateFile> state;
-  StateFile::Kept kept;
-  if (!options.state_dir.empty()) {
-    auto opened = TRY(StateFile::Open(options.state_dir));
-    state = std::move(opened);
-    auto loaded = TRY(state->Load());
-    kept = std::move(loaded);
-    const std::vector<std::string> words = Algorithms::Get().Words();
-    if (auto other = WhyOtherBuild({kept.algorithms, "the one that wrote the state"},
-                                   {words, "this program"});
-        !other.empty()) {
-      return spate::Fail(ErrorKind::kInvalid,
-                         fmt::format("--mw-state {} was written by another build of the program: "
-                                     "{}. Start that build, or name another folder",
-                                     EscapeForScreen(options.state_dir), other));
-    }
-  }
+  auto [state, kept] = TRY(OpenState(options.state_dir));
   start.hub.reset(new MasterHub());
   start.hub->loop_ = std::move(*loop);
   start.hub->inside_ = std::make_unique<Inside>(*start.hub->loop_, options, inbox, state);
@@ -768,6 +747,27 @@ bool MasterHub::Free(slave_id slave) {
 
 void MasterHub::ResultsTaken() {
   loop_->Post([this] { inside_->ResultsTaken(); });
+}
+
+std::vector<task> MasterHub::Cancel(const std::optional<std::vector<task_id>>& tasks) {
+  std::vector<task> cancelled;
+  Ask([&] { cancelled = inside_->Cancel(tasks); });
+  return cancelled;
+}
+
+std::string MasterHub::AlgorithmOf(task_id id) {
+  std::string algorithm;
+  Ask([&] {
+    const task* what = inside_->ledger().Find(id.value);
+    if (what != nullptr) algorithm = what->algorithm;
+  });
+  return algorithm;
+}
+
+std::vector<slave_info> MasterHub::ListSlaves() {
+  std::vector<slave_info> all;
+  Ask([&] { all = inside_->ledger().ListSlaves(); });
+  return all;
 }
 
 bool MasterHub::has_state() const { return inside_->has_state(); }

@@ -5,12 +5,10 @@
 // Threads: the master's own calls the functions here; the hub's thread fills the inbox.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,24 +18,10 @@
 
 #include "base/result.h"
 #include "doors/mw/formats/options.h"
-#include "doors/mw/run/waiting_results.h"
+#include "doors/mw/run/inbox.h"
 #include "os/real_loop.h"
 
 namespace spate::mw {
-
-// News that the master may take.
-struct Inbox {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<WaitingResult> results;
-  uint64_t result_cost = 0;  // the sum of theirs
-  bool holds_tasks = false;  // slaves get no more tasks until results are taken (ResultsTaken)
-  std::vector<task> unrunnable;
-  std::vector<slave_info> arrived, lost;
-  size_t slaves = 0;
-  size_t runnable = 0;  // tasks that no slave has been given
-  std::string failure;  // nothing goes on; why
-};
 
 class MasterHub {
  public:
@@ -62,6 +46,11 @@ class MasterHub {
   void ResultsTaken();
   // Whether there is such a slave.
   bool Free(slave_id slave);
+  // Those that it has ended; nullopt: of all tasks.
+  std::vector<task> Cancel(const std::optional<std::vector<task_id>>& tasks);
+  // The algorithm of a task that has not ended; "": there is none.
+  std::string AlgorithmOf(task_id id);
+  std::vector<slave_info> ListSlaves();
   // `taken`: results and tasks that the master has been given since the last checkpoint. Blocks
   // until it is durable.
   Status Checkpoint(std::vector<task_id> taken, std::string state, uint64_t last_task);

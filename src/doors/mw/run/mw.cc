@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <exception>
 #include <map>
 #include <optional>
@@ -12,7 +11,7 @@
 #include "doors/mw/formats/options.h"
 #include "doors/mw/formats/packet.h"
 #include "doors/mw/run/algorithms.h"
-#include "doors/mw/run/master_hub.h"
+#include "doors/mw/run/master_impl.h"
 #include "doors/mw/run/slave_node.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -32,150 +31,6 @@ void detail::add_algorithm(std::string_view name, std::string types, byte_functi
 }
 
 // ---- The master --------------------------------------------------------------------------------
-
-namespace {
-
-// So many tasks, or bytes, leave before the master waits: it may make very many.
-constexpr size_t kLeaveTasks = 4096;
-constexpr size_t kLeaveBytes = 4 << 20;
-
-}  // namespace
-
-class master::impl {
- public:
-  static Result<std::unique_ptr<impl>> Open(const Options& options);
-
-  task_id Submit(std::string_view algorithm, const policy& how, std::string arguments);
-  void Send();
-  events Wait(std::chrono::nanoseconds most);
-  template <typename T>
-  std::vector<T> Take(std::vector<T> Inbox::* what);
-  template <typename T>
-  std::vector<T> Took(std::vector<T> all);
-  std::vector<result> TakeResults();
-  void CheckFailure(const std::unique_lock<std::mutex>& lock) const;
-
-  Inbox inbox;
-  std::unique_ptr<MasterHub> hub;
-  std::optional<mw::restored> left;
-  std::map<std::string, size_t, std::less<>> targets, pending;  // by algorithm; "": of all
-  uint64_t last_task = 0;
-  task_id kept_up_to;          // the last checkpoint knows no later ones
-  std::vector<task_id> taken;  // of these, since then
-  std::vector<task> unsent;
-  size_t unsent_bytes = 0;
-};
-
-Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options) {
-  auto inside = std::make_unique<impl>();
-  auto start = TRY(MasterHub::Open(options, inside->inbox));
-  inside->hub = std::move(start.hub);
-  inside->left = std::move(start.left);
-  inside->pending = std::move(start.pending);
-  if (inside->left) inside->pending[""] = inside->left->pending + inside->left->results;
-  inside->last_task = start.last_task;
-  inside->kept_up_to = {start.last_task};
-  return inside;
-}
-
-task_id master::impl::Submit(std::string_view algorithm, const policy& how, std::string arguments) {
-  if (Algorithms::Get().Find(algorithm) == nullptr) {
-    throw error(
-        fmt::format("there is no algorithm '{}': make it with mw::algorithm in a variable "
-                    "outside of all functions",
-                    algorithm));
-  }
-  if (how.time.count() < 0) throw error("a time limit cannot be negative (policy::time)");
-  if (std::isnan(how.priority)) throw error("a priority must be a number (policy::priority)");
-  if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
-  if (arguments.size() > kArgumentBytes) {
-    throw error(
-        fmt::format("the arguments of a task of '{}' take {} bytes, more than {}: write "
-                    "them to a file, and pass its name",
-                    algorithm, arguments.size(), kArgumentBytes));
-  }
-  const task_id id{++last_task};
-  unsent_bytes += arguments.size();
-  unsent.push_back({.id = id,
-                    .algorithm = std::string(algorithm),
-                    .how = how,
-                    .arguments = std::move(arguments),
-                    .reason = {}});
-  ++pending[std::string()];
-  auto known = pending.find(algorithm);
-  if (known == pending.end()) known = pending.try_emplace(std::string(algorithm)).first;
-  ++known->second;
-  if (unsent.size() >= kLeaveTasks || unsent_bytes >= kLeaveBytes) Send();
-  return id;
-}
-
-void master::impl::Send() {
-  unsent_bytes = 0;
-  if (!unsent.empty()) hub->Submit(std::exchange(unsent, {}));
-}
-
-void master::impl::CheckFailure(const std::unique_lock<std::mutex>&) const {
-  if (!inbox.failure.empty()) throw error(inbox.failure);
-}
-
-events master::impl::Wait(std::chrono::nanoseconds most) {
-  Send();
-  std::unique_lock lock(inbox.mutex);
-  auto now = [this] {
-    return events{inbox.results.size(), inbox.unrunnable.size(), inbox.arrived.size(),
-                  inbox.lost.size()};
-  };
-  auto ready = [&] { return now().any() || !inbox.failure.empty(); };
-  if (most == std::chrono::nanoseconds::max()) {
-    inbox.changed.wait(lock, ready);
-  } else if (most.count() > 0) {
-    inbox.changed.wait_for(lock, most, ready);
-  }
-  if (!now().any()) CheckFailure(lock);
-  return now();
-}
-
-template <typename T>
-std::vector<T> master::impl::Take(std::vector<T> Inbox::* what) {
-  std::unique_lock lock(inbox.mutex);
-  std::vector<T> all = std::exchange(inbox.*what, {});
-  lock.unlock();
-  return Took(std::move(all));
-}
-
-std::vector<result> master::impl::TakeResults() {
-  std::unique_lock lock(inbox.mutex);
-  std::vector<WaitingResult> waiting = std::exchange(inbox.results, {});
-  inbox.result_cost = 0;
-  const bool held = inbox.holds_tasks;
-  lock.unlock();
-  std::vector<result> all;
-  all.reserve(waiting.size());
-  for (WaitingResult& each : waiting) all.push_back(Taken(std::move(each)));
-  if (held) hub->ResultsTaken();
-  return Took(std::move(all));
-}
-
-// Notes what the program has been given.
-template <typename T>
-std::vector<T> master::impl::Took(std::vector<T> all) {
-  if constexpr (!std::is_same_v<T, slave_info>) {
-    for (const T& each : all) {
-      for (std::string_view of : {std::string_view(), std::string_view(each.algorithm)}) {
-        auto count = pending.find(of);
-        if (count != pending.end() && count->second > 0) --count->second;
-      }
-      task_id id;
-      if constexpr (std::is_same_v<T, result>) {
-        id = each.task;
-      } else {
-        id = each.id;
-      }
-      if (id <= kept_up_to) taken.push_back(id);
-    }
-  }
-  return all;
-}
 
 task_id master::submit_bytes(std::string_view algorithm, const policy& how, std::string arguments) {
   return impl_.Submit(algorithm, how, std::move(arguments));
@@ -239,6 +94,11 @@ bool master::free_slave(slave_id slave) {
   return impl_.hub->Free(slave);
 }
 
+std::vector<slave_info> master::list_slaves() const { return impl_.hub->ListSlaves(); }
+
+std::size_t master::cancel(const std::vector<task_id>& tasks) { return impl_.Cancel(tasks); }
+std::size_t master::cancel_all() { return impl_.Cancel(std::nullopt); }
+
 const std::optional<mw::restored>& master::restored() const { return impl_.left; }
 
 void master::checkpoint(std::string state) {
@@ -251,6 +111,14 @@ void master::checkpoint(std::string state) {
 }
 
 // ---- The slave ---------------------------------------------------------------------------------
+
+namespace {
+
+thread_local const Workbench* computing = nullptr;  // by this thread
+
+}  // namespace
+
+bool stop_requested() { return computing != nullptr && computing->IsStopped(); }
 
 class slave::impl {
  public:
@@ -303,6 +171,7 @@ void slave::impl::Compute(const Call& call) {
   std::string bytes;
   const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
+  computing = &bench;
   bench.Compute(call.algorithm, call.task, call.limit);
   for (uint32_t left = call.tries; algorithm != nullptr && left > 0; --left) {
     const int64_t began = os::MonotonicNanos();
@@ -321,6 +190,7 @@ void slave::impl::Compute(const Call& call) {
     if (answer.end != CallEnd::kThrew) break;
   }
   bench.Compute("");
+  computing = nullptr;
   answer.bytes = bytes;
   AddAnswer(answers_, answer);
   ++computed_;

@@ -1,10 +1,14 @@
 #include "doors/mw/run/state_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <span>
 #include <utility>
 
+#include "base/units.h"
+#include "doors/mw/run/algorithms.h"
 #include "os/file.h"
 
 namespace spate::mw {
@@ -14,6 +18,23 @@ Result<std::string_view> AnswersOf(const TaskOutputPtr& output, std::string& fro
   if (output->out.spool.empty()) return std::string_view(output->out.bytes);
   from_file = TRY(os::ReadFile(output->out.spool, output->out.total));
   return std::string_view(from_file);
+}
+
+Result<OpenedState> OpenState(const std::string& dir) {
+  OpenedState state;
+  if (dir.empty()) return state;
+  auto opened = TRY(StateFile::Open(dir));
+  state.file = std::move(opened);
+  auto loaded = TRY(state.file->Load());
+  state.kept = std::move(loaded);
+  const std::vector<std::string> words = Algorithms::Get().Words();
+  auto other = WhyOtherBuild({state.kept.algorithms, "the one that wrote the state"},
+                             {words, "this program"});
+  if (other.empty()) return state;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--mw-state {} was written by another build of the program: {}. Start "
+                          "that build, or name another folder",
+                          EscapeForScreen(dir), other));
 }
 
 namespace {

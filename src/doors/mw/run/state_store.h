@@ -52,6 +52,14 @@ class StateStore final : public store::TransientStore {
   store::GroupWriter<StateChange> writer_;
 };
 
+// What the last life of this program left in a folder; nothing, when `dir` is empty. kInvalid: what
+// another build of it left.
+struct OpenedState {
+  std::shared_ptr<StateFile> file;
+  StateFile::Kept kept;
+};
+Result<OpenedState> OpenState(const std::string& dir);
+
 // Answers of a slave: its standard output, in memory or in a file, which is read into `from_file`.
 // The view refers to one of the two.
 Result<std::string_view> AnswersOf(const TaskOutputPtr& output, std::string& from_file);

@@ -54,4 +54,8 @@ result Taken(WaitingResult waiting) {
   return std::move(waiting.what);
 }
 
+void Discard(WaitingResult waiting) {
+  if (!waiting.file.empty()) (void)os::RemoveFile(waiting.file);
+}
+
 }  // namespace spate::mw

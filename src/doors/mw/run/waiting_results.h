@@ -36,5 +36,7 @@ class ResultKeeper {
 result Whole(const WaitingResult& waiting);
 // The same, and nothing is kept of it. Thread: any.
 result Taken(WaitingResult waiting);
+// Nobody wants it. Thread: any.
+void Discard(WaitingResult waiting);
 
 }  // namespace spate::mw

@@ -14,6 +14,7 @@ namespace spate::mw {
 void Workbench::Begin(std::function<void()> ring) {
   std::lock_guard lock(mutex_);
   ++life_;
+  stopped_ = true;
   packets_.clear();
   done_.clear();
   ring_ = std::move(ring);
@@ -24,6 +25,11 @@ void Workbench::Put(Packet packet) {
   packet.life = life_;
   packets_.push_back(std::move(packet));
   changed_.notify_one();
+}
+
+void Workbench::Stop(const AttemptRef& ref) {
+  std::lock_guard lock(mutex_);
+  if (current_.ref == ref && current_.life == life_) stopped_ = true;
 }
 
 bool Workbench::Withdraw(const AttemptRef& ref) {
@@ -39,6 +45,7 @@ std::vector<Workbench::Done> Workbench::DrainDone() {
 void Workbench::End(Over how, const std::string& why) {
   std::lock_guard lock(mutex_);
   over_ = how;
+  stopped_ = true;
   if (how != Over::kShutdown) why_lost_ = why;
   packets_.clear();
   ring_ = nullptr;
@@ -110,13 +117,14 @@ std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) 
   if (over_ || overdue_ || packets_.empty()) return std::nullopt;
   Packet packet = std::move(packets_.front());
   packets_.pop_front();
+  stopped_ = false;
   current_ = {.ref = packet.ref, .slot = packet.slot, .life = packet.life, .calls = {}};
   return packet;
 }
 
 bool Workbench::Wants(const Packet& packet) const {
   std::lock_guard lock(mutex_);
-  return !over_ && !overdue_ && packet.life == life_;
+  return !over_ && !overdue_ && !stopped_ && packet.life == life_;
 }
 
 // Answers without room in memory go through a file, which the last owner removes.
@@ -202,9 +210,9 @@ void BenchExecutor::Withdraw(const AttemptRef& ref) {
   if (bench_.Withdraw(ref)) Later([this, ref] { events_->OnTakenBack(ref); });
 }
 
-// One that has begun goes on; nobody will want its results.
+// One that has begun goes on unless it asks; nobody will want its results.
 void BenchExecutor::End(const AttemptRef& ref, node::EndHow, Cause cause) {
-  if (!bench_.Withdraw(ref)) return;
+  if (!bench_.Withdraw(ref)) return bench_.Stop(ref);
   Later([this, ref, cause] {
     events_->OnEnded({.ref = ref, .cause = cause, .slot = 1, .start = loop_.Now()}, nullptr);
   });

@@ -3,6 +3,7 @@
 // slave's own thread the other.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -47,6 +48,8 @@ class Workbench {
   // From now on packets are of another master, and no other ones count.
   void Begin(std::function<void()> ring);
   void Put(Packet packet);
+  // Nobody wants the result of a packet that has begun.
+  void Stop(const AttemptRef& ref);
   // False: it is not here, or has begun.
   bool Withdraw(const AttemptRef& ref);
   std::vector<Done> DrainDone();
@@ -69,6 +72,8 @@ class Workbench {
   std::optional<Packet> Take(std::chrono::nanoseconds most);
   // Whether anybody wants to hear of it (any more).
   bool Wants(const Packet& packet) const;
+  // Likewise, for algorithms, on any thread.
+  bool IsStopped() const { return stopped_; }
   // Before and after each call of an algorithm ("").
   void Compute(std::string_view algorithm, uint64_t task = 0, Duration limit = {});
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
@@ -96,7 +101,8 @@ class Workbench {
   bool watched_ = false;
   bool overdue_ = false;  // nothing is begun any more
   std::function<void()> watch_;
-  Packet current_;  // the last one that was taken, without its calls
+  std::atomic<bool> stopped_{false};  // the packet in work
+  Packet current_;                    // the last one that was taken, without its calls
   slave_id id_;
   // Of long answers, until the master has them.
   const std::shared_ptr<link::OutputMemory> memory_ =

@@ -70,6 +70,10 @@ def test_first_of_many(place: MwPlace):
     want(computed(place, "first_of_many", "1000003") == ["1000003 is prime"], "a prime")
 
 
+def test_unit_test(place: MwPlace):
+    want(place.start(program("unit_test")).ends(0).out == ["all tests passed"], "its tests pass")
+
+
 # ---- Command lines -----------------------------------------------------------------------------
 
 def test_what_ends_before_it_begins(place: MwPlace):

@@ -53,6 +53,7 @@ struct Options {
   uint32_t task_group = 1;
   std::optional<uint32_t> result_group;
   uint64_t result_memory = 256u << 20;  // bytes of results that wait
+  bool in_process = false;  // not on the command line: others share the process, which must not end
 };
 
 // Instead of a run: a text for people, and exit status 1.

@@ -266,13 +266,14 @@ Status MasterHub::Inside::OpenHub() {
   auto here = client::Surroundings::Find();
   hub::LiveReader::Texts texts;
   texts.command = [this](JobId job, TaskIndex packet) { return TextOf(job, packet); };
-  auto hub = TRY(hub::EmbeddedHub::Open({.loop = loop_,
-                                         .store = store_,
-                                         .owner = *this,
-                                         .texts = std::move(texts),
-                                         .state_dir = here ? client::StateDirOf("", *here) : "",
-                                         .limits = LimitsOf(options_),
-                                         .stepped = [this] { Stepped(); }}));
+  auto hub = TRY(hub::EmbeddedHub::Open(
+      {.loop = loop_,
+       .store = store_,
+       .owner = *this,
+       .texts = std::move(texts),
+       .state_dir = here && !options_.in_process ? client::StateDirOf("", *here) : "",
+       .limits = LimitsOf(options_),
+       .stepped = [this] { Stepped(); }}));
   hub_ = std::move(hub);
   auto at = hub_->OpenDoor();
   audit_->Say({"MASTER", at ? "to look at it: spate top --at " + *at

@@ -12,8 +12,7 @@
 #include "doors/mw/formats/packet.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/master_impl.h"
-#include "doors/mw/run/slave_node.h"
-#include "os/clock.h"
+#include "doors/mw/run/slave_impl.h"
 #include "os/file.h"
 #include "os/file_size.h"
 #include "os/heap.h"
@@ -120,30 +119,6 @@ thread_local const Workbench* computing = nullptr;  // by this thread
 
 bool stop_requested() { return computing != nullptr && computing->IsStopped(); }
 
-class slave::impl {
- public:
-  Workbench bench;
-  std::unique_ptr<SlaveNode> node;
-
-  bool Step(std::chrono::nanoseconds most);
-  slave_status Status() const;
-
- private:
-  void Compute(const Call& call);
-
-  // The packet in work.
-  std::optional<Workbench::Packet> packet_;
-  std::vector<Call> calls_;
-  size_t next_ = 0;
-  std::string answers_;
-  int64_t began_ = 0;
-  Instant start_;
-  const os::Clock clock_;
-  uint64_t computed_ = 0;
-  size_t group_ = 0;
-};
-
-// Whether there was anything to compute.
 bool slave::impl::Step(std::chrono::nanoseconds most) {
   if (!packet_) {
     packet_ = bench.Take(most);
@@ -187,7 +162,7 @@ void slave::impl::Compute(const Call& call) {
       bytes = "the algorithm threw what is no std::exception";
     }
     answer.time = {os::MonotonicNanos() - began};
-    if (answer.end != CallEnd::kThrew) break;
+    if (answer.end != CallEnd::kThrew || bench.IsStopped()) break;
   }
   bench.Compute("");
   computing = nullptr;

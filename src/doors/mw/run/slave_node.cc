@@ -165,6 +165,7 @@ class SlaveNode::Inside {
   Status Begin();
   // Sends off the computed results; calls `done` when they have gone, or cannot go.
   void Leave(std::function<void()> done);
+  void Kill(const std::string& why);
 
  private:
   void Call(Master master);
@@ -360,7 +361,7 @@ void SlaveNode::Inside::Over(How how, audit::End audited) {
 // Nothing else stops an algorithm that goes on, and a process that does keeps its overseer waiting.
 void SlaveNode::Inside::EndProcess(How how) {
   const std::string algorithm = bench_.Computing();
-  if (algorithm.empty()) return;
+  if (algorithm.empty() || options_.in_process) return;
   if (!why_.empty()) say_(why_);
   say_(fmt::format("the algorithm '{}' still runs {} after the end; ending this slave", algorithm,
                    FormatDuration(kEndMost)));
@@ -380,6 +381,7 @@ void SlaveNode::Inside::WatchLimit() {
   say_(fmt::format("a task of '{}' took longer than its time limit; ending this slave",
                    bench_.Computing()));
   Leave([this] {
+    if (options_.in_process) return Kill("its task passed its time limit");
     bench_.Abandon();
     std::_Exit(ExitCodeOf(How::kMasterLost));
   });
@@ -396,6 +398,12 @@ void SlaveNode::Inside::Leave(std::function<void()> done) {
       if (node_) node_->channel()->connection().Close();
     });
   });
+}
+
+void SlaveNode::Inside::Kill(const std::string& why) {
+  over_ = true;
+  bench_.End(How::kMasterLost, why);
+  Drop();
 }
 
 void SlaveNode::Inside::Left() {
@@ -420,6 +428,10 @@ Result<std::unique_ptr<SlaveNode>> SlaveNode::Open(const Options& options, Workb
   TRY(slave->inside_->Begin());
   slave->thread_ = os::ThreadWithoutSignals([loop = slave->loop_.get()] { loop->Run(); });
   return slave;
+}
+
+void SlaveNode::Kill() {
+  loop_->Post([this] { inside_->Kill("it was killed"); });
 }
 
 SlaveNode::~SlaveNode() {

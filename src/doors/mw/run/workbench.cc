@@ -18,13 +18,14 @@ void Workbench::Begin(std::function<void()> ring) {
   packets_.clear();
   done_.clear();
   ring_ = std::move(ring);
+  changed_.notify_all();
 }
 
 void Workbench::Put(Packet packet) {
   std::lock_guard lock(mutex_);
   packet.life = life_;
   packets_.push_back(std::move(packet));
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void Workbench::Stop(const AttemptRef& ref) {
@@ -189,6 +190,17 @@ slave_id Workbench::id() const {
   return id_;
 }
 
+uint64_t Workbench::lives() const {
+  std::lock_guard lock(mutex_);
+  return life_;
+}
+
+bool Workbench::AwaitLife(uint64_t old, std::chrono::nanoseconds most) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, most, [&] { return life_ > old || over_; });
+  return life_ > old;
+}
+
 std::string Workbench::why_lost() const {
   std::lock_guard lock(mutex_);
   return why_lost_;
@@ -210,9 +222,10 @@ void BenchExecutor::Withdraw(const AttemptRef& ref) {
   if (bench_.Withdraw(ref)) Later([this, ref] { events_->OnTakenBack(ref); });
 }
 
-// One that has begun goes on unless it asks; nobody will want its results.
+// One that has begun goes on unless it asks; nobody will want its results. It hears of that when
+// all of the same order are withdrawn, or its slave might begin the next one of them.
 void BenchExecutor::End(const AttemptRef& ref, node::EndHow, Cause cause) {
-  if (!bench_.Withdraw(ref)) return bench_.Stop(ref);
+  if (!bench_.Withdraw(ref)) return Later([this, ref] { bench_.Stop(ref); });
   Later([this, ref, cause] {
     events_->OnEnded({.ref = ref, .cause = cause, .slot = 1, .start = loop_.Now()}, nullptr);
   });

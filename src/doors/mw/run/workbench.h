@@ -81,6 +81,10 @@ class Workbench {
   slave_status Status() const;
   size_t waiting() const;
   slave_id id() const;
+  // Masters that it has been connected to so far.
+  uint64_t lives() const;
+  // Waits until these are more than `old`. False: they are not after at most so long.
+  bool AwaitLife(uint64_t old, std::chrono::nanoseconds most);
   std::string why_lost() const;
 
  private:

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+#include <spate/mw_local.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace spate::mw {
+namespace {
+
+const auto square = algorithm<"local-square">([](int x) { return x * x; });
+const auto fails = algorithm<"local-fails">([]() -> int { throw std::runtime_error("sorry"); });
+
+// Gates of tests in this process: an algorithm waits there until it is opened, or not wanted.
+std::atomic<bool> gate_is_open{true};
+std::atomic<int> at_gate{0};
+std::atomic<int> stopped{0};
+const auto pass_gate = algorithm<"local-pass-gate">([](int x) {
+  ++at_gate;
+  while (!gate_is_open && !stop_requested()) std::this_thread::yield();
+  if (stop_requested()) ++stopped;
+  return x;
+});
+
+class LocalClusterTest : public testing::Test {
+ protected:
+  LocalClusterTest() {
+    gate_is_open = true;
+    at_gate = stopped = 0;
+  }
+  void AwaitGate(int count) {
+    while (at_gate < count) std::this_thread::yield();
+  }
+};
+
+// As a program has it for run().
+int SumOfSquares(master& m) {
+  for (int i = 1; i <= 100; ++i) m.submit(square, i);
+  int sum = 0;
+  while (m.pending() > 0) {
+    m.wait();
+    for (const result& each : m.take_results()) sum += each.get(square);
+  }
+  return sum == 338'350 ? 0 : 1;
+}
+
+TEST_F(LocalClusterTest, AMasterFunctionIsCalledAsItIs) {
+  local_cluster cluster(2);
+  EXPECT_EQ(cluster.master().slaves(), 2u);
+  EXPECT_EQ(SumOfSquares(cluster.master()), 0);
+  auto failing = cluster.master().async(fails);
+  EXPECT_THROW(failing.get(), error);
+}
+
+TEST_F(LocalClusterTest, TwoClustersDoNotDisturbEachOther) {
+  local_cluster first(1), second(2);
+  EXPECT_EQ(SumOfSquares(second.master()), 0);
+  EXPECT_EQ(SumOfSquares(first.master()), 0);
+}
+
+TEST_F(LocalClusterTest, OptionsAreThoseOfTheCommandLine) {
+  EXPECT_THROW(local_cluster(1, {"--mw-nonsense", "1"}), error);
+  std::atomic<size_t> most = 0;
+  {
+    local_cluster cluster(1, {"--mw-slave-task-group", "10"}, [&](slave& self) {
+      while (!self.step(std::chrono::hours(1)).done()) {
+        most = std::max<size_t>(most, self.status().group_size);
+      }
+      return self.status().exit_code();
+    });
+    EXPECT_EQ(SumOfSquares(cluster.master()), 0);
+  }
+  EXPECT_EQ(most, 10u);
+}
+
+TEST_F(LocalClusterTest, ASlaveIsKilled) {
+  gate_is_open = false;
+  local_cluster cluster(1);
+  master& m = cluster.master();
+  auto again = m.async(pass_gate, 7);
+  EXPECT_FALSE(again.ready());
+  AwaitGate(1);
+  EXPECT_TRUE(cluster.kill_slave({1}));
+  EXPECT_FALSE(cluster.kill_slave({1}));
+  EXPECT_FALSE(cluster.kill_slave({7}));
+  EXPECT_EQ(cluster.add_slave(), slave_id{2});
+  AwaitGate(2);
+  gate_is_open = true;
+  EXPECT_EQ(again.get(), 7);
+  while (m.slaves() > 1) std::this_thread::yield();
+  while (stopped < 1) std::this_thread::yield();  // the one whose slave was killed
+  gate_is_open = false;
+  auto once = m.async(pass_gate, policy{.retry = false}, 8);
+  EXPECT_FALSE(once.ready());
+  AwaitGate(3);
+  cluster.kill_slave({2});
+  EXPECT_THROW(once.get(), error);
+}
+
+TEST_F(LocalClusterTest, AMasterIsKilled) {
+  local_cluster cluster(2);
+  std::vector<task_id> kept;
+  future<int> old;
+  {
+    master& m = cluster.master();
+    EXPECT_FALSE(m.restored());
+    gate_is_open = false;
+    for (int i = 0; i < 5; ++i) kept.push_back(m.submit(pass_gate, i));
+    old = m.async(pass_gate, 5);
+    m.checkpoint("here");
+    m.submit(pass_gate, 6);
+    m.poll();
+    AwaitGate(1);
+  }
+  master& m = cluster.restart_master();
+  gate_is_open = true;
+  EXPECT_THROW(old.get(), error);
+  ASSERT_TRUE(m.restored());
+  EXPECT_EQ(m.restored()->state, "here");
+  EXPECT_EQ(m.pending(), 6u);
+  EXPECT_EQ(m.slaves(), 2u);
+  std::set<int> values;
+  while (m.pending() > 0) {
+    m.wait();
+    for (const result& each : m.take_results()) values.insert(each.get(pass_gate));
+  }
+  EXPECT_EQ(values, (std::set<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_TRUE(cluster.kill_slave(m.list_slaves().front().id));
+}
+
+// The slave disconnects; the process goes on.
+TEST_F(LocalClusterTest, ATimeLimit) {
+  gate_is_open = false;
+  local_cluster cluster(1);
+  master& m = cluster.master();
+  auto late = m.async(pass_gate, policy{.time = std::chrono::milliseconds(50)}, 1);
+  const result is = late.get_result();
+  EXPECT_NE(is.failure.find("time limit"), std::string::npos) << is.failure;
+  while (m.slaves() > 0) std::this_thread::yield();
+  gate_is_open = true;
+  cluster.add_slave();
+  EXPECT_EQ(SumOfSquares(m), 0);
+}
+
+TEST_F(LocalClusterTest, ACancelledTaskIsTold) {
+  gate_is_open = false;
+  local_cluster cluster(1);
+  master& m = cluster.master();
+  const task_id first = m.submit(pass_gate, 1);
+  m.submit(pass_gate, 2);
+  m.poll();
+  AwaitGate(1);
+  EXPECT_EQ(m.cancel_all(), 2u);
+  EXPECT_FALSE(m.cancel(first));
+  EXPECT_EQ(m.pending(), 0u);
+  auto next = m.async(square, 3);
+  EXPECT_EQ(next.get(), 9);
+  EXPECT_EQ(stopped, 1);
+  EXPECT_EQ(at_gate, 1);
+  EXPECT_FALSE(stop_requested());
+}
+
+}  // namespace
+}  // namespace spate::mw

@@ -42,7 +42,7 @@ const auto look_at = mw::algorithm<"look-at">([](box b, int milliseconds) {
 
 int master(mw::master& m, int argc, char** argv) {
   const int milliseconds = argc > 1 ? std::atoi(argv[1]) : 0;
-  look best{.value = std::numeric_limits<double>::infinity()};
+  look best{.where = {}, .value = std::numeric_limits<double>::infinity()};
   for (m.submit(look_at, box{}, milliseconds); m.pending() > 0;) {
     m.wait();
     for (const mw::result& r : m.take_results()) {

@@ -194,8 +194,9 @@ struct policy {
 struct slave_info {
   slave_id id;
   mw::group group = group::ordered;
-  std::string name;        // SLAVE-n, as in the audit file
-  std::string host;        // the address and port that it connected from
+  std::string name;  // SLAVE-n, as in the audit file
+  // The address and port that it connected from; where it came by a socket, the master's host.
+  std::string host;
   std::size_t tasks = 0;   // that it has and that have not ended
   std::uint64_t done = 0;  // tasks whose results it returned
   bool busy() const { return tasks > 0; }
@@ -416,6 +417,8 @@ class master {
   events poll() { return wait(std::chrono::nanoseconds(0)); }
 
   // What has come since, in the order in which it came; it is the caller's.
+  // Results that fill their memory (--mw-result-memory) keep slaves from getting tasks until they
+  // are taken, or the master waits for a future, or has seen them ten times.
   std::vector<result> take_results();
   std::vector<task> take_unrunnable();
   std::vector<slave_info> take_arrived();  // ordered and intermingle ones alone

@@ -264,7 +264,7 @@ void Script::Submit(Words words, bool as_future) {
         if (algorithm == named.name) futures_.push_back(m_.async(named, how, arguments));
       };
       submit(echo), submit(hold), submit(nap), submit(throws), submit(note), submit(until_stopped),
-          submit(crash);
+          submit(crash), submit(big_note);
       Tell("future", futures_.size() - 1, futures_.back().id().value);
     }
   } catch (const mw::error& why) {
@@ -303,7 +303,7 @@ void Script::Count(int all, int window, const std::string& file, const std::stri
 void Script::TellValue(mw::future<std::string>& of) {
   const auto id = of.id().value;
   try {
-    Tell("value", id, of.get());
+    Tell("value", id, ShownValue(of.get()));
   } catch (const mw::error& why) {
     Tell("failure", id, why.what());
   }
@@ -378,6 +378,8 @@ std::optional<int> Script::Do(const std::string& line) {
     Tell("freed", m_.free_slave({number(0)}));
   } else if (what == "wait-results") {
     Until([&] { return results_ >= number(0); });
+  } else if (what == "wait-untaken") {
+    while (m_.wait(std::chrono::milliseconds(20)).results < number(0)) Sleep(2);
   } else if (what == "wait-unrunnable") {
     Until([&] { return unrunnable_ >= number(0); });
   } else if (what == "wait-arrived") {

@@ -84,6 +84,55 @@ def test_a_master_that_takes_no_results_slows_its_slaves_down(place: MwPlace):
     want(os.listdir(place.path("tmp")) == [], os.listdir(place.path("tmp")))
 
 
+def test_a_master_that_waits_for_all_before_it_takes_the_first(place: MwPlace):
+    """Results that have no room in memory go to files then; nothing waits for ever."""
+    master = place.master("--mw-result-memory", "3M", "--mw-audit-file", "audit", "wait-slaves 1",
+                          f"submit big-note {place.path('notes')} {MB} times=30", "wait-untaken 30", "wait-results 30",
+                          "exit 0")
+    slave = place.slave()
+    master.ends(0)
+    slave.ends(0)
+    want("of results wait to be taken" in place.read("audit"), place.read("audit"))
+    results = master.results()
+    want(len(results) == 30 and all(each[4] == f"{MB} whole" for each in results.values()), master.told())
+
+
+def test_futures_of_more_than_fits_in_memory(place: MwPlace):
+    """The last one is asked for first, and all are whole; those that are dropped leave no files."""
+    os.mkdir(place.path("tmp"))
+    master = place.master("--mw-result-memory", "3M", "wait-slaves 1",
+                          f"async big-note {place.path('notes')} {MB} times=20", "get 19",
+                          *(f"drop {i}" for i in range(10)), *(f"get {i}" for i in range(10, 19)), "-",
+                          env={"TMPDIR": place.path("tmp")})
+    slave = place.slave()
+    master.await_line("value", 10)
+    want(all(m.string.endswith(f" {MB} whole") for m in master.matching("value")), master.told())
+    master.say("say there")
+    master.await_line("said there")
+    files = [name for _, _, names in os.walk(place.path("tmp")) for name in names if name.startswith("result-")]
+    want(files == [], files)
+    master.say("exit 0")
+    master.ends(0)
+    slave.ends(0)
+    want(len(place.lines("notes")) == 20, "some were computed twice")
+
+
+def test_futures_with_long_values_are_kept_by_a_checkpoint(place: MwPlace):
+    """Those that are ready, in memory and in files; the next master finds them."""
+    master = place.master("--mw-state", "state", "--mw-result-memory", "1M", "wait-slaves 1",
+                          f"async big-note {place.path('notes')} {MB // 2} times=10", "wait-for 9 60000",
+                          "checkpoint", "-")
+    slave = place.slave()
+    master.await_line("checkpointed")
+    master.kill()
+    again = place.master("--mw-state", "state", "--mw-result-memory", "1M", "restored", "wait-results 10", "exit 0")
+    again.ends(0)
+    want(again.matching("restored 0 10"), again.told())
+    results = again.results()
+    want(len(results) == 10 and all(each[4] == f"{MB // 2} whole" for each in results.values()), again.told())
+    slave.kill()
+
+
 def test_results_that_wait_in_files_are_kept_by_a_checkpoint(place: MwPlace):
     """A master with long results that it has not taken is killed; the next one finds them."""
     master = place.master("--mw-state", "state", "--mw-result-memory", "1M", "--mw-audit-file", "audit", "wait-slaves 1",

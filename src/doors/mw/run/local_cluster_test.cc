@@ -26,11 +26,19 @@ const auto pass_gate = algorithm<"local-pass-gate">([](int x) {
   return x;
 });
 
+std::atomic<int> made{0};
+// From the third one on they wait at the gate.
+const auto make = algorithm<"local-make">([](size_t size) {
+  const bool waits = ++made > 2;
+  while (waits && !gate_is_open && !stop_requested()) std::this_thread::yield();
+  return std::string(size, 'x');
+});
+
 class LocalClusterTest : public testing::Test {
  protected:
   LocalClusterTest() {
     gate_is_open = true;
-    at_gate = stopped = 0;
+    at_gate = stopped = made = 0;
   }
   void AwaitGate(int count) {
     while (at_gate < count) std::this_thread::yield();
@@ -162,6 +170,33 @@ TEST_F(LocalClusterTest, ACancelledTaskIsTold) {
   EXPECT_EQ(stopped, 1);
   EXPECT_EQ(at_gate, 1);
   EXPECT_FALSE(stop_requested());
+}
+
+// Values of futures fill the memory of results; those that are taken or dropped give their part
+// back, and slaves go on.
+TEST_F(LocalClusterTest, FuturesHaveAPartOfTheMemoryOfResults) {
+  for (const bool dropped : {true, false}) {
+    SCOPED_TRACE(dropped);
+    const int tasks = dropped ? 12 : 4;
+    gate_is_open = false;
+    made = 0;
+    local_cluster cluster(1, {"--mw-result-memory", "1M"});
+    master& m = cluster.master();
+    std::vector<future<std::string>> futures;
+    for (int i = 0; i < tasks; ++i) futures.push_back(m.async(make, 600'000u));
+    futures[1].wait();
+    ASSERT_TRUE(futures[0].ready());
+    if (dropped) {
+      futures.clear();
+    } else {
+      EXPECT_EQ(futures[0].get().size(), 600'000u);
+      EXPECT_EQ(futures[1].get().size(), 600'000u);
+    }
+    gate_is_open = true;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (made < tasks && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_EQ(made, tasks);
+  }
 }
 
 }  // namespace

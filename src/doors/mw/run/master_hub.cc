@@ -499,7 +499,8 @@ std::expected<wire::Greeting, wire::Refusal> MasterHub::Inside::Judge(const link
 
 std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const std::string& peer,
                                                          std::unique_ptr<hub::NodePort> port) {
-  const group joined = ledger_.Arrived(slave, peer);
+  const bool is_here = peer.starts_with("unix:");
+  const group joined = ledger_.Arrived(slave, is_here ? place_.host : peer);
   audit_->Say(
       audit::Connecting(slave.value, peer, options_.member_id, static_cast<audit::Group>(joined)));
   audit_->Say(audit::Became(slave.value, audit::State::kIdle));

@@ -52,8 +52,8 @@ class StateStore final : public store::TransientStore {
   store::GroupWriter<StateChange> writer_;
 };
 
-// What the last life of this program left in a folder; nothing, when `dir` is empty. kInvalid: what
-// another build of it left.
+// The state that the last life of this program left in a folder; none, when `dir` is empty.
+// kInvalid: another build of it left that.
 struct OpenedState {
   std::shared_ptr<StateFile> file;
   StateFile::Kept kept;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/model/limits.h"
+
 namespace spate::history {
 
 namespace {
@@ -13,7 +15,10 @@ format::RowRun RunOf(const AttemptEnd& end) {
   if (!IsOfGang(end)) return run;
   run.first_rank = end.processes.front().rank;
   for (const ProcessEnd& process : end.processes) {
-    run.ranks = std::max(run.ranks, process.rank + 1 - run.first_rank);
+    // A node's word, and each rank has names of files.
+    const uint32_t nth = process.rank - run.first_rank;
+    if (process.rank < run.first_rank || nth >= kLimits.gang_procs) continue;
+    run.ranks = std::max(run.ranks, nth + 1);
   }
   return run;
 }

@@ -144,7 +144,8 @@ TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
   Look(ann, job, 1);
   EXPECT_EQ(
       AnswerTo(ann).look.why,
-      "the node n1 runs an older release (9.9), which cannot show what runs; update the node");
+      "node n1 (9.9) cannot show what runs there: it is of an older release, or no node of Spate; "
+      "update it");
   EXPECT_TRUE(older.All<wire::WantLook>().empty()) << "it would not know the message";
   service_->NodeGone(ids_[0], "a cut", {});
   Look(ann, job, 1);

@@ -64,8 +64,8 @@ void NodeCalls::Ask(NodeId id, wire::WantLook ask, Told<RunLook> fn) {
   if (!to.channel) return fn(NotConnected(to.row.name));
   if (!to.looks) {
     return fn(Fail(ErrorKind::kUnavailable,
-                   fmt::format("the node {} runs an older release ({}), which cannot show what "
-                               "runs; update the node",
+                   fmt::format("node {} ({}) cannot show what runs there: it is of an older "
+                               "release, or no node of Spate; update it",
                                name, EscapeForScreen(to.product))));
   }
   if (looks_of_[id] >= kMostLooks) {

@@ -227,14 +227,13 @@ void Node::AnswerLook(const wire::WantLook& ask) {
     look.why = fmt::format("the node {} cannot show what runs there", offer_.node_name);
     return Send(wire::RunLooked{ask.call, std::move(look)});
   }
-  const JobId job = ask.ref.job;
-  if (strangers_.contains(job) || fetches_.contains(job)) {
-    look.standing = RunLook::Standing::kNotStarted;
-    return Send(wire::RunLooked{ask.call, std::move(look)});
-  }
   parts_.look_at(ask.ref, ask.wish, [this, alive = alive_, ask](RunLook told) {
     if (!*alive) return;
-    if (told.standing == RunLook::Standing::kEnded && rows_.contains(ask.ref)) {
+    // Tasks of the job may run while others of it wait for their files.
+    const JobId job = ask.ref.job;
+    const bool waits =
+        rows_.contains(ask.ref) || strangers_.contains(job) || fetches_.contains(job);
+    if (told.standing == RunLook::Standing::kEnded && waits) {
       told.standing = RunLook::Standing::kNotStarted;
     }
     Send(wire::RunLooked{ask.call, std::move(told)});

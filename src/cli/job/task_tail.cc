@@ -398,6 +398,7 @@ Result<bool> TaskTail::FinishAttempts(uint32_t until) {
   ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
   if (ended.empty() || ended.front() != attempt_) {
     if (++transient_ < kMostTransient) return false;
+    incomplete_ = true;
     call_.Say(
         fmt::format("{}: attempt {} was given back, or its end is not known", Id(), attempt_));
   }
@@ -414,6 +415,9 @@ Result<bool> TaskTail::FinishAttempts(uint32_t until) {
     positions_ = {};
     began_ = false;
   }
+  // Another attempt is shown from its beginning.
+  positions_ = {};
+  began_ = false;
   return true;
 }
 

@@ -616,6 +616,17 @@ TEST(HubStore, JobsOfOneShellHaveTheirEnvironmentOnce) {
   EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared_by"), 1);
   forget(later);
   EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 0);
+  // A job that is written again leaves nothing of before.
+  JobRow row = HubWorld::RowOf(submit(all[2]), 1);
+  for (const std::string& settings : {all[0], all[0], all[2]}) {
+    row.settings = settings;
+    ASSERT_TRUE(world.Put(row));
+    EXPECT_EQ(world.store().ReadJob(row.job)->settings, settings);
+    world.Reopen();
+  }
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 1);
+  forget(row.job);
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM shared"), 0);
   // A number is not used again, and whoever knows one looks whether it is there.
   const JobId newest = submit(all[2]);
   EXPECT_EQ(world.store().ReadJob(newest)->settings, all[2]);

@@ -12,6 +12,13 @@
 namespace spate::store {
 namespace {
 
+// Of a job that is written again.
+constexpr std::string_view kOwn =
+    "SELECT shared.id, bytes = ?2 FROM shared_by JOIN shared ON shared.id = shared_by.shared "
+    "WHERE job = ?1";
+constexpr std::string_view kDrop =
+    "DELETE FROM shared WHERE id = ?2 AND NOT EXISTS "
+    "(SELECT 1 FROM shared_by WHERE shared = ?2 AND job <> ?1)";
 // By its bytes, too: a transaction that failed may have taken its number back.
 constexpr std::string_view kUse =
     "INSERT OR REPLACE INTO shared_by(job, shared) "
@@ -59,7 +66,7 @@ std::optional<std::string> JoinSettings(std::string_view kept, int64_t shared,
 
 Status SharedSettings::Prepare(Database& db) {
   const std::pair<Statement*, std::string_view> all[] = {
-      {&use_, kUse}, {&add_, kAdd}, {&use_last_, kUseLast}};
+      {&own_, kOwn}, {&drop_, kDrop}, {&use_, kUse}, {&add_, kAdd}, {&use_last_, kUseLast}};
   return db.PrepareAll(all);
 }
 
@@ -77,7 +84,24 @@ Result<std::string> SharedSettings::Share(Database& db, JobId job, std::string_v
   return kept;
 }
 
+// The field that the job had before, if it is the same; else that goes, unless others have it.
+Result<std::optional<int64_t>> SharedSettings::OwnOf(JobId job, std::string_view field) {
+  own_.Bind(0, job.value);
+  own_.BindBlob(1, field);
+  const bool found = TRY(own_.Step());
+  const int64_t id = found ? own_.Int(0) : 0;
+  const bool same = found && own_.Int(1) != 0;
+  own_.Reset();
+  if (same) return id;
+  if (!found) return std::nullopt;
+  drop_.Bind(0, job.value);
+  drop_.Bind(1, id);
+  TRY(drop_.RunOnce());
+  return std::nullopt;
+}
+
 Result<int64_t> SharedSettings::IdOf(Database& db, JobId job, std::string_view field) {
+  if (auto own = TRY(OwnOf(job, field))) return *own;
   auto at = std::ranges::find(known_, field, &Known::bytes);
   if (at != known_.end()) {
     Known known = std::move(*at);

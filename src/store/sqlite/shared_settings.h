@@ -43,7 +43,7 @@ class SharedSettings {
  private:
   static constexpr uint32_t kMostJobs = 1'000;
   static constexpr size_t kLeastBytes = 256;
-  static constexpr size_t kKnown = 16;
+  static constexpr size_t kKnown = 256;
   static constexpr size_t kMostKnownBytes = 1 << 20;
   struct Known {
     int64_t id = 0;
@@ -52,10 +52,11 @@ class SharedSettings {
   };
 
   Result<int64_t> IdOf(Database& db, JobId job, std::string_view field);
+  Result<std::optional<int64_t>> OwnOf(JobId job, std::string_view field);
   void Remember(Known known);
 
   std::deque<Known> known_;  // the newest first; perhaps not there any more
-  Statement use_, add_, use_last_;
+  Statement own_, drop_, use_, add_, use_last_;
 };
 
 }  // namespace spate::store

@@ -12,7 +12,9 @@ namespace spate::daemon {
 
 std::optional<int> HubReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__hub-reader") return std::nullopt;
-  history::Source source(store::OpenHistory(store::JobPlace::Hub(argv[2])));
+  store::JobPlace place = store::JobPlace::Hub(argv[2]);
+  if (std::string_view(argv[4]) == history::kKeepWord) place.keep_replay_after = 1;
+  history::Source source(store::OpenHistory(place));
   if (history::KeepIfAsked(*source.history, argv[3], argv[4])) return 0;
   source.viewer = {argv[3], std::string_view(argv[4]) == "admin"};
   source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };

@@ -189,7 +189,7 @@ void AnswerOnce(const Source& source) {
 
 bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word) {
   const auto number = ReadNumber<uint32_t>(job);
-  if (word != "keep" || !number) return false;
+  if (word != kKeepWord || !number) return false;
   os::GiveWay();
   if (auto journal = history.Open(*number)) (void)(*journal)->Replayed();
   return true;

@@ -14,7 +14,9 @@ namespace spate::history {
 // The whole work of such a process.
 void AnswerOnce(const Source& source);
 
-// The whole work of one that is started with "N keep": it keeps the state of job N for others
+inline constexpr std::string_view kKeepWord = "keep";
+// The whole work of one that is started with "N keep", of a place that keeps even short replays
+// (JobPlace::keep_replay_after): it keeps the state of job N for others
 // (store/replay_file.h). False: these are other words, and nothing was done.
 bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word);
 

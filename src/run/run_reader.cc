@@ -12,8 +12,9 @@ namespace spate::run {
 
 std::optional<int> RunReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__run-reader") return std::nullopt;
-  if (history::KeepIfAsked(*store::OpenHistory(store::JobPlace(argv[2])), argv[3], argv[4]))
-    return 0;
+  store::JobPlace place(argv[2]);
+  place.keep_replay_after = 1;
+  if (history::KeepIfAsked(*store::OpenHistory(place), argv[3], argv[4])) return 0;
   auto here = client::Surroundings::Find();
   if (!here) return cli::ReportError(here.error());
   history::AnswerOnce(RunsIn(argv[2], here->machine.facts().cores));

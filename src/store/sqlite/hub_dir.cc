@@ -24,6 +24,20 @@ Result<FolderLock> Lock(const std::string& path, const std::string& file_system,
 
 }  // namespace
 
+namespace {
+
+// Of processes that were killed. One that writes now loses its file, and begins anew later.
+void RemoveUnfinishedReplays(const std::string& hub_dir) {
+  const std::string folder = hub_dir + "/replay";
+  auto files = os::ListDir(folder);
+  if (!files) return;
+  for (const os::DirEntry& file : *files) {
+    if (file.name.ends_with(".new")) (void)os::RemoveFile(os::JoinPath(folder, file.name));
+  }
+}
+
+}  // namespace
+
 Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& options) {
   auto file_system = TRY(NetworkFileSystemOf(hub_dir, options));
   // Commands may hold secrets, and credentials are some.
@@ -37,6 +51,7 @@ Result<HubDir> HubDir::Open(const std::string& hub_dir, const StateOptions& opti
   HubDir dir(hub_dir, std::move(file_system), std::move(*lock));
   TRY(TakeOver(dir.place()));
   TRY(EmptySpool(dir.SpoolPath()));
+  RemoveUnfinishedReplays(hub_dir);
   return dir;
 }
 

@@ -64,7 +64,6 @@ const Option kNodeSlots = {.names = "jobs,slots",
                            .letters = "j",
                            .argument = "N",
                            .heading = Heading::kSlots,
-
                            .help = "tasks at once: N, 50%, +N, -N (default: all cores)",
                            .more =
                                "With more slots than cores, the node offers a cpu for each "

@@ -112,7 +112,7 @@ Error MakeError(sqlite3* db, int code, const std::string& path) {
 void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
 Result<Database> Database::Open(const std::string& path, DbMode mode) {
-  // Nobody looks at SQLite's sums of its memory, and each allocation would take a lock for them.
+  // SQLite's memory statistics are not used, and each allocation would take a lock for them.
   static const int kNoMemorySums = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   (void)kNoMemorySums;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;

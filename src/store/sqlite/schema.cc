@@ -306,8 +306,8 @@ std::string SumOf(const SummedTable& table) {
 }
 
 // From now on each row that this connection writes gets its checksum, but of those tables whose
-// writers give it. Not part of the file: other
-// programs that write would not know the function, and what they write is not sound.
+// writers give it. Not part of the file: other programs that write would not know the function, and
+// what they write is not sound.
 Status SumWhatIsWritten(Database& db) {
   for (const SummedTable& table : kSummed) {
     if (table.by_writer) continue;

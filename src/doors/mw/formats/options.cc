@@ -116,8 +116,7 @@ const std::vector<Known>& AllOptions() {
        "results that come back together (as many as tasks went, at most)", TakeResultGroup},
       {"--mw-result-memory", "SIZE",
        "memory of a master for results that it has not taken, such as 2G (256M); then slaves get "
-       "no "
-       "more tasks, and what they still return goes to files in $TMPDIR",
+       "no more tasks, and what they still return goes to files in $TMPDIR",
        TakeResultMemory},
       {"--mw-client-timeout", "SECONDS",
        "seconds of silence after which a slave is lost (60); tasks may run for any time",

@@ -36,7 +36,7 @@ def test_a_search_that_is_killed_ends_as_one_that_is_not(place: MwPlace):
         found = next((line for line in master.err if line.startswith("going on")), known)
         in_vain = in_vain + 1 if found == known else 0
         known = found
-        want(in_vain < 40 and all(slave.running() for slave in slaves), master.told())
+        want(in_vain < 40, master.told())
     want(master.ends(0).out == expected, f"{master.out}, not {expected}")
     want(kills > 2, "it was hardly killed")
     for slave in slaves:

@@ -199,5 +199,18 @@ TEST_F(LocalClusterTest, FuturesHaveAPartOfTheMemoryOfResults) {
   }
 }
 
+// The master has values that it does not take yet, and waits for a result behind them.
+TEST_F(LocalClusterTest, FuturesThatFillTheMemoryKeepNoResultAway) {
+  local_cluster cluster(1, {"--mw-result-memory", "1M"});
+  master& m = cluster.master();
+  auto first = m.async(make, 600'000u);
+  auto second = m.async(make, 600'000u);
+  while (!second.ready()) std::this_thread::yield();  // nothing is held before
+  m.submit(square, 7);
+  ASSERT_EQ(m.wait(std::chrono::minutes(1)).results, 1u);
+  EXPECT_EQ(m.take_results().front().get(square), 49);
+  EXPECT_EQ(first.get().size(), 600'000u);
+}
+
 }  // namespace
 }  // namespace spate::mw

@@ -74,6 +74,20 @@ void master::impl::CheckFailure(const std::unique_lock<std::mutex>&) const {
   if (!inbox.failure.empty()) throw error(inbox.failure);
 }
 
+// What it waits for may be behind results that fill their memory.
+void master::impl::Block(std::unique_lock<std::mutex>& lock, const std::function<bool()>& over,
+                         std::chrono::nanoseconds most) {
+  if (over() || most.count() <= 0) return;
+  const bool wanted = inbox.wants_more;
+  if (inbox.WantsMore()) hub->ResultsTaken();
+  if (most == std::chrono::nanoseconds::max()) {
+    inbox.changed.wait(lock, over);
+  } else {
+    inbox.changed.wait_for(lock, most, over);
+  }
+  inbox.wants_more = wanted;
+}
+
 events master::impl::Wait(std::chrono::nanoseconds most) {
   Send();
   std::unique_lock lock(inbox.mutex);
@@ -81,12 +95,7 @@ events master::impl::Wait(std::chrono::nanoseconds most) {
     return events{inbox.results.size(), inbox.unrunnable.size(), inbox.arrived.size(),
                   inbox.lost.size()};
   };
-  auto ready = [&] { return now().any() || !inbox.failure.empty(); };
-  if (most == std::chrono::nanoseconds::max()) {
-    inbox.changed.wait(lock, ready);
-  } else if (most.count() > 0) {
-    inbox.changed.wait_for(lock, most, ready);
-  }
+  Block(lock, [&] { return now().any() || !inbox.failure.empty(); }, most);
   if (!now().any()) CheckFailure(lock);
   if (inbox.Looks()) hub->ResultsTaken();
   return now();
@@ -173,23 +182,14 @@ Inbox::Slot master::impl::Attach(task_id id, std::string_view algorithm) {
   throw error(fmt::format("task {} is of '{}', not of '{}'", id.value, of, algorithm));
 }
 
-// False: it is not ready after `most`. What it waits for may be behind results that fill their
-// memory.
+// False: it is not ready after `most`.
 bool master::impl::Await(const std::function<bool()>& ready, std::chrono::nanoseconds most) {
   Send();
   std::unique_lock lock(inbox.mutex);
+  bool is_ready = false;
   awaits = true;
-  bool is_ready = ready();
-  const bool wanted = inbox.wants_more;
-  if (!is_ready && inbox.WantsMore()) hub->ResultsTaken();
-  auto over = [&] { return (is_ready = ready()) || !inbox.failure.empty(); };
-  if (most == std::chrono::nanoseconds::max()) {
-    inbox.changed.wait(lock, over);
-  } else {
-    inbox.changed.wait_for(lock, most, over);
-  }
+  Block(lock, [&] { return (is_ready = ready()) || !inbox.failure.empty(); }, most);
   awaits = false;
-  inbox.wants_more = wanted;
   if (!is_ready) CheckFailure(lock);
   if (!is_ready && inbox.Looks()) hub->ResultsTaken();
   return is_ready;

@@ -43,6 +43,9 @@ class master::impl {
   // A task that was submitted, or is submitted next, gets a future.
   Inbox::Slot Claim(task_id id, std::string_view algorithm);
   Inbox::Slot Attach(task_id id, std::string_view algorithm);
+  // Until `over`, for at most so long.
+  void Block(std::unique_lock<std::mutex>& lock, const std::function<bool()>& over,
+             std::chrono::nanoseconds most);
   bool Await(const std::function<bool()>& ready, std::chrono::nanoseconds most);
   bool IsReady(const Inbox::Slot& slot);
   result TakeFrom(const Inbox::Slot& slot);

@@ -74,7 +74,7 @@ void master::impl::CheckFailure(const std::unique_lock<std::mutex>&) const {
   if (!inbox.failure.empty()) throw error(inbox.failure);
 }
 
-// What it waits for may be behind results that fill their memory.
+// The news may be behind results that fill their memory.
 void master::impl::Block(std::unique_lock<std::mutex>& lock, const std::function<bool()>& over,
                          std::chrono::nanoseconds most) {
   if (over() || most.count() <= 0) return;

@@ -189,7 +189,7 @@ def test_a_hub_tells_what_a_task_waits_for(place: Place):
     job = cluster.submit("w.dag")
     wait(lambda: states(place, job)["B"] == "succeeded", "B ends")
     out, _ = cluster.spate("task explain", f"{job}.3")
-    want("it waits for 1 of 2 parents: task 1" in out, out)
+    want("it waits for 1 of 2 parents: task A" in out, out)
     place.write("go")
     cluster.spate("job wait", job)
 

@@ -12,7 +12,9 @@ def told(place, command, *args, code=0):
 
 
 def sockets_of(place):
-    return re.findall(r"spate top --at (\S+)", told(place, "job list", "--local"))
+    """Those that answer: a socket is there a moment before anybody listens."""
+    found = re.findall(r"spate top --at (\S+)", told(place, "job list", "--local"))
+    return [at for at in found if "cannot reach" not in told(place, "job list", "--at", at, code=None)]
 
 
 def test_a_run_is_asked_while_it_runs(place: Place):

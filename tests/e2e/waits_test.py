@@ -237,7 +237,7 @@ def test_what_a_task_of_a_run_waits_for(place: Place):
     run = Waiting(place, "run", "d.dag", log="run")
     wait(lambda: "running" in place.run(command="job list")[0], "it runs")
     out, _ = place.run("1.b", command="task explain")
-    want("it waits for 1 of 1 parent: task 1" in out, out)
+    want("it waits for 1 of 1 parent: task a" in out, out)
     line = json.loads(place.run("1.b", "--json", command="task explain")[0])
     want(line["reason"] == "parents", line)
     place.write("go")

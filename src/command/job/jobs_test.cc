@@ -419,8 +419,8 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   std::string info = Out("job info", {"1", "--output", "json"});
   EXPECT_EQ(KeysOf(info),
             std::string(kJobKeys) +
-                " held held_since release_command set_aside waits left_running running_tasks "
-                "start_news start_news_task withdrawn retries "
+                " held held_since release_command set_aside waits left_running "
+                "start_news start_news_task running_tasks withdrawn retries "
                 "retry_on retry_elsewhere retry_memory max_memory priority time_limit gang "
                 "deadline bound attempts failures blamed median_wall total_wall total_user "
                 "total_system peak_memory peak_task first_start last_end "

@@ -70,10 +70,22 @@ std::string HandoverFolder(const std::string& handover, uint32_t number) {
   return os::JoinPath(handover, fmt::format("{}", number));
 }
 
+namespace {
+
+// Else this one might have room for output where the first process has none.
+bool AreOnOneFileSystem(const std::string& folder, const std::string& other) {
+  auto one = os::Stat(folder);
+  auto two = os::Stat(other);
+  return one && two && one->device == two->device;
+}
+
+}  // namespace
+
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
                  std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover) {
   os::TempDir spool;
-  const std::string shared = handover.empty() ? "" : HandoverFolder(handover, number);
+  const bool may_share = !handover.empty() && AreOnOneFileSystem(handover, spool.path());
+  const std::string shared = may_share ? HandoverFolder(handover, number) : "";
   const bool shares =
       !shared.empty() && os::OpenDirBelow(handover, fmt::format("{}", number)).has_value();
   const Talk talk(options.verbosity);

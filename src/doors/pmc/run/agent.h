@@ -18,7 +18,8 @@ std::string HandoverFolder(const std::string& handover, uint32_t number);
 
 // Serves the master through `stream` until that ends; `slots` are the surroundings of the host's
 // workers. `handover`: a folder of the first process, if this is its machine: tasks' long output
-// goes there, and is the first process's from a task's end on. Empty: it is sent. Blocks.
+// goes there, and is the first process's from a task's end on. It is sent if that is empty, or on
+// another file system than this process's temporary files. Blocks.
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
                  std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover);
 

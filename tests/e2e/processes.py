@@ -47,7 +47,7 @@ def leaves_first(first):
     return list(walk(first))
 
 
-def send_as_pbs(signo, first, last=None, pause=0.02):
+def send_as_pbs(signo, first, last=None, pause=0.005):
     """`last`, if given, is one of them that comes last."""
     for pid in sorted(leaves_first(first), key=lambda pid: pid == last):
         send_all(signo, [pid])

@@ -304,6 +304,14 @@ Result<int> MeetBeside(os::RealLoop& loop, const Self& self, const std::vector<s
   return EndAs(status);
 }
 
+// The other side of this socket is closed.
+bool HasLeft(int fd) {
+  char byte = 0;
+  if (!os::WaitReadable(fd, Duration())) return false;
+  auto got = os::ReadSome(fd, &byte, 1, "the process");
+  return got && *got == 0;
+}
+
 Result<int> MeetFromElsewhere(os::RealLoop& loop, const Self& self,
                               const std::vector<std::string>& argv) {
   auto pair = TRY(os::MakeSocketPair());
@@ -316,7 +324,9 @@ Result<int> MeetFromElsewhere(os::RealLoop& loop, const Self& self,
       .out = pair.b.get()};
   options.patience = kPatience;
   Client client(loop, self.ticket, std::move(options), [&](Result<int> ended) {
-    if (ended && *ended == 0) return;  // the command goes on, and needs the others no more
+    // The command goes on, and needs the others no more. When all have left, the first process
+    // ends, and its node's part with it, which may not come to say so.
+    if ((ended && *ended == 0) || HasLeft(pair.b.get())) return;
     status = ended ? Fail(ErrorKind::kUnavailable, "the gang's first process has ended")
                    : std::unexpected(std::move(ended.error()));
     loop.Stop();

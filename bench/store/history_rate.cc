@@ -1,4 +1,4 @@
-// What people wait for when they ask about a large job: the first question after it has grown, and
+// The wait of people who ask about a large job: the first question after it has grown, and
 // the next ones, which have the state that the first one kept.
 //
 //   history_rate [STATE [TASKS]]    (default: a folder below /var/tmp, 1,000,000 tasks)

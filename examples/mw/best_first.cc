@@ -1,5 +1,5 @@
 // Branch and bound: the lowest point of a rough landscape, and a proof that none is lower. Each
-// task looks at a box and tells how low the landscape can be there at most; the most promising box
+// task looks at a box and bounds how low the landscape can be there; the most promising box
 // that waits goes out next, whenever it was found.
 //   best_first --mw-master --mw-resource-file F [MILLISECONDS]
 #include <spate/mw.h>

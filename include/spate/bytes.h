@@ -1,8 +1,8 @@
 // Values as bytes, for arguments and results on their way between a master and its slaves.
 //
-// What goes: arithmetic types (but long double), enumerations, bool, std::complex, std::string, the
-// standard containers, pairs, tuples, arrays, optionals, variants, durations and time points of
-// std::chrono (but those of a steady clock, which mean nothing on another machine),
+// Supported types: arithmetic types (but long double), enumerations, bool, std::complex,
+// std::string, the standard containers, pairs, tuples, arrays, optionals, variants, durations and
+// time points of std::chrono (but those of a steady clock, which mean nothing on another machine),
 // std::filesystem::path, and structs of your own that say what they are made of by one member
 // function:
 //

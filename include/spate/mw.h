@@ -378,8 +378,8 @@ class master {
   [[nodiscard]] future<typename Algorithm::result> attach(const Algorithm&, task_id task) {
     return future<typename Algorithm::result>(attach_bytes(Algorithm::name, task));
   }
-  // The place of the first future among these that is ready, after at most so long; nullopt: none
-  // is. Those that are not valid are passed over. Throws `error` when none is valid, and as wait().
+  // The index of the first future that is ready, after waiting for at most so long; nullopt: none
+  // is. Futures that are not valid are skipped. Throws `error` when none is valid, and as wait().
   template <class Futures>
   std::optional<std::size_t> wait_any(
       const Futures& futures, std::chrono::nanoseconds most = std::chrono::nanoseconds::max()) {

@@ -96,7 +96,7 @@ std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) 
   return "";
 }
 
-// What runs on its places is past its estimate, or is expected to end after the gang's start.
+// Work on its places is past its estimate, or is expected to end after the gang's start.
 std::string WhyBusyLonger(const StepContext& step, const place::GangPromise& before) {
   std::string later;
   for (const place::GangPlace& place : before.places) {

@@ -161,7 +161,7 @@ struct GangNews {
   }
   friend bool operator==(const GangNews&, const GangNews&) = default;
 };
-// What a gang was told of its start before its newest attempt: the first news, and the last ones.
+// News of a gang's start before its newest attempt: the first, and the last ones.
 struct GangStory {
   static constexpr size_t kMost = 9;
   std::vector<GangNews> news;  // in order, at most kMost

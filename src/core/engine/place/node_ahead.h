@@ -74,17 +74,17 @@ class NodeAhead {
   std::vector<Claim> claims_;
 };
 
-// What runs on a node, and when it ends: a gang's part, or the single tasks of a job.
+// Work on a node, and when it ends: a gang's part, or the single tasks of a job.
 struct RunsUntil {
   JobId job;
   std::optional<TaskIndex> task;  // of a gang
   Instant end;
 };
-// What is expected to end last, of what ends after `after`; nullopt: there is none. What nobody
-// knows the end of is left out.
+// The work that is expected to end last, among all that ends after `after`. Work whose end is not
+// known is left out. nullopt: there is none.
 std::optional<RunsUntil> LastAfter(const Node& node, const Board& board, Instant now,
                                    Instant after);
-// What is past its estimate: that which was to end first, and whether there is more.
+// Work past its estimate: the piece that was due first, and whether there is more.
 struct Overdue {
   RunsUntil first;
   bool more = false;

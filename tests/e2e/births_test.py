@@ -11,7 +11,7 @@ import subprocess
 from harness import SPATE, main, option, wait, want
 
 CALLS = ("fdatasync", "fsync", "pwrite64", "ftruncate", "mkdir", "rename", "unlink", "link")
-MOST = option("--most", 80)  # of one call, in one life
+MOST = option("--most", 200)  # of one call, in one life: more is one that does not end
 
 
 def tracing(call, nth, signal_name="SIGKILL"):

@@ -21,6 +21,7 @@ constexpr Duration kLongest = Duration::Seconds(600);
 // Of a pilot's life, until its node is there, and as the hub's clock may be ahead.
 constexpr Duration kPilotLoses = Duration::Seconds(330);
 constexpr Duration kGangsWait = Duration::Seconds(12 * 3600);
+constexpr uint32_t kHopeless = 40;   // refusals
 constexpr size_t kExplained = 1000;  // tasks in one question
 
 Duration AboutTheWork(const Options& o) {
@@ -148,7 +149,6 @@ void HubPeople::Submit(const SimJob& job, Duration wait) {
     submitted_in_[job.id] = hub.life();
     Say(fmt::format("{} submits {}", job.user, job.id.value));
     // After many refusals of its deadlines, a job is submitted without them.
-    constexpr uint32_t kHopeless = 40;
     hub.Submit(job, refusals_[job.id] < kHopeless, [this, id = job.id](const auto& accepted) {
       if (accepted) return OnAccepted(id);
       Say(fmt::format("{} is refused", id.value));
@@ -173,9 +173,16 @@ HubPeople::Make HubPeople::OfUnended(JobId job, std::function<wire::Question()> 
   };
 }
 
-// The next addition to an open job, or its seal when there is none.
+// The next addition to an open job, or its seal when there is none. Tasks that wait for it may be
+// all that its user may have; then the administrator helps.
 void HubPeople::GrowOn(const SimJob& job) {
-  Do(Wait(span_ / 4), [this, &job, asked_in = std::make_shared<uint32_t>(0)](HubProcess& hub) {
+  auto heard = [this, user = job.user, refusals = uint32_t{0}](const auto& accepted) mutable {
+    if (accepted || ++refusals != kHopeless) return;
+    Want("root", Duration{},
+         [user](HubProcess&) { return Wish::Now(wire::SetUser{.user = user, .max_queued = 0}); });
+  };
+  Do(Wait(span_ / 4), [this, &job, asked_in = std::make_shared<uint32_t>(0),
+                       heard = std::make_shared<decltype(heard)>(heard)](HubProcess& hub) {
     auto counts = hub.engine().Counts(job.id);
     const auto* known = hub.Find(job.id);
     if (!counts || known == nullptr || known->finished) return true;
@@ -184,7 +191,10 @@ void HubPeople::GrowOn(const SimJob& job) {
     auto next = std::upper_bound(job.totals.begin(), job.totals.end(), counts->total);
     if (next != job.totals.end()) {
       Say(fmt::format("grows {} to {}", job.id.value, *next));
-      hub.Grow(job, *next, [asked_in](const auto&) { *asked_in = 0; });
+      hub.Grow(job, *next, [asked_in, heard](const auto& accepted) {
+        *asked_in = 0;
+        (*heard)(accepted);
+      });
       return false;
     }
     // Until it has finished, since nobody says that it is closed.

@@ -69,8 +69,8 @@ class TaskTail {
   Result<Next> ActOnRun(const Shown& shown);
   Result<Next> OnTransient(const Shown& shown);
   Result<Next> OnLost(const Error& error);
-  Status Begin(const Shown& shown);
-  Result<uint64_t> BeginOfLast(int stream, uint64_t total);
+  void Begin(const Shown& shown);
+  std::optional<uint64_t> BeginOfLast(int stream, uint64_t total);
   bool Print(const Shown& shown);
   void Put(int stream, std::string bytes);
   void TellFile(int stream, const std::string& file, const std::string& node = "");
@@ -159,7 +159,9 @@ void TaskTail::IsGang(uint32_t ranks) {
 
 // ---- While it runs -----------------------------------------------------------------------------
 
-Result<uint64_t> TaskTail::BeginOfLast(int stream, uint64_t total) {
+// nullopt: it may have ended meanwhile, and the next look tells. Then the journal has its last
+// lines.
+std::optional<uint64_t> TaskTail::BeginOfLast(int stream, uint64_t total) {
   uint64_t lines = wish_.lines;
   if (lines == UINT64_MAX) return 0;
   if (lines == 0) return total;
@@ -168,26 +170,34 @@ Result<uint64_t> TaskTail::BeginOfLast(int stream, uint64_t total) {
     const auto most = static_cast<uint32_t>(end - from);
     RunWish wish = WishFrom(UINT64_MAX, UINT64_MAX, most);
     (stream == 1 ? wish.out_from : wish.err_from) = from;
-    const Shown shown = TRY(Look(wish));
-    const StreamSoFar& piece = stream == 1 ? shown.look.out : shown.look.err;
-    // It has ended meanwhile: the journal knows the rest.
-    if (shown.attempt != attempt_ || piece.from != from || piece.bytes.size() != most) return end;
+    const auto shown = Look(wish);
+    if (!shown || shown->attempt != attempt_ || shown->look.standing != Standing::kRunning) {
+      return std::nullopt;
+    }
+    const StreamSoFar& piece = stream == 1 ? shown->look.out : shown->look.err;
+    if (piece.from != from || piece.bytes.size() != most) return end;
     if (auto at = BeginOfLines(piece.bytes, end == total, lines)) return from + *at;
     end = from;
   }
   return 0;
 }
 
-Status TaskTail::Begin(const Shown& shown) {
-  began_ = true;
-  if (!std::exchange(first_, false)) return {};
-  IsGang(shown.ranks);
-  for (int stream = 1; stream <= kStreamCount; ++stream) {
-    if (!Wants(wish_.streams, stream)) continue;
-    const uint64_t total = (stream == 1 ? shown.look.out : shown.look.err).total;
-    positions_[stream - 1].at = TRY(BeginOfLast(stream, total));
+void TaskTail::Begin(const Shown& shown) {
+  if (first_) {
+    IsGang(shown.ranks);
+    for (int stream = 1; stream <= kStreamCount; ++stream) {
+      if (!Wants(wish_.streams, stream)) continue;
+      const uint64_t total = (stream == 1 ? shown.look.out : shown.look.err).total;
+      const auto begin = BeginOfLast(stream, total);
+      if (!begin) {
+        positions_ = {};
+        return;
+      }
+      positions_[stream - 1].at = *begin;
+    }
   }
-  return {};
+  first_ = false;
+  began_ = true;
 }
 
 // Whether there is more to read now.
@@ -245,7 +255,7 @@ Result<TaskTail::Next> TaskTail::ActOnRun(const Shown& shown) {
   told_.clear();
   if (!began_) {
     if (!first_) Tell(fmt::format("{}: attempt {} runs on node {}", Id(), attempt_, node));
-    TRY(Begin(shown));
+    Begin(shown);
     return Next::kAgain;
   }
   const bool more = Print(shown);

@@ -1,6 +1,7 @@
 // The history commands over a hub's folder: the same words, and who may see what.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
@@ -22,8 +23,16 @@ class JournalHub final : public client::Asker {
     if (std::holds_alternative<wire::ExplainTasks>(question)) {
       return Fail(ErrorKind::kNotFound, "no such task here");
     }
+    if (std::holds_alternative<wire::LookAtRun>(question)) {
+      if (looks.empty()) return Fail(ErrorKind::kNotFound, "no such task here");
+      auto look = std::move(looks.front());
+      looks.pop_front();
+      return take(wire::BytesOf(look));
+    }
     return journal_.Ask(std::move(question), take);
   }
+
+  std::deque<wire::LookAtRun::Answer> looks;  // at a running task; then it has ended
 
  private:
   history::JournalAsker journal_;
@@ -154,6 +163,22 @@ TEST_F(HubHistoryTest, OwnJobsTellAll) {
   EXPECT_EQ(Out("job tail", {"1", "-n", "1"}), "out1");
   EXPECT_NE(Out("task info", {"1.2"}).find("attempt 1"), std::string::npos);
   EXPECT_NE(Out("task explain", {"3.2"}).find("waits for a free slot"), std::string::npos);
+}
+
+TEST_F(HubHistoryTest, ATailBeginsAnewWhereItsTaskEndsMeanwhile) {
+  WriteThree();
+  wire::LookAtRun::Answer runs{.job = JobId(1), .task = 2, .state = TaskState::kLeased};
+  runs.attempt = 1;
+  runs.look.standing = RunLook::Standing::kRunning;
+  runs.look.out.total = 3;
+  for (const char* follow : {"-n10", "-f"}) {
+    asker_->looks = {runs};
+    EXPECT_EQ(Run("job tail", {follow, "1.2"}).out, "out1");
+    // The next look finds it between its end and the journal's.
+    asker_->looks = {runs, runs};
+    asker_->looks.back().look = {.standing = RunLook::Standing::kEnded};
+    EXPECT_EQ(Run("job tail", {follow, "1.2"}).out, "out1");
+  }
 }
 
 TEST_F(HubHistoryTest, ASickBatchThatWasStoppedAndPushedAgainRuns) {

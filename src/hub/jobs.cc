@@ -320,6 +320,8 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
     TellAccepted(refused->job, &failed);
   } else if (const auto* released = std::get_if<engine::NoticeReleased>(&notice)) {
     known_.Held(released->job, engine::HoldReason::kNone);
+  } else if (const auto* returned = std::get_if<engine::NoticeReturned>(&notice)) {
+    known_.Changed(returned->job);
   } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
     parts_.log(sick->text);
   }

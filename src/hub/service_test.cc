@@ -19,6 +19,7 @@
 #include "hub/testing_service.h"
 #include "os/fake_loop.h"
 #include "store/memory_store.h"
+#include "transport/inproc.h"
 #include "wire/client_codec.h"
 #include "wire/field_bytes.h"
 
@@ -325,6 +326,28 @@ TEST_F(NewsTest, WhoTakesNoNewsGetsTheNewestAndHowManyWereMissed) {
   Change(job);
   ASSERT_EQ(ann.of[idle].size(), 2u);
   EXPECT_EQ(std::get<wire::JobNews>(ann.of[idle].front()).missed, 0u);
+}
+
+// Tasks that a node had not begun come back to a held job after the last end. Nothing runs then,
+// for which "submit --wait" waits.
+TEST_F(NewsTest, TasksThatANodeReturnsAreNews) {
+  auto link = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop_);
+  service_->hub().Connect(NodeId(7), *link.first);
+  link.second->Send(wire::Hello{NodeId(7), {.slots = 2, .milli_cpus = 2000}});
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  ann.Ask(wire::Watch{job});
+  const uint32_t watch = ann.last;
+  loop_.RunFor(Duration::Seconds(1));
+  Change(job);
+  auto leased = [&] {
+    const auto news = ann.Take(watch);
+    return news.empty() ? -1 : int(std::get<wire::JobNews>(news.back()).counts.leased);
+  };
+  ASSERT_EQ(leased(), 3);
+  link.second->Send(wire::Returned{1, job, Attempt(1), {{0, 3}}});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(leased(), 0);
 }
 
 // A client that does not take ends has a reader for a moment only; the rest comes from the journal.

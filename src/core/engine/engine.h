@@ -284,6 +284,10 @@ struct NoticeEnded {
   bool counts = true;  // as in AttemptEnded
 };
 // A task was leased again after a failed or lost attempt is told by NoticeEnded's kRetry.
+// Tasks that a node was given wait again, since it returned them before it began.
+struct NoticeReturned {
+  JobId job;
+};
 struct NoticeHeld {
   JobId job;
   HoldReason reason = HoldReason::kUser;
@@ -302,8 +306,8 @@ struct NoticeNodeSick {
   JobId job;
   std::string text;
 };
-using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeHeld, NoticeReleased,
-                            NoticeFinished, NoticeNodeSick>;
+using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeReturned, NoticeHeld,
+                            NoticeReleased, NoticeFinished, NoticeNodeSick>;
 
 struct Input {
   Instant now;

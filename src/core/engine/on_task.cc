@@ -245,6 +245,7 @@ void On(StepContext& step, const TasksReturned& event) {
   if (tasks.empty()) return CheckJob(step, *job);
   if (event.attempt < kLastAttempt) {
     step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
+    step.out.notices.push_back(NoticeReturned{event.job});
   } else {
     for (const TaskRange& range : tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {

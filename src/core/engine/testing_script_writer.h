@@ -197,6 +197,8 @@ class ScriptWriter {
   void operator()(const NoticeNodeSick& notice) {
     lines_.Add(fmt::format("notice sick {} {}", script::Name(notice.node), AnyName(notice.job)));
   }
+  // One for each record.
+  void operator()(const NoticeReturned&) {}
   void operator()(const NoticeHeld& notice) {
     lines_.Add(fmt::format("notice held {} {}", script::Name(notice.job), Reason(notice.reason)));
   }

@@ -155,6 +155,7 @@ class RandomWorld {
   // Everything that must hold of any output.
   void Take(const Output& out, bool live) {
     size_t leases = 0;
+    size_t returns = 0;
     size_t ends = 0;
     size_t accepted = 0;
     for (const Record& record : out.records) {
@@ -162,6 +163,7 @@ class RandomWorld {
       if (!problem.empty()) RC_FAIL(problem);
       replica_->Apply(record);
       leases += std::holds_alternative<Leased>(record);
+      returns += std::holds_alternative<Returned>(record);
       accepted += std::holds_alternative<JobAccepted>(record);
       ends += std::holds_alternative<AttemptEnded>(record);
       records_.push_back(record);
@@ -172,10 +174,14 @@ class RandomWorld {
     size_t told = std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
       return std::holds_alternative<NoticeEnded>(notice);
     });
+    returns -= std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
+      return std::holds_alternative<NoticeReturned>(notice);
+    });
     accepted -= std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
       return std::holds_alternative<NoticeAccepted>(notice);
     });
     RC_ASSERT(accepted == 0u);
+    RC_ASSERT(returns == 0u);
     RC_ASSERT(sent == leases);
     RC_ASSERT(told == ends);
     wake_at_ = out.wake_at;

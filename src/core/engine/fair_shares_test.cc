@@ -296,6 +296,14 @@ TEST(FairSharesTest, ShortAndLongTasksGetTheSame) {
   EXPECT_LE(Apart(24, {slow, heavy}, Duration::Seconds(100), 10), 0.05);
 }
 
+// A node is given many tasks that are done within milliseconds, and more when few of them are left:
+// until then it runs as many at once as before.
+TEST(FairSharesTest, TasksThatAreLeasedAheadCountAsTheyRun) {
+  const Shape brief{.user = "brief", .least = Duration::Millis(5), .most = Duration::Millis(15)};
+  const Shape slow = Of(kSingles, Duration::Millis(500), Duration::Millis(1500), false);
+  EXPECT_LE(Apart(2, {brief, slow}, Duration::Seconds(1), 10), 0.05);
+}
+
 // Who comes later gets more at first, until what the other one had before counts no more; and the
 // other one is not left without anything for longer than that takes.
 TEST(FairSharesTest, PastUseCountsAndIsForgotten) {

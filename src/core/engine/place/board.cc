@@ -276,8 +276,9 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   const Needs& needs = job.NeedsOf(request);
   JobHere& here = Here(node, job.id);
   // Shares are billionths of a node.
-  uint64_t charge =
-      place::ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, here));
+  here.whole += place::ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 * tasks;
+  const uint64_t running = here.whole / (1 + AheadOf(node, here));
+  const uint64_t charge = std::max(running, here.charged) - here.charged;
   AddTasks(here.held, node.offer, needs, tasks);
   AddTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
@@ -286,11 +287,11 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
                  : here.planned.ns == 0 ? Duration()
                                         : std::max(here.planned, needs.time);
   here.leased += tasks;
-  here.charged += charge * tasks;
+  here.charged += charge;
   node.leased += tasks;
   node.bound[static_cast<size_t>(job.ClassOf(request).bound)] += tasks;
-  job.used += charge * tasks;
-  Add(*job.user, {.leased = tasks, .used = charge * tasks});
+  job.used += charge;
+  Add(*job.user, {.leased = tasks, .used = charge});
   CountAhead(job);
 }
 
@@ -314,8 +315,8 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   CHECK(here.leased >= tasks);
   CHECK(node.leased >= tasks);
   CHECK(user.leased >= tasks);
-  uint64_t charge = here.charged / here.leased * tasks;
-  if (here.leased == tasks) charge = here.charged;
+  here.whole = here.leased == tasks ? 0 : here.whole - here.whole / here.leased * tasks;
+  const uint64_t charge = here.charged - std::min(here.charged, here.whole);
   const Needs& needs = job.NeedsOf(request);
   SubtractTasks(here.held, node.offer, needs, tasks);
   SubtractTasks(node.held, node.offer, needs, tasks);

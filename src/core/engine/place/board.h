@@ -31,11 +31,14 @@ namespace spate::engine::place {
 
 // A node's work for one job.
 struct JobHere {
-  Amounts held;          // that its leases take
-  uint32_t leased = 0;   // tasks
-  uint64_t charged = 0;  // in User::used; goes as they end, in equal parts
-  Duration wall;         // a moving average of what ended lately; zero: not known
-  bool fails = false;    // it is of failures alone, which say little of those to come
+  Amounts held;         // that its leases take
+  uint32_t leased = 0;  // tasks
+  // In User::used. Those that wait for others there to end cost nothing, so it grows with leases
+  // ahead and goes with the last ones: at most `whole`, and as little as may run of that at once.
+  uint64_t charged = 0;
+  uint64_t whole = 0;  // what they would take if all ran
+  Duration wall;       // a moving average of what ended lately; zero: not known
+  bool fails = false;  // it is of failures alone, which say little of those to come
   // While it has leases: the longest planned time among their tasks (zero: some have none), and
   // when it was given the last of them.
   Duration planned;
@@ -51,7 +54,7 @@ struct PartKey {
 struct PartHere {
   Amounts held;
   BoundBy bound = BoundBy::kUnknown;
-  uint64_t charge = 0;               // as JobHere::charged
+  uint64_t charge = 0;               // in User::used
   Instant until = Instant::Never();  // by its user's estimate; Never(): there is none
 };
 

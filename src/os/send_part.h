@@ -1,4 +1,5 @@
-// Sending bytes of which more follow at once.
+// Sending as TLS needs it: bytes of which more follow at once, and small ones for which there must
+// be room.
 #pragma once
 
 #include <string_view>
@@ -10,5 +11,7 @@ namespace spate::os {
 // As SendSome. The system may keep the bytes back until those that follow fill a packet, for a
 // fraction of a second at most.
 IoStep SendPart(int fd, std::string_view bytes);
+// Whether the socket has room now for some hundred bytes at least, all of which one Send takes.
+bool HasRoom(int fd);
 
 }  // namespace spate::os

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -190,6 +191,11 @@ IoStep Peek(int fd, char* to, size_t size) { return ReceiveWith(fd, to, size, MS
 
 IoStep SendSome(int fd, std::string_view bytes) { return SendWith(fd, bytes, 0); }
 IoStep SendPart(int fd, std::string_view bytes) { return SendWith(fd, bytes, MSG_MORE); }
+
+bool HasRoom(int fd) {
+  pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+  return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
 
 void ShutdownWrite(int fd) { (void)shutdown(fd, SHUT_WR); }
 

@@ -304,10 +304,20 @@ Stream::Step Stream::WriteStep(std::string_view bytes) {
   ERR_clear_error();
   size_t written = 0;
   int result = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written);
-  if (result == 1 && ++records_ % limits_.records_of_a_key == 0) {
-    SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
-  }
+  in_record_ = result != 1;
+  records_ += result == 1 ? 1 : 0;
   return TlsStep(result, written);
+}
+
+// False: not now, and no record may begin before it. OpenSSL reads nothing while its message waits
+// for room, so it is made where there is some: two ends with full queues would wait for each other.
+bool Stream::ChangeKeyIfDue() {
+  if (!ssl_ || in_record_ || records_ < limits_.records_of_a_key) return true;
+  if (!os::HasRoom(fd_.get())) return false;
+  ERR_clear_error();
+  records_ = 0;
+  if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1) return true;
+  return TlsStep(SSL_do_handshake(ssl_.get()), 0).kind == Step::Kind::kDone;
 }
 
 bool Stream::Send(std::string bytes) {
@@ -338,6 +348,7 @@ void Stream::Flush() {
   flush_posted_ = false;
   if (state_ != State::kOpen && state_ != State::kClosing) return;
   for (size_t left = kTurnParts * part(); queued() > 0 && left > 0;) {
+    if (!ChangeKeyIfDue()) break;
     // Tried again after kAgainLater with the same bytes in front, as OpenSSL wants it.
     const std::string_view next = std::string_view(queue_.front()).substr(sent_, part());
     // Records of one turn leave in as few packets as they can.
@@ -348,6 +359,7 @@ void Stream::Flush() {
     Sent(step.bytes);
     left -= std::min(left, step.bytes);
   }
+  if (state_ == State::kClosed) return;
   more_ = false;
   WantWrite(queued() > 0);
   if (state_ == State::kClosing) {

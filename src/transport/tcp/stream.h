@@ -134,6 +134,7 @@ class Stream {
 
   Step ReadStep(char* to, size_t size);
   Step WriteStep(std::string_view bytes);
+  bool ChangeKeyIfDue();
   Step PlainStep(const os::IoStep& step);
   Step TlsStep(int result, size_t bytes);
   Closed TlsFailure(int ssl_error);
@@ -153,8 +154,9 @@ class Stream {
   size_t queued_ = 0;             // bytes of queue_ that are not on their way
   size_t sent_ = 0;               // bytes of the first that are
   bool more_ = false;             // follows what is written now
-  uint64_t records_ = 0;
-  uint32_t peer_messages_ = 0;  // of the handshake protocol, after the handshake
+  uint64_t records_ = 0;          // of this key
+  bool in_record_ = false;        // one is not yet sent whole
+  uint32_t peer_messages_ = 0;    // of the handshake protocol, after the handshake
 
   // Bytes that may still be read in this turn; bounds all work that a peer can cause in one.
   size_t budget_ = 0;

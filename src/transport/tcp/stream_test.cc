@@ -1,6 +1,7 @@
 #include "transport/tcp/stream.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <vector>
@@ -401,6 +402,26 @@ TEST_F(StreamTest, KeysAreChangedAlongTheWay) {
   RunUntil([&] { return hub.got.size() == text.size() && client.got.size() == text.size(); });
   EXPECT_TRUE(hub.got == text);
   EXPECT_TRUE(client.got == text);
+}
+
+// OpenSSL reads nothing while a message of its own waits for room. Both ends, with no room left at
+// either, would wait for each other.
+TEST_F(StreamTest, KeysAreChangedWhereBothQueuesAreFull) {
+  const StreamLimits limits{.records_of_a_key = 1};
+  const std::string text = Pattern(4 << 20);
+  for (const int room : {10'000, 12'000, 21'000}) {
+    auto [a, b] = MakePair();
+    for (const os::Fd* fd : {&a, &b}) {
+      ASSERT_EQ(setsockopt(fd->get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+    }
+    Peer hub, client;
+    hub.Start(*loop_, std::move(a), *hub_tls_, limits);
+    client.Start(*loop_, std::move(b), *client_tls_, limits);
+    client.stream->Send(text);
+    hub.stream->Send(text);
+    RunUntil([&] { return hub.got.size() == text.size() && client.got.size() == text.size(); });
+    ASSERT_TRUE(hub.got == text && client.got == text) << room;
+  }
 }
 
 TEST_F(StreamTest, AFloodOfKeyUpdatesIsCutOff) {

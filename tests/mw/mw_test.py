@@ -146,11 +146,12 @@ def test_a_slave_that_comes_when_all_is_over_succeeds(place: MwPlace):
 def test_the_same_commands_again(place: MwPlace):
     """Slaves are quicker than their master, and the last computation's file is still there."""
     for app, last in (("trial", "exit 0"), ("trial", "throw sadly"), ("hello_world", None)):
-        if place.read("r"):
+        again = bool(place.read("r"))
+        if again:
             slave = place.slave(app=app)
             slave.await_error("waiting 10.0? ?s for another master")
         master = place.master(*(["wait-slaves 1", last] if last else []), app=app)
-        if not place.read("r"):
+        if not again:
             slave = place.slave(app=app)
         master.ends(255 if last and "throw" in last else 0)
         slave.ends(2 if last and "throw" in last else 0)

@@ -45,6 +45,7 @@ class FairWorld {
     cpus_ = nodes * kSlots;
   }
 
+  void SetPolicy(GangPolicy policy) { Post(ChangeGangPolicy{policy}); }
   void Add(const Shape& shape) {
     const JobId job(static_cast<uint32_t>(shapes_.size() + 1));
     shapes_[job] = shape;
@@ -302,6 +303,21 @@ TEST(FairSharesTest, TasksThatAreLeasedAheadCountAsTheyRun) {
   const Shape brief{.user = "brief", .least = Duration::Millis(5), .most = Duration::Millis(15)};
   const Shape slow = Of(kSingles, Duration::Millis(500), Duration::Millis(1500), false);
   EXPECT_LE(Apart(2, {brief, slow}, Duration::Seconds(1), 10), 0.05);
+}
+
+// Gangs much shorter than the time between two passes over them: all that was promised is late at
+// the next one, and z comes before those that were promised something since.
+TEST(FairSharesTest, AShortGangIsNotLeftBehindForEver) {
+  FairWorld world(4, 1, Duration());
+  world.SetPolicy(GangPolicy::kConservative);
+  const Duration time = Duration::Micros(100);
+  for (const char* user : {"x", "y"}) {
+    world.Add({.user = user, .gang = {2, 1}, .least = time, .most = time, .told = true});
+  }
+  world.Add({.user = "z", .gang = {4, 4}, .least = time, .most = time, .told = true});
+  world.RunFor(Duration::Seconds(10));
+  auto use = world.TakeUse();
+  EXPECT_GT(use["z"], use["x"] / 10);
 }
 
 // Who comes later gets more at first, until what the other one had before counts no more; and the

@@ -524,8 +524,12 @@ std::vector<Gangs::Entry> Gangs::BeginAnew(std::vector<Entry> first,
   auto behind = std::ranges::stable_partition(first, is_promised);
   std::vector<Entry> others(behind.begin(), behind.end());
   first.erase(behind.begin(), behind.end());
-  std::ranges::stable_sort(first, {},
-                           [this](const Entry& entry) { return PromisedBefore(entry)->start; });
+  // By what was said first: passes are rarer than the ends of short gangs, and those that could
+  // start at each pass would leave the others behind for ever.
+  std::ranges::stable_sort(first, {}, [this](const Entry& entry) {
+    const GangPromise& promise = *PromisedBefore(entry);
+    return std::min(promise.said, promise.start);
+  });
   for (Entry& entry : first) {
     if (!IsCurrent(entry)) continue;
     if (TryStart(entry, give)) {

@@ -26,6 +26,8 @@ build: setup-build configure  ## install what is missing, build; programs are in
 	@echo "build: done: $$(ls $(BUILD)/bin 2>/dev/null | tr '\n' ' ')"
 	@[ -e $(BUILD)/bin/pegasus-mpi-cluster ] || \
 	  echo "build: without pegasus-mpi-cluster, as no MPI library is here (apt install libopenmpi-dev openmpi-bin; make clean build)"
+	@[ -e $(BUILD)/bin/spate-pmix ] || \
+	  echo "build: without spate-pmix, as libpmix is not here (apt install libpmix-dev; make build)"
 
 run: setup-build configure  ## build spate, then run a real job: a thousand tasks over files of this machine
 	@echo "build: spate (the first time takes some minutes)"

@@ -38,6 +38,7 @@
 #include "pool/prologue.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
+#include "remote/pmix_meeting.h"
 #include "run/this_machine.h"
 
 namespace spate::daemon {
@@ -368,6 +369,11 @@ Status NodeDaemon::Open() {
   }
   link::Self self{ProductVersion(), wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);
+  if (Status serves = remote::CheckPmix(); serves) {
+    self.features.emplace_back(kPmixFeature);
+  } else if (serves.error().kind != ErrorKind::kNotFound) {
+    LogLine(fmt::format("no MPI programs by PMIx: {}", serves.error().message));
+  }
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
   reconnector_ = std::make_unique<link::Reconnector>(
       loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(When::kLater); }),

@@ -321,6 +321,30 @@ TEST_F(GangPartTest, NothingIsPassedOnLiveButOfASingleRank) {
   EXPECT_EQ(live_[one.index][0], "0\n");
 }
 
+TEST(PartBody, ProcessesThatMeetHaveAProcessOfOursInFront) {
+  auto words = [](GangPart::Meets meets, uint32_t index) {
+    GangPart part = PartOf({{"one", 2, ""}, {"two", 1, ""}}, index);
+    part.secret = std::string(32, 's');
+    part.meets = meets;
+    TaskBody body = Plain({"prog", "x"});
+    EXPECT_TRUE(MakePart(body, part, {}).has_value());
+    std::string text;
+    for (const Command& each : body.steps.front().commands) {
+      text += fmt::format("{}; ", fmt::join(each.argv, " "));
+    }
+    return text;
+  };
+  using enum GangPart::Meets;
+  EXPECT_EQ(words(kNot, 0), "prog x; prog x; ");
+  EXPECT_EQ(words(kPmi, 0),
+            "/proc/self/exe __remote -- /proc/self/exe __meet -- prog x; "
+            "/proc/self/exe __meet -- prog x; ");
+  EXPECT_EQ(words(kPmix, 0),
+            "/proc/self/exe __remote -- /proc/self/exe __meet-pmix -- prog x; "
+            "/proc/self/exe __meet-pmix -- prog x; ");
+  EXPECT_EQ(words(kPmix, 1), "/proc/self/exe __meet-pmix -- prog x; ");
+}
+
 TEST(PartBody, IsOneCommand) {
   GangPart part = PartOf({{"n", 2, ""}});
   auto why = [&](TaskBody body) {

@@ -74,8 +74,10 @@ void AddServer(Command& command, bool alone) {
 }
 
 // It meets the gang's other processes before it begins.
-void AddMeeting(Command& command) {
-  std::vector<std::string> argv = {"/proc/self/exe", remote::kMeetArgument, "--"};
+void AddMeeting(Command& command, GangPart::Meets how) {
+  const bool by_pmix = how == GangPart::Meets::kPmix;
+  std::vector<std::string> argv = {
+      "/proc/self/exe", by_pmix ? remote::kMeetByPmixArgument : remote::kMeetArgument, "--"};
   std::ranges::move(command.argv, std::back_inserter(argv));
   command.argv = std::move(argv);
 }
@@ -121,8 +123,8 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   body.environment.push_back("SPATE_NODE_LIST=" + NodeList(part));
   std::vector<Command>& commands = body.steps.front().commands;
   Command command = waits ? WaitForever() : std::move(commands.front());
-  const bool meets = each && part.pmi && remote::HasServer(part);
-  if (meets) AddMeeting(command);
+  const bool meets = each && part.meets != GangPart::Meets::kNot && remote::HasServer(part);
+  if (meets) AddMeeting(command, part.meets);
   if (remote::HasServer(part) && !meets) AddServer(command, waits);
   commands.assign(each ? local : 1, command);
   // Where the first process is, the others come to.

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "os/environment.h"
-#include "os/spawn_child.h"
 
 namespace spate::os {
 namespace {
@@ -18,6 +17,11 @@ Result<std::unique_ptr<JoinedProcess>> JoinedProcess::Start(
   Spawn spawn;
   spawn.argv = argv;
   spawn.environment = Environment::OfProcess().entries();
+  return Start(loop, spawn, std::move(ended));
+}
+
+Result<std::unique_ptr<JoinedProcess>> JoinedProcess::Start(
+    RealLoop& loop, const Spawn& spawn, std::function<void(int wait_status)> ended) {
   auto pid = TRY(SpawnChild(spawn));
   return std::unique_ptr<JoinedProcess>(new JoinedProcess(loop, pid, std::move(ended)));
 }

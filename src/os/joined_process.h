@@ -13,6 +13,7 @@
 #include "os/fd.h"
 #include "os/process.h"
 #include "os/real_loop.h"
+#include "os/spawn_child.h"
 
 namespace spate::os {
 
@@ -22,6 +23,9 @@ class JoinedProcess {
   // wait(2).
   static Result<std::unique_ptr<JoinedProcess>> Start(RealLoop& loop,
                                                       const std::vector<std::string>& argv,
+                                                      std::function<void(int wait_status)> ended);
+  // The same with other streams or another environment.
+  static Result<std::unique_ptr<JoinedProcess>> Start(RealLoop& loop, const Spawn& spawn,
                                                       std::function<void(int wait_status)> ended);
   // It goes on; nothing is called any more.
   ~JoinedProcess();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "present/advice.h"
 
@@ -299,6 +300,10 @@ std::string Clause::Misfit() const {
     case ReasonKind::kNotOnNode:
       return fmt::format("is not to run on node {}", Name());
     case ReasonKind::kLacksFeature:
+      if (reason_.names.front() == kPmixFeature) {
+        return fmt::format("needs a node with the program spate-pmix; {} does not have it",
+                           Name(1));
+      }
       return fmt::format("needs a node whose spate knows '{}', that of {} is too old: update it",
                          Name(0), Name(1));
     case ReasonKind::kLacksLabel:

@@ -23,6 +23,7 @@
 #include "remote/client.h"
 #include "remote/launchers.h"
 #include "remote/meeting.h"
+#include "remote/pmix_meeting.h"
 #include "remote/server.h"
 #include "remote/ticket.h"
 
@@ -151,9 +152,9 @@ Result<int> ServeBeside(const std::vector<std::string>& argv) {
   return os::ExitStatusOf(status);
 }
 
-Result<int> MeetOthers(const std::vector<std::string>& argv) {
+Result<int> MeetOthers(bool by_pmix, const std::vector<std::string>& argv) {
   auto ticket = TRY(FindTicket(os::Environment::OfProcess()));
-  auto code = Meet(ticket, argv);
+  auto code = by_pmix ? MeetByPmix(ticket, argv) : Meet(ticket, argv);
   if (code || code.error().kind != ErrorKind::kNotFound) return code;
   fmt::print(stderr, "spate: {}\n", code.error().message);
   return kNotFoundByShell;
@@ -183,9 +184,11 @@ std::optional<int> RemoteEntry(int argc, char** argv) {
     if (!alone && (words[2] != "--" || words.size() == 3)) return kOwnFailure;
     words.erase(words.begin(), words.begin() + (alone ? 2 : 3));
     code = alone ? Serve() : ServeBeside(words);
-  } else if (words.size() > 3 && words[1] == kMeetArgument && words[2] == "--") {
+  } else if (words.size() > 3 && words[2] == "--" &&
+             (words[1] == kMeetArgument || words[1] == kMeetByPmixArgument)) {
+    const bool by_pmix = words[1] == kMeetByPmixArgument;
     words.erase(words.begin(), words.begin() + 3);
-    code = MeetOthers(words);
+    code = MeetOthers(by_pmix, words);
   } else if (words.size() == 3 && words[1] == kComeArgument) {
     auto ticket = FindTicket(os::Environment::OfProcess());
     code = ticket ? Come(*ticket, words[2]) : std::unexpected(ticket.error());

@@ -14,6 +14,7 @@ inline constexpr const char* kServerArgument = "__remote";
 // Of a gang whose processes find each other by PMI (pmi.h): with `--` and the command of one, whose
 // end and exit code are then its own. And what it starts on the first node to get there.
 inline constexpr const char* kMeetArgument = "__meet";
+inline constexpr const char* kMeetByPmixArgument = "__meet-pmix";  // likewise, by PMIx
 inline constexpr const char* kComeArgument = "__come";
 
 // The exit code when this process was started as one of them, else nothing: then the command line

@@ -9,7 +9,7 @@
 namespace spate::remote {
 
 bool HasServer(const GangPart& part) {
-  const bool calls = part.start != GangShape::Start::kEach || part.pmi;
+  const bool calls = part.start != GangShape::Start::kEach || part.meets != GangPart::Meets::kNot;
   return calls && part.secret.size() == sizeof(Bytes32);
 }
 

@@ -9,10 +9,15 @@
 namespace spate::remote {
 namespace {
 
+constexpr size_t kPmiLineMost = 4096;
 constexpr size_t kKeyMost = 64;
 constexpr size_t kValueMost = 1024;
 constexpr size_t kValuesMost = 1'000'000;
 constexpr std::string_view kMapping = "PMI_process_mapping";
+
+PmiSpace::Line LineTo(uint32_t rank, std::string_view text) {
+  return {rank, std::make_shared<const std::string>(text)};
+}
 
 // The value of `name=` in a line; empty: it has none.
 std::string_view ValueOf(std::string_view line, std::string_view name) {
@@ -44,8 +49,16 @@ std::string PmiSpace::Mapping() const {
   return text + ")";
 }
 
+Result<uint64_t> PmiSpace::SizeOf(std::string_view bytes) {
+  const size_t end = bytes.substr(0, kPmiLineMost).find('\n');
+  if (end != std::string_view::npos) return end + 1;
+  if (bytes.size() < kPmiLineMost) return uint64_t{0};
+  return Fail(ErrorKind::kCorrupt, "a line of PMI is too long");
+}
+
 PmiSpace::Step PmiSpace::Take(uint32_t rank, std::string_view line) {
-  auto answer = [rank](std::string text) { return Step{.replies = {{rank, std::move(text)}}}; };
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  auto answer = [rank](std::string text) { return Step{.replies = {LineTo(rank, text)}}; };
   if (spawning_.contains(rank)) {
     if (line != "endcmd") return {};
     spawning_.erase(rank);
@@ -109,7 +122,7 @@ PmiSpace::Step PmiSpace::Barrier(uint32_t rank) {
   if (waiting_.size() < ranks_) return Stuck();
   Step step;
   for (uint32_t each : std::exchange(waiting_, {})) {
-    step.replies.push_back({each, "cmd=barrier_out rc=0\n"});
+    step.replies.push_back(LineTo(each, "cmd=barrier_out rc=0\n"));
   }
   return step;
 }

@@ -11,11 +11,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace spate::remote {
 
@@ -25,8 +28,8 @@ class PmiSpace {
   explicit PmiSpace(std::vector<uint32_t> per_node);
 
   struct Line {
-    uint32_t rank = 0;
-    std::string text;  // with its newline
+    uint32_t to = 0;                          // a rank
+    std::shared_ptr<const std::string> text;  // with its newline
   };
   struct Step {
     std::vector<Line> replies;
@@ -34,8 +37,10 @@ class PmiSpace {
     std::optional<int> abort = std::nullopt;
     std::string why = {};
   };
-  uint32_t ranks() const { return ranks_; }
-  // One line that this process has sent, without its newline.
+  uint32_t members() const { return ranks_; }
+  // Bytes of the line with which `bytes` begins; 0: it has not ended yet. kCorrupt: it is too long.
+  static Result<uint64_t> SizeOf(std::string_view bytes);
+  // One line that this process has sent, with or without its newline.
   Step Take(uint32_t rank, std::string_view line);
   // Its connection has ended.
   Step Left(uint32_t rank);

@@ -8,7 +8,7 @@ namespace {
 std::string Said(PmiSpace& space, uint32_t rank, std::string_view line) {
   std::string text;
   for (const PmiSpace::Line& reply : space.Take(rank, line).replies) {
-    text += std::to_string(reply.rank) + ":" + reply.text;
+    text += std::to_string(reply.to) + ":" + *reply.text;
   }
   return text;
 }
@@ -17,7 +17,7 @@ TEST(Pmi, WhereProcessesAre) {
   EXPECT_EQ(PmiSpace({2, 2, 2}).Mapping(), "(vector,(0,3,2))");
   EXPECT_EQ(PmiSpace({3, 1, 1, 2}).Mapping(), "(vector,(0,1,3),(1,2,1),(3,1,2))");
   PmiSpace space({3, 1});
-  EXPECT_EQ(space.ranks(), 4u);
+  EXPECT_EQ(space.members(), 4u);
   EXPECT_EQ(Said(space, 1, "cmd=get_universe_size"), "1:cmd=universe_size size=4\n");
   EXPECT_EQ(Said(space, 1, "cmd=get kvsname=spate key=PMI_process_mapping"),
             "1:cmd=get_result rc=0 msg=success value=(vector,(0,1,3),(1,1,1))\n");

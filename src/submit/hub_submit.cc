@@ -218,7 +218,8 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   if (head.settings->append_output) NeedFeature(made.end.requests, "append");
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
-  if (options.run.meets) NeedFeature(made.end.requests, "pmi");
+  if (options.run.meets == GangPart::Meets::kPmi) NeedFeature(made.end.requests, "pmi");
+  if (options.run.meets == GangPart::Meets::kPmix) NeedFeature(made.end.requests, kPmixFeature);
   made.end.runs = std::move(tasks.runs);
   if (options.run.order == cli::TaskOrder::kShuffle) {
     auto order = TRY(OrderOf(made.end.count, setting.loop->Now()));
@@ -422,6 +423,15 @@ cli::ShellCheck ShellOf(HubCall& call, const std::optional<JobId>& job) {
   return check;
 }
 
+// Nodes that can start programs of Open MPI; an older hub names none.
+Result<uint32_t> PmixNodes(HubCall& call) {
+  uint32_t count = 0;
+  TRY(client::Ask(call, wire::ListNodes(), [&](const NodeFacts& node) {
+    if (std::ranges::find(node.features, kPmixFeature) != node.features.end()) ++count;
+  }));
+  return count;
+}
+
 // What --like JOB stands for comes before what is typed, as options of a profile do.
 Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invocation,
                                     std::string_view job) {
@@ -448,7 +458,8 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   }
   TRY(cli::SetDeadline(options->run, loop.Now()));
   TRY(cli::CheckMpi(options->run, os::JoinPath(setting.here.cwd, options->run.cwd),
-                    [](std::string text) { fmt::print(stderr, "spate: {}\n", text); }));
+                    {.say = [](std::string text) { fmt::print(stderr, "spate: {}\n", text); },
+                     .pmix_nodes = [&] { return PmixNodes(call); }}));
   auto job = TRY(JobToAddTo(*options));
   KnownNames known;
   if (job) known = [&] { return NamesIn(call, *job); };

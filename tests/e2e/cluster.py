@@ -98,8 +98,8 @@ class Cluster:
                 raise AssertionError(f"did not end: {process.args}")
 
 
-def cluster_of(place, *hub_options, files=None, inside=()):
-    cluster = Cluster(place, *hub_options, files=files, inside=inside)
+def cluster_of(place, *hub_options, files=None, inside=(), program=SPATE):
+    cluster = Cluster(place, *hub_options, files=files, inside=inside, program=program)
     place.on_remove = cluster.stop
     return cluster
 

@@ -35,7 +35,27 @@ int main(int argc, char** argv) {
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   printf("rank %d of %d on %s: sum %d\n", rank, size, node(), sum);
   fflush(stdout);
-  if (argc > 1) {  /* waits for its end, under a name that can be found */
+  if (argc > 1 && strcmp(argv[1], "rounds") == 0) {  /* messages of two sizes, to all others */
+    static char out[1 << 16], in[1 << 16];
+    for (int round = 1; round < size; ++round) {
+      int to = (rank + round) % size, from = (rank + size - round) % size;
+      memset(out, rank, sizeof(out));
+      for (int bytes = 8; bytes <= (int)sizeof(in); bytes = bytes == 8 ? (int)sizeof(in) : bytes + 1) {
+        MPI_Sendrecv(out, bytes, MPI_CHAR, to, 0, in, bytes, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (in[bytes - 1] != (char)from) return 9;
+      }
+    }
+    MPI_Comm parts;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &parts);
+    MPI_Comm_size(parts, &size);
+    printf("%d beside each other\n", size);
+    MPI_Comm_free(&parts);
+  } else if (argc > 1 && strcmp(argv[1], "abort") == 0) {
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    for (;;) pause();
+  } else if (argc > 1 && strcmp(argv[1], "leave") == 0) {
+    if (rank == 1) _exit(0);
+  } else if (argc > 1) {  /* waits for its end, under a name that can be found */
     char name[4096];
     snprintf(name, sizeof(name), "%s.%s.%d", argv[1], node(), (int)getpid());
     fclose(fopen(name, "w"));

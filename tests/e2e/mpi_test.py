@@ -2,6 +2,7 @@
 """MPI programs in gangs of a hub, with each library that is here: started by a plain mpirun."""
 import glob
 import os
+import shutil
 import signal
 
 import mpi_place
@@ -10,6 +11,7 @@ from harness import Place, alive, main, wait, want
 from processes import kill_all
 
 NODES = ("n1", "n2")
+WHOLE = ("--nodes", "2", "--procs-per-node", "2", "--time", "5m")
 
 
 def cluster(place, *options, nodes=NODES):
@@ -39,18 +41,36 @@ def test_a_plain_mpirun(place: Place):
 
 def rank_of(pid):
     with open(f"/proc/{pid}/environ") as file:
-        return dict(word.split("=", 1) for word in file.read().split("\0") if "=" in word)["PMI_RANK"]
+        words = dict(word.split("=", 1) for word in file.read().split("\0") if "=" in word)
+    return words.get("PMI_RANK") or words["PMIX_RANK"]
+
+
+def has_pmix():
+    return os.path.exists(os.path.join(os.environ["SPATE_BIN"], "spate-pmix"))
+
+
+def kill_one(place, hub, program, victim):
+    """One that is killed ends the others, wherever they are."""
+    for path in glob.glob(os.path.join(place.dir, "up.*")):
+        os.remove(path)
+    job = hub.submit(*WHOLE, "--", program, "up").split()[0]
+    wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
+    pids = {rank_of(pid): pid for pid in
+            (int(path.rsplit(".", 1)[1]) for path in glob.glob(os.path.join(place.dir, "up.*")))}
+    want(sorted(pids) == ["0", "1", "2", "3"], pids)
+    os.kill(pids[victim], signal.SIGKILL)
+    hub.spate("job wait", job, code=1)
+    wait(lambda: not any(map(alive, pids.values())), "all have ended")
+    return job
 
 
 def test_without_a_launcher(place: Place):
     """Processes of MPICH that their nodes have started find each other; those of other libraries are refused."""
     hub = cluster(place)
-    whole = ("--nodes", "2", "--procs-per-node", "2", "--time", "5m")
+    whole = WHOLE
     for library in mpi_place.libraries():
         program = mpi_place.build(place, library)
         if library != "mpich":
-            _, err = place.run(*whole, "--", program, command="submit", code=2)
-            want("is a program of Open MPI" in err and "--start first -- mpirun" in err, err)
             continue
         out, err = place.run("--wait", *whole, "--", program, command="submit")
         want("is a program of MPICH" in err and "(--start mpi)" in err, err)
@@ -68,20 +88,66 @@ def test_without_a_launcher(place: Place):
         want(hub.spate("job cat", job)[0].count("rank 0 of 1") == 3, "three programs")
         # One that is killed ends the others, wherever they are, and whether it is the one that serves them.
         for victim in ("0", "3"):
-            for path in glob.glob(os.path.join(place.dir, "up.*")):
-                os.remove(path)
-            job = hub.submit(*whole, "--", program, "up")
-            wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
-            pids = {rank_of(pid): pid for pid in
-                    (int(path.rsplit(".", 1)[1]) for path in glob.glob(os.path.join(place.dir, "up.*")))}
-            want(sorted(pids) == ["0", "1", "2", "3"], pids)
-            os.kill(pids[victim], signal.SIGKILL)
-            hub.spate("job wait", job, code=1)
-            wait(lambda: not any(map(alive, pids.values())), "all have ended")
+            kill_one(place, hub, program, victim)
     # What is not MPI is nobody's business, and a run has no nodes.
     hub.submit("--wait", *whole, "--", "true")
     _, err = place.run("--procs", "2", "--start", "mpi", "--", "true", command="run", code=2)
     want("--start mpi is for the nodes of a hub" in err, err)
+
+
+def test_open_mpi_without_a_launcher(place: Place):
+    """Processes of Open MPI that their nodes have started find each other where spate-pmix is."""
+    if "openmpi" not in mpi_place.libraries() or not has_pmix():
+        return print("       (skipped: no Open MPI, or no spate-pmix, which needs libpmix-dev)")
+    hub = cluster(place)
+    program = mpi_place.build(place, "openmpi")
+    for round in range(3):
+        out, err = place.run("--wait", *WHOLE, "--", program, "rounds", command="submit")
+        want("is a program of Open MPI" in err and "(--start pmix)" in err, err)
+        job = out.split()[0]
+        for rank in range(4):
+            lines = hub.spate("job cat", job, "--rank", str(rank))[0].splitlines()
+            node = NODES[rank // 2]
+            want(lines == [f"rank {rank} of 4 on {node}: sum 6", "2 beside each other"], lines)
+    # Any number on any nodes, from a script, and where PMI would have been wrong.
+    job = hub.submit("--wait", "--procs", "3", "--start", "pmix", "--", "sh", "-c", program).split()[0]
+    want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "its output is its own")
+    job = hub.submit("--wait", "--procs", "3", "--start", "mpi", "--", program).split()[0]
+    want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "PMIx, not PMI")
+    job = hub.submit("--wait", "--procs", "3", "--start", "each", "--", program).split()[0]
+    want(hub.spate("job cat", job)[0].count("rank 0 of 1") == 3, "three programs")
+    # What is not MPI is nobody's business.
+    hub.submit("--wait", *WHOLE, "--start", "pmix", "--", "true")
+    for victim in ("0", "1", "3"):
+        job = kill_one(place, hub, program, victim)
+        want(f"rank {victim}" in hub.spate("task info", f"{job}.1")[0], "the verdict names it")
+    job = hub.submit(*WHOLE, "--", program, "abort").split()[0]
+    hub.spate("job wait", job, code=1)
+    want("exit code 7" in hub.spate("task info", f"{job}.1")[0], hub.spate("task info", f"{job}.1")[0])
+    job = hub.submit(*WHOLE, "--", program, "leave").split()[0]
+    hub.spate("job wait", job, code=1)
+    errors = hub.spate("job cat", job, "--stderr")[0]
+    want("process 1 has ended without MPI_Finalize" in errors, errors)
+
+
+def test_open_mpi_is_refused_without_spate_pmix(place: Place):
+    """The command with mpirun is printed, and the program that is missing."""
+    if "openmpi" not in mpi_place.libraries():
+        return print("       (skipped: no Open MPI)")
+    # The same program in a folder of its own.
+    folder = os.path.join(place.dir, "bin")
+    os.mkdir(folder)
+    shutil.copy(os.path.join(os.environ["SPATE_BIN"], "spate"), folder)
+    program = mpi_place.build(place, "openmpi")
+    place.env = mpi_place.environment(place.env)
+    hub = cluster_of(place, program=os.path.join(folder, "spate"))
+    for node in NODES:
+        hub.node(node, "--cpus", "2", "-j", "2")
+    _, err = place.run(*WHOLE, "--", program, command="submit", code=2)
+    want("is a program of Open MPI" in err and "--start first -- mpirun" in err, err)
+    want("spate-pmix" in err, err)
+    _, err = place.run(*WHOLE, "--start", "pmix", "--", program, command="submit", code=2)
+    want("needs a node with the program spate-pmix; n1 does not have it" in err, err)
 
 
 def running(place):

@@ -192,10 +192,12 @@ Status ReadGang(const Words& words, RunOptions& options) {
   in.Choice<GangShape::Start>(opt::kGangStart, start,
                               {{"each", GangShape::Start::kEach},
                                {"mpi", GangShape::Start::kEach},
+                               {"pmix", GangShape::Start::kEach},
                                {"node", GangShape::Start::kNode},
                                {"first", GangShape::Start::kFirst}});
   options.start_typed = words.Last(opt::kGangStart).has_value();
-  options.meets = words.Last(opt::kGangStart) == "mpi";
+  if (words.Last(opt::kGangStart) == "mpi") options.meets = GangPart::Meets::kPmi;
+  if (words.Last(opt::kGangStart) == "pmix") options.meets = GangPart::Meets::kPmix;
   in.Choice<BoundBy>(
       opt::kBound, options.bound,
       {{"cpu", BoundBy::kCpu}, {"memory", BoundBy::kMemory}, {"network", BoundBy::kNetwork}});

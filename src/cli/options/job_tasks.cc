@@ -123,15 +123,17 @@ const Option kGangStart = {
     .names = "start",
     .argument = "WHICH",
     .heading = Heading::kNeeds,
-    .help = "how to start the command: each, mpi, node or first",
+    .help = "how to start the command: each, mpi, pmix, node or first",
     .more =
         "each (the default): once for every process of the gang. mpi: the "
         "same, as one program of MPICH, Intel MPI or MVAPICH, without mpirun "
-        "(the default for programs of MPICH). node: once on every node. "
-        "first: once, on the first node; the command starts the other "
-        "processes itself, as mpirun does through spate remote.",
+        "(the default for programs of MPICH). pmix: the same for Open MPI, on "
+        "nodes with the program spate-pmix (the default for programs of Open "
+        "MPI if there are such nodes). node: once on every node. first: once, "
+        "on the first node; the command starts the other processes itself, as "
+        "mpirun does through spate remote.",
     .complete = Complete::kWords,
-    .words = "each mpi node first"};
+    .words = "each mpi pmix node first"};
 
 const Option kBound = {
     .names = "bound",

@@ -13,6 +13,7 @@
 #include "cli/options/job_words.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
 
@@ -92,7 +93,8 @@ struct RunOptions {
   Needs needs;               // --cpus, --memory, --gpus, --resource, --time
   GangShape gang;            // --procs, --nodes, --procs-per-node, --whole-nodes, --start
   bool start_typed = false;  // --start
-  bool meets = false;        // --start mpi: its processes find each other by PMI
+  // --start mpi and pmix: how its processes find each other
+  GangPart::Meets meets = GangPart::Meets::kNot;
   BoundBy bound = BoundBy::kUnknown;
   std::string deadline_text;        // --deadline as typed; empty: none
   std::optional<Instant> deadline;  // what it means, once SetDeadline was called

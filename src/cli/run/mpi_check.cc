@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -82,26 +83,30 @@ const char* NameOfLibrary(MpiLibrary library) {
   }
 }
 
-// kNone where somebody has said how to start it.
-MpiLibrary UndecidedLibrary(const RunOptions& options, const std::string& cwd) {
+MpiLibrary LibraryOfCommand(const RunOptions& options, const std::string& cwd) {
   const std::vector<std::string>& command = options.sources.command;
-  const bool decided = options.start_typed || options.gang.start != GangShape::Start::kEach;
-  if (options.gang.empty() || decided || command.empty()) return MpiLibrary::kNone;
+  if (options.gang.empty() || command.empty()) return MpiLibrary::kNone;
   // One word is text for a shell, which may be a program's name.
   const std::string& word = command.front();
   if (word.find_first_of(" \t\n;|&<>$`{}") != std::string::npos) return MpiLibrary::kNone;
   return MpiLibraryOf(ProgramOf(word, cwd));
 }
 
+// kNone where somebody has said how to start it.
+MpiLibrary UndecidedLibrary(const RunOptions& options, const std::string& cwd) {
+  const bool decided = options.start_typed || options.gang.start != GangShape::Start::kEach;
+  return decided ? MpiLibrary::kNone : LibraryOfCommand(options, cwd);
+}
+
 std::unexpected<Error> Apart(const RunOptions& options, MpiLibrary library,
-                             const std::string& launch) {
+                             const std::string& launch, std::string_view more = "") {
   const std::string name = EscapeForScreen(options.sources.command.front());
   return Fail(
       ErrorKind::kInvalid,
       fmt::format("{0} is a program of {1}: each of the {2} processes, started so, would be "
                   "an MPI program of its own\nStart it by its launcher: {3} {0}; for "
-                  "programs apart: --start each",
-                  name, NameOfLibrary(library), options.gang.procs, launch));
+                  "programs apart: --start each{4}",
+                  name, NameOfLibrary(library), options.gang.procs, launch, more));
 }
 
 }  // namespace
@@ -129,24 +134,42 @@ MpiLibrary MpiLibraryOf(const std::string& path) {
   return MpiLibrary::kNone;
 }
 
-Status CheckMpi(RunOptions& options, const std::string& cwd,
-                const std::function<void(std::string)>& say) {
+Status CheckMpi(RunOptions& options, const std::string& cwd, const MpiSurroundings& here) {
+  auto begin = [&](GangPart::Meets meets, MpiLibrary library, std::string_view word) {
+    options.meets = meets;
+    here.say(fmt::format(
+        "{} is a program of {}: its processes are started as one MPI program "
+        "(--start {}); for programs apart: --start each",
+        EscapeForScreen(options.sources.command.front()), NameOfLibrary(library), word));
+  };
+  // Open MPI's processes would each be alone.
+  if (options.meets == GangPart::Meets::kPmi &&
+      LibraryOfCommand(options, cwd) == MpiLibrary::kOpenMpi) {
+    begin(GangPart::Meets::kPmix, MpiLibrary::kOpenMpi, "pmix");
+    return {};
+  }
   const MpiLibrary library = UndecidedLibrary(options, cwd);
-  if (library == MpiLibrary::kNone) return {};
-  if (library != MpiLibrary::kMpich) return Apart(options, library, "--start first -- mpirun");
-  options.meets = true;
-  say(
-      fmt::format("{} is a program of MPICH: its processes are started as one MPI program (--start "
-                  "mpi); for programs apart: --start each",
-                  EscapeForScreen(options.sources.command.front())));
-  return {};
+  if (library == MpiLibrary::kMpich) begin(GangPart::Meets::kPmi, library, "mpi");
+  if (library == MpiLibrary::kNone || library == MpiLibrary::kMpich) return {};
+  if (library == MpiLibrary::kOpenMpi) {
+    const uint32_t nodes = TRY(here.pmix_nodes());
+    if (nodes >= std::max(options.gang.nodes, 1u)) {
+      begin(GangPart::Meets::kPmix, library, "pmix");
+      return {};
+    }
+  }
+  return Apart(
+      options, library, "--start first -- mpirun",
+      library == MpiLibrary::kOpenMpi ? "; without mpirun: install spate-pmix on the nodes" : "");
 }
 
 Status CheckMpiHere(const RunOptions& options, const std::string& cwd) {
-  if (options.meets) {
-    return Fail(ErrorKind::kInvalid,
-                "--start mpi is for the nodes of a hub; on this machine alone, write: -- mpirun -n "
-                "PROCESSES PROGRAM");
+  if (options.meets != GangPart::Meets::kNot) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("--start {} is for the nodes of a hub; on this machine alone, write: -- "
+                    "mpirun -n PROCESSES PROGRAM",
+                    options.meets == GangPart::Meets::kPmix ? "pmix" : "mpi"));
   }
   const MpiLibrary library = UndecidedLibrary(options, cwd);
   if (library == MpiLibrary::kNone) return {};

@@ -17,11 +17,15 @@ enum class MpiLibrary : uint8_t { kNone, kMpich, kOpenMpi, kOther };
 // script, or has its libraries in itself.
 MpiLibrary MpiLibraryOf(const std::string& path);
 
-// Of a gang on a hub's nodes where nobody has said how to start its processes (--start): MPICH's
-// find each other by PMI, which is told by `say`; kInvalid for those of other libraries, which need
-// their own launcher. `cwd` is where the job runs.
-Status CheckMpi(RunOptions& options, const std::string& cwd,
-                const std::function<void(std::string)>& say);
+struct MpiSurroundings {
+  std::function<void(std::string)> say;          // prints a line for the user
+  std::function<Result<uint32_t>()> pmix_nodes;  // how many nodes of the hub serve PMIx
+};
+// Of a gang on a hub's nodes. Without --start, MPICH's processes find each other by PMI, and Open
+// MPI's by PMIx where enough nodes serve it, which is said; kInvalid for others, which need their
+// own launcher. With --start mpi the library decides between PMI and PMIx. `cwd` is where the job
+// runs.
+Status CheckMpi(RunOptions& options, const std::string& cwd, const MpiSurroundings& here);
 // Of one on this machine alone, where none find each other so.
 Status CheckMpiHere(const RunOptions& options, const std::string& cwd);
 

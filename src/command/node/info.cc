@@ -42,6 +42,7 @@ std::string PageOf(const NodeFacts& node) {
     add("", fmt::format("{}: {}", offer.name, fmt::join(offer.pieces, ",")));
   }
   add("labels", fmt::format("{}", fmt::join(node.labels, " ")));
+  add("features", fmt::format("{}", fmt::join(node.features, " ")));
   if (node.until) add("until", present::DateAndTime(*node.until));
   add("tasks",
       fmt::format("{} now, {} ended, {} of them failed", node.tasks, node.ended, node.failed));

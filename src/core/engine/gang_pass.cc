@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,14 @@ namespace {
 // While gangs wait, all that ends is a reason for a pass, and a pass looks at every node.
 constexpr Duration kPassEvery = Duration::Millis(10);
 constexpr Duration kPassEveryConservative = Duration::Millis(200);
+
+GangPart::Meets MeetingOf(const std::vector<std::string>& labels) {
+  auto has = [&](std::string_view label) {
+    return std::ranges::find(labels, label) != labels.end();
+  };
+  if (has(kPmixLabel)) return GangPart::Meets::kPmix;
+  return has(kPmiLabel) ? GangPart::Meets::kPmi : GangPart::Meets::kNot;
+}
 
 class GangGiver {
  public:
@@ -52,10 +62,9 @@ class GangGiver {
   }
   void Send(const JobState& job, uint32_t request, const GangLeased& record) {
     const TaskClass& of_gang = job.requests()[request];
-    GangPart part{
-        .start = of_gang.gang.start,
-        .whole = of_gang.gang.whole,
-        .pmi = std::ranges::find(of_gang.needs.labels, kPmiLabel) != of_gang.needs.labels.end()};
+    GangPart part{.start = of_gang.gang.start,
+                  .whole = of_gang.gang.whole,
+                  .meets = MeetingOf(of_gang.needs.labels)};
     for (const GangLeased::Part& each : record.parts) {
       const Offer& offer = step_.board.nodes.at(each.node).offer;
       part.hosts.push_back({offer.node_name, each.procs, ""});

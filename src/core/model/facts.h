@@ -196,6 +196,8 @@ struct NodeFacts {
   std::optional<Instant> until;  // its machine is taken away
   std::vector<RunFacts> runs;
   std::string temp_dir;  // of its tasks
+  // What not every node of this version of the program can do, such as kPmixFeature.
+  std::vector<std::string> features;
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -220,6 +222,7 @@ struct NodeFacts {
     visit(19, kNotInJson, self.runs);
     visit(20, kNotInJson, self.temp_dir);
     visit(21, "refused_protocol", self.speaks);
+    visit(22, kNotInJson, self.features);
   }
 };
 

@@ -29,17 +29,27 @@ struct GangHost {
   friend bool operator==(const GangHost&, const GangHost&) = default;
 };
 
-// One of `hosts`, which are the same for all parts of an attempt.
-// Label of a gang with GangPart::pmi: nodes that know how have it (wire::kFeatures).
+// Labels of gangs whose processes find each other (GangPart::meets). Nodes that can serve them have
+// these features (wire/greeting.h).
 inline constexpr std::string_view kPmiLabel = "@pmi";
+inline constexpr std::string_view kPmixLabel = "@pmix";
+inline constexpr const char* kPmixFeature = "pmix";  // the feature: spate-pmix runs there
 
+// One of `hosts`, which are the same for all parts of an attempt.
 struct GangPart {
+  // How the gang's processes find each other.
+  enum class Meets : uint8_t {
+    kNot,   // they do not, or by a launcher
+    kPmi,   // by PMI-1 (remote/pmi.h)
+    kPmix,  // by PMIx (remote/pmix)
+    kLast = kPmix,
+  };
   uint32_t index = 0;           // in `hosts`
   std::vector<GangHost> hosts;  // ranks are counted through them in this order
   GangShape::Start start = GangShape::Start::kEach;
   std::string secret;  // what members of the gang know, and nobody else
   bool whole = false;  // runs beside nothing else, whatever the other needs
-  bool pmi = false;    // its processes find each other by PMI-1 (remote/pmi.h)
+  Meets meets = Meets::kNot;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "index", self.index);
@@ -47,7 +57,7 @@ struct GangPart {
     visit(5, "start", self.start);
     visit(6, "secret", self.secret);
     visit(7, "whole", self.whole);
-    visit(8, "pmi", self.pmi);
+    visit(8, "meets", self.meets);
   }
   friend bool operator==(const GangPart&, const GangPart&) = default;
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "wire/greeting.h"
+
 namespace spate::hub {
 namespace {
 
@@ -46,6 +48,10 @@ void AddOffer(NodeFacts& facts, const Offer& offer) {
   facts.labels = offer.labels;
   if (offer.end_of_life != Instant::Never()) facts.until = offer.end_of_life;
   facts.temp_dir = offer.temp_dir;
+  const std::vector<std::string> usual = wire::OwnFeatures();
+  for (const std::string& name : offer.features) {
+    if (std::ranges::find(usual, name) == usual.end()) facts.features.push_back(name);
+  }
 }
 
 // A refused node calls again within half a minute (link::NodeOptions).

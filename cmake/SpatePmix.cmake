@@ -22,7 +22,7 @@ if(SPATE_PMIX AND NOT SPATE_SANITIZE AND NOT SPATE_FUZZ)
     target_link_libraries(spate_third_party_pmix INTERFACE "${SPATE_PMIX_LIBRARY}")
     return()
   endif()
-  message(STATUS "PMIx: no libpmix of version 4 or later, so there will be no spate-pmix")
 endif()
+message(STATUS "PMIx: switched off, or no libpmix of version 4 or later, so there will be no spate-pmix")
 # Not the cached one: libpmix that is installed later is found by the next build.
 set(SPATE_PMIX OFF)

@@ -31,7 +31,8 @@ namespace spate::remote {
 template <typename Space>
 class Gathering {
  public:
-  using Aborted = std::function<void(int code, const std::string& why)>;
+  using Step = typename Space::Step;
+  using Aborted = std::function<void(const Step& step)>;
   // `word` ends with a newline.
   Gathering(os::RealLoop& loop, os::HandoverInbox inbox, std::string word, Space space,
             Aborted aborted)
@@ -123,13 +124,12 @@ class Gathering {
     return true;
   }
 
-  template <typename Step>
-  void Carry(Step step) {
-    for (auto& reply : step.replies) {
+  void Carry(const Step& step) {
+    for (const auto& reply : step.replies) {
       if (auto to = by_number_.find(reply.to); to != by_number_.end())
         Write(to->second, reply.text);
     }
-    if (step.abort) aborted_(*step.abort, step.why);
+    if (step.abort) aborted_(step);
   }
 
   void Write(At at, std::shared_ptr<const std::string> text) {

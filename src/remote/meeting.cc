@@ -36,9 +36,9 @@ Result<int> MeetFirst(os::RealLoop& loop, const Self& self, const std::vector<st
   auto inbox = TRY(os::HandoverInbox::Open(point.inbox));
   std::optional<int> aborted;
   Gathering gathering(loop, std::move(inbox), point.word, PmiSpace(self.per_node),
-                      [&](int code, const std::string& why) {
-                        fmt::print(stderr, "spate: {}\n", why);
-                        aborted = code;
+                      [&](const PmiSpace::Step& step) {
+                        fmt::print(stderr, "spate: {}\n", step.why);
+                        aborted = step.abort;
                         loop.Stop();
                       });
   auto pair = TRY(os::MakeSocketPair());

@@ -41,6 +41,8 @@
 namespace spate::remote {
 namespace {
 
+// A process that has called MPI_Abort.
+constexpr Duration kProcessEnds = Duration::Seconds(2);
 // When the gang's first process ends badly, its node reports why; this one's report comes later.
 constexpr Duration kFirstReports = Duration::Seconds(3);
 constexpr Duration kCheckPatience = Duration::Seconds(10);
@@ -181,6 +183,7 @@ class PartServer {
   bool Greet(At at, std::string_view line);
   void Give(At at);
   void Ended(uint32_t rank);
+  void Aborted(const PmixSpace::Step& step);
   void Leave();
   void Stop(Result<int> status);
   Result<int> End();
@@ -214,11 +217,7 @@ Status PartServer::ConnectFirst(os::Fd ours, os::Fd theirs) {
     const MeetingPoint point = FirstProcess(self_.ticket);
     auto inbox = TRY(os::HandoverInbox::Open(point.inbox));
     gathering_.emplace(loop_, std::move(inbox), point.word, PmixSpace(self_.per_node),
-                       [this](int code, const std::string& why) {
-                         fmt::print(stderr, "spate: {}\n", why);
-                         aborted_ = code;
-                         loop_.Stop();
-                       });
+                       [this](const PmixSpace::Step& step) { Aborted(step); });
     gathering_->AddOwn(std::move(theirs));
   } else {
     clients_ = std::move(theirs);
@@ -386,6 +385,15 @@ void PartServer::Ended(uint32_t rank) {
   if (++ended_ == self_.per_node[part_]) Leave();
 }
 
+void PartServer::Aborted(const PmixSpace::Step& step) {
+  if (aborted_) return;
+  fmt::print(stderr, "spate: {}\n", step.why);
+  aborted_ = step.abort;
+  if (!step.ends_itself) return loop_.Stop();
+  // The gang ends by that process, and names it.
+  loop_.At(loop_.Now() + kProcessEnds, [this] { loop_.Stop(); });
+}
+
 // All commands of this node have ended; those of other nodes may be at their ends still.
 void PartServer::Leave() {
   leaving_ = true;
@@ -410,7 +418,7 @@ Result<int> PartServer::End() {
   // Nothing of ours stays behind.
   server_.reset();
   while (server_runs_) loop_.Run();
-  if (aborted_) return *aborted_;
+  if (aborted_ && !(status_ && *status_ && **status_ != 0)) return *aborted_;
   if (!status_) return Fail(ErrorKind::kUnavailable, "the command was not started");
   return *status_ ? Result<int>(EndAs(**status_)) : std::move(*status_);
 }

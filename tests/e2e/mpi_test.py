@@ -109,6 +109,9 @@ def test_open_mpi_without_a_launcher(place: Place):
             lines = hub.spate("job cat", job, "--rank", str(rank))[0].splitlines()
             node = NODES[rank // 2]
             want(lines == [f"rank {rank} of 4 on {node}: sum 6", "2 beside each other"], lines)
+    # Each process asks for the data of those that it needs, in the place of a fence with all data.
+    hub.submit("--wait", *WHOLE, "--env", "OMPI_MCA_pmix_base_async_modex=1", "--env",
+               "OMPI_MCA_pmix_base_collect_data=0", "--", program, "rounds")
     # Any number on any nodes, from a script, and where PMI would have been wrong.
     job = hub.submit("--wait", "--procs", "3", "--start", "pmix", "--", "sh", "-c", program).split()[0]
     want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "its output is its own")
@@ -121,9 +124,13 @@ def test_open_mpi_without_a_launcher(place: Place):
     for victim in ("0", "1", "3"):
         job = kill_one(place, hub, program, victim)
         want(f"rank {victim}" in hub.spate("task info", f"{job}.1")[0], "the verdict names it")
-    job = hub.submit(*WHOLE, "--", program, "abort").split()[0]
-    hub.spate("job wait", job, code=1)
-    want("exit code 7" in hub.spate("task info", f"{job}.1")[0], hub.spate("task info", f"{job}.1")[0])
+    for _ in range(3):
+        job = hub.submit(*WHOLE, "--", program, "abort").split()[0]
+        hub.spate("job wait", job, code=1)
+        info = hub.spate("task info", f"{job}.1")[0]
+        want("rank 1 on node n1 ended with exit code 7" in info, info)
+        errors = hub.spate("job cat", job, "--rank", "1", "--stderr")[0]
+        want("MPI_ABORT was invoked on rank 1" in errors, errors)
     job = hub.submit(*WHOLE, "--", program, "leave").split()[0]
     hub.spate("job wait", job, code=1)
     errors = hub.spate("job cat", job, "--stderr")[0]
@@ -141,8 +148,15 @@ def test_open_mpi_is_refused_without_spate_pmix(place: Place):
     program = mpi_place.build(place, "openmpi")
     place.env = mpi_place.environment(place.env)
     hub = cluster_of(place, program=os.path.join(folder, "spate"))
-    for node in NODES:
-        hub.node(node, "--cpus", "2", "-j", "2")
+    hub.node("n1", "--cpus", "2", "-j", "2")
+    want("PMIx" not in place.read("n1.log"), place.read("n1.log"))
+    # One whose library is missing is as good as none, and the node's log names the reason.
+    broken = os.path.join(folder, "spate-pmix")
+    with open(broken, "w") as out:
+        out.write("#!/bin/sh\necho libpmix.so.2: cannot open >&2; exit 127\n")
+    os.chmod(broken, 0o755)
+    hub.node("n2", "--cpus", "2", "-j", "2")
+    want("spate-pmix does not run: libpmix.so.2: cannot open" in place.read("n2.log"), place.read("n2.log"))
     _, err = place.run(*WHOLE, "--", program, command="submit", code=2)
     want("is a program of Open MPI" in err and "--start first -- mpirun" in err, err)
     want("spate-pmix" in err, err)

@@ -57,7 +57,8 @@ PmixSpace::Step PmixSpace::Take(uint32_t part, std::string_view bytes) {
   if (what == "abort" && words.size() == 3) {
     const auto code = ParseNumber(words[2]);
     return {.abort = code && *code % 256 != 0 ? static_cast<int>(*code % 256) : 1,
-            .why = fmt::format("process {} called MPI_Abort", *rank)};
+            .why = fmt::format("process {} called MPI_Abort", *rank),
+            .ends_itself = true};
   }
   return Broken(part);
 }

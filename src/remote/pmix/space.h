@@ -37,6 +37,7 @@ class PmixSpace {
     // The program cannot go on: the exit code, and why, for people.
     std::optional<int> abort = std::nullopt;
     std::string why = {};
+    bool ends_itself = false;  // the process that is to blame, with that code
   };
   uint32_t members() const { return static_cast<uint32_t>(first_rank_.size()) - 1; }
   // Whether a process has connected to its server.

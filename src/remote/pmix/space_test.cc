@@ -103,6 +103,7 @@ TEST(Pmix, AnAbortEndsTheProgram) {
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 7"), "7: process 1 called MPI_Abort");
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 0"), "1: process 1 called MPI_Abort");
   EXPECT_EQ(WhyItEnds(space, 0, "abort 1 256"), "1: process 1 called MPI_Abort");
+  EXPECT_TRUE(space.Take(0, FormatPmix("abort 1 7")).ends_itself);
 }
 
 TEST(Pmix, WhoBreaksTheRulesEndsTheProgram) {

@@ -300,7 +300,7 @@ std::string Clause::Misfit() const {
     case ReasonKind::kNotOnNode:
       return fmt::format("is not to run on node {}", Name());
     case ReasonKind::kLacksFeature:
-      if (reason_.names.front() == kPmixFeature) {
+      if (Name(0) == kPmixFeature) {
         return fmt::format("needs a node with the program spate-pmix; {} does not have it",
                            Name(1));
       }

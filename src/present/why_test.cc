@@ -29,6 +29,18 @@ TEST(WhyText, NamesOfUsersStayAsTheyAre) {
             "no node fits: it needs a node with label 'spate job x'; n1 does not have it");
 }
 
+TEST(WhyText, FeaturesOfNodesAreExplained) {
+  auto text = [](std::vector<std::string> names) {
+    return TextOf(
+        {{ReasonKind::kNoNodeFits}, {ReasonKind::kLacksFeature, {}, {}, std::move(names)}});
+  };
+  EXPECT_EQ(
+      text({"pmi", "n1"}),
+      "no node fits: it needs a node whose spate knows 'pmi', that of n1 is too old: update it");
+  EXPECT_EQ(text({"pmix", "n1"}),
+            "no node fits: it needs a node with the program spate-pmix; n1 does not have it");
+}
+
 TEST(WhyText, WordsOfOthersAreEscaped) {
   const Why why = {{ReasonKind::kPoolPaused, {}, {}, {"lab", "it wrote: \x1b[2J\xe2\x80\xae\nno"}}};
   EXPECT_EQ(TextOf(why),

@@ -57,6 +57,7 @@ test_what_is_inside() {
       lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service lib/systemd/system/spate-node-tasks.service; do
     grep -q " spate-$version-[^ ]*/$file\( ->.*\)\?\$" "$work/list" || fail "the tarball has no $file"
   done
+  if grep -e bin/pegasus-mpi -e bin/spate-pmix "$work/list"; then fail "the tarball has programs of this machine's libraries"; fi
 }
 
 test_the_commit_is_named() {

@@ -49,6 +49,18 @@ def has_pmix():
     return os.path.exists(os.path.join(os.environ["SPATE_BIN"], "spate-pmix"))
 
 
+def servers(place):
+    """Processes of spate-pmix whose job is in this place."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if os.path.basename(os.readlink(path + "/exe")) == "spate-pmix" and os.readlink(path + "/cwd") == place.dir:
+                found.append(path)
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 def kill_one(place, hub, program, victim):
     """One that is killed ends the others, wherever they are."""
     for path in glob.glob(os.path.join(place.dir, "up.*")):
@@ -123,6 +135,7 @@ def test_open_mpi_without_a_launcher(place: Place):
     hub.submit("--wait", *WHOLE, "--start", "pmix", "--", "true")
     for victim in ("0", "1", "3"):
         job = kill_one(place, hub, program, victim)
+        wait(lambda: not servers(place), "no server is left")
         want(f"rank {victim}" in hub.spate("task info", f"{job}.1")[0], "the verdict names it")
     for _ in range(3):
         job = hub.submit(*WHOLE, "--", program, "abort").split()[0]
@@ -131,6 +144,16 @@ def test_open_mpi_without_a_launcher(place: Place):
         want("rank 1 on node n1 ended with exit code 7" in info, info)
         errors = hub.spate("job cat", job, "--rank", "1", "--stderr")[0]
         want("MPI_ABORT was invoked on rank 1" in errors, errors)
+    # The server that ends, too.
+    for path in glob.glob(os.path.join(place.dir, "up.*")):
+        os.remove(path)
+    job = hub.submit(*WHOLE, "--", program, "up").split()[0]
+    wait(lambda: len(glob.glob(os.path.join(place.dir, "up.*"))) == 4, "four processes are up")
+    want(len(servers(place)) == 2, servers(place))
+    os.kill(int(os.path.basename(servers(place)[0])), signal.SIGKILL)
+    hub.spate("job wait", job, code=1)
+    want("spate-pmix has ended" in hub.spate("job cat", job, "--stderr")[0], "the reason is there")
+    wait(lambda: not servers(place), "no server is left")
     job = hub.submit(*WHOLE, "--", program, "leave").split()[0]
     hub.spate("job wait", job, code=1)
     errors = hub.spate("job cat", job, "--stderr")[0]

@@ -22,6 +22,9 @@ if [ -e "$build/lib/libspate_mw.a" ]; then
   done
 fi
 "$work/opt/here/bin/spate" --version || failures=1
+if [ -e "$SPATE_BIN/spate-pmix" ]; then
+  env -i "$work/opt/here/bin/spate-pmix" --version || failures=1
+fi
 printf '#LOOP\n$(path1)\n#ENDLOOP\n' > "$work/log"
 [ "$(echo it | "$work/opt/here/bin/gensub2" stdin single "$work/log" stdout)" = it ] || failures=1
 "$work/opt/here/bin/paraTestJob" 0 || failures=1

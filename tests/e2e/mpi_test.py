@@ -121,6 +121,7 @@ def test_open_mpi_without_a_launcher(place: Place):
             lines = hub.spate("job cat", job, "--rank", str(rank))[0].splitlines()
             node = NODES[rank // 2]
             want(lines == [f"rank {rank} of 4 on {node}: sum 6", "2 beside each other"], lines)
+        want(hub.spate("job cat", job, "--stderr")[0] == "", hub.spate("job cat", job, "--stderr")[0])
     # Each process asks for the data of those that it needs, in the place of a fence with all data.
     hub.submit("--wait", *WHOLE, "--env", "OMPI_MCA_pmix_base_async_modex=1", "--env",
                "OMPI_MCA_pmix_base_collect_data=0", "--", program, "rounds")
@@ -131,8 +132,11 @@ def test_open_mpi_without_a_launcher(place: Place):
     want(hub.spate("job cat", job, "--rank", "2")[0].startswith("rank 2 of 3"), "PMIx, not PMI")
     job = hub.submit("--wait", "--procs", "3", "--start", "each", "--", program).split()[0]
     want(hub.spate("job cat", job)[0].count("rank 0 of 1") == 3, "three programs")
-    # What is not MPI is nobody's business.
-    hub.submit("--wait", *WHOLE, "--start", "pmix", "--", "true")
+    # What is not MPI works, and somebody who believes it to be MPI is told.
+    alone = "no process of this gang has used PMIx"
+    want(alone not in hub.spate("job cat", job, "--stderr")[0], "it was told to be apart")
+    job = hub.submit("--wait", *WHOLE, "--start", "pmix", "--", "true").split()[0]
+    want(alone in hub.spate("job cat", job, "--stderr")[0], hub.spate("job cat", job, "--stderr")[0])
     for victim in ("0", "1", "3"):
         job = kill_one(place, hub, program, victim)
         wait(lambda: not servers(place), "no server is left")

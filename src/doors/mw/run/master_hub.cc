@@ -59,12 +59,6 @@ Limits LimitsOf(const Options& options) {
   return limits;
 }
 
-// Where slaves reach the master.
-struct HostAndPort {
-  std::string host;
-  uint16_t port = 0;
-};
-
 }  // namespace
 
 class MasterHub::Inside final : public hub::Watcher {
@@ -653,15 +647,7 @@ void MasterHub::Inside::Hint() {
     loop_.At(loop_.Now() + kHintAfter, [this] { Hint(); });
     return;
   }
-  std::string how = executable_ + " --mw-slave";
-  if (!options_.resource_file.empty()) {
-    how += " --mw-resource-file " + options_.resource_file;
-  } else if (!options_.access_file.empty()) {
-    how += fmt::format(" --mw-master-host {} --mw-master-port {} --mw-access {}", place_.host,
-                       place_.port, options_.access_file);
-  } else {
-    how = "give the master --mw-resource-file FILE, then start " + how + " --mw-resource-file FILE";
-  }
+  const std::string how = HowToStartSlaves(options_, executable_, place_);
   audit_->Say(
       {"MASTER", fmt::format("{} tasks wait, and no slave has come yet: {}", ledger_.size(), how)});
 }

@@ -64,4 +64,15 @@ std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTer
       fmt::format("{}: master and slaves must be built of the same source", other)};
 }
 
+std::string HowToStartSlaves(const Options& options, const std::string& executable,
+                             const HostAndPort& place) {
+  std::string how = executable + " --mw-slave";
+  if (!options.resource_file.empty()) return how + " --mw-resource-file " + options.resource_file;
+  if (!options.access_file.empty()) {
+    return how + fmt::format(" --mw-master-host {} --mw-master-port {} --mw-access {}", place.host,
+                             place.port, options.access_file);
+  }
+  return "give the master --mw-resource-file FILE, then start " + how + " --mw-resource-file FILE";
+}
+
 }  // namespace spate::mw

@@ -1,4 +1,5 @@
-// SlaveAccess: the credential of a master's slaves, and which guests are slaves of its computation.
+// SlaveAccess: the credential of a master's slaves, which guests are slaves of its computation, and
+// how they are started.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "access/access_file.h"
 #include "base/result.h"
+#include "doors/mw/formats/options.h"
 #include "doors/mw/run/audit.h"
 #include "link/entrance.h"
 #include "transport/tcp/identity.h"
@@ -35,5 +37,14 @@ struct SlaveTerms {
 // build; nullopt: it is.
 std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTerms& terms,
                                         Audit& audit);
+
+// Where slaves reach the master.
+struct HostAndPort {
+  std::string host;
+  uint16_t port = 0;
+};
+// The command of a slave, for people.
+std::string HowToStartSlaves(const Options& options, const std::string& executable,
+                             const HostAndPort& place);
 
 }  // namespace spate::mw

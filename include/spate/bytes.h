@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <stdexcept>
@@ -60,6 +61,11 @@ class error : public std::runtime_error {
 class writer;
 class reader;
 class describer;
+
+namespace detail {
+class constant_value;  // of spate/mw.h
+using constant_list = std::vector<std::shared_ptr<constant_value>>;
+}  // namespace detail
 
 // Structs within structs, at most: what holds its own kind (a tree) must not be deeper.
 inline constexpr int kDepthMost = 1000;
@@ -192,6 +198,11 @@ class writer {
     bytes_.append(static_cast<const char*>(data), size);
   }
   std::string take() { return std::move(bytes_); }
+  // Of spate/mw.h: the constants among the values.
+  void names(std::shared_ptr<detail::constant_value> constant) {
+    constants_.push_back(std::move(constant));
+  }
+  detail::constant_list take_constants() { return std::move(constants_); }
 
  private:
   template <class T>
@@ -232,6 +243,7 @@ class writer {
   }
 
   std::string bytes_;
+  detail::constant_list constants_;
   int depth_ = 0;
 };
 

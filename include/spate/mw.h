@@ -32,6 +32,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -74,9 +75,14 @@ struct signature_of<R (*)(A...) noexcept> : signature_of<R (*)(A...)> {};
 template <class R, class C, class... A>
 struct signature_of<R (C::*)(A...) const noexcept> : signature_of<R (*)(A...)> {};
 
+struct argument_bytes {
+  std::string bytes;
+  constant_list constants;  // that are among the arguments
+};
+
 // The bytes of a tuple of these, without making it: arguments may be large.
 template <class Tuple, class... A>
-std::string encode_as(A&&... given) {
+argument_bytes encode_as(A&&... given) {
   static_assert(sizeof...(A) == std::tuple_size_v<Tuple>, "as many arguments as the algorithm has");
   writer to;
   auto put = [&]<class T, class U>(std::type_identity<T>, U&& each) {
@@ -90,7 +96,7 @@ std::string encode_as(A&&... given) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (put(std::type_identity<std::tuple_element_t<I, Tuple>>(), std::forward<A>(given)), ...);
   }(std::index_sequence_for<A...>());
-  return to.take();
+  return {to.take(), to.take_constants()};
 }
 
 // Bytes of arguments in, bytes of the result out.
@@ -142,6 +148,96 @@ template <fixed_string Name, class F>
 auto algorithm(F function) {
   return algorithm_of<Name, std::decay_t<F>>(std::move(function));
 }
+
+// ---- Constants ---------------------------------------------------------------------------------
+
+namespace detail {
+
+// Of the library: the value of a constant, which all that name it share. Thread: any.
+class constant_value {
+ public:
+  // Makes the value from its bytes; throws `error`.
+  using decoder = std::shared_ptr<const void> (*)(std::string_view bytes);
+
+  constant_value(std::uint64_t id, std::uint64_t size) : id_(id), size_(size) {}
+  virtual ~constant_value() = default;
+  constant_value(const constant_value&) = delete;
+  constant_value& operator=(const constant_value&) = delete;
+
+  // No other constant has it, of whatever master.
+  std::uint64_t id() const { return id_; }
+  std::uint64_t size() const { return size_; }  // in bytes, on its way
+  // The value, made by the first call; it lives as long as this. Throws `error`: the bytes cannot
+  // be read, or are of another type.
+  virtual const void* get(const std::type_info& type, decoder make) = 0;
+
+ private:
+  const std::uint64_t id_;
+  const std::uint64_t size_;
+};
+
+// While it lives, arguments that this thread reads may name these constants, which outlive it.
+class reading_arguments {
+ public:
+  explicit reading_arguments(const constant_list& constants);
+  ~reading_arguments();
+  reading_arguments(const reading_arguments&) = delete;
+  reading_arguments& operator=(const reading_arguments&) = delete;
+
+ private:
+  const constant_list* before_;
+};
+// Throws `error`: what this thread reads are no arguments, or none that name this constant.
+std::shared_ptr<constant_value> constant_of(std::uint64_t id);
+
+}  // namespace detail
+
+// A value that many tasks have in common, as an argument of each: master::broadcast() makes it, and
+// a slave gets the value once, with the first task that needs it. Copies are cheap, and share the
+// value. Slaves keep it until no copy of the master and no task has it any more. A constant may be
+// a part of arguments (in a struct, a vector), not of results or of other constants.
+//
+// Thread: any; the value is read only.
+template <class T>
+class constant {
+ public:
+  // One without a value, which cannot be an argument.
+  constant() = default;
+  explicit operator bool() const { return of_ != nullptr; }
+  // The value, as long as a copy of the constant lives. On a master the first call makes it anew
+  // from its bytes. Throws `error` without a value.
+  const T& operator*() const { return *get(); }
+  const T* operator->() const { return get(); }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    if constexpr (std::is_same_v<Archive, describer>) {
+      archive(std::uint64_t());
+      archive.template add<T>();
+    } else if constexpr (Archive::reads) {
+      std::uint64_t id = 0;
+      archive(id);
+      of_ = detail::constant_of(id);
+      (void)get();
+    } else {
+      if (!of_) throw error("a constant without a value cannot be an argument");
+      archive(of_->id());
+      archive.names(of_);
+    }
+  }
+
+ private:
+  friend class master;
+  explicit constant(std::shared_ptr<detail::constant_value> of) : of_(std::move(of)) {}
+  const T* get() const {
+    if (!of_) throw error("the constant has no value: make it with master::broadcast()");
+    return static_cast<const T*>(
+        of_->get(typeid(T), [](std::string_view bytes) -> std::shared_ptr<const void> {
+          return std::make_shared<const T>(decode<T>(bytes));
+        }));
+  }
+  std::shared_ptr<detail::constant_value> of_;
+};
 
 // ---- Tasks and slaves --------------------------------------------------------------------------
 
@@ -207,12 +303,14 @@ struct task {
   task_id id;
   std::string algorithm;
   policy how;
-  std::string arguments;  // as bytes
-  std::string reason;     // in words
+  std::string arguments;                 // as bytes
+  std::string reason;                    // in words
+  detail::constant_list constants = {};  // that the arguments name
 
   // What it was submitted with.
   template <class Algorithm>
   typename Algorithm::arguments arguments_of(const Algorithm&) const {
+    const detail::reading_arguments scope(constants);
     return decode<typename Algorithm::arguments>(arguments);
   }
 };
@@ -337,9 +435,11 @@ struct restored {
 class master {
  public:
   // As bytes; what the templates below are made of. Tasks leave with the next wait() or poll(), at
-  // the latest. Throws `error`: unknown algorithm, arguments of more than 4 MB (pass the name of a
-  // file), `tries` 0.
-  task_id submit_bytes(std::string_view algorithm, const policy& how, std::string arguments);
+  // the latest. Throws `error`: unknown algorithm, arguments of more than 4 MB (broadcast long
+  // values), `tries` 0, a constant of another master, more than 1,000 constants. `constants`: those
+  // that the arguments name, as in task::constants.
+  task_id submit_bytes(std::string_view algorithm, const policy& how, std::string arguments,
+                       detail::constant_list constants = {});
 
   // A task: the algorithm with these arguments. Its number. The policy: the default, or given.
   template <class Algorithm, class... A>
@@ -371,6 +471,17 @@ class master {
       return async_with<Algorithm>(policy(), std::forward<A>(given)...);
     }
   }
+  // A value for any number of tasks, at most 1 GB as bytes, which each slave gets at most once. Up
+  // to 256 MB of all constants are in the master's memory, further ones in files in $TMPDIR. Throws
+  // `error`: the value is too long, the disk is full.
+  template <class T>
+  [[nodiscard]] constant<T> broadcast(const T& value) {
+    writer to;
+    to(value);
+    if (!to.take_constants().empty()) throw error("a constant cannot be a part of another one");
+    return constant<T>(broadcast_bytes(to.take()));
+  }
+
   // A future of a task that was submitted and whose result was not taken: after a restart, of one
   // that a checkpoint knows. Throws `error` when there is no such task, it is of another algorithm,
   // or it has a future.
@@ -484,16 +595,18 @@ class master {
   }
   template <class Algorithm, class... A>
   task_id submit_with(const policy& how, A&&... given) {
-    std::string bytes = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
-    return submit_bytes(Algorithm::name, how, std::move(bytes));
+    auto with = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
+    return submit_bytes(Algorithm::name, how, std::move(with.bytes), std::move(with.constants));
   }
   template <class Algorithm, class... A>
   future<typename Algorithm::result> async_with(const policy& how, A&&... given) {
-    std::string bytes = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
-    return future<typename Algorithm::result>(async_bytes(Algorithm::name, how, std::move(bytes)));
+    auto with = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
+    return future<typename Algorithm::result>(
+        async_bytes(Algorithm::name, how, std::move(with.bytes), std::move(with.constants)));
   }
+  std::shared_ptr<detail::constant_value> broadcast_bytes(std::string bytes);
   detail::any_future async_bytes(std::string_view algorithm, const policy& how,
-                                 std::string arguments);
+                                 std::string arguments, detail::constant_list constants);
   detail::any_future attach_bytes(std::string_view algorithm, task_id task);
   std::optional<std::size_t> wait_until_some(
       const std::function<std::optional<std::size_t>()>& first_ready, bool any_valid,

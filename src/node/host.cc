@@ -27,7 +27,8 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .kept = std::move(options.kept),
                     .umask = options.umask,
                     .dialects = std::move(options.dialects),
-                    .doubt = options.doubt};
+                    .doubt = options.doubt,
+                    .first = std::move(options.first)};
   if (host->shepherds_) {
     parts.look_at = [shepherds = host->shepherds_.get()](const AttemptRef& ref, const RunWish& wish,
                                                          std::function<void(RunLook)> told) {

@@ -47,6 +47,7 @@ struct HostOptions {
   int umask = -1;
   format::Dialects dialects = {};
   Doubt doubt = {};
+  std::function<bool(wire::ToNode&)> first = nullptr;
 };
 
 class Host {

@@ -251,6 +251,7 @@ void Node::AskForUser(const wire::OpenJob& open) {
 }
 
 void Node::OnMessage(wire::ToNode message) {
+  if (parts_.first && parts_.first(message)) return;
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return On(std::move(*piece));
   if (auto* ask = std::get_if<wire::WantStderr>(&message)) {
     auto answer = KeptStderr(*ask);

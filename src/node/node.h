@@ -45,6 +45,9 @@ class Node final : public ExecutorEvents {
     Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
     // Looks at an attempt, and tells once, now or later. Null: nothing can be looked at here.
     LookAt look_at = nullptr;
+    // Sees each message of the hub before the node does. True: it has taken the message. Null:
+    // nobody does.
+    std::function<bool(wire::ToNode&)> first = nullptr;
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);

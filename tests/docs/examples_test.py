@@ -20,12 +20,12 @@ BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", 
 PLACES = ("docs/user/*.md", "docs/user/tutorials/*.md", "docs/formats/*.md")
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
 NEEDS = {"docs/user/pmc.md": ("pegasus-mpi-cluster", "mpiexec"),
-         "docs/user/master-worker.md": ("mw_hello_world", "mw_search", "mw_best_first", "mw_first_of_many",
+         "docs/user/master-worker.md": ("mw_hello_world", "mw_search", "mw_best_first", "mw_first_of_many", "mw_nearest",
                                        "mw_unit_test"),
          "docs/user/tutorials/first-master-worker.md": ("mw_monte_carlo_pi",),
          "docs/user/tutorials/first-mpi-job.md": ("mpicc", "mpirun")}
 # Programs of examples/mw, as a reader has built them.
-EXAMPLES = ("hello_world", "monte_carlo_pi", "search", "best_first", "first_of_many", "unit_test")
+EXAMPLES = ("hello_world", "monte_carlo_pi", "search", "best_first", "first_of_many", "nearest", "unit_test")
 NOBODY = 65534
 
 

@@ -54,6 +54,7 @@ EXAMPLES = PROGRAMS | {
     "examples/mw/search.cc": [Run(["--mw-master", "6"], [r"lowest at \(1\.0000, -1\.7500\): -0\.848834"], slaves=2)],
     "examples/mw/best_first.cc": [Run(["--mw-master"], [r"lowest at \(0\.95, -1\.80\): -0\.96"], slaves=2)],
     "examples/mw/first_of_many.cc": [Run(["--mw-master"], [r"1000036000099 = 1000003 \* 1000033"], slaves=2)],
+    "examples/mw/nearest.cc": [Run(["--mw-master"], [r"nearest to \(0\.50, 0\.50\): \(0\.5001, 0\.4997\)"], slaves=2)],
     "examples/mw/unit_test.cc": [Run([], ["all tests passed"])],
 }
 

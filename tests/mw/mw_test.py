@@ -70,6 +70,10 @@ def test_first_of_many(place: MwPlace):
     want(computed(place, "first_of_many", "1000003") == ["1000003 is prime"], "a prime")
 
 
+def test_nearest(place: MwPlace):
+    want(computed(place, "nearest") == ["nearest to (0.50, 0.50): (0.5001, 0.4997)"], "a point")
+
+
 def test_unit_test(place: MwPlace):
     want(place.start(program("unit_test")).ends(0).out == ["all tests passed"], "its tests pass")
 

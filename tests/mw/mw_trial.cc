@@ -130,6 +130,19 @@ const auto first_holds = mw::algorithm<"first-holds">([](const Words& w) {
   return w.at(1);
 });
 
+// A constant, FILE MS: its size, and whether some bytes of it are right; a line with the process in
+// FILE.
+const auto with = mw::algorithm<"with">([](const mw::constant<std::string>& text, const Words& w) {
+  AddLine(w.at(0), std::to_string(getpid()));
+  Sleep(std::stol(w.at(1)));
+  const std::size_t size = text->size();
+  bool whole = true;
+  for (std::size_t i = 0; i < size; i += 1 + size / 5000) {
+    whole = whole && (*text)[i] == static_cast<char>('a' + (i * 31 + size) % 26);
+  }
+  return std::to_string(size) + (whole ? " whole" : " damaged");
+});
+
 // ---- The master --------------------------------------------------------------------------------
 
 template <class... T>
@@ -182,6 +195,7 @@ class Script {
  private:
   void Submit(Words words, bool as_future = false);
   bool DoWithFutures(const std::string& what, const Words& w);
+  bool DoWithConstants(const std::string& what, const Words& w);
   void TellValue(mw::future<std::string>& of);
   void Count(int all, int window, const std::string& file, const std::string& ms);
   void Look(std::chrono::nanoseconds most);
@@ -192,6 +206,7 @@ class Script {
 
   mw::master& m_;
   std::vector<mw::future<std::string>> futures_;
+  std::vector<mw::constant<std::string>> constants_;
   std::size_t results_ = 0, unrunnable_ = 0, arrived_ = 0, lost_ = 0;
 };
 
@@ -353,6 +368,24 @@ bool Script::DoWithFutures(const std::string& what, const Words& w) {
   return true;
 }
 
+// Constants have the numbers in which they were made, from 0.
+bool Script::DoWithConstants(const std::string& what, const Words& w) {
+  auto number = [&w](std::size_t i) { return std::stoul(w.at(i)); };
+  if (what == "constant") {
+    constants_.push_back(m_.broadcast(Pattern(number(0))));
+    Tell("constant", constants_.size() - 1);
+  } else if (what == "with") {  // N FILE MS TIMES
+    for (std::size_t i = 0; i < number(3); ++i) {
+      m_.submit(with, constants_.at(number(0)), Words{w[1], w[2]});
+    }
+  } else if (what == "forget") {
+    constants_.at(number(0)) = {};
+  } else {
+    return false;
+  }
+  return true;
+}
+
 std::optional<int> Script::Do(const std::string& line) {
   std::istringstream in(line);
   std::string what;
@@ -361,7 +394,7 @@ std::optional<int> Script::Do(const std::string& line) {
   for (std::string word; in >> word;) w.push_back(word);
   auto number = [&w](std::size_t i) { return std::stoull(w.at(i)); };
   try {
-    if (DoWithFutures(what, w)) return std::nullopt;
+    if (DoWithFutures(what, w) || DoWithConstants(what, w)) return std::nullopt;
   } catch (const mw::error& why) {
     Tell("error", why.what());
     return std::nullopt;

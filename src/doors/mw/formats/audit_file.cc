@@ -107,6 +107,10 @@ Event SentTasks(uint64_t slave, uint64_t count) {
   return OfSlave(slave, fmt::format("<- {} tasks", count));
 }
 
+Event SentConstant(uint64_t slave, uint64_t bytes) {
+  return OfSlave(slave, fmt::format("<- a constant of {} bytes", bytes));
+}
+
 Event GotResults(uint64_t slave, uint64_t count) {
   return OfSlave(slave, fmt::format("-> {} results", count));
 }

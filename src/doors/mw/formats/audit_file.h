@@ -46,6 +46,7 @@ enum class State { kIdle, kBusy, kShuttingDown, kDisconnected };
 Event Became(uint64_t slave, State state);
 
 Event SentTasks(uint64_t slave, uint64_t count);
+Event SentConstant(uint64_t slave, uint64_t bytes);
 Event GotResults(uint64_t slave, uint64_t count);
 Event TryShutdown(uint64_t slave);
 // A task goes back to those that wait.

@@ -20,13 +20,17 @@ void AddBytes(writer& to, std::string_view bytes) {
 
 std::string WriteCalls(std::span<const Call> calls) {
   size_t size = 0;
-  for (const Call& call : calls) size += 48 + call.algorithm.size() + call.arguments.size();
+  for (const Call& call : calls) {
+    size += 48 + call.algorithm.size() + call.arguments.size() + 16 * call.constants.size();
+  }
   writer to;
   to.reserve(size);
   for (const Call& call : calls) {
     to(call.task, call.tries, call.limit.ns);
     AddBytes(to, call.algorithm);
     AddBytes(to, call.arguments);
+    to.length(call.constants.size());
+    for (const NamedConstant& each : call.constants) to(each.id, each.size);
   }
   return to.take();
 }
@@ -40,6 +44,14 @@ Result<std::vector<Call>> ReadCalls(std::string_view bytes) {
       from(call.task, call.tries, call.limit.ns);
       call.algorithm = Bytes(from);
       call.arguments = Bytes(from);
+      const uint64_t constants = from.length();
+      if (constants > kConstantsOfTask) throw error("a task names too many constants");
+      for (uint64_t i = 0; i < constants; ++i) {
+        NamedConstant& named = call.constants.emplace_back();
+        from(named.id, named.size);
+        if (!IsConstant(NumberOf(named.id))) throw error("that is no constant's number");
+        if (named.size > kConstantBytes) throw error("a constant is too long");
+      }
     }
   } catch (const error& why) {
     return Broken(why);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -17,6 +18,22 @@ namespace spate::mw {
 inline constexpr size_t kArgumentBytes = 4'000'000;
 inline constexpr size_t kResultBytes = 1'000'000'000;
 
+// Of one value that is broadcast; and how many of them the arguments of a task may name.
+inline constexpr size_t kConstantBytes = 1'000'000'000;
+inline constexpr size_t kConstantsOfTask = 1'000;
+
+// On the way a constant has the number of a job that cannot be: the low half of its id.
+inline constexpr uint32_t kConstantMark = 1u << 31;
+inline JobId NumberOf(uint64_t id) { return JobId(static_cast<uint32_t>(id)); }
+inline bool IsConstant(JobId number) { return (number.value & kConstantMark) != 0; }
+
+// A constant that a task needs: its slave asks for it, unless it has it.
+struct NamedConstant {
+  uint64_t id = 0;
+  uint64_t size = 0;  // in bytes, at most kConstantBytes
+  friend bool operator==(const NamedConstant&, const NamedConstant&) = default;
+};
+
 // Views refer to whatever the packet was made of, or to its bytes.
 struct Call {
   uint64_t task = 0;  // TASK-m
@@ -24,6 +41,7 @@ struct Call {
   uint32_t tries = 1;  // so often it is called when it throws
   std::string_view arguments;
   Duration limit = {};  // of its time; 0: none
+  std::vector<NamedConstant> constants = {};
   friend bool operator==(const Call&, const Call&) = default;
 };
 std::string WriteCalls(std::span<const Call> calls);

@@ -251,6 +251,9 @@ std::string Ledger::Row(JobId job, TaskIndex index) const {
     if (held == tasks_.end()) continue;  // another slave was quicker
     const task& what = held->second;
     calls.push_back({id, what.algorithm, what.how.tries, what.arguments, {what.how.time.count()}});
+    for (const auto& each : what.constants) {
+      calls.back().constants.push_back({each->id(), each->size()});
+    }
   }
   return WriteCalls(calls);
 }
@@ -308,6 +311,7 @@ std::optional<task> Ledger::CancelOne(uint64_t id, std::set<Lane*>& touched) {
     Remove(at, id);
   }
   held.arguments.clear();
+  held.constants.clear();
   return std::move(held);
 }
 

@@ -63,7 +63,8 @@ Limits LimitsOf(const Options& options) {
 
 class MasterHub::Inside final : public hub::Watcher {
  public:
-  Inside(os::RealLoop& loop, const Options& options, Inbox& inbox, std::shared_ptr<StateFile> state)
+  Inside(os::RealLoop& loop, const Options& options, Inbox& inbox, std::shared_ptr<StateFile> state,
+         std::shared_ptr<MasterConstants> constants)
       : loop_(loop),
         options_(options),
         inbox_(inbox),
@@ -72,6 +73,7 @@ class MasterHub::Inside final : public hub::Watcher {
         store_(loop, ledger_, std::move(state)),
         memory_(std::make_shared<link::OutputMemory>(options_.result_memory)),
         keeper_(memory_, spool_.path()),
+        constants_(loop, std::move(constants)),
         words_(Algorithms::Get().Words()) {
     settings_->name = "master-worker";
     settings_->cwd = "/";
@@ -151,6 +153,7 @@ class MasterHub::Inside final : public hub::Watcher {
   os::TempDir spool_;
   const std::shared_ptr<link::OutputMemory> memory_;  // of results, from their arrival on
   ResultKeeper keeper_;
+  ConstantServer constants_;
   Instant told_held_;  // when people heard of it
   const std::vector<std::string> words_;
   bool words_are_kept_ = false;  // by a checkpoint of this life
@@ -499,11 +502,15 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
       audit::Connecting(slave.value, peer, options_.member_id, static_cast<audit::Group>(joined)));
   audit_->Say(audit::Became(slave.value, audit::State::kIdle));
   auto channel = std::make_unique<SlaveChannel>(
-      std::move(port),
+      std::move(port), constants_,
       SlaveChannel::Events{
           .given = [this, slave](const wire::Lease& lease) { Given(slave, lease); },
           .told = [this, slave](const wire::ToHub& message) { Told(slave, message); },
-          .offer = [this, slave] { return ledger_.OfferOf(slave); }});
+          .offer = [this, slave] { return ledger_.OfferOf(slave); },
+          .constant =
+              [this, slave](uint64_t bytes) {
+                audit_->SayOften(audit::SentConstant(slave.value, bytes));
+              }});
   slaves_[slave] = channel.get();
   // Connected, as else nobody would hear of its end.
   loop_.Post([this, slave] {
@@ -685,14 +692,16 @@ void MasterHub::Inside::Finished() {
 
 MasterHub::MasterHub() = default;
 
-Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
+Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox,
+                                         std::shared_ptr<MasterConstants> constants) {
   Start start;
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
-  auto [state, kept] = TRY(OpenState(options.state_dir));
+  auto [state, kept] = TRY(OpenState(options.state_dir, *constants));
   start.hub.reset(new MasterHub());
   start.hub->loop_ = std::move(*loop);
-  start.hub->inside_ = std::make_unique<Inside>(*start.hub->loop_, options, inbox, state);
+  start.hub->inside_ =
+      std::make_unique<Inside>(*start.hub->loop_, options, inbox, state, constants);
   TRY(start.hub->inside_->Begin());
   if (kept.found) {
     start.left = restored{kept.state, kept.tasks.size(), kept.results.size()};

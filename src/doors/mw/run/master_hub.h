@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "doors/mw/formats/options.h"
 #include "doors/mw/run/inbox.h"
+#include "doors/mw/run/master_constants.h"
 #include "os/real_loop.h"
 
 namespace spate::mw {
@@ -33,9 +34,11 @@ class MasterHub {
     std::map<std::string, size_t, std::less<>> pending;  // of what is left, by algorithm
     uint64_t last_task = 0;
   };
-  // Listens when it returns, and the resource file is written. `inbox` outlives it. kBusy: another
-  // master writes this resource file, or keeps its state in this folder.
-  static Result<Start> Open(const Options& options, Inbox& inbox);
+  // Listens when it returns, and the resource file is written. `inbox` outlives it. `constants` are
+  // this master's alone; those of a state come to them. kBusy: another master writes this resource
+  // file, or keeps its state in this folder.
+  static Result<Start> Open(const Options& options, Inbox& inbox,
+                            std::shared_ptr<MasterConstants> constants);
   ~MasterHub();
   MasterHub(const MasterHub&) = delete;
   MasterHub& operator=(const MasterHub&) = delete;

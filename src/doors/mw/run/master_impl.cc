@@ -22,7 +22,7 @@ constexpr size_t kLeaveBytes = 4 << 20;
 
 Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options) {
   auto inside = std::make_unique<impl>();
-  auto start = TRY(MasterHub::Open(options, inside->inbox));
+  auto start = TRY(MasterHub::Open(options, inside->inbox, inside->constants));
   inside->hub = std::move(start.hub);
   inside->left = std::move(start.left);
   inside->pending = std::move(start.pending);
@@ -33,7 +33,7 @@ Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options)
 }
 
 task_id master::impl::Submit(std::string_view algorithm, const policy& how, std::string arguments,
-                             bool claim) {
+                             detail::constant_list named, bool claim) {
   if (Algorithms::Get().Find(algorithm) == nullptr) {
     throw error(
         fmt::format("there is no algorithm '{}': make it with mw::algorithm in a variable "
@@ -45,10 +45,11 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
   if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
   if (arguments.size() > kArgumentBytes) {
     throw error(
-        fmt::format("the arguments of a task of '{}' take {} bytes, more than {}: write "
-                    "them to a file, and pass its name",
+        fmt::format("the arguments of a task of '{}' take {} bytes, more than {}: pass "
+                    "long values as constants (master::broadcast)",
                     algorithm, arguments.size(), kArgumentBytes));
   }
+  if (!named.empty()) CheckNamed(named);
   const task_id id{++last_task};
   if (claim) Claim(id, algorithm);
   unsent_bytes += arguments.size();
@@ -56,13 +57,29 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
                     .algorithm = std::string(algorithm),
                     .how = how,
                     .arguments = std::move(arguments),
-                    .reason = {}});
+                    .reason = {},
+                    .constants = std::move(named)});
   ++pending[std::string()];
   auto known = pending.find(algorithm);
   if (known == pending.end()) known = pending.try_emplace(std::string(algorithm)).first;
   ++known->second;
   if (unsent.size() >= kLeaveTasks || unsent_bytes >= kLeaveBytes) Send();
   return id;
+}
+
+void master::impl::CheckNamed(detail::constant_list& named) const {
+  std::ranges::sort(named);
+  named.erase(std::ranges::unique(named).begin(), named.end());
+  if (named.size() > kConstantsOfTask) {
+    throw error(fmt::format("the arguments of a task name {} constants, more than {}", named.size(),
+                            kConstantsOfTask));
+  }
+  for (const auto& each : named) {
+    if (each == nullptr || !constants->Has(*each)) {
+      throw error(
+          "a task names a constant of another master: broadcast its value by this master, too");
+    }
+  }
 }
 
 void master::impl::Send() {
@@ -267,8 +284,9 @@ void detail::any_future::drop() noexcept {
 }
 
 detail::any_future master::async_bytes(std::string_view algorithm, const policy& how,
-                                       std::string arguments) {
-  const task_id id = impl_.Submit(algorithm, how, std::move(arguments), /*claim=*/true);
+                                       std::string arguments, detail::constant_list constants) {
+  const task_id id = impl_.Submit(algorithm, how, std::move(arguments), std::move(constants),
+                                  /*claim=*/true);
   std::lock_guard lock(impl_.inbox.mutex);
   return detail::any_future(impl_.inbox.claimed.at(id.value));
 }

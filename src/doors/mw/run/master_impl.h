@@ -32,7 +32,7 @@ class master::impl {
 
   // `claim`: its result is for a future.
   task_id Submit(std::string_view algorithm, const policy& how, std::string arguments,
-                 bool claim = false);
+                 detail::constant_list named, bool claim = false);
   void Send();
   events Wait(std::chrono::nanoseconds most);
   template <typename T>
@@ -56,6 +56,10 @@ class master::impl {
   void Uncount(std::string_view algorithm);
   void CheckFailure(const std::unique_lock<std::mutex>& lock) const;
 
+  // Throws `error`: not all of them are of this master, or they are too many.
+  void CheckNamed(detail::constant_list& named) const;
+
+  const std::shared_ptr<MasterConstants> constants = MasterConstants::Make();
   Inbox inbox;
   std::unique_ptr<MasterHub> hub;
   std::optional<mw::restored> left;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <optional>
@@ -29,10 +30,39 @@ void detail::add_algorithm(std::string_view name, std::string types, byte_functi
   Algorithms::Get().Add(name, std::move(types), std::move(function));
 }
 
+// ---- Constants ---------------------------------------------------------------------------------
+
+namespace {
+
+thread_local const detail::constant_list* readable = nullptr;  // by this thread
+
+}  // namespace
+
+detail::reading_arguments::reading_arguments(const constant_list& constants)
+    : before_(std::exchange(readable, &constants)) {}
+detail::reading_arguments::~reading_arguments() { readable = before_; }
+
+std::shared_ptr<detail::constant_value> detail::constant_of(std::uint64_t id) {
+  if (readable == nullptr) {
+    throw error("a constant can be a part of arguments only, not of results or other values");
+  }
+  auto at = std::ranges::find(*readable, id, &constant_value::id);
+  if (at != readable->end()) return *at;
+  throw error(
+      "arguments name a constant that did not come with them: submit them with task::constants");
+}
+
 // ---- The master --------------------------------------------------------------------------------
 
-task_id master::submit_bytes(std::string_view algorithm, const policy& how, std::string arguments) {
-  return impl_.Submit(algorithm, how, std::move(arguments));
+task_id master::submit_bytes(std::string_view algorithm, const policy& how, std::string arguments,
+                             detail::constant_list constants) {
+  return impl_.Submit(algorithm, how, std::move(arguments), std::move(constants));
+}
+
+std::shared_ptr<detail::constant_value> master::broadcast_bytes(std::string bytes) {
+  auto made = impl_.constants->Add(std::move(bytes));
+  if (!made) throw error(made.error().message);
+  return *made;
 }
 
 events master::wait(std::chrono::nanoseconds most) { return impl_.Wait(most); }
@@ -147,8 +177,15 @@ void slave::impl::Compute(const Call& call) {
   const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
   computing = &bench;
+  detail::constant_list constants;
+  if (!call.constants.empty()) {  // what it takes to get them does not count as its time
+    bytes = bench.constants().Await(call.constants, constants, [&] { return bench.IsStopped(); });
+  }
+  const bool lacks = !bytes.empty();
+  if (lacks) answer.end = CallEnd::kThrew;
+  const detail::reading_arguments scope(constants);
   bench.Compute(call.algorithm, call.task, call.limit);
-  for (uint32_t left = call.tries; algorithm != nullptr && left > 0; --left) {
+  for (uint32_t left = lacks ? 0 : call.tries; algorithm != nullptr && left > 0; --left) {
     const int64_t began = os::MonotonicNanos();
     try {
       bytes = (*algorithm)(call.arguments);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/model/needs.h"
+#include "doors/mw/run/constant_server.h"
 #include "hub/nodes.h"
 
 namespace spate::mw {
@@ -19,9 +20,13 @@ class SlaveChannel final : public hub::NodePort {
     std::function<void(const wire::Lease&)> given;
     std::function<void(const wire::ToHub&)> told;
     std::function<Offer()> offer;  // what the engine is to know of it, instead of its own words
+    std::function<void(uint64_t)> constant;  // of this many bytes leaves
   };
-  SlaveChannel(std::unique_ptr<hub::NodePort> under, Events events)
-      : under_(std::move(under)), events_(std::move(events)) {}
+  // `constants` outlives it.
+  SlaveChannel(std::unique_ptr<hub::NodePort> under, ConstantServer& constants, Events events)
+      : under_(std::move(under)),
+        events_(std::move(events)),
+        line_(constants, *under_, events_.constant) {}
 
   void Send(wire::ToNode message) override {
     if (const auto* lease = std::get_if<wire::Lease>(&message)) events_.given(*lease);
@@ -29,6 +34,7 @@ class SlaveChannel final : public hub::NodePort {
   }
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
     under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
+      if (const auto* want = std::get_if<wire::WantPiece>(&message)) return line_.Want(*want);
       if (auto* hello = std::get_if<wire::Hello>(&message)) hello->offer = events_.offer();
       events_.told(message);
       receiver(std::move(message));
@@ -41,6 +47,7 @@ class SlaveChannel final : public hub::NodePort {
  private:
   std::unique_ptr<hub::NodePort> under_;
   const Events events_;
+  ConstantServer::Line line_;
 };
 
 }  // namespace spate::mw

@@ -170,6 +170,7 @@ class SlaveNode::Inside {
  private:
   void Call(Master master);
   void Reached(std::expected<link::Connector::Met, link::Connector::Failure> result);
+  void AskForConstants();
   void Closed(const link::Ended& ended);
   void Lost(const std::string& why, Duration look_for = kLookFor);
   void LookAgain(Instant until);
@@ -285,11 +286,21 @@ void SlaveNode::Inside::Reached(
       if (life == life_ && executor_) executor_->Drain();
     });
   });
+  bench_.constants().Begin([this, life = life_] {
+    loop_.Post([this, life] {
+      if (life == life_) AskForConstants();
+    });
+  });
   node::HostOptions with{.id = id,
                          .offer = {.node_name = fmt::format("SLAVE-{}", id.value),
                                    .slots = 1,
                                    .milli_cpus = kMilliCpu},
-                         .tasks = executor_.get()};
+                         .tasks = executor_.get(),
+                         .first = [this](wire::ToNode& message) {
+                           if (!bench_.constants().Take(message)) return false;
+                           AskForConstants();
+                           return true;
+                         }};
   with.dialects.Add(RowKind::kFunction, std::make_shared<PacketDialect>());
   auto node = node::Host::Open(loop_, std::move(with));
   CHECK(node.has_value());  // without shepherds nothing can fail
@@ -297,6 +308,11 @@ void SlaveNode::Inside::Reached(
   executor_->SetEvents(node_->events());
   node_->Connect(std::move(result->connection),
                  [this](const link::Ended& ended) { Closed(ended); });
+}
+
+void SlaveNode::Inside::AskForConstants() {
+  if (!node_ || node_->channel() == nullptr) return;
+  for (const wire::WantPiece& each : bench_.constants().Wants()) node_->channel()->Send(each);
 }
 
 void SlaveNode::Inside::Closed(const link::Ended& ended) {

@@ -15,12 +15,16 @@ namespace {
 // Rows of another number are another program's.
 // 2: `algorithms` in `meta`, and `losses` and `time` at the end of a task.
 // 3: `priority` there, too.
-constexpr int64_t kFormat = 3;
+// 4: the tables `named` and `constant`.
+constexpr int64_t kFormat = 4;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS task
     (id INTEGER PRIMARY KEY, given INTEGER NOT NULL, bytes BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS result (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS named (task INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS constant
+    (id INTEGER, piece INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (id, piece));
 )";
 
 // SQLite sees damage to its own structure, not to our bytes: each row ends with a sum over them,
@@ -121,29 +125,78 @@ Status StateFile::Prepare() {
   const std::string mark = fmt::format("PRAGMA user_version = {}", kFormat);
   TRY(db_.Run(kSchema));
   TRY(db_.Run(mark.c_str()));
-  const std::array<std::pair<store::Statement*, std::string_view>, 6> all = {{
+  const std::array<std::pair<store::Statement*, std::string_view>, 10> all = {{
       {&add_task_, "INSERT OR REPLACE INTO task (id, given, bytes) VALUES (?, 0, ?)"},
       {&set_given_, "UPDATE task SET given = -id WHERE id = ?"},
       {&add_result_, "INSERT OR REPLACE INTO result (id, bytes) VALUES (?, ?)"},
       {&drop_task_, "DELETE FROM task WHERE id = ?"},
       {&drop_result_, "DELETE FROM result WHERE id = ?"},
       {&set_meta_, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"},
+      {&add_named_, "INSERT OR REPLACE INTO named (task, bytes) VALUES (?, ?)"},
+      {&drop_named_, "DELETE FROM named WHERE task = ?"},
+      {&add_piece_, "INSERT OR REPLACE INTO constant (id, piece, bytes) VALUES (?, ?, ?)"},
+      {&drop_pieces_, "DELETE FROM constant WHERE id = ?"},
   }};
   return db_.PrepareAll(all);
 }
 
-Result<StateFile::Kept> StateFile::Load() {
+// Of each task those that it names. Throws `error`: they are not as they were written.
+Result<std::map<uint64_t, detail::constant_list>> StateFile::LoadNamed(MasterConstants& constants) {
+  std::map<uint64_t, std::shared_ptr<MasterConstant>> all;
+  std::string bytes;
+  auto pieces = TRY(db_.Prepare("SELECT id, piece, bytes FROM constant ORDER BY id, piece"));
+  auto finish = [&](uint64_t id) {
+    auto made = constants.Restore(id, std::exchange(bytes, {}));
+    if (!made) throw error(made.error().message);
+    all[id] = std::move(*made);
+  };
+  std::optional<uint64_t> last;
+  for (auto row = pieces.Step(); !row || *row; row = pieces.Step()) {
+    if (!row) return std::unexpected(row.error());
+    const auto id = static_cast<uint64_t>(pieces.Int(0));
+    if (last && *last != id) finish(*last);
+    last = id;
+    const auto piece = static_cast<uint64_t>(pieces.Int(1));
+    if (piece * kConstantPiece != bytes.size()) throw error("a constant has lost a part");
+    bytes += Opened(id + piece, pieces.Bytes(2));
+  }
+  if (last) finish(*last);
+  std::map<uint64_t, detail::constant_list> named;
+  auto rows = TRY(db_.Prepare("SELECT task, bytes FROM named"));
+  for (auto row = rows.Step(); !row || *row; row = rows.Step()) {
+    if (!row) return std::unexpected(row.error());
+    const auto id = static_cast<uint64_t>(rows.Int(0));
+    std::vector<std::pair<uint64_t, uint64_t>> ids;  // and their sizes
+    reader from(Opened(id, rows.Bytes(1)));
+    from(ids);
+    from.finish();
+    for (auto [constant, size] : ids) {
+      auto at = all.find(constant);
+      if (at == all.end() || at->second->size() != size) throw error("a constant is missing");
+      named[id].push_back(at->second);
+      named_[id].push_back(constant);
+      ++users_[constant];
+    }
+  }
+  return named;
+}
+
+Result<StateFile::Kept> StateFile::Load(MasterConstants& constants) {
   Kept kept;
   try {
     auto check = TRY(db_.Prepare("PRAGMA integrity_check(1)"));
     auto told = TRY(check.Step());
     if (told && check.Bytes(0) != "ok") throw error(std::string(check.Bytes(0)));
+    auto named = TRY(LoadNamed(constants));
     auto tasks = TRY(db_.Prepare("SELECT id, given, bytes FROM task ORDER BY id"));
     for (auto row = tasks.Step(); !row || *row; row = tasks.Step()) {
       if (!row) return std::unexpected(row.error());
       kept.tasks.push_back(
           {TaskOf(tasks.Int(0), tasks.Bytes(2)), IsGiven(tasks.Int(0), tasks.Int(1))});
+      auto names = named.extract(static_cast<uint64_t>(tasks.Int(0)));
+      if (!names.empty()) kept.tasks.back().what.constants = std::move(names.mapped());
     }
+    if (!named.empty()) throw error("a task is missing");
     auto results = TRY(db_.Prepare("SELECT id, bytes FROM result ORDER BY id"));
     for (auto row = results.Step(); !row || *row; row = results.Step()) {
       if (!row) return std::unexpected(row.error());
@@ -177,6 +230,45 @@ Status StateFile::Write(const StateChange& change) {
   return written;
 }
 
+// The first task that names a constant brings it along.
+Status StateFile::AddNamed(const task& what) {
+  std::vector<std::pair<uint64_t, uint64_t>> ids;
+  for (const auto& each : what.constants) {
+    ids.emplace_back(each->id(), each->size());
+    named_[what.id.value].push_back(each->id());
+    if (++users_[each->id()] > 1) continue;
+    const auto& constant = static_cast<const MasterConstant&>(*each);
+    uint64_t piece = 0;
+    do {
+      auto part = TRY(constant.Read(piece * kConstantPiece, kConstantPiece));
+      const std::string sealed = Sealed(each->id() + piece, std::move(part));
+      add_piece_.Bind(0, static_cast<int64_t>(each->id()));
+      add_piece_.Bind(1, static_cast<int64_t>(piece));
+      add_piece_.BindBlob(2, sealed);
+      TRY(add_piece_.RunOnce());
+    } while (++piece * kConstantPiece < each->size());
+  }
+  const std::string bytes = Sealed(what.id.value, encode(ids));
+  add_named_.Bind(0, static_cast<int64_t>(what.id.value));
+  add_named_.BindBlob(1, bytes);
+  return add_named_.RunOnce();
+}
+
+// The task is not kept any more. The last one that names a constant takes it along.
+Status StateFile::DropNamed(task_id id) {
+  auto named = named_.extract(id.value);
+  if (named.empty()) return {};
+  drop_named_.Bind(0, static_cast<int64_t>(id.value));
+  TRY(drop_named_.RunOnce());
+  for (uint64_t each : named.mapped()) {
+    if (--users_[each] > 0) continue;
+    users_.erase(each);
+    drop_pieces_.Bind(0, static_cast<int64_t>(each));
+    TRY(drop_pieces_.RunOnce());
+  }
+  return {};
+}
+
 Status StateFile::WriteAll(const StateChange& change) {
   Status status;
   auto run = [&](store::Statement& statement, uint64_t id, const std::string* bytes = nullptr) {
@@ -195,15 +287,19 @@ Status StateFile::WriteAll(const StateChange& change) {
   for (const task& each : change.tasks) {
     const std::string bytes = BytesOf(each);
     run(add_task_, each.id.value, &bytes);
+    if (status) status = DropNamed(each.id);
+    if (status && !each.constants.empty()) status = AddNamed(each);
   }
   for (task_id each : change.given) run(set_given_, each.value);
   for (const result& each : change.results) {
     const std::string bytes = BytesOf(each);
     run(drop_task_, each.task.value);
+    if (status) status = DropNamed(each.task);
     run(add_result_, each.task.value, &bytes);
   }
   for (task_id each : change.taken) {
     run(drop_task_, each.value);
+    if (status) status = DropNamed(each);
     run(drop_result_, each.value);
   }
   if (change.state) put("state", *change.state);

@@ -1,20 +1,24 @@
 // StateFile: what a master that was killed must find again (--mw-state DIR): tasks that have not
-// ended, results that were not taken, and the program's own bytes. One SQLite file, DIR/state.db;
-// docs/formats/mw-state.md. Nothing else of the master is kept: its next life gives the tasks out
-// anew, to slaves that are others to it.
+// ended, constants that these name, results that were not taken, and the program's own bytes. One
+// SQLite file, DIR/state.db; docs/formats/mw-state.md. Nothing else of the master is kept: its next
+// life gives the tasks out anew, to slaves that are others to it.
 //
 // Thread: one at a time. One process at a time: a lock is held.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <spate/mw.h>
 
 #include "base/result.h"
+#include "doors/mw/run/master_constants.h"
 #include "os/file.h"
 #include "store/sqlite/database.h"
 
@@ -51,18 +55,27 @@ class StateFile {
   };
   // Makes the folder and the file when they are missing. kBusy: another master has it.
   static Result<std::unique_ptr<StateFile>> Open(const std::string& dir);
-  Result<Kept> Load();
+  // Once. The constants that its tasks name come to `constants`.
+  Result<Kept> Load(MasterConstants& constants);
   // Durable with one stroke when it returns.
   Status Write(const StateChange& change);
 
  private:
   StateFile(os::FileLock lock, store::Database db) : lock_(std::move(lock)), db_(std::move(db)) {}
   Status Prepare();
+  Result<std::map<uint64_t, detail::constant_list>> LoadNamed(MasterConstants& constants);
   Status WriteAll(const StateChange& change);
+  Status AddNamed(const task& what);
+  Status DropNamed(task_id id);
 
   os::FileLock lock_;
   store::Database db_;
   store::Statement add_task_, set_given_, add_result_, drop_task_, drop_result_, set_meta_;
+  store::Statement add_named_, drop_named_, add_piece_, drop_pieces_;
+  // Of the file: the constants that each task names, and the number of tasks that name each
+  // constant.
+  std::unordered_map<uint64_t, std::vector<uint64_t>> named_;
+  std::unordered_map<uint64_t, size_t> users_;
 };
 
 }  // namespace spate::mw

@@ -98,6 +98,15 @@ std::vector<std::string> All(const StateFile::Kept& kept) {
   return lines;
 }
 
+std::string Shown(const detail::constant_list& constants) {
+  std::string text;
+  for (const auto& each : constants) {
+    const auto bytes = static_cast<const MasterConstant&>(*each).Read(0, each->size());
+    text += fmt::format("{:x}:{:x} ", each->id(), XXH3_64bits(bytes->data(), bytes->size()));
+  }
+  return text;
+}
+
 // As a kill leaves them: the files, without the lock.
 void CopyFiles(const std::string& from, const std::string& to) {
   ASSERT_TRUE(os::MakeDirs(to, 0700));
@@ -109,12 +118,16 @@ void CopyFiles(const std::string& from, const std::string& to) {
   }
 }
 
-std::string OpenAndLoad(const std::string& dir, std::vector<std::string>* lines = nullptr) {
+std::string OpenAndLoad(const std::string& dir, std::vector<std::string>* lines = nullptr,
+                        std::string* constants = nullptr) {
   auto file = StateFile::Open(dir);
   if (!file) return file.error().message;
-  auto kept = (*file)->Load();
+  auto kept = (*file)->Load(*MasterConstants::Make());
   if (!kept) return kept.error().message;
   if (lines != nullptr) *lines = All(*kept);
+  if (constants == nullptr) return "";
+  constants->clear();
+  for (const auto& each : kept->tasks) *constants += Shown(each.what.constants);
   return "";
 }
 
@@ -176,7 +189,7 @@ TEST(StateFileTest, LargeValuesComeBack) {
   }
   auto file = StateFile::Open(dir.Path("s"));
   ASSERT_TRUE(file);
-  auto kept = (*file)->Load();
+  auto kept = (*file)->Load(*MasterConstants::Make());
   ASSERT_TRUE(kept);
   EXPECT_TRUE(kept->state == large);
   ASSERT_EQ(kept->results.size(), 1u);
@@ -202,28 +215,30 @@ TEST(StateFileTest, OfANewerVersion) {
   {
     auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
     ASSERT_TRUE(db);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 4"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 5"));
   }
   EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
 }
 
 // Rows of earlier formats end earlier.
 TEST(StateFileTest, OfEarlierFormats) {
-  for (int format : {1, 2}) {
+  for (int format : {1, 2, 3}) {
     os::TempDir dir;
     EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
     task what = TaskOf(6);
     policy& how = what.how;
-    how.priority = 0;
+    if (format < 3) how.priority = 0;
     if (format == 1) how.losses = 0;
     if (format == 1) how.time = {};
     std::string bytes = encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
                                how.retry, how.tries, what.arguments);
-    if (format == 2) bytes += encode(how.losses, int64_t{how.time.count()});
+    if (format >= 2) bytes += encode(how.losses, int64_t{how.time.count()});
+    if (format >= 3) bytes += encode(how.priority);
     bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));
     {
       auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
       ASSERT_TRUE(db);
+      ASSERT_TRUE(db->Run("DROP TABLE named; DROP TABLE constant"));
       ASSERT_TRUE(db->Run(fmt::format("PRAGMA user_version = {}", format).c_str()));
       auto add = db->Prepare("INSERT INTO task (id, given, bytes) VALUES (6, 0, ?)");
       ASSERT_TRUE(add);
@@ -232,7 +247,7 @@ TEST(StateFileTest, OfEarlierFormats) {
     }
     auto file = StateFile::Open(dir.Path("s"));
     ASSERT_TRUE(file);
-    auto kept = (*file)->Load();
+    auto kept = (*file)->Load(*MasterConstants::Make());
     ASSERT_TRUE(kept) << kept.error().message;
     ASSERT_EQ(kept->tasks.size(), 1u);
     EXPECT_EQ(Words(kept->tasks[0].what), Words(what));
@@ -240,8 +255,60 @@ TEST(StateFileTest, OfEarlierFormats) {
     // It is of the newest format now.
     auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kRead);
     ASSERT_TRUE(db);
-    EXPECT_EQ(db->QueryInt("PRAGMA user_version").value(), 3);
+    EXPECT_EQ(db->QueryInt("PRAGMA user_version").value(), 4);
   }
+}
+
+// And only as long as a task names them.
+TEST(StateFileTest, ConstantsAreKeptWithTheTasksThatNameThem) {
+  os::TempDir dir;
+  auto constants = MasterConstants::Make({.memory = 2'000'000});
+  const std::shared_ptr<detail::constant_value> small = constants->Add("small").value(),
+                                                none = constants->Add("").value();
+  std::shared_ptr<detail::constant_value> large =
+      constants->Add(std::string(3'500'000, 'x')).value();
+  auto with = [](uint64_t id, detail::constant_list named) {
+    task what = TaskOf(id);
+    what.constants = std::move(named);
+    return what;
+  };
+  auto found = [&] {
+    auto file = StateFile::Open(dir.Path("s"));
+    auto again = MasterConstants::Make();
+    auto kept = (*file)->Load(*again);
+    EXPECT_TRUE(kept) << kept.error().message;
+    std::vector<std::string> all;
+    for (const auto& each : kept->tasks) {
+      all.push_back(fmt::format("{} {}", each.what.id.value, Shown(each.what.constants)));
+    }
+    return all;
+  };
+  auto pieces = [&] {
+    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kRead);
+    return db->QueryInt("SELECT count(*) FROM constant").value();
+  };
+  auto write = [&](const StateChange& change) {
+    auto file = StateFile::Open(dir.Path("s"));
+    auto again = MasterConstants::Make();
+    auto kept = (*file)->Load(*again);
+    ASSERT_TRUE(kept);
+    ASSERT_TRUE((*file)->Write(change));
+  };
+  StateChange change;
+  change.tasks = {with(1, {small, large}), with(2, {large}), TaskOf(3), with(4, {none})};
+  write(change);
+  EXPECT_EQ(found(), (std::vector<std::string>{"1 " + Shown({small, large}), "2 " + Shown({large}),
+                                               "3 ", "4 " + Shown({none})}));
+  EXPECT_EQ(pieces(), 1 + 4 + 1);
+  write({.results = {ResultOf(1)}});
+  EXPECT_EQ(found(), (std::vector<std::string>{"2 " + Shown({large}), "3 ", "4 " + Shown({none})}));
+  EXPECT_EQ(pieces(), 4 + 1) << "the small one has gone";
+  change.tasks = {with(5, {large})};
+  write(change);
+  EXPECT_EQ(pieces(), 4 + 1) << "it is there once";
+  write({.taken = {{2}, {4}, {5}}});
+  EXPECT_EQ(found(), std::vector<std::string>{"3 "});
+  EXPECT_EQ(pieces(), 0);
 }
 
 TEST(StateFileTest, TheAlgorithmsOfTheLastBuild) {
@@ -256,7 +323,7 @@ TEST(StateFileTest, TheAlgorithmsOfTheLastBuild) {
   }
   auto file = StateFile::Open(dir.Path("s"));
   ASSERT_TRUE(file);
-  auto kept = (*file)->Load();
+  auto kept = (*file)->Load(*MasterConstants::Make());
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->algorithms, words);
 }
@@ -264,7 +331,10 @@ TEST(StateFileTest, TheAlgorithmsOfTheLastBuild) {
 TEST(StateFileTest, RowsThatAreNoneOfOurs) {
   for (const char* damage : {"INSERT INTO task VALUES (1, 0, x'00')",
                              "INSERT INTO result VALUES (1, x'ffffffffffffffffffff')",
-                             "INSERT INTO meta VALUES ('last_task', x'01')"}) {
+                             "INSERT INTO meta VALUES ('last_task', x'01')",
+                             "INSERT INTO named VALUES (1, x'00ffffffffffffffff')",
+                             "INSERT INTO constant VALUES (1, 0, x'00')",
+                             "INSERT INTO constant VALUES (2147483649, 1, x'00')"}) {
     os::TempDir dir;
     EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
     {
@@ -280,11 +350,17 @@ TEST(StateFileTest, RowsThatAreNoneOfOurs) {
 TEST(StateFileTest, FlippedBytesNeverGiveAnythingElse) {
   os::TempDir dir;
   Model model;
+  std::string shown;
   {
     auto file = StateFile::Open(dir.Path("s"));
     ASSERT_TRUE(file);
     StateChange change{.state = "here", .last_task = 40};
     for (uint64_t id = 1; id <= 40; ++id) change.tasks.push_back(TaskOf(id));
+    const auto constants = MasterConstants::Make();
+    for (uint64_t id = 20; id < 30; ++id) {
+      change.tasks[id].constants = {constants->Add(std::string(9000 + id, 'x')).value()};
+      shown += Shown(change.tasks[id].constants);
+    }
     for (uint64_t id = 1; id <= 10; ++id) change.results.push_back(ResultOf(id));
     ASSERT_TRUE((*file)->Write(change));
     model.Apply(change);
@@ -297,9 +373,11 @@ TEST(StateFileTest, FlippedBytesNeverGiveAnythingElse) {
     bytes[chance.Next() % bytes.size()] ^= static_cast<char>(1 << chance.Next() % 8);
     ASSERT_TRUE(os::WriteFile(dir.Path("s/state.db"), bytes, 0600));
     std::vector<std::string> lines;
-    const std::string problem = OpenAndLoad(dir.Path("s"), &lines);
+    std::string constants;
+    const std::string problem = OpenAndLoad(dir.Path("s"), &lines, &constants);
     if (problem.empty()) {
       ASSERT_EQ(lines, model.All()) << i;
+      ASSERT_EQ(constants, shown) << i;
     } else {
       EXPECT_NE(problem.find("state.db"), std::string::npos) << problem;
       ++told;

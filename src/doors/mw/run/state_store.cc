@@ -20,12 +20,12 @@ Result<std::string_view> AnswersOf(const TaskOutputPtr& output, std::string& fro
   return std::string_view(from_file);
 }
 
-Result<OpenedState> OpenState(const std::string& dir) {
+Result<OpenedState> OpenState(const std::string& dir, MasterConstants& constants) {
   OpenedState state;
   if (dir.empty()) return state;
   auto opened = TRY(StateFile::Open(dir));
   state.file = std::move(opened);
-  auto loaded = TRY(state.file->Load());
+  auto loaded = TRY(state.file->Load(constants));
   state.kept = std::move(loaded);
   const std::vector<std::string> words = Algorithms::Get().Words();
   auto other = WhyOtherBuild({state.kept.algorithms, "the one that wrote the state"},

@@ -52,13 +52,14 @@ class StateStore final : public store::TransientStore {
   store::GroupWriter<StateChange> writer_;
 };
 
-// The state that the last life of this program left in a folder; none, when `dir` is empty.
+// The state that the last life of this program left in a folder; none, when `dir` is empty. The
+// constants that its tasks name come to `constants`.
 // kInvalid: another build of it left that.
 struct OpenedState {
   std::shared_ptr<StateFile> file;
   StateFile::Kept kept;
 };
-Result<OpenedState> OpenState(const std::string& dir);
+Result<OpenedState> OpenState(const std::string& dir, MasterConstants& constants);
 
 // Answers of a slave: its standard output, in memory or in a file, which is read into `from_file`.
 // The view refers to one of the two.

@@ -30,7 +30,9 @@ void Workbench::Put(Packet packet) {
 
 void Workbench::Stop(const AttemptRef& ref) {
   std::lock_guard lock(mutex_);
-  if (current_.ref == ref && current_.life == life_) stopped_ = true;
+  if (current_.ref != ref || current_.life != life_) return;
+  stopped_ = true;
+  constants_.Wake();
 }
 
 bool Workbench::Withdraw(const AttemptRef& ref) {
@@ -50,6 +52,7 @@ void Workbench::End(Over how, const std::string& why) {
   if (how != Over::kShutdown) why_lost_ = why;
   packets_.clear();
   ring_ = nullptr;
+  constants_.End();
   changed_.notify_all();
 }
 

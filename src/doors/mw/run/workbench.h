@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "core/model/attempt.h"
+#include "doors/mw/run/slave_constants.h"
 #include "link/output_memory.h"
 #include "node/executor.h"
 #include "os/loop.h"
@@ -64,6 +65,8 @@ class Workbench {
   // Whether a call of `computing` goes on beyond its limit. Then its packet has ended so, and no
   // other packet is begun. nullopt: no call has a limit now.
   std::optional<bool> IsOverdue(Instant now);
+  // Those that packets of the current master need.
+  SlaveConstants& constants() { return constants_; }
   // Removes files. The process must end now.
   void Abandon();
 
@@ -90,6 +93,7 @@ class Workbench {
  private:
   Result<TaskOutputPtr> OutputOf(std::string answers);
 
+  SlaveConstants constants_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Packet> packets_;

@@ -28,6 +28,20 @@ def test_values_of_all_sizes_by_every_way(place: MwPlace):
          master.told())
 
 
+def test_many_tasks_with_long_arguments_that_take_no_time(place: MwPlace):
+    """They are not all sent ahead: a slave whose queue is full would be cut off."""
+    count = 80
+    master = place.master("--mw-access", "access", "--mw-audit-file", "audit", "wait-slaves 2",
+                          f"submit size @3900000 times={count}", f"wait-results {count}", "exit 0")
+    place.await_file("r")
+    near, far = place.slave(), place.direct()
+    master.ends(0)
+    near.ends(0)
+    far.ends(0)
+    want([each[4] for each in master.results().values()] == ["3900000"] * count, master.told())
+    want("PROBLEM" not in place.read("audit"), place.read("audit"))
+
+
 def test_slaves_of_the_same_machine_come_by_a_socket(place: MwPlace):
     master = place.master("-")
     place.await_file("r")

@@ -4,8 +4,12 @@
 // Thread: the loop's.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/model/needs.h"
@@ -29,13 +33,19 @@ class SlaveChannel final : public hub::NodePort {
         line_(constants, *under_, events_.constant) {}
 
   void Send(wire::ToNode message) override {
-    if (const auto* lease = std::get_if<wire::Lease>(&message)) events_.given(*lease);
+    if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+      events_.given(*lease);
+      Weigh(*lease);
+    }
     under_->Send(std::move(message));
   }
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
     under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
       if (const auto* want = std::get_if<wire::WantPiece>(&message)) return line_.Want(*want);
       if (auto* hello = std::get_if<wire::Hello>(&message)) hello->offer = events_.offer();
+      if (auto* ends = std::get_if<wire::Ends>(&message)) {
+        for (AttemptEnd& each : ends->ends) each.wall = std::max(each.wall, on_its_way_);
+      }
       events_.told(message);
       receiver(std::move(message));
     });
@@ -45,9 +55,20 @@ class SlaveChannel final : public hub::NodePort {
   void Close() override { under_->Close(); }
 
  private:
+  // The engine gives a slave work for some time ahead. Packets that take no time to compute, but
+  // megabytes to send, would fill the queue of the connection, at whose end the slave is cut off.
+  static constexpr Duration kMegabyte = Duration::Millis(2);
+  void Weigh(const wire::Lease& lease) {
+    uint64_t bytes = 0;
+    for (const std::string& row : lease.rows) bytes += row.size();
+    const uint64_t mean = bytes / std::max<size_t>(lease.rows.size(), 1);
+    on_its_way_ = {static_cast<int64_t>(mean) * kMegabyte.ns / 1'000'000};
+  }
+
   std::unique_ptr<hub::NodePort> under_;
   const Events events_;
   ConstantServer::Line line_;
+  Duration on_its_way_;  // a packet of the last lease
 };
 
 }  // namespace spate::mw

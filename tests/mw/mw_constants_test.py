@@ -91,11 +91,11 @@ def test_slaves_that_are_killed_while_it_comes(place: MwPlace):
 
 
 def test_signs_of_life_pass_while_it_comes(place: MwPlace):
-    """Longer than the time-out; and a task may be cancelled that waits for it."""
+    """Longer than the time-out, and than tasks may take; and a task may be cancelled that waits for it."""
     size = 16 * MB
     log = place.path("log")
     master = place.master("--mw-access", "access", "--mw-client-timeout", "2", "--mw-audit-file", "audit",
-                          "wait-slaves 1", f"constant {size}", f"with 0 {log} 0 3", "-")
+                          "wait-slaves 1", f"constant {size}", f"with 0 {log} 0 3 1500", "-")
     proxy = behind_proxy(place)
     slave = slow_slave(place, proxy)
     wait(lambda: sent(place), "it is sent")

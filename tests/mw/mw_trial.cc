@@ -374,9 +374,11 @@ bool Script::DoWithConstants(const std::string& what, const Words& w) {
   if (what == "constant") {
     constants_.push_back(m_.broadcast(Pattern(number(0))));
     Tell("constant", constants_.size() - 1);
-  } else if (what == "with") {  // N FILE MS TIMES
+  } else if (what == "with") {  // N FILE MS TIMES [LIMIT]
+    mw::policy how;
+    if (w.size() > 4) how.time = std::chrono::milliseconds(number(4));
     for (std::size_t i = 0; i < number(3); ++i) {
-      m_.submit(with, constants_.at(number(0)), Words{w[1], w[2]});
+      m_.submit(with, how, constants_.at(number(0)), Words{w[1], w[2]});
     }
   } else if (what == "forget") {
     constants_.at(number(0)) = {};

@@ -67,7 +67,7 @@ void Ledger::HandBack(task what, std::string reason) {
   effects_.unrunnable.push_back(std::move(what));
 }
 
-void Ledger::Add(task what, std::set<Lane*>& touched) {
+void Ledger::Add(task&& what, std::set<Lane*>& touched) {
   if (what.how.slave) {
     auto slave = slaves_.find(what.how.slave);
     const bool takes = slave != slaves_.end() && slave->second.info.group != group::unordered;
@@ -80,7 +80,7 @@ void Ledger::Add(task what, std::set<Lane*>& touched) {
   }
   Lane& lane = LaneOf(what);
   const uint64_t id = what.id.value;
-  auto held = tasks_.insert_or_assign(id, Held{std::move(what)}).first;
+  auto held = tasks_.try_emplace(id, std::move(what)).first;
   Wait(lane, held->second);
   touched.insert(&lane);
 }

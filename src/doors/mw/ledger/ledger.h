@@ -160,7 +160,7 @@ class Ledger {
   using Packets = std::map<PacketKey, Packet>;
 
   Lane& LaneOf(const task& what);
-  void Add(task what, std::set<Lane*>& touched);
+  void Add(task&& what, std::set<Lane*>& touched);
   void Wait(Lane& lane, Held& held);
   void Fit(Lane& lane);
   void Grow(Lane& lane, uint32_t packets);

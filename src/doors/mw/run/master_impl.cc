@@ -53,12 +53,12 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
   const task_id id{++last_task};
   if (claim) Claim(id, algorithm);
   unsent_bytes += arguments.size();
-  unsent.push_back({.id = id,
-                    .algorithm = std::string(algorithm),
-                    .how = how,
-                    .arguments = std::move(arguments),
-                    .reason = {},
-                    .constants = std::move(named)});
+  task& added = unsent.emplace_back();
+  added.id = id;
+  added.algorithm = algorithm;
+  added.how = how;
+  added.arguments = std::move(arguments);
+  added.constants = std::move(named);
   ++pending[std::string()];
   auto known = pending.find(algorithm);
   if (known == pending.end()) known = pending.try_emplace(std::string(algorithm)).first;

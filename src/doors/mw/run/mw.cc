@@ -178,9 +178,8 @@ void slave::impl::Compute(const Call& call) {
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
   computing = &bench;
   detail::constant_list constants;
-  if (!call.constants.empty()) {  // what it takes to get them does not count as its time
-    bytes = bench.constants().Await(call.constants, constants, [&] { return bench.IsStopped(); });
-  }
+  // The time that it takes to get them does not count.
+  if (!call.constants.empty()) bytes = Fetch(call, constants);
   const bool lacks = !bytes.empty();
   if (lacks) answer.end = CallEnd::kThrew;
   const detail::reading_arguments scope(constants);
@@ -206,6 +205,10 @@ void slave::impl::Compute(const Call& call) {
   answer.bytes = bytes;
   AddAnswer(answers_, answer);
   ++computed_;
+}
+
+std::string slave::impl::Fetch(const Call& call, detail::constant_list& constants) {
+  return bench.constants().Await(call.constants, constants, [this] { return bench.IsStopped(); });
 }
 
 slave_status slave::impl::Status() const {

@@ -32,6 +32,8 @@ class slave::impl {
 
  private:
   void Compute(const Call& call);
+  // Waits for the constants of a task. Empty: `constants` has them; or why not.
+  std::string Fetch(const Call& call, detail::constant_list& constants);
 
   // The packet in work.
   std::optional<Workbench::Packet> packet_;

@@ -63,7 +63,7 @@ void Workbench::Met(slave_id id) {
 
 std::string Workbench::Computing() const {
   std::lock_guard lock(mutex_);
-  return computing_;
+  return std::string(computing_);
 }
 
 void Workbench::Abandon() {

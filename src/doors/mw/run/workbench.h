@@ -77,7 +77,7 @@ class Workbench {
   bool Wants(const Packet& packet) const;
   // Likewise, for algorithms, on any thread.
   bool IsStopped() const { return stopped_; }
-  // Before and after each call of an algorithm ("").
+  // Before and after each call of an algorithm (""), whose name lives until then.
   void Compute(std::string_view algorithm, uint64_t task = 0, Duration limit = {});
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
   // shutdown, master_lost, master_failed and results_held are set.
@@ -102,7 +102,7 @@ class Workbench {
   uint64_t life_ = 0;
   std::optional<Over> over_;
   std::string why_lost_;
-  std::string computing_;
+  std::string_view computing_;
   uint64_t task_ = 0;  // of `computing_`
   int64_t began_ = 0;  // as os::MonotonicNanos
   Duration limit_;     // 0: none

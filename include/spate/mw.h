@@ -18,7 +18,8 @@
 // has all options, and what is promised when something dies.
 //
 // Threads: the functions of `master` and `slave` belong to the thread that run() was called on. The
-// network has a thread of its own, so a master or a slave may compute for as long as it wants.
+// network has a thread of its own, so a master or a slave may compute for as long as it wants. A
+// slave of N slots has N - 1 threads more, which call algorithms only.
 #pragma once
 
 #include <chrono>
@@ -143,7 +144,8 @@ class algorithm_of {
 
 // Makes an algorithm of a function or a lambda without templates, in master and slave alike: best
 // as a constant outside of all functions. Arguments and result as spate/bytes.h takes them; what is
-// taken by reference is read only. What it throws comes back as the result's error.
+// taken by reference is read only. What it throws comes back as the result's error. A slave with
+// several slots (--mw-slots) calls algorithms on several threads at once, also the same one.
 template <fixed_string Name, class F>
 auto algorithm(F function) {
   return algorithm_of<Name, std::decay_t<F>>(std::move(function));
@@ -260,6 +262,25 @@ enum class group : std::uint8_t {
   ordered,      // only the tasks for this slave
 };
 
+// What a task takes of its slave while it is computed. Slaves offer these (--mw-slots, --mw-memory,
+// --mw-resource, --mw-label); a task waits for one that offers enough.
+struct needs {
+  // So many pieces of a resource, such as "gpus"; names as --mw-resource has them, each once, at
+  // most 16. An algorithm asks which ones it has by pieces_of().
+  struct resource {
+    std::string name;
+    std::uint32_t count = 1;  // from 1
+    friend bool operator==(const resource&, const resource&) = default;
+  };
+  // Threads that the task computes with: it takes the room of so many tasks. From 1 to 4096.
+  std::uint32_t slots = 1;
+  // Bytes. A slave that does not say how much it has takes any. Nothing enforces them.
+  std::uint64_t memory = 0;
+  std::vector<resource> resources = {};
+  std::vector<std::string> labels = {};  // the slave has all of them; at most 16
+  friend bool operator==(const needs&, const needs&) = default;
+};
+
 // How a task is to be computed.
 struct policy {
   // For this slave, which computes its tasks in the order of their submission. None: for any.
@@ -276,7 +297,8 @@ struct policy {
   std::uint32_t tries = 1;
   // Slaves that may be lost while they compute the task; the loss of the last one ends the task
   // with a failure. 0: no limit, another slave always computes it. Slaves that are lost with a
-  // packet of several tasks do not count, because another task may be to blame.
+  // packet of several tasks do not count, because another task may be to blame. The loss of a slave
+  // counts for each task that its slots compute.
   std::uint32_t losses = 0;
   // The longest that a slave may compute the task, all its tries together; 0: no limit. Then the
   // result has a failure, and the slave ends with 255, because nothing else stops an algorithm.
@@ -284,6 +306,9 @@ struct policy {
   // Of the tasks that wait for a slave, the one of the highest priority goes out next; of equal
   // ones the one that was submitted first. Not a number (NaN) is refused.
   double priority = 0;
+  // What the task takes of its slave. At most 1000 different ones may wait or be computed at once:
+  // a task with more of them is handed back. With `slave`, the order is that of equal needs.
+  mw::needs needs = {};
 };
 
 // A slave, as it was when this was returned.
@@ -293,6 +318,8 @@ struct slave_info {
   std::string name;  // SLAVE-n, as in the audit file
   // The address and port that it connected from; where it came by a socket, the master's host.
   std::string host;
+  // Tasks that it computes at once; 1 until it has said how many, right after its arrival.
+  std::uint32_t slots = 1;
   std::size_t tasks = 0;   // that it has and that have not ended
   std::uint64_t done = 0;  // tasks whose results it returned
   bool busy() const { return tasks > 0; }
@@ -348,6 +375,10 @@ struct result {
 // it was cancelled, another slave was quicker, or the master was lost. An algorithm that takes long
 // may ask now and then, and return whatever it likes. False outside of a slave's algorithm.
 bool stop_requested();
+// For algorithms: the pieces of this resource that the task has, which this thread computes ("0",
+// "1", or names as --mw-resource gave them). No other task of the slave has them meanwhile. Empty:
+// its policy::needs has none of them, or this is no slave's algorithm.
+std::vector<std::string> pieces_of(std::string_view resource);
 
 // ---- Futures -----------------------------------------------------------------------------------
 
@@ -436,8 +467,8 @@ class master {
  public:
   // As bytes; what the templates below are made of. Tasks leave with the next wait() or poll(), at
   // the latest. Throws `error`: unknown algorithm, arguments of more than 4 MB (broadcast long
-  // values), `tries` 0, a constant of another master, more than 1,000 constants. `constants`: those
-  // that the arguments name, as in task::constants.
+  // values), `tries` 0, needs that no slave can offer, a constant of another master, more than
+  // 1,000 constants. `constants`: those that the arguments name, as in task::constants.
   task_id submit_bytes(std::string_view algorithm, const policy& how, std::string arguments,
                        detail::constant_list constants = {});
 
@@ -625,26 +656,31 @@ struct slave_status {
   bool shutdown = false;         // the master has told us to end
   bool master_lost = false;      // it cannot be reached, and the resource file names no other one
   bool master_failed = false;    // its function threw: the computation is over, without success
-  std::uint64_t computed = 0;    // tasks so far
+  std::uint64_t computed = 0;    // tasks so far, of all slots
   std::size_t tasks_left = 0;    // that are here, and not computed
   std::size_t results_held = 0;  // that have not left yet
-  std::size_t group_size = 0;    // tasks that came together, the last time
+  std::size_t group_size = 0;    // tasks that came together, the last time, to this thread
   bool done() const { return shutdown || master_lost || master_failed; }
   // For the slave function: 0 after a shutdown, 2 when the master has failed, else 255.
   int exit_code() const { return shutdown ? 0 : master_failed ? 2 : 255; }
 };
 
+// With several slots (--mw-slots), the calling thread computes for one of them, and the threads of
+// the others compute from the first of these calls on, also in between. When the slave's function
+// returns, they finish what they compute, whose results count, and begin nothing more.
 class slave {
  public:
   // Computes until the master says that it is over, or is lost.
   slave_status run();
-  // Waits for tasks, and computes those that are here.
+  // Waits for tasks, and computes those that are here for this thread.
   slave_status work();
   // Computes at most one task, which it waits for no longer than this.
   slave_status step(std::chrono::nanoseconds most = std::chrono::milliseconds(50));
   slave_status status() const;
   // 0: it is not known yet.
   slave_id id() const;
+  // Tasks that it computes at once.
+  std::size_t slots() const;
 
   class impl;  // of the library
   explicit slave(impl& inside) : impl_(inside) {}

@@ -265,6 +265,38 @@ def test_hub_with_a_node(place):
     cluster.spate("job wait", "1", code=1)
 
 
+def words_of(pid):
+    with open(f"/proc/{pid}/cmdline") as file:
+        return file.read().split("\0")[:-1]
+
+
+def test_slaves_of_several_slots(place):
+    """They are told so, here and on a hub, where they take as many cpus, unless another number is given."""
+    master = master_of(place, 1)
+    overseer = Overseer(place, "search.rsc", "--local", "4", "--slots", "3")
+    connected(master, 1)
+    want(words_of(master.names()[0][0])[-2:] == ["--mw-slots", "3"], words_of(master.names()[0][0]))
+    overseer.kill()
+    connected(master, 0)
+    cluster = cluster_of(place)
+    cluster.node("n1", "--slots", "8", "--cpus", "4")
+    master.want(4)
+    overseer = Overseer(place, "search.rsc", "--slots", "2", "--memory", "1G")
+    overseer.says("2 missing, 2 queued, 2 running (job 1)")
+    connected(master, 2)
+    want(words_of(master.names()[0][0])[-4:] == ["--mw-slots", "2", "--mw-memory", str(1 << 30)], words_of(master.names()[0][0]))
+    overseer.kill()
+    overseer = Overseer(place, "search.rsc", "--slots", "2", "--memory", "1G", "--cpus", "1", log="again.log")
+    # What is wanted is known to the hub; only slaves that come now need less.
+    overseer.says("(job 1)")
+    master.finish()
+    overseer.ends(0)
+    for wrong in ("0", "4097", "x"):
+        refused = Overseer(place, "search.rsc", "--slots", wrong, log="wrong.log")
+        refused.ends(2)
+        refused.says("slots")
+
+
 def test_hub_a_killed_overseer_finds_its_job(place):
     cluster = cluster_of(place)
     cluster.node("n1", "--slots", "2", "--cpus", "8")

@@ -52,6 +52,28 @@ def test_a_master_is_asked_while_it_runs(place: MwPlace):
     want(socket not in spate(place, "job", "list", "--local"), "it is still listed")
 
 
+def test_it_says_what_no_slave_offers(place: MwPlace):
+    master = place.master("wait-slaves 1", "submit echo x", "submit echo x slots=3", "submit echo x gpus=1",
+                          "submit echo x memory=2000000000", "submit echo x label=fast", "wait-results 1", "-")
+    slave = place.slave("--mw-slots", "2", "--mw-memory", "1G")
+    master.await_line("result 1 ")
+    socket = socket_of(master)
+    reasons = {2: "it needs 3 cpus, SLAVE-1 offers 2", 3: "it needs 1 of 'gpus', SLAVE-1 offers 0",
+               4: "of memory, SLAVE-1 offers 1.0 GB", 5: "a node with label 'fast'; SLAVE-1 does not have it"}
+    found = {}
+    for job in range(1, 6):
+        why = spate(place, "task", "explain", f"{job}.1", "--at", socket)
+        found |= {task: job for task, reason in reasons.items() if reason in why}
+    want(sorted(found) == [2, 3, 4, 5], found)
+    info = spate(place, "job", "info", str(found[3]), "--at", socket)
+    want(reasons[3] in info, info)
+    rich = place.slave("--mw-slots", "3", "--mw-memory", "2G", "--mw-resource", "gpus=1", "--mw-label", "fast")
+    master.say("wait-results 5", "exit 0")
+    master.ends(0)
+    slave.ends(0)
+    rich.ends(0)
+
+
 def test_a_killed_master_is_not_listed(place: MwPlace):
     master = place.master("-")
     socket = socket_of(master)

@@ -123,6 +123,27 @@ const auto until_stopped = mw::algorithm<"until-stopped">([](const Words& w) {
   AddLine(w.at(0), "stopped");
   return std::string("stopped");
 });
+// FILE N: ends when N of them are there.
+const auto meet = mw::algorithm<"meet">([](const Words& w) {
+  AddLine(w.at(0), "here");
+  while (LinesOf(w[0]) < std::stol(w.at(1)) && !mw::stop_requested()) Sleep(2);
+  return w[1];
+});
+// FILE SLOTS MS: tells in FILE when it begins and ends, with the slots that it takes.
+const auto take = mw::algorithm<"take">([](const Words& w) {
+  AddLine(w.at(0), "+ " + w.at(1));
+  Sleep(std::stol(w.at(2)));
+  AddLine(w[0], "- " + w[1]);
+  return w[1];
+});
+// FILE: as `hold`; gives its GPUs.
+const auto gpus = mw::algorithm<"gpus">([](const Words& w) {
+  AddLine(w.at(0) + ".begun", std::to_string(getpid()));
+  AwaitFile(w[0]);
+  std::string all = "gpus";
+  for (const std::string& each : mw::pieces_of("gpus")) all += "," + each;
+  return all;
+});
 // FILE TEXT: as `hold` for the first that comes; the others end at once.
 const auto first_holds = mw::algorithm<"first-holds">([](const Words& w) {
   AddLine(w.at(0) + ".begun", std::to_string(getpid()));
@@ -233,8 +254,24 @@ void Script::Look(std::chrono::nanoseconds most) {
   }
 }
 
-// ALG ARG... with slave=N tag=T tries=N losses=N time=MS priority=X times=N anyway once among them;
-// @N stands for N bytes.
+// NAME=N of the needs; false: the word is none of them.
+bool TakeNeed(mw::needs& needs, const std::string& key, const std::string& value) {
+  if (key == "slots") {
+    needs.slots = static_cast<std::uint32_t>(std::stoul(value));
+  } else if (key == "memory") {
+    needs.memory = std::stoull(value);
+  } else if (key == "gpus") {
+    needs.resources.push_back({"gpus", static_cast<std::uint32_t>(std::stoul(value))});
+  } else if (key == "label") {
+    needs.labels.push_back(value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// ALG ARG... with slave=N tag=T tries=N losses=N time=MS priority=X times=N slots=N memory=BYTES
+// gpus=N label=L anyway once among them; @N stands for N bytes.
 void Script::Submit(Words words, bool as_future) {
   mw::policy how;
   Words arguments;
@@ -261,6 +298,7 @@ void Script::Submit(Words words, bool as_future) {
       how.priority = std::stod(value);
     } else if (key == "times" && at != word.npos) {
       times = std::stol(value);
+    } else if (at != word.npos && TakeNeed(how.needs, key, value)) {
     } else if (word.starts_with('@')) {
       arguments.push_back(Pattern(std::stoul(word.substr(1))));
     } else {
@@ -360,7 +398,7 @@ bool Script::DoWithFutures(const std::string& what, const Words& w) {
   } else if (what == "slaves") {
     for (const mw::slave_info& each : m_.list_slaves()) {
       Tell("slave", each.id.value, NameOf(each.group), each.name, each.host,
-           each.busy() ? "busy" : "idle", each.tasks, each.done);
+           each.busy() ? "busy" : "idle", each.tasks, each.done, each.slots);
     }
   } else {
     return false;

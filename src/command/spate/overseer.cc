@@ -25,6 +25,17 @@ constexpr Option kLocalSlaves = {.names = "local",
                                  .help = "run up to N slaves on this machine, without a hub",
                                  .more = "The slaves end with this command, however it ends."};
 
+constexpr Option kSlaveSlots = {.names = "slots",
+                                .argument = "N",
+                                .heading = Heading::kSlots,
+                                .help = "tasks that a slave computes at once (default: 1)",
+                                .more =
+                                    "Each slave is started with --mw-slots N, and on a hub it "
+                                    "requests N cores unless --cpus says "
+                                    "otherwise. It then offers its tasks the memory, resources and "
+                                    "labels that it requests. The "
+                                    "program's algorithms must be safe for threads."};
+
 constexpr Option kMaxSlaves = {.names = "max-slaves",
                                .argument = "N",
                                .heading = Heading::kSlots,
@@ -52,6 +63,7 @@ constexpr Option kNoShip = {.names = "no-ship",
 
 constexpr uint32_t kMostSlaves = 10'000;  // for a file that asks for too many
 constexpr uint32_t kMostTyped = 1'000'000;
+constexpr uint32_t kMostSlots = 4096;
 constexpr Duration kDefaultEvery = Duration::Seconds(5);
 constexpr Duration kLeastEvery = Duration::Millis(10);
 
@@ -63,6 +75,12 @@ Result<Duration> ParseEvery(std::string_view text) {
 
 Result<uint32_t> ParseSlaves(std::string_view text) {
   auto count = ParseCountUpTo(text, kMostTyped);
+  if (count && *count == 0) return Fail(ErrorKind::kInvalid, "at least 1");
+  return count;
+}
+
+Result<uint32_t> ParseSlaveSlots(std::string_view text) {
+  auto count = ParseCountUpTo(text, kMostSlots);
   if (count && *count == 0) return Fail(ErrorKind::kInvalid, "at least 1");
   return count;
 }
@@ -86,6 +104,7 @@ Result<mw::OverseerOptions> OverseerOptionsOf(const Words& words) {
   OptionReader in(words);
   in.Read(kLocalSlaves, options.local, ParseSlaves);
   in.Read(kMaxSlaves, options.most, ParseSlaves);
+  if (in.Has(kSlaveSlots)) in.Read(kSlaveSlots, options.slots.emplace(), ParseSlaveSlots);
   in.Read(kEvery, options.every, ParseEvery);
   in.Text(opt::kInPool, options.pool);
   options.ship = in.Has(kShip);
@@ -93,7 +112,7 @@ Result<mw::OverseerOptions> OverseerOptionsOf(const Words& words) {
   TRY(CheckLocal(options, words));
   if (options.local > 0) options.most = std::min(options.most, options.local);
   auto needs = TRY(MakeNeedsChange(words));
-  options.needs = Changed(Needs(), needs);
+  options.needs = Changed({.milli_cpus = options.slots.value_or(1) * kMilliCpu}, needs);
   if (!options.pool.empty()) {
     std::vector<std::string>& labels = options.needs.labels;
     labels.push_back(std::string(kPoolLabel) + options.pool);
@@ -127,7 +146,7 @@ extern const Command kSpateOverseer = {
                   {"spate overseer ~/masters --ship", "all files of a folder; no shared files"}}},
     .words_min = 1,
     .options = {{opt::kTaskNeeds, opt::kAboutHub, opt::kPlanTime, opt::kNodeWishes, opt::kInPool,
-                 kLocalSlaves, kMaxSlaves, kEvery, kShip, kNoShip}},
+                 kLocalSlaves, kMaxSlaves, kSlaveSlots, kEvery, kShip, kNoShip}},
     .run =
         [](const Invocation& invocation) {
           auto options = OverseerOptionsOf(invocation.words);

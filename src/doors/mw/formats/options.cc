@@ -93,6 +93,41 @@ bool TakeResultGroup(Options& options, const std::string& text) {
   return count.has_value();
 }
 
+bool TakeSlots(Options& options, const std::string& text) {
+  auto count = Number(text, 1, kSlotsMost);
+  if (count) options.slots = static_cast<uint32_t>(*count);
+  return count.has_value();
+}
+
+bool TakeMemory(Options& options, const std::string& text) {
+  auto bytes = ParseSize(text);
+  if (!bytes || *bytes == 0 || *bytes > kMemoryMost) return false;
+  options.memory = *bytes;
+  return true;
+}
+
+// The last word about a resource counts.
+bool TakeResource(Options& options, const std::string& text) {
+  auto pieces = ParsePieces(text);
+  if (!pieces) return false;
+  std::vector<Pieces>& all = options.resources;
+  std::erase_if(all, [&](const Pieces& each) { return each.name == pieces->name; });
+  if (all.size() == kNamesMost) return false;
+  all.insert(std::ranges::upper_bound(all, pieces->name, {}, &Pieces::name), std::move(*pieces));
+  return true;
+}
+
+bool TakeLabel(Options& options, const std::string& text) {
+  std::vector<std::string>& all = options.labels;
+  if (!IsLabel(text)) return false;
+  if (std::ranges::find(all, text) != all.end()) return true;
+  if (all.size() == kNamesMost) return false;
+  all.insert(std::ranges::upper_bound(all, text), text);
+  return true;
+}
+
+constexpr std::string_view kOffers[] = {"--mw-slots", "--mw-memory", "--mw-resource", "--mw-label"};
+
 const std::vector<Known>& AllOptions() {
   static const std::vector<Known> kAll = {
       {"--mw-master-host", "HOST",
@@ -118,6 +153,17 @@ const std::vector<Known>& AllOptions() {
        "memory of a master for results that it has not taken, such as 2G (256M); then slaves get "
        "no more tasks, and what they still return goes to files in $TMPDIR",
        TakeResultMemory},
+      {"--mw-slots", "N",
+       "slave: tasks that it computes at once, on as many threads (1); algorithms must be safe for "
+       "that",
+       TakeSlots},
+      {"--mw-memory", "SIZE",
+       "slave: memory for tasks that need some, such as 16G (default: any task fits)", TakeMemory},
+      {"--mw-resource", "NAME=N|NAME=A,B,...",
+       "slave: pieces of a resource for tasks that need it, such as gpus=2; again for another one",
+       TakeResource},
+      {"--mw-label", "LABEL", "slave: a label that tasks may need; again for another one",
+       TakeLabel},
       {"--mw-client-timeout", "SECONDS",
        "seconds of silence after which a slave is lost (60); tasks may run for any time",
        Seconds(&Options::client_timeout, 1)},
@@ -183,6 +229,11 @@ std::string Usage(std::string_view program) {
   return text;
 }
 
+bool IsOffer(std::string_view option) {
+  return std::ranges::any_of(kOffers,
+                             [option](std::string_view each) { return SameSymbol(each, option); });
+}
+
 std::expected<Options, Ending> ReadOptions(std::span<const std::string> args,
                                            std::string_view version) {
   const std::string program = args.empty() ? "program" : args[0];
@@ -208,6 +259,9 @@ std::expected<Options, Ending> ReadOptions(std::span<const std::string> args,
       return Wrong(program, fmt::format("there is no option {}", args[i]));
     }
     if (i + 1 == args.size()) return Wrong(program, fmt::format("{} needs a value", known->name));
+    if (options.is_master && IsOffer(known->name)) {
+      return Wrong(program, fmt::format("{} is for slaves: give it to --mw-slave", known->name));
+    }
     if (!known->take(options, args[++i])) {
       return Wrong(program, fmt::format("{} cannot be '{}'", known->name, args[i]));
     }

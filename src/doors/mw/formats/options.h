@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "doors/mw/formats/names.h"
 
 namespace spate::mw {
 
@@ -53,6 +54,11 @@ struct Options {
   uint32_t task_group = 1;
   std::optional<uint32_t> result_group;
   uint64_t result_memory = 256u << 20;  // bytes of results that wait
+  // The offer of a slave.
+  uint32_t slots = 1;
+  uint64_t memory = 0;              // bytes; 0: not known
+  std::vector<Pieces> resources;    // sorted by name
+  std::vector<std::string> labels;  // sorted
   bool in_process = false;  // not on the command line: others share the process, which must not end
 };
 
@@ -67,5 +73,7 @@ struct Ending {
 std::expected<Options, Ending> ReadOptions(std::span<const std::string> args,
                                            std::string_view version);
 std::string Usage(std::string_view program);
+// Options of what a slave offers, which a master does not take.
+bool IsOffer(std::string_view option);
 
 }  // namespace spate::mw

@@ -5,18 +5,14 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "doors/mw/formats/names.h"
 #include "doors/mw/formats/packet.h"
 
 namespace spate::mw {
 namespace {
 
-// Of a job, before another one takes its place: what it keeps of ended packets is some 64 KB.
-constexpr TaskIndex kJobPackets = 65'536;
 // Arguments in a packet, unless one task has more.
 constexpr size_t kPacketBytes = 1 << 20;
-constexpr const char* kAnyLabel = "any";  // of slaves that take tasks for any of them
-// Tasks of a slave go before others there.
-constexpr int32_t kOwnFirst = 1;
 // A packet is given to another slave when it takes so much longer than it should.
 constexpr int64_t kMuchLonger = 3;
 constexpr Duration kLeastLonger = Duration::Seconds(1);
@@ -26,8 +22,6 @@ constexpr int64_t kMemory = 16;
 // Numbers of ended tasks that may stay among those that wait.
 constexpr size_t kStaleFew = 1000;
 constexpr const char* kMayNotBeRetried = "its slave disconnected, and it may not be retried";
-
-Needs AnySlave() { return {.labels = {kAnyLabel}}; }
 
 size_t IndexOf(group which) { return static_cast<size_t>(which); }
 
@@ -57,9 +51,9 @@ std::string SlaveName(slave_id slave) { return fmt::format("SLAVE-{}", slave.val
 // ---- Tasks -------------------------------------------------------------------------------------
 
 void Ledger::Submit(std::vector<task> tasks) {
-  std::set<Lane*> touched;
+  Lanes touched;
   for (task& each : tasks) Add(std::move(each), touched);
-  for (Lane* lane : touched) Fit(*lane);
+  FitAll(touched);
 }
 
 void Ledger::HandBack(task what, std::string reason) {
@@ -67,7 +61,7 @@ void Ledger::HandBack(task what, std::string reason) {
   effects_.unrunnable.push_back(std::move(what));
 }
 
-void Ledger::Add(task&& what, std::set<Lane*>& touched) {
+void Ledger::Add(task&& what, Lanes& touched) {
   if (what.how.slave) {
     auto slave = slaves_.find(what.how.slave);
     const bool takes = slave != slaves_.end() && slave->second.info.group != group::unordered;
@@ -78,78 +72,19 @@ void Ledger::Add(task&& what, std::set<Lane*>& touched) {
     }
     if (!takes) what.how.slave = {};
   }
-  Lane& lane = LaneOf(what);
+  Lane* lane = LaneOf(what.how);
+  if (lane == nullptr) {
+    return HandBack(
+        std::move(what),
+        fmt::format("tasks with {} different needs have not ended (policy::needs): round "
+                    "them up, so that more are equal",
+                    FormatCount(kNeedsMost)));
+  }
   const uint64_t id = what.id.value;
   auto held = tasks_.try_emplace(id, std::move(what)).first;
-  Wait(lane, held->second);
-  touched.insert(&lane);
-}
-
-Ledger::Lane& Ledger::LaneOf(const task& what) {
-  if (what.how.slave) {
-    auto [at, is_new] = own_.try_emplace(what.how.slave);
-    if (is_new) {
-      at->second.request.needs.on_node = SlaveName(what.how.slave);
-      at->second.priority = kOwnFirst;
-    }
-    return at->second;
-  }
-  any_.request.needs = AnySlave();
-  return any_;
-}
-
-Ledger::Lane* Ledger::FindLane(JobId job) const {
-  auto lane = lane_of_.find(job);
-  return lane == lane_of_.end() ? nullptr : lane->second;
-}
-
-void Ledger::Wait(Lane& lane, Held& held) {
-  held.lane = &lane;
-  lane.alone += held.alone ? 1 : 0;
-  lane.heap.push_back({held.how.priority, held.id.value});
-  std::push_heap(lane.heap.begin(), lane.heap.end());
-}
-
-// The lane has as many packets without tasks as its tasks need, if a packet has as many as it may;
-// and no more than it has tasks, because each may have to go alone.
-void Ledger::Fit(Lane& lane) {
-  const size_t together = lane.waiting() - lane.alone;
-  const size_t needed = lane.alone + (together + packet_ - 1) / packet_;
-  while (lane.unbound.size() > lane.waiting()) {
-    const PacketKey key = *std::prev(lane.unbound.end());
-    lane.unbound.erase(key);
-    CancelPacket(key, "its tasks do not wait any more");
-  }
-  while (lane.unbound.size() < needed) {
-    if (lane.job == JobId()) {
-      lane.job = last_job_ = JobId(last_job_.value + 1);
-      lane.jobs.push_back(lane.job);
-      lane_of_[lane.job] = &lane;
-      lane.next = 0;
-    }
-    const size_t more = std::min<size_t>(needed - lane.unbound.size(), kJobPackets - lane.next);
-    Grow(lane, static_cast<uint32_t>(more));
-  }
-}
-
-void Ledger::Grow(Lane& lane, uint32_t packets) {
-  for (uint32_t k = 0; k < packets; ++k) {
-    const PacketKey key(lane.job, lane.next + k);
-    packets_.emplace_hint(packets_.end(), key, Packet{});
-    lane.unbound.insert(lane.unbound.end(), key);
-  }
-  const std::vector<RequestRun> runs = {{lane.next, packets, 0}};
-  if (lane.next == 0) {
-    JobPlan plan{.task_count = packets, .open = true, .requests = {lane.request}, .runs = runs};
-    plan.priority = lane.priority;
-    SubmitJob(lane.job, std::move(plan));
-  } else {
-    effects_.events.emplace_back(engine::GrowJob{.job = lane.job, .count = packets, .runs = runs});
-  }
-  lane.next += packets;
-  if (lane.next < kJobPackets) return;
-  effects_.events.emplace_back(engine::SealJob{lane.job});
-  lane.job = JobId();
+  ++lane->tasks;
+  Wait(*lane, held->second);
+  touched.insert(lane);
 }
 
 void Ledger::SubmitJob(JobId job, JobPlan plan) {
@@ -172,7 +107,8 @@ void Ledger::Recorded(const engine::Record& record) {
     lane = FindLane(leased->job);
     if (lane == nullptr) return;
     each(leased->job, leased->tasks, [&](Packets::iterator at) {
-      if (lane->unbound.erase(at->first) > 0) Bind(*lane, at);
+      if (lane->unbound.erase(at->first) > 0) return Bind(*lane, at);
+      lane->again.erase(at->first);
     });
   } else if (const auto* returned = std::get_if<engine::Returned>(&record)) {
     lane = FindLane(returned->job);
@@ -185,7 +121,11 @@ void Ledger::Recorded(const engine::Record& record) {
       }
     });
   } else if (const auto* withdrawn = std::get_if<engine::TasksWithdrawn>(&record)) {
-    each(withdrawn->job, withdrawn->tasks, [&](Packets::iterator at) { packets_.erase(at); });
+    lane = FindLane(withdrawn->job);
+    each(withdrawn->job, withdrawn->tasks, [&](Packets::iterator at) {
+      if (lane != nullptr) lane->again.erase(at->first);
+      packets_.erase(at);
+    });
   } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
     // The engine may give the packet out again before its notice comes.
     auto at = packets_.find({ended->end.ref.job, ended->end.ref.index});
@@ -193,11 +133,14 @@ void Ledger::Recorded(const engine::Record& record) {
     if (at == packets_.end() || lane == nullptr || ended->verdict != Verdict::kRetry) return;
     // Tasks that had not been begun are ordered again with those that wait.
     const bool is_free = ended->end.cause == Cause::kStopped && !at->second.twin;
-    if (!at->second.once && !is_free) return;
-    Leave(at->second);
-    std::vector<uint64_t>& lost = lost_[ended->end.ref];
-    if (at->second.once) lost = std::exchange(at->second.tasks, {});
-    Unbind(*lane, at);
+    if (at->second.once || is_free) {
+      Leave(at->second);
+      std::vector<uint64_t>& lost = lost_[ended->end.ref];
+      if (at->second.once) lost = std::exchange(at->second.tasks, {});
+      Unbind(*lane, at);
+    } else {
+      lane->again.insert(at->first);
+    }
   }
   if (lane != nullptr) Fit(*lane);
 }
@@ -219,7 +162,7 @@ void Ledger::Bind(Lane& lane, Packets::iterator at) {
       packet.once = !held.how.retry;
       packet.tasks.push_back(found->first);
       bytes += held.arguments.size();
-      held.lane = nullptr;
+      held.waits = false;
       held.packet = at->first;
       lane.alone -= held.alone ? 1 : 0;
       is_full = held.alone || packet.tasks.size() == packet_;
@@ -229,7 +172,7 @@ void Ledger::Bind(Lane& lane, Packets::iterator at) {
     std::pop_heap(lane.heap.begin(), lane.heap.end());
     lane.heap.pop_back();
   }
-  packet.may_double = &lane == &any_ && !packet.once;
+  packet.may_double = !lane.key.first && !packet.once;
 }
 
 void Ledger::Unbind(Lane& lane, Packets::iterator at) {
@@ -277,11 +220,11 @@ const task* Ledger::Find(uint64_t id) const {
 
 std::vector<task> Ledger::Cancel(const std::vector<task_id>& tasks) {
   std::vector<task> cancelled;
-  std::set<Lane*> touched;
+  Lanes touched;
   for (task_id each : tasks) {
     if (auto what = CancelOne(each.value, touched)) cancelled.push_back(std::move(*what));
   }
-  for (Lane* lane : touched) Fit(*lane);
+  FitAll(touched);
   return cancelled;
 }
 
@@ -292,11 +235,11 @@ std::vector<task> Ledger::CancelAll() {
   return Cancel(all);
 }
 
-std::optional<task> Ledger::CancelOne(uint64_t id, std::set<Lane*>& touched) {
-  auto node = tasks_.extract(id);
-  if (!node) return std::nullopt;
-  Held& held = node.mapped();
-  if (Lane* lane = held.lane; lane != nullptr) {
+std::optional<task> Ledger::CancelOne(uint64_t id, Lanes& touched) {
+  auto found = tasks_.find(id);
+  if (found == tasks_.end()) return std::nullopt;
+  Held held = Extract(found);
+  if (Lane* lane = held.lane; held.waits) {
     lane->alone -= held.alone ? 1 : 0;
     ++lane->stale;
     touched.insert(lane);
@@ -312,7 +255,7 @@ std::optional<task> Ledger::CancelOne(uint64_t id, std::set<Lane*>& touched) {
   }
   held.arguments.clear();
   held.constants.clear();
-  return std::move(held);
+  return std::optional<task>(std::move(held));
 }
 
 // A packet that a slave has begun goes on with it; nobody wants its result.
@@ -354,11 +297,28 @@ group Ledger::Arrived(slave_id id, std::string host) {
   return joins;
 }
 
-Offer Ledger::OfferOf(slave_id id) const {
-  auto slave = slaves_.find(id);
-  const bool any = slave != slaves_.end() && slave->second.info.group != group::ordered;
-  Offer offer{.node_name = SlaveName(id), .slots = 1, .milli_cpus = kMilliCpu};
-  if (any) offer.labels = {kAnyLabel};
+// A slave without a number of slots is of no use, and none says which tasks it takes.
+Offer Ledger::Offers(slave_id id, Offer said) {
+  auto at = slaves_.find(id);
+  if (at == slaves_.end()) return {.node_name = SlaveName(id), .slots = 1};
+  Slave& slave = at->second;
+  slave.offer = {.slots = std::clamp<uint32_t>(said.slots, 1, kLimits.slots),
+                 .memory = said.memory,
+                 .named = std::move(said.named),
+                 .labels = std::move(said.labels)};
+  std::erase_if(slave.offer.labels, [](const std::string& each) {
+    return each == kAnySlaveLabel || each.starts_with(kFeatureMark);
+  });
+  slave.info.slots = slave.offer.slots;
+  return OfferOf(id, slave);
+}
+
+Offer Ledger::OfferOf(slave_id id, const Slave& slave) const {
+  Offer offer = slave.offer;
+  offer.node_name = SlaveName(id);
+  offer.milli_cpus = offer.slots * kMilliCpu;
+  if (slave.info.group == group::ordered) return offer;
+  AddAnySlave(offer.labels);
   return offer;
 }
 
@@ -371,7 +331,7 @@ bool Ledger::Free(slave_id id) {
   now = group::unordered;
   ++have_[IndexOf(now)];
   effects_.events.emplace_back(
-      engine::OfferChanged{NodeId(static_cast<uint32_t>(id.value)), OfferOf(id)});
+      engine::OfferChanged{NodeId(static_cast<uint32_t>(id.value)), OfferOf(id, slave->second)});
   return true;
 }
 
@@ -381,10 +341,24 @@ void Ledger::Gone(slave_id id) {
   const mw::group was = slave.mapped().info.group;
   --have_[IndexOf(was)];
   if (was != group::unordered) effects_.lost.push_back(slave.mapped().info);
-  auto own = own_.extract(id);
-  if (!own) return;
   std::vector<uint64_t> tasks;
-  for (JobId job : own.mapped().jobs) {
+  std::vector<std::map<LaneKey, Lane>::node_type> own;
+  for (auto at = FirstOf(id); at != lanes_.end() && at->first.first == id; at = FirstOf(id)) {
+    own.push_back(lanes_.extract(at));
+    LeaveLane(own.back().mapped(), tasks);
+  }
+  std::ranges::sort(tasks);
+  Lanes touched;
+  for (uint64_t task : tasks) Fate(task, touched);
+  FitAll(touched);
+}
+
+// The slave of a lane has gone. `tasks`: those of the lane, to which more are added.
+void Ledger::LeaveLane(Lane& lane, std::vector<uint64_t>& tasks) {
+  if (lane.idle != 0) idle_.erase(lane.idle);
+  needy_ -= lane.needy ? 1 : 0;
+  lane.needy = false;
+  for (JobId job : lane.jobs) {
     effects_.events.emplace_back(engine::CancelJob{job});
     lane_of_[job] = nullptr;
     auto first = packets_.lower_bound({job, 0});
@@ -395,18 +369,14 @@ void Ledger::Gone(slave_id id) {
     }
     packets_.erase(first, last);
   }
-  for (const Waits& each : own.mapped().heap) tasks.push_back(each.id);
-  std::ranges::sort(tasks);
-  std::set<Lane*> touched;
-  for (uint64_t task : tasks) Fate(task, touched);
-  for (Lane* lane : touched) Fit(*lane);
+  for (const Waits& each : lane.heap) tasks.push_back(each.id);
 }
 
 // Of a task whose slave has gone.
-void Ledger::Fate(uint64_t id, std::set<Lane*>& touched) {
-  auto held = tasks_.extract(id);
-  if (!held) return;
-  task what = std::move(held.mapped());
+void Ledger::Fate(uint64_t id, Lanes& touched) {
+  auto held = tasks_.find(id);
+  if (held == tasks_.end()) return;
+  task what = Extract(held);
   if (what.how.retry && what.how.do_it_anyway) return Add(std::move(what), touched);
   const std::string name = SlaveName(what.how.slave);
   HandBack(std::move(what), name + " disconnected");
@@ -513,7 +483,7 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
   if (auto lost = lost_.extract(notice.end.ref)) {
     // The packet may have other tasks by now.
     for (uint64_t id : lost.mapped()) {
-      if (auto held = tasks_.extract(id)) HandBack(std::move(held.mapped()), why);
+      if (auto held = tasks_.find(id); held != tasks_.end()) HandBack(Extract(held), why);
     }
     return;
   }
@@ -536,27 +506,32 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
   for (uint64_t id : packet.tasks) {
     auto held = tasks_.find(id);
     if (held == tasks_.end() || held->second.how.retry) continue;
-    HandBack(std::move(tasks_.extract(held).mapped()), why);
+    HandBack(Extract(held), why);
   }
   // One of its tasks may be to blame for the slaves that were lost: each goes alone. The engine
   // counts their losses from zero.
-  Lane* lane = FindLane(notice.end.ref.job);
-  Resubmit(lane != nullptr ? *lane : any_, packet);
+  Resubmit(packet);
 }
 
-void Ledger::Resubmit(Lane& lane, const Packet& packet) {
+void Ledger::Resubmit(const Packet& packet) {
+  Lanes touched;
   for (uint64_t id : packet.tasks) {
     auto held = tasks_.find(id);
     if (held == tasks_.end()) continue;
     held->second.alone = true;
-    Wait(lane, held->second);
+    Wait(*held->second.lane, held->second);
+    touched.insert(held->second.lane);
   }
-  Fit(lane);
+  FitAll(touched);
 }
 
 void Ledger::Deliver(result answer) {
   if (answer.ok()) Learn(answer.algorithm, {answer.compute_time.count()});
-  tasks_.erase(answer.task.value);
+  if (auto held = tasks_.find(answer.task.value); held != tasks_.end()) {
+    Lane& lane = *held->second.lane;
+    tasks_.erase(held);
+    Left(lane);
+  }
   if (auto who = slaves_.find(answer.slave); who != slaves_.end()) ++who->second.info.done;
   effects_.results.push_back(std::move(answer));
 }
@@ -613,8 +588,11 @@ std::vector<slave_info> Ledger::ListSlaves() const {
 }
 
 size_t Ledger::idle() const {
-  return static_cast<size_t>(
-      std::ranges::count_if(slaves_, [](const auto& each) { return each.second.packets == 0; }));
+  size_t slots = 0;
+  for (const auto& [id, slave] : slaves_) {
+    slots += slave.info.slots - std::min(slave.info.slots, slave.packets);
+  }
+  return slots;
 }
 
 bool Ledger::IsBusy(slave_id slave) const {
@@ -671,11 +649,14 @@ std::set<slave_id> Ledger::LateSlaves(Instant now) const {
 }
 
 void Ledger::Speculate(Instant now) {
-  size_t idle_slaves = idle();
-  size_t held = 0;
-  for (const auto& [id, slave] : slaves_) held += slave.packets;
-  // Where more packets wait than there are slaves, idle slaves have something else to do.
-  if (held_ || idle_slaves == 0 || packets_.size() > held + slaves_.size()) return;
+  size_t idle_slots = idle();
+  size_t held = 0, slots = 0;
+  for (const auto& [id, slave] : slaves_) {
+    held += slave.packets;
+    slots += slave.info.slots;
+  }
+  // Where more packets wait than there are slots, idle ones have something else to do.
+  if (held_ || idle_slots == 0 || packets_.size() > held + slots) return;
   const std::set<slave_id> late = LateSlaves(now);
   for (auto at = packets_.begin(); at != packets_.end(); ++at) {
     const Packet& packet = at->second;
@@ -683,18 +664,20 @@ void Ledger::Speculate(Instant now) {
     if (packet.begun == Instant()) {
       // A stopped slave returns nothing, not even what it has not begun.
       Copy(at);
-    } else if (idle_slaves > 0 && IsLate(packet, packet.begun, now)) {
+    } else if (idle_slots > 0 && IsLate(packet, packet.begun, now)) {
       Copy(at);
-      --idle_slaves;
+      --idle_slots;
     }
   }
 }
 
 void Ledger::Copy(Packets::iterator at) {
   const JobId job = last_job_ = JobId(last_job_.value + 1);
-  Needs needs = AnySlave();
+  const Lane& lane = *FindLane(at->first.first);
+  Needs needs = lane.request.needs;
   needs.not_on = {SlaveName(at->second.slave)};
   JobPlan plan{.task_count = 1, .requests = {needs}, .runs = {{0, 1, 0}}};
+  plan.priority = lane.priority;
   SubmitJob(job, std::move(plan));
   const PacketKey key(job, 0);
   lane_of_[job] = nullptr;

@@ -2,8 +2,11 @@
 // becomes of both, as the master will hear it.
 //
 // Tasks that wait for the same are in one *lane*: those for any slave, and those of each slave that
-// takes tasks of its own. A lane is a job of the engine that stays open; when it has had many tasks
-// it is sealed, and another one takes its place, so that a master may submit without end. A task of
+// takes tasks of its own; of both, those with the same needs. A lane is a job of the engine that
+// stays open; when it has had many tasks it is sealed, and another one takes its place, so that a
+// master may submit without end. Lanes with needs end when others are wanted and they have no task.
+// Where there are several, the priority of a job is that of the first task of its lane, and it has
+// packets for tasks of this priority alone. A task of
 // the engine is a *packet*: some tasks of a lane, which a slave computes one by one. A packet gets
 // its tasks when the engine gives it out, so that the highest priority goes first, whenever it was
 // submitted. Until then it stands for whatever waits in its lane: a lane has as many such packets
@@ -33,10 +36,13 @@
 
 namespace spate::mw {
 
+// Different needs of tasks that have not ended; a task with more of them is handed back.
+inline constexpr size_t kNeedsMost = 1000;
+
 class Ledger {
  public:
   // `packet`: tasks that go to a slave together, at most; from 1.
-  explicit Ledger(uint32_t packet) : packet_(packet) {}
+  explicit Ledger(uint32_t packet);
 
   // Effects of the calls since, in order.
   struct Effects {
@@ -66,8 +72,9 @@ class Ledger {
   uint64_t Missing() const;
   // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
   group Arrived(slave_id slave, std::string host = {});
-  // The slave's offer for the engine.
-  Offer OfferOf(slave_id slave) const;
+  // The slave says what it offers, of which slots, memory, resources and labels count. Returns the
+  // offer for the engine.
+  Offer Offers(slave_id slave, Offer said);
   void Gone(slave_id slave);
   // False: there is no such slave.
   bool Free(slave_id slave);
@@ -88,9 +95,9 @@ class Ledger {
 
   // Packets that somebody computes for much longer than their algorithms take are given to another
   // slave as well, with all that the same slave has not begun; the first answer counts. For who
-  // sees slaves without work. `now` as of Begun.
+  // sees slots without work. `now` as of Begun.
   void Speculate(Instant now);
-  // Slaves that have no packet.
+  // Slots of slaves that have no packet.
   size_t idle() const;
   bool IsBusy(slave_id slave) const;
   // The slave that has a packet; none: nobody.
@@ -114,6 +121,8 @@ class Ledger {
   std::vector<slave_info> ListSlaves() const;
   // That have not ended.
   size_t packets() const { return packets_.size(); }
+  // With needs of their own.
+  size_t lanes_with_needs() const { return needy_; }
 
  private:
   using PacketKey = std::pair<JobId, TaskIndex>;
@@ -125,22 +134,36 @@ class Ledger {
       return a.priority != b.priority ? a.priority < b.priority : a.id > b.id;
     }
   };
+  // The slave that the tasks are for, or none; and what policy::needs asks for, without more.
+  using LaneKey = std::pair<slave_id, Needs>;
   struct Lane {
+    LaneKey key;
     TaskClass request;
-    int32_t priority = 0;
+    int32_t priority = 0;     // of its jobs
+    bool needy = false;       // its tasks have needs
+    size_t tasks = 0;         // that have not ended
+    uint64_t idle = 0;        // its place among idle lanes; 0: it is not one
     std::vector<Waits> heap;  // tasks that are in no packet, and `stale` that have ended
     size_t stale = 0;
+    double priority_of_all = 0;   // of tasks that wait, where `is_even`
+    bool is_even = true;          // all that wait have the same one
     size_t alone = 0;             // of the tasks that wait: Held::alone
+    std::set<PacketKey> again;    // packets that wait with tasks, as their slave was lost
     std::set<PacketKey> unbound;  // packets that have no tasks yet
     JobId job;                    // 0: none is open
     TaskIndex next = 0;           // packets that it has had
     std::vector<JobId> jobs;      // all that have not finished
     size_t waiting() const { return heap.size() - stale; }
   };
+  struct ByKey {
+    bool operator()(const Lane* a, const Lane* b) const { return a != b && a->key < b->key; }
+  };
+  using Lanes = std::set<Lane*, ByKey>;
   struct Held : task {
     uint32_t lost = 0;     // slaves that were lost while they computed it, if its policy counts
     bool alone = false;    // it shares no packet
-    Lane* lane = nullptr;  // where it waits; null: it is in a packet
+    Lane* lane = nullptr;  // whose it is
+    bool waits = false;    // there; else it is in a packet
     PacketKey packet = {};
   };
   struct Packet {
@@ -155,25 +178,39 @@ class Ledger {
   };
   struct Slave {
     slave_info info;
+    Offer offer;           // what it said
     uint32_t packets = 0;  // that it has
   };
   using Packets = std::map<PacketKey, Packet>;
 
-  Lane& LaneOf(const task& what);
-  void Add(task&& what, std::set<Lane*>& touched);
+  // Null: there are too many.
+  Lane* LaneOf(const policy& how);
+  bool MakeRoom();
+  void EndLane(Lane& lane);
+  // Whether the order of its jobs among others counts.
+  bool Rank(Lane& lane);
+  size_t FirstPackets(const Lane& lane) const;
+  void Trim(Lane& lane, size_t most, size_t at_once);
+  void RankPlain(slave_id slave);
+  bool HasNeedy(slave_id slave) const;
+  void Left(Lane& lane);
+  Held Extract(std::unordered_map<uint64_t, Held>::iterator at);
+  Offer OfferOf(slave_id id, const Slave& slave) const;
+  void Add(task&& what, Lanes& touched);
   void Wait(Lane& lane, Held& held);
   void Fit(Lane& lane);
+  void FitAll(const Lanes& lanes);
   void Grow(Lane& lane, uint32_t packets);
   void Bind(Lane& lane, Packets::iterator at);
   void Unbind(Lane& lane, Packets::iterator at);
-  void Resubmit(Lane& lane, const Packet& packet);
+  void Resubmit(const Packet& packet);
   void Settle(Packets::iterator at);
   void Remove(Packets::iterator at, uint64_t id);
   void CancelPacket(PacketKey key, std::string reason);
   void Leave(Packet& packet);
   void SubmitJob(JobId job, JobPlan plan);
   Lane* FindLane(JobId job) const;
-  std::optional<task> CancelOne(uint64_t id, std::set<Lane*>& touched);
+  std::optional<task> CancelOne(uint64_t id, Lanes& touched);
   const Held* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);
@@ -181,7 +218,12 @@ class Ledger {
   bool IsLate(const Packet& packet, Instant since, Instant now) const;
   std::set<slave_id> LateSlaves(Instant now) const;
   void Copy(Packets::iterator at);
-  void Fate(uint64_t id, std::set<Lane*>& touched);
+  // The lane of this slave with the least needs, or a later one.
+  std::map<LaneKey, Lane>::iterator FirstOf(slave_id slave) {
+    return lanes_.lower_bound({slave, Needs{.milli_cpus = 0}});
+  }
+  void LeaveLane(Lane& lane, std::vector<uint64_t>& tasks);
+  void Fate(uint64_t id, Lanes& touched);
 
   const uint32_t packet_;
   Effects effects_;
@@ -190,9 +232,13 @@ class Ledger {
   // Attempts whose packets may have other tasks by now, until their notices come: with the tasks
   // that must not be given out twice.
   std::map<AttemptRef, std::vector<uint64_t>> lost_;
-  size_t given_ = 0;  // tasks in packets that slaves have; those of twins count twice
-  Lane any_;
-  std::map<slave_id, Lane> own_;
+  size_t given_ = 0;               // tasks in packets that slaves have; those of twins count twice
+  Lane any_;                       // without needs, for any slave
+  std::map<LaneKey, Lane> lanes_;  // all others
+  size_t needy_ = 0;               // of these, lanes with needs
+  // Of these, lanes without tasks, in the order in which they lost their last one.
+  std::map<uint64_t, Lane*> idle_;
+  uint64_t last_idle_ = 0;
   std::map<JobId, Lane*> lane_of_;  // of jobs that have not finished; null: their lane has gone
   std::map<slave_id, Slave> slaves_;
   uint64_t wanted_[3] = {}, have_[3] = {};  // by group

@@ -13,6 +13,8 @@
 namespace spate::mw {
 namespace {
 
+constexpr uint32_t kSlots = 4;  // of a slave, at most
+
 class RandomMaster {
  public:
   explicit RandomMaster(uint64_t seed)
@@ -23,10 +25,15 @@ class RandomMaster {
 
   void Run(uint32_t steps) {
     for (uint32_t i = 0; i < steps; ++i) Step();
-    // With patience everything ends: nobody goes any more, and one more comes.
+    // With patience everything ends: those that lack something go, nobody else does, and one more
+    // comes.
     world_.ledger().Want(group::ordered, -100);
     world_.ledger().Want(group::intermingle, -100);
-    Arrive();
+    for (auto at = slaves_.begin(); at != slaves_.end();) {
+      const auto [slave, joined] = *at++;
+      if (offers_.at(slave).slots < kSlots || offers_.at(slave).named.empty()) Lose(slave);
+    }
+    Arrive(kSlots, true);
     for (int round = 0; round < 10'000 && world_.ledger().size() > 0; ++round) {
       for (const auto& [slave, joined] : slaves_) Compute(slave);
       world_.Pass(Duration::Seconds(1));
@@ -50,9 +57,10 @@ class RandomMaster {
       case 2:
         return Submit();
       case 3:
-        return Arrive();
+        return Arrive(1 + static_cast<uint32_t>(prng_.Below(kSlots)), prng_.Chance(50));
       case 4:
-        return Lose();
+        if (auto slave = Any()) Lose(*slave);
+        return;
       case 5:
         if (prng_.Chance(70)) return BeginSome();
         return Free();
@@ -75,6 +83,8 @@ class RandomMaster {
     if (prng_.Chance(20)) how.losses = static_cast<uint32_t>(1 + prng_.Below(6));
     if (prng_.Chance(50)) how.slave = {prng_.Below(last_slave_ + 2)};
     if (prng_.Chance(30)) how.priority = static_cast<double>(prng_.Below(3));
+    if (prng_.Chance(30)) how.needs.slots = static_cast<uint32_t>(1 + prng_.Below(kSlots));
+    if (prng_.Chance(20)) how.needs.resources = {{"gpus", 1}};
     const uint64_t count = 1 + prng_.Below(6);
     const uint64_t last = world_.SubmitAll(count, how);
     for (uint64_t id = last - count + 1; id <= last; ++id) tasks_[id] = how;
@@ -84,15 +94,16 @@ class RandomMaster {
     for (uint64_t n = prng_.Below(5); n > 0; --n) some.push_back({prng_.Below(tasks_.size() + 2)});
     for (uint64_t id : world_.Cancel(some)) RC_ASSERT(cancelled_.insert(id).second);
   }
-  void Arrive() {
+  void Arrive(uint32_t slots, bool has_gpus) {
     const uint64_t slave = ++last_slave_;
-    slaves_[slave] = world_.Arrive(slave);
+    Offer& offer = offers_[slave];
+    offer.slots = slots;
+    if (has_gpus) offer.named = {{"gpus", {"0", "1", "2", "3"}}};
+    slaves_[slave] = world_.Arrive(slave, offer);
   }
-  void Lose() {
-    auto slave = Any();
-    if (!slave) return;
-    slaves_.erase(*slave);
-    world_.Lose(*slave);
+  void Lose(uint64_t slave) {
+    slaves_.erase(slave);
+    world_.Lose(slave);
   }
   void Free() {
     auto slave = Any();
@@ -104,16 +115,24 @@ class RandomMaster {
   void BeginSome() {
     auto slave = Any();
     if (!slave) return;
-    for (uint64_t id : world_.Begin(*slave)) Begun(id, *slave);
+    for (uint64_t id : world_.Begin(*slave, prng_.Below(kSlots))) Begun(id, *slave);
   }
   void Begun(uint64_t id, uint64_t slave) {
+    const needs& needs = tasks_.at(id).needs;
+    RC_ASSERT(needs.slots <= offers_.at(slave).slots);
+    RC_ASSERT(needs.resources.empty() || !offers_.at(slave).named.empty());
     auto first = begun_.try_emplace(id, slave).first;
     if (!tasks_[id].retry) RC_ASSERT(first->second == slave);
   }
   void Compute(uint64_t slave) {
     const size_t had = world_.results.size();
-    for (uint64_t id : world_.Compute(slave)) {
+    const size_t computes = world_.Computing(slave);
+    const size_t nth = prng_.Below(computes + 1);
+    const auto ids =
+        world_.Compute(slave, CallEnd::kDone, Duration::Millis(1), nth == computes ? 0 : nth);
+    for (uint64_t id : ids) {
       RC_ASSERT(tasks_.contains(id));
+      RC_ASSERT(tasks_.at(id).needs == tasks_.at(ids[0]).needs);
       Begun(id, slave);
     }
     for (size_t i = had; i < world_.results.size(); ++i) {
@@ -123,6 +142,8 @@ class RandomMaster {
       if (slaves_.at(slave) == group::ordered) RC_ASSERT(its_own);
       if (how.slave && !how.do_it_anyway) RC_ASSERT(its_own);
       if (!its_own || how.do_it_anyway || how.priority != 0) continue;  // it may lose its place
+      // Several at once end in any order; those with other needs go by themselves.
+      if (offers_.at(slave).slots > 1 || how.needs != needs()) continue;
       uint64_t& newest = newest_[slave];
       RC_ASSERT(newest < id);
       newest = id;
@@ -147,6 +168,7 @@ class RandomMaster {
   std::map<uint64_t, policy> tasks_;
   std::set<uint64_t> cancelled_;
   std::map<uint64_t, group> slaves_;
+  std::map<uint64_t, Offer> offers_;  // of all that were ever there
   uint64_t last_slave_ = 0;
   std::map<uint64_t, uint64_t> begun_;   // by which slave first
   std::map<uint64_t, uint64_t> newest_;  // by slave: of its own tasks that it has computed

@@ -336,6 +336,196 @@ TEST(LedgerTest, WhatALostSlaveHadNotBegunIsOrderedAgain) {
   EXPECT_EQ(world.ComputeAll(2), (Ids{22, 23, 24, 25, 26, 27, 28}));
 }
 
+// ---- Needs -------------------------------------------------------------------------------------
+
+policy Taking(uint32_t slots, double priority = 0) {
+  return {.priority = priority, .needs = {.slots = slots}};
+}
+
+TEST(LedgerTest, ASlaveComputesAsManyTasksAsItHasSlotsFor) {
+  World world;
+  world.Arrive(1, {.slots = 4});
+  EXPECT_EQ(world.ledger().ListSlaves()[0].slots, 4u);
+  EXPECT_EQ(world.ledger().idle(), 4u);
+  world.SubmitAll(4);
+  EXPECT_EQ(world.Computing(1), 4u);
+  EXPECT_EQ(world.ledger().idle(), 0u);
+  world.ComputeAll(1);
+  world.Submit(Taking(3));
+  world.SubmitAll(2, Taking(2));
+  EXPECT_EQ(world.Computing(1), 1u);
+  EXPECT_EQ(world.Compute(1), Ids{5});
+  EXPECT_EQ(world.Computing(1), 2u);
+  EXPECT_EQ(world.ComputeAll(1), (Ids{6, 7}));
+  EXPECT_EQ(world.ledger().size(), 0u);
+}
+
+TEST(LedgerTest, ATaskWaitsForASlaveThatOffersWhatItNeeds) {
+  const Offer all{.slots = 2,
+                  .memory = 100,
+                  .named = {{"gpus", {"0", "1"}}, {"tape", {"0"}}},
+                  .labels = {"fast", "x"}};
+  const std::vector<needs> needed = {
+      {.slots = 2},
+      {.memory = 100},
+      {.resources = {{"tape", 1}, {"gpus", 2}}},
+      {.labels = {"x", "fast"}},
+  };
+  for (const needs& each : needed) {
+    World world;
+    world.Arrive(1, {.slots = 1, .memory = 99, .named = {{"gpus", {"0"}}}, .labels = {"fast"}});
+    world.Submit({.needs = each});
+    world.Submit();
+    EXPECT_EQ(world.ComputeAll(1), Ids{2});
+    world.Arrive(2, all);
+    EXPECT_EQ(world.ComputeAll(2), Ids{1});
+    // A packet has tasks of the same needs alone.
+    world.Submit({.needs = each});
+    world.Lose(2);
+    EXPECT_EQ(world.ComputeAll(1), Ids{});
+    world.Arrive(3, all);
+    EXPECT_EQ(world.ComputeAll(3), Ids{3});
+  }
+}
+
+// Labels that mean something else to the master do not count.
+TEST(LedgerTest, AnOrderedSlaveCannotSayThatItTakesTasksOfOthers) {
+  World world;
+  world.ledger().Want(group::ordered, 1);
+  world.Submit();
+  world.Arrive(1, {.slots = 1, .labels = {"@mw:x", "any"}});
+  EXPECT_EQ(world.Leased(1), 0u);
+  world.Free(1);
+  EXPECT_EQ(world.ComputeAll(1), Ids{1});
+}
+
+TEST(LedgerTest, PacketsHaveTasksOfTheSameNeeds) {
+  World world(10);
+  world.SubmitAll(3);
+  world.SubmitAll(3, Taking(2));
+  world.SubmitAll(3);
+  world.Arrive(1, {.slots = 2});
+  std::set<Ids> packets;
+  while (world.Leased(1) > 0) packets.insert(world.Compute(1));
+  EXPECT_EQ(packets, (std::set<Ids>{{1, 2, 3, 7, 8, 9}, {4, 5, 6}}));
+}
+
+TEST(LedgerTest, TheHighestPriorityGoesFirstWhateverItNeeds) {
+  World world;
+  world.Submit(Taking(1, 9));
+  world.Submit(Taking(1, 1));
+  world.Submit(Taking(2, 5));
+  world.Submit(Taking(2, 3));
+  // Of three slots, the one with priority 1 would leave too few for the one with 5.
+  world.Arrive(1, {.slots = 3});
+  EXPECT_EQ(world.Begin(1, 0), Ids{1});
+  EXPECT_EQ(world.Begin(1, 1), Ids{3});
+  world.Lose(1);
+  // Also negative ones, and those that come when others wait.
+  world.Submit(Taking(3, -2.5));
+  world.Submit(Taking(1, -1e300));
+  world.Submit(Taking(3, 4));
+  world.Submit(Taking(3, 1e300));
+  world.Arrive(2, {.slots = 3});
+  Ids order;
+  for (Ids ids = world.Compute(2); !ids.empty(); ids = world.Compute(2)) order.push_back(ids[0]);
+  // The slave was lost with the first two, which go out at once.
+  EXPECT_EQ((std::set<uint64_t>(order.begin(), order.begin() + 2)), (std::set<uint64_t>{1, 3}));
+  EXPECT_EQ(Ids(order.begin() + 2, order.end()), (Ids{8, 7, 4, 2, 5, 6}));
+}
+
+TEST(LedgerTest, ASlavesOwnTasksGoFirstWhateverTheyNeed) {
+  World world;
+  world.ledger().Want(group::intermingle, 1);
+  world.Arrive(1, {.slots = 2});
+  world.Submit(Taking(2));
+  world.Begin(1);
+  world.Submit(Taking(2, 1e300));
+  policy own = Taking(2, -1e300);
+  own.slave = {1};
+  world.Submit(own);
+  own.needs = {};
+  world.SubmitAll(2, own);
+  Ids order = world.ComputeAll(1);
+  ASSERT_EQ(order.size(), 5u);
+  EXPECT_EQ(order.back() == 2 || order[1] == 2, true) << "one that was ahead may go before them";
+  // When it goes, each of its tasks has its fate.
+  for (int i = 0; i < 2; ++i) {
+    own.needs.slots = static_cast<uint32_t>(2 - i);
+    world.SubmitAll(3, own);
+  }
+  world.Lose(1);
+  EXPECT_EQ(world.unrunnable.size(), 6u);
+  EXPECT_EQ(world.ledger().size(), 0u);
+  EXPECT_EQ(world.ledger().lanes_with_needs(), 1u);  // of the tasks for any slave
+}
+
+TEST(LedgerTest, DifferentNeedsHaveABound) {
+  World world;
+  auto memory = [](uint64_t bytes) { return policy{.needs = {.memory = bytes}}; };
+  for (uint64_t i = 1; i <= kNeedsMost; ++i) world.Submit(memory(i));
+  EXPECT_TRUE(world.unrunnable.empty());
+  const uint64_t late = world.Submit(memory(kNeedsMost + 1));
+  ASSERT_EQ(world.unrunnable.size(), 1u);
+  EXPECT_EQ(world.unrunnable[0].id.value, late);
+  EXPECT_EQ(world.unrunnable[0].reason,
+            "tasks with 1,000 different needs have not ended (policy::needs): round them up, so "
+            "that more are equal");
+  world.Submit(memory(7));  // these wait already
+  world.Submit();
+  EXPECT_EQ(world.unrunnable.size(), 1u);
+  world.Arrive(1);
+  EXPECT_EQ(world.ComputeAll(1).size(), kNeedsMost + 2);
+  // However many there are one after the other.
+  for (uint64_t i = 0; i < 3 * kNeedsMost; ++i) {
+    world.Submit(memory(10'000 + i));
+    EXPECT_EQ(world.Compute(1).size(), 1u);
+    EXPECT_LE(world.ledger().lanes_with_needs(), 1000u);
+  }
+  EXPECT_EQ(world.unrunnable.size(), 1u);
+  EXPECT_LE(world.ledger().lanes_with_needs(), 100u);
+  // A lane that was ended begins again.
+  world.Submit(memory(7));
+  EXPECT_EQ(world.Compute(1).size(), 1u);
+}
+
+TEST(LedgerTest, TasksThatGoAloneNeedTheSame) {
+  World world(3);
+  world.SubmitAll(3, Taking(2));
+  for (uint64_t slave = 1; slave <= 5; ++slave) {
+    world.Arrive(slave, {.slots = 2});
+    EXPECT_EQ(world.Begin(slave), (Ids{1, 2, 3}));
+    world.Lose(slave);
+  }
+  world.Arrive(6);
+  EXPECT_EQ(world.ComputeAll(6), Ids{});
+  world.Arrive(7, {.slots = 2});
+  for (uint64_t id = 1; id <= 3; ++id) EXPECT_EQ(world.Compute(7), Ids{id});
+  EXPECT_EQ(world.ledger().size(), 0u);
+}
+
+TEST(LedgerTest, ACopyOfASlowTaskNeedsTheSame) {
+  World world;
+  world.Arrive(1, {.slots = 2});
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit(Taking(2));
+  world.Begin(1);
+  world.Arrive(2);
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
+  EXPECT_EQ(world.Leased(2), 0u);
+  world.Arrive(3, {.slots = 2});
+  EXPECT_EQ(world.Begin(3), Ids{11});
+  // Both are lost, and it needs the same still.
+  world.Lose(1);
+  world.Lose(3);
+  EXPECT_EQ(world.ComputeAll(2), Ids{});
+  world.Arrive(4, {.slots = 2});
+  EXPECT_EQ(world.Compute(4), Ids{11});
+  EXPECT_EQ(world.results.size(), 11u);
+}
+
 TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
   World world;
   world.Arrive(1);

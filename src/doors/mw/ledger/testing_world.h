@@ -39,9 +39,11 @@ class World {
     Step();
     return last_task_;
   }
-  group Arrive(uint64_t slave) {
+  group Arrive(uint64_t slave, Offer offer = {.slots = 1}) {
     const group joined = ledger_.Arrived({slave});
-    events_.emplace_back(engine::NodeJoined{Node(slave), ledger_.OfferOf({slave}), {}});
+    offer = ledger_.Offers({slave}, std::move(offer));
+    slots_[slave] = offer.slots;
+    events_.emplace_back(engine::NodeJoined{Node(slave), std::move(offer), {}});
     Step();
     return joined;
   }
@@ -72,20 +74,32 @@ class World {
     now_ = now_ + time;
     Step();
   }
-  // The tasks of the first packet that a slave has; it has begun it.
-  std::vector<uint64_t> Begin(uint64_t slave) {
-    if (leases_[slave].empty()) return {};
-    const AttemptRef ref = leases_[slave].front();
+  // Packets that a slave computes: those that came first, as many as fit into its slots.
+  size_t Computing(uint64_t slave) {
+    size_t count = 0;
+    uint64_t slots = slots_[slave];
+    for (const AttemptRef& ref : leases_[slave]) {
+      const uint64_t takes = SlotsOf(ref);
+      if (takes > slots) break;
+      slots -= takes;
+      ++count;
+    }
+    return count;
+  }
+  // The tasks of a packet that a slave computes, the first or a later one; it has begun it.
+  std::vector<uint64_t> Begin(uint64_t slave, size_t nth = 0) {
+    if (nth >= Computing(slave)) return {};
+    const AttemptRef ref = leases_[slave][nth];
     ledger_.Begun(ref, now_);
     return ledger_.TasksOf(ref.job, ref.index);
   }
-  // The slave has computed its first packet. Its tasks; empty: it has none.
+  // The slave has computed its first packet, or a later one. Its tasks; empty: it has none.
   std::vector<uint64_t> Compute(uint64_t slave, CallEnd end = CallEnd::kDone,
-                                Duration time = Duration::Millis(1)) {
-    std::vector<uint64_t> tasks = Begin(slave);
-    if (leases_[slave].empty()) return {};
-    const AttemptRef ref = leases_[slave].front();
-    leases_[slave].erase(leases_[slave].begin());
+                                Duration time = Duration::Millis(1), size_t nth = 0) {
+    std::vector<uint64_t> tasks = Begin(slave, nth);
+    if (nth >= Computing(slave)) return {};
+    const AttemptRef ref = leases_[slave][nth];
+    leases_[slave].erase(leases_[slave].begin() + static_cast<std::ptrdiff_t>(nth));
     auto calls = ReadCalls(ledger_.Row(ref.job, ref.index));
     EXPECT_TRUE(calls);
     std::string answers;
@@ -160,12 +174,18 @@ class World {
       GiveBack(recall->node, recall->job, {});
     }
   }
-  // Returns what the slave has not begun: all but the first. `only`: of these; empty: of all.
+  uint64_t SlotsOf(const AttemptRef& ref) const {
+    for (uint64_t id : ledger_.TasksOf(ref.job, ref.index)) {
+      if (const task* what = ledger_.Find(id)) return what->how.needs.slots;
+    }
+    return 1;
+  }
+  // Returns what the slave does not compute. `only`: of these; empty: of all.
   void GiveBack(NodeId node, JobId job, const std::vector<TaskRange>& only) {
     if (stopped_.contains(node.value)) return;
     std::vector<AttemptRef>& held = leases_[node.value];
     std::map<Attempt, std::vector<TaskRange>> returned;
-    for (size_t i = 1; i < held.size();) {
+    for (size_t i = Computing(node.value); i < held.size();) {
       auto has = [&](TaskRange range) { return held[i].index - range.first < range.count; };
       if (held[i].job != job || (!only.empty() && std::ranges::none_of(only, has))) {
         ++i;
@@ -190,6 +210,7 @@ class World {
   engine::Engine engine_;
   std::vector<engine::Event> events_;
   std::map<uint64_t, std::vector<AttemptRef>> leases_;  // by slave
+  std::map<uint64_t, uint64_t> slots_;
   std::set<uint64_t> stopped_;
   std::map<AttemptRef, std::string> outputs_;
   Instant now_{1'000'000'000};

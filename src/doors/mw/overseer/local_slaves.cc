@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "doors/mw/overseer/shipment.h"
 #include "os/spawn_child.h"
 
 namespace spate::mw {
@@ -14,8 +15,8 @@ constexpr int kPiecesOfPipe = 5;
 
 }  // namespace
 
-LocalSlaves::LocalSlaves(os::RealLoop& loop, std::string path)
-    : loop_(loop), path_(std::move(path)) {}
+LocalSlaves::LocalSlaves(os::RealLoop& loop, std::string path, std::vector<std::string> offers)
+    : loop_(loop), path_(std::move(path)), offers_(std::move(offers)) {}
 
 // Their leashes close behind this.
 LocalSlaves::~LocalSlaves() {
@@ -23,7 +24,7 @@ LocalSlaves::~LocalSlaves() {
 }
 
 Status LocalSlaves::Prepare(const ResourceFile& file) {
-  argv_ = {file.executable, "--mw-slave", "--mw-resource-file", path_};
+  argv_ = SlaveCommand(file.executable, path_, offers_);
   return {};
 }
 

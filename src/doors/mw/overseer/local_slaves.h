@@ -13,8 +13,8 @@ namespace spate::mw {
 
 class LocalSlaves final : public Slaves {
  public:
-  // `path`: of the resource file, absolute. `loop` outlives it.
-  LocalSlaves(os::RealLoop& loop, std::string path);
+  // `path`: of the resource file, absolute. `offers`: OfferWords(). `loop` outlives it.
+  LocalSlaves(os::RealLoop& loop, std::string path, std::vector<std::string> offers);
   ~LocalSlaves() override;
   LocalSlaves(const LocalSlaves&) = delete;
   LocalSlaves& operator=(const LocalSlaves&) = delete;
@@ -36,6 +36,7 @@ class LocalSlaves final : public Slaves {
 
   os::RealLoop& loop_;
   const std::string path_;
+  const std::vector<std::string> offers_;
   std::vector<std::string> argv_;
   std::list<Slave> slaves_;
   uint64_t next_id_ = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct OverseerOptions {
   uint32_t most = 0;               // slaves at once, of all files
   Duration every;                  // between two looks
   bool ship = false;
-  std::string pool;  // which the needs have as a label; empty: none
+  std::optional<uint32_t> slots;  // of each slave; none: its program need not know of slots
+  std::string pool;               // which the needs have as a label; empty: none
   Needs needs;
   cli::OutputForm form = cli::OutputForm::kHuman;
 };

@@ -98,10 +98,11 @@ void Overseer::Add(const std::string& path, const std::string& shown) {
     ShipmentSettings how{.path = path,
                          .cwd = here_.cwd,
                          .environment = here_.environment.entries(),
-                         .ship = options_.ship};
+                         .ship = options_.ship,
+                         .offers = OfferWords(options_.slots, options_.needs)};
     slaves = std::make_unique<HubSlaves>(*hub_, std::move(how), options_.needs);
   } else {
-    slaves = std::make_unique<LocalSlaves>(loop_, path);
+    slaves = std::make_unique<LocalSlaves>(loop_, path, OfferWords(options_.slots, Needs()));
   }
   WatchSettings settings{.path = path,
                          .shown = EscapeForScreen(shown),

@@ -96,21 +96,43 @@ void SearchHere(std::vector<std::string>& environment) {
   environment.push_back(fmt::format("{}.", kLibraryPath));
 }
 
-Status Ship(Shipment& shipment, const ResourceFile& file, const std::string& path) {
+Status Ship(Shipment& shipment, const ResourceFile& file, const ShipmentSettings& how) {
   TRY(AddPrograms(shipment, file));
   JobSettings& settings = shipment.settings;
-  settings.command = {"./" + os::BaseName(file.executable), "--mw-slave", "--mw-resource-file",
-                      os::BaseName(path)};
+  settings.command =
+      SlaveCommand("./" + os::BaseName(file.executable), os::BaseName(how.path), how.offers);
   SearchHere(settings.environment);
-  TRY(AddFile(shipment, path, WriteResourceFile(file), kSecretMode));
+  TRY(AddFile(shipment, how.path, WriteResourceFile(file), kSecretMode));
   std::ranges::sort(settings.puts, {}, &PutFile::name);
   return {};
 }
 
 }  // namespace
 
+std::vector<std::string> OfferWords(std::optional<uint32_t> slots, const Needs& needs) {
+  if (!slots) return {};
+  std::vector<std::string> words = {"--mw-slots", std::to_string(*slots)};
+  auto add = [&words](const char* option, std::string value) {
+    words.insert(words.end(), {option, std::move(value)});
+  };
+  if (needs.memory > 0) add("--mw-memory", std::to_string(needs.memory));
+  for (const NamedNeed& each : needs.named) {
+    add("--mw-resource", fmt::format("{}={}", each.name, each.count));
+  }
+  for (const std::string& each : needs.labels) add("--mw-label", each);
+  return words;
+}
+
+std::vector<std::string> SlaveCommand(const std::string& program, const std::string& path,
+                                      const std::vector<std::string>& offers) {
+  std::vector<std::string> command = {program, "--mw-slave", "--mw-resource-file", path};
+  command.insert(command.end(), offers.begin(), offers.end());
+  return command;
+}
+
 std::string IdentityOf(const ResourceFile& file, const ShipmentSettings& how) {
   std::string all = fmt::format("{}\n{}\n{}", how.ship, how.path, WriteResourceFile(Lasting(file)));
+  for (const std::string& word : how.offers) all += "\n" + word;
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
@@ -123,9 +145,9 @@ Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& 
   settings.has_source = false;
   settings.environment = how.environment;
   settings.umask = static_cast<int>(os::CurrentUmask());
-  settings.command = {file.executable, "--mw-slave", "--mw-resource-file", how.path};
+  settings.command = SlaveCommand(file.executable, how.path, how.offers);
   if (how.ship) {
-    TRY(Ship(shipment, file, how.path));
+    TRY(Ship(shipment, file, how));
   }
   return shipment;
 }

@@ -1,11 +1,14 @@
 // Shipment: what the slaves of a resource file are as tasks of a hub's job.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "core/model/job.h"
+#include "core/model/needs.h"
 #include "doors/mw/formats/resource_file.h"
 
 namespace spate::mw {
@@ -14,8 +17,9 @@ struct ShipmentSettings {
   std::string path;  // of the resource file, absolute
   std::string cwd;   // absolute
   std::vector<std::string> environment;
-  bool ship =
-      false;  // nothing is shared: program, libraries and resource file travel with the task
+  // Nothing is shared: program, libraries and resource file travel with the task.
+  bool ship = false;
+  std::vector<std::string> offers = {};  // OfferWords()
 };
 
 struct Shipment {
@@ -27,6 +31,12 @@ struct Shipment {
 // the time (when, how many) is not in it, nor what the program's file holds: a master that runs
 // wants the program that it was started with.
 std::string IdentityOf(const ResourceFile& file, const ShipmentSettings& how);
+// Options of a slave by which it offers its tasks so many slots, and the memory, resources and
+// labels that it has been given. None: its program may know no such options.
+std::vector<std::string> OfferWords(std::optional<uint32_t> slots, const Needs& needs);
+// The command of a slave with the resource file at `path`.
+std::vector<std::string> SlaveCommand(const std::string& program, const std::string& path,
+                                      const std::vector<std::string>& offers);
 // A file that travels is read now. Errors name it.
 Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& how);
 

@@ -86,6 +86,27 @@ TEST_F(ShipmentTest, OnlyOtherSlavesAreAnotherJob) {
   }
   EXPECT_NE(IdentityOf(File(), {.path = "/a", .ship = true}), IdentityOf(File(), {.path = "/a"}));
   EXPECT_NE(IdentityOf(File(), {.path = "/a"}), IdentityOf(File(), {.path = "/b"}));
+  EXPECT_NE(IdentityOf(File(), {.path = "/a"}),
+            IdentityOf(File(), {.path = "/a", .offers = {"x"}}));
+}
+
+TEST_F(ShipmentTest, SlavesAreToldWhatTheyMayOffer) {
+  const Needs needs{.memory = 4096, .named = {{"gpus", 2}, {"tape", 1}}, .labels = {"a", "b"}};
+  const Words words = OfferWords(4, needs);
+  EXPECT_EQ(words, (Words{"--mw-slots", "4", "--mw-memory", "4096", "--mw-resource", "gpus=2",
+                          "--mw-resource", "tape=1", "--mw-label", "a", "--mw-label", "b"}));
+  EXPECT_EQ(OfferWords(1, Needs()), (Words{"--mw-slots", "1"}));
+  EXPECT_EQ(OfferWords(std::nullopt, needs), Words());  // earlier programs do not know them
+  for (bool ship : {false, true}) {
+    ShipmentSettings how{.path = Path("search.rsc"), .cwd = "/", .ship = ship, .offers = words};
+    auto made = MakeShipment(File(), how);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(Words(made->settings.command.begin() + 4, made->settings.command.end()), words);
+    how.offers.clear();
+    made = MakeShipment(File(), how);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->settings.command.size(), 4u);
+  }
 }
 
 TEST_F(ShipmentTest, TellsWhatCannotTravel) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -31,7 +32,12 @@ void Report(const std::string& text) {
 class local_cluster::impl {
  public:
   impl(const std::vector<std::string>& options, std::function<int(slave&)> as_slave)
-      : extra_(options), as_slave_(std::move(as_slave)) {
+      : as_slave_(std::move(as_slave)) {
+    for (size_t i = 0; i < options.size(); ++i) {
+      std::vector<std::string>& whose = IsOffer(options[i]) ? offers_ : extra_;
+      whose.push_back(options[i]);
+      if (i + 1 < options.size()) whose.push_back(options[++i]);
+    }
     if (auto sound = Algorithms::Get().Check(); !sound) throw error(sound.error().message);
     StartMaster();
   }
@@ -42,12 +48,14 @@ class local_cluster::impl {
 
   mw::master& master() { return *master_; }
   void StartMaster();
-  slave_id Add();
+  slave_id Add(const std::vector<std::string>& offers);
+  const std::vector<std::string>& offers() const { return offers_; }
   bool Kill(slave_id id);
   void Restart();
 
  private:
   struct Slave {
+    explicit Slave(uint16_t slots) : inside(slots) {}
     slave::impl inside;  // the node: with the mutex
     std::mutex mutex;
     std::thread thread;
@@ -63,7 +71,8 @@ class local_cluster::impl {
 
   // The last one goes first.
   os::TempDir dir_;
-  const std::vector<std::string> extra_;
+  std::vector<std::string> extra_;   // of each master
+  std::vector<std::string> offers_;  // of slaves
   const std::function<int(slave&)> as_slave_;
   std::unique_ptr<mw::master::impl> inside_;
   std::unique_ptr<mw::master> master_;
@@ -93,12 +102,24 @@ void local_cluster::impl::Await(Slave& slave, uint64_t lives) const {
   if (!slave.inside.bench.AwaitLife(lives, kConnectMost)) {
     throw error("a slave of a local_cluster does not connect");
   }
-  (void)inside_->hub->ListSlaves();  // behind the news of it, which the master counts
+  // Behind the news of it, which the master counts; and what it offers.
+  const auto until = std::chrono::steady_clock::now() + kConnectMost;
+  auto is_known = [&] {
+    for (const slave_info& each : inside_->hub->ListSlaves()) {
+      if (each.id == slave.inside.bench.id()) return each.slots == slave.inside.bench.slots();
+    }
+    return !slave.is_there();
+  };
+  // Each look waits for a turn of the hub's loop; its first message is under way.
+  while (!is_known()) {
+    if (std::chrono::steady_clock::now() > until) throw error("a slave of a local_cluster is mute");
+  }
 }
 
-slave_id local_cluster::impl::Add() {
-  auto made = std::make_unique<Slave>();
-  auto node = SlaveNode::Open(Read("--mw-slave", {}), made->inside.bench, Report);
+slave_id local_cluster::impl::Add(const std::vector<std::string>& offers) {
+  const Options options = Read("--mw-slave", offers);
+  auto made = std::make_unique<Slave>(static_cast<uint16_t>(options.slots));
+  auto node = SlaveNode::Open(options, made->inside.bench, Report);
   if (!node) throw error(node.error().message);
   made->inside.node = std::move(*node);
   Slave& added = *slaves_.emplace_back(std::move(made));
@@ -111,6 +132,7 @@ slave_id local_cluster::impl::Add() {
     } catch (...) {
       Report("a slave's function threw");
     }
+    added.inside.Close();
     std::lock_guard lock(added.mutex);
     added.inside.node.reset();
   });
@@ -143,13 +165,19 @@ void local_cluster::impl::Restart() {
 local_cluster::local_cluster(std::size_t slaves, const std::vector<std::string>& options,
                              std::function<int(slave&)> as_slave)
     : impl_(std::make_unique<impl>(options, std::move(as_slave))) {
-  for (std::size_t i = 0; i < slaves; ++i) impl_->Add();
+  for (std::size_t i = 0; i < slaves; ++i) add_slave();
 }
 
 local_cluster::~local_cluster() = default;
 
 master& local_cluster::master() { return impl_->master(); }
-slave_id local_cluster::add_slave() { return impl_->Add(); }
+slave_id local_cluster::add_slave() { return impl_->Add(impl_->offers()); }
+slave_id local_cluster::add_slave(const std::vector<std::string>& offers) {
+  for (size_t i = 0; i < offers.size(); i += 2) {
+    if (!IsOffer(offers[i])) throw error(offers[i] + " is no option of what a slave offers");
+  }
+  return impl_->Add(offers);
+}
 bool local_cluster::kill_slave(slave_id slave) { return impl_->Kill(slave); }
 
 master& local_cluster::restart_master() {

@@ -64,6 +64,74 @@ TEST_F(LocalClusterTest, AMasterFunctionIsCalledAsItIs) {
   EXPECT_THROW(failing.get(), error);
 }
 
+// ---- Slots -------------------------------------------------------------------------------------
+
+TEST_F(LocalClusterTest, ASlaveOfSeveralSlots) {
+  gate_is_open = false;
+  local_cluster cluster(1, {"--mw-slave-task-group", "1", "--mw-slots", "3"});
+  master& m = cluster.master();
+  EXPECT_EQ(m.list_slaves()[0].slots, 3u);
+  auto wide = m.async(square, policy{.needs = {.slots = 4}}, 3);
+  auto fast = m.async(square, policy{.needs = {.labels = {"fast"}}}, 4);
+  std::vector<future<int>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(m.async(pass_gate, i));
+  m.wait(std::chrono::nanoseconds(0));
+  AwaitGate(3);
+  EXPECT_FALSE(wide.ready());
+  // One that offers something else.
+  cluster.add_slave({"--mw-label", "fast", "--mw-slots", "4"});
+  EXPECT_EQ(wide.get(), 9);
+  EXPECT_EQ(fast.get(), 16);
+  EXPECT_TRUE(all[1].cancel());
+  while (stopped < 1) std::this_thread::yield();
+  gate_is_open = true;
+  EXPECT_EQ(all[0].get() + all[2].get(), 2);
+  EXPECT_EQ(stopped, 1);
+  EXPECT_THROW(cluster.add_slave({"--mw-slots"}), error);
+  EXPECT_THROW(cluster.add_slave({"--mw-slots", "0"}), error);
+  EXPECT_THROW(cluster.add_slave({"--mw-slave-task-group", "2"}), error);
+}
+
+// Results of other slots count when the function of a slave has returned.
+TEST_F(LocalClusterTest, AFunctionOfASlaveThatReturns) {
+  gate_is_open = false;
+  std::atomic<int> returned{0};
+  local_cluster cluster(1, {"--mw-slots", "3"}, [&](slave& self) {
+    EXPECT_EQ(self.slots(), 3u);
+    while (at_gate < 2) (void)self.step(std::chrono::milliseconds(1));
+    ++returned;
+    return 0;
+  });
+  master& m = cluster.master();
+  // The first slot has a task that ends, the others have not.
+  std::vector<future<int>> all;
+  auto first = m.async(square, 2);
+  EXPECT_EQ(first.get(), 4);
+  for (int i = 0; i < 2; ++i) {
+    all.push_back(m.async(pass_gate, policy{.slave = {}, .losses = 1, .needs = {.slots = 1}}, i));
+  }
+  m.wait(std::chrono::nanoseconds(0));
+  gate_is_open = true;
+  EXPECT_EQ(all[0].get() + all[1].get(), 1);
+  while (returned == 0) std::this_thread::yield();
+  EXPECT_EQ(stopped, 0);
+}
+
+TEST_F(LocalClusterTest, ARestartedMasterKnowsTheNeedsOfItsTasks) {
+  local_cluster cluster(1);
+  cluster.master().submit(square, policy{.needs = {.resources = {{"gpus", 2}}}}, 5);
+  cluster.master().checkpoint();
+  master& again = cluster.restart_master();
+  again.submit(square, 2);
+  again.wait();
+  EXPECT_EQ(again.take_results().at(0).get(square), 4);
+  cluster.add_slave({"--mw-resource", "gpus=2"});
+  again.wait();
+  const auto results = again.take_results();
+  EXPECT_EQ(results.at(0).get(square), 25);
+  EXPECT_EQ(results[0].slave, slave_id{2});
+}
+
 TEST_F(LocalClusterTest, TwoClustersDoNotDisturbEachOther) {
   local_cluster first(1), second(2);
   EXPECT_EQ(SumOfSquares(second.master()), 0);

@@ -506,7 +506,7 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
       SlaveChannel::Events{
           .given = [this, slave](const wire::Lease& lease) { Given(slave, lease); },
           .told = [this, slave](const wire::ToHub& message) { Told(slave, message); },
-          .offer = [this, slave] { return ledger_.OfferOf(slave); },
+          .offer = [this, slave](Offer said) { return ledger_.Offers(slave, std::move(said)); },
           .constant =
               [this, slave](uint64_t bytes) {
                 audit_->SayOften(audit::SentConstant(slave.value, bytes));

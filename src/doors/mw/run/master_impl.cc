@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/units.h"
+#include "doors/mw/formats/names.h"
 #include "doors/mw/formats/packet.h"
 #include "doors/mw/run/algorithms.h"
 
@@ -17,6 +19,34 @@ namespace {
 // So many tasks, or bytes, leave before the master waits: it may make very many.
 constexpr size_t kLeaveTasks = 4096;
 constexpr size_t kLeaveBytes = 4 << 20;
+
+void CheckNeeds(const needs& needs) {
+  const auto wrong = [](const std::string& why) { throw error(why + " (policy::needs)"); };
+  if (needs.slots == 0 || needs.slots > kSlotsMost) {
+    wrong(fmt::format("a task takes 1 to {} slots, not {}", kSlotsMost, needs.slots));
+  }
+  if (needs.memory > kMemoryMost) wrong("no slave has so much memory");
+  if (needs.resources.size() > kNamesMost || needs.labels.size() > kNamesMost) {
+    wrong(fmt::format("a task needs at most {} resources and {} labels", kNamesMost, kNamesMost));
+  }
+  for (const auto& [name, count] : needs.resources) {
+    const std::string shown = EscapeForScreen(name);
+    if (!IsResourceName(name)) {
+      wrong(fmt::format("'{}' is no name of a resource (letters, digits, _ . -)", shown));
+    }
+    if (count == 0 || count > kSlotsMost) {
+      wrong(fmt::format("a task needs 1 to {} of '{}', not {}", kSlotsMost, shown, count));
+    }
+    if (std::ranges::count(needs.resources, name, &needs::resource::name) > 1) {
+      wrong(fmt::format("the resource '{}' is there twice", shown));
+    }
+  }
+  for (const std::string& label : needs.labels) {
+    if (IsLabel(label)) continue;
+    wrong(fmt::format("'{}' is no label: a word without blanks and commas, not '{}'",
+                      EscapeForScreen(label), kAnySlaveLabel));
+  }
+}
 
 }  // namespace
 
@@ -42,6 +72,7 @@ task_id master::impl::Submit(std::string_view algorithm, const policy& how, std:
   }
   if (how.time.count() < 0) throw error("a time limit cannot be negative (policy::time)");
   if (std::isnan(how.priority)) throw error("a priority must be a number (policy::priority)");
+  CheckNeeds(how.needs);
   if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
   if (arguments.size() > kArgumentBytes) {
     throw error(

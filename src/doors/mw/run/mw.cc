@@ -19,6 +19,7 @@
 #include "os/heap.h"
 #include "os/process.h"
 #include "os/terminal.h"
+#include "os/thread.h"
 #include "wire/limits.h"
 
 namespace spate::mw {
@@ -143,15 +144,29 @@ void master::checkpoint(std::string state) {
 
 namespace {
 
-thread_local const Workbench* computing = nullptr;  // by this thread
+// The packet in work on this thread.
+struct Computing {
+  const Workbench& bench;
+  const Workbench::Packet& packet;
+};
+thread_local const Computing* computing = nullptr;
 
 }  // namespace
 
-bool stop_requested() { return computing != nullptr && computing->IsStopped(); }
+bool stop_requested() {
+  return computing != nullptr && computing->bench.IsStopped(computing->packet.slot);
+}
 
-bool slave::impl::Step(std::chrono::nanoseconds most) {
+std::vector<std::string> pieces_of(std::string_view resource) {
+  if (computing == nullptr) return {};
+  const std::vector<NamedOffer>& all = computing->packet.pieces;
+  auto at = std::ranges::find(all, resource, &NamedOffer::name);
+  return at == all.end() ? std::vector<std::string>() : at->indices;
+}
+
+bool Seat::Step(std::chrono::nanoseconds most) {
   if (!packet_) {
-    packet_ = bench.Take(most);
+    packet_ = bench_.Take(slot_, most);
     if (!packet_) return false;
     auto calls = ReadCalls(packet_->calls);
     calls_ = calls ? std::move(*calls) : std::vector<Call>();
@@ -160,30 +175,31 @@ bool slave::impl::Step(std::chrono::nanoseconds most) {
     began_ = os::MonotonicNanos();
     start_ = clock_.Now();
   }
-  if (next_ < calls_.size()) Compute(calls_[next_++]);
   // Tasks that nobody waits for any more are not computed.
-  if (!bench.Wants(*packet_)) next_ = calls_.size();
+  if (next_ < calls_.size() && !Compute(calls_[next_++])) next_ = calls_.size();
+  left_.store(calls_.size() - next_, std::memory_order_relaxed);
   if (next_ < calls_.size()) return true;
-  bench.Finish(std::move(*packet_), std::exchange(answers_, {}), start_,
-               {os::MonotonicNanos() - began_});
+  bench_.Finish(std::move(*packet_), std::exchange(answers_, {}), start_,
+                {os::MonotonicNanos() - began_});
   packet_.reset();
   calls_.clear();
   return true;
 }
 
-void slave::impl::Compute(const Call& call) {
+bool Seat::Compute(const Call& call) {
   mw::Answer answer{.task = call.task};
   std::string bytes;
   const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
   if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
-  computing = &bench;
+  const Computing now{bench_, *packet_};
+  computing = &now;
   detail::constant_list constants;
   // The time that it takes to get them does not count.
   if (!call.constants.empty()) bytes = Fetch(call, constants);
   const bool lacks = !bytes.empty();
   if (lacks) answer.end = CallEnd::kThrew;
   const detail::reading_arguments scope(constants);
-  bench.Compute(call.algorithm, call.task, call.limit);
+  bench_.Compute(slot_, call.algorithm, call.task, call.limit);
   for (uint32_t left = lacks ? 0 : call.tries; algorithm != nullptr && left > 0; --left) {
     const int64_t began = os::MonotonicNanos();
     try {
@@ -198,46 +214,74 @@ void slave::impl::Compute(const Call& call) {
       bytes = "the algorithm threw what is no std::exception";
     }
     answer.time = {os::MonotonicNanos() - began};
-    if (answer.end != CallEnd::kThrew || bench.IsStopped()) break;
+    if (answer.end != CallEnd::kThrew || bench_.IsStopped(slot_)) break;
   }
-  bench.Compute("");
   computing = nullptr;
   answer.bytes = bytes;
   AddAnswer(answers_, answer);
-  ++computed_;
+  computed_.store(computed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return bench_.Computed(*packet_);
 }
 
-std::string slave::impl::Fetch(const Call& call, detail::constant_list& constants) {
-  return bench.constants().Await(call.constants, constants, [this] { return bench.IsStopped(); });
+std::string Seat::Fetch(const Call& call, detail::constant_list& constants) {
+  return bench_.constants().Await(call.constants, constants,
+                                  [this] { return bench_.IsStopped(slot_); });
+}
+
+slave::impl::impl(uint16_t slots) : bench(slots) {
+  for (uint32_t slot = 1; slot <= slots; ++slot) {
+    seats_.push_back(std::make_unique<Seat>(bench, static_cast<uint16_t>(slot)));
+  }
+}
+
+Seat& slave::impl::First() {
+  while (threads_.size() + 1 < seats_.size()) {
+    threads_.push_back(os::ThreadWithoutSignals([seat = seats_[threads_.size() + 1].get()] {
+      while (seat->Step(std::chrono::nanoseconds::max())) {
+      }
+    }));
+  }
+  return *seats_.front();
+}
+
+void slave::impl::Close() {
+  bench.Close();
+  for (std::thread& each : threads_) each.join();
+  threads_.clear();
 }
 
 slave_status slave::impl::Status() const {
   slave_status status = bench.Status();
-  status.computed = computed_;
-  status.group_size = group_;
-  status.tasks_left = calls_.size() - next_ + bench.waiting();
+  status.group_size = seats_.front()->group();
+  for (const auto& each : seats_) {
+    status.computed += each->computed();
+    status.tasks_left += each->left();
+  }
   return status;
 }
 
 slave_status slave::run() {
-  while (impl_.Step(std::chrono::nanoseconds::max())) {
+  Seat& seat = impl_.First();
+  while (seat.Step(std::chrono::nanoseconds::max())) {
   }
   return status();
 }
 
 slave_status slave::work() {
-  bool more = impl_.Step(std::chrono::nanoseconds::max());
-  while (more) more = impl_.Step(std::chrono::nanoseconds(0));
+  Seat& seat = impl_.First();
+  bool more = seat.Step(std::chrono::nanoseconds::max());
+  while (more) more = seat.Step(std::chrono::nanoseconds(0));
   return status();
 }
 
 slave_status slave::step(std::chrono::nanoseconds most) {
-  (void)impl_.Step(most);
+  (void)impl_.First().Step(most);
   return status();
 }
 
 slave_status slave::status() const { return impl_.Status(); }
 slave_id slave::id() const { return impl_.bench.id(); }
+std::size_t slave::slots() const { return impl_.bench.slots(); }
 
 // ---- The program -------------------------------------------------------------------------------
 
@@ -281,7 +325,7 @@ int RunMaster(const Options& options, const std::function<int(master&)>& functio
 
 int RunSlave(const Options& options, const std::function<int(slave&)>& function) {
   const std::string& program = options.rest.front();
-  slave::impl inside;
+  slave::impl inside(static_cast<uint16_t>(options.slots));
   auto node = SlaveNode::Open(options, inside.bench,
                               [program](const std::string& text) { Say(program, text); });
   if (!node) {
@@ -291,6 +335,7 @@ int RunSlave(const Options& options, const std::function<int(slave&)>& function)
   inside.node = std::move(*node);
   slave self(inside);
   const std::optional<int> code = Called(program, [&] { return function(self); });
+  inside.Close();  // results of other slots leave, too
   inside.node.reset();
   if (auto why = inside.bench.why_lost(); !why.empty()) Say(program, why);
   // However it was computed: a batch system is to start it again unless it is over.

@@ -23,7 +23,8 @@ class SlaveChannel final : public hub::NodePort {
   struct Events {
     std::function<void(const wire::Lease&)> given;
     std::function<void(const wire::ToHub&)> told;
-    std::function<Offer()> offer;  // what the engine is to know of it, instead of its own words
+    // Makes the offer that the engine gets from the slave's own.
+    std::function<Offer(Offer)> offer;
     std::function<void(uint64_t)> constant;  // of this many bytes leaves
   };
   // `constants` outlives it.
@@ -42,7 +43,9 @@ class SlaveChannel final : public hub::NodePort {
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
     under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
       if (const auto* want = std::get_if<wire::WantPiece>(&message)) return line_.Want(*want);
-      if (auto* hello = std::get_if<wire::Hello>(&message)) hello->offer = events_.offer();
+      if (auto* hello = std::get_if<wire::Hello>(&message)) {
+        hello->offer = events_.offer(std::move(hello->offer));
+      }
       if (auto* ends = std::get_if<wire::Ends>(&message)) {
         for (AttemptEnd& each : ends->ends) each.wall = std::max(each.wall, on_its_way_);
       }

@@ -1,13 +1,16 @@
-// slave::impl: what a slave has: its connection, the workbench between the two, and its packet.
+// slave::impl: what a slave has: its connection, the workbench between the two, and its seats: what
+// computes for each slot. The first seat is for the thread that run() was called on.
 //
-// Thread: the slave's own.
+// Thread: the slave's own, but for the other seats.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <spate/mw.h>
@@ -21,20 +24,27 @@
 namespace spate::mw {
 inline namespace v1 {
 
-class slave::impl {
+// One slot of a slave. Thread: one.
+class Seat {
  public:
-  Workbench bench;
-  std::unique_ptr<SlaveNode> node;
-
-  // Whether there was anything to compute.
+  Seat(Workbench& bench, uint16_t slot) : bench_(bench), slot_(slot) {}
+  // Whether there was anything to compute, after waiting for it for at most so long.
   bool Step(std::chrono::nanoseconds most);
-  slave_status Status() const;
+
+  // Any thread:
+  uint64_t computed() const { return computed_; }
+  size_t group() const { return group_; }
+  // Tasks of the packet in work, and packets that wait.
+  size_t left() const { return left_ + bench_.waiting(slot_); }
 
  private:
-  void Compute(const Call& call);
+  // Whether the packet is wanted (still).
+  bool Compute(const Call& call);
   // Waits for the constants of a task. Empty: `constants` has them; or why not.
   std::string Fetch(const Call& call, detail::constant_list& constants);
 
+  Workbench& bench_;
+  const uint16_t slot_;
   // The packet in work.
   std::optional<Workbench::Packet> packet_;
   std::vector<Call> calls_;
@@ -43,8 +53,26 @@ class slave::impl {
   int64_t began_ = 0;
   Instant start_;
   const os::Clock clock_;
-  uint64_t computed_ = 0;
-  size_t group_ = 0;
+  std::atomic<uint64_t> computed_{0};
+  std::atomic<size_t> group_{0}, left_{0};
+};
+
+class slave::impl {
+ public:
+  explicit impl(uint16_t slots = 1);
+  ~impl() { Close(); }
+  Workbench bench;
+  std::unique_ptr<SlaveNode> node;
+
+  // For the slave's own thread. The others begin now.
+  Seat& First();
+  // Waits until the other seats have finished their packets. Nothing is begun any more.
+  void Close();
+  slave_status Status() const;
+
+ private:
+  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::thread> threads_;  // of all seats but the first; none: not begun
 };
 
 }  // namespace v1

@@ -143,6 +143,17 @@ Result<Master> FindMaster(const Options& options) {
   return master;
 }
 
+Offer OfferOf(const Options& options, NodeId id) {
+  Offer offer{.node_name = fmt::format("SLAVE-{}", id.value),
+              .slots = options.slots,
+              .milli_cpus = options.slots * kMilliCpu,
+              .memory = options.memory,
+              .named = {},
+              .labels = options.labels};
+  for (const Pieces& each : options.resources) offer.named.push_back({each.name, each.names});
+  return offer;
+}
+
 int ExitCodeOf(Workbench::Over how) {
   const slave_status status{.shutdown = how == Workbench::Over::kShutdown,
                             .master_failed = how == Workbench::Over::kMasterFailed};
@@ -292,9 +303,7 @@ void SlaveNode::Inside::Reached(
     });
   });
   node::HostOptions with{.id = id,
-                         .offer = {.node_name = fmt::format("SLAVE-{}", id.value),
-                                   .slots = 1,
-                                   .milli_cpus = kMilliCpu},
+                         .offer = OfferOf(options_, id),
                          .tasks = executor_.get(),
                          .first = [this](wire::ToNode& message) {
                            if (!bench_.constants().Take(message)) return false;
@@ -388,14 +397,14 @@ void SlaveNode::Inside::EndProcess(How how) {
 // A task that has passed its limit is answered for; then only the end of the process stops it.
 void SlaveNode::Inside::WatchLimit() {
   if (over_) return;  // EndProcess
-  auto is_overdue = bench_.IsOverdue(loop_.Now());
-  if (!is_overdue) return;
-  if (!*is_overdue) {
+  auto limit = bench_.LookAtLimits(loop_.Now());
+  if (!limit) return;
+  if (limit->overdue.empty()) {
     loop_.At(loop_.Now() + kLookAtLimit, [this] { WatchLimit(); });
     return;
   }
   say_(fmt::format("a task of '{}' took longer than its time limit; ending this slave",
-                   bench_.Computing()));
+                   limit->overdue));
   Leave([this] {
     if (options_.in_process) return Kill("its task passed its time limit");
     bench_.Abandon();

@@ -15,7 +15,7 @@ namespace {
 // Rows of another number are another program's.
 // 2: `algorithms` in `meta`, and `losses` and `time` at the end of a task.
 // 3: `priority` there, too.
-// 4: the tables `named` and `constant`.
+// 4: `needs` there, too, and the tables `named` and `constant`.
 constexpr int64_t kFormat = 4;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
@@ -47,11 +47,26 @@ std::string_view Opened(uint64_t id, std::string_view sealed) {
   return bytes;
 }
 
+using ResourceCounts = std::vector<std::pair<std::string, uint32_t>>;
+
+ResourceCounts Resources(const needs& of) {
+  ResourceCounts counts;
+  for (const auto& [name, count] : of.resources) counts.emplace_back(name, count);
+  return counts;
+}
+
+void ReadNeeds(reader& from, needs& to) {
+  ResourceCounts counts;
+  from(to.slots, to.memory, counts, to.labels);
+  for (auto& [name, count] : counts) to.resources.push_back({std::move(name), count});
+}
+
 std::string BytesOf(const task& what) {
   const policy& how = what.how;
   return Sealed(what.id.value, encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
                                       how.retry, how.tries, what.arguments, how.losses,
-                                      int64_t{how.time.count()}, how.priority));
+                                      int64_t{how.time.count()}, how.priority, how.needs.slots,
+                                      how.needs.memory, Resources(how.needs), how.needs.labels));
 }
 
 std::string BytesOf(const result& what) {
@@ -73,8 +88,9 @@ task TaskOf(int64_t id, std::string_view bytes) {
   from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
        what.arguments);
   int64_t time = 0;
-  if (!from.empty()) from(how.losses, time);  // format 1 has neither
-  if (!from.empty()) from(how.priority);      // format 2 has none
+  if (!from.empty()) from(how.losses, time);      // format 1 has neither
+  if (!from.empty()) from(how.priority);          // format 2 has none
+  if (!from.empty()) ReadNeeds(from, how.needs);  // format 3 has none
   how.time = std::chrono::nanoseconds(time);
   from.finish();
   return what;

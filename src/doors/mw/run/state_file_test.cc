@@ -25,7 +25,11 @@ task TaskOf(uint64_t id) {
                   .tries = static_cast<uint32_t>(1 + id % 7),
                   .losses = static_cast<uint32_t>(id % 6),
                   .time = std::chrono::seconds(id % 9),
-                  .priority = static_cast<double>(id % 11) / 4 - 1},
+                  .priority = static_cast<double>(id % 11) / 4 - 1,
+                  .needs = {.slots = static_cast<uint32_t>(1 + id % 4),
+                            .memory = (id % 3) << 40,
+                            .resources = {{"gpus", static_cast<uint32_t>(id % 2 + 1)}},
+                            .labels = std::vector<std::string>(id % 3, "fast")}},
           .arguments = std::string(id % 5000, static_cast<char>(id)),
           .reason = {}};
 }
@@ -41,10 +45,15 @@ result ResultOf(uint64_t id) {
 }
 
 std::string Words(const task& each) {
-  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {} {} {}", each.id.value, each.algorithm,
-                     each.how.slave.value, each.how.tag, each.how.do_it_anyway, each.how.retry,
-                     each.how.tries, each.how.losses, each.how.time.count(), each.how.priority,
-                     each.arguments);
+  std::string needs = fmt::format("{} {}", each.how.needs.slots, each.how.needs.memory);
+  for (const auto& [name, count] : each.how.needs.resources) {
+    needs += fmt::format(" {}={}", name, count);
+  }
+  for (const std::string& label : each.how.needs.labels) needs += " " + label;
+  return fmt::format("task {} {} slave {} '{}' {} {} {} {} {} {} {} ({})", each.id.value,
+                     each.algorithm, each.how.slave.value, each.how.tag, each.how.do_it_anyway,
+                     each.how.retry, each.how.tries, each.how.losses, each.how.time.count(),
+                     each.how.priority, each.arguments, needs);
 }
 
 std::string Words(const result& each) {
@@ -227,6 +236,7 @@ TEST(StateFileTest, OfEarlierFormats) {
     EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
     task what = TaskOf(6);
     policy& how = what.how;
+    how.needs = {};
     if (format < 3) how.priority = 0;
     if (format == 1) how.losses = 0;
     if (format == 1) how.time = {};

@@ -5,39 +5,57 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "doors/mw/formats/packet.h"
 #include "os/clock.h"
 #include "os/file.h"
 
 namespace spate::mw {
 
+void Workbench::WakeAll() {
+  for (Slot& each : slots_) each.changed.notify_all();
+  lived_.notify_all();
+}
+
 void Workbench::Begin(std::function<void()> ring) {
   std::lock_guard lock(mutex_);
   ++life_;
-  stopped_ = true;
-  packets_.clear();
+  for (Slot& each : slots_) {
+    each.stopped = true;
+    each.packets.clear();
+  }
   done_.clear();
   ring_ = std::move(ring);
-  changed_.notify_all();
+  WakeAll();
 }
 
 void Workbench::Put(Packet packet) {
+  CHECK(packet.slot >= 1 && packet.slot <= slots_.size());
   std::lock_guard lock(mutex_);
   packet.life = life_;
-  packets_.push_back(std::move(packet));
-  changed_.notify_all();
+  Slot& slot = slots_[packet.slot - 1];
+  slot.packets.push_back(std::move(packet));
+  slot.changed.notify_all();
 }
 
 void Workbench::Stop(const AttemptRef& ref) {
   std::lock_guard lock(mutex_);
-  if (current_.ref != ref || current_.life != life_) return;
-  stopped_ = true;
+  for (Slot& each : slots_) {
+    if (each.current.ref == ref && each.current.life == life_) each.stopped = true;
+  }
   constants_.Wake();
 }
 
-bool Workbench::Withdraw(const AttemptRef& ref) {
+std::optional<uint16_t> Workbench::Withdraw(const AttemptRef& ref) {
   std::lock_guard lock(mutex_);
-  return std::erase_if(packets_, [&](const Packet& each) { return each.ref == ref; }) > 0;
+  for (Slot& each : slots_) {
+    auto at = std::ranges::find(each.packets, ref, &Packet::ref);
+    if (at == each.packets.end()) continue;
+    const uint16_t slot = at->slot;
+    each.packets.erase(at);
+    return slot;
+  }
+  return std::nullopt;
 }
 
 std::vector<Workbench::Done> Workbench::DrainDone() {
@@ -48,12 +66,20 @@ std::vector<Workbench::Done> Workbench::DrainDone() {
 void Workbench::End(Over how, const std::string& why) {
   std::lock_guard lock(mutex_);
   over_ = how;
-  stopped_ = true;
   if (how != Over::kShutdown) why_lost_ = why;
-  packets_.clear();
+  for (Slot& each : slots_) {
+    each.stopped = true;
+    each.packets.clear();
+  }
   ring_ = nullptr;
   constants_.End();
-  changed_.notify_all();
+  WakeAll();
+}
+
+void Workbench::Close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  WakeAll();
 }
 
 void Workbench::Met(slave_id id) {
@@ -63,7 +89,10 @@ void Workbench::Met(slave_id id) {
 
 std::string Workbench::Computing() const {
   std::lock_guard lock(mutex_);
-  return std::string(computing_);
+  for (const Slot& each : slots_) {
+    if (!each.computing.empty()) return std::string(each.computing);
+  }
+  return "";
 }
 
 void Workbench::Abandon() {
@@ -72,13 +101,15 @@ void Workbench::Abandon() {
   spool_.reset();
 }
 
-void Workbench::Compute(std::string_view algorithm, uint64_t task, Duration limit) {
+void Workbench::Compute(uint16_t number, std::string_view algorithm, uint64_t task,
+                        Duration limit) {
   std::lock_guard lock(mutex_);
-  computing_ = algorithm;
-  task_ = task;
-  limit_ = limit;
+  Slot& slot = slots_[number - 1];
+  slot.computing = algorithm;
+  slot.task = task;
+  slot.limit = limit;
   if (limit.ns == 0) return;
-  began_ = os::MonotonicNanos();
+  slot.began = os::MonotonicNanos();
   if (watch_ && !std::exchange(watched_, true)) watch_();
 }
 
@@ -87,19 +118,30 @@ void Workbench::OnLimit(std::function<void()> watch) {
   watch_ = std::move(watch);
 }
 
-std::optional<bool> Workbench::IsOverdue(Instant now) {
+std::optional<Workbench::Limit> Workbench::LookAtLimits(Instant now) {
   std::lock_guard lock(mutex_);
-  if (limit_.ns == 0) {
-    watched_ = false;
-    return std::nullopt;
+  Limit found;
+  watched_ = false;
+  for (Slot& each : slots_) {
+    if (each.limit.ns == 0) continue;
+    watched_ = true;
+    const Duration time{os::MonotonicNanos() - each.began};
+    if (time < each.limit || each.overdue) continue;
+    if (found.overdue.empty()) found.overdue = each.computing;
+    Overdue(each, now, time);
   }
-  const Duration time{os::MonotonicNanos() - began_};
-  if (time < limit_) return false;
-  overdue_ = true;
-  if (over_ || current_.life != life_) return true;
+  return watched_ ? std::optional(std::move(found)) : std::nullopt;
+}
+
+void Workbench::Overdue(Slot& slot, Instant now, Duration time) {
+  overdue_ = slot.overdue = true;
+  if (over_ || slot.current.life != life_) return;
   std::string answers;
-  AddAnswer(answers, {.task = task_, .end = CallEnd::kOverdue, .time = time, .bytes = {}});
-  Done done{.end = {.ref = current_.ref, .slot = current_.slot, .start = now - time, .wall = time},
+  AddAnswer(answers, {.task = slot.task, .end = CallEnd::kOverdue, .time = time, .bytes = {}});
+  Done done{.end = {.ref = slot.current.ref,
+                    .slot = slot.current.slot,
+                    .start = now - time,
+                    .wall = time},
             .life = life_};
   done.end.stdout_total = answers.size();
   auto output = std::make_unique<TaskOutput>();
@@ -107,28 +149,31 @@ std::optional<bool> Workbench::IsOverdue(Instant now) {
   output->out.bytes = std::move(answers);
   done.output = std::move(output);
   done_.push_back(std::move(done));
-  return true;
 }
 
-std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) {
+std::optional<Workbench::Packet> Workbench::Take(uint16_t number, std::chrono::nanoseconds most) {
   std::unique_lock lock(mutex_);
-  auto ready = [this] { return over_ || (!overdue_ && !packets_.empty()); };
+  Slot& slot = slots_[number - 1];
+  auto ready = [&] { return over_ || closed_ || (!overdue_ && !slot.packets.empty()); };
   if (most == std::chrono::nanoseconds::max()) {
-    changed_.wait(lock, ready);
+    slot.changed.wait(lock, ready);
   } else {
-    changed_.wait_for(lock, most, ready);
+    slot.changed.wait_for(lock, most, ready);
   }
-  if (over_ || overdue_ || packets_.empty()) return std::nullopt;
-  Packet packet = std::move(packets_.front());
-  packets_.pop_front();
-  stopped_ = false;
-  current_ = {.ref = packet.ref, .slot = packet.slot, .life = packet.life, .calls = {}};
+  if (over_ || closed_ || overdue_ || slot.packets.empty()) return std::nullopt;
+  Packet packet = std::move(slot.packets.front());
+  slot.packets.pop_front();
+  slot.stopped = false;
+  slot.current = {.ref = packet.ref, .slot = packet.slot, .life = packet.life, .calls = {}};
   return packet;
 }
 
-bool Workbench::Wants(const Packet& packet) const {
+bool Workbench::Computed(const Packet& packet) {
   std::lock_guard lock(mutex_);
-  return !over_ && !overdue_ && !stopped_ && packet.life == life_;
+  Slot& slot = slots_[packet.slot - 1];
+  slot.computing = {};
+  slot.limit = {};
+  return !over_ && !slot.overdue && !slot.stopped && packet.life == life_;
 }
 
 // Answers without room in memory go through a file, which the last owner removes.
@@ -144,8 +189,12 @@ Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
     output->out.bytes = std::move(answers);
     return TaskOutputPtr(output.release(), [held](const TaskOutput* old) { delete old; });
   }
-  if (!spool_) spool_.emplace();
-  const std::string path = spool_->Path(fmt::format("{}", ++spooled_));
+  std::string path;
+  {
+    std::lock_guard lock(mutex_);
+    if (!spool_) spool_.emplace();
+    path = spool_->Path(fmt::format("{}", ++spooled_));
+  }
   if (auto written = os::WriteFile(path, answers, 0600); !written) {
     (void)os::RemoveFile(path);
     return std::unexpected(written.error());
@@ -169,7 +218,7 @@ void Workbench::Finish(Packet packet, std::string answers, Instant start, Durati
     done.end.note = "the results cannot be kept on the slave: " + output.error().message;
   }
   std::lock_guard lock(mutex_);
-  if (over_ || overdue_ || packet.life != life_) return;
+  if (over_ || slots_[packet.slot - 1].overdue || packet.life != life_) return;
   const bool first = done_.empty();
   done_.push_back(std::move(done));
   if (first && ring_) ring_();
@@ -183,9 +232,9 @@ slave_status Workbench::Status() const {
           .results_held = done_.size()};
 }
 
-size_t Workbench::waiting() const {
+size_t Workbench::waiting(uint16_t slot) const {
   std::lock_guard lock(mutex_);
-  return packets_.size();
+  return slots_[slot - 1].packets.size();
 }
 
 slave_id Workbench::id() const {
@@ -200,7 +249,7 @@ uint64_t Workbench::lives() const {
 
 bool Workbench::AwaitLife(uint64_t old, std::chrono::nanoseconds most) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return life_ > old || over_; });
+  lived_.wait_for(lock, most, [&] { return life_ > old || over_; });
   return life_ > old;
 }
 
@@ -218,7 +267,10 @@ void BenchExecutor::Later(std::function<void()> tell) {
 }
 
 void BenchExecutor::Start(node::StartOrder order) {
-  bench_.Put({.ref = order.ref, .slot = order.slot, .calls = std::move(order.body.input)});
+  bench_.Put({.ref = order.ref,
+              .slot = order.slot,
+              .calls = std::move(order.body.input),
+              .pieces = std::move(order.given)});
 }
 
 void BenchExecutor::Withdraw(const AttemptRef& ref) {
@@ -228,9 +280,10 @@ void BenchExecutor::Withdraw(const AttemptRef& ref) {
 // One that has begun goes on unless it asks; nobody will want its results. It hears of that when
 // all of the same order are withdrawn, or its slave might begin the next one of them.
 void BenchExecutor::End(const AttemptRef& ref, node::EndHow, Cause cause) {
-  if (!bench_.Withdraw(ref)) return Later([this, ref] { bench_.Stop(ref); });
-  Later([this, ref, cause] {
-    events_->OnEnded({.ref = ref, .cause = cause, .slot = 1, .start = loop_.Now()}, nullptr);
+  const auto slot = bench_.Withdraw(ref);
+  if (!slot) return Later([this, ref] { bench_.Stop(ref); });
+  Later([this, ref, cause, slot = *slot] {
+    events_->OnEnded({.ref = ref, .cause = cause, .slot = slot, .start = loop_.Now()}, nullptr);
   });
 }
 

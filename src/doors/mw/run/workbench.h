@@ -1,6 +1,7 @@
-// Workbench: between the two threads of a slave: packets to compute, and what became of them. The
+// Workbench: between the threads of a slave: packets to compute, and what became of them. The
 // node's executor is the one end (a `resident` one: this process computes task after task), the
-// slave's own thread the other.
+// threads that compute the other: each has a slot, and computes the packets of that slot in their
+// order, so what the node's agent has given to the slot is enough for them.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@
 
 #include "base/result.h"
 #include "core/model/attempt.h"
+#include "core/model/needs.h"
 #include "doors/mw/run/slave_constants.h"
 #include "link/output_memory.h"
 #include "node/executor.h"
@@ -33,11 +35,16 @@ inline constexpr uint64_t kAnswersInMemory = 64 << 20;
 
 class Workbench {
  public:
+  // Slots have the numbers from 1; so many threads may compute.
+  explicit Workbench(uint16_t slots = 1) : slots_(slots) {}
+  uint16_t slots() const { return static_cast<uint16_t>(slots_.size()); }
+
   struct Packet {
     AttemptRef ref;
-    uint16_t slot = 0;
+    uint16_t slot = 1;
     uint64_t life = 0;  // of the connection that it came by
     std::string calls;
+    std::vector<NamedOffer> pieces = {};  // that its tasks have
   };
   struct Done {
     AttemptEnd end;
@@ -51,38 +58,44 @@ class Workbench {
   void Put(Packet packet);
   // Nobody wants the result of a packet that has begun.
   void Stop(const AttemptRef& ref);
-  // False: it is not here, or has begun.
-  bool Withdraw(const AttemptRef& ref);
+  // The slot that it was for; nullopt: it is not here, or has begun.
+  std::optional<uint16_t> Withdraw(const AttemptRef& ref);
   std::vector<Done> DrainDone();
   // Nothing comes any more, but after a shutdown for this reason.
   enum class Over : uint8_t { kShutdown, kMasterLost, kMasterFailed };
   void End(Over how, const std::string& why);
   void Met(slave_id id);
-  // The algorithm that the slave's thread is in; "" when it is in none.
+  // The algorithm that a thread is in, the one of the lowest slot; "" when none is in one.
   std::string Computing() const;
-  // From the slave's thread, when a call with a limit begins and IsOverdue is not asked any more.
+  // From a thread that computes, when a call with a limit begins and nobody looks at limits any
+  // more.
   void OnLimit(std::function<void()> watch);
-  // Whether a call of `computing` goes on beyond its limit. Then its packet has ended so, and no
-  // other packet is begun. nullopt: no call has a limit now.
-  std::optional<bool> IsOverdue(Instant now);
+  struct Limit {
+    std::string overdue;  // the algorithm of a call that goes on beyond its limit; "": none does
+  };
+  // Where a call is overdue, its packet has ended so, and no other packet is begun. nullopt: no
+  // call has a limit now.
+  std::optional<Limit> LookAtLimits(Instant now);
   // Those that packets of the current master need.
   SlaveConstants& constants() { return constants_; }
   // Removes files. The process must end now.
   void Abandon();
 
-  // ---- The slave's thread
+  // ---- The threads that compute, each for its slot
   // Waits for a packet, for at most so long; nullopt: there is none, or it is over.
-  std::optional<Packet> Take(std::chrono::nanoseconds most);
-  // Whether anybody wants to hear of it (any more).
-  bool Wants(const Packet& packet) const;
-  // Likewise, for algorithms, on any thread.
-  bool IsStopped() const { return stopped_; }
-  // Before and after each call of an algorithm (""), whose name lives until then.
-  void Compute(std::string_view algorithm, uint64_t task = 0, Duration limit = {});
+  std::optional<Packet> Take(uint16_t slot, std::chrono::nanoseconds most);
+  // Nothing more is begun.
+  void Close();
+  // Whether nobody wants to hear of the packet that the slot's thread has; on any thread.
+  bool IsStopped(uint16_t slot) const { return slots_[slot - 1].stopped; }
+  // Before and after each call of an algorithm. Then: whether the packet is wanted (still).
+  void Compute(uint16_t slot, std::string_view algorithm, uint64_t task, Duration limit);
+  bool Computed(const Packet& packet);
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
   // shutdown, master_lost, master_failed and results_held are set.
   slave_status Status() const;
-  size_t waiting() const;
+  // Packets that no thread has taken; of one slot.
+  size_t waiting(uint16_t slot) const;
   slave_id id() const;
   // Masters that it has been connected to so far.
   uint64_t lives() const;
@@ -91,32 +104,41 @@ class Workbench {
   std::string why_lost() const;
 
  private:
+  // A thread and what it has.
+  struct Slot {
+    std::deque<Packet> packets;
+    std::condition_variable changed;
+    Packet current;                    // the last one that was taken, without its calls
+    std::atomic<bool> stopped{false};  // nobody wants it
+    std::string_view computing;        // the algorithm, while it is called
+    uint64_t task = 0;                 // of `computing`
+    int64_t began = 0;                 // as os::MonotonicNanos
+    Duration limit;                    // 0: none
+    bool overdue = false;              // its end was told
+  };
   Result<TaskOutputPtr> OutputOf(std::string answers);
+  void Overdue(Slot& slot, Instant now, Duration time);
+  void WakeAll();
 
   SlaveConstants constants_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Packet> packets_;
+  std::condition_variable lived_;
+  std::vector<Slot> slots_;  // their number never changes
   std::vector<Done> done_;
   std::function<void()> ring_;  // wakes the network's thread
   uint64_t life_ = 0;
   std::optional<Over> over_;
   std::string why_lost_;
-  std::string_view computing_;
-  uint64_t task_ = 0;  // of `computing_`
-  int64_t began_ = 0;  // as os::MonotonicNanos
-  Duration limit_;     // 0: none
   bool watched_ = false;
-  bool overdue_ = false;  // nothing is begun any more
+  bool closed_ = false;   // nothing is begun any more
+  bool overdue_ = false;  // likewise, and the process ends
   std::function<void()> watch_;
-  std::atomic<bool> stopped_{false};  // the packet in work
-  Packet current_;                    // the last one that was taken, without its calls
   slave_id id_;
   // Of long answers, until the master has them.
   const std::shared_ptr<link::OutputMemory> memory_ =
       std::make_shared<link::OutputMemory>(kAnswersInMemory);
   std::optional<os::TempDir> spool_;  // from the first one on that has no room there
-  uint64_t spooled_ = 0;              // the slave's thread only
+  uint64_t spooled_ = 0;
 };
 
 // The executor of a slave's node. Thread: the loop's.

@@ -45,11 +45,17 @@ void AttemptSums::Add(const AttemptNumbers& attempt) {
     all_.peak_task = attempt.index;
   }
   if (attempt.start_us) {
+    ++started_;
     int64_t start = SaneTime(*attempt.start_us);
     first_start_us_ = std::min(first_start_us_, start);
     last_end_us_ = std::max(last_end_us_, start + wall);
   }
   all_.output_bytes += static_cast<uint64_t>(attempt.output_bytes);
+}
+
+Duration AttemptSums::MeanWall() const {
+  if (started_ == 0) return {};
+  return Duration::Micros(all_.total_wall.micros() / static_cast<int64_t>(started_));
 }
 
 // The mean of the bucket that has the middle one.

@@ -27,12 +27,14 @@ class AttemptSums {
 
   // The median is exact below 4 ms and where few times are near it, and else within a 2048th.
   JobStatistics Statistics(uint32_t tasks_that_succeeded) const;
+  // Of the attempts that were started, in whole microseconds; 0: none was.
+  Duration MeanWall() const;
 
   // core/model/image.h
   template <typename Self, typename Archive>
   static void Image(Self& self, Archive& archive) {
-    auto& [all, good_walls, first_start_us, last_end_us] = self;
-    archive(all, good_walls, first_start_us, last_end_us);
+    auto& [all, started, good_walls, first_start_us, last_end_us] = self;
+    archive(all, started, good_walls, first_start_us, last_end_us);
   }
 
  private:
@@ -43,7 +45,8 @@ class AttemptSums {
   };
   Duration MedianWall() const;
 
-  JobStatistics all_;  // without what Statistics works out
+  JobStatistics all_;     // without what Statistics works out
+  uint64_t started_ = 0;  // attempts; the others took no time
   std::unordered_map<uint32_t, Bucket>
       good_walls_;  // by bucket, whose order is that of their times
   int64_t first_start_us_ = INT64_MAX;

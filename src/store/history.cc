@@ -59,6 +59,11 @@ Result<JobStatistics> JobJournal::Statistics() {
   return replay->sums().Statistics(replay->job().counts().succeeded);
 }
 
+Result<JobPace> JobJournal::Pace() {
+  auto replay = TRY(Replayed());
+  return JobPace{replay->job().policy(), replay->sums().MeanWall()};
+}
+
 Result<TaskSummary> JobJournal::SummaryOf(TaskIndex index) {
   return ByReplay([&]() -> Result<std::optional<TaskSummary>> {
     const TaskEnds* ends = replay_->EndsOf(index);

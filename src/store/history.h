@@ -114,8 +114,8 @@ class JobJournal {
   // The attempts of a task that have ended, in order; of a gang each part. By Replayed.
   Result<std::vector<AttemptEntry>> Attempts(TaskIndex index);
 
-  // Without the cost of Replayed.
-  virtual Result<JobPace> Pace() = 0;
+  // By Replayed.
+  Result<JobPace> Pace();
   // All attempts that have ended, with their places in the journal, the newest first, until `visit`
   // returns false. Cheap for the first ones.
   virtual Status NewestAttempts(

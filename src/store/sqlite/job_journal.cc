@@ -39,21 +39,6 @@ Result<std::shared_ptr<const JobReplay>> SqliteJobJournal::Replay(bool from_star
   return ReplayJob(db_, part_, kept_, from_start);
 }
 
-Result<JobPace> SqliteJobJournal::Pace() {
-  auto policy = TRY(ReplayPolicy(db_, part_));
-  auto mean_wall = TRY(MeanWall());
-  return JobPace{std::move(policy), mean_wall};
-}
-
-Result<Duration> SqliteJobJournal::MeanWall() {
-  auto mean = TRY(db_.Prepare(
-      "SELECT CAST(AVG(wall_us) AS INTEGER) FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? "
-      "AND start_us IS NOT NULL"));
-  BindPart(mean, part_);
-  (void)TRY(mean.Step());
-  return Duration::Micros(mean.Int(0));  // NULL is 0
-}
-
 Result<AttemptEntry> SqliteJobJournal::ReadAttempt(uint64_t seq) {
   AttemptEntry entry;
   attempt_.Bind(0, static_cast<int64_t>(seq));

@@ -24,7 +24,6 @@ class SqliteJobJournal final : public JobJournal {
   // kNotFound: no such job. kCorrupt: damaged. kNewer.
   static Result<SqliteJobJournal> Open(const JobPlace& place, uint32_t number);
 
-  Result<JobPace> Pace() override;
   Status NewestAttempts(
       const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) override;
   Result<std::string> RowText(TaskIndex index) override;
@@ -47,7 +46,6 @@ class SqliteJobJournal final : public JobJournal {
         output_(JournalOf(place, this->summary().number).OutputPath(this->summary().row.job)) {}
   Result<std::shared_ptr<const JobReplay>> Replay(bool from_start) override;
   Result<AttemptEntry> ReadAttempt(uint64_t seq) override;
-  Result<Duration> MeanWall();
 
   KeptReplay kept_;
   Database db_;

@@ -192,6 +192,16 @@ TEST_F(KeptReplayTest, AttemptsAreThoseOfTheTable) {
   }
 }
 
+TEST_F(KeptReplayTest, ThePaceOfAJobIsReadWithoutItsAttempts) {
+  auto pace = [&] { return SqliteJobJournal::Open(Place(1000), kJob.value)->Pace()->mean_wall; };
+  const Duration mean = pace();
+  EXPECT_GT(mean, Duration());
+  Sql("UPDATE attempt SET wall_us = wall_us + 1000 WHERE seq < (SELECT MAX(seq) FROM attempt)");
+  EXPECT_EQ(pace(), mean) << "all attempts are read";
+  ASSERT_TRUE(os::RemoveFile(path()));
+  EXPECT_GT(pace(), mean);
+}
+
 TEST_F(KeptReplayTest, AFlippedByteAnywhereIsNoticed) {
   const Told truth = Truth();
   (void)Ask(1000);

@@ -22,9 +22,6 @@ constexpr std::string_view kAttempts =
 constexpr const char* kEnded = "SELECT ended_ns FROM attempt_rare WHERE seq = ?";
 constexpr const char* kLog =
     "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job IN (0, ?) ORDER BY seq";
-constexpr std::string_view kPolicies =
-    "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? AND kind IN ({}, {}) "
-    "ORDER BY seq";
 
 class Replayer {
  public:
@@ -32,7 +29,6 @@ class Replayer {
       : db_(db), part_(part), replay_(replay) {}
 
   Status Run();
-  Status RunPolicies();
 
  private:
   Status Prepare();
@@ -72,18 +68,6 @@ Status Replayer::Run() {
   if (!more_attempts) return std::unexpected(std::move(more_attempts.error()));
   if (!more_log) return std::unexpected(std::move(more_log.error()));
   return {};
-}
-
-Status Replayer::RunPolicies() {
-  auto log = TRY(db_.Prepare(fmt::format(kPolicies, static_cast<int>(RecordKind::kJobAccepted),
-                                         static_cast<int>(RecordKind::kPolicyChanged))));
-  log_ = std::move(log);
-  BindPart(log_, part_);
-  for (;;) {
-    auto more = TRY(log_.Step());
-    if (!more) return {};
-    TRY(TakeLog());
-  }
 }
 
 Error Replayer::DoesNotFollow(std::string_view table, uint64_t seq) const {
@@ -160,12 +144,6 @@ Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay) {
   auto replayed = Replayer(db, part, replay).Run();
   (void)db.Run("ROLLBACK");
   return replayed;
-}
-
-Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part) {
-  JobReplay replay(part.job);
-  TRY(Replayer(db, part, replay).RunPolicies());
-  return replay.job().policy();
 }
 
 }  // namespace spate::store

@@ -13,7 +13,4 @@ namespace spate::store {
 // kCorrupt: a record cannot be read, or does not follow from those before it.
 Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay);
 
-// The policy of a job, as it was changed last: two kinds of records make it, and no attempts.
-Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part);
-
 }  // namespace spate::store

@@ -15,10 +15,10 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   store::JobPlace place = store::JobPlace::Hub(argv[2]);
   if (std::string_view(argv[4]) == history::kKeepWord) place.keep_replay_after = 1;
   history::Source source(store::OpenHistory(place));
-  if (history::KeepIfAsked(*source.history, argv[3], argv[4])) return 0;
   source.viewer = {argv[3], std::string_view(argv[4]) == "admin"};
   source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
   source.dialects = doors::AllDialects();
+  if (history::KeepIfAsked(source, argv[3], argv[4])) return 0;
   source.now = [clock = os::Clock()] { return clock.Now(); };
   history::AnswerOnce(source);
   return 0;

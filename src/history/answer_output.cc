@@ -307,14 +307,14 @@ Result<uint64_t> BeginOfLast(store::JobJournal& history, const store::AttemptEnt
   return 0;
 }
 
-// The newest first. `newest` becomes the place of the newest end in the journal.
+// The newest first. `newest` becomes the place of the newest record in the journal.
 Result<std::vector<Part>> FindLast(store::JobJournal& history, const wire::TailOutput& asked,
                                    uint64_t& newest) {
   std::vector<Part> parts;
   uint64_t lines = asked.lines;
   Status status;
-  auto visited = history.NewestAttempts([&](uint64_t seq, const store::AttemptEntry& attempt) {
-    newest = std::max(newest, seq);
+  newest = TRY(history.Replayed())->position();
+  auto visited = history.NewestOutputs([&](uint64_t, const store::AttemptEntry& attempt) {
     for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
       if (!Wants(asked.streams, stream) || lines == 0) continue;
       auto skip = BeginOfLast(history, attempt, stream, lines);
@@ -328,7 +328,7 @@ Result<std::vector<Part>> FindLast(store::JobJournal& history, const wire::TailO
   return parts;
 }
 
-// Returns the place of the newest end in the journal.
+// Returns the place of the newest record in the journal.
 Result<uint64_t> TellLast(const Asking& call, store::JobJournal& history,
                           const wire::TailOutput& asked) {
   uint64_t newest = 0;

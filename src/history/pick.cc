@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -128,9 +129,11 @@ class NamedTasks {
     for (const NumberRange& range : wanted.ranges) by_range_.try_emplace(KeyOf(range));
   }
   bool empty() const { return by_name_.empty() && by_range_.empty(); }
+  // The tasks whose names matter, in ranges that may overlap.
+  Result<std::vector<TaskRange>> TasksToAdd(TaskTexts& texts, uint32_t tasks) const;
 
-  // Of equal names the newest task counts, in its list if there is one: a list that has changed may
-  // have had others before.
+  // In ascending order. Of equal names the newest task counts, in its list if there is one: a list
+  // that has changed may have had others before.
   void Add(const std::string& name, uint32_t number, const engine::JobState& job) {
     if (name.empty()) return;
     auto take = [&](uint32_t& known) {
@@ -210,7 +213,19 @@ Result<std::vector<NumberRange>> NamedTasks::Resolve(const TasksOfJob& wanted, u
   return ranges;
 }
 
-// Reads the job's rows only where its tasks may have names.
+// Beyond those called as others, a task that is wanted by its number may be called so.
+Result<std::vector<TaskRange>> NamedTasks::TasksToAdd(TaskTexts& texts, uint32_t tasks) const {
+  if (!texts.HasNames()) return {};
+  if (!by_name_.empty()) return std::vector<TaskRange>{{0, tasks}};
+  auto ranges = TRY(texts.CalledAsOthers());
+  for (const auto& [first, last, step] : std::views::keys(by_range_)) {
+    if (first == last && 0 < first && first <= tasks) ranges.push_back({first - 1, 1});
+  }
+  std::ranges::sort(ranges, {}, &TaskRange::first);
+  return ranges;
+}
+
+// Reads the job's rows only where its tasks may have names that matter.
 Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
                                           const TasksOfJob& wanted) {
   NamedTasks named(wanted);
@@ -220,9 +235,15 @@ Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
   if (!texts.HasNames() && wanted.names.empty()) return wanted.ranges;
   auto replay = TRY(history->Replayed());
   const engine::JobState& job_state = replay->job();
-  const uint32_t tasks = texts.HasNames() ? job_state.task_count() : 0;
-  for (TaskIndex i = 0; i < tasks; ++i) named.Add(texts.Name(i), i + 1, job_state);
-  return named.Resolve(wanted, job, job_state.task_count());
+  const uint32_t tasks = job_state.task_count();
+  TaskIndex next = 0;
+  for (TaskRange range : TRY(named.TasksToAdd(texts, tasks))) {
+    const TaskIndex end = range.first + range.count;
+    for (next = std::max(next, range.first); next < end; ++next) {
+      named.Add(texts.Name(next), next + 1, job_state);
+    }
+  }
+  return named.Resolve(wanted, job, tasks);
 }
 
 Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector<uint32_t>& numbers,

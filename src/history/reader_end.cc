@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "history/reader.h"
+#include "history/task_texts.h"
 #include "os/affinity.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -187,11 +188,14 @@ void AnswerOnce(const Source& source) {
   WriteFrame(wire::FrameType::kHeartbeat, last_word);
 }
 
-bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word) {
+bool KeepIfAsked(const Source& source, std::string_view job, std::string_view word) {
   const auto number = ReadNumber<uint32_t>(job);
   if (word != kKeepWord || !number) return false;
   os::GiveWay();
-  if (auto journal = history.Open(*number)) (void)(*journal)->Replayed();
+  if (auto journal = source.history->Open(*number)) {
+    (void)(*journal)->Replayed();
+    (void)TaskTexts(source, **journal).CalledAsOthers();
+  }
   return true;
 }
 

@@ -18,6 +18,6 @@ inline constexpr std::string_view kKeepWord = "keep";
 // The whole work of one that is started with "N keep", of a place that keeps even short replays
 // (JobPlace::keep_replay_after): it keeps the state of job N for others
 // (store/replay_file.h). False: these are other words, and nothing was done.
-bool KeepIfAsked(const store::History& history, std::string_view job, std::string_view word);
+bool KeepIfAsked(const Source& source, std::string_view job, std::string_view word);
 
 }  // namespace spate::history

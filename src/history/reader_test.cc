@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "client/asker.h"
+#include "history/pick.h"
 #include "history/reader_end.h"
 #include "os/file.h"
 #include "store/sqlite/sqlite_history.h"
@@ -14,13 +16,14 @@
 namespace spate::history {
 namespace {
 
-Source SourceOf(const store::HubWorld& world) {
-  Source source(store::OpenHistory(world.place()));
+Source SourceOf(const store::HubWorld&, store::JobPlace place) {
+  Source source(store::OpenHistory(std::move(place)));
   source.viewer = {"root", true};
   source.settings = [](const store::JobRow&) { return Result<JobSettings>(JobSettings()); };
   source.now = [] { return Instant(); };
   return source;
 }
+Source SourceOf(const store::HubWorld& world) { return SourceOf(world, world.place()); }
 
 // One user's huge submission must not keep an administrator from the list of all jobs.
 TEST(Reader, AnAnswerIsAMessageWhateverASenderMadeUp) {
@@ -54,14 +57,122 @@ TEST(Reader, KeepsTheStateOfAJobThatItIsAskedTo) {
   ASSERT_TRUE(world.Commit(store::HubWorld::Ends(job, 0, 2)));
   store::JobPlace place = world.place();
   place.keep_replay_after = 3;
-  const auto history = store::OpenHistory(place);
   const std::string file = store::JournalOf(place, job.value).ReplayPath(job);
-  EXPECT_FALSE(KeepIfAsked(*history, "1", "user"));
-  EXPECT_FALSE(KeepIfAsked(*history, "keep", "admin"));
+  const Source source = SourceOf(world, place);
+  EXPECT_FALSE(KeepIfAsked(source, "1", "user"));
+  EXPECT_FALSE(KeepIfAsked(source, "keep", "admin"));
   EXPECT_FALSE(os::Exists(file));
-  EXPECT_TRUE(KeepIfAsked(*history, "7", "keep")) << "there is no such job any more";
-  EXPECT_TRUE(KeepIfAsked(*history, "1", "keep"));
+  EXPECT_TRUE(KeepIfAsked(source, "7", "keep")) << "there is no such job any more";
+  EXPECT_TRUE(KeepIfAsked(source, "1", "keep"));
   EXPECT_TRUE(os::Exists(file));
+}
+
+// ---- Tasks by number and name ------------------------------------------------------------------
+
+// Rows that are names. Counts those that are looked at.
+class NamesOnly final : public format::RowDialect {
+ public:
+  explicit NamesOnly(uint64_t& looked_at) : looked_at_(looked_at) {}
+  Result<format::CompiledJob> Compile(const JobSettings&, JobId) const override {
+    return std::make_shared<Rows>(looked_at_);
+  }
+
+ private:
+  class Rows final : public format::RowReader {
+   public:
+    explicit Rows(uint64_t& looked_at) : looked_at_(looked_at) {}
+    Result<TaskBody> Body(std::string_view, const format::RowRun&) const override {
+      return TaskBody();
+    }
+    std::string CommandText(std::string_view, const format::RowRun&) const override { return ""; }
+    bool HasNames() const override { return true; }
+    std::string Name(std::string_view row) const override {
+      ++looked_at_;
+      return std::string(row);
+    }
+
+   private:
+    uint64_t& looked_at_;
+  };
+  uint64_t& looked_at_;
+};
+
+constexpr uint32_t kNamed = 20'000;
+
+// Most have none, a fifth their own number.
+std::string NameOf(TaskIndex index) {
+  const std::map<TaskIndex, std::string> special = {
+      {4, "12"},    {6, "7"}, {100, "15000"}, {101, "30000"}, {102, "a"}, {103, "19001-19003"},
+      {104, "8001"}};
+  if (auto name = special.find(index); name != special.end()) return name->second;
+  if (index % 5 == 0) return std::to_string(index + 1);
+  return index % 3 == 0 ? "task" + std::to_string(index) : "";
+}
+
+// "12: 12" or the first line of the error, for each word.
+std::string Picks(const Source& source, const std::vector<NumberRange>& numbers) {
+  std::string text;
+  for (const NumberRange& range : numbers) {
+    TasksOfJob named;
+    named.job = 1;
+    named.ranges = {range};
+    auto picked = PickTasks(source, {{{}, {named}}});
+    text += std::to_string(range.first) + "-" + std::to_string(range.last) + ": ";
+    if (!picked) text += picked.error().message.substr(0, picked.error().message.find('\n'));
+    for (const PickedTasks& each : picked.value_or(std::vector<PickedTasks>())) {
+      for (const NumberRange& got : each.ranges) {
+        text += std::to_string(got.first) + "-" + std::to_string(got.last);
+      }
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Reader, TasksAreFoundByNumberWithoutReadingAllNamesAgain) {
+  store::HubWorld world;
+  const JobId job = world.store().NextJobId();
+  world.store().PutJob(store::HubWorld::RowOf(job, kNamed), nullptr);
+  store::Bundle bundle = store::HubWorld::Accept(job, kNamed);
+  for (TaskIndex i = 0; i < kNamed; ++i) bundle.rows[0].rows[i] = NameOf(i);
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
+  store::JobPlace place = world.place();
+  place.keep_replay_after = 1000;
+  uint64_t looked_at = 0;
+  Source source = SourceOf(world, place);
+  source.dialects.Add(RowKind::kListLine, std::make_shared<NamesOnly>(looked_at));
+
+  // Task 105 is called 8001, as task 8001 is.
+  const std::vector<NumberRange> numbers = {
+      {1, 1},         {2, 2},         {5, 5},         {7, 7},         {12, 12},
+      {101, 101},     {15000, 15000}, {15001, 15001}, {19001, 19003}, {20000, 20000},
+      {30000, 30000}, {30001, 30001}, {8001, 8001}};
+  const std::string truth =
+      "1-1: 1-1\n"
+      "2-2: 2-2\n"
+      "5-5: 5-5\n"
+      "7-7: 7-7\n"
+      "12-12: 1.12 has two readings: task 12 by number, and task 5, which is called 12\n"
+      "101-101: 101-101\n"
+      "15000-15000: 1.15000 has two readings: task 15000 by number, and task 101, which is called "
+      "15000\n"
+      "15001-15001: 15001-15001\n"
+      "19001-19003: 1.19001-19003 has two readings: tasks 19001-19003 by number, and task 104, "
+      "which is called 19001-19003\n"
+      "20000-20000: 20000-20000\n"
+      "30000-30000: 102-102\n"
+      "30001-30001: 30001-30001\n"
+      "8001-8001: 8001-8001\n";
+  EXPECT_EQ(Picks(source, {{1, 1, 1}}), "1-1: 1-1\n");
+  EXPECT_LT(looked_at, kNamed + 5000);
+  looked_at = 0;
+  EXPECT_EQ(Picks(source, numbers), truth);
+  // Those of the one block that has such names, and the tasks themselves.
+  EXPECT_LT(looked_at, numbers.size() * 5000);
+  source = SourceOf(world);
+  source.dialects.Add(RowKind::kListLine, std::make_shared<NamesOnly>(looked_at));
+  ASSERT_TRUE(os::RemoveFile(store::JournalOf(place, job.value).ReplayPath(job)));
+  EXPECT_EQ(Picks(source, numbers), truth) << "nothing is kept";
 }
 
 // ---- Rows and ends -----------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/number_range.h"
+
 namespace spate::history {
 
 TaskTexts::TaskTexts(const Source& source, store::JobJournal& history) : history_(history) {
@@ -25,6 +27,17 @@ std::string TaskTexts::Name(TaskIndex index) {
   if (!HasNames()) return "";
   auto row = history_.RowText(index);
   return row ? (*compiled_)->Name(*row) : "";
+}
+
+Result<std::vector<TaskRange>> TaskTexts::CalledAsOthers() {
+  if (!HasNames()) return {};
+  return history_.MarkedTasks([this](TaskIndex index, std::string_view row) {
+    const std::string name = (*compiled_)->Name(row);
+    if (name.empty() || name.front() < '0' || name.front() > '9') return false;
+    auto range = format::ParseNumberRange(name);
+    const uint64_t own = uint64_t{index} + 1;
+    return range && (range->first != own || range->last != own);
+  });
 }
 
 std::optional<TaskBody> TaskTexts::Body(const format::RowRun& run) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "core/model/body.h"
@@ -22,6 +23,9 @@ class TaskTexts {
   bool HasNames() const { return compiled_ && (*compiled_)->HasNames(); }
   // The task's name in its list; empty: none.
   std::string Name(TaskIndex index);
+  // Ranges of tasks, ascending, with all whose names read as numbers of other tasks, such as task 7
+  // that is called 12 or 1-3. kIo and such: by the journal.
+  Result<std::vector<TaskRange>> CalledAsOthers();
   // Files and checks; nullopt where it cannot be told.
   std::optional<TaskBody> Body(const format::RowRun& run);
   const JobSettings& settings() const { return settings_; }

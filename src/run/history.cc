@@ -20,8 +20,8 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
 
 }  // namespace
 
-history::Source RunsIn(const std::string& state_dir, uint32_t cores) {
-  history::Source source(store::OpenHistory(state_dir));
+history::Source RunsIn(const store::JobPlace& place, uint32_t cores) {
+  history::Source source(store::OpenHistory(place));
   source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
   source.now = [clock = os::Clock()] { return clock.Now(); };
   return source;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "history/source.h"
+#include "store/history.h"
 
 namespace spate::run {
 
 // The source of answers about this machine's runs.
-history::Source RunsIn(const std::string& state_dir, uint32_t cores);
+history::Source RunsIn(const store::JobPlace& place, uint32_t cores);
 
 }  // namespace spate::run

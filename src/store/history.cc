@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -126,6 +127,42 @@ Result<std::vector<AttemptEntry>> JobJournal::Attempts(TaskIndex index) {
     std::ranges::reverse(attempts);
     return attempts;
   });
+}
+
+Status JobJournal::NewestOutputs(const AttemptVisit& visit) {
+  auto replay = TRY(Replayed());
+  bool more = true;
+  for (uint64_t block : std::views::reverse(replay->output_blocks())) {
+    const uint64_t first = block * JobReplay::kSeqBlock;
+    // Ends behind the replay are of another moment.
+    const uint64_t last = std::min(first + JobReplay::kSeqBlock - 1, replay->position());
+    TRY(AttemptsBetween(first, last, [&](uint64_t seq, const AttemptEntry& attempt) {
+      return more = attempt.kept.bytes() == 0 || visit(seq, attempt);
+    }));
+    if (!more) break;
+  }
+  return {};
+}
+
+Result<std::vector<TaskRange>> JobJournal::MarkedTasks(const RowTest& is_marked) {
+  TRY(Replayed());
+  MarkedRows& marked = replay_->marked_rows();
+  const uint32_t tasks = replay_->job().task_count();
+  const uint32_t read_before = marked.read;
+  while (marked.read < tasks) {
+    const uint32_t block = marked.read / MarkedRows::kBlock;
+    const bool is_known = !marked.blocks.empty() && marked.blocks.back() == block;
+    auto row = is_known ? Result<std::string>("") : RowText(marked.read);
+    if (!is_known && (!row || is_marked(marked.read, *row))) marked.blocks.push_back(block);
+    ++marked.read;
+  }
+  if (marked.read > read_before) KeepMarks(*replay_, marked.read - read_before);
+  std::vector<TaskRange> ranges;
+  for (uint32_t block : marked.blocks) {
+    const TaskIndex first = block * MarkedRows::kBlock;
+    ranges.push_back({first, std::min(MarkedRows::kBlock, tasks - first)});
+  }
+  return ranges;
 }
 
 // ---- Many jobs ---------------------------------------------------------------------------------

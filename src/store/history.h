@@ -116,10 +116,19 @@ class JobJournal {
 
   // By Replayed.
   Result<JobPace> Pace();
-  // All attempts that have ended, with their places in the journal, the newest first, until `visit`
-  // returns false. Cheap for the first ones.
-  virtual Status NewestAttempts(
-      const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) = 0;
+  // Attempts that have ended and kept output, with their places in the journal, the newest first,
+  // until `visit` returns false. Cheap for the first ones. By Replayed.
+  using AttemptVisit = std::function<bool(uint64_t seq, const AttemptEntry&)>;
+  Status NewestOutputs(const AttemptVisit& visit);
+  // Ranges, ascending, of at most MarkedRows::kBlock tasks, of which at least one each is marked or
+  // has a row that cannot be read; no other tasks are. What `is_marked` says of a row must be the
+  // same in all questions: rows that were read once are not read again. By Replayed.
+  using RowTest = std::function<bool(TaskIndex index, std::string_view row)>;
+  Result<std::vector<TaskRange>> MarkedTasks(const RowTest& is_marked);
+
+  // Attempts whose ends have these places in the journal, the newest first, until `visit` returns
+  // false.
+  virtual Status AttemptsBetween(uint64_t first, uint64_t last, const AttemptVisit& visit) = 0;
   // A task's row (core/model/job.h).
   virtual Result<std::string> RowText(TaskIndex index) = 0;
   virtual Result<OutputExtent> ReadOutputPart(const AttemptEntry& attempt, Stream stream,
@@ -134,7 +143,9 @@ class JobJournal {
 
  private:
   // All records of the job. `from_start`: without the help of a file.
-  virtual Result<std::shared_ptr<const JobReplay>> Replay(bool from_start) = 0;
+  virtual Result<std::shared_ptr<JobReplay>> Replay(bool from_start) = 0;
+  // Keeps the marks of a replay for later questions if these were many rows.
+  virtual void KeepMarks(const JobReplay& replay, uint64_t rows_read) = 0;
   virtual Result<AttemptEntry> ReadAttempt(uint64_t seq) = 0;
 
   // As people see it; after Replayed.
@@ -148,7 +159,7 @@ class JobJournal {
   Result<std::optional<AttemptEntry>> ReadEnd(uint64_t seq, TaskIndex index);
 
   JobSummary summary_;
-  std::shared_ptr<const JobReplay> replay_;
+  std::shared_ptr<JobReplay> replay_;
 };
 
 // The ends of one job's attempts, as they become durable. For whoever passes them on to a waiting

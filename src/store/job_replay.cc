@@ -65,6 +65,13 @@ bool JobReplay::Apply(uint64_t seq, const engine::Record& record) {
   return true;
 }
 
+void JobReplay::Add(const AttemptNumbers& numbers) {
+  sums_.Add(numbers);
+  if (numbers.output_bytes <= 0) return;
+  const uint64_t block = position_ / kSeqBlock;
+  if (output_blocks_.empty() || output_blocks_.back() != block) output_blocks_.push_back(block);
+}
+
 bool JobReplay::AddEnd(uint64_t seq, const engine::AttemptEnded& ended) {
   TaskEnds* ends = ends_.Edit(ended.end.ref.index);
   if (ends == nullptr) return false;
@@ -120,7 +127,7 @@ Result<std::string> JobReplay::Save(const PutBlock& put) const {
                 .earlier_blocks = TRY(earlier_.Save(put))};
   std::string image;
   ImageWriter write(image);
-  write(job_, position_, last_own_, tables, words_, sums_, state_);
+  write(job_, position_, last_own_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
   return image;
 }
 
@@ -128,7 +135,7 @@ bool JobReplay::Open(std::string_view image, std::shared_ptr<const BlockSource> 
   JobId job;
   Tables tables;
   ImageReader read(image);
-  read(job, position_, last_own_, tables, words_, sums_, state_);
+  read(job, position_, last_own_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
   if (!read.AtEnd() || job != job_ || tables.tasks != this->job().task_count()) return false;
   return ends_.Open(tables.tasks, tables.task_blocks, blocks) &&
          earlier_.Open(tables.earlier, tables.earlier_blocks, blocks);

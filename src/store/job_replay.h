@@ -61,6 +61,13 @@ struct EarlierEnd {
 void EncodeBlock(std::span<const EarlierEnd> entries, std::string& to);
 bool DecodeBlock(std::string_view from, std::span<EarlierEnd> entries);
 
+// Blocks of a job's tasks whose rows say what questions look for (JobJournal::MarkedTasks).
+struct MarkedRows {
+  static constexpr uint32_t kBlock = 4096;  // tasks
+  uint32_t read = 0;                        // the first so many tasks were looked at
+  std::vector<uint32_t> blocks;             // ascending
+};
+
 class JobReplay {
  public:
   explicit JobReplay(JobId job) : job_(job) {}
@@ -76,6 +83,11 @@ class JobReplay {
   // damaged.
   std::optional<uint64_t> EndBefore(uint64_t seq) const;
   const AttemptSums& sums() const { return sums_; }
+  // Blocks of kSeqBlock numbers in which ends of the job kept output, ascending.
+  static constexpr uint64_t kSeqBlock = 4096;
+  const std::vector<uint64_t>& output_blocks() const { return output_blocks_; }
+  // No record changes them.
+  MarkedRows& marked_rows() { return marked_rows_; }
   // Numbers of the newest record, and of the newest one of the job itself; 0: none.
   uint64_t position() const { return position_; }
   uint64_t last_own() const { return last_own_; }
@@ -86,8 +98,8 @@ class JobReplay {
   // The next record of the job, or of none. False: it does not follow from those before it, and
   // the state is as it was; or the file is damaged.
   bool Apply(uint64_t seq, const engine::Record& record);
-  // Adds to the sums.
-  void Add(const AttemptNumbers& numbers) { sums_.Add(numbers); }
+  // Adds the numbers of the end that was applied last.
+  void Add(const AttemptNumbers& numbers);
 
   // All of it as bytes, but the blocks, which go by `put`.
   Result<std::string> Save(const PutBlock& put) const;
@@ -106,6 +118,8 @@ class JobReplay {
   BlockTable<TaskEnds> ends_;
   BlockTable<EarlierEnd> earlier_;  // ascending
   AttemptSums sums_;
+  std::vector<uint64_t> output_blocks_;
+  MarkedRows marked_rows_;
   uint64_t position_ = 0;
   uint64_t last_own_ = 0;
   uint64_t applied_ = 0;

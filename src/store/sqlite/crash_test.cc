@@ -105,7 +105,7 @@ uint32_t WholeBundles(const std::string& state) {
 // Without a replay: the journal has no job that would take these records.
 std::map<TaskIndex, std::vector<AttemptEntry>> AttemptsOf(JobJournal& history) {
   std::map<TaskIndex, std::vector<AttemptEntry>> attempts;
-  EXPECT_TRUE(history.NewestAttempts([&](uint64_t, const AttemptEntry& attempt) {
+  EXPECT_TRUE(history.AttemptsBetween(0, UINT64_MAX, [&](uint64_t, const AttemptEntry& attempt) {
     attempts[attempt.record.end.ref.index].push_back(attempt);
     return true;
   }));

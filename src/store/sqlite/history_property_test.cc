@@ -100,7 +100,7 @@ void CompareKept(const HubWorld& hub, JobId job) {
   RC_ASSERT((*by_file)->words().why_aside == (*by_journal)->words().why_aside);
   RC_ASSERT(kept->Statistics()->total_wall == plain->Statistics()->total_wall);
   std::map<TaskIndex, std::vector<uint64_t>> scanned;
-  RC_ASSERT(plain->NewestAttempts([&](uint64_t, const AttemptEntry& entry) {
+  RC_ASSERT(plain->AttemptsBetween(0, UINT64_MAX, [&](uint64_t, const AttemptEntry& entry) {
     scanned[entry.record.end.ref.index].push_back(entry.record.end.ref.attempt.value);
     return true;
   }));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
@@ -35,8 +36,13 @@ Result<SqliteJobJournal> SqliteJobJournal::Open(const JobPlace& place, uint32_t 
   return history;
 }
 
-Result<std::shared_ptr<const JobReplay>> SqliteJobJournal::Replay(bool from_start) {
+Result<std::shared_ptr<JobReplay>> SqliteJobJournal::Replay(bool from_start) {
   return ReplayJob(db_, part_, kept_, from_start);
+}
+
+void SqliteJobJournal::KeepMarks(const JobReplay& replay, uint64_t rows_read) {
+  constexpr uint64_t kRowsOfRecord = 8;  // take as long as applying a record
+  if (rows_read / kRowsOfRecord >= kept_.keep_after) KeepReplay(db_, part_, kept_, replay);
 }
 
 Result<AttemptEntry> SqliteJobJournal::ReadAttempt(uint64_t seq) {
@@ -59,11 +65,13 @@ Result<AttemptEntry> SqliteJobJournal::ReadAttempt(uint64_t seq) {
   return entry;
 }
 
-Status SqliteJobJournal::NewestAttempts(
-    const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) {
+Status SqliteJobJournal::AttemptsBetween(uint64_t first, uint64_t last, const AttemptVisit& visit) {
+  JournalPart part = part_;
+  part.first = std::max(part.first, first);
+  part.last = std::min(part.last, last);
   auto find = TRY(db_.Prepare(
       "SELECT seq FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq DESC"));
-  BindPart(find, part_);
+  BindPart(find, part);
   for (;;) {
     auto more = TRY(find.Step());
     if (!more) return {};

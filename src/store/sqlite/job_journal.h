@@ -24,8 +24,7 @@ class SqliteJobJournal final : public JobJournal {
   // kNotFound: no such job. kCorrupt: damaged. kNewer.
   static Result<SqliteJobJournal> Open(const JobPlace& place, uint32_t number);
 
-  Status NewestAttempts(
-      const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) override;
+  Status AttemptsBetween(uint64_t first, uint64_t last, const AttemptVisit& visit) override;
   Result<std::string> RowText(TaskIndex index) override;
   Result<OutputExtent> ReadOutputPart(const AttemptEntry& attempt, Stream stream, OutputPart part,
                                       const OutputVisitor& visit) override {
@@ -44,7 +43,8 @@ class SqliteJobJournal final : public JobJournal {
         part_(PartOf(this->summary().row)),
         rows_(db_.path(), frozen),
         output_(JournalOf(place, this->summary().number).OutputPath(this->summary().row.job)) {}
-  Result<std::shared_ptr<const JobReplay>> Replay(bool from_start) override;
+  Result<std::shared_ptr<JobReplay>> Replay(bool from_start) override;
+  void KeepMarks(const JobReplay& replay, uint64_t rows_read) override;
   Result<AttemptEntry> ReadAttempt(uint64_t seq) override;
 
   KeptReplay kept_;

@@ -57,8 +57,10 @@ Result<bool> HasJob(Database& db, JobId job) {
   return find.Step();
 }
 
-// An error costs the next reader time, and nothing else.
-void Keep(Database& db, const JournalPart& part, const KeptReplay& kept, const JobReplay& replay) {
+}  // namespace
+
+void KeepReplay(Database& db, const JournalPart& part, const KeptReplay& kept,
+                const JobReplay& replay) {
   const std::string folder = os::DirName(kept.path);
   auto info = os::Stat(folder);
   auto self = os::Stat("/proc/self");
@@ -74,10 +76,8 @@ void Keep(Database& db, const JournalPart& part, const KeptReplay& kept, const J
   if (there && !*there) (void)os::RemoveFile(kept.path);
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const JobReplay>> ReplayJob(Database& db, const JournalPart& part,
-                                                   const KeptReplay& kept, bool from_start) {
+Result<std::shared_ptr<JobReplay>> ReplayJob(Database& db, const JournalPart& part,
+                                             const KeptReplay& kept, bool from_start) {
   std::shared_ptr<JobReplay> replay = from_start ? nullptr : Open(db, part, kept);
   if (replay != nullptr) {
     JournalPart rest = part;
@@ -88,7 +88,7 @@ Result<std::shared_ptr<const JobReplay>> ReplayJob(Database& db, const JournalPa
     replay = std::make_shared<JobReplay>(part.job);
     TRY(ReplayJob(db, part, *replay));
   }
-  if (replay->applied() >= kept.keep_after) Keep(db, part, kept, *replay);
+  if (replay->applied() >= kept.keep_after) KeepReplay(db, part, kept, *replay);
   return replay;
 }
 

@@ -30,7 +30,11 @@ struct KeptReplay {
 // Like ReplayJob, but of the records behind the file. If these are many, the file is written anew,
 // where this user may. A file that does not fit the journal is left aside, as all are where
 // `from_start`. No error is the file's.
-Result<std::shared_ptr<const JobReplay>> ReplayJob(Database& db, const JournalPart& part,
-                                                   const KeptReplay& kept, bool from_start);
+Result<std::shared_ptr<JobReplay>> ReplayJob(Database& db, const JournalPart& part,
+                                             const KeptReplay& kept, bool from_start);
+
+// Writes the file, where this user may. An error costs the next reader time, and nothing else.
+void KeepReplay(Database& db, const JournalPart& part, const KeptReplay& kept,
+                const JobReplay& replay);
 
 }  // namespace spate::store

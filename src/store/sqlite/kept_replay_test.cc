@@ -175,7 +175,7 @@ TEST_F(KeptReplayTest, AttemptsAreThoseOfTheTable) {
   (void)Ask(1000);
   auto journal = SqliteJobJournal::Open(Place(1000), kJob.value);
   std::map<TaskIndex, std::vector<uint16_t>> scanned;
-  ASSERT_TRUE(journal->NewestAttempts([&](uint64_t, const AttemptEntry& entry) {
+  ASSERT_TRUE(journal->AttemptsBetween(0, UINT64_MAX, [&](uint64_t, const AttemptEntry& entry) {
     auto& attempts = scanned[entry.record.end.ref.index];
     attempts.insert(attempts.begin(), entry.record.end.ref.attempt.value);
     return true;
@@ -200,6 +200,91 @@ TEST_F(KeptReplayTest, ThePaceOfAJobIsReadWithoutItsAttempts) {
   EXPECT_EQ(pace(), mean) << "all attempts are read";
   ASSERT_TRUE(os::RemoveFile(path()));
   EXPECT_GT(pace(), mean);
+}
+
+std::string TextOf(const std::vector<TaskRange>& ranges) {
+  std::string text;
+  for (TaskRange range : ranges) {
+    text += std::to_string(range.first) + "+" + std::to_string(range.count) + " ";
+  }
+  return text;
+}
+
+TEST_F(KeptReplayTest, RowsAreLookedAtOnce) {
+  uint64_t looked_at = 0;
+  auto ask = [&](uint64_t keep_after) {
+    looked_at = 0;
+    auto journal = SqliteJobJournal::Open(Place(keep_after), kJob.value);
+    auto ranges = journal->MarkedTasks([&](TaskIndex index, std::string_view row) {
+      EXPECT_EQ(row, "row 1." + std::to_string(index + 1));
+      ++looked_at;
+      return row == "row 1.5000" || row == "row 1.8999";
+    });
+    EXPECT_TRUE(ranges) << MessageOf(ranges.error());
+    return TextOf(*ranges);
+  };
+  const std::string both = "4096+4096 8192+808 ";
+  EXPECT_EQ(ask(UINT64_MAX), both);
+  EXPECT_EQ(ask(2000), both);
+  EXPECT_GT(looked_at, kTasks / 2) << "too few rows to be kept";
+  EXPECT_EQ(ask(1000), both);
+  EXPECT_EQ(ask(1000), both);
+  EXPECT_EQ(looked_at, 0u);
+
+  Bundle grown;
+  grown.rows.push_back({kJob, kTasks, {}});
+  for (TaskIndex i = kTasks; i < kTasks + 3300; ++i) {
+    grown.rows[0].rows.push_back("row 1." + std::to_string(i + 1));
+  }
+  grown.records.push_back(engine::JobGrown{kJob, 3300, {}, {{kTasks, 3300, 0}}});
+  ASSERT_TRUE(hub_.Commit(std::move(grown)));
+  EXPECT_EQ(ask(400), "4096+4096 8192+4096 ");
+  EXPECT_EQ(looked_at, 12u) << "of the third block it is known";
+  EXPECT_EQ(ask(400), "4096+4096 8192+4096 ");
+  EXPECT_EQ(looked_at, 0u);
+  // Rows that cannot be read count as marked.
+  ASSERT_TRUE(os::RemoveFile(path()));
+  Sql("UPDATE rows SET checksum = checksum + 1 WHERE id = (SELECT MIN(id) FROM rows)");
+  EXPECT_EQ(ask(1000), "0+4096 4096+4096 8192+4096 ");
+}
+
+// Thousands of ends without output are passed over in blocks.
+TEST_F(KeptReplayTest, OutputIsFoundFromItsNewestEnd) {
+  constexpr uint32_t kMany = 30'000;
+  const JobId job = hub_.Submit(kMany);
+  ASSERT_TRUE(hub_.Commit(HubWorld::Ends(job, 0, 100, "first")));
+  ASSERT_TRUE(hub_.Commit(HubWorld::Ends(job, 100, 20'000)));
+  ASSERT_TRUE(hub_.Commit(HubWorld::Ends(job, 20'100, 50, "last")));
+  auto newest = [](JobJournal& journal) {
+    std::vector<uint64_t> told;
+    EXPECT_TRUE(journal.NewestOutputs([&](uint64_t seq, const AttemptEntry&) {
+      told.push_back(seq);
+      return told.size() < 120;
+    }));
+    return told;
+  };
+  auto scanned = [](JobJournal& journal) {
+    std::vector<uint64_t> all;
+    EXPECT_TRUE(journal.AttemptsBetween(0, UINT64_MAX, [&](uint64_t seq, const auto& entry) {
+      if (entry.kept.bytes() > 0) all.push_back(seq);
+      return all.size() < 120;
+    }));
+    return all;
+  };
+  for (uint64_t keep_after : {UINT64_MAX, uint64_t{1000}, uint64_t{1000}}) {
+    auto journal = SqliteJobJournal::Open(Place(keep_after), job.value);
+    EXPECT_EQ(newest(*journal), scanned(*journal));
+    EXPECT_EQ(newest(*journal).size(), 120u);
+    EXPECT_LE((*journal->Replayed())->output_blocks().size(), 4u);
+  }
+  // An end behind the state of a replay belongs to the next one.
+  auto journal = SqliteJobJournal::Open(Place(1000), job.value);
+  const std::vector<uint64_t> before = newest(*journal);
+  ASSERT_TRUE(hub_.Commit(HubWorld::Ends(job, 20'150, 1, "later")));
+  EXPECT_EQ(newest(*journal), before);
+  journal->Refresh();
+  EXPECT_EQ(newest(*journal), scanned(*journal));
+  EXPECT_NE(newest(*journal), before);
 }
 
 TEST_F(KeptReplayTest, AFlippedByteAnywhereIsNoticed) {

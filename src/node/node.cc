@@ -224,7 +224,10 @@ Result<std::string> Node::KeptStderr(const wire::WantStderr& ask) const {
 void Node::AnswerLook(const wire::WantLook& ask) {
   RunLook look;
   if (parts_.look_at == nullptr) {
-    look.why = fmt::format("the node {} cannot show what runs there", offer_.node_name);
+    look.why = fmt::format(
+        "tasks on node {} run inside its program, such as a master-worker slave, and what they "
+        "write is in that program's own output",
+        offer_.node_name);
     return Send(wire::RunLooked{ask.call, std::move(look)});
   }
   parts_.look_at(ask.ref, ask.wish, [this, alive = alive_, ask](RunLook told) {

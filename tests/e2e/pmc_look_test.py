@@ -2,8 +2,9 @@
 import os
 import re
 import socket as sockets
+import subprocess
 
-from harness import DEADLINE, Place, main, wait, want
+from harness import DEADLINE, SPATE, Place, main, wait, want
 from pmc_place import DIAMOND, WAIT, each, need_a_library
 
 
@@ -55,6 +56,44 @@ def test_a_task_after_a_failure_is_explained(place: Place):
         want("it waited for task 1 (A), which did not succeed" in why, why)
         place.write("go", "")
         run.communicate(timeout=DEADLINE)
+
+
+def test_output_is_read_while_a_task_runs(place: Place):
+    def until(name):
+        return f"until test -e {name}; do sleep 0.01; done"
+
+    place.write("a.sh", "echo one; echo two; echo bad >&2", until("first"), "echo three", until("go"))
+    place.write("b.sh", "echo b", until("go"))
+    place.write("d.dag", "TASK A /bin/sh a.sh", "TASK B /bin/true", "TASK C /bin/true", "EDGE A C",
+                "TASK D /bin/sh b.sh", "EDGE B D")
+    for pmc in each(place):
+        run = pmc.start("d.dag")
+        wait(lambda: sockets_of(place), "job list shows the run")
+        at = sockets_of(place)[0]
+        wait(lambda: place.run("1.A", "--at", at, command="job tail", code=None) == ("one\ntwo\n", "bad\n"),
+             "its output so far")
+        want(place.run("1.1", "-n", "1", "--stream", "stdout", "--at", at, command="task tail") == ("two\n", ""), "1")
+        wait(lambda: "it waits for 1 of 1 parent" in told(place, "job tail", "1.C", "--at", at), "of C")
+        wait(lambda: "1 succeeded" in told(place, "job info", "--at", at), "B has ended")
+        refused = told(place, "job tail", "1.B", "--at", at, code=3)
+        want("keeps no journal" in refused and "where the program puts it" in refused, refused)
+        for words in (["1"], ["-f", "1"], []):
+            refused = told(place, "job tail", *words, "--at", at, code=3)
+            want("keeps no journal" in refused and f"spate job tail --at {at} JOB.TASK" in refused, refused)
+        tail = subprocess.Popen([SPATE, "job", "tail", "-f", "1.A", "--at", at], env=place.env,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        read = [tail.stdout.readline() for _ in range(2)]
+        place.write("first", "")
+        want(read + [tail.stdout.readline()] == ["one\n", "two\n", "three\n"], read)
+        place.write("go", "")
+        out, err = tail.communicate(timeout=DEADLINE)
+        want(tail.returncode != 0 and out == "" and
+             ("where that program puts it" in err or "cannot be read here" in err),
+             (tail.returncode, out, err))
+        run.communicate(timeout=DEADLINE)
+        want(run.returncode == 0, run.returncode)
+        for name in ("first", "go"):
+            os.remove(os.path.join(place.dir, name))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "cli/history/task_text.h"
 #include "cli/job/last_lines.h"
 #include "cli/job/output.h"
+#include "cli/options/shared.h"
 #include "core/model/gang_end.h"
 #include "present/text/end_text.h"
 #include "present/why.h"
@@ -78,6 +79,7 @@ class TaskTail {
 
   // From the journal.
   Result<TaskDetails> Describe(uint32_t until_attempt);
+  bool TellNoJournal();
   Result<bool> FinishAttempts(uint32_t until);
   Status ReadOutput(uint32_t attempt, const std::function<void(const OutputFacts&)>& take);
   Status ReadRest(uint32_t attempt);
@@ -395,6 +397,17 @@ Status TaskTail::ReadLast(uint32_t attempt) {
   return {};
 }
 
+// A program that --at reaches may keep no journal: what the attempt wrote last is not to be read.
+bool TaskTail::TellNoJournal() {
+  if (!call_.words().Has(opt::kAt)) return false;
+  auto read = ReadOutput(attempt_, [](const OutputFacts&) {});
+  if (read || read.error().kind != ErrorKind::kUnavailable) return false;
+  incomplete_ = true;
+  call_.Say(fmt::format("{}: it has ended, and what it wrote last cannot be read here: {}", Id(),
+                        EscapeForScreen(read.error().message)));
+  return true;
+}
+
 // The attempt that was shown, and those after it up to `until` (0: all), have ended: tells their
 // rest and how they ended. False: the journal does not know that yet.
 Result<bool> TaskTail::FinishAttempts(uint32_t until) {
@@ -407,6 +420,7 @@ Result<bool> TaskTail::FinishAttempts(uint32_t until) {
   std::ranges::sort(ended);
   ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
   if (ended.empty() || ended.front() != attempt_) {
+    if (IsOver(details.task.state) && TellNoJournal()) return true;
     if (++transient_ < kMostTransient) return false;
     incomplete_ = true;
     call_.Say(
@@ -435,6 +449,8 @@ Result<bool> TaskTail::FinishAttempts(uint32_t until) {
 Result<TaskTail::Next> TaskTail::FromJournal() {
   const TaskDetails details = TRY(Describe(0));
   if (details.attempts.empty()) {
+    // It is refused where no journal could tell of an attempt.
+    if (call_.words().Has(opt::kAt)) TRY(ReadOutput(0, [](const OutputFacts&) {}));
     Tell(fmt::format("{}: it is {} and has no output", Id(), StateWord(details.task)));
     return Next::kDone;
   }
@@ -453,6 +469,12 @@ Result<TaskTail::Next> TaskTail::OnLost(const Error& error) {
     return TRY(FinishAttempts(0)) ? Next::kDone : Next::kPause;
   }
   if (error.kind != ErrorKind::kUnavailable) return std::unexpected(error);
+  if (call_.words().Has(opt::kAt) && attempt_ != 0) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("{}: the program that runs it has ended, or does not answer ({}); what "
+                            "the task wrote last is where that program puts it",
+                            Id(), error.message));
+  }
   if (call_.on_hub()) {
     if (!wish_.follow || job_ == JobId()) return std::unexpected(error);
     Tell(fmt::format("the hub is unreachable ({}); trying again", error.message));

@@ -94,6 +94,18 @@ void TellRunning(HistoryCall& call, JobId job) {
                  });
 }
 
+// Of a job as a whole.
+Result<int> TailJob(HistoryCall& call, JobSelector job, const TailWish& wish) {
+  if (wish.follow) return FollowOutput(call, wish.lines);
+  TRY(call.Ask(
+      wire::TailOutput{std::move(job), wish.streams, wish.lines}, [&](const OutputFacts& piece) {
+        if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
+        call.Say(fmt::format("no task of job {} has printed anything yet", piece.job.value));
+        TellRunning(call, piece.job);
+      }));
+  return kExitSuccess;
+}
+
 Result<int> JobTail(HistoryCall& call) {
   const TailWish wish = TRY(WishOf(call.words()));
   if (auto task = TRY(NamedTask(call))) return TailTask(call, std::move(*task), wish);
@@ -102,15 +114,15 @@ Result<int> JobTail(HistoryCall& call) {
   if (wish.rank) {
     return Fail(ErrorKind::kInvalid, "--rank: name one task, as in: spate job tail 12.3 --rank 1");
   }
-  if (wish.follow) return FollowOutput(call, wish.lines);
-  auto told = call.Ask(
-      wire::TailOutput{std::move(job), wish.streams, wish.lines}, [&](const OutputFacts& piece) {
-        if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
-        call.Say(fmt::format("no task of job {} has printed anything yet", piece.job.value));
-        TellRunning(call, piece.job);
-      });
-  if (!told) return std::unexpected(std::move(told.error()));
-  return kExitSuccess;
+  auto told = TailJob(call, std::move(job), wish);
+  // A program without a journal can only show tasks while they run.
+  const bool refused = !told && told.error().kind == ErrorKind::kUnavailable;
+  if (refused && call.words().Has(opt::kAt)) {
+    call.Say(
+        fmt::format("to read what a running task has written so far: spate job tail{} JOB.TASK",
+                    call.StateOption()));
+  }
+  return told;
 }
 
 }  // namespace
@@ -132,7 +144,7 @@ extern const Command kJobTail = {
                   {"spate job tail -f 12.1 --rank 3", "what rank 3 of a gang writes"}}},
     .words_max = 1,
     .options = {{opt::kState, opt::kStream, opt::kStderrOnly, opt::kFollowOutput, kLastLines,
-                 kTailRank, opt::kWhose}},
+                 kTailRank, opt::kWhose, opt::kAt}},
     .run = LookAtJobs<JobTail>,
 };
 

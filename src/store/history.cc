@@ -28,8 +28,11 @@ auto JobJournal::ByReplay(Read read)
     -> Result<typename std::invoke_result_t<Read>::value_type::value_type> {
   for (bool from_start : {false, true}) {
     if (from_start) replay_ = TRY(Replay(true));
-    auto found = TRY(read());
-    if (found) return std::move(*found);
+    auto found = read();
+    // An end that the journal does not have may be a mistake of the file.
+    const bool is_files = !from_start && !found && found.error().kind == ErrorKind::kCorrupt;
+    if (!found && !is_files) return std::unexpected(std::move(found.error()));
+    if (found && *found) return std::move(**found);
   }
   return Fail(ErrorKind::kCorrupt,
               fmt::format("the ends of job {} are not as its journal counts them", summary_.number),

@@ -55,7 +55,10 @@ bool JobReplay::Apply(uint64_t seq, const engine::Record& record) {
   changes_.Clear();
   state_.Apply(record, changes_);
   position_ = seq;
-  if (JobOf(record) == job_) last_own_ = seq;
+  if (!std::holds_alternative<engine::UseCounted>(record)) {
+    if (recent_.size() == kRecent) recent_.erase(recent_.begin());
+    recent_.push_back(seq);
+  }
   ++applied_;
   if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) return AddEnd(seq, *ended);
   const auto* reopened = std::get_if<engine::TasksReopened>(&record);
@@ -127,7 +130,7 @@ Result<std::string> JobReplay::Save(const PutBlock& put) const {
                 .earlier_blocks = TRY(earlier_.Save(put))};
   std::string image;
   ImageWriter write(image);
-  write(job_, position_, last_own_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
+  write(job_, position_, recent_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
   return image;
 }
 
@@ -135,7 +138,7 @@ bool JobReplay::Open(std::string_view image, std::shared_ptr<const BlockSource> 
   JobId job;
   Tables tables;
   ImageReader read(image);
-  read(job, position_, last_own_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
+  read(job, position_, recent_, tables, words_, sums_, output_blocks_, marked_rows_, state_);
   if (!read.AtEnd() || job != job_ || tables.tasks != this->job().task_count()) return false;
   return ends_.Open(tables.tasks, tables.task_blocks, blocks) &&
          earlier_.Open(tables.earlier, tables.earlier_blocks, blocks);

@@ -88,9 +88,12 @@ class JobReplay {
   const std::vector<uint64_t>& output_blocks() const { return output_blocks_; }
   // No record changes them.
   MarkedRows& marked_rows() { return marked_rows_; }
-  // Numbers of the newest record, and of the newest one of the job itself; 0: none.
+  // Number of the newest record; 0: none.
   uint64_t position() const { return position_; }
-  uint64_t last_own() const { return last_own_; }
+  // Numbers of the newest records, at most kRecent, ascending; without those that a journal drops
+  // when another one comes (UseCounted).
+  static constexpr size_t kRecent = 16;
+  const std::vector<uint64_t>& recent() const { return recent_; }
   // Records that were applied since it was opened from a file, or made.
   uint64_t applied() const { return applied_; }
   uint64_t Digest() const { return state_.Digest(); }
@@ -121,7 +124,7 @@ class JobReplay {
   std::vector<uint64_t> output_blocks_;
   MarkedRows marked_rows_;
   uint64_t position_ = 0;
-  uint64_t last_own_ = 0;
+  std::vector<uint64_t> recent_;
   uint64_t applied_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace spate::store {
 struct ReplayOrigin {
   int64_t journal = 0;  // of a journal, as no other one has it
   Instant created;      // of the job
-  uint64_t mark = 0;    // of the record JobReplay::last_own
+  uint64_t mark = 0;    // of the records JobReplay::recent
 };
 
 struct SavedReplay {

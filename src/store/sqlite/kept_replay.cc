@@ -3,8 +3,10 @@
 #include <xxhash.h>
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "os/file.h"
 #include "store/bytes.h"
@@ -24,20 +26,33 @@ constexpr int kNumbers = 13;
 // A disk that is nearly full is left to the journal.
 constexpr uint64_t kLeastFree = 256 << 20;
 
-// Of a record: a journal that has another one under its number has another mark. nullopt: there is
-// none.
-Result<std::optional<uint64_t>> MarkOf(Database& db, uint64_t seq) {
-  for (std::string_view sql : kRows) {
-    auto row = TRY(db.Prepare(sql));
+// Adds the row of a record. False: there is none.
+Result<bool> AddRow(std::span<Statement> rows, uint64_t seq, ByteWriter& out) {
+  for (Statement& row : rows) {
     row.Bind(0, static_cast<int64_t>(seq));
-    if (!TRY(row.Step())) continue;
-    std::string bytes;
-    ByteWriter out(bytes);
-    for (int i = 0; i < kNumbers; ++i) out.Zigzag(row.Int(i));
-    out.Text(row.Bytes(kNumbers));
-    return XXH3_64bits(bytes.data(), bytes.size());
+    const bool found = TRY(row.Step());
+    if (found) {
+      out.Varint(seq);
+      for (int i = 0; i < kNumbers; ++i) out.Zigzag(row.Int(i));
+      out.Text(row.Bytes(kNumbers));
+    }
+    row.Reset();
+    if (found) return true;
   }
-  return std::nullopt;
+  return false;
+}
+
+// Of the newest records: an older journal that was put back lacks some of them, or has others under
+// their numbers. nullopt: one is missing.
+Result<std::optional<uint64_t>> MarkOf(Database& db, const JobReplay& replay) {
+  std::vector<Statement> rows;
+  for (std::string_view sql : kRows) rows.push_back(TRY(db.Prepare(sql)));
+  std::string bytes;
+  ByteWriter out(bytes);
+  for (uint64_t seq : replay.recent()) {
+    if (!TRY(AddRow(rows, seq, out))) return std::nullopt;
+  }
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 // Null: there is no file, or it is not one of this journal as it is now.
@@ -46,7 +61,7 @@ std::unique_ptr<JobReplay> Open(Database& db, const JournalPart& part, const Kep
   if (!saved || saved->origin.created != kept.created) return nullptr;
   auto journal = BaseMicros(db);
   if (!journal || *journal != saved->origin.journal) return nullptr;
-  auto mark = MarkOf(db, saved->replay->last_own());
+  auto mark = MarkOf(db, *saved->replay);
   if (!mark || *mark != saved->origin.mark) return nullptr;
   return std::move(saved->replay);
 }
@@ -68,7 +83,7 @@ void KeepReplay(Database& db, const JournalPart& part, const KeptReplay& kept,
   auto space = os::SpaceOf(folder);
   if (space && space->free < kLeastFree) return;
   auto journal = BaseMicros(db);
-  auto mark = MarkOf(db, replay.last_own());
+  auto mark = MarkOf(db, replay);
   if (!journal || !mark || !*mark) return;
   if (!SaveReplay(kept.path, replay, {*journal, kept.created, **mark})) return;
   // Somebody may have removed the job, and its file before it was there.

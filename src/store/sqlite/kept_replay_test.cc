@@ -196,7 +196,8 @@ TEST_F(KeptReplayTest, ThePaceOfAJobIsReadWithoutItsAttempts) {
   auto pace = [&] { return SqliteJobJournal::Open(Place(1000), kJob.value)->Pace()->mean_wall; };
   const Duration mean = pace();
   EXPECT_GT(mean, Duration());
-  Sql("UPDATE attempt SET wall_us = wall_us + 1000 WHERE seq < (SELECT MAX(seq) FROM attempt)");
+  Sql("UPDATE attempt SET wall_us = wall_us + 1000 WHERE seq < (SELECT MAX(seq) - 99 FROM "
+      "attempt)");
   EXPECT_EQ(pace(), mean) << "all attempts are read";
   ASSERT_TRUE(os::RemoveFile(path()));
   EXPECT_GT(pace(), mean);
@@ -387,6 +388,41 @@ TEST_F(KeptReplayTest, AnotherJournalUnderTheSameNameIsNoticed) {
   // There is less of it than there was.
   Sql("DELETE FROM attempt WHERE seq = (SELECT MAX(seq) FROM attempt)");
   EXPECT_EQ(AppliedBy(UINT64_MAX), records_ - 1);
+}
+
+// An administrator puts a copy of the journal back by hand. What the copy has of the job is what
+// the file has, but not what came after it, here of no job.
+TEST_F(KeptReplayTest, AnOlderJournalThatWasPutBackIsNoticed) {
+  auto sick = [](const char* why) { return engine::NodeSick{.node = NodeId(1), .text = why}; };
+  const std::string db = JournalPlace{hub_.path(), true}.DbPath();
+  hub_.Close();
+  const std::string copy = *os::ReadFile(db, 64 << 20);
+  hub_.Open();
+  ASSERT_TRUE(hub_.Record(sick("old")));
+  ASSERT_EQ(AppliedBy(1000), records_ + 1);
+  ASSERT_EQ(AppliedBy(1000), 0u);
+  hub_.Close();
+  ASSERT_TRUE(os::RemoveFile(db));
+  ASSERT_TRUE(os::WriteFile(db, copy, 0600));
+  EXPECT_EQ(AppliedBy(UINT64_MAX), records_) << "the file has more";
+  hub_.Open();
+  ASSERT_TRUE(hub_.Record(sick("new")));
+  EXPECT_EQ(AppliedBy(UINT64_MAX), records_ + 1) << "the file has another one";
+}
+
+TEST_F(KeptReplayTest, UseThatIsCountedAgainLeavesTheFileAsItIs) {
+  ASSERT_TRUE(hub_.Record(engine::UseCounted{}));
+  ASSERT_EQ(AppliedBy(1000), records_ + 1);
+  ASSERT_TRUE(hub_.Record(engine::UseCounted{}));
+  EXPECT_EQ(AppliedBy(1000), 1u);
+}
+
+TEST_F(KeptReplayTest, AnEndThatTheJournalDoesNotHaveIsNoError) {
+  (void)Ask(1000);
+
+  Sql("DELETE FROM attempt WHERE idx = 3001");
+  const Told truth = Truth();
+  EXPECT_EQ(Ask(UINT64_MAX).tasks, truth.tasks);
 }
 
 TEST_F(KeptReplayTest, NothingIsKeptWhereThisUserMayNot) {

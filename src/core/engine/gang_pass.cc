@@ -151,18 +151,6 @@ bool IsLater(Instant start, Instant said, Instant now) {
   return start > said + std::max(Duration::Seconds(1), (said - now) / 10);
 }
 
-// While something outlives its time, the reservation moves on with the clock: that is recorded ever
-// more rarely.
-bool IsOldNews(Live& live, const std::string& reason, Instant now) {
-  if (reason != live.head_reason) {
-    live.head_since = now;
-  } else if (now < live.head_again) {
-    return true;
-  }
-  live.head_again = now + (now - live.head_since) / 2;
-  return false;
-}
-
 bool IsOf(const place::GangPromise& promise, const StepContext& step, const HeadGang& head) {
   return promise.job == head.job &&
          promise.request == step.durable.FindJob(head.job)->RequestOf(head.index);
@@ -207,7 +195,7 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
                                       went_before->index + 1,
                                       went_before->attempt.value > 1 ? " was tried again, and" : "")
                         : WhyLater(step, same == before.end() ? promise : *same);
-    if (IsOldNews(step.live, record.reason, step.now)) return;
+    if (!step.live.head_news.IsDue(record.reason, step.now)) return;
   } else if (head && head->job == promise.job && job.RequestOf(head->index) == promise.request) {
     // It stays the first, and goes on when those of its class that are tried again have started.
     return;

@@ -87,8 +87,7 @@ class Live::Follower {
   }
   void operator()(const GangReserved& record) {
     const place::PartKey head{record.job, record.index};
-    // The first time it is told why it is the head.
-    live_.head_reason = live_.head_told == head ? record.reason : "";
+    live_.head_news.Recorded(live_.head_told != head, record.reason);
     live_.head_told = head;
   }
   void operator()(const Returned&) {}

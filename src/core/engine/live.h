@@ -14,6 +14,7 @@
 #include "core/engine/demand_feed.h"
 #include "core/engine/durable.h"
 #include "core/engine/engine.h"
+#include "core/engine/head_news.h"
 #include "core/engine/place/board.h"
 #include "core/engine/place/decide.h"
 #include "core/engine/place/gangs.h"
@@ -58,12 +59,10 @@ struct Live {
   place::Gangs gangs;
   std::map<place::PartKey, GangWatch> gangs_leased;
   std::set<std::pair<Instant, place::PartKey>> room_deadlines;
-  Instant next_gangs;        // no pass over them sooner
-  Instant next_use;          // it is recorded no sooner
-  place::PartKey head_told;  // the gang that a reservation was recorded of last,
-  std::string head_reason;   // and why it starts later than it was told before
-  Instant head_since;        // when that was first recorded of it for this reason,
-  Instant head_again;        // and when it may be for the same one again
+  Instant next_gangs;                           // no pass over them sooner
+  Instant next_use;                             // it is recorded no sooner
+  place::PartKey head_told;                     // the gang that a reservation was recorded of last,
+  HeadNews head_news;                           // and when news of it may be recorded
   std::optional<AttemptRef> went_before_head;   // since something was recorded of it last
   Instant clock;                                // as far as Wake has told the time
   Instant step_at;                              // the time of the step under way

@@ -23,6 +23,8 @@ const char* ReasonOf(engine::HoldReason reason) {
       return "25 attempts of its tasks failed in a row, and none has succeeded";
     case engine::HoldReason::kDamaged:
       return "some of it is damaged";
+    case engine::HoldReason::kResults:
+      return "its program has results to take first";
     default:
       return "a user requested it";
   }

@@ -108,6 +108,11 @@ std::string Clause::Held() const {
     case HoldReason::kDamaged:
       return fmt::format("job {} is held because part of it is damaged; for details: {}", job,
                          Run(Advice("job info", job)));
+    case HoldReason::kResults:
+      return fmt::format(
+          "job {} starts no more tasks until its program has taken the results that wait; it "
+          "continues by itself",
+          job);
     case HoldReason::kUser:
     case HoldReason::kNone:
       break;

@@ -18,6 +18,10 @@ TEST(WhyText, Commands) {
       TextOf(held, " --hub"),
       "it waits for job 3, and job 3 is held because too many tasks failed in a row; check them "
       "(spate job info --hub 3), then release the job: spate job release --hub 3");
+  // Nobody can release it.
+  EXPECT_EQ(TextOf({{ReasonKind::kHeld, {3, Of(HoldReason::kResults)}}}),
+            "job 3 starts no more tasks until its program has taken the results that wait; it "
+            "continues by itself");
   EXPECT_EQ(TextOf({{ReasonKind::kNoNodeJoined}}, " --access a"),
             "no node has joined: start one with `spate node start --access a`");
 }

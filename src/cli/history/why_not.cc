@@ -37,6 +37,8 @@ const char* HeldWhy(HoldReason reason) {
       return "too many of its tasks failed in a row without a success";
     case HoldReason::kDamaged:
       return "part of it is damaged; the hub's log has the details";
+    case HoldReason::kResults:
+      return "its program has results to take first";
     default:
       return "a user held it";
   }
@@ -56,6 +58,10 @@ bool IsForWantOfNodes(uint32_t nodes, const Why& why) {
 }
 
 std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
+  if (now.held == HoldReason::kResults) {
+    return fmt::format("job {} starts no more tasks: {}; it continues by itself", now.job.value,
+                       HeldWhy(now.held));
+  }
   if (now.held != HoldReason::kNone) {
     return fmt::format("job {0} is held: {1}\nto continue: {2}; to cancel: spate job cancel{3} {0}",
                        now.job.value, HeldWhy(now.held), ReleaseCommand(HintsOf(now, reach)),

@@ -137,6 +137,9 @@ void HumanView::SayNews(const News& news) {
       case engine::HoldReason::kDamaged:
         Say(fmt::format("the journal is damaged: no more tasks start{}", waits));
         break;
+      case engine::HoldReason::kResults:
+        Say(fmt::format("results wait to be taken: no more tasks start{}", waits));
+        break;
       case engine::HoldReason::kNone:
         break;
     }

@@ -57,6 +57,9 @@ std::string HeldText(const HistoryCall& call, const JobDetails& details) {
           "held{}: part of it is damaged; for details, see the hub's log, or run spate state check "
           "hub on its machine",
           since);
+    case HoldReason::kResults:
+      return fmt::format("starts no more tasks{} until its program has taken the results that wait",
+                         since);
     default:
       return fmt::format("held{} by a user", since);
   }
@@ -277,7 +280,7 @@ bool CanRetry(const JobFacts& job) {
 // Lets a held job go on; empty: it is not held. Released with all its failures, --max-failures
 // would hold it again at once.
 std::string ReleaseCommand(const HistoryCall& call, const JobDetails& details) {
-  if (details.job.state != JobStanding::kHeld) return "";
+  if (details.job.state != JobStanding::kHeld || details.held == HoldReason::kResults) return "";
   bool failures = details.held == HoldReason::kMaxFailures;
   return fmt::format("spate job {}{} {}", failures ? "retry" : "release", call.StateOption(),
                      details.job.job.value);

@@ -135,9 +135,10 @@ enum class HoldReason : uint8_t {
   kMaxFailures = 3,
   kAllFail = 4,  // JobPolicy::pause_after_failures
   kDamaged = 5,  // the text of some of its tasks cannot be read
+  kResults = 6,  // its program has results that it must take first; in no journal
 };
 template <>
-inline constexpr HoldReason kLastOf<HoldReason> = HoldReason::kDamaged;
+inline constexpr HoldReason kLastOf<HoldReason> = HoldReason::kResults;
 const char* HoldName(HoldReason reason);  // "none", "user", "halt", "max-failures", ...
 
 // When a job that waits for another one may start.

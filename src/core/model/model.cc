@@ -166,8 +166,8 @@ Needs NeedsOfPart(const Needs& of_one, uint32_t procs) {
 }
 
 const char* HoldName(HoldReason reason) {
-  constexpr std::array<const char*, 6> kNames = {"none",         "user",     "halt",
-                                                 "max-failures", "all-fail", "damaged"};
+  constexpr std::array<const char*, 7> kNames = {"none",     "user",    "halt",   "max-failures",
+                                                 "all-fail", "damaged", "results"};
   return kNames.at(static_cast<size_t>(reason));
 }
 

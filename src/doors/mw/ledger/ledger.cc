@@ -89,7 +89,8 @@ void Ledger::Add(task&& what, Lanes& touched) {
 
 void Ledger::SubmitJob(JobId job, JobPlan plan) {
   effects_.events.emplace_back(engine::SubmitJob{.job = job, .plan = std::move(plan)});
-  if (held_) effects_.events.emplace_back(engine::HoldJob{.job = job});
+  if (held_)
+    effects_.events.emplace_back(engine::HoldJob{.job = job, .reason = HoldReason::kResults});
 }
 
 void Ledger::Recorded(const engine::Record& record) {
@@ -572,7 +573,7 @@ void Ledger::Hold(bool held) {
   if (held == std::exchange(held_, held)) return;
   for (const auto& [job, lane] : lane_of_) {
     if (held) {
-      effects_.events.emplace_back(engine::HoldJob{.job = job});
+      effects_.events.emplace_back(engine::HoldJob{.job = job, .reason = HoldReason::kResults});
     } else {
       effects_.events.emplace_back(engine::ReleaseJob{job});
     }

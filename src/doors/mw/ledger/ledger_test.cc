@@ -109,6 +109,7 @@ TEST(LedgerTest, WhileItIsHeldNothingIsGivenOut) {
   EXPECT_EQ(world.Begin(2).size(), 1u);
   ASSERT_GT(world.Leased(2), 1u);
   world.Hold(true);
+  EXPECT_EQ(world.HeldOf(JobId(1)), HoldReason::kResults);
   // Begun packets stay; the rest came back.
   EXPECT_EQ(world.Leased(1), 1u);
   EXPECT_EQ(world.Leased(2), 1u);

@@ -21,6 +21,7 @@ class World {
  public:
   explicit World(uint32_t packet = 1) : ledger_(packet) {}
 
+  engine::HoldReason HeldOf(JobId job) const { return engine_.Held(job); }
   Ledger& ledger() { return ledger_; }
   std::vector<result> results;
   std::vector<task> unrunnable;

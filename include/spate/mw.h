@@ -657,7 +657,7 @@ struct slave_status {
   bool master_lost = false;      // it cannot be reached, and the resource file names no other one
   bool master_failed = false;    // its function threw: the computation is over, without success
   std::uint64_t computed = 0;    // tasks so far, of all slots
-  std::size_t tasks_left = 0;    // that are here, and not computed
+  std::size_t tasks_left = 0;    // at least so many are here, and not computed
   std::size_t results_held = 0;  // that have not left yet
   std::size_t group_size = 0;    // tasks that came together, the last time, to this thread
   bool done() const { return shutdown || master_lost || master_failed; }

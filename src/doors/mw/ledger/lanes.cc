@@ -91,7 +91,7 @@ bool Ledger::MakeRoom() {
   return needy_ < kNeedsMost;
 }
 
-// Its packets, without tasks, are cancelled.
+// Its packets that wait were cancelled before; one that a slave has begun may still be there.
 void Ledger::EndLane(Lane& lane) {
   idle_.erase(lane.idle);
   if (lane.job != JobId()) effects_.events.emplace_back(engine::SealJob{lane.job});
@@ -143,9 +143,8 @@ bool Ledger::HasNeedy(slave_id slave) const {
   return at != lanes_.end() && at->first.first == slave;
 }
 
-// The engine orders jobs, so each has the priority of the task that its next packet has, or would
-// get.
-// Where a slave, or any slave, has one lane, there is nothing to order.
+// The engine orders jobs, so a job has the priority of the first task of its lane. Where a slave,
+// or any slave, has one lane, there is nothing to order.
 bool Ledger::Rank(Lane& lane) {
   int32_t priority = lane.key.first ? kOwnFirst : 0;
   const bool counts = lane.needy || (needy_ > 0 && HasNeedy(lane.key.first));

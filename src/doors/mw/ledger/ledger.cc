@@ -661,6 +661,8 @@ void Ledger::Speculate(Instant now) {
   const std::set<slave_id> late = LateSlaves(now);
   for (auto at = packets_.begin(); at != packets_.end(); ++at) {
     const Packet& packet = at->second;
+    // Of one that is cancelled nobody wants anything, and its lane may have ended.
+    if (packet.tasks.empty()) continue;
     if (!packet.may_double || !late.contains(packet.slave)) continue;
     if (packet.begun == Instant()) {
       // A stopped slave returns nothing, not even what it has not begun.

@@ -527,6 +527,25 @@ TEST(LedgerTest, ACopyOfASlowTaskNeedsTheSame) {
   EXPECT_EQ(world.results.size(), 11u);
 }
 
+// Its packet stays until the slave has computed it; its lane may end before.
+TEST(LedgerTest, ACancelledTaskHasNoCopy) {
+  World world;
+  world.Arrive(1, {.slots = 2});
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit(Taking(2));
+  EXPECT_EQ(world.Begin(1), Ids{11});
+  EXPECT_EQ(world.Cancel({{11}}), Ids{11});
+  world.Arrive(2, {.slots = 2});
+  for (uint64_t i = 1; i <= 150; ++i) {
+    world.Submit({.needs = {.memory = i}});
+    EXPECT_EQ(world.Compute(2).size(), 1u);
+  }
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
+  EXPECT_EQ(world.Leased(2), 0u);
+}
+
 TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
   World world;
   world.Arrive(1);

@@ -270,6 +270,23 @@ TEST_F(SlaveConstantsTest, OneAfterTheOther) {
   EXPECT_EQ(TextOf(*waits.held[2]), "ab");
 }
 
+// The master answers so many questions at once, whatever they are about, and no more.
+TEST_F(SlaveConstantsTest, QuestionsAboutAGivenUpOneCount) {
+  constexpr NamedConstant kOther{0x1'8000'0002, 2};
+  const Waits& dropped = Await({kSix});
+  EXPECT_EQ(AwaitWants().size(), kPiecesAhead);
+  EXPECT_TRUE(Close(kSixNumber));
+  Join(dropped);
+  const Waits& waits = Await({kOther});
+  while (rings_ < 2) std::this_thread::yield();
+  EXPECT_EQ(Wants(), std::vector<uint32_t>());
+  EXPECT_TRUE(Put(kSixNumber, 0, ""));
+  EXPECT_EQ(Wants(), std::vector<uint32_t>{0});
+  Put(JobId(0x8000'0002), 0, "ab");
+  Join(waits);
+  EXPECT_EQ(waits.why, "");
+}
+
 TEST_F(SlaveConstantsTest, WhatElseComesIsNotForThem) {
   EXPECT_FALSE(Put(JobId(1), 0, "x"));
   EXPECT_FALSE(Close(JobId(1)));
@@ -306,6 +323,7 @@ TEST_F(SlaveConstantsTest, TheEndOfAWait) {
     Join(waits);
     EXPECT_NE(waits.why.find(row.why), std::string::npos) << row.what << ": " << waits.why;
     Close(kSixNumber);  // where it was not wanted it goes on
+    for (uint32_t i = 0; i < kPiecesAhead; ++i) Put(kSixNumber, i, "");  // the answers come late
   }
   detail::constant_list held;
   EXPECT_NE(constants_.Await({&kSix, 1}, held, [] { return false; }), "");

@@ -38,6 +38,7 @@ uint32_t PiecesOf(uint64_t size) {
 void SlaveConstants::Begin(std::function<void()> ring) {
   std::lock_guard lock(mutex_);
   FailAll("the master was lost");
+  open_ = 0;
   ring_ = std::move(ring);
 }
 
@@ -61,7 +62,7 @@ std::vector<wire::WantPiece> SlaveConstants::Wants() {
   std::vector<wire::WantPiece> wants;
   if (queue_.empty()) return wants;
   Fetch& first = *all_.at(queue_.front());
-  while (first.asked < PiecesOf(first.size) && first.asked - first.got < kPiecesAhead) {
+  for (; first.asked < PiecesOf(first.size) && open_ < kPiecesAhead; ++open_) {
     wants.push_back({queue_.front(), first.asked++});
   }
   return wants;
@@ -70,6 +71,7 @@ std::vector<wire::WantPiece> SlaveConstants::Wants() {
 bool SlaveConstants::Take(wire::ToNode& message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message); piece && IsConstant(piece->job)) {
     std::lock_guard lock(mutex_);
+    open_ -= open_ > 0 ? 1 : 0;
     Add(*piece);
     return true;
   }
@@ -139,6 +141,8 @@ std::string SlaveConstants::Await(std::span<const NamedConstant> named, detail::
                                   const std::function<bool()>& stopped) {
   std::unique_lock lock(mutex_);
   if (!ring_) return "the master was lost";
+  // Perhaps of an earlier master, whose constants may have the same numbers.
+  if (stopped()) return "the task is not wanted any more";
   std::vector<std::shared_ptr<Fetch>> fetches;
   for (const NamedConstant& each : named) fetches.push_back(FetchOf(each));
   for (const auto& fetch : fetches) {

@@ -62,6 +62,7 @@ class SlaveConstants {
   std::condition_variable changed_;
   std::map<JobId, std::shared_ptr<Fetch>> all_;
   std::deque<JobId> queue_;  // of these, those that are not whole; the first one is on its way
+  uint32_t open_ = 0;        // questions without an answer, also of what was given up since
   std::function<void()> ring_;
 };
 

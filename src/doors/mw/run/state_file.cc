@@ -161,22 +161,24 @@ Result<std::map<uint64_t, detail::constant_list>> StateFile::LoadNamed(MasterCon
   std::map<uint64_t, std::shared_ptr<MasterConstant>> all;
   std::string bytes;
   auto pieces = TRY(db_.Prepare("SELECT id, piece, bytes FROM constant ORDER BY id, piece"));
-  auto finish = [&](uint64_t id) {
+  auto finish = [&](uint64_t id) -> Status {
     auto made = constants.Restore(id, std::exchange(bytes, {}));
-    if (!made) throw error(made.error().message);
+    if (!made && made.error().kind == ErrorKind::kInvalid) throw error(made.error().message);
+    if (!made) return std::unexpected(std::move(made.error()));  // a full disk, say
     all[id] = std::move(*made);
+    return {};
   };
   std::optional<uint64_t> last;
   for (auto row = pieces.Step(); !row || *row; row = pieces.Step()) {
     if (!row) return std::unexpected(row.error());
     const auto id = static_cast<uint64_t>(pieces.Int(0));
-    if (last && *last != id) finish(*last);
+    if (last && *last != id) TRY(finish(*last));
     last = id;
     const auto piece = static_cast<uint64_t>(pieces.Int(1));
     if (piece * kConstantPiece != bytes.size()) throw error("a constant has lost a part");
     bytes += Opened(id + piece, pieces.Bytes(2));
   }
-  if (last) finish(*last);
+  if (last) TRY(finish(*last));
   std::map<uint64_t, detail::constant_list> named;
   auto rows = TRY(db_.Prepare("SELECT task, bytes FROM named"));
   for (auto row = rows.Step(); !row || *row; row = rows.Step()) {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -206,7 +207,7 @@ class PartServer {
   std::optional<os::HandoverInbox> inbox_;
   std::list<Neighbour> neighbours_;
   std::map<uint32_t, std::string> variables_;  // `process` messages, by rank
-  uint32_t ended_ = 0;                         // commands of this node that ended well
+  std::set<uint32_t> ended_;                   // commands of this node that ended well
   bool leaving_ = false;
   std::optional<Result<int>> status_;  // of the command: of wait(2)
   std::optional<int> aborted_;
@@ -236,7 +237,10 @@ Status PartServer::ConnectFirst(os::Fd ours, os::Fd theirs) {
     });
   }
   first_.emplace(
-      loop_, std::move(ours), [this](std::string_view bytes) { server_->Send(bytes); },
+      loop_, std::move(ours),
+      [this](std::string_view bytes) {
+        if (server_) server_->Send(bytes);
+      },
       [this] {
         if (leaving_) return;
         Stop(Fail(ErrorKind::kUnavailable, "the gang's first process has ended the connection"));
@@ -380,9 +384,10 @@ void PartServer::Give(At at) {
 // Its command has ended with exit code 0.
 void PartServer::Ended(uint32_t rank) {
   // The last message about the process may still be in the server's connection.
-  server_->ReadAll();
+  if (server_) server_->ReadAll();
   first_->Send(FormatPmix(fmt::format("ended {}", rank)));
-  if (++ended_ == self_.per_node[part_]) Leave();
+  ended_.insert(rank);
+  if (ended_.size() == self_.per_node[part_]) Leave();
 }
 
 void PartServer::Aborted(const PmixSpace::Step& step) {
@@ -415,7 +420,7 @@ Result<int> PartServer::End() {
         "spate: no process of this gang has used PMIx; if it is an MPI program, each has run "
         "alone\n");
   }
-  // Nothing of ours stays behind.
+  // Nothing of ours stays behind. What others say meanwhile is for nobody.
   server_.reset();
   while (server_runs_) loop_.Run();
   if (aborted_ && !(status_ && *status_ && **status_ != 0)) return *aborted_;

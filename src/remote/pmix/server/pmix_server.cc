@@ -82,7 +82,7 @@ class PmixServer {
       const bool is_text =
           PMIX_CHECK_KEY(&data[i], PMIX_LOG_STDERR) || PMIX_CHECK_KEY(&data[i], PMIX_LOG_STDOUT);
       if (!is_text || data[i].value.type != PMIX_STRING) continue;
-      fmt::print(stderr, "{}", data[i].value.data.string);
+      if (const char* text = data[i].value.data.string) fmt::print(stderr, "{}", text);
     }
     // Not at once: the caller holds a lock that this needs. Such messages are rare.
     if (done != nullptr) std::thread([=] { done(PMIX_SUCCESS, cookie); }).detach();

@@ -338,8 +338,9 @@ void Jobs::OnEnded(const engine::NoticeEnded& notice) {
 void Jobs::OnHeld(const engine::NoticeHeld& notice) {
   known_.Held(notice.job, notice.reason);
   // The damage, and what helps, was told when it was found.
-  bool told =
-      notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
+  bool told = notice.reason == engine::HoldReason::kUser ||
+              notice.reason == engine::HoldReason::kDamaged ||
+              notice.reason == engine::HoldReason::kResults;  // its program tells
   if (!told) {
     parts_.log({fmt::format("job {} is held: {}; its user can release it", notice.job.value,
                             ReasonOf(notice.reason)),

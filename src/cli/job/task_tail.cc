@@ -258,7 +258,7 @@ Result<TaskTail::Next> TaskTail::ActOnRun(const Shown& shown) {
   if (!began_) {
     if (!first_) Tell(fmt::format("{}: attempt {} runs on node {}", Id(), attempt_, node));
     Begin(shown);
-    return Next::kAgain;
+    return began_ ? Next::kAgain : Next::kPause;
   }
   const bool more = Print(shown);
   if (more) return Next::kAgain;
@@ -471,8 +471,8 @@ Result<TaskTail::Next> TaskTail::OnLost(const Error& error) {
   if (error.kind != ErrorKind::kUnavailable) return std::unexpected(error);
   if (call_.words().Has(opt::kAt) && attempt_ != 0) {
     return Fail(ErrorKind::kUnavailable,
-                fmt::format("{}: the program that runs it has ended, or does not answer ({}); what "
-                            "the task wrote last is where that program puts it",
+                fmt::format("{}: the program that runs it has ended, or does not answer ({}); it "
+                            "writes its tasks' output itself, to its own output or to files",
                             Id(), error.message));
   }
   if (call_.on_hub()) {

@@ -277,13 +277,13 @@ struct NoticeRefused {
   Why why;
   bool may_later = false;  // when others of its user's tasks have ended
 };
-// An attempt's end is durable. `end` is what the journal has.
+// An attempt's end is durable. `end` is what the journal has. kRetry: its task waits again.
 struct NoticeEnded {
   AttemptEnd end;
   Verdict verdict = Verdict::kSucceeded;
   bool counts = true;  // as in AttemptEnded
 };
-// A task was leased again after a failed or lost attempt is told by NoticeEnded's kRetry.
+
 // Tasks that a node was given wait again, since it returned them before it began.
 struct NoticeReturned {
   JobId job;

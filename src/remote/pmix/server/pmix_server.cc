@@ -62,8 +62,10 @@ class PmixServer {
   }
   static pmix_status_t Fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
                              char* data, size_t size, pmix_modex_cbfunc_t to, void* cookie) {
-    return self_->BeginFence({procs, procs + count}, {data == nullptr ? "" : data, size},
-                             {to, cookie});
+    const std::string_view bytes = data == nullptr ? "" : std::string_view(data, size);
+    const pmix_status_t status = self_->BeginFence({procs, procs + count}, bytes, {to, cookie});
+    if (status == PMIX_SUCCESS) std::free(data);  // it is ours then
+    return status;
   }
   static pmix_status_t Get(const pmix_proc_t* proc, const pmix_info_t[], size_t,
                            pmix_modex_cbfunc_t to, void* cookie) {

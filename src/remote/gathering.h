@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,8 @@ class Gathering {
     if (auto at = Add(std::move(fd))) Name(*at, 0);
   }
   const Space& space() const { return space_; }
-  // Called once, when all have left.
+  // Called once, when all have come and left: those whose command has ended at once may still be on
+  // their way.
   void WhenEmpty(std::function<void()> fn) {
     when_empty_ = std::move(fn);
     TellIfEmpty();
@@ -88,6 +90,7 @@ class Gathering {
   void Name(At at, uint32_t number) {
     at->number = number;
     by_number_[number] = at;
+    came_.insert(number);
   }
 
   void Read(At at) {
@@ -164,7 +167,8 @@ class Gathering {
     TellIfEmpty();
   }
   void TellIfEmpty() {
-    if (when_empty_ && members_.empty()) loop_.Post(std::exchange(when_empty_, nullptr));
+    if (!when_empty_ || !members_.empty() || came_.size() < space_.members()) return;
+    loop_.Post(std::exchange(when_empty_, nullptr));
   }
 
   os::RealLoop& loop_;
@@ -174,6 +178,7 @@ class Gathering {
   const Aborted aborted_;
   std::list<Member> members_;
   std::map<uint32_t, At> by_number_;
+  std::set<uint32_t> came_;
   std::function<void()> when_empty_;
 };
 

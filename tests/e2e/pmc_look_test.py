@@ -88,7 +88,7 @@ def test_output_is_read_while_a_task_runs(place: Place):
         place.write("go", "")
         out, err = tail.communicate(timeout=DEADLINE)
         want(tail.returncode != 0 and out == "" and
-             ("where that program puts it" in err or "cannot be read here" in err),
+             ("writes its tasks' output itself" in err or "cannot be read here" in err),
              (tail.returncode, out, err))
         run.communicate(timeout=DEADLINE)
         want(run.returncode == 0, run.returncode)

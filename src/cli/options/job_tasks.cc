@@ -123,7 +123,7 @@ const Option kGangStart = {
     .names = "start",
     .argument = "WHICH",
     .heading = Heading::kNeeds,
-    .help = "how to start the command: each, mpi, pmix, node or first",
+    .help = "how to start it: each, mpi, pmix, node or first",
     .more =
         "each (the default): once for every process of the gang. mpi: the "
         "same, as one program of MPICH, Intel MPI or MVAPICH, without mpirun "

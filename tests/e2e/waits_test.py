@@ -170,6 +170,7 @@ def test_a_follower_goes_on_after_a_restart_of_the_hub(place: Place):
     job = cluster.submit("--open", "--", lines, ":::", "1", "2", "3")
     tail = Waiting(place, "job", "tail", "-f", job, "-n", "3")
     tail.says("1-12")
+    cluster.spate("job tail", job)  # by then it has heard from where on to follow
     cluster.kill_hub()
     tail.says("the hub is unreachable")
     cluster.start_hub()

@@ -206,8 +206,8 @@ class constant {
   // One without a value, which cannot be an argument.
   constant() = default;
   explicit operator bool() const { return of_ != nullptr; }
-  // The value, as long as a copy of the constant lives. On a master the first call makes it anew
-  // from its bytes. Throws `error` without a value.
+  // The value, which lives as long as a copy of the constant. On a master, the first call decodes
+  // it from its bytes. Throws `error` without a value.
   const T& operator*() const { return *get(); }
   const T* operator->() const { return get(); }
 
@@ -262,8 +262,8 @@ enum class group : std::uint8_t {
   ordered,      // only the tasks for this slave
 };
 
-// What a task takes of its slave while it is computed. Slaves offer these (--mw-slots, --mw-memory,
-// --mw-resource, --mw-label); a task waits for one that offers enough.
+// The resources that a task holds while it is computed. Slaves offer them (--mw-slots, --mw-memory,
+// --mw-resource, --mw-label); a task waits for a slave that offers enough.
 struct needs {
   // So many pieces of a resource, such as "gpus"; names as --mw-resource has them, each once, at
   // most 16. An algorithm asks which ones it has by pieces_of().
@@ -306,8 +306,8 @@ struct policy {
   // Of the tasks that wait for a slave, the one of the highest priority goes out next; of equal
   // ones the one that was submitted first. Not a number (NaN) is refused.
   double priority = 0;
-  // What the task takes of its slave. At most 1000 different ones may wait or be computed at once:
-  // a task with more of them is handed back. With `slave`, the order is that of equal needs.
+  // The resources that the task holds. Tasks that have not ended may have 1000 different needs; one
+  // with others is handed back. With `slave`, the order holds among tasks of equal needs.
   mw::needs needs = {};
 };
 
@@ -520,7 +520,7 @@ class master {
   [[nodiscard]] future<typename Algorithm::result> attach(const Algorithm&, task_id task) {
     return future<typename Algorithm::result>(attach_bytes(Algorithm::name, task));
   }
-  // The index of the first future that is ready, after waiting for at most so long; nullopt: none
+  // Waits for at most this long. The index of the first future that is ready; nullopt: none
   // is. Futures that are not valid are skipped. Throws `error` when none is valid, and as wait().
   template <class Futures>
   std::optional<std::size_t> wait_any(

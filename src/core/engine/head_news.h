@@ -32,10 +32,10 @@ class HeadNews {
     return true;
   }
 
-  // What was recorded last, of the gang that has had news or of another one.
+  // A record was made, about this gang or about another one, which is the head now.
   void Recorded(bool of_another, const std::string& reason) {
     if (of_another) *this = HeadNews();
-    reason_ = of_another ? "" : reason;  // the first time it is told why it is the head
+    reason_ = of_another ? "" : reason;  // a first record says why it is the head
   }
 
  private:

@@ -196,7 +196,7 @@ struct NodeFacts {
   std::optional<Instant> until;  // its machine is taken away
   std::vector<RunFacts> runs;
   std::string temp_dir;  // of its tasks
-  // What not every node of this version of the program can do, such as kPmixFeature.
+  // Features that depend on the node's machine, such as kPmixFeature.
   std::vector<std::string> features;
 
   template <typename Self, typename Visit>

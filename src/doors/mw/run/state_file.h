@@ -1,7 +1,7 @@
 // StateFile: what a master that was killed must find again (--mw-state DIR): tasks that have not
 // ended, constants that these name, results that were not taken, and the program's own bytes. One
-// SQLite file, DIR/state.db; docs/formats/mw-state.md. Nothing else of the master is kept: its next
-// life gives the tasks out anew, to slaves that are others to it.
+// SQLite file, DIR/state.db; docs/formats/mw-state.md. Nothing else of the master is kept: the
+// next master gives the tasks out again, to slaves that it has not met.
 //
 // Thread: one at a time. One process at a time: a lock is held.
 #pragma once

@@ -52,7 +52,7 @@ std::optional<double> ClockSeconds(std::string_view text) {
   int fields = 0;
   while (true) {
     auto field = NextNumber(text);
-    if (!field || ++fields > 3) return std::nullopt;
+    if (!field || ++fields > 3 || (fields > 1 && *field >= 60)) return std::nullopt;
     total = total * 60 + *field;
     if (text.empty()) return fields >= 2 ? std::optional(total) : std::nullopt;
     if (text.front() != ':') return std::nullopt;
@@ -121,11 +121,13 @@ Result<Duration> ParseDuration(std::string_view text) {
   } else if (!text.empty()) {
     seconds = UnitsSeconds(text);
   }
-  if (!seconds || *seconds * 1e9 > kCountMax) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a duration; write for example 90, 1.5s, 200ms, 10m, "
-                            "1h30m, HH:MM:SS or DAYS-HH:MM:SS",
-                            EscapeForScreen(text)));
+  constexpr double kMost = int64_t{1} << 60;  // ns; the most that messages and shepherds hold
+  if (!seconds || *seconds * 1e9 >= kMost) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("'{}' is {}; write for example 90, 1.5s, 200ms, 10m, 1h30m, HH:MM:SS or "
+                    "DAYS-HH:MM:SS",
+                    EscapeForScreen(text), seconds ? "36 years or more" : "not a duration"));
   }
   return Duration{static_cast<int64_t>(std::llround(*seconds * 1e9))};
 }
@@ -148,10 +150,22 @@ Result<uint64_t> ParseSize(std::string_view text) {
   }
   if (!number || *number * factor > kCountMax) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a size; write for example 512, 64K, 1.5G or 2GiB",
+                fmt::format("'{}' is not a size; write for example 64K, 1.5G or 2GiB",
                             EscapeForScreen(text)));
   }
   return static_cast<uint64_t>(std::llround(*number * factor));
+}
+
+Result<uint64_t> ParseMemory(std::string_view text) {
+  constexpr uint64_t kLeastBytes = 16'000'000;
+  auto size = ParseSize(text);
+  const bool has_unit = text.find_first_not_of("0123456789._") != std::string_view::npos;
+  if (!size || has_unit || *size == 0 || *size >= kLeastBytes) return size;
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("'{0}' has no unit and would be {1} bytes; write {0}M (megabytes) or {0}G "
+                  "(gigabytes); for bytes: {0}B",
+                  text, FormatCount(*size)));
 }
 
 Result<uint64_t> ParseCount(std::string_view text) {
@@ -162,6 +176,11 @@ Result<uint64_t> ParseCount(std::string_view text) {
                 fmt::format("'{}' is not a whole number from 0 on", EscapeForScreen(text)));
   }
   return static_cast<uint64_t>(*number);
+}
+
+std::string FormatClockStep(Instant from, Instant to) {
+  return to < from ? "set back by " + FormatDuration(from - to)
+                   : "set forward by " + FormatDuration(to - from);
 }
 
 std::string FormatDuration(Duration d) {
@@ -196,9 +215,23 @@ std::string FormatCount(uint64_t count) {
   return digits;
 }
 
-bool IsBidiControl(std::string_view sequence) {
-  return sequence.size() == 3 && ((sequence >= "\u202a" && sequence <= "\u202e") ||
-                                  (sequence >= "\u2066" && sequence <= "\u2069"));
+namespace {
+
+uint32_t CodePointOf(std::string_view sequence) {
+  uint32_t c = static_cast<uint8_t>(sequence.front());
+  if (sequence.size() > 1) c &= 0x7fU >> sequence.size();
+  for (char next : sequence.substr(1)) c = c << 6 | (static_cast<uint8_t>(next) & 0x3f);
+  return c;
+}
+
+}  // namespace
+
+bool IsDeceptive(std::string_view sequence) {
+  if (sequence.empty() || Utf8Length(sequence) != sequence.size()) return false;
+  const uint32_t c = CodePointOf(sequence);
+  return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+         (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
 std::string EscapeForScreen(std::string_view text) {
@@ -216,10 +249,9 @@ std::string EscapeForScreen(std::string_view text) {
     } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
       length = 1;
-    } else if (IsBidiControl(text.substr(0, length))) {
-      out += fmt::format("\\u20{:02x}", static_cast<unsigned char>(text[1]) == 0x80
-                                            ? static_cast<unsigned char>(text[2]) - 0x80
-                                            : static_cast<unsigned char>(text[2]) - 0x40);
+    } else if (const auto sequence = text.substr(0, length); IsDeceptive(sequence)) {
+      const uint32_t c = CodePointOf(sequence);
+      out += c > 0xffff ? fmt::format("\\U{:08x}", c) : fmt::format("\\u{:04x}", c);
     } else {
       out += text.substr(0, length);
     }

@@ -84,9 +84,10 @@ std::string JsonEscaped(std::string_view text) {
   out.reserve(text.size() + 8);
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (const auto bidi = text.substr(i, 3); IsBidiControl(bidi)) {
-      out += EscapeForScreen(bidi);  // JSON has the same word for it
-      i += bidi.size() - 1;
+    const auto hidden = text.substr(i, IsDeceptive(text.substr(i, 2)) ? 2 : 3);
+    if (IsDeceptive(hidden)) {
+      out += EscapeForScreen(hidden);  // JSON has the same word for those of the first plane
+      i += hidden.size() - 1;
       continue;
     }
     if (IsC1Control(text.substr(i, 2))) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "os/exhausted.h"
 
 namespace spate::access {
 namespace {
@@ -27,8 +28,9 @@ Bytes32 Hmac(std::string_view key, std::string_view text) {
   Bytes32 bytes;
   unsigned size = 0;
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, text.size(),
-             bytes.data(), &size) != nullptr);
+  const auto* made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, text.size(),
+                          bytes.data(), &size);
+  if (made == nullptr) os::EndExhausted(os::kOutOfMemory);
   CHECK(size == bytes.size());
   return bytes;
 }

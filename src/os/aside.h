@@ -25,7 +25,8 @@ class Aside {
       std::thread([state = state_, work = std::move(work)] { Post(state, work()); }).detach();
     } catch (const std::exception& e) {
       Post(state_, Fail(ErrorKind::kExhausted, std::string("cannot start a thread: ") + e.what() +
-                                                   "; raise the limit of processes (ulimit -u)"));
+                                                   "; raise the limits of processes and memory "
+                                                   "(ulimit -u, -v)"));
     }
   }
   // With an answer that is known already.

@@ -1,5 +1,6 @@
 #include "os/loop_descriptor.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -7,9 +8,25 @@
 
 #include <cerrno>
 #include <ctime>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace spate::os {
+
+Status CheckRoomToWatch() {
+  constexpr int kRoom = 16;
+  const Fd all(epoll_create1(EPOLL_CLOEXEC)), bell(eventfd(0, EFD_CLOEXEC));
+  std::vector<Fd> copies;  // one descriptor can be watched once only
+  for (int i = 0; i < kRoom; ++i) {
+    const Fd& copy = copies.emplace_back(fcntl(bell.get(), F_DUPFD_CLOEXEC, 0));
+    epoll_event event{};
+    if (epoll_ctl(all.get(), EPOLL_CTL_ADD, copy.get(), &event) != 0 && errno == ENOSPC) {
+      return Fail(ErrorKind::kExhausted, std::string(kNoRoomToWatch));
+    }
+  }
+  return {};
+}
 
 Result<std::unique_ptr<LoopDescriptor>> LoopDescriptor::Make() {
   Fd all(epoll_create1(EPOLL_CLOEXEC));

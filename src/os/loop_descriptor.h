@@ -7,11 +7,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "os/fd.h"
 
 namespace spate::os {
+
+inline constexpr std::string_view kNoRoomToWatch =
+    "the machine watches no further descriptors for this user; raise fs.epoll.max_user_watches "
+    "(sysctl), or end other programs";
+// kExhausted: this user's processes can watch fewer than 16 further descriptors. A process that
+// finds none left when it needs one ends (RealLoop::WatchRead).
+Status CheckRoomToWatch();
 
 class LoopDescriptor {
  public:

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/units.h"
+#include "os/error.h"
 #include "os/file_size.h"
 #include "store/bytes.h"
 
@@ -92,6 +93,9 @@ Error MakeError(sqlite3* db, int code, const std::string& path) {
             fmt::format(
                 "no space left for '{}': free some space there{}, then resume", shown,
                 os::HasFileSizeLimit() ? ", or raise the limit of file sizes (ulimit -f)" : "")};
+  }
+  if (kind == ErrorKind::kExhausted && (extended & 0xff) == SQLITE_CANTOPEN) {
+    return os::SystemError(system_errno, "open", path);
   }
   const char* text = db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db);
   if (kind == ErrorKind::kCorrupt) {

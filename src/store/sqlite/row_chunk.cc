@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "base/check.h"
+#include "os/exhausted.h"
 #include "store/bytes.h"
 
 namespace spate::store {
@@ -41,7 +41,9 @@ uint32_t ChunkChecksum(uint64_t first_key, uint64_t count, std::string_view data
 
 void ChunkEncoder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
-ChunkEncoder::ChunkEncoder() : context_(ZSTD_createCCtx()) { CHECK(context_ != nullptr); }
+ChunkEncoder::ChunkEncoder() : context_(ZSTD_createCCtx()) {
+  if (context_ == nullptr) os::EndExhausted(os::kOutOfMemory);
+}
 ChunkEncoder::~ChunkEncoder() = default;
 
 std::string_view ChunkEncoder::Encode(std::span<const std::string> rows) {
@@ -51,7 +53,7 @@ std::string_view ChunkEncoder::Encode(std::span<const std::string> rows) {
   data_.resize(ZSTD_compressBound(plain_.size()));
   size_t size = ZSTD_compressCCtx(context_.get(), data_.data(), data_.size(), plain_.data(),
                                   plain_.size(), kLevel);
-  CHECK(ZSTD_isError(size) == 0);
+  if (ZSTD_isError(size) != 0) os::EndExhausted(os::kOutOfMemory);  // data_ holds any result
   return std::string_view(data_).substr(0, size);
 }
 
@@ -76,7 +78,7 @@ Result<DecodedChunk> DecodeChunk(uint64_t first_key, uint64_t count, std::string
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   static thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
-  CHECK(context != nullptr);
+  if (context == nullptr) os::EndExhausted(os::kOutOfMemory);
   size_t got =
       ZSTD_decompressDCtx(context.get(), chunk.plain.data(), size, data.data(), data.size());
   if (ZSTD_isError(got) != 0 || got != size) return damaged("compression");

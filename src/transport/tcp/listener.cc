@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "os/loop_descriptor.h"
+
 namespace spate::transport {
 namespace {
 
@@ -44,6 +46,13 @@ void Listener::AcceptSome() {
       return;
     }
     if (!*accepted) return;
+    // It is closed, so it does not keep the listener's descriptor readable.
+    if (auto room = os::CheckRoomToWatch(); !room) {
+      const bool told = std::exchange(refusing_, true);
+      if (told || !shared->events.trouble) return;
+      return shared->events.trouble(Within("refusing connections", room.error()).error());
+    }
+    refusing_ = false;
     shared->events.arrived({std::move((*accepted)->fd), (*accepted)->peer, AcceptSeat()});
     if (shared->listener == nullptr) return;
   }

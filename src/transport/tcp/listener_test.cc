@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <vector>
 
 #include "os/temp_dir.h"
+#include "os/testing_watches.h"
 #include "transport/tcp/dialer.h"
 #include "transport/tcp/testing_peer.h"
 
@@ -99,6 +101,31 @@ TEST_F(ListenerTest, OutOfDescriptorsItPausesAndGoesOn) {
   ASSERT_EQ(troubles.size(), 2u);
   EXPECT_EQ(troubles[0].kind, ErrorKind::kExhausted);
   EXPECT_GE(times[1] - times[0], Duration::Millis(5));
+}
+
+// Those who wait in the system's queue would wait for as long as the machine has no room.
+TEST_F(ListenerTest, WithoutRoomToWatchItRefusesAndGoesOn) {
+  std::vector<Error> troubles;
+  events_.trouble = [&](const Error& error) { troubles.push_back(error); };
+  Listener listener(*loop_, std::move(fd_), events_);
+  RunUntil([&] { return true; });
+  os::room_to_watch = 15;
+  std::vector<os::Fd> refused;
+  for (int i = 0; i < 2; ++i) {
+    refused.push_back(Connect());
+    RunUntil([&] {
+      os::room_to_watch = 15;
+      char byte = 0;
+      return recv(refused.back().get(), &byte, 1, 0) == 0;
+    });
+  }
+  os::room_to_watch = -1;
+  os::Fd client = Connect();
+  RunUntil([&] { return arrivals_.size() == 1; });
+  ASSERT_EQ(troubles.size(), 1u) << "it is told once";
+  EXPECT_EQ(troubles[0].kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(troubles[0].message.starts_with("refusing connections: the machine watches no"))
+      << troubles[0].message;
 }
 
 // ----------------------------------------------------------------------------------- the dialer

@@ -2,7 +2,14 @@
 #include <cstdio>
 #include <string_view>
 
+#include "os/own_accept.h"
 #include "remote/pmix/server/pmix_server.h"
+
+// Replaces the C library's accept: libpmix reads the first bytes of one connection after another,
+// so connections of other local users must not reach it.
+extern "C" int accept(int fd, void* address, void* size) {
+  return spate::os::AcceptOwn(fd, address, size);
+}
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {

@@ -21,6 +21,8 @@ namespace {
 
 constexpr Duration kLookUpAgain = Duration::Millis(200);
 constexpr Duration kLookUpFor = Duration::Seconds(5);
+constexpr size_t kUsersPart = 4;
+constexpr size_t kUsersLeast = 8;
 
 }  // namespace
 
@@ -159,41 +161,55 @@ void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
     ++counts_->late;
     Remove(entry, at);
   });
-  auto user = os::PeerOf(arrival.fd.get());
+  const int fd = arrival.fd.get();
+  auto user = os::PeerOf(fd);
   at->connection =
       std::make_unique<Connection>(loop_, std::move(arrival.fd), entry.in_clear ? nullptr : tls_,
                                    FrameTypes{FrameType::kGreeting}, limits_.connection, counts_);
   if (user) {
     at->guest.local = *user;
-    LookUp(entry, at, user->user);
+    at->silent_fd = fd;
+    MakeRoomOf(entry, user->user);
+    loop_.WatchRead(fd, [this, &entry, at] { FirstWord(entry, at); });
   } else {
     Hear(entry, at);
   }
   if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
 }
 
+Duration Entrance::LookUpPatience() const { return std::min(kLookUpFor, limits_.greeting / 2); }
+
+// The name is looked up after the first byte, so that silent peers cost no thread.
+void Entrance::FirstWord(Entry& entry, Strangers::iterator at) {
+  char first = 0;
+  const os::IoStep step = os::Peek(at->silent_fd, &first, 1);
+  if (step.kind == os::IoStep::Kind::kWouldBlock) return;
+  if (step.kind != os::IoStep::Kind::kDone) return Remove(entry, at);
+  loop_.Unwatch(std::exchange(at->silent_fd, -1));
+  LookUp(entry, at, loop_.Now() + LookUpPatience());
+}
+
 // A user whom the machine does not know has a number. One who cannot be looked up, as descriptors
 // are short or the name service hangs, is not to be taken for such a one.
-void Entrance::LookUp(Entry& entry, Strangers::iterator at, uint32_t user) {
-  const Duration patience = std::min(kLookUpFor, limits_.greeting / 2);
-  const Instant last = at->came + patience;
+void Entrance::LookUp(Entry& entry, Strangers::iterator at, Instant last) {
   auto unknown = [this, &entry, at](std::string why) {
     at->guest.unknown = std::move(why);
     Hear(entry, at);
   };
-  auto done = [this, &entry, at, user, last, unknown](Result<os::Account> account) {
+  auto done = [this, &entry, at, last, unknown](Result<os::Account> account) {
     loop_.Cancel(at->again);
     if (account) at->guest.user = std::move(account->name);
     if (account || account.error().kind == ErrorKind::kNotFound) return Hear(entry, at);
     if (loop_.Now() >= last) return unknown(std::move(account.error().message));
     at->again =
-        loop_.At(loop_.Now() + kLookUpAgain, [this, &entry, at, user] { LookUp(entry, at, user); });
+        loop_.At(loop_.Now() + kLookUpAgain, [this, &entry, at, last] { LookUp(entry, at, last); });
   };
   at->account = std::make_unique<os::Aside<os::Account>>(
-      loop_, [user] { return os::AccountById(user); }, std::move(done));
-  at->again = loop_.At(last, [at, patience, unknown] {
+      loop_, [user = at->guest.local->user] { return os::AccountById(user); }, std::move(done));
+  at->again = loop_.At(last, [this, at, unknown] {
     at->account.reset();
-    unknown(fmt::format("its user database has not answered for {}", FormatDuration(patience)));
+    unknown(
+        fmt::format("its user database has not answered for {}", FormatDuration(LookUpPatience())));
   });
 }
 
@@ -225,7 +241,18 @@ void Entrance::MakeRoom(Entry& entry) {
   }
 }
 
+void Entrance::MakeRoomOf(Entry& entry, uint32_t user) {
+  auto is_theirs = [user](const Stranger& each) {
+    return each.guest.local && each.guest.local->user == user;
+  };
+  const auto theirs = static_cast<size_t>(std::ranges::count_if(entry.strangers, is_theirs));
+  if (theirs <= std::max(limits_.strangers / kUsersPart, kUsersLeast)) return;
+  ++counts_->evicted;
+  Remove(entry, std::ranges::find_if(entry.strangers, is_theirs));
+}
+
 void Entrance::Remove(Entry& entry, Strangers::iterator at) {
+  if (at->silent_fd >= 0) loop_.Unwatch(at->silent_fd);
   loop_.Cancel(at->deadline);
   loop_.Cancel(at->again);
   entry.strangers.erase(at);

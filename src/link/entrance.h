@@ -74,6 +74,8 @@ struct EntranceLimits {
   // Peers at one address who have not said who they are. When there are so many, those who came
   // more than `patience` ago make room, the oldest first, and others wait in the system's queue.
   size_t strangers = 1024;
+  // At a UNIX socket, one user has a quarter of these places, but at least 8. One more connection
+  // of that user closes the user's oldest one at once.
   Duration patience = Duration::Seconds(2);
   Duration silence = Duration::Seconds(15);  // Welcome::silence
   Duration lost_after = {};                  // Welcome::lost_after
@@ -119,6 +121,7 @@ class Entrance {
     Guest guest;
     os::TimerId deadline = 0;
     os::TimerId again = 0;  // LookUp
+    int silent_fd = -1;     // on a UNIX socket: that of `connection` until its first byte
     std::unique_ptr<Connection> connection;
     std::unique_ptr<os::Aside<os::Account>> account;  // on a UNIX socket: who asks for the name
   };
@@ -136,13 +139,16 @@ class Entrance {
   Status Listen(const EntranceAddress& at);
   Status ListenAt(const os::SocketAddress& number, const EntranceAddress& at);
   void Arrived(Entry& entry, transport::Arrival arrival);
-  void LookUp(Entry& entry, Strangers::iterator at, uint32_t user);
+  Duration LookUpPatience() const;
+  void FirstWord(Entry& entry, Strangers::iterator at);
+  void LookUp(Entry& entry, Strangers::iterator at, Instant last);
   void Hear(Entry& entry, Strangers::iterator at);
   void Opened(Stranger& stranger);
   void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);
   std::expected<Admission, wire::Refusal> Judge(const Guest& guest);
   std::string ListensAt() const;
   void MakeRoom(Entry& entry);
+  void MakeRoomOf(Entry& entry, uint32_t user);
   void Remove(Entry& entry, Strangers::iterator at);
 
   os::RealLoop& loop_;

@@ -245,5 +245,23 @@ def test_without_descriptors_others_are_told_to_wait(place: Place):
     hub.cluster.submit("--wait", "--", "true")
 
 
+def test_a_want_of_descriptors_is_logged_once(place: Place):
+    hub = Hub(place)
+    pid = hub.cluster.hub.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    for round_ in range(3):
+        taken = set(map(int, os.listdir(f"/proc/{pid}/fd")))
+        free = next(fd for fd in range(len(taken) + 1) if fd not in taken)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, before[1]))
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(os.path.join(hub.cluster.hub_dir, "socket"))
+        if round_ == 0:
+            wait(lambda: "oo many open files" in place.read("hub.log"), "it is logged")
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        hub.cluster.spate("hub status")
+        peer.close()
+    want(place.read("hub.log").count("oo many open files") == 1, place.read("hub.log"))
+
+
 if __name__ == "__main__":
     main(globals())

@@ -2,12 +2,15 @@
 """MPI programs in gangs of a hub, with each library that is here: started by a plain mpirun."""
 import glob
 import os
+import re
 import shutil
 import signal
+import subprocess
 
 import mpi_place
 from cluster import cluster_of
 from harness import Place, alive, main, wait, want
+from insider_test import as_nobody, needs_root
 from processes import kill_all
 
 NODES = ("n1", "n2")
@@ -162,6 +165,40 @@ def test_open_mpi_without_a_launcher(place: Place):
     hub.spate("job wait", job, code=1)
     errors = hub.spate("job cat", job, "--stderr")[0]
     want("process 1 has ended without MPI_Finalize" in errors, errors)
+
+
+SERVE = b"begin %s 0 0 0 5\nn1 1\n" % (b"a" * 64)
+STRANGERS = """
+import socket, sys
+for _ in range(20):
+    s = socket.socket()
+    s.settimeout(20)
+    s.connect(("127.0.0.1", int(sys.argv[1])))
+    assert s.recv(1) == b""
+print("closed")
+"""
+
+
+def test_other_users_do_not_reach_the_server_of_pmix(place: Place):
+    if needs_root("PMIx") or not has_pmix():
+        return
+    program = os.path.join(os.environ["SPATE_BIN"], "spate-pmix")
+    server = subprocess.Popen([program], cwd=place.dir, env=dict(place.env, PMIX_SYSTEM_TMPDIR=place.dir),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        server.stdin.write(SERVE)
+        server.stdin.flush()
+        told = b""
+        while b"ready 0\n" not in told:
+            more = server.stdout.read1()
+            want(more, told)
+            told += more
+        port = re.search(rb"tcp4://127\.0\.0\.1:(\d+)", told).group(1)
+        done = subprocess.run(["python3", "-c", STRANGERS, port], preexec_fn=as_nobody, capture_output=True, text=True)
+        want(done.stdout == "closed\n", done.stderr)
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def test_open_mpi_is_refused_without_spate_pmix(place: Place):

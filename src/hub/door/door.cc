@@ -16,6 +16,7 @@ namespace {
 // has more than a quarter.
 constexpr size_t kKeptPart = 8;
 constexpr size_t kUsersPart = 4;
+constexpr Duration kTroubleEvery = Duration::Seconds(60);
 
 Guest GuestOf(const link::Guest& guest) {
   return {.greeting = guest.greeting,
@@ -54,7 +55,12 @@ Status Door::Listen(const transport::Identity* identity) {
   }
   link::Entrance::Events events;
   events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
-  events.trouble = [this](const Error& error) { options_.log(error.message); };
+  // Such as a want of descriptors, at each try.
+  events.trouble = [this](const Error& error) {
+    if (trouble_told_ != Instant() && loop_.Now() - trouble_told_ < kTroubleEvery) return;
+    trouble_told_ = loop_.Now();
+    options_.log(error.message);
+  };
   events.of_other_protocol = [this](const link::Guest& guest, const wire::Refusal& why) {
     OfOtherProtocol(guest, why);
   };
@@ -195,6 +201,7 @@ void Door::NodeArrived(link::Visitor visitor, const Caller& caller) {
   events.wants = [service = &service_, id](const AttemptRef& ref) {
     return service->hub().engine().Holds(id, ref);
   };
+  events.waits = [service = &service_, id](bool waits) { service->NodeWaits(id, waits); };
   std::string spool = os::JoinPath(options_.dir, fmt::format("spool/node-{}-", id.value));
   auto channel = std::make_unique<link::NodeChannelTcp>(
       std::move(visitor.connection), std::move(spool), std::move(events), options_.output_memory);

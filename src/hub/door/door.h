@@ -88,6 +88,7 @@ class Door final : public link::Gate {
   std::vector<os::Address> reached_at_;
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
   RefusalLog refusals_;
+  Instant trouble_told_{};
   std::optional<link::LocalSocket> local_;
   std::unique_ptr<link::Entrance> entrance_;  // null: closed
 };

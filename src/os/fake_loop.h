@@ -26,6 +26,11 @@ class FakeLoop final : public Loop {
   size_t RunUntil(Instant when, size_t limit = 10000000);
   size_t RunFor(Duration d) { return RunUntil(now_ + d); }
 
+  // Somebody sets the wall clock: by so much forward, or back.
+  void SetClock(Duration by) { SetWall(set_ = set_ + by, asleep_); }
+  // The machine sleeps: time goes on, and the steady clock does not.
+  void Sleep(Duration time) { SetWall(set_, asleep_ = asleep_ + time); }
+
   // The time of the next call: Now() when something is posted, Never() when nothing waits.
   Instant NextTime();
   size_t waiting() const { return posted_.size() + timers_.size(); }
@@ -38,6 +43,7 @@ class FakeLoop final : public Loop {
 
  private:
   Instant now_;
+  Duration set_, asleep_;  // of the wall clock
   std::deque<std::function<void()>> posted_;
   TimerQueue timers_;
 };

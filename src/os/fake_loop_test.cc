@@ -10,6 +10,34 @@
 namespace spate::os {
 namespace {
 
+TEST(FakeLoop, TheWallClockStepsAndTheSteadyOneDoesNot) {
+  constexpr Duration kHour = Duration::Seconds(3600);
+  FakeLoop loop;
+  std::vector<ClockStep> steps;
+  loop.OnClockStep([&](const ClockStep& step) { steps.push_back(step); });
+  const Instant first = loop.Now();
+  loop.RunFor(kHour);
+  const Instant second = loop.Now();
+  EXPECT_EQ(loop.ToWall(second), second);
+  loop.SetClock(Duration() - kHour * 2);
+  EXPECT_EQ(loop.Now(), second);
+  EXPECT_EQ(loop.Wall(), second - kHour * 2);
+  EXPECT_EQ(loop.ToWall(first), first - kHour * 2) << "as the clock tells it now";
+  loop.Sleep(kHour * 8);
+  loop.RunFor(kHour);
+  EXPECT_EQ(loop.ToWall(first), first - kHour * 2) << "it was before the machine slept";
+  EXPECT_EQ(loop.Wall(), second + kHour * 7);
+  loop.SetClock(kHour * 2);
+  EXPECT_EQ(loop.Wall() - loop.ToWall(first), kHour * 10);
+  EXPECT_EQ(loop.ToWall(Instant()), Instant());
+  EXPECT_EQ(loop.ToWall(Instant::Never()), Instant::Never());
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].set, Duration() - kHour * 2);
+  EXPECT_EQ(steps[1].set, Duration());
+  EXPECT_EQ(steps[1].suspended, kHour * 8);
+  EXPECT_EQ(steps[2].suspended, Duration());
+}
+
 TEST(FakeLoop, OrderIsPostedThenTimeThenSequence) {
   FakeLoop loop(Instant{0});
   std::string order;

@@ -19,11 +19,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdlib>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/check.h"
+#include "os/exhausted.h"
 #include "os/loop_descriptor.h"
 #include "os/signals.h"
 #include "os/timer_queue.h"
@@ -108,6 +110,10 @@ class RealLoop::Impl {
       watch = std::make_shared<WatchState>(context_);
       error_code error;
       watch->descriptor.assign(fd, error);
+      namespace errc = boost::system::errc;
+      if (error == errc::no_space_on_device || error == errc::not_enough_memory) {
+        EndExhausted(kNoRoomToWatch);
+      }
       CHECK(!error);  // not an open descriptor
     }
     Direction& direction = write ? watch->write : watch->read;
@@ -294,6 +300,27 @@ void RealLoop::Stop() { impl_->Stop(); }
 Result<int> RealLoop::Descriptor() { return impl_->Descriptor(); }
 void RealLoop::RunReady() { impl_->RunReady(); }
 Instant RealLoop::Now() const { return clock_.Now(); }
+void RealLoop::OnClockStep(std::function<void(const ClockStep&)> fn) {
+  const bool follows = fn != nullptr;
+  Loop::OnClockStep(std::move(fn));
+  if (!follows) return;
+  if (!clock_watch_) clock_watch_ = WatchClock();
+  if (clock_watch_) {
+    WatchRead(clock_watch_.get(), [this] {
+      uint64_t times = 0;
+      (void)ReadNow(clock_watch_.get(), reinterpret_cast<char*>(&times), sizeof(times));
+      LookAtClock();
+    });
+  }
+  LookAtClock();
+}
+void RealLoop::LookAtClock() {
+  const Clock::Drift now = clock_.Look();
+  auto is_noise = [](Duration a, Duration b) { return std::abs((a - b).ns) < 1'000'000; };
+  if (is_noise(now.set, drift_.set) && is_noise(now.suspended, drift_.suspended)) return;
+  drift_ = now;
+  SetWall(now.set, now.suspended);
+}
 TimerId RealLoop::At(Instant when, std::function<void()> fn) {
   return impl_->At(when, std::move(fn));
 }

@@ -33,6 +33,7 @@ class RealLoop final : public Loop {
   void RunReady();
 
   Instant Now() const override;
+  void OnClockStep(std::function<void(const ClockStep&)> fn) override;
   TimerId At(Instant when, std::function<void()> fn) override;
   void Cancel(TimerId id) override;
   // One wake-up of the loop serves all posts that came until it looked.
@@ -41,7 +42,7 @@ class RealLoop final : public Loop {
   // Calls `fn` again and again while `fd` is readable (at its end or broken counts too), or
   // writable, until Unwatch. The descriptor stays the caller's, who unwatches before closing it;
   // whether it blocks is left alone. A further call replaces the function. Regular files are
-  // always ready.
+  // always ready. Ends the process (os/exhausted.h) if the machine watches no further descriptor.
   void WatchRead(int fd, std::function<void()> fn);
   void WatchWrite(int fd, std::function<void()> fn);
   // Ends both watches; afterwards neither function is called. Unknown descriptors are ignored.
@@ -61,7 +62,11 @@ class RealLoop final : public Loop {
   class Impl;
   RealLoop();
 
+  void LookAtClock();
+
   Clock clock_;
+  Clock::Drift drift_;  // as was told
+  Fd clock_watch_;      // outlives the loop that watches it
   std::unique_ptr<Impl> impl_;
 };
 

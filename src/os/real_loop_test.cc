@@ -7,9 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "os/loop_descriptor.h"
+#include "os/testing_watches.h"
 
 namespace spate::os {
 namespace {
@@ -265,6 +269,30 @@ TEST_F(RealLoopTest, RegularFilesAreAlwaysReady) {
   close(fd);
 }
 
+TEST_F(RealLoopTest, EndsWhenTheMachineWatchesNoFurtherDescriptors) {
+  Pipe pipe;
+  auto watch = [&] {
+    room_to_watch = 0;
+    loop_->WatchRead(pipe.fd[0], [] {});
+  };
+  EXPECT_EXIT(watch(), testing::ExitedWithCode(3),
+              "^spate: the machine watches no further descriptors for this user; raise "
+              "fs.epoll.max_user_watches");
+  EXPECT_EQ(room_to_watch, -1);
+}
+
+TEST(RoomToWatch, IsSixteenDescriptorsAtLeast) {
+  EXPECT_TRUE(CheckRoomToWatch());
+  room_to_watch = 16;
+  EXPECT_TRUE(CheckRoomToWatch());
+  room_to_watch = 15;
+  auto checked = CheckRoomToWatch();
+  room_to_watch = -1;
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(CheckRoomToWatch());
+}
+
 TEST_F(RealLoopTest, SignalsComeOnTheLoopUntilRemoved) {
   int calls = 0;
   for (int signo : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD}) {
@@ -310,6 +338,25 @@ TEST(Clock, TranslatesMonotonicTimes) {
   Instant now = clock.Now();
   EXPECT_LE(clock.FromMonotonic(mono), now);
   EXPECT_EQ(clock.ToMonotonic(clock.FromMonotonic(mono)), mono);
+}
+
+TEST(Clock, HasNotLeftTheWallClock) {
+  Clock clock;
+  const Clock::Drift drift = clock.Look();
+  EXPECT_LT(std::abs(drift.set.ns), Duration::Millis(100).ns);
+  EXPECT_LT(std::abs(drift.suspended.ns), Duration::Millis(100).ns);
+  EXPECT_LT(std::abs((WallNow() - clock.Now()).ns), Duration::Seconds(1).ns);
+}
+
+// Nobody sets the clock here; the loop goes on, and tells nothing.
+TEST_F(RealLoopTest, WatchesTheClock) {
+  int steps = 0;
+  loop_->OnClockStep([&](const ClockStep&) { ++steps; });
+  loop_->At(loop_->Now() + Duration::Millis(20), [&] { loop_->Stop(); });
+  Guard();
+  loop_->Run();
+  EXPECT_EQ(steps, 0);
+  EXPECT_LT(std::abs((WallNow() - loop_->Wall()).ns), Duration::Seconds(1).ns);
 }
 
 // A program with a loop of its own waits for one descriptor.

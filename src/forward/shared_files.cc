@@ -90,7 +90,7 @@ Status CutBack(const std::string& path, const Target& target,
                     EscapeForScreen(path)));
     return {};
   }
-  auto file = TRY(os::OpenRegularFile(path, /*append=*/false));
+  auto file = TRY(os::OpenRegularFile(path, os::RegularFor::kWriting));
   TRY(os::Truncate(file.get(), *target.cut, path));
   return os::Fsync(file.get(), path);
 }
@@ -180,10 +180,8 @@ Result<SharedFiles::OpenedFile> SharedFiles::FileOf(const std::string& path) {
   }
   ++misses_;
   // Others who may write there must not lead it elsewhere.
-  const bool is_absolute = path.starts_with('/');
   const auto devices = where_ == Where::kAnywhere ? os::Devices::kAllow : os::Devices::kRefuse;
-  auto file =
-      TRY(os::OpenFileBelow(is_absolute ? "/" : ".", path.substr(is_absolute ? 1 : 0), devices));
+  auto file = TRY(os::OpenRegularFile(path, os::RegularFor::kAppending, devices));
   auto info = TRY(os::StatFd(file.get(), path));
   while (open_.size() >= most_open_) {
     by_path_.erase(open_.back().path);

@@ -107,6 +107,11 @@ Result<Account> AccountById(uint32_t user) {
               [&](const Account& account) { return account.user == user; });
 }
 
+std::string AccountName(uint32_t user) {
+  auto account = AccountById(user);
+  return account ? account->name : fmt::format("uid {}", user);
+}
+
 Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
   auto text = TRY(OutputWithin({"/usr/bin/id", "-G", "--", account.name}, kAccountPatience));
   std::vector<uint32_t> groups;

@@ -25,6 +25,8 @@ inline constexpr Duration kAccountPatience = Duration::Seconds(10);
 // kNotFound: there is no such user. kUnavailable and others: nobody can tell, and why.
 Result<Account> AccountByName(const std::string& name);
 Result<Account> AccountById(uint32_t user);
+// For messages; "uid 12" where there is none.
+std::string AccountName(uint32_t user);
 // One line of passwd(5). kCorrupt.
 Result<Account> ParseAccount(std::string_view line);
 

@@ -25,6 +25,8 @@ std::string_view NextStep(int error) {
       return "; raise this process's limit of open files (ulimit -n)";
     case ENFILE:
       return "; the whole system has too many open files: try again later";
+    case ENAMETOOLONG:
+      return "; a path may have 4,095 bytes, and each name in it 255: use shorter names";
     case EROFS:
       return "; choose a place that can be written to";
     case EADDRINUSE:

@@ -102,18 +102,24 @@ bool MayAccess(const std::string& path, std::string_view how) {
 
 Result<Fd> OpenRead(const std::string& path) { return Open(path, O_RDONLY, 0, "open"); }
 
-Result<Fd> OpenWrite(const std::string& path, OpenHow how, uint32_t permissions) {
+int FlagsOf(OpenHow how) {
   switch (how) {
     case OpenHow::kTruncate:
-      return Open(path, O_WRONLY | O_CREAT | O_TRUNC, permissions, "open");
+      return O_WRONLY | O_CREAT | O_TRUNC;
     case OpenHow::kAppend:
-      return Open(path, O_WRONLY | O_CREAT | O_APPEND, permissions, "open");
+      return O_WRONLY | O_CREAT | O_APPEND;
+    case OpenHow::kEmptied:
+      return O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
     case OpenHow::kCreateNew:
-      return Open(path, O_RDWR | O_CREAT | O_EXCL, permissions, "create");
+      return O_RDWR | O_CREAT | O_EXCL;
     case OpenHow::kReadWrite:
-      return Open(path, O_RDWR | O_CREAT, permissions, "open");
+      return O_RDWR | O_CREAT;
   }
-  return Fail(ErrorKind::kInvalid, "unknown way to open a file");
+  return 0;
+}
+
+Result<Fd> OpenWrite(const std::string& path, OpenHow how, uint32_t permissions) {
+  return Open(path, FlagsOf(how), permissions, how == OpenHow::kCreateNew ? "create" : "open");
 }
 
 Result<Fd> OpenDir(const std::string& path) {
@@ -288,6 +294,13 @@ Status MakeDirs(const std::string& path, uint32_t permissions) {
   if (errno == EEXIST) {
     auto info = Stat(path);
     if (info && info->kind == FileKind::kDir) return {};
+    auto target = ReadLink(path);
+    if (!info && target) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("cannot make the folder '{}': it is a symbolic link to '{}', which "
+                              "is missing; make that folder, or remove the link",
+                              EscapeForScreen(path), EscapeForScreen(*target)));
+    }
     errno = info ? ENOTDIR : EEXIST;
     return FailErrno("make the folder", path);
   }

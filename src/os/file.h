@@ -2,6 +2,7 @@
 // From any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,9 +39,11 @@ Result<Fd> OpenRead(const std::string& path);
 enum class OpenHow : uint8_t {
   kTruncate,   // made when missing, emptied when not
   kAppend,     // made when missing; every write goes to the end
+  kEmptied,    // as both: after somebody else has cut it, writes go to its new end
   kCreateNew,  // kExists when it is there, also as a dangling link
   kReadWrite,  // made when missing, kept as it is
 };
+int FlagsOf(OpenHow how);  // flags of open(2)
 Result<Fd> OpenWrite(const std::string& path, OpenHow how, uint32_t permissions = 0666);
 // A folder itself, for the *At functions of the system and for FsyncDir.
 Result<Fd> OpenDir(const std::string& path);
@@ -143,6 +146,10 @@ struct Space {
 };
 // Of the nearest existing folder upwards.
 Result<Space> SpaceOf(const std::string& path);
+// A node starts no task when its disk has less free: 32 MiB, or 1/16 of a small disk.
+inline uint64_t LeastRoom(const Space& space) {
+  return std::min<uint64_t>(32 << 20, space.total / 16);
+}
 
 // A whole file as bytes in memory, without reading it first. Another process that cuts the file
 // short meanwhile ends this one (SIGBUS): for files of ours only.

@@ -105,6 +105,17 @@ TEST(File, MakeDirs) {
   EXPECT_EQ(MakeDirs(dir.Path("file")).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(MakeDirs(dir.Path("file/x")).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(MakeDir(dir.Path("a")).error().kind, ErrorKind::kExists);
+  ASSERT_TRUE(MakeSymlink("a", dir.Path("good")));
+  EXPECT_TRUE(MakeDirs(dir.Path("good/d")));
+  ASSERT_TRUE(MakeSymlink("gone", dir.Path("link")));
+  for (const char* below : {"link", "link/x/y"}) {
+    auto made = MakeDirs(dir.Path(below));
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().message,
+              "cannot make the folder '" + dir.Path("link") +
+                  "': it is a symbolic link to 'gone', which is missing; make that folder, or "
+                  "remove the link");
+  }
 }
 
 TEST(File, Paths) {

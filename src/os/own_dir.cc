@@ -4,14 +4,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -35,8 +36,9 @@ struct Step {
   bool IsSticky() const { return (info.st_mode & S_ISVTX) != 0; }
 };
 
-// Looks at each folder on the way to `path`, which exists, until `look` finds something wrong.
-Status WalkTo(const std::string& path, const std::function<Status(const Step&)>& look) {
+// Calls `look` for each folder on the way to `path`, which exists, until it finds something wrong.
+// Returns the folder itself (O_PATH).
+Result<Fd> WalkTo(const std::string& path, const std::function<Status(const Step&)>& look) {
   auto real = TRY(RealPath(path));
   Fd at(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   Step step;
@@ -44,17 +46,13 @@ Status WalkTo(const std::string& path, const std::function<Status(const Step&)>&
     step.path = end == 0 ? "/" : real.substr(0, end);
     step.last = end == real.size() || real == "/";
     if (!at || fstat(at.get(), &step.info) != 0) return FailErrno("look at the folder", step.path);
-    if (auto fine = look(step); !fine || step.last) return fine;
+    TRY(look(step));
+    if (step.last) return at;
     size_t begin = end + 1;
     end = std::min(real.find('/', begin), real.size());
     std::string name = real.substr(begin, end - begin);
     at = Fd(openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
-}
-
-std::string AccountName(uint32_t user) {
-  auto account = AccountById(user);
-  return account ? account->name : fmt::format("uid {}", user);
 }
 
 std::unexpected<Error> Unsafe(const Step& step, std::string_view why,
@@ -71,13 +69,15 @@ Status CheckOwn(const Step& step, uint32_t self, Others others, std::string_view
         fmt::format("belongs to {}, not to {}", AccountName(step.info.st_uid), AccountName(self)),
         option);
   }
-  uint32_t closed = others == Others::kMayPass ? 066 : 022;
-  if ((step.info.st_mode & closed) == 0) return {};
-  const char* what = others == Others::kMayPass ? "read or change" : "change";
+  static constexpr struct {
+    uint32_t closed;
+    const char *what, *bits;
+  } kRules[] = {{022, "change", "w"}, {066, "read or change", "rw"}, {077, "reach", "rwx"}};
+  const auto& rule = kRules[static_cast<size_t>(others)];
+  if ((step.info.st_mode & rule.closed) == 0) return {};
   return Fail(ErrorKind::kPermission,
-              fmt::format("others may {} what is in the folder {}\nClose it: chmod go-{} {}", what,
-                          EscapeForScreen(step.path), others == Others::kMayPass ? "rw" : "w",
-                          ShellQuote(step.path)));
+              fmt::format("others may {} what is in the folder {}\nClose it: chmod go-{} {}",
+                          rule.what, EscapeForScreen(step.path), rule.bits, ShellQuote(step.path)));
 }
 
 Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kStateOption) {
@@ -100,33 +100,44 @@ Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kSt
 
 Status CheckWay(const std::string& path, std::string_view option) {
   const uint32_t self = EffectiveUser();
-  return WalkTo(path, [&](const Step& step) { return CheckAbove(step, self, option); });
+  TRY(WalkTo(path, [&](const Step& step) { return CheckAbove(step, self, option); }));
+  return {};
 }
 
-Status MakeOwnDir(const std::string& path, Others others, std::string_view option) {
+Result<Fd> OpenOwnDir(const std::string& path, Others others, std::string_view option) {
   const uint32_t self = EffectiveUser();
-  // Nothing is made where it could not stay.
-  std::string above = path;
-  while (!Exists(above)) above = DirName(above);
-  if (above != path) {
-    auto fine = WalkTo(above, [&](const Step& step) { return CheckAbove(step, self, option); });
-    if (!fine) return fine;
-  }
-  TRY(MakeDirs(path, 0700));
   return WalkTo(path, [&](const Step& step) {
     return step.last ? CheckOwn(step, self, others, option) : CheckAbove(step, self, option);
   });
 }
 
+Status MakeOwnDir(const std::string& path, Others others, std::string_view option) {
+  // Nothing is made where it could not stay.
+  std::string above = path;
+  while (!Exists(above)) above = DirName(above);
+  if (above != path) TRY(CheckWay(above, option));
+  TRY(MakeDirs(path, 0700));
+  TRY(OpenOwnDir(path, others, option));
+  return {};
+}
+
 namespace {
 
-// Looks at what `there` is, which was opened by its name in `dir` and is shown as `shown`: the
-// target of a link that this process may follow; nullopt: it is no link.
-Result<std::optional<std::string>> TargetOf(const Fd& there, const std::string& shown) {
+constexpr int kLook = O_PATH | O_CLOEXEC;
+constexpr int kFolder = kLook | O_DIRECTORY;
+
+// The name to open for `name` in `dir`: its target if it is a link that this process may follow.
+// A link in /proc keeps its name, because the kernel resolves it to an open file.
+Result<std::string> TargetOf(const Fd& dir, const std::string& name, const std::string& shown) {
+  Fd there(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
   struct stat info;
-  if (fstat(there.get(), &info) != 0) return FailErrno("open", shown);
-  if (!S_ISLNK(info.st_mode)) return std::nullopt;
+  struct statfs system;
+  if (!there || fstat(there.get(), &info) != 0 || fstatfs(dir.get(), &system) != 0) {
+    return FailErrno("open", shown);
+  }
+  if (!S_ISLNK(info.st_mode) || system.f_type == PROC_SUPER_MAGIC) return name;
   if (info.st_uid != kRoot && info.st_uid != EffectiveUser()) {
+    errno = EACCES;
     return Fail(ErrorKind::kPermission,
                 fmt::format("{} is a link of {}, and is not followed", EscapeForScreen(shown),
                             AccountName(info.st_uid)));
@@ -138,31 +149,28 @@ Result<std::optional<std::string>> TargetOf(const Fd& there, const std::string& 
   return target;
 }
 
-constexpr int kLook = O_PATH | O_CLOEXEC;
-
-// The folder `name` in `dir`, which is made when it is missing. What was looked at is what is
-// opened.
-Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown) {
-  Fd there(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
-  if (!there && errno == ENOENT) {
+// The folder `name` in `dir`, which is made if it is missing. What was checked is what is opened.
+// O_DIRECTORY comes first: an automounter mounts only for a process that wants a folder.
+Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown,
+                    Missing missing) {
+  Fd there(openat(dir.get(), name.c_str(), kFolder | O_NOFOLLOW));
+  if (!there && errno == ENOENT && missing == Missing::kMake) {
     if (mkdirat(dir.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
       return FailErrno("make the folder", shown);
     }
-    there = Fd(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
+    there = Fd(openat(dir.get(), name.c_str(), kFolder | O_NOFOLLOW));
+  }
+  if (!there && (errno == ENOTDIR || errno == ELOOP)) {
+    auto target = TRY(TargetOf(dir, name, shown));
+    there = Fd(openat(dir.get(), target.c_str(), kFolder));
   }
   if (!there) return FailErrno("open the folder", shown);
-  auto target = TRY(TargetOf(there, shown));
-  if (target) there = Fd(openat(dir.get(), target->c_str(), kLook | O_DIRECTORY));
-  struct stat info;
-  if (!there || fstat(there.get(), &info) != 0) return FailErrno("open the folder", shown);
-  if (S_ISDIR(info.st_mode)) return there;
-  errno = ENOTDIR;
-  return FailErrno("open the folder", shown);
+  return there;
 }
 
 }  // namespace
 
-Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
+Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative, Missing missing) {
   Fd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!at) return FailErrno("open the folder", top);
   std::string shown = top;
@@ -172,39 +180,30 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
     relative.remove_prefix(std::min(end + 1, relative.size()));
     if (name.empty() || name == ".") continue;
     shown = JoinPath(shown, name);
-    auto next = OpenStep(at, name, shown);
+    auto next = OpenStep(at, name, shown, missing);
     if (!next) return next;
     at = std::move(*next);
   }
   return at;
 }
 
-Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative, Devices devices) {
-  constexpr int kHow = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  const std::string shown = JoinPath(top, relative);
-  const size_t slash = relative.rfind('/');
-  const bool is_here = slash == std::string_view::npos;
-  auto dir = TRY(OpenDirBelow(top, is_here ? std::string_view() : relative.substr(0, slash)));
-  std::string name(is_here ? relative : relative.substr(slash + 1));
-  Fd file(openat(dir.get(), name.c_str(), kHow | O_NOFOLLOW, 0666));
+Result<Fd> OpenNamed(const std::string& path, OpenHow how, Missing missing) {
+  return OpenNamed(path, FlagsOf(how), missing);
+}
+
+Result<Fd> OpenNamed(const std::string& path, int how, Missing missing) {
+  const size_t slash = path.rfind('/') + 1;  // 0: in the current folder
+  const std::string name = path.substr(slash);
+  how |= O_CLOEXEC | O_NOCTTY;
+  auto dir = OpenDirBelow(path.starts_with('/') ? "/" : ".", path.substr(0, slash), missing);
+  if (!dir && dir.error().kind != ErrorKind::kPermission) return FailErrno("open", path);
+  if (!dir) return dir;
+  Fd file(openat(dir->get(), name.c_str(), how | O_NOFOLLOW, 0666));
   if (!file && errno == ELOOP) {
-    Fd link(openat(dir.get(), name.c_str(), kLook | O_NOFOLLOW));
-    if (!link) return FailErrno("open", shown);
-    auto target = TRY(TargetOf(link, shown));
-    file = Fd(openat(dir.get(), target.value_or(name).c_str(), kHow, 0666));
+    auto target = TRY(TargetOf(*dir, name, path));
+    file = Fd(openat(dir->get(), target.c_str(), how, 0666));
   }
-  const int error = errno;
-  struct stat info;
-  const int seen = file ? fstat(file.get(), &info) : fstatat(dir.get(), name.c_str(), &info, 0);
-  const bool is_device = S_ISCHR(info.st_mode) && devices == Devices::kAllow;
-  if (seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) && !is_device) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("cannot write to '{}': it is not a regular file; name another one, or "
-                            "remove it",
-                            EscapeForScreen(shown)));
-  }
-  errno = error;
-  if (!file) return FailErrno("open", shown);
+  if (!file) return FailErrno("open", path);
   return file;
 }
 
@@ -218,7 +217,7 @@ Status CheckListener(int fd, const std::string& path) {
                             "who runs the hub for an access file",
                             AccountName(peer.user), EscapeForScreen(step.path), why));
   };
-  return WalkTo(DirName(path), [&](const Step& step) -> Status {
+  TRY(WalkTo(DirName(path), [&](const Step& step) -> Status {
     uint32_t owner = step.info.st_uid;
     if (step.last && owner != peer.user) return unsure(step, "is not theirs");
     if (owner != kRoot && owner != self && owner != peer.user) {
@@ -226,7 +225,8 @@ Status CheckListener(int fd, const std::string& path) {
     }
     if (step.OthersWrite()) return unsure(step, "may be changed by others");
     return {};
-  });
+  }));
+  return {};
 }
 
 }  // namespace spate::os

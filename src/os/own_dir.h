@@ -10,20 +10,25 @@
 
 #include "base/result.h"
 #include "os/fd.h"
+#include "os/file.h"
 
 namespace spate::os {
 
-// Whether others may look into the folder.
-enum class Others : uint8_t { kMayRead, kMayPass };
+// Rights of other users: they may look into the folder, pass through it, or neither.
+enum class Others : uint8_t { kMayRead, kMayPass, kStayOut };
 
-// Makes the folder, with its parents, when it is not there (0700). kPermission, with what to do: it
-// is another user's, others may write to it (kMayPass: or read it), or it lies where another user
-// could put something else in its place. Of folders above, root asks more: they are its own or
-// nobody else may write to them; anybody else has to trust the owners of theirs. `option` is how
-// people name another folder.
+// Makes the folder, with its parents, if it is missing (0700). kPermission, with what to do: it is
+// another user's, others may write to it (kMayPass: or read it, kStayOut: or enter it), or another
+// user could put something else in its place. For folders above, root is stricter: they are its own
+// or nobody else may write to them. Other users have to trust the owners of theirs. `option` is the
+// option that names another folder.
 inline constexpr std::string_view kStateOption = "--state DIR";
 Status MakeOwnDir(const std::string& path, Others others = Others::kMayRead,
                   std::string_view option = kStateOption);
+// Opens an existing folder (O_PATH) after the same checks: the descriptor leads to the folder that
+// was checked.
+Result<Fd> OpenOwnDir(const std::string& path, Others others = Others::kMayRead,
+                      std::string_view option = kStateOption);
 
 // Of a folder that is there: who may not write to it cannot put something else in the place of what
 // this process makes in it. kPermission, with what to do, by `option`. As above: root asks more.
@@ -31,13 +36,14 @@ Status CheckWay(const std::string& path, std::string_view option);
 
 // Makes and opens the folder `relative` (no `..`; empty: `top` itself) below `top`. On the way a
 // link is followed only if root or the caller's own user made it: kPermission.
-Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative);
+enum class Missing : uint8_t { kFails, kMake };  // for a missing folder on the way
+Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative,
+                        Missing missing = Missing::kMake);
 
-// Opens the regular file `relative` below `top` to append to it; it and its folders are made when
-// they are missing. On the way, and at its end, a link is followed as above.
-enum class Devices : uint8_t { kRefuse, kAllow };
-Result<Fd> OpenFileBelow(const std::string& top, std::string_view relative,
-                         Devices devices = Devices::kRefuse);
+// Opens a path that a user gave, with these flags of open(2) or for writing, as OpenWrite does.
+// Links on the way and at its end are followed as above. After an error, errno has the reason.
+Result<Fd> OpenNamed(const std::string& path, int flags, Missing missing = Missing::kFails);
+Result<Fd> OpenNamed(const std::string& path, OpenHow how, Missing missing = Missing::kFails);
 
 // Of the connected end of the UNIX socket at `path`: whether it is the right one that listens
 // there. Root and the caller's own user are; another user is when the way there says so: a folder

@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "os/account.h"
+#include "os/fd.h"
 #include "os/file.h"
+#include "os/regular_file.h"
 #include "os/temp_dir.h"
 
 namespace spate::os {
@@ -44,6 +47,8 @@ TEST_F(OwnDir, NobodyElseWrites) {
   EXPECT_TRUE(MakeOwnDir(Make("read", 0755)));
   ExpectUnsafe(MakeOwnDir(Make("read", 0755), Others::kMayPass), "chmod go-rw");
   EXPECT_TRUE(MakeOwnDir(Make("pass", 0711), Others::kMayPass));
+  ExpectUnsafe(MakeOwnDir(Make("pass", 0711), Others::kStayOut), "chmod go-rwx");
+  EXPECT_TRUE(MakeOwnDir(Make("closed", 0700), Others::kStayOut));
   ExpectUnsafe(MakeOwnDir(Make("write", 0777)), "chmod go-w");
   ExpectUnsafe(MakeOwnDir(Make("group", 0770)), "chmod go-w");
 }
@@ -82,6 +87,54 @@ TEST_F(OwnDir, LinksOfOthersAreNotFollowed) {
   ASSERT_FALSE(followed);
   EXPECT_NE(followed.error().message.find("is a link of nobody"), std::string::npos);
   EXPECT_FALSE(Exists(elsewhere + "/again"));
+}
+
+TEST_F(OwnDir, IsOpenedWhereItIsThere) {
+  std::string own = Make("own", 0700);
+  auto opened = OpenOwnDir(own);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(StatFd(opened->get(), own)->inode, Stat(own)->inode);
+  EXPECT_EQ(OpenOwnDir(own + "/none").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(OpenOwnDir(Make("open", 0777)).error().kind, ErrorKind::kPermission);
+}
+
+// Names that a person gives, among the files of others.
+TEST_F(OwnDir, NamedFilesAreOpenedOverOwnLinksOnly) {
+  std::string top = Make("top", 0755);
+  const OpenHow append = OpenHow::kAppend;
+  EXPECT_EQ(OpenNamed(top + "/none/file", append).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(errno, ENOENT);
+  ASSERT_TRUE(OpenNamed(top + "/made/file", append, Missing::kMake));
+  ASSERT_TRUE(WriteFile(top + "/target", "as it was"));
+  ASSERT_TRUE(MakeSymlink("target", top + "/link"));
+  ASSERT_TRUE(MakeSymlink("made", top + "/folder"));
+  for (const char* name : {"/link", "/folder/other", "/made/../made/./file"}) {
+    auto opened = OpenNamed(top + name, append);
+    EXPECT_TRUE(opened) << opened.error().message;
+  }
+  // A link that /proc shows has no path of its own.
+  auto pipe = MakePipe();
+  ASSERT_TRUE(pipe);
+  const std::string end = "/dev/fd/" + std::to_string(pipe->write.get());
+  auto opened = OpenNamed(end, append);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(OpenRegularFile(end, RegularFor::kAppending).error().kind, ErrorKind::kInvalid);
+  if (EffectiveUser() != 0) GTEST_SKIP() << "only root can be two users";
+  for (const char* name : {"/link", "/folder"}) {
+    ASSERT_EQ(lchown((top + name).c_str(), kNobody, kNobody), 0);
+  }
+  for (const char* name : {"/link", "/folder/other", "/folder/new/other"}) {
+    for (OpenHow how : {append, OpenHow::kTruncate, OpenHow::kReadWrite}) {
+      auto followed = OpenNamed(top + name, how, Missing::kMake);
+      ASSERT_FALSE(followed) << name;
+      EXPECT_EQ(errno, EACCES);
+      EXPECT_NE(followed.error().message.find("is a link of nobody"), std::string::npos);
+    }
+    EXPECT_FALSE(OpenRegularFile(top + name, RegularFor::kWriting)) << name;
+  }
+  EXPECT_EQ(OpenRegularFile(top + "/link", RegularFor::kReading).error().kind,
+            ErrorKind::kPermission);
+  EXPECT_EQ(*ReadFile(top + "/target", 100), "as it was");
 }
 
 }  // namespace

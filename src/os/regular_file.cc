@@ -9,25 +9,23 @@
 
 #include "base/units.h"
 #include "os/error.h"
+#include "os/own_dir.h"
 
 namespace spate::os {
 
-Result<Fd> OpenRegularFile(const std::string& path, bool append) {
-  constexpr int kHow = O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-  Fd fd(open(path.c_str(), kHow | (append ? O_WRONLY | O_APPEND : O_RDWR), 0666));
-  int error = errno;
+Result<Fd> OpenRegularFile(const std::string& path, RegularFor what, Devices devices) {
+  constexpr int kHow[] = {O_RDONLY, O_RDWR | O_CREAT, O_WRONLY | O_APPEND | O_CREAT};
+  const bool reads = what == RegularFor::kReading;
+  auto fd = OpenNamed(path, kHow[static_cast<size_t>(what)] | O_NONBLOCK,
+                      what == RegularFor::kAppending ? Missing::kMake : Missing::kFails);
   struct stat info{};
-  int seen = fd ? fstat(fd.get(), &info) : stat(path.c_str(), &info);
-  bool is_other = seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-  if (is_other) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("cannot write to '{}': it is not a regular file; name another one, or "
-                            "remove it",
-                            EscapeForScreen(path)));
-  }
-  errno = error;
-  if (!fd) return FailErrno("open", path);
-  return fd;
+  const int seen = fd ? fstat(fd->get(), &info) : stat(path.c_str(), &info);
+  const bool is_device = S_ISCHR(info.st_mode) && devices == Devices::kAllow;
+  if (seen != 0 || S_ISREG(info.st_mode) || is_device || (!fd && S_ISDIR(info.st_mode))) return fd;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("cannot {} '{}': it is not a regular file; name another one, or "
+                          "remove it",
+                          reads ? "read" : "write to", EscapeForScreen(path)));
 }
 
 Result<Fd> OpenOwnFile(const std::string& path) {
@@ -35,7 +33,8 @@ Result<Fd> OpenOwnFile(const std::string& path) {
   if (!fd && errno != ELOOP) return FailErrno("open", path);
   struct stat info{};
   if (fd && fstat(fd.get(), &info) != 0) return FailErrno("look at", path);
-  const bool is_own = fd && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+  const bool is_own = fd && S_ISREG(info.st_mode) &&
+                      (info.st_uid == 0 || info.st_uid == geteuid()) &&
                       (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (is_own) return fd;
   return Fail(ErrorKind::kPermission,

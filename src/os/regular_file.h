@@ -1,6 +1,7 @@
 // Opening what must be a regular file, without waiting for anything else that has its name.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -8,12 +9,16 @@
 
 namespace spate::os {
 
-// Made when missing, kept as it is; with `append` every write goes to the end. kInvalid when it is
-// something else: opening a named pipe could take for ever.
-Result<Fd> OpenRegularFile(const std::string& path, bool append);
+// Opens a regular file, or a device if allowed. kWriting and kAppending make a missing file,
+// kAppending its folders as well; kWriting can also read. kInvalid: it is something else, because
+// opening a named pipe could take for ever. kPermission: a link of another user leads there.
+enum class RegularFor : uint8_t { kReading, kWriting, kAppending };
+enum class Devices : uint8_t { kRefuse, kAllow };
+Result<Fd> OpenRegularFile(const std::string& path, RegularFor what,
+                           Devices devices = Devices::kRefuse);
 
-// For reading what this user wrote, and nobody else can have changed. kPermission: it is another
-// user's, or others may write it, or it is no regular file, or a link.
+// Opens a file to read that this user or root wrote, and nobody else can have changed. kPermission:
+// it is another user's, others may write it, or it is a link or not a regular file.
 Result<Fd> OpenOwnFile(const std::string& path);
 
 }  // namespace spate::os

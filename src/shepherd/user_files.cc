@@ -25,9 +25,11 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/leftovers.h"
 #include "os/clock.h"
 #include "os/error.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "shepherd/as_user.h"
 #include "shepherd/pack.h"
 #include "shepherd/tree_killer.h"
@@ -96,20 +98,20 @@ bool IsPlainDevice(const struct stat& info) {
          std::ranges::find(kKinds, minor(info.st_rdev)) != std::end(kKinds);
 }
 
+// A file to write may be in a folder where others can put a link in its place.
 os::Fd OpenNow(const char* path, int flags, bool make_folders) {
-  os::Fd fd(open(path, flags | kOpenHow, 0666));
-  if (!fd && errno == ENOENT && make_folders && os::MakeDirs(os::DirName(path)).has_value()) {
-    fd.Reset(open(path, flags | kOpenHow, 0666));
-  }
-  return fd;
+  if ((flags & O_CREAT) == 0) return os::Fd(open(path, flags | kOpenHow));
+  auto missing = make_folders ? os::Missing::kMake : os::Missing::kFails;
+  auto file = os::OpenNamed(path, flags, missing);
+  return file ? std::move(*file) : os::Fd();
 }
 
 std::string WaitsForFile(const char* path, std::string_view as, std::string_view why) {
-  return fmt::format("still waiting to open '{}' as {}: {}", EscapeForScreen(path), as, why);
+  return fmt::format("{}to open '{}' as {}: {}", kStillWaiting, EscapeForScreen(path), as, why);
 }
 
 std::string WaitsForServer(std::string_view what) {
-  return fmt::format("still waiting for {}: its file server does not answer", what);
+  return fmt::format("{}for {}: its file server does not answer", kStillWaiting, what);
 }
 
 }  // namespace

@@ -399,6 +399,35 @@ def test_results_that_cannot_be_written(place: Place):
     want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
 
 
+def test_results_over_no_link_or_pipe_of_others(place: Place):
+    """In a folder where others may write."""
+    site(place)
+    place.write("job.lst", *["true"] * 5)
+    results = os.path.join(place.dir, "para.results")
+    os.mkfifo(results)
+    _, err = para(place, "make", "job.lst", code=255)
+    want("para.results" in err and "not a regular file" in err, err)
+    os.remove(results)
+    if os.geteuid() == 0:
+        os.chmod(place.dir, 0o777)
+        place.write("precious", "as it was")
+        os.symlink(os.path.join(place.dir, "precious"), results)
+        os.lchown(results, NOBODY, NOBODY)
+        _, err = para(place, "make", "job.lst", code=255)
+        want("is a link of nobody" in err, err)
+        want(place.read("precious") == "as it was\n", place.read("precious"))
+        os.remove(results)
+        # Files of an older version count only if they are this user's own.
+        for name in (".para.hub", ".para.lock", ".para.results.place", ".para.results.lock", ".para.results.follow"):
+            path = os.path.join(place.dir, name)
+            os.symlink(os.path.join(place.dir, "precious"), path)
+            os.lchown(path, NOBODY, NOBODY)
+    want(not os.path.exists(os.path.join(place.dir, "batch")), "a batch was made")
+    para(place, "make", "job.lst")
+    want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
+    want(os.geteuid() != 0 or place.read("precious") == "as it was\n", place.read("precious"))
+
+
 def test_a_full_disk(place: Place):
     """Nothing is half written: the old batch stays, and all goes on when there is room."""
     site(place, nodes=1)
@@ -632,18 +661,33 @@ def test_reports_in_the_folder_of_a_colleague(place: Place):
         own, _ = para(place, command, folder="root")
         seen, err = para(place, command, code=code, **other)
         # The time of what runs goes on between the two.
-        own, seen = (re.sub(r"(?m)^(running\t\d+)\t[\d.]+", r"\1", text) for text in (own, seen))
+        own, seen = (re.sub(r"(?m)^(run(?:ning)?\t\d+)\t[\d.]+", r"\1", text) for text in (own, seen))
         want(seen == own or command == "time", f"{command}: {seen}\nnot {own}")
         complaint = f"mustOpen: Can't open {place.dir}/root/batch to write: Permission denied\n"
         want((complaint in err) == (code == 255), err)
     seen, _ = para(place, "time", code=255, **other)
     want(seen.startswith("Completed: 1 of 5 jobs\nJobs currently running: 2\nCrashed: 1 jobs\n"), seen)
-    done = subprocess.run([SPATE, "parasol", "-results=para.results", "pstat2"], env=env,
-                          user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True,
-                          cwd=os.path.join(place.dir, "root"), text=True)
-    want(done.returncode == 0 and done.stdout.count("\nq ") + done.stdout.startswith("q ") == 1,
-         done.stdout + done.stderr)
-    want("Total Jobs: 3\n" in done.stdout and "Results Size: " in done.stdout, done.stdout)
+    for restarts in (False, True):
+        if restarts:
+            cluster.kill_hub()
+            cluster.start_hub()
+            env["SPATE_HUB"] = cluster.access("--role", "client", "--user", pwd.getpwuid(NOBODY).pw_name, name="again.access")
+            os.chown(env["SPATE_HUB"], NOBODY, NOBODY)
+            wait(lambda: "Jobs currently running: 2\n" in para(place, "time", folder="root")[0], "the node is back")
+        done = subprocess.run([SPATE, "parasol", "-results=para.results", "pstat2"], env=env,
+                              user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True,
+                              cwd=os.path.join(place.dir, "root"), text=True)
+        want(done.returncode == 0 and done.stdout.count("\nq ") + done.stdout.startswith("q ") == 1,
+             (restarts, done.stdout + done.stderr))
+        want("Total Jobs: 3\n" in done.stdout and "Results Size: " in done.stdout, (restarts, done.stdout))
+    # Also of what the owner has dropped.
+    for change in (["stop"], ["push"], ["chill"], ["stop"], ["create", "job.lst"]):
+        para(place, *change, folder="root")
+        if change == ["push"]:
+            wait(lambda: counts(place, folder="root").get("running") == 2, "two run again")
+        own, _ = para(place, "check", folder="root")
+        seen, err = para(place, "check", code=255, **other)
+        want(seen == own and "tracking" not in seen, f"{change}: {seen}\nnot {own}\n{err}")
     _, err = para(place, "push", code=255, **other)
     want("Permission denied" in err, err)
     os.remove(os.path.join(place.dir, "root/hold"))

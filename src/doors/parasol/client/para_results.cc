@@ -17,6 +17,7 @@
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/regular_file.h"
 #include "os/signals.h"
 
 namespace spate::parasol {
@@ -86,13 +87,13 @@ Result<ResultsFile> ResultsFile::Open(const ParaState& state, const Position& pl
 }
 
 Status ResultsFile::Make() {
-  auto fd = TRY(os::OpenWrite(path_, os::OpenHow::kReadWrite));
+  auto fd = TRY(os::OpenRegularFile(path_, os::RegularFor::kWriting));
   file_ = std::move(fd);
   return {};
 }
 
 Status ResultsFile::LookAtTail(uint64_t known) {
-  auto info = TRY(os::Stat(path_));
+  auto info = TRY(os::StatFd(file_.get(), path_));
   begin_ = end_ = info.size;
   if (end_ <= known) return {};
   auto tail = TRY(os::ReadAt(file_.get(), known, end_ - known, path_));

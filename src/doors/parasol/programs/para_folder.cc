@@ -10,6 +10,7 @@
 #include "doors/parasol/formats/results.h"
 #include "format/lines.h"
 #include "os/process.h"
+#include "os/regular_file.h"
 
 namespace spate::parasol {
 namespace {
@@ -216,7 +217,7 @@ Status ParaFolder::ForgetHub() {
 
 Result<uint64_t> ParaFolder::ReadResults(
     uint64_t from, const std::function<void(std::string_view, uint64_t)>& take) const {
-  auto file = os::OpenRead(Results());
+  auto file = os::OpenRegularFile(Results(), os::RegularFor::kReading);
   if (!file && file.error().kind == ErrorKind::kNotFound) return 0;
   if (!file) return std::unexpected(std::move(file.error()));
   auto info = TRY(os::StatFd(file->get(), Results()));

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "os/account.h"
 
 namespace spate::parasol {
 namespace {
@@ -38,7 +39,9 @@ std::string FolderName(std::string_view results) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string Small(const std::string& path) { return os::ReadFile(path, kStateMost).value_or(""); }
+std::string Small(const std::string& path) {
+  return os::ReadFileOf(os::EffectiveUser(), path, kStateMost).value_or("");
+}
 
 std::string StampOf(const os::FileInfo& batch) {
   return fmt::format("size {} modified {}\n", batch.size, batch.modified.ns);
@@ -111,16 +114,21 @@ std::string ParaState::Path(std::string_view what) const {
 
 // Empty: an older version had no such file for these results.
 std::string ParaState::Beside(std::string_view what) const {
+  const std::string base = os::BaseName(results_);
+  std::string name;
   for (const OldName& old : kOldNames) {
     if (old.what != what) continue;
-    std::string base = os::BaseName(results_), dir = os::DirName(results_);
-    if (old.name.empty()) {
-      std::string_view word = what == "write" ? "lock" : what;
-      return os::JoinPath(dir, fmt::format(".{}.{}", base, word));
-    }
-    if (base == kUsualResults) return os::JoinPath(dir, old.name);
+    std::string_view word = what == "write" ? "lock" : what;
+    if (old.name.empty()) name = fmt::format(".{}.{}", base, word);
+    if (!old.name.empty() && base == kUsualResults) name = old.name;
   }
-  return "";
+  if (name.empty()) return "";
+  std::string path = os::JoinPath(os::DirName(results_), name);
+  // Programs of this user leave neither links nor files of other users.
+  auto info = os::StatLink(path);
+  const bool is_own =
+      !info || (info->kind == os::FileKind::kFile && info->user == os::EffectiveUser());
+  return is_own ? path : "";
 }
 
 bool ParaState::OldProgramWorks() const {

@@ -8,6 +8,8 @@
 #include "doors/mw/overseer/keeper.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
+#include "os/affinity.h"
+#include "os/exhausted.h"
 #include "os/file_size.h"
 #include "os/process.h"
 #include "remote/entry.h"
@@ -18,6 +20,8 @@
 int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   spate::os::FailBeyondFileSize();
+  spate::os::ExplainExhaustion();
+  spate::os::TakeShortTurns();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::run::PartEntry(argc, argv)) return *status;
   if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;

@@ -2,6 +2,7 @@
 #include "os/affinity.h"
 
 #include <linux/mempolicy.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,10 +22,34 @@ constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
 constexpr size_t kMostWords = 65536 / kWordBits;
 // A process that starts threads all the time is looked at no more often.
 constexpr int kMostLooks = 32;
+constexpr uint64_t kShortTurn = 100'000;  // nanoseconds, the least that the kernel takes
+
+// As sched_setattr(2) has it; C libraries name it since 2.41 only.
+struct Scheduling {
+  uint32_t size = sizeof(Scheduling);
+  uint32_t policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime = 0;  // nanoseconds; of an ordinary thread: its slice
+  uint64_t deadline = 0;
+  uint64_t period = 0;
+};
+
+bool g_has_short_turns = false;
 
 bool SetThread(Pid thread, const CpuMask& mask) {
   return syscall(SYS_sched_setaffinity, thread, mask.words.size() * sizeof(unsigned long),
                  mask.words.data()) == 0;
+}
+
+// Changes only the slice, and only of an ordinary thread. A kernel without slices reports 0.
+bool SetSlice(uint64_t ns) {
+  Scheduling now;
+  if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0) return false;
+  if (now.policy != SCHED_OTHER || now.runtime == 0) return false;
+  now.runtime = ns;
+  return syscall(SYS_sched_setattr, 0, &now, 0) == 0;
 }
 
 }  // namespace
@@ -86,6 +111,12 @@ Status SetAllowedCpusOf(Pid pid, const CpuMask& mask) {
 }
 
 bool ResetMemoryPolicy() { return syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0; }
+
+void TakeShortTurns() { g_has_short_turns = SetSlice(kShortTurn); }
+
+void TakeUsualTurns() {
+  if (g_has_short_turns) (void)SetSlice(0);
+}
 
 void GiveWay() { (void)setpriority(PRIO_PROCESS, 0, 19); }
 

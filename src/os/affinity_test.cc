@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,22 @@ TEST(Affinity, NoneIsRefused) {
   CpuMask all = AllowedCpus();
   EXPECT_FALSE(SetAllowedCpus(CpuMask()));
   EXPECT_EQ(AllowedCpus(), all);
+}
+
+// The slice of the calling thread, nanoseconds; 0: this kernel has none.
+uint64_t Slice() {
+  uint64_t attributes[6] = {};  // sched_attr of sched_setattr(2); its fourth word is the slice
+  constexpr unsigned kRoom = sizeof attributes;
+  return syscall(SYS_sched_getattr, 0, attributes, kRoom, 0) == 0 ? attributes[3] : 0;
+}
+
+TEST(Turns, AreShortAndThenUsual) {
+  const uint64_t usual = Slice();
+  if (usual == 0 || sched_getscheduler(0) != SCHED_OTHER) GTEST_SKIP() << "no slices here";
+  TakeShortTurns();
+  EXPECT_EQ(Slice(), 100'000u);
+  TakeUsualTurns();
+  EXPECT_EQ(Slice(), usual);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ bool TakeCpus(const Program& program, StartResult& result) {
 
 // Without it the task runs all the same.
 bool TakeNice(const Program& program, StartResult& result) {
+  os::TakeUsualTurns();
   if (program.nice == 0) return true;
   errno = 0;
   int now = getpriority(PRIO_PROCESS, 0);
@@ -159,8 +161,10 @@ void TellResult(const ChildContext& context) {
 void LookWhy(const Program& program, StartResult& result) {
   struct stat info;
   result.lacks_interpreter = result.exec_error == ENOENT && access(program.path, F_OK) == 0;
-  result.is_folder =
-      result.exec_error == EACCES && stat(program.path, &info) == 0 && S_ISDIR(info.st_mode);
+  if (result.exec_error != EACCES) return;
+  result.is_folder = stat(program.path, &info) == 0 && S_ISDIR(info.st_mode);
+  struct statvfs system;
+  result.is_noexec = statvfs(program.path, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
 }
 
 __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeProgram(

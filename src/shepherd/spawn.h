@@ -63,6 +63,7 @@ struct StartResult {
   bool refused_folder = false;                // or of Program::folder
   bool lacks_interpreter = false;             // ENOENT is not of the program itself
   bool is_folder = false;                     // EACCES is of a folder
+  bool is_noexec = false;                     // EACCES is of a file system without programs
   int nice_error = 0;                         // the program runs, but with another nice value
 };
 

@@ -1,10 +1,15 @@
 """The shells' completions know jobs, nodes and the commands of Parasol. Shells that are not here are skipped."""
+import contextlib
+import fcntl
 import os
+import pty
 import shutil
 import subprocess
+import termios
+import threading
 
 from cluster import cluster_of
-from harness import DEADLINE, SPATE, Place, main, want
+from harness import DEADLINE, SPATE, Place, main, wait, want
 
 
 def script(place, shell):
@@ -91,6 +96,65 @@ def test_options_and_their_values(place: Place):
         some(shell(place, "spate", "run", "--output", ""), "human", "json", "quiet")
         some(shell(place, "spate", "job", "re"), "retry", "release")
         some(shell(place, "spate", "pool", "add", ""), "slurm", "ssh")
+
+
+EVIL = "evil$(touch${IFS}ran)x"
+SPATE_OF_OTHERS = f"""#!/bin/sh
+[ "$*" = "__complete node drain ev" ] && exec printf '%s\\n' '{EVIL}'
+[ "$1" = __complete ] && exec echo :files
+printf '%s\\n' "$@" >typed.new && mv typed.new typed
+"""
+INTERACTIVE = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"],
+               "fish": ["fish", "--no-config", "-i"]}
+
+
+def typed_in(place, shell, typed):
+    """The words that the shell runs when somebody types this, with its completion, at a terminal."""
+    read_script = f"source {script(place, shell)}"
+    if shell == "zsh":  # it is a function of its folder
+        os.replace(script(place, shell), f"{place.dir}/_spate")
+        read_script = f"fpath=({place.dir} $fpath) && autoload -U compinit && compinit -u -D"
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(os.path.join(place.dir, "typed"))
+    master, slave = pty.openpty()
+    env = dict(place.env, PATH=place.dir + "/bin:" + place.env["PATH"], TERM="xterm", HOME=place.dir)
+    process = subprocess.Popen(INTERACTIVE[shell], cwd=place.dir, env=env, stdin=slave, stdout=slave, stderr=slave,
+                               start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    shown = []
+
+    def read():
+        with contextlib.suppress(OSError):
+            while text := os.read(master, 4096):
+                shown.append(text.decode(errors="replace"))
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        os.write(master, f"{read_script} && touch ready.{shell}\r".encode())
+        wait(lambda: os.path.exists(f"{place.dir}/ready.{shell}"), (f"{shell} starts", shown))
+        os.write(master, f"{typed}\r".encode())
+        wait(lambda: os.path.exists(f"{place.dir}/typed"), (f"{shell} runs it", shown))
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        os.close(master)
+    return place.lines("typed")
+
+
+def test_names_that_a_shell_would_run_are_quoted(place: Place):
+    os.mkdir(place.dir + "/bin")
+    place.write("bin/spate", SPATE_OF_OTHERS)
+    os.chmod(place.dir + "/bin/spate", 0o755)
+    place.write("file$(touch${IFS}ran)y")
+    for shell in INTERACTIVE:
+        if not shutil.which(shell):
+            print(f"       (without {shell}: it is not here)")
+            continue
+        for begin, name in (("ev", EVIL), ("fi", "file$(touch${IFS}ran)y")):
+            words = typed_in(place, shell, f"spate node drain {begin}\t")
+            want(not os.path.exists(f"{place.dir}/ran"), f"{shell} runs the name {name}")
+            want(words == ["node", "drain", name], f"{shell}: {words}")
 
 
 def test_programs_of_parasol(place: Place):

@@ -329,7 +329,8 @@ def test_errors(place):
         (("paraHub", "machines", "-subnet=x"), "-subnet: 'x' is no subnet; write for example 192.168, 10.0.0.0/8 or "
          "fd00::/8\n"),
         (("paraNodeStart", "zero"), "line 1 of zero: '0' is not a number of CPUs; write a whole number, 1 or more\n"),
-        (("paraNode", "start", "-node=a/b"), "'a/b' is not a valid name of a machine\n"),
+        (("paraNode", "start", "-node=a/b"), "'a/b' is not a valid name of a machine; write a letter or digit, then "
+         "letters, digits or any of ._- (at most 255)\n"),
     ]
     place.write("short", "a 1")
     place.write("twice", "a 1 1 /tmp /l 1 s", "a 1 1 /tmp /l 1 s")

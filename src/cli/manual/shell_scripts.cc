@@ -14,20 +14,24 @@ constexpr std::string_view kBash =
     R"sh(# bash completion for spate; made by `spate completion bash`.
 _spate() {{
   local IFS=$'\n' line cur="${{COMP_WORDS[COMP_CWORD]}}" program="${{COMP_WORDS[0]/#\~\//$HOME/}}"
-  local name="${{program##*/}}" words=("${{COMP_WORDS[@]:1:COMP_CWORD}}")
+  local word name="${{program##*/}}" words=("${{COMP_WORDS[@]:1:COMP_CWORD}}")
   if [[ "$name" != spate ]]; then
     words=("$name" "${{words[@]}}")
     program="${{program%"$name"}}spate"
   fi
   COMPREPLY=()
-  for line in $(timeout 5 "$program" __complete "${{words[@]/#\~\//$HOME/}}" 2>/dev/null); do
-    case "${{line%%$'\t'*}}" in
-      :files) COMPREPLY+=($(compgen -f -- "${{cur#=}}")) ;;
-      :folders) COMPREPLY+=($(compgen -d -- "${{cur#=}}")) ;;
-      :programs) COMPREPLY+=($(compgen -c -- "$cur")) ;;
-      "$cur"*) COMPREPLY+=("${{line%%$'\t'*}}") ;;
+  # Words that others chose, such as names of files and nodes, are quoted, so that bash does not
+  # run what is in them: here, or by readline (-o filenames).
+  while read -r line; do
+    printf -v word %q "${{line%%$'\t'*}}"
+    case "$word" in
+      :files) mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -f -- "${{cur#=}}") ;;&
+      :folders) mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -d -- "${{cur#=}}") ;;&
+      :files | :folders) compopt -o filenames 2>/dev/null ;;
+      :programs) mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -c -- "$cur") ;;
+      "$cur"*) COMPREPLY+=("$word") ;;
     esac
-  done
+  done < <(timeout 5 "$program" __complete "${{words[@]/#\~\//$HOME/}}" 2>/dev/null)
   [[ "${{COMPREPLY[*]}}" != *[=.] ]] || compopt -o nospace 2>/dev/null
 }}
 complete -F _spate spate {}

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "core/model/name.h"
 #include "format/lines.h"
 #include "os/file.h"
 
@@ -128,16 +129,6 @@ Result<std::vector<PoolHost>> ReadHosts(const std::string& value) {
     return Fail(ErrorKind::kInvalid, fmt::format("{} is named twice", host.host));
   }
   return hosts;
-}
-
-Status CheckPoolName(std::string_view name) {
-  bool fits = !name.empty() && name.size() <= kPoolNameBytes && IsLetter(name.front()) &&
-              std::ranges::all_of(name, IsNameByte);
-  if (fits) return {};
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not a valid name for a pool; write up to {} letters, digits, - "
-                          "and _, beginning with a letter",
-                          EscapeForScreen(name), kPoolNameBytes));
 }
 
 std::vector<std::string> PoolNamesOf(std::string_view group, std::span<const PoolHost> hosts) {

@@ -22,9 +22,6 @@ Result<PoolHost> ParseHost(std::string_view text);
 // Each host once; at least one.
 Result<std::vector<PoolHost>> ReadHosts(const std::string& value);
 
-inline constexpr size_t kPoolNameBytes = 30;
-// Letters, digits, - and _; the first a letter.
-Status CheckPoolName(std::string_view name);
 // With a name this long there is room for hosts behind it.
 inline constexpr size_t kGroupNameBytes = 20;
 // NAME-HOST for each, all different, and names of pools.

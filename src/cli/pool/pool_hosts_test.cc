@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/model/name.h"
+
 namespace spate::cli {
 namespace {
 
@@ -71,16 +73,6 @@ TEST(PoolHosts, EachHasANameOfItsOwn) {
                                              "lab-node17", "lab-averyveryverylongnamewitho",
                                              "lab-averyveryverylongnamewit-2", "lab---1"}));
   for (const std::string& name : names) EXPECT_TRUE(CheckPoolName(name)) << name;
-}
-
-TEST(PoolHosts, NamesOfPoolsAreShortAndPlain) {
-  for (const char* name : {"a", "lab", "Lab_2-x", "abcdefghijklmnopqrstuvwxyz1234"}) {
-    EXPECT_TRUE(CheckPoolName(name)) << name;
-  }
-  for (const char* name :
-       {"", "2lab", "-lab", "a b", "a.b", "lab:x", "abcdefghijklmnopqrstuvwxyz12345"}) {
-    EXPECT_FALSE(CheckPoolName(name)) << name;
-  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "base/units.h"
+#include "core/model/name.h"
 #include "format/lines.h"
 
 namespace spate::parasol {
@@ -29,15 +30,6 @@ Status ReadCount(std::string_view word, std::string_view what, T* number) {
 
 }  // namespace
 
-bool IsMachineName(std::string_view name) {
-  auto is_part = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == ':';
-  };
-  return !name.empty() && name.size() <= 255 && name.front() != '-' && name.front() != '.' &&
-         std::ranges::all_of(name, is_part);
-}
-
 Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   std::array<std::string_view, kHubColumns> words;
   size_t found = 0;
@@ -57,10 +49,7 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   machine.local_dir = words[4];
   machine.local_size = words[5];
   machine.network_switch = words[6];
-  if (!IsMachineName(machine.name)) {
-    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a valid name of a machine",
-                                                 EscapeForScreen(machine.name)));
-  }
+  (void)TRY(ReadName(machine.name, "name of a machine"));
   // A column that is not needed may hold anything.
   auto cpus = ReadCount(words[1], "CPUs", &machine.cpus);
   if (!cpus && columns > 1) return std::unexpected(std::move(cpus.error()));

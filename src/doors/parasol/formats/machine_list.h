@@ -36,9 +36,6 @@ inline constexpr size_t kHubColumns = 7;
 inline constexpr size_t kNodeStartColumns = 2;
 inline constexpr size_t kNodeNameColumns = 1;
 
-// A host's name or number: it is a word of a command line, and the name of a file.
-bool IsMachineName(std::string_view name);
-
 // Blank lines and such that begin with # do not count. A name stands in the list once. `name` is
 // that of the file, for errors.
 Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::string_view name,

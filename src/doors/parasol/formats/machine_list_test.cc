@@ -55,8 +55,13 @@ TEST(MachineListTest, Errors) {
            {"a 1 2g /t /l 9 s", kHubColumns,
             "'2g' is not a number of MB; write a whole number, 1 or more"},
            {"-oProxyCommand=x 1", kNodeStartColumns,
-            "'-oProxyCommand=x' is not a valid name of a machine"},
-           {"../a", kNodeNameColumns, "'../a' is not a valid name of a machine"},
+            "'-oProxyCommand=x' is not a valid name of a machine; write a letter or digit, then "
+            "letters, "
+            "digits or any of ._- (at most 255)"},
+           {"../a", kNodeNameColumns,
+            "'../a' is not a valid name of a machine; write a letter or digit, then letters, "
+            "digits or any "
+            "of ._- (at most 255)"},
            {"b 1", kNodeStartColumns, "machine b occurs twice; remove this line"}}) {
     auto machines = ReadMachineList("b 1 1 /t /l 9 s\n#\n" + std::string(c.text), "ml", c.columns);
     ASSERT_FALSE(machines) << c.text;

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/options/hub_options.h"
+#include "core/model/name.h"
 #include "doors/parasol/formats/machine_list.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -60,10 +61,7 @@ Result<ParaNodeStart> ReadParaNode(std::span<const std::string> args) {
   auto here = TRY(client::Surroundings::Find());
   const std::string& host = here.machine.facts().host_name;
   std::string name = options.name.empty() ? here.environment.GetOr("HOST", host) : options.name;
-  if (!IsMachineName(name)) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is not a valid name of a machine", EscapeForScreen(name)));
-  }
+  (void)TRY(ReadName(name, "name of a machine"));
   return ParaNodeStart{std::move(options), std::move(here), std::move(name)};
 }
 

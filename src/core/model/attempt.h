@@ -43,7 +43,7 @@ enum class Cause : uint8_t {
   kTimeLimit = 3,  // ended by us at --time-limit
   kMemory = 4,     // went over --memory and was ended, by the kernel or by us
   kCheck = 5,      // exited with 0, but an output check failed, or processes were left running
-  kNode = 6,       // its node (or its shepherd) vanished
+  kNode = 6,       // its node (or its shepherd) vanished, or lacks room on its disk (kDiskFull)
   kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
   kStopped = 8,    // ended by us because its job was stopped, or its node left; not a failure of
                    // the task. status is kCutOff for the latter
@@ -60,6 +60,30 @@ enum class MemorySource : uint8_t {
   kLast = kRusage
 };
 const char* MemorySourceName(MemorySource source);
+
+// Why output of an attempt was not kept. The numbers are stored; new ones go to the end.
+enum class NotKept : uint8_t {
+  kNone = 0,
+  kDisk = 1,     // the hub's disk had no room for it
+  kShare = 2,    // UserRule::max_output left no more
+  kBound = 3,    // --keep-output
+  kDefault = 4,  // the default of --keep-output
+  kSpool = 5,    // its node had no room for it, or could not send it
+  kDamaged = 6,  // never stored: the kept bytes cannot be read
+  kLast = kDamaged,
+};
+const char* WordOf(NotKept why);  // "disk", "share", ...; kNone: ""
+
+// Tasks of a job whose output was not kept whole; of a gang each part.
+struct NotKeptFacts {
+  NotKept why = NotKept::kNone;
+  uint64_t tasks = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "why", self.why);
+    visit(2, "tasks", self.tasks);
+  }
+};
 
 // Which process of an attempt: step, command within the step, rank of a gang (0 without one).
 struct ProcessEnd {
@@ -88,7 +112,7 @@ struct AttemptEnd {
   Cause cause = Cause::kSuccess;
   MemorySource memory_source = MemorySource::kNone;
   uint16_t slot = 0;   // from 1; 0 when it never had one
-  int32_t status = 0;  // by cause: exit code, signal number, 126/127, kCutOff; else 0
+  int32_t status = 0;  // by cause: exit code, signal number, 126/127, kCutOff, kDiskFull; else 0
   Instant start;
   Duration wall;
   Duration user;
@@ -101,6 +125,7 @@ struct AttemptEnd {
   uint64_t stderr_total = 0;
   std::string note;  // rare: which check failed, why it did not start, what was left
   std::vector<ProcessEnd> processes;  // only when the attempt had more than one, or was of a gang
+  NotKept not_kept = NotKept::kNone;  // as the journal has it
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "ref", self.ref);
@@ -120,6 +145,7 @@ struct AttemptEnd {
     visit(15, "stderr_total", self.stderr_total);
     visit(16, "note", self.note);
     visit(17, "processes", self.processes);
+    visit(18, "not_kept", self.not_kept);
   }
 };
 
@@ -134,6 +160,13 @@ inline bool IsOfGang(const AttemptEnd& end) {
 inline constexpr int32_t kCutOff = 1;
 inline bool IsCutOff(const AttemptEnd& end) {
   return end.cause == Cause::kStopped && end.status == kCutOff;
+}
+
+// It has ended well, and its node's disk had no room for what it wrote. An older program takes it
+// for any other loss.
+inline constexpr int32_t kDiskFull = 1;
+inline bool IsDiskFull(const AttemptEnd& end) {
+  return end.cause == Cause::kNode && end.status == kDiskFull;
 }
 
 // The result for a task when one of its attempts ends.

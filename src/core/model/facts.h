@@ -27,6 +27,16 @@ struct NamedCount {
   }
 };
 
+// The wall clock was set: what it showed before, and what it showed then.
+struct ClockChange {
+  Instant from, to;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "from", self.from);
+    visit(2, "to", self.to);
+  }
+};
+
 // Numbers only, but for where it is: no names of people, jobs or commands.
 struct HubFacts {
   std::string program;  // its version
@@ -58,15 +68,17 @@ struct HubFacts {
   std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
   std::string policy;              // for gangs: "fair", "easy", ...
   Duration stuck;                  // so long nothing that waits could be stored; 0: it goes on
-  uint64_t kept = 0;       // bytes of disk that jobs and their output take, at the last look
+  uint64_t kept = 0;       // bytes of disk that jobs and their output take, now
   uint64_t keep_most = 0;  // so much is kept (--keep); 0: there is no bound
   uint64_t disk_free = 0;  // on the disk of its folder
   uint64_t held = 0;       // of the jobs that have not ended
   uint64_t came = 0;       // nodes that have joined in this life,
   uint64_t went = 0;       // and that were disconnected
   uint64_t lost_ends = 0;  // attempts that ended because their node was lost, in this life
+  std::optional<ClockChange> clock;  // the last time in this life that the clock was set
   Duration oldest_queued;  // since the oldest job that waits for nodes was submitted; 0: none waits
   std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
+  Duration keep_for;       // so long ended jobs are kept (--keep)
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -108,6 +120,8 @@ struct HubFacts {
     visit(36, kNotInJson, self.went);
     visit(37, kNotInJson, self.lost_ends);
     visit(38, "oldest_queued", self.oldest_queued);
+    visit(39, "keep_for", self.keep_for);
+    visit(40, "clock", self.clock);
   }
 };
 
@@ -176,7 +190,7 @@ struct OfferFacts {
 
 struct NodeFacts {
   std::string name;
-  std::string state;  // "ready", "away", "silent", "drained", "sick", "joining", "removed"
+  std::string state;  // "ready", "away", "silent", "drained", "sick", "full", "joining", "removed"
   std::string user;   // whose tasks it takes; "*": everybody's
   uint32_t slots = 0;
   double cpus = 0;
@@ -188,7 +202,7 @@ struct NodeFacts {
   std::optional<MachineLoad> machine;  // while it is there
   std::string from;                    // its address
   std::string program;                 // its version
-  std::string why;                     // it is sick, or set aside for somebody
+  std::string why;                     // it is sick or full, or set aside for somebody
   std::optional<uint32_t> speaks;      // the protocol for which the hub refuses it
   Instant since;                       // it came, or went
   std::vector<OfferFacts> offers;      // beside slots, processors and memory

@@ -39,6 +39,11 @@ const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", 
 // Of a finished job with these counts how it came out; every other standing stays.
 JobStanding Outcome(JobStanding standing, const JobCounts& counts);
 
+// Cuts a text to at most `most` bytes of whole characters, and adds "..." if it was longer.
+std::string CutText(std::string text, size_t most);
+// Cuts texts to the 64 KB that a hub keeps of a command line or of lists' paths. True: it cut some.
+bool CutTexts(std::vector<std::string>& texts);
+
 // A job, as lists show it. What has no value is not for who asks, or not known.
 struct JobFacts {
   JobId job;
@@ -48,6 +53,7 @@ struct JobFacts {
   std::optional<std::vector<std::string>> argv;  // what was typed behind `run` or `submit`
   std::optional<std::string> cwd;
   std::optional<std::vector<std::string>> files;  // of its lists, absolute
+  bool cut = false;                               // argv or files was longer (CutTexts)
   std::string user;
   std::optional<std::string> host;
   std::optional<int64_t> pid;
@@ -55,9 +61,11 @@ struct JobFacts {
   std::optional<Instant> created;
   std::optional<Instant> started;  // the newest run of it
   std::optional<Instant> ended;
-  std::optional<Duration> took;        // that run
-  std::optional<std::string> path;     // of its folder; a hub's has none
-  std::optional<std::string> problem;  // of a damaged one
+  std::optional<Duration> took;              // that run
+  std::optional<std::string> path;           // of its folder; a hub's has none
+  std::optional<std::string> problem;        // of a damaged one
+  std::optional<std::string> why_cancelled;  // its last tasks, unless by a user
+  std::vector<NotKeptFacts> not_kept;        // by cause; empty: all output was kept
   bool is_hidden() const { return !pid; }
   uint32_t failed() const { return counts.failed + counts.unknown; }
   JobStanding outcome() const { return Outcome(state, counts); }
@@ -80,6 +88,9 @@ struct JobFacts {
     visit(15, "took", self.took);
     visit(16, "path", self.path);
     visit(17, "problem", self.problem);
+    visit(18, "cut", self.cut);
+    visit(19, "not_kept", self.not_kept);
+    visit(20, "why_cancelled", self.why_cancelled);
   }
 };
 
@@ -198,6 +209,9 @@ struct JobDetails {
   Duration time;            // of its last task, which `job set` changes; zero: no limit
   GangStory story;          // of its gang that had the newest,
   uint32_t story_task = 0;  // which is this one, from 1; 0: none had any
+  // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
+  // get.
+  std::vector<std::string> foreign;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -221,6 +235,7 @@ struct JobDetails {
     visit(19, "time", self.time);
     visit(20, "story", self.story);
     visit(21, "story_task", self.story_task);
+    visit(22, "foreign", self.foreign);
   }
 };
 
@@ -385,6 +400,7 @@ struct OutputFacts {
   uint32_t stream = 1;  // 1 standard output, 2 standard error, 3 files (core/model/task_files.h)
   std::string text;
   uint64_t count = 0;
+  NotKept why = NotKept::kNone;  // for bytes that were not kept
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "what", self.what);
@@ -394,6 +410,7 @@ struct OutputFacts {
     visit(5, "stream", self.stream);
     visit(6, "text", self.text);
     visit(7, "count", self.count);
+    visit(8, "why", self.why);
   }
 };
 

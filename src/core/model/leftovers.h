@@ -13,6 +13,9 @@ inline constexpr std::string_view kLeftBehindEnd = ", ended";
 inline constexpr std::string_view kLeftRunningLine = "left processes running: ";
 // The attempt failed as one of them did: "left running: sort (pid 12) exited with 2".
 inline constexpr std::string_view kLeftoverFailedLine = "left running: ";
+// Prefix of the text about files that an attempt waits to open. This text is reported like the
+// texts about processes that were left running.
+inline constexpr std::string_view kStillWaiting = "still waiting ";
 
 // The line of `note` that begins with `begin`, without its newline; empty when there is none.
 inline std::string_view NoteLine(std::string_view note, std::string_view begin) {

@@ -191,6 +191,12 @@ const char* CauseName(Cause cause) {
   return i < kCauseCount ? kNames[i] : "?";
 }
 
+const char* WordOf(NotKept why) {
+  constexpr const char* kWords[] = {"",        "disk",  "share",  "keep-output",
+                                    "default", "spool", "damaged"};
+  return kWords[std::min(static_cast<size_t>(why), std::size(kWords) - 1)];
+}
+
 const char* LeftoversName(Leftovers leftovers) {
   constexpr const char* kNames[] = {"end", "wait", "fail"};
   auto i = static_cast<size_t>(leftovers);
@@ -218,6 +224,26 @@ const char* AfterKindName(AfterKind kind) {
   constexpr const char* kNames[] = {"ok", "any", "fail", "each"};
   auto i = static_cast<size_t>(kind);
   return i < std::size(kNames) ? kNames[i] : "?";
+}
+
+std::string CutText(std::string text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.replace(most, std::string::npos, "...");
+}
+
+bool CutTexts(std::vector<std::string>& texts) {
+  size_t left = 64 << 10;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].size() < left) {
+      left -= texts[i].size() + 1;
+      continue;
+    }
+    texts[i] = CutText(std::move(texts[i]), left);
+    texts.resize(i + 1);
+    return true;
+  }
+  return false;
 }
 
 const char* TaskStateName(TaskState state) {

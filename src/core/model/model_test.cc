@@ -54,7 +54,7 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
                "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
            Case{{.named = {}, .on_node = "this machine"}, ""},
            Case{{.named = {}, .on_node = "n7"},
-                "is to run on node n7 alone, and this is this machine"},
+                "is to run on node n7 alone, which is not connected"},
            Case{{.named = {}, .not_on = {"n7"}}, ""},
            Case{{.named = {}, .not_on = {"n7", "this machine"}},
                 "is not to run on node this machine"},

@@ -1,9 +1,11 @@
 // Pools of a hub: what people wish of one, and what the hub tells of them (wire/questions.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -14,6 +16,13 @@ namespace spate {
 
 // The label that all nodes of a pool have, for `submit --pool`.
 inline constexpr std::string_view kPoolLabel = "pool:";
+// The label of a pool that tasks need and `labels` lack; null: there is none.
+inline const std::string* OtherPool(const Needs& needs, const std::vector<std::string>& labels) {
+  auto other = std::ranges::find_if(needs.labels, [&](const std::string& label) {
+    return label.starts_with(kPoolLabel) && std::ranges::find(labels, label) == labels.end();
+  });
+  return other == needs.labels.end() ? nullptr : &*other;
+}
 
 // "Never" where a wish has a time: the longest one that a message may hold.
 inline constexpr Duration kPoolNever{int64_t{1} << 60};
@@ -143,7 +152,8 @@ struct PoolFacts {
   bool spread = false;
   std::optional<Instant> next_submit;  // no pilot is asked for before
   std::vector<std::string> options;
-  std::vector<PilotFacts> pilots;  // where they were asked for
+  std::vector<PilotFacts> pilots;   // where they were asked for
+  std::vector<std::string> avoids;  // hosts on which pilots failed lately
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "pool", self.name);
@@ -174,6 +184,7 @@ struct PoolFacts {
     visit(26, "options", self.options);
     visit(27, "pilots", self.pilots);
     visit(28, "spread", self.spread);
+    visit(29, "avoids", self.avoids);
   }
 };
 

@@ -12,6 +12,8 @@
 
 namespace spate {
 
+// The feature (wire/greeting.h) of a node that answers wire::WantLook.
+inline constexpr const char* kLookFeature = "looks";
 // Bytes of one stream in one answer. A reader who wants more asks again.
 inline constexpr uint32_t kLookPiece = 32 * 1024;
 

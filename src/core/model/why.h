@@ -40,23 +40,29 @@ enum class ReasonKind : uint8_t {
   kDeadlinePassed = 20,  // ; time since
   kDeadlineTooSoon = 21,  // ; time until then, time of a task
   kNothingStored = 22,    // the hub cannot write at the moment
-  kSilentNodes = 23,      // running tasks, more; time until they are lost; nodes that run them...
-  kRunning = 24,          // ; time since its start; node. It does not wait
-  kGiven = 25,            // ; ; node, where it is known
-  kUserLookedUp = 26,     // ; ; node, user
-  kFilesOnWay = 27,       // ; ; node
+  // running tasks, more, SilentFate, nodes' NodeIds...; time until they are lost; their names...
+  kSilentNodes = 23,
+  kRunning = 24,       // ; time since its start; node. It does not wait
+  kGiven = 25,         // ; ; node, where it is known
+  kUserLookedUp = 26,  // ; ; node, user
+  kFilesOnWay = 27,    // ; ; node
+  kCancelled = 28,     // job, tasks that have not ended yet
+  kOutputWaits = 29,  // ; ; node that keeps it until the hub's disk has room
 
   // ---- No node can run it. A misfit follows those that end in "it".
   kNoNodeJoined = 30,   //
   kNoNodeFits = 31,     // a misfit follows
-  kNodesTakeNone = 32,  // 1: drained, 0: silent...; ; nodes...
+  kNodesTakeNone = 32,  // nodes, as below
   kNoSetOfNodes = 33,   // a misfit follows
   kAskForLess = 34,     // after kNoSetOfNodes
   kSomeCannotRun = 35,  // tasks; the reason follows
   kWasCutOff = 36,      // times; longest attempt. After another reason
   kTooFewNodes = 37,    // nodes needed, processes on each, nodes with that room
   kTooFewPlaces = 38,   // processes needed, room
-  kNodesAway = 39,      // nodes that were connected and may come back, more; ; nodes...
+  kNodesAway = 39,      // nodes, as below: none is connected, these were and may come back
+  kNodesMissing = 40,   // nodes, as below. After another reason
+  // Nodes: NodeTrouble of each...; how long they are away, or 0...; their names..., then a note of
+  // each: why it is drained, or the release for which it is refused
 
   // ---- Misfits: why a task does not fit a node
   kOnOtherNode = 50,      // ; ; node wanted, this one
@@ -83,7 +89,7 @@ enum class ReasonKind : uint8_t {
   // ---- Gangs
   kGangBefore = 80,      // job, task, 1: tried again, 1: the first that waits
   kGangPlace = 81,       // 1: the first that waits, 0: it has a reservation. When follows
-  kGangNeeds = 82,       // 1: what runs there is late, more; ; nodes...
+  kGangNeeds = 82,       // 1: what runs there is late, 2..4: it is unbound, more; ; nodes...
   kGangOwnJobs = 83,     // jobs of its user...
   kGangLooks = 84,       // nodes, 1: kept for it; time until the next look
   kGangStarts = 85,      // more; time until then; nodes...
@@ -97,11 +103,17 @@ enum class ReasonKind : uint8_t {
 
   // ---- Pools
   kPoolPaused = 100,  // ; ; pool, reason
-  kPoolState = 101,   // pilots that joined, queued; ; pool, time of the first, its reason, words,
-                      // trouble
+  // pilots that joined, queued, not submitted yet; ; pool, time of the first queued one, its
+  // reason, words, trouble
+  kPoolState = 101,
+  kPoolGone = 102,  // ; ; pool that was removed
 };
 template <>
 inline constexpr ReasonKind kLastOf<ReasonKind> = ReasonKind{255};
+
+enum class NodeTrouble : uint8_t { kAway, kDrained, kFull, kRefused, kMore };
+// What becomes of tasks whose nodes are silent for too long, or of those that are refused.
+enum class SilentFate : uint8_t { kElsewhere, kSameNode, kUnknown, kCancelled, kKept };
 
 // How a gang that is not the first may pass that one (kOtherGangFirst).
 enum class GangRule : uint8_t { kStartUnknown, kNobodyPasses, kNoTime, kInTime };

@@ -1,5 +1,6 @@
 // Deadlines (TaskClass::deadline): a task that cannot end by its deadline is not accepted, is
-// cancelled where it still waits, and is stopped where it runs.
+// cancelled where it still waits, and is stopped where it runs. It is a time of the wall clock:
+// when that is set, what is due by the new time is done at once, and what was done stays so.
 //
 // Deadlines hang on classes. Each has two moments: the last one at which its tasks may start, by
 // the time that they are planned to take, and the deadline itself. Cost: at either of them the
@@ -27,12 +28,16 @@ Instant LatestStart(const TaskClass& of_tasks) {
 // ---- What is due --------------------------------------------------------------------------------
 
 void Deadlines::Add(const JobState& job, uint32_t first) {
-  for (uint32_t i = first; i < job.request_count(); ++i) {
-    const TaskClass& each = job.requests()[i];
-    if (!each.deadline) continue;
-    due_.insert({LatestStart(each), What::kStart, {job.id(), i}});
-    due_.insert({*each.deadline, What::kEnd, {job.id(), i}});
-  }
+  for (uint32_t i = first; i < job.request_count(); ++i) Revive(job, i);
+}
+
+void Deadlines::Revive(const JobState& job, uint32_t request) {
+  const TaskClass& of_tasks = job.requests()[request];
+  if (!of_tasks.deadline) return;
+  const Key key{job.id(), request};
+  late_.erase(key);
+  due_.insert({LatestStart(of_tasks), What::kStart, key});
+  due_.insert({*of_tasks.deadline, What::kEnd, key});
 }
 
 void Deadlines::Drop(const JobState& job) {
@@ -47,8 +52,8 @@ void Deadlines::Drop(const JobState& job) {
   }
 }
 
-std::optional<Deadlines::Due> Deadlines::Take(Instant now) {
-  if (due_.empty() || due_.begin()->at >= now) return std::nullopt;
+std::optional<Deadlines::Due> Deadlines::Take(Instant wall) {
+  if (due_.empty() || due_.begin()->at >= wall) return std::nullopt;
   Due due = *due_.begin();
   due_.erase(due_.begin());
   if (due.what == What::kStart) late_.insert(due.key);
@@ -131,7 +136,7 @@ const JobState* FindAtWork(const StepContext& step, JobId id) {
 void MeetDeadlines(StepContext& step) {
   Deadlines& deadlines = step.live.deadlines;
   std::map<JobId, DueOfJob> due;
-  while (auto next = deadlines.Take(step.now)) {
+  while (auto next = deadlines.Take(step.wall())) {
     DueOfJob& of_job = due[next->key.job];
     (next->what == Deadlines::What::kStart ? of_job.start : of_job.end).insert(next->key.request);
   }
@@ -149,6 +154,10 @@ void MeetDeadlines(StepContext& step) {
   for (const Deadlines::Key& key : deadlines.DrainStirred()) {
     const JobState* job = FindAtWork(step, key.job);
     if (job == nullptr) continue;
+    if (step.wall() <= LatestStart(job->requests()[key.request])) {
+      deadlines.Revive(*job, key.request);
+      continue;
+    }
     for (;;) {
       Head head = job->Peek(key.request, step.now, UINT32_MAX, place::kNoTurn);
       if (head.count == 0) break;
@@ -156,7 +165,9 @@ void MeetDeadlines(StepContext& step) {
     }
     CheckJob(step, *job);
   }
-  step.out.wake_at = std::min(step.out.wake_at, deadlines.Next());
+  const Instant next = deadlines.Next();
+  if (next == Instant::Never()) return;
+  step.out.wake_at = std::min(step.out.wake_at, next - step.live.clock_ahead);
 }
 
 Why WhyTooLate(const TaskClass& of_tasks, Instant start) {
@@ -171,7 +182,7 @@ Why WhyTooLate(const TaskClass& of_tasks, Instant start) {
 std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,
                             bool counts) {
   const TaskClass& of_tasks = job.requests()[job.RequestOf(end.ref.index)];
-  const Instant start = counts ? step.now + job.policy().retry.delay : step.now;
+  const Instant start = step.wall() + (counts ? job.policy().retry.delay : Duration());
   if (!of_tasks.deadline || start <= LatestStart(of_tasks)) return "";
   if (job.Cancelled(end.ref.index)) return "";
   return "a further try could not end by its deadline";

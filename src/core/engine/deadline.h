@@ -36,12 +36,15 @@ class Deadlines {
       stirred_.insert({job.id(), request});
   }
   void Drop(const JobState& job);
+  // A late class is late no more, since the wall clock was set back.
+  void Revive(const JobState& job, uint32_t request);
 
-  // The first that is due at `now`, once; kStart of a class comes before its kEnd.
-  std::optional<Due> Take(Instant now);
+  // The first that is due at this time of the wall clock, once; kStart of a class comes before its
+  // kEnd.
+  std::optional<Due> Take(Instant wall);
   // Late classes in whose queues something may stand again.
   std::set<Key> DrainStirred() { return std::exchange(stirred_, {}); }
-  // When the next one is due.
+  // When the next one is due, by the wall clock.
   Instant Next() const;
 
  private:

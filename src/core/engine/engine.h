@@ -80,6 +80,9 @@ struct ReopenTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
   NeedsChange change = {};       // of what these tasks ask for
+  // Tasks that succeeded run again, with all that waited for them and have ended, but for those
+  // that have left their list. Nothing happens while one that waited for them runs.
+  bool succeeded = false;
 };
 // Changes the needs of queued tasks; other tasks keep theirs.
 struct ChangeNeeds {
@@ -122,6 +125,9 @@ struct UndrainNode {
 // Forgets a node; what it still had is lost.
 struct RemoveNode {
   NodeId node;
+  // First ends the node's tasks and gives it no new ones; NoticeNodeRemoved follows. A silent node
+  // is removed when it counts as lost.
+  bool ends_first = false;
 };
 // Forgets what jobs that have ended said of a node, and with it the node, unless it matters still
 // (Engine::ForgetNode).
@@ -143,6 +149,16 @@ struct NodeJoined {
 struct OfferChanged {
   NodeId node;
   Offer offer;
+};
+// The hub's machine was suspended for so long, and its clock stood still: the nodes' lives went on.
+struct HubSlept {
+  Duration time;
+};
+// A node's disk has no room for what tasks write, and why: it gets nothing, and what waits there is
+// taken back. Empty: it has room again.
+struct NodeFull {
+  NodeId node;
+  std::string why;
 };
 // A node cannot be reached since then. It gets nothing, and its leases stand until it has been away
 // for Limits::node_patience; then it is lost.
@@ -176,7 +192,8 @@ struct GangSent {
   AttemptRef ref;
 };
 // A node has room for its part of a gang, and keeps it until the gang may start or is stopped; or
-// the part runs there. Nodes that come say so again.
+// the part runs there. Nodes that join report it again. A single task has ended: its room is free,
+// and its end follows. An empty `ref` is an answer to SendAsk.
 struct RoomTaken {
   NodeId node;
   AttemptRef ref;
@@ -218,12 +235,12 @@ struct ChangeTimes {
   std::optional<Instant> deadline;  // TaskClass::deadline; Never(): none
 };
 
-using Event =
-    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
-                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
-                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
-                 NodeKnocked, NodeLost, AttemptsEnded, TasksReturned, GangSent, RoomTaken,
-                 ChangeGangPolicy, NodesToCome, ChangeHalfLife, ChangePriority, ChangeTimes>;
+using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
+                           ChangeNeeds, HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser,
+                           DrainNode, UndrainNode, RemoveNode, ForgetNode, ClearSick, NodeJoined,
+                           OfferChanged, NodeFull, NodeSilent, NodeKnocked, NodeLost, AttemptsEnded,
+                           TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome,
+                           ChangeHalfLife, ChangePriority, ChangeTimes, ClockStepped, HubSlept>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -263,7 +280,11 @@ struct SendDrop {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo>;
+// Requests any answer from a node, which RoomTaken then reports.
+struct SendAsk {
+  NodeId node;
+};
+using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo, SendAsk>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 
@@ -300,6 +321,10 @@ struct NoticeFinished {
   JobId job;
   JobCounts counts;
 };
+// A node that was to end first what it had is forgotten.
+struct NoticeNodeRemoved {
+  NodeId node;
+};
 // A node was set aside; see the record NodeSick.
 struct NoticeNodeSick {
   NodeId node;
@@ -307,11 +332,12 @@ struct NoticeNodeSick {
   std::string text;
 };
 using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeReturned, NoticeHeld,
-                            NoticeReleased, NoticeFinished, NoticeNodeSick>;
+                            NoticeReleased, NoticeFinished, NoticeNodeSick, NoticeNodeRemoved>;
 
 struct Input {
-  Instant now;
+  Instant now;  // steady: never steps back
   std::span<const Event> events;
+  Duration clock_ahead = {};  // the wall clock, which deadlines are by
 };
 
 struct Output {
@@ -338,13 +364,14 @@ enum class NodeStanding : uint8_t {
   kSilent,
   kDrained,
   kSick,  // set aside for all jobs
+  kFull,  // its disk has no room
 };
 const char* NodeStandingName(NodeStanding standing);  // "unknown", "joined", "silent", ...
 struct NodeInfo {
   NodeId node;
   Offer offer;  // the newest; empty when it has not joined
   NodeStanding standing = NodeStanding::kUnknown;
-  std::string text;     // why it is sick, for whom it was set aside
+  std::string text;     // why it is sick or full, for whom it was set aside
   uint32_t leased = 0;  // tasks that it holds
   double used = 0;      // the part of it that they take; above 1 when some are held ahead
   uint64_t ended = 0;   // attempts, in this life of the hub
@@ -408,6 +435,8 @@ class Engine {
   bool ForgetNode(NodeId node);
   // Jobs that have ended had set the node aside: it takes the event ForgetNode to forget it.
   bool IsBlamed(NodeId node) const;
+  // In a person's words; nothing: the node is not drained.
+  std::optional<std::string> WhyDrained(NodeId node) const;
   // Takes an unloaded job up again from an engine that was given all its records and no others, on
   // any thread. Cost: none of the job's size. False when it has not finished there.
   bool Reload(JobId job, Engine& past);
@@ -430,8 +459,9 @@ class Engine {
   std::optional<JobCounts> Counts(JobId job) const;
   // The node has this attempt, and it has not ended: what any other one says of it is not true.
   bool Holds(NodeId node, const AttemptRef& ref) const;
-  // Tasks that the node holds.
+  // Tasks that the node holds; those of one job, but for gangs.
   uint32_t Leased(NodeId node) const;
+  uint32_t Leased(NodeId node, JobId job) const;
   // Attempts that have ended there in this life of the hub, but those that were stopped.
   uint64_t EndedOn(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
@@ -454,6 +484,11 @@ class Engine {
   std::optional<TaskClass> ClassOf(JobId job, TaskIndex index) const;
   // Edges between its tasks; those of a parent are neighbours. Cost: its tasks and edges.
   std::vector<Edge> Edges(JobId job) const;
+  // Tasks that ReopenTasks::succeeded reopens for these, sorted. Fails (kInvalid) when one of these
+  // has not succeeded, and (kBusy) while one that waited for them runs, unless what is leased is
+  // about to end (`idle`).
+  Result<std::vector<TaskRange>> RunAgain(JobId job, std::vector<TaskRange> tasks,
+                                          bool idle = false) const;
   bool Finished(JobId job) const;
   // Of the tasks from `from` up to `until` those that have not ended. Cost: these tasks.
   std::vector<TaskRange> Unended(JobId job, TaskIndex from = 0, TaskIndex until = UINT32_MAX) const;

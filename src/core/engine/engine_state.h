@@ -51,6 +51,8 @@ class StepContext {
   void Record(engine::Record record);
   // More tasks for a lease that was recorded in this step, by its place in `out`.
   void Extend(size_t record, const Leased& more);
+  // `now` by the wall clock.
+  Instant wall() const { return now + live.clock_ahead; }
 
   const Durable& durable;
   Live& live;
@@ -83,6 +85,7 @@ void On(StepContext& step, const ForgetNode& event);
 void On(StepContext& step, const ClearSick& event);
 void On(StepContext& step, const NodeJoined& event);
 void On(StepContext& step, const OfferChanged& event);
+void On(StepContext& step, const NodeFull& event);
 void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeKnocked& event);
 void On(StepContext& step, const NodeLost& event);
@@ -95,6 +98,8 @@ void On(StepContext& step, const NodesToCome& event);
 void On(StepContext& step, const ChangeHalfLife& event);
 void On(StepContext& step, const ChangePriority& event);
 void On(StepContext& step, const ChangeTimes& event);
+void On(StepContext& step, const ClockStepped& event);
+void On(StepContext& step, const HubSlept& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes. Where they are cut off, `like.start` is when the node was heard last.
@@ -109,9 +114,12 @@ std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job
                        const AttemptEnd& end);
 // Loses the nodes that were silent for too long, and wakes up for the next of them.
 void LoseSilentNodes(StepContext& step);
+// Forgets the nodes that were to end first what they had (RemoveNode) and have done so.
+void RemoveEmptied(StepContext& step);
 // Ends what cannot end by its deadline any more, and wakes up for the next of them (deadline.cc).
 void MeetDeadlines(StepContext& step);
-// Why a task of the class that starts then cannot end by its deadline; empty: it can.
+// Why a task of the class that starts then, by the wall clock, cannot end by its deadline; empty:
+// it can.
 Why WhyTooLate(const TaskClass& of_tasks, Instant start);
 // Why no set of the nodes that are known could run a gang of the class, were they idle; empty: one
 // could, or no node has joined (gang_fit.cc).
@@ -158,8 +166,10 @@ void Cancel(StepContext& step, const JobState& job, std::string reason);
 // Withdraws what waits for a task that has ended without success, and what waits for that. Cost:
 // those tasks and their edges.
 void WithdrawDescendants(StepContext& step, const JobState& job, TaskIndex lost);
-// Adds to tasks that are to be reopened what was cancelled and waits for them. Cost: as above.
-void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks);
+// Adds to tasks that are to be reopened what was cancelled and waits for them; `all_ended`: however
+// it has ended. Returns a leased task that waited for them, if there is one. Cost: as above.
+std::optional<TaskIndex> AddDescendants(const JobState& job, bool all_ended,
+                                        std::vector<TaskRange>& tasks);
 // Withdraws what waits for any task of the job that has ended without success. Cost: its tasks and
 // edges.
 void WithdrawAllDescendants(StepContext& step, const JobState& job);

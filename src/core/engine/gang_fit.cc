@@ -98,7 +98,7 @@ bool SomeHoldGang(const place::Board& board, const std::string& user, const Task
 
 Why WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks, Instant now,
                  bool expects_nodes) {
-  if (Why why = WhyTooLate(of_tasks, now); !why.empty()) return why;
+  if (Why why = WhyTooLate(of_tasks, now + live.clock_ahead); !why.empty()) return why;
   if (of_tasks.gang.empty() || expects_nodes || !live.to_come.empty()) return {};
   Why why = WhyGangNowhere(live.board, user, of_tasks, now);
   if (!why.empty()) why.push_back({ReasonKind::kAskForLess});

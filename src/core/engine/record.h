@@ -73,6 +73,9 @@ struct TasksReopened {
   JobId job;
   std::vector<TaskRange> tasks;
   std::vector<After> after = {};  // of JobPlan::after: jobs that go on, and that it waits for again
+  // Those that succeeded run again, too. None of the tasks has left its list, and none that waits
+  // for one of them is leased.
+  bool succeeded = false;
 };
 // Tasks that are about to be reopened, or whose attempts are about to end and be repeated, make
 // other requests than before.
@@ -86,7 +89,7 @@ using spate::HoldReason;
 struct JobHeld {
   JobId job;
   HoldReason reason = HoldReason::kUser;
-  Instant at = {};  // for people; 0: not known
+  Instant at = {};  // by the wall clock, for people; 0: not known
 };
 struct JobReleased {
   JobId job;
@@ -133,6 +136,7 @@ struct GangReserved {
   // When it starts if running tasks keep to their estimates: also where other users may be quicker,
   // so that `start` is Never(). Earlier versions have none.
   Instant expected = Instant::Never();
+  Duration clock_ahead = {};  // of these instants: the wall clock, for people
   Instant told() const { return expected == Instant::Never() ? start : expected; }
 };
 // Changes the order of gangs, from now on.
@@ -221,11 +225,17 @@ struct NodeBlamed {
   std::vector<Blame> blames;  // the oldest first; none: the node is trusted again
 };
 
+// The wall clock was set: what it showed before, and then. For people; no instant here follows it.
+struct ClockStepped {
+  Instant from, to;
+};
+
 using Record =
     std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
-                 GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged>;
+                 GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged,
+                 ClockStepped>;
 
 }  // namespace spate::engine

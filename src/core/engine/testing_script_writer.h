@@ -58,7 +58,8 @@ class ScriptWriter {
   void operator()(const TasksReopened& record) {
     std::string after;
     for (const After& each : record.after) after += " after " + script::Name(each.job);
-    lines_.Add("record reopened " + script::Name(record.job, record.tasks) + after);
+    lines_.Add("record reopened " + script::Name(record.job, record.tasks) + after +
+               (record.succeeded ? " succeeded" : ""));
   }
   void operator()(const NeedsChanged& record) {
     std::string text = "record needs " + script::Name(record.job);
@@ -103,6 +104,9 @@ class ScriptWriter {
   }
   // Once in a minute; `users` shows it.
   void operator()(const UseCounted&) {}
+  void operator()(const ClockStepped& record) {
+    lines_.Add(fmt::format("record clock {}", (record.to - record.from).seconds()));
+  }
   void operator()(const PriorityChanged& record) {
     lines_.Add(fmt::format("record priority {} {}", script::Name(record.job), record.priority));
   }
@@ -178,6 +182,9 @@ class ScriptWriter {
     lines_.AddTask(fmt::format("send {} go ", script::Name(send.node)), send.ref.job,
                    send.ref.index, fmt::format(" attempt={}", send.ref.attempt.value));
   }
+  void operator()(const SendAsk& send) {
+    lines_.Add(fmt::format("send {} ask", script::Name(send.node)));
+  }
   void operator()(const SendStop& send) {
     bool all = send.tasks.empty();
     lines_.Add(fmt::format("send {} stop {}", script::Name(send.node),
@@ -196,6 +203,9 @@ class ScriptWriter {
   }
   void operator()(const NoticeNodeSick& notice) {
     lines_.Add(fmt::format("notice sick {} {}", script::Name(notice.node), AnyName(notice.job)));
+  }
+  void operator()(const NoticeNodeRemoved& notice) {
+    lines_.Add(fmt::format("notice removed {}", script::Name(notice.node)));
   }
   // One for each record.
   void operator()(const NoticeReturned&) {}

@@ -80,7 +80,7 @@ bool MayChange(const JobState& job, const NeedsChanged& changed) {
     for (TaskIndex i = run.first; i < end; ++i) {
       TaskState state = job.StateOf(i);
       bool at_work = state == TaskState::kLeased || state == TaskState::kQueued;
-      if (!at_work && !job.MayReopen(i)) return false;
+      if (!at_work && !job.MayReopen(i, true) && !job.MayReopen(i, false)) return false;
     }
     at = end;
   }
@@ -149,7 +149,8 @@ class Admission {
     const bool waits = std::ranges::any_of(r.after, [&](const After& each) {
       return each.job == r.job || reopened == nullptr || reopened->WaitsFor(each);
     });
-    return !waits && All(r, [](const JobState& job, TaskIndex i) { return job.MayReopen(i); });
+    return !waits &&
+           All(r, [&](const JobState& job, TaskIndex i) { return job.MayReopen(i, r.succeeded); });
   }
   bool operator()(const Leased& r) const {
     const JobState* job = durable_.FindJob(r.job);

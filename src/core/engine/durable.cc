@@ -53,7 +53,8 @@ class Durable::Applier {
     JobState& job = JobOf(record.job);
     changes_.went_on = job.finished();
     Stirred& stirred = Touch(record.job);
-    job.Reopen(record.tasks, stirred);
+    job.Reopen(record, stirred);
+    if (record.succeeded) BlockPairs(record);
     if (record.after.empty()) return;
     job.WaitAgain(record.after);
     for (const After& after : record.after) durable_.dependents_[after.job].insert(record.job);
@@ -90,6 +91,7 @@ class Durable::Applier {
   void operator()(const GangPolicyChanged& record) { durable_.gang_policy_ = record.policy; }
   void operator()(const HalfLifeChanged& record) { durable_.half_life_ = record.half_life; }
   void operator()(const UseCounted& record) { durable_.used_ = record; }
+  void operator()(const ClockStepped&) {}
   void operator()(const PriorityChanged& record) {
     JobOf(record.job).SetPriority(record.priority);
     Touch(record.job);
@@ -272,6 +274,21 @@ class Durable::Applier {
       if (job.StateOf(i) == TaskState::kQueued) job.Block(i, stirred);
     }
     for (TaskIndex i = first; i < end; ++i) Unblock(job, i, stirred);
+  }
+  // Tasks of other jobs that wait for theirs, and have not been given out, wait again.
+  void BlockPairs(const TasksReopened& record) {
+    auto dependents = durable_.dependents_.find(record.job);
+    if (dependents == durable_.dependents_.end()) return;
+    for (JobId id : dependents->second) {
+      JobState& dependent = JobOf(id);
+      if (!dependent.WaitsForEachOf(record.job)) continue;
+      for (const TaskRange& range : record.tasks) {
+        const TaskIndex end = std::min(range.first + range.count, dependent.task_count());
+        for (TaskIndex i = range.first; i < end; ++i) {
+          if (dependent.StateOf(i) == TaskState::kQueued) dependent.Block(i, Touch(id));
+        }
+      }
+    }
   }
   void Unblock(JobState& job, TaskIndex index, Stirred& stirred) {
     if (index >= job.task_count() || !job.Blocked(index)) return;

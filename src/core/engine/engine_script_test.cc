@@ -12,6 +12,7 @@
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99] [group=@g] unload j1   revive j1
 //   half-life of=10m     priority j1 now=7     times j1 [time=2h] [deadline=3h]
+//   full n1 [why=disk]        without a reason its disk has room again
 //   drain n1 [reason=disks]   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -21,6 +22,7 @@
 //   return n1 j1.7-9 [attempt=1]
 //   sent j1.1 [attempt=1]                  the leases of the gang's parts have left
 //   room n1 j1.1 [attempt=1]
+//   answer n1                              the answer to SendAsk
 //   at +5s                                 the clock goes on, before the block's step
 //   restart [nodes-may-return] [without=j1] [of-hub]   a new engine replays all records, but those
 //                                          of job 1, which has finished, or of all that have, and
@@ -87,6 +89,7 @@ class EngineSubject : public script::Subject {
         {"to-come", &EngineSubject::ToCome},
         {"drain", &EngineSubject::Drain},
         {"undrain", &EngineSubject::Undrain},
+        {"full", &EngineSubject::Full},
         {"remove", &EngineSubject::Remove},
         {"clear", &EngineSubject::Clear},
         {"unload", &EngineSubject::Unload},
@@ -95,6 +98,7 @@ class EngineSubject : public script::Subject {
         {"nodes", &EngineSubject::Nodes},
         {"sent", &EngineSubject::Sent},
         {"room", &EngineSubject::Room},
+        {"answer", &EngineSubject::Answer},
         {"gang-policy", &EngineSubject::SetGangPolicy},
         {"users", &EngineSubject::Users},
         {"counts", &EngineSubject::Counts},
@@ -351,6 +355,7 @@ class EngineSubject : public script::Subject {
     ref.attempt = Attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
     events_.push_back(RoomTaken{node, ref});
   }
+  void Answer(Line& line) { events_.push_back(RoomTaken{line.Node(), {}}); }
   void SetGangPolicy(Line& line) {
     auto policy = GangPolicyOf(line.Word("a policy"));
     if (!policy) return line.Fail("there is no such policy");
@@ -372,7 +377,14 @@ class EngineSubject : public script::Subject {
     events_.push_back(DrainNode{node, line.Option("reason")});
   }
   void Undrain(Line& line) { events_.push_back(UndrainNode{line.Node()}); }
-  void Remove(Line& line) { events_.push_back(RemoveNode{line.Node()}); }
+  void Full(Line& line) {
+    const NodeId node = line.Node();
+    events_.push_back(NodeFull{node, line.Option("why")});
+  }
+  void Remove(Line& line) {
+    const NodeId node = line.Node();
+    events_.push_back(RemoveNode{node, line.Flag("ends-first")});
+  }
   void Clear(Line& line) {
     ClearSick clear;
     if (line.Has("node")) clear.node = Line("x " + line.Option("node")).Node();
@@ -468,7 +480,10 @@ class EngineSubject : public script::Subject {
       change.named = needs.named;
       if (!needs.on_node.empty()) change.on_node = needs.on_node;
     }
-    events_.push_back(ReopenTasks{job, std::move(tasks), std::move(change)});
+    events_.push_back(ReopenTasks{.job = job,
+                                  .tasks = std::move(tasks),
+                                  .change = std::move(change),
+                                  .succeeded = line.Flag("succeeded")});
   }
   void Node(Line& line) {
     NodeId node = line.Node();

@@ -24,7 +24,9 @@ void WithdrawDescendants(StepContext& step, const JobState& job, TaskIndex lost)
   step.Record(std::move(withdrawn));
 }
 
-void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks) {
+std::optional<TaskIndex> AddDescendants(const JobState& job, bool all_ended,
+                                        std::vector<TaskRange>& tasks) {
+  std::optional<TaskIndex> leased;
   std::unordered_set<TaskIndex> found;
   std::vector<TaskIndex> next;
   for (const TaskRange& range : tasks) {
@@ -38,16 +40,19 @@ void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks)
     TaskIndex at = next.back();
     next.pop_back();
     job.graph().ForChildren(at, [&](TaskIndex child) {
-      bool cancelled = job.StateOf(child) == TaskState::kCancelled && job.MayReopen(child) &&
-                       !job.LeftList(child);
-      if (cancelled && found.insert(child).second) next.push_back(child);
+      if (job.LeftList(child)) return;
+      if (job.StateOf(child) == TaskState::kLeased) leased = child;
+      const bool wanted = all_ended || job.StateOf(child) == TaskState::kCancelled;
+      if (!wanted || !job.MayReopen(child, all_ended)) return;
+      if (found.insert(child).second) next.push_back(child);
     });
   }
-  if (found.size() == before) return;
+  if (found.size() == before) return leased;
   std::vector<TaskIndex> sorted(found.begin(), found.end());
   std::ranges::sort(sorted);
   tasks.clear();
   for (TaskIndex index : sorted) AppendIndex(tasks, index);
+  return leased;
 }
 
 void WithdrawAllDescendants(StepContext& step, const JobState& job) {

@@ -88,8 +88,8 @@ uint64_t DigestOf(const TaskClass& of_tasks) {
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
-               requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions,
-               queues, waiting, gangs_waiting, requeued, readied] = *this;
+               last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
+               additions, queues, waiting, gangs_waiting, requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -99,7 +99,7 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{each.job.value} << 2 | static_cast<uint64_t>(each.kind));
   }
   for (NodeId node : good_nodes) hash = Mix(hash, node.value);
-  hash = Mix(hash, in_row);
+  hash = Mix(hash, uint64_t{in_row} << 16 | last_success.value);
   for (const auto& [node, failures] : *row) hash = Mix(hash, uint64_t{node.value} << 32 | failures);
   for (const auto& [node, trouble] : *troubles) {
     hash = Mix(Mix(hash, node.value), DigestOf(trouble));

@@ -121,12 +121,11 @@ bool JobState::Lossy(TaskIndex index) const {
   return it != traces_->end() && it->second.losses > 0;
 }
 
-bool JobState::MayReopen(TaskIndex index) const {
-  if (LeftList(index) && StateOf(index) == TaskState::kSucceeded) return true;
-  if (CurrentAttempt(index) >= kLastAttempt) return false;
-  TaskState state = StateOf(index);
-  return state == TaskState::kFailed || state == TaskState::kUnknown ||
-         state == TaskState::kCancelled;
+bool JobState::MayReopen(TaskIndex index, bool succeeded) const {
+  const bool is_good = StateOf(index) == TaskState::kSucceeded;
+  if (LeftList(index) && (succeeded || is_good)) return !succeeded;
+  if (is_good) return succeeded && last_success_ < kLastAttempt;
+  return IsLost(index) && CurrentAttempt(index) < kLastAttempt;
 }
 
 bool JobState::Fresh(TaskIndex index) const {
@@ -539,10 +538,26 @@ void JobState::ForgetGone() {
   then.cancelled = std::min(then.cancelled, counts_.cancelled);
 }
 
-void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
-  for (const TaskRange& range : tasks) {
+// Its children wait for it again.
+void JobState::ForgetSuccess(TaskIndex index, Stirred& stirred) {
+  traces_.Edit()[index].attempt = last_success_;
+  SetState(index, TaskState::kCancelled);
+  graph_.ForChildren(index, [&](TaskIndex child) {
+    graph_.Miss(child);
+    if (StateOf(child) == TaskState::kQueued) Block(child, stirred);
+  });
+}
+
+void JobState::Reopen(const TasksReopened& reopened, Stirred& stirred) {
+  for (const TaskRange& range : reopened.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      CHECK(MayReopen(i));
+      CHECK(MayReopen(i, reopened.succeeded));
+      if (StateOf(i) != TaskState::kSucceeded || !reopened.succeeded) continue;
+      ForgetSuccess(i, stirred);
+    }
+  }
+  for (const TaskRange& range : reopened.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       Rejoin(i);
       if (StateOf(i) == TaskState::kSucceeded) continue;
       if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
@@ -623,7 +638,8 @@ void JobState::ChangeNeeds(const NeedsChanged& changed, Stirred& stirred) {
   for (const RequestRun& run : changed.runs) {
     CHECK(run.request < requests_.size());
     for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
-      CHECK(MayReopen(i) || StateOf(i) == TaskState::kLeased || StateOf(i) == TaskState::kQueued);
+      CHECK(MayReopen(i, true) || MayReopen(i, false) || StateOf(i) == TaskState::kLeased ||
+            StateOf(i) == TaskState::kQueued);
     }
   }
   LeaveQueues(changed.runs, stirred);
@@ -676,6 +692,7 @@ void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
     case Verdict::kSucceeded:
       if (!traces_->empty()) traces_.Edit().erase(i);
       if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
+      last_success_ = std::max(last_success_, ended.end.ref.attempt);
       SetState(i, TaskState::kSucceeded);
       graph_.ForChildren(i, [&](TaskIndex child) { graph_.Meet(child); });
       return;

@@ -235,7 +235,8 @@ class JobState {
             const Skip& skip = nullptr) const;
   // When this task's retry delay ends; the beginning of time when it waits for none. For people.
   Instant DueOf(TaskIndex index) const;
-  bool MayReopen(TaskIndex index) const;
+  // `succeeded`: by a record that reopens such tasks, too (TasksReopened).
+  bool MayReopen(TaskIndex index, bool succeeded) const;
   // All that is queued of a request, whatever it waits for. Cost: the tasks of the request.
   std::vector<TaskRange> QueuedTasks(uint32_t request) const;
   // Queued tasks of a request that wait for nothing but room, or their delay.
@@ -294,7 +295,7 @@ class JobState {
   void Trust(NodeId node);                                               // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred);  // all queued
   void Leave(const std::vector<TaskRange>& tasks, Stirred& stirred);     // their list; none leased
-  void Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred);    // all may be reopened
+  void Reopen(const TasksReopened& reopened, Stirred& stirred);          // all may be reopened
   void WaitAgain(const std::vector<After>& after);  // for jobs that it does not wait for
   // Likewise, or leased or queued.
   void ChangeNeeds(const NeedsChanged& changed, Stirred& stirred);
@@ -311,13 +312,13 @@ class JobState {
   template <typename Self, typename Archive>
   static void Image(Self& self, Archive& archive) {
     auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
-           planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests,
-           lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions, queues, waiting,
-           gangs_waiting, requeued, readied] = self;
+           planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
+           last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
+           additions, queues, waiting, gangs_waiting, requeued, readied] = self;
     archive(id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
             planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
-            requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs, additions, queues,
-            waiting, gangs_waiting, requeued, readied);
+            last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
+            additions, queues, waiting, gangs_waiting, requeued, readied);
   }
 
  private:
@@ -356,6 +357,7 @@ class JobState {
   void CountWaiting(uint32_t request, int64_t change);
   void SetLost(TaskIndex index, TaskState state, Stirred& stirred);
   void WithdrawOne(TaskIndex index, Stirred& stirred);
+  void ForgetSuccess(TaskIndex index, Stirred& stirred);
   void Rejoin(TaskIndex index);
   void ForgetGone();
   uint8_t PartOf(TaskIndex index) const;
@@ -413,6 +415,9 @@ class JobState {
   Rare<std::map<NodeId, uint32_t>> row_;      // the same, by node
   bool starts_nowhere_ = false;
   bool lossy_ = false;  // one of its tasks was present at a loss
+  // The highest attempt number of all tasks that succeeded. Their own numbers are not kept, so a
+  // task that runs again is numbered from here.
+  Attempt last_success_;
 
   std::vector<TaskClass> requests_;
   int32_t lowest_priority_ = INT32_MAX;  // of them

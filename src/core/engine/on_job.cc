@@ -344,19 +344,23 @@ std::vector<After> WaitsAgain(const StepContext& step, const JobState& job) {
 void On(StepContext& step, const ReopenTasks& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
-  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i); });
+  auto tasks =
+      Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i, event.succeeded); });
   if (tasks.empty()) return;
-  if (!job->graph().empty()) AddCancelledDescendants(*job, tasks);
+  if (!job->graph().empty() && AddDescendants(*job, event.succeeded, tasks) && event.succeeded) {
+    return;
+  }
   if (!event.change.empty()) {
-    auto again =
-        Select(*job, tasks, [&](TaskIndex i) { return job->StateOf(i) != TaskState::kSucceeded; });
+    auto again = Select(*job, tasks, [&](TaskIndex i) {
+      return event.succeeded || job->StateOf(i) != TaskState::kSucceeded;
+    });
     NeedsChanged changed = WithChange(*job, std::move(again), [&](TaskClass& each) {
       each.needs = Changed(std::move(each.needs), event.change);
     });
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
   if (job->finished()) ForgetBlamesBy(step, event.job);
-  step.Record(TasksReopened{event.job, std::move(tasks), WaitsAgain(step, *job)});
+  step.Record(TasksReopened{event.job, std::move(tasks), WaitsAgain(step, *job), event.succeeded});
   // Tasks that wait for a task that was not reopened will not run now either.
   WithdrawAllDescendants(step, *job);
   if (!job->graph().empty() || job->AllEnded()) CheckJob(step, *job);
@@ -396,7 +400,7 @@ void On(StepContext& step, const HoldJob& event) {
   if (job == nullptr || (job->cancelled() && !job->finished())) return;
   if (job->finished() && !event.even_ended) return;
   if (job->held() == HoldReason::kNone) {
-    step.Record(JobHeld{event.job, event.reason, step.now});
+    step.Record(JobHeld{event.job, event.reason, step.wall()});
     // Of one that has ended it is told when the job goes on.
     if (!job->finished()) step.out.notices.push_back(NoticeHeld{event.job, event.reason});
   }
@@ -528,7 +532,7 @@ void CheckJob(StepContext& step, const JobState& job) {
   // The stricter of the two: --halt may end what runs. A sick batch that has ended has nothing.
   if (HaltReached(policy.halt, job) && !job.AllEnded()) reason = HoldReason::kHaltRule;
   if (reason == HoldReason::kNone) return;
-  step.Record(JobHeld{job.id(), reason, step.now});
+  step.Record(JobHeld{job.id(), reason, step.wall()});
   step.out.notices.push_back(NoticeHeld{job.id(), reason});
   bool now = reason == HoldReason::kHaltRule && policy.halt.when == HaltRule::When::kNow;
   RecallJob(step, job.id(), now);

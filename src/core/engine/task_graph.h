@@ -43,6 +43,8 @@ class TaskGraph {
   }
   // A parent has succeeded: what is left.
   uint32_t Meet(TaskIndex child) { return --left_[child]; }
+  // A parent that had succeeded runs again.
+  void Miss(TaskIndex child) { ++left_[child]; }
 
   uint64_t Digest() const;
   uint64_t StateBytes() const;

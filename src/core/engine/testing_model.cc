@@ -322,7 +322,8 @@ std::string NaiveModel::Check(const Record& record) const {
     for (const RequestRun& run : r->runs) {
       ForEach({{run.first, run.count}}, [&](TaskIndex i) {
         TaskState state = job.tasks[i].state;
-        if (state == TaskState::kSucceeded) problem = "other needs of a task that has succeeded";
+        const bool done = state == TaskState::kSucceeded;
+        if (done && job.tasks[i].left_list) problem = "other needs of a task that is not run again";
       });
     }
     return problem;
@@ -403,7 +404,34 @@ void NaiveModel::Do(const TasksCancelled& record) {
   ForEach(record.tasks, [&](TaskIndex i) { jobs_[record.job].tasks[i].cancelled = true; });
 }
 
+// They run again, and what waits for them, here or in other jobs, is looked at once more, unless it
+// has been given out.
+void NaiveModel::ForgetSuccess(const TasksReopened& record) {
+  NaiveJob& job = jobs_[record.job];
+  ForEach(record.tasks, [&](TaskIndex i) {
+    for (auto& [id, other] : jobs_) {
+      const bool waits = std::ranges::any_of(other.after, [&](const After& after) {
+        return after.job == record.job && after.kind == AfterKind::kEach;
+      });
+      if (!waits || i >= other.tasks.size()) continue;
+      NaiveTask& pair = other.tasks[i];
+      if (pair.state == TaskState::kQueued) pair.pairs = true;
+      if (pair.state == TaskState::kLeased) pair.pairs = false;
+    }
+    NaiveTask& task = job.tasks[i];
+    if (task.state != TaskState::kSucceeded) return;
+    task.state = TaskState::kCancelled;
+    task.attempt = job.last_success;
+    for (NaiveTask& child : job.tasks) {
+      if (child.state == TaskState::kQueued && std::ranges::count(child.parents, i) > 0) {
+        child.pairs = true;
+      }
+    }
+  });
+}
+
 void NaiveModel::Do(const TasksReopened& record) {
+  if (record.succeeded) ForgetSuccess(record);
   NaiveJob& job = jobs_[record.job];
   job.finished = false;
   job.cancelled = false;
@@ -470,7 +498,10 @@ void NaiveModel::Do(const AttemptEnded& record) {
     task.cut_after = std::max(task.cut_after, record.end.wall);
   }
   Cause cause = record.end.cause;
-  if (cause == Cause::kSuccess) job.walls[task.request].push_back(record.end.wall);
+  if (cause == Cause::kSuccess) {
+    job.walls[task.request].push_back(record.end.wall);
+    job.last_success = std::max(job.last_success, task.attempt);
+  }
   if (cause == Cause::kNode) {
     ++task.losses;
   } else if (cause == Cause::kStart && !record.counts) {

@@ -40,6 +40,7 @@ struct NaiveJob {
   std::vector<After> after;
   HoldReason held = HoldReason::kNone;
   std::map<uint32_t, std::vector<Duration>> walls = {};  // of attempts that succeeded, by request
+  uint32_t last_success = 0;                             // the highest number of such an attempt
 
   JobCounts Counts() const;
 };
@@ -90,6 +91,7 @@ class NaiveModel {
   void Do(const TasksWithdrawn& record);
   void Do(const TasksCancelled& record);
   void Do(const TasksReopened& record);
+  void ForgetSuccess(const TasksReopened& record);
   void Do(const NeedsChanged& record);
   void Do(const JobHeld& record);
   void Do(const JobReleased& record);
@@ -100,6 +102,7 @@ class NaiveModel {
   void Do(const HalfLifeChanged&) {}
   void Do(const UseCounted&) {}
   void Do(const PriorityChanged&) {}
+  void Do(const ClockStepped&) {}
   void Do(const Returned& record);
   void Do(const AttemptEnded& record);
   void Do(const JobFinished& record);

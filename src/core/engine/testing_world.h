@@ -564,6 +564,7 @@ class RandomWorld {
       ReopenTasks reopen{job, AnyTasks(prng)};
       if (prng.Chance(40)) reopen.change.milli_cpus = AnyNeeds(prng).milli_cpus;
       if (prng.Chance(20)) reopen.change.named = AnyNeeds(prng).named;
+      reopen.succeeded = prng.Chance(30);
       events_.push_back(std::move(reopen));
     }
   }

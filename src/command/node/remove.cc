@@ -23,8 +23,9 @@ extern const Command kNodeRemove = {
     .completes = Completes::kNodes,
     .summary = "remove nodes; their tasks run again elsewhere",
     .details =
-        "A connected node ends. After `spate node resume`, the node can connect again when it is "
-        "started.",
+        "A connected node ends its tasks, which then run elsewhere, and exits. Tasks of a "
+        "disconnected node run elsewhere at once. After `spate node resume`, the node can "
+        "connect again when it is started.",
     .examples = {{{"spate node remove n7", "for good"}, {"spate node remove n7 n8", "several"}}},
     .words_min = 1,
     .options = {{opt::kAboutHub}},

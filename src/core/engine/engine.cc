@@ -116,10 +116,12 @@ void Engine::Apply(const Record& record) {
 void Engine::Step(const Input& input, Output& out) {
   StepContext step{*state_, input.now, out};
   state_->live.BeginStep(input.now);
+  state_->live.clock_ahead = input.clock_ahead;
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
   LoseSilentNodes(step);
+  RemoveEmptied(step);
   GiveUpLateGangs(step);
   MeetDeadlines(step);
   SettleDependents(step);

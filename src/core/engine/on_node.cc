@@ -73,6 +73,17 @@ void RecallStoppedJobs(StepContext& step, NodeId id) {
   }
 }
 
+// Nothing of it starts elsewhere before it has ended there.
+void EndAllOn(StepContext& step, NodeId id) {
+  if (!step.board.nodes.at(id).present) return;
+  JobId last;
+  for (const auto& [key, range] : step.durable.NodeOf(id).leases) {
+    if (range.procs > 0) StopParts(step, *step.durable.FindJob(key.job), key.first);
+    if (std::exchange(last, key.job) == key.job) continue;
+    step.out.sends.push_back(SendStop{id, key.job, {}});
+  }
+}
+
 // A node that is no longer alone gives back what it holds ahead: the second one may start it now,
 // unless it is for the first one by name. That is left alone: the order of such tasks counts.
 void RecallFromTheFirst(StepContext& step, NodeId second) {
@@ -103,11 +114,13 @@ void On(StepContext& step, const NodeJoined& event) {
   step.live.SetOffer(step.durable, event.node, event.offer);
   place::Node& node = step.board.nodes[event.node];
   node.present = true;
+  node.asked = node.answered = false;
   step.board.MarkRoomy(event.node, node);
   step.board.unpark = true;
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
   ResumeParts(step, event.node);
+  if (step.live.removing.contains(event.node)) EndAllOn(step, event.node);
 }
 
 void On(StepContext& step, const OfferChanged& event) {
@@ -116,6 +129,13 @@ void On(StepContext& step, const OfferChanged& event) {
   step.live.SetOffer(step.durable, event.node, event.offer);
   step.board.MarkRoomy(event.node, it->second);
   step.board.unpark = true;
+}
+
+void On(StepContext& step, const HubSlept& event) {
+  for (auto& [id, node] : step.board.nodes) {
+    Instant& end = node.offer.end_of_life;
+    if (end != Instant::Never()) end = end - event.time;
+  }
 }
 
 void On(StepContext& step, const NodeSilent& event) {
@@ -140,8 +160,24 @@ void On(StepContext& step, const NodeLost& event) {
 
 void On(StepContext& step, const RemoveNode& event) {
   if (!step.board.nodes.contains(event.node)) return;
+  if (event.ends_first) {
+    On(step, DrainNode{event.node, "it is being removed"});
+    step.live.removing.insert(event.node);
+    return EndAllOn(step, event.node);
+  }
+  step.live.removing.erase(event.node);
   Lose(step, event.node, "its node was removed");
   step.Record(NodeRemoved{event.node});
+}
+
+void RemoveEmptied(StepContext& step) {
+  std::erase_if(step.live.removing, [&](NodeId id) {
+    if (!step.durable.NodeOf(id).leases.empty()) return false;
+    Lose(step, id, "");
+    step.Record(NodeRemoved{id});
+    step.out.notices.push_back(NoticeNodeRemoved{id});
+    return true;
+  });
 }
 
 bool MayForget(const Durable& durable, const place::Board& board, NodeId id) {

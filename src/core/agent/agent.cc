@@ -289,7 +289,7 @@ void Agent::State::On(AttemptStarted& event) {
 void Agent::State::On(AttemptOver& event) {
   auto place = Find(event.end.ref, event.end.slot);
   if (!place) return;
-  Remove(place->first, place->second);
+  const bool is_part = Remove(place->first, place->second).is_part;
   Job& job = JobOf(event.end.ref.job);
   Duration wall = event.end.wall;
   job.wall = job.wall.ns == 0 ? wall : Duration{job.wall.ns + (wall.ns - job.wall.ns) / 8};
@@ -297,7 +297,7 @@ void Agent::State::On(AttemptOver& event) {
     job.walls.Add(wall);
   }
   Release(event.end.ref.job, 1);
-  out_->orders.push_back(ReportEnd{std::move(event.end)});
+  out_->orders.push_back(ReportEnd{std::move(event.end), is_part});
 }
 
 void Agent::State::On(OrderTakenBack& event) {

@@ -109,14 +109,19 @@ struct LoadSampled {
   uint64_t free_memory = 0;
   double load = 0;
 };
+// The node's disk has no room for what tasks write, and why; empty: it has.
+struct RoomLooked {
+  std::string no_room;
+};
 // The terminal cannot take more output for now, or can again.
 struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived,
-                           RecallArrived, StopArrived, DropArrived, FreezeArrived, AttemptStarted,
-                           AttemptOver, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
+using Event =
+    std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived, RecallArrived,
+                 StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptOver,
+                 OrderTakenBack, MemorySampled, LoadSampled, RoomLooked, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -148,6 +153,7 @@ struct FreezeAttempt {
 };
 struct ReportEnd {
   AttemptEnd end;
+  bool is_part = false;  // of a gang
 };
 struct ReportReturned {
   JobId job;

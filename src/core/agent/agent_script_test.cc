@@ -11,6 +11,7 @@
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
 //   taken-back j1.1                  memory j1.1 bytes=2G
 //   load free=2G [load=1.5]          blocked          unblocked
+//   disk [full]
 //   at +5s                           the clock goes on, before the block's step
 //   state      holds                 questions: who runs, what waits; what it has of each lease
 //   runs       rooms                 what runs; parts that have room or run
@@ -91,6 +92,7 @@ class AgentSubject : public script::Subject {
         {"adopt", &AgentSubject::Adopt},     {"freeze", &AgentSubject::Freeze},
         {"thaw", &AgentSubject::Freeze},     {"go", &AgentSubject::Go},
         {"runs", &AgentSubject::Runs},       {"rooms", &AgentSubject::Rooms},
+        {"disk", &AgentSubject::Disk},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -202,6 +204,9 @@ class AgentSubject : public script::Subject {
   void Load(Line& line) {
     uint64_t free = line.Size("free", UINT64_MAX);
     events_.push_back(LoadSampled{free, std::strtod(line.Option("load", "0").c_str(), nullptr)});
+  }
+  void Disk(Line& line) {
+    events_.push_back(RoomLooked{line.Flag("full") ? "the disk is full" : ""});
   }
   void Blocked(Line& line) { events_.push_back(OutputBlocked{line.verb() == "blocked"}); }
   void At(Line& line) {

@@ -32,6 +32,7 @@ std::string Agent::State::WhyPaused() const {
   if (waiting_.empty()) return "";
   const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
   if (output_blocked_) return "standard output takes no more";
+  if (!no_room_.empty()) return no_room_;
   if (load_ && load_->free_memory < settings.min_free_memory) {
     return fmt::format("{} of memory is free, less than --min-free-memory {}",
                        FormatSize(load_->free_memory), FormatSize(settings.min_free_memory));

@@ -103,6 +103,7 @@ class Agent::State {
   void On(OrderTakenBack& event);
   void On(MemorySampled& event);
   void On(LoadSampled& event);
+  void On(RoomLooked& event) { no_room_ = std::move(event.no_room); }
   void On(OutputBlocked& event);
   uint16_t SlotForAdopted(uint16_t wanted);
   void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant);
@@ -155,6 +156,7 @@ class Agent::State {
   uint32_t whole_parts_ = 0;       // in slots, each of which has the node for itself
   FreeResources free_;
   std::optional<LoadSampled> load_;  // none: not sampled yet
+  std::string no_room_;              // on the disk: why; empty: there is some
   bool output_blocked_ = false;
   std::string paused_;  // the reason last reported
 

@@ -84,7 +84,9 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
   if (cancelled) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? before.losses + 1u : 0;
   if (losses >= step.board.limits.node_losses) {
-    end.note += fmt::format(" (it was present at {} losses)", losses);
+    end.note += IsDiskFull(end)
+                    ? fmt::format(" (its node was lost or had a full disk {} times)", losses)
+                    : fmt::format(" (it was present at {} losses)", losses);
   }
   if (end.ref.attempt >= kLastAttempt && end.cause != Cause::kSuccess) {
     end.note += fmt::format(" (it was assigned {} times)", FormatCount(end.ref.attempt.value));
@@ -131,7 +133,10 @@ void On(StepContext& step, const AttemptsEnded& event) {
     if (end.cause == Cause::kSuccess && !node->second.set_aside.empty()) {
       ForgetBlames(step, event.node);
     }
-    EndAttempt(step, event.node, *job, end);
+    AttemptEnd told = end;
+    const bool removed = end.cause == Cause::kStopped && step.live.removing.contains(event.node);
+    if (removed && end.note.empty()) told.note = "its node is being removed";
+    EndAttempt(step, event.node, *job, std::move(told));
     CheckJob(step, *job);
   }
 }
@@ -188,7 +193,8 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
       bool present =
           offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
       if (range.procs > 0) present = MayHaveStarted(step, ref);
-      if (present) place::AddTasks(running, offer, needs, 1);
+      const bool over = step.board.nodes[id].over.contains({key.job, i});
+      if (present && !over) place::AddTasks(running, offer, needs, 1);
       if (keep && keep(ref)) continue;
       AttemptEnd end = like;
       end.ref = ref;

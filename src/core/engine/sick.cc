@@ -236,9 +236,23 @@ void On(StepContext& step, const DrainNode& event) {
 }
 
 void On(StepContext& step, const UndrainNode& event) {
+  step.live.removing.erase(event.node);
   auto node = step.board.nodes.find(event.node);
   if (node == step.board.nodes.end() || !node->second.drained) return;
   step.Record(NodeUndrained{event.node});
+}
+
+// ---- What nodes say of themselves --------------------------------------------------------------
+
+void On(StepContext& step, const NodeFull& event) {
+  auto at = step.board.nodes.find(event.node);
+  if (at == step.board.nodes.end() || !at->second.present) return;
+  if (at->second.no_room == event.why) return;
+  at->second.no_room = event.why;
+  step.board.look_at_gangs |= !step.board.asking_for_gangs.empty();
+  if (!event.why.empty()) return RecallNode(step, event.node, JobId());
+  step.board.MarkRoomy(event.node, at->second);
+  step.board.unpark = true;
 }
 
 }  // namespace spate::engine

@@ -11,6 +11,7 @@ namespace {
 struct Counted {
   std::map<NodeId, uint32_t> lossy;
   std::map<std::pair<NodeId, JobId>, place::Amounts> held;
+  std::map<std::pair<NodeId, JobId>, place::Amounts> over;
   std::map<std::pair<NodeId, JobId>, uint32_t> leased;
   std::map<NodeId, std::map<place::PartKey, place::Amounts>> parts;
 };
@@ -63,9 +64,16 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
   for (const auto& [id, node] : board.nodes) {
     place::Amounts all;
     uint32_t leased = 0;
+    for (const auto& [key, request] : node.over) {
+      const JobState& job = *durable.FindJob(key.job);
+      CHECK(
+          IsCurrent(durable.NodeOf(id), job, {key.job, key.index, job.CurrentAttempt(key.index)}));
+      place::AddTasks(counted.over[{id, key.job}], node.offer, job.request(request), 1);
+    }
     for (const auto& [job, here] : node.jobs) {
       CHECK(here.leased == (counted.leased[{id, job}]));
       CHECK(Same(here.held, counted.held[{id, job}], node.offer));
+      CHECK(Same(here.over, counted.over[{id, job}], node.offer));
       CHECK(here.leased > 0 || here.charged == 0);
       all.Add(here.held);
       leased += here.leased;
@@ -79,7 +87,8 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
     CHECK(leased == node.leased);
     CHECK(Same(all, node.held, node.offer));
     CHECK(node.lossy == counted.lossy[id]);
-    CHECK(node.crowded == place::Crowded(node.offer, node.held));
+    place::Amounts room;
+    CHECK(node.crowded == place::Crowded(node.offer, node.Taken(room)));
     crowded += node.crowded ? 1 : 0;
     CHECK(node.present || !node.roomy);
     CHECK(!node.roomy || std::ranges::count(board.roomy, id) > 0);
@@ -120,7 +129,9 @@ void Engine::CheckInvariants() const {
   CheckNodes(durable, board);
   CHECK(board.jobs.size() == durable.jobs().size());
   std::map<JobId, uint64_t> used;
+  std::map<JobId, uint32_t> over;
   for (const auto& [id, node] : board.nodes) {
+    for (const auto& [key, request] : node.over) ++over[key.job];
     for (const auto& [job, here] : node.jobs) used[job] += here.charged;
     for (const auto& [key, part] : node.parts) used[key.job] += part.charge;
   }
@@ -134,6 +145,7 @@ void Engine::CheckInvariants() const {
     CheckJob(job, known, state_->live.clock);
     CHECK(board.asking_for_gangs.contains(id) == known.asks_for_gang());
     CHECK(known.used == used[id]);
+    CHECK(known.over == over[id]);
     place::User& user = users[job.user()];
     user.jobs += !job.finished();
     user.leased += job.counts().leased;

@@ -80,6 +80,7 @@ class Live::Follower {
     for (const auto& [name, amount] : record.users) use[name] = static_cast<double>(amount);
     for (const auto& [name, amount] : use) board_.SetPast(name, amount, record.at);
   }
+  void operator()(const ClockStepped&) {}
   void operator()(const PriorityChanged& record) {
     board_.SetPriority(*board_.FindJob(record.job), record.priority);
     Changed(record.job);
@@ -196,6 +197,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
     } else if (use.leased) {
       board.Give(job, node, use.request, use.tasks, use.lossy);
     } else {
+      board.DropOver(node, {use.job, use.index});
       board.ReturnTasks(job, use.node, node, use.request, use.tasks, use.lossy);
     }
   }
@@ -278,6 +280,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   const bool known = node.offer.slots > 0;
   std::map<place::PartKey, Instant> until;
   for (const auto& [key, part] : node.parts) until[key] = part.until;
+  while (!node.over.empty()) board.DropOver(node, node.over.begin()->first);
   for (const auto& [key, range] : leases) {
     place::Job& job = *board.FindJob(key.job);
     if (range.procs > 0) {
@@ -303,6 +306,11 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   }
 }
 
+void Live::SetOver(const JobState& job, NodeId node, TaskIndex index, uint32_t request) {
+  board.SetOver(*board.FindJob(job.id()), node, board.nodes.at(node), index, request);
+  Touch(job);
+}
+
 void Live::SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until) {
   if (watch.room_until != Instant::Never()) room_deadlines.erase({watch.room_until, key});
   watch.room_until = until;
@@ -313,6 +321,7 @@ void Live::SetAway(NodeId id, Instant lost_at) {
   place::Node& node = board.nodes[id];
   board.look_at_gangs |= node.present && !board.asking_for_gangs.empty();
   node.present = false;
+  node.no_room.clear();  // it will say so again
   node.roomy = false;
   Instant& known = node.lost_at;
   silent.erase({known, id});

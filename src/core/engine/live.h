@@ -49,6 +49,8 @@ struct Live {
   void Reload(const JobState& job);
   // News of a node; what its leases take of it is counted anew.
   void SetOffer(const Durable& durable, NodeId node, const Offer& offer);
+  // A single task that was leased to it has ended there, and its end follows (Board::SetOver).
+  void SetOver(const JobState& job, NodeId node, TaskIndex index, uint32_t request);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
   // By then its nodes have said that they have room.
@@ -66,8 +68,10 @@ struct Live {
   std::optional<AttemptRef> went_before_head;   // since something was recorded of it last
   Instant clock;                                // as far as Wake has told the time
   Instant step_at;                              // the time of the step under way
+  Duration clock_ahead;                         // then: the wall clock
   std::set<JobId> set_aside;                    // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
+  std::set<NodeId> removing;                    // RemoveNode::ends_first
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes
   Instant next_rise;                 // a look at them, likewise

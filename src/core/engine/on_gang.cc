@@ -118,9 +118,18 @@ void On(StepContext& step, const GangSent& event) {
 
 void On(StepContext& step, const RoomTaken& event) {
   const AttemptRef& ref = event.ref;
+  auto from = step.board.nodes.find(event.node);
+  if (from == step.board.nodes.end()) return;
+  if (!std::exchange(from->second.answered, true)) step.board.look_at_gangs = true;
   const JobState* job = step.durable.FindJob(ref.job);
-  if (job == nullptr || !IsCurrent(step.durable.NodeOf(event.node), *job, ref)) return;
+  const NodeRecord& record = step.durable.NodeOf(event.node);
+  if (job == nullptr || !IsCurrent(record, *job, ref)) return;
   const GangRun* gang = job->GangOf(ref.index);
+  if (gang == nullptr && from->second.ends_late_by.ns > 0) {
+    from->second.moved = step.now;
+    step.live.SetOver(*job, event.node, ref.index, FindLease(record, ref)->second.request);
+    return;
+  }
   GangWatch* watch = FindWatch(step.live, ref);
   if (gang == nullptr || watch == nullptr) return;
   if (watch->stopping || gang->outcome) return SendStopTo(step, event.node, ref.job, ref.index);
@@ -147,6 +156,9 @@ void On(StepContext& step, const ChangeGangPolicy& event) {
 void On(StepContext& step, const ChangeHalfLife& event) {
   if (event.half_life != step.board.half_life()) step.Record(HalfLifeChanged{event.half_life});
 }
+
+// Deadlines are met by the new time in this very step.
+void On(StepContext& step, const ClockStepped& event) { step.Record(event); }
 
 // A node that comes back hears of what became of its parts meanwhile.
 void ResumeParts(StepContext& step, NodeId id) {
@@ -180,7 +192,11 @@ void GiveUpLateGangs(StepContext& step) {
     constexpr int64_t kTimes = 30;
     const Instant until = step.now + step.board.limits.room_patience * kTimes;
     for (const GangLeased::Part& part : gang->parts) {
-      if (!watch.ready.contains(part.node)) step.board.nodes.at(part.node).late_until = until;
+      if (watch.ready.contains(part.node)) continue;
+      place::Node& node = step.board.nodes.at(part.node);
+      node.late_until = until;
+      node.asked = node.answered = false;
+      if (node.offer.user == job->user()) step.board.users.at(job->user()).silent_until = until;
     }
     StopParts(step, *job, key.index);
   }

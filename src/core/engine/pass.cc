@@ -86,7 +86,8 @@ class Giver {
 
   // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
   void Lease(const JobState& job, NodeId id, place::Node& node, Head head) {
-    bool node_waits = place::Starts(node.offer, node.held, job.request(head.request));
+    place::Amounts room;
+    bool node_waits = place::Starts(node.offer, node.Taken(room), job.request(head.request));
     if (node_waits) {
       node.moved = step_.now;
       std::erase(step_.live.risen, Stirred::Each{job.id(), head.request});
@@ -276,6 +277,7 @@ void Place(StepContext& step) {
     PlaceOtherGangs(step);
     live.gangs.ChargeUsers();
   }
+  for (NodeId node : live.gangs.TakeUnasked()) step.out.sends.push_back(SendAsk{node});
   Recaller(step).Run(reserved);
   Riser(step).Run();
   step.out.wake_at = std::min(step.out.wake_at, live.board.NextDue());

@@ -54,6 +54,18 @@ void Totals::Subtract(const Totals& less) {
   kept -= less.kept;
 }
 
+const Amounts& Node::Rest(Amounts& room) const {
+  room = held;
+  for (const auto& [job, here] : jobs) room.Subtract(here.over);
+  return room;
+}
+
+const Amounts& Node::Rest(const JobHere& here, Amounts& room) {
+  room = here.held;
+  room.Subtract(here.over);
+  return room;
+}
+
 bool Node::Fails(const std::string& user) const {
   constexpr int kJobs = 3;
   if (set_aside.size() < kJobs) return false;
@@ -330,6 +342,24 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   CountAhead(job);
 }
 
+void Board::SetOver(Job& job, NodeId id, Node& node, TaskIndex index, uint32_t request) {
+  if (!node.over.emplace(PartKey{job.id, index}, request).second) return;
+  AddTasks(node.jobs.at(job.id).over, node.offer, job.NeedsOf(request), 1);
+  ++job.over;
+  CountCrowded(node);
+  if (node.present) MarkRoomy(id, node);
+}
+
+void Board::DropOver(Node& node, const PartKey& key) {
+  auto at = node.over.find(key);
+  if (at == node.over.end()) return;
+  Job& job = *FindJob(key.job);
+  SubtractTasks(node.jobs.at(key.job).over, node.offer, job.NeedsOf(at->second), 1);
+  --job.over;
+  node.over.erase(at);
+  CountCrowded(node);
+}
+
 void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
                     Instant now) {
   const TaskClass& of_gang = job.ClassOf(request);
@@ -411,7 +441,8 @@ void Board::CountTurn(Job& job) {
 
 void Board::CountCrowded(Node& node) {
   crowded -= node.crowded ? 1 : 0;
-  node.crowded = Crowded(node.offer, node.held);
+  Amounts room;
+  node.crowded = Crowded(node.offer, node.Taken(room));
   crowded += node.crowded ? 1 : 0;
 }
 

@@ -32,6 +32,7 @@ namespace spate::engine::place {
 // A node's work for one job.
 struct JobHere {
   Amounts held;         // that its leases take
+  Amounts over;         // the part of `held` whose tasks have ended there (Board::SetOver)
   uint32_t leased = 0;  // tasks
   // In User::used. Those that wait for others there to end cost nothing, so it grows with leases
   // ahead and goes with the last ones: at most `whole`, and as little as may run of that at once.
@@ -78,9 +79,11 @@ struct Node {
   // there are ended ones (NodeRecord::blames).
   std::map<JobId, std::string> set_aside;
   std::string sick;
+  std::string no_room;  // on its disk, as it says; empty: it has some
 
   std::map<JobId, JobHere> jobs;      // with leases, and a few of the last without
   std::map<PartKey, PartHere> parts;  // of gangs
+  std::map<PartKey, uint32_t> over;   // requests of single tasks that have ended (Board::SetOver)
   std::vector<Hold> holds;            // gangs.h; at most one for each Hold::user
   uint32_t leased = 0;                // tasks
   // Of them, and of the parts, by what slows them down (TaskClass::bound).
@@ -93,7 +96,11 @@ struct Node {
                           // anything since
   bool roomy = false;     // it may have room for what there is; see Board::MarkRoomy
   Instant late_until;     // it did not find room for a part of a gang in time: others are better
+  bool asked = false;     // SendAsk was sent since it joined or was late
+  bool answered = false;
 
+  // Gangs use other nodes if they can.
+  bool IsLate(Instant now) const { return now < late_until || (asked && !answered); }
   // Room is kept there from everybody.
   bool IsHeld() const {
     return std::ranges::any_of(holds, [](const Hold& hold) { return hold.user == nullptr; });
@@ -106,11 +113,20 @@ struct Node {
 
   // Tasks of other jobs run there that wait for the same as those of this class.
   bool SlowsDown(const Job& job, uint32_t request) const;
+  // Amounts held in all, or by one of `jobs`, less those that are over; in `room` if any are over.
+  const Amounts& Taken(Amounts& room) const { return over.empty() ? held : Rest(room); }
+  const Amounts& TakenBy(const JobHere& here, Amounts& room) const {
+    return over.empty() ? here.held : Rest(here, room);
+  }
   // It would run tasks, if it had to.
-  bool IsThere() const { return present && !drained; }
+  bool IsThere() const { return present && !drained && no_room.empty(); }
   bool TakesTasks() const { return IsThere() && sick.empty(); }
   // So many of the user's jobs have set it aside that it is not tried with another one of theirs.
   bool Fails(const std::string& user) const;
+
+ private:
+  const Amounts& Rest(Amounts& room) const;
+  static const Amounts& Rest(const JobHere& here, Amounts& room);
 };
 
 // Totals over a user's jobs, or over those of a group's members.
@@ -163,6 +179,7 @@ struct User : Totals, Use {
   // once. A user who comes back has no claim to what others were given meanwhile.
   uint64_t given = 0;
   uint64_t last_given = 0;       // the largest Job::given that was served
+  Instant silent_until;          // one of the user's own nodes found no room for a part in time
   std::optional<UserTurn> turn;  // in its group's Members, while it asks
 
   bool IsBound() const { return IsBoundBy(rule) || group->IsBound(); }
@@ -210,6 +227,7 @@ struct Job {
   uint64_t used = 0;   // its part of User::used
   double ahead = 0;    // its part of User::ahead
   uint64_t given = 0;  // as User::given
+  uint32_t over = 0;   // leased tasks that have ended (Board::SetOver)
   // Its contribution to its user's counts.
   uint32_t unended = 0;
   bool counted = false;
@@ -244,7 +262,9 @@ struct Job {
   bool IsGang(uint32_t request) const { return !ClassOf(request).gang.empty(); }
   // Single tasks do.
   bool wants() const { return facts.waiting > facts.gangs_waiting && facts.runnable; }
-  bool is_bound() const { return facts.max_running > 0 && facts.leased >= facts.max_running; }
+  bool is_bound() const {
+    return facts.max_running > 0 && facts.leased >= uint64_t{facts.max_running} + over;
+  }
   // Tasks wait for nothing but room, and one more may be leased.
   bool asks() const { return !ready.empty() && !is_bound() && facts.runnable; }
   bool asks_for_gang() const {
@@ -291,6 +311,10 @@ class Board {
   // The same, as they were leased to it, or are no longer.
   void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   void ReturnTasks(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  // A single task has ended on the node, which reports the end later: until then the task is leased
+  // and takes no room. DropOver: before its use is dropped.
+  void SetOver(Job& job, NodeId id, Node& node, TaskIndex index, uint32_t request);
+  void DropOver(Node& node, const PartKey& key);
   // A part of a gang is leased to it, or is no longer. `now`: when its estimate begins.
   void AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
                Instant now);

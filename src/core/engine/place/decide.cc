@@ -167,8 +167,8 @@ Bound Decider::BoundOf(Job& job, uint32_t request) {
     return allowed > taken ? allowed - taken : 0;
   };
   uint64_t tasks =
-      std::min({left(most, facts.leased), left(mine, facts.leased), left(all, user.leased),
-                left(members, group.leased), uint64_t{bound.tasks}});
+      std::min({left(most, facts.leased), left(mine + job.over, facts.leased),
+                left(all, user.leased), left(members, group.leased), uint64_t{bound.tasks}});
   bound.tasks = static_cast<uint32_t>(tasks);
   return bound;
 }

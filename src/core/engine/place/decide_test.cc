@@ -273,6 +273,35 @@ TEST(Decide, KeepsJobsThatSlowEachOtherDownApart) {
   EXPECT_EQ(node_of("no other way", BoundBy::kCpu, 6), large);
 }
 
+// A task whose end is reported later takes no room, and its job's max_running does not count it.
+TEST(Decide, AnEndedTaskTakesNoRoom) {
+  for (uint32_t most : {0u, 2u}) {
+    SCOPED_TRACE(most);
+    World world;
+    const NodeId id = world.AddNode({.slots = 2});
+    JobView view{"ada", {{Cpus(1000), 9}}};
+    view.max_running = most;
+    const JobId job = world.AddJob(view);
+    Node& node = world.board.nodes.at(id);
+    world.Decide();
+    ASSERT_EQ(world.LeasedOf(job), 2u);
+    EXPECT_TRUE(world.Decide().empty());
+    for (int twice = 0; twice < 2; ++twice) {
+      world.board.SetOver(*world.board.FindJob(job), id, node, 0, 0);
+      world.board.Settle(*world.board.FindJob(job));
+      EXPECT_EQ(world.Decide().size(), twice == 0 ? 1u : 0u);
+      EXPECT_EQ(world.LeasedOf(job), 3u);
+      EXPECT_FALSE(node.crowded);
+    }
+    world.board.DropOver(node, {job, 0});
+    world.End(job, 0, id);
+    EXPECT_TRUE(world.Decide().empty());
+    EXPECT_EQ(world.LeasedOf(job), 2u);
+    Amounts room;
+    EXPECT_EQ(node.Taken(room), node.held);
+  }
+}
+
 TEST(Decide, KeepsRoomForWhatIsLarge) {
   World world;
   NodeId node = world.AddNode({.slots = 4});

@@ -97,7 +97,8 @@ bool Greedy::LeavesRoomFor(const Job& job) const {
     if (here == node.jobs.end() || board_.Stalls(node, now_)) return true;
     // As RoomFor: what is ahead is filled up when half of it is gone.
     uint64_t ahead = board_.AheadOf(node, here->second);
-    uint64_t held = here->second.held.At(Amounts::kSlots);
+    Amounts room;
+    uint64_t held = node.TakenBy(here->second, room).At(Amounts::kSlots);
     if (each.served) return held < node.offer.slots * (1 + ahead);
     return 2 * held <= node.offer.slots * (2 + ahead);
   });
@@ -229,14 +230,15 @@ const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   // Room kept for gangs is no estimate: a task in line behind others would delay them.
   const bool exactly = node.node->IsHeld() || board_.Stalls(*node.node, now_);
   for (const auto& [key, part] : node.node->parts) taken.exactly.Add(part.held);
+  Amounts room;
   for (const auto& [id, here] : node.node->jobs) {
     if (here.leased == 0) continue;
     // So many of the job's tasks wait there behind each that runs.
     uint32_t ahead = exactly ? 0 : board_.AheadOf(*node.node, here);
     if (ahead == 0) {
-      taken.exactly.Add(here.held);
+      taken.exactly.Add(node.node->TakenBy(here, room));
     } else {
-      taken.about.Add(here.held, kParts, 1 + ahead);
+      taken.about.Add(node.node->TakenBy(here, room), kParts, 1 + ahead);
     }
   }
   return taken;
@@ -308,8 +310,9 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
   view.ends_late_by = there.ends_late_by;
+  Amounts own;
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
-    view.own = &here->second.held;
+    view.own = &there.TakenBy(here->second, own);
     // One that fails at once is not to be given more ahead, unless it is the only one.
     if (!here->second.fails || board_.nodes.size() == 1) view.task_wall = here->second.wall;
     view.own_counted = here->second.leased > 0;

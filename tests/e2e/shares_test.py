@@ -2,11 +2,12 @@
 each has used as much as any other. The simulator and core_engine_fair_test judge more shapes; here real tasks run."""
 import json
 import os
+import signal
 import subprocess
 import time
 
 from cluster import cluster_of
-from harness import Place, main, wait, want
+from harness import Place, main, stop, wait, want
 
 NODES, SLOTS = 16, 2
 USERS = {"ann": [], "bob": ["--nodes", "1", "--procs-per-node", "2"], "eve": ["--nodes", "4", "--procs-per-node", "2"]}
@@ -62,6 +63,46 @@ def test_three_shapes_of_work_get_equal_shares(place: Place):
         want(abs(share - mean) <= 0.05 * mean + least, f"{user}: {shares}")
     for user in USERS:
         cluster.spate("job cancel", "--user", user)
+
+
+def time_of_short_tasks(cluster, access):
+    """Seconds until the user's short tasks have run: seven jobs, one after the other."""
+    begun = time.monotonic()
+    for _ in range(7):
+        cluster.submit("--wait", "--access", access, "--cwd", "/", "--array", "1-3", "--", "sleep", "0.0{}")
+    return time.monotonic() - begun
+
+
+def test_who_lies_about_times_or_has_silent_nodes_delays_nobody(place: Place):
+    inside = with_accounts(place)
+    if inside is None:
+        return print("       (skipped: no mount namespaces, or not root)")
+    cluster = cluster_of(place)
+    for folder in (place.dir, place.state, cluster.hub_dir):
+        os.chmod(folder, 0o711)
+    for name in ("m1", "m2", "m3"):
+        cluster.node(name, "--slots", "4", "--cpus", "4", inside=inside)
+    ann, bob = (cluster.access("--role", "client", "--user", user, name=f"{user}.access") for user in ("ann", "bob"))
+    whole = ("--access", ann, "--cwd", "/", "--whole-nodes", "--time", "1s")
+    quiet = time_of_short_tasks(cluster, bob)
+    lie = cluster.submit("--access", ann, "--cwd", "/", "--on", "m1", "--cpus", "0.1", "--time", "1s", "--",
+                         "sleep", "3600").split()[0]
+    gang = cluster.submit("--nodes", "3", *whole, "--", "true").split()[0]
+    wait(lambda: "longer than estimated" in cluster.spate("task explain", f"{gang}.1")[0], "the lie has come out")
+    for policy in ("fair", "easy", "easy-sjbf", "fcfs"):
+        cluster.spate("hub set", "--policy", policy)
+        want(time_of_short_tasks(cluster, bob) < 5 * quiet, f"{policy}: others wait for a gang whose user lies about times")
+    cluster.spate("job cancel", lie)
+    cluster.spate("job wait", gang)
+    access = cluster.access("--role", "node", "--user", "ann", name="own.access")
+    state = os.path.join(place.dir, "own")
+    os.mkdir(state)
+    own = cluster.node("own", "--access", access, "--slots", "1", env=dict(place.env, SPATE_STATE=state), inside=inside)
+    stop(own)
+    gang = cluster.submit("--nodes", "4", *whole, "--", "true").split()[0]
+    want(time_of_short_tasks(cluster, bob) < 5 * quiet, "others wait for a node that never answers")
+    own.send_signal(signal.SIGCONT)
+    cluster.spate("job wait", gang)
 
 
 if __name__ == "__main__":

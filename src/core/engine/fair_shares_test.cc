@@ -167,6 +167,7 @@ class FairWorld {
     }
     if (!send.part) Start(send.node);
   }
+  void Take(const SendAsk& send) { Post(RoomTaken{send.node, {}}); }
   void Take(const SendGo& send) {
     const Key key{send.ref.job, send.ref.index};
     Running& gang = running_.at(key);

@@ -99,6 +99,8 @@ std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) 
     return fmt::format("node {} disconnected", NameOf(step, place.node));
   }
   if (node->second.drained) return fmt::format("node {} was drained", NameOf(step, place.node));
+  if (!node->second.no_room.empty())
+    return fmt::format("node {} is full", NameOf(step, place.node));
   if (!node->second.sick.empty()) {
     return fmt::format("node {} was excluded", NameOf(step, place.node));
   }
@@ -144,11 +146,10 @@ std::string WhyLater(const StepContext& step, const place::GangPromise& before) 
   return "other nodes were to have room sooner";
 }
 
-// A promise is not a lie for being a little late.
 bool IsLater(Instant start, Instant said, Instant now) {
   if (said == Instant::Never()) return false;
   if (start == Instant::Never()) return true;
-  return start > said + std::max(Duration::Seconds(1), (said - now) / 10);
+  return start > said + place::LittleOf(said - now);
 }
 
 bool IsOf(const place::GangPromise& promise, const StepContext& step, const HeadGang& head) {
@@ -179,8 +180,13 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
   if (first.count == 0) return;
   const TaskIndex index = first.tasks.front().first;
   const auto head = step.durable.head_gang();
-  GangReserved record{promise.job, index,    promise.told(),
-                      "",          step.now, promise.late ? Instant::Never() : promise.start};
+  GangReserved record{promise.job,
+                      index,
+                      promise.told(),
+                      "",
+                      step.now,
+                      promise.late ? Instant::Never() : promise.start,
+                      step.live.clock_ahead};
   auto& went_before = step.live.went_before_head;
   if (head && head->job == promise.job && head->index == index) {
     if (!IsLater(record.start, head->start, step.now) &&

@@ -66,7 +66,7 @@ std::vector<int64_t> OwnJobsOn(const EngineState& state, const place::GangPromis
 constexpr Duration kMoment = Duration::Millis(20);
 
 Duration TimeTo(Instant start, Instant now) {
-  return start <= now + kMoment ? Duration() : start - now;
+  return start <= now + kMoment || start == Instant::Never() ? Duration() : start - now;
 }
 
 // The gang could start now but for what has outlived its estimate on its nodes; nullopt: nothing
@@ -101,11 +101,13 @@ Why WhenItStarts(const EngineState& state, const JobState& job, const place::Gan
   NodeNames nodes = NamesOf(state, promise);
   const int64_t more = nodes.more ? 1 : 0;
   if (promise.start == Instant::Never() || promise.late) {
-    Why why =
-        One({ReasonKind::kGangNeeds, {promise.late ? 1 : 0, more}, {}, std::move(nodes.names)});
-    if (promise.waits_for_own) {
+    const auto unbound = static_cast<int64_t>(promise.unbound);
+    const bool late = promise.late || promise.binds == Binds::kOwnUser;
+    const int64_t because = unbound > 0 ? unbound + 1 : late ? 1 : 0;
+    Why why = One({ReasonKind::kGangNeeds, {because, more}, {}, std::move(nodes.names)});
+    if (promise.waits_for_own && unbound == 0) {
       why.push_back({ReasonKind::kGangOwnJobs, OwnJobsOn(state, promise, job.user())});
-    } else {
+    } else if (!promise.waits_for_own) {
       why.push_back(
           {ReasonKind::kGangLooks,
            {static_cast<int64_t>(promise.places.size()), promise.binds == Binds::kAll ? 1 : 0},
@@ -236,7 +238,8 @@ Why WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t reques
     std::erase_if(kept.places,
                   [&](const auto& place) { return !is_kept(promise, of->user(), place); });
     if (kept.places.empty()) continue;
-    const bool unknown = promise.start == Instant::Never() || promise.late;
+    const bool never = promise.start == Instant::Never() && promise.binds == Binds::kAll;
+    const bool unknown = never || promise.late;
     NodeNames names = NamesOf(state, kept);
     Reason reason{ReasonKind::kKeptForGang,
                   {promise.job.value, int64_t{NextOf(state, promise, now)} + 1,

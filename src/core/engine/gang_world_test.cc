@@ -158,6 +158,7 @@ class GangWorld {
       Say(send.node, RoomTaken{send.node, {send.job, send.tasks.front().first, send.attempt}});
     }
   }
+  void Take(const SendAsk& send) { Post(RoomTaken{send.node, {}}); }
   void Take(const SendGo& send) {
     FakeNode& node = nodes_[send.node];
     auto held = node.held.find({send.ref.job, send.ref.index});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine/place/gangs.h"
+#include "core/model/run_look.h"
 
 namespace spate::engine::place {
 namespace {
@@ -67,38 +68,62 @@ Instant Gangs::LateAt(const GangPromise& promise) const {
 
 // Decides whom the promise binds, by what the gang waits for.
 void Gangs::Judge(GangPromise& promise) {
+  using Unbound = GangPromise::Unbound;
   const ClassKey key{promise.job, promise.request};
   auto before = std::ranges::find_if(
       *before_, [&](const GangPromise& each) { return ClassKey{each.job, each.request} == key; });
   const bool again = before != before_->end() && !has_started_.contains(key);
+  const Job& job = *board_.FindJob(promise.job);
   promise.late = again && before->late;
-  if (promise.start != Instant::Never() && !promise.late) {
-    if (again && IsKept(promise, *before)) {
-      next_look_ = std::min(next_look_, LateAt(promise));
-      return;
-    }
-    promise.waits_for_own = WaitsForOwn(promise);
-    if (!promise.late) {
-      promise.binds =
-          promise.waits_for_own ? GangPromise::Binds::kOwnUser : GangPromise::Binds::kAll;
-      promise.said_at = now_;
-      if (promise.waits_for_own) return;
-      promise.said = promise.start;
-      next_look_ = std::min(next_look_, LateAt(promise));
-      return;
-    }
+  const NodeAhead::LastEnds last = LookForOwn(promise, job);
+  if (AwaitsAnswer(job, promise.places)) {
+    promise.unbound = Unbound::kSilentNode;
+    promise.waits_for_own = true;
+    promise.start = Instant::Never();
+  } else if (again && IsKept(promise, *before, last)) {
+    return LookAgain(promise);
+  } else if (promise.start != Instant::Never() && !promise.late) {
+    if (IsOverShare(*job.user)) promise.unbound = Unbound::kOverShare;
+    if (broke_.contains(*job.user_name)) promise.unbound = Unbound::kBroke;
   }
-  promise.waits_for_own = WaitsForOwn(promise);
+  if (promise.start != Instant::Never() && !promise.late) {
+    promise.binds = promise.waits_for_own ? GangPromise::Binds::kOwnUser : GangPromise::Binds::kAll;
+    promise.said_at = now_;
+    const Instant open = last.overdue_since + kLittle + board_.mean_wall() * kLateTasks;
+    if (promise.unbound != Unbound::kNot || now_ >= open) {
+      promise.start = Instant::Never();
+    } else if (promise.waits_for_own) {
+      next_look_ = std::min(next_look_, std::min(open, promise.start + kLittle));
+    } else {
+      promise.said = promise.start;
+      LookAgain(promise);
+    }
+    if (promise.waits_for_own || promise.start != Instant::Never()) return;
+  }
   const bool was_unknown = again && before->unknown_since != Instant() && !before->waits_for_own;
   Wait(promise, was_unknown ? before->unknown_since : now_);
 }
 
-// It has bound all before, and does so still: to take that back would make it later than was said.
-// But where what it waits for does not end for very long, `late` is true.
-bool Gangs::IsKept(GangPromise& promise, const GangPromise& before) const {
-  if (before.said == Instant::Never()) return false;
+// Schedules the next look, because time alone may end that the promise binds all users.
+void Gangs::LookAgain(const GangPromise& promise) {
+  const Instant broken = promise.said + LittleOf(promise.said - promise.said_at);
+  next_look_ = std::min(next_look_, now_ < broken ? broken : LateAt(promise));
+}
+
+// The promise has bound all users, and still does: to stop would delay the announced start. But
+// `late` becomes true when the gang waits far too long, and its own user's overdue tasks end the
+// promise shortly after the announced start.
+bool Gangs::IsKept(GangPromise& promise, const GangPromise& before,
+                   const NodeAhead::LastEnds& last) {
+  if (promise.start == Instant::Never() || promise.late || before.said == Instant::Never()) {
+    return false;
+  }
   const Duration said = before.said - before.said_at;
-  if (promise.start - now_ > said + Duration::Seconds(1)) return false;
+  if (promise.start - now_ > said + kLittle) return false;
+  if (last.overdue_since <= now_ && now_ >= before.said + LittleOf(said)) {
+    if (last.over_time) broke_.insert(*board_.FindJob(promise.job)->user_name);
+    return false;
+  }
   promise.late = now_ >= LateAt(before);
   if (promise.late) return false;
   promise.said_at = before.said_at;
@@ -106,21 +131,45 @@ bool Gangs::IsKept(GangPromise& promise, const GangPromise& before) const {
   return true;
 }
 
-// On the nodes that have no room for it yet.
-bool Gangs::WaitsForOwn(const GangPromise& promise) {
-  const Job& job = *board_.FindJob(promise.job);
+// Sets `waits_for_own`, by the tasks on the nodes that have no room for the gang yet. Its user's
+// overdue tasks that leave it no room count as ending last, because nobody knows when they end.
+NodeAhead::LastEnds Gangs::LookForOwn(GangPromise& promise, const Job& job) {
   const TaskClass& of_gang = job.ClassOf(promise.request);
   const bool known = promise.start != Instant::Never();
   NodeAhead::LastEnds last;
   for (const GangPlace& place : promise.places) {
     NodeAhead& ahead = AheadOf(place.node);
-    if (ProcsThatFit(ahead.node().offer, ahead.node().held, of_gang) >= place.procs) continue;
+    const Offer& offer = ahead.node().offer;
+    if (ProcsThatFit(offer, ahead.node().held, of_gang) >= place.procs) continue;
     const NodeAhead::LastEnds there = ahead.EndsUntil(promise.start, job.user_name);
     last.own = std::max(last.own, there.own);
     last.others = std::max(last.others, there.others);
     last.own_unknown |= there.own_unknown;
+    if (ProcsThatFit(offer, there.overdue, of_gang) >= place.procs) continue;
+    last.overdue_since = std::min(last.overdue_since, there.overdue_since);
+    last.over_time |= there.over_time;
   }
-  return known ? last.own > last.others : last.own_unknown;
+  promise.waits_for_own =
+      last.overdue_since != Instant::Never() || (known ? last.own > last.others : last.own_unknown);
+  return last;
+}
+
+// A silent node of the gang's own user would keep other users' nodes idle for nothing.
+bool Gangs::AwaitsAnswer(const Job& job, std::span<const GangPlace> places) {
+  std::vector<NodeId> own;
+  for (const GangPlace& place : places) {
+    if (board_.nodes.at(place.node).offer.user == *job.user_name) own.push_back(place.node);
+  }
+  if (own.empty() || own.size() == places.size()) return false;
+  bool awaits = now_ < job.user->silent_until;
+  if (awaits) next_look_ = std::min(next_look_, job.user->silent_until);
+  for (NodeId id : own) {
+    Node& node = board_.nodes.at(id);
+    awaits |= !node.answered;
+    if (node.answered || std::exchange(node.asked, true)) continue;
+    if (std::ranges::count(node.offer.features, kLookFeature) > 0) unasked_.push_back(id);
+  }
+  return awaits;
 }
 
 // It is not known when it starts, since then.

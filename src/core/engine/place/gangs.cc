@@ -351,11 +351,12 @@ const GangPromise* Gangs::head() const {
   return promises_.empty() ? nullptr : &promises_.front();
 }
 
-// With kFcfs: somebody waits whom nobody overtakes. One who waits for its own user's tasks, and
-// nobody knows how long, is not in the way of other users'.
+// With kFcfs: a gang waits that no other gang overtakes. A gang that waits for its own user's tasks
+// for an unknown time does not block other users' gangs, and neither does an unbound one.
 bool Gangs::IsOver() const {
   return !Overtakes() && std::ranges::any_of(promises_, [](const GangPromise& promise) {
-    return promise.claims() || !promise.waits_for_own;
+    const bool bound = promise.unbound == GangPromise::Unbound::kNot;
+    return promise.claims() || (bound && !promise.waits_for_own);
   });
 }
 
@@ -565,7 +566,8 @@ bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
     no_room_.insert(kind);
     return false;
   }
-  if (!give({job, entry.request, places})) return false;
+  if (AwaitsAnswer(job, places) || !give({job, entry.request, places})) return false;
+  broke_.erase(*job.user_name);
   CountTaken(places);
   started_ = true;
   has_started_.insert(entry.key());
@@ -612,7 +614,7 @@ std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
   for (NodeAhead& ahead : ahead_) {
     if (ahead.node().held.At(Amounts::kSlots) >= ahead.node().offer.slots) continue;
     if (!IsFor(job, request, ahead)) continue;
-    const auto worse = now_ < ahead.node().late_until         ? Choice::Worse::kWasLate
+    const auto worse = ahead.node().IsLate(now_)              ? Choice::Worse::kWasLate
                        : ahead.node().SlowsDown(job, request) ? Choice::Worse::kSlowsDown
                                                               : Choice::Worse::kNot;
     choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until), worse);
@@ -720,7 +722,7 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
   if (count.enough()) {
     Choice choice(of_gang.gang, kept);
     for (uint32_t i = 0; i < ahead_.size(); ++i) {
-      const bool late = now_ < ahead_[i].node().late_until;
+      const bool late = ahead_[i].node().IsLate(now_);
       choice.Add(ahead_[i].id(), fits[i], late ? Choice::Worse::kWasLate : Choice::Worse::kNot);
     }
     promise.places = choice.Take();

@@ -35,6 +35,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/engine/place/board.h"
@@ -76,6 +77,10 @@ struct GangPromise {
   };
   Binds binds = Binds::kAll;
   bool waits_for_own = false;  // what ends last before it starts is its own user's
+  // The reason why it binds no other users: its user's tasks broke an earlier promise, the others
+  // have less than half of its user's share, or a node of its user's own has not answered.
+  enum class Unbound : uint8_t { kNot, kBroke, kOverShare, kSilentNode };
+  Unbound unbound = Unbound::kNot;
   // Since when it binds all, and the start that was said then; Never(): it does not.
   Instant said_at;
   Instant said = Instant::Never();
@@ -122,6 +127,8 @@ class Gangs {
   Instant next_look() const { return next_look_; }
   // Nothing waits: nodes are kept for nobody.
   void DropHolds();
+  // Nodes that need a SendAsk, each once.
+  std::vector<NodeId> TakeUnasked() { return std::exchange(unasked_, {}); }
 
  private:
   // One class of a job, in the order in which they are tried.
@@ -207,8 +214,11 @@ class Gangs {
   std::span<const GangPlace> FurtherBefore(const GangPromise& promise) const;
   Instant LateAt(const GangPromise& promise) const;
   void Judge(GangPromise& promise);
-  bool IsKept(GangPromise& promise, const GangPromise& before) const;
-  bool WaitsForOwn(const GangPromise& promise);
+  void LookAgain(const GangPromise& promise);
+  bool IsKept(GangPromise& promise, const GangPromise& before, const NodeAhead::LastEnds& last);
+  NodeAhead::LastEnds LookForOwn(GangPromise& promise, const Job& job);
+  bool IsOverShare(const User& user) const;
+  bool AwaitsAnswer(const Job& job, std::span<const GangPlace> places);
   void Wait(GangPromise& promise, Instant since);
   bool IsFull() const { return claimed_ == MostPromises(); }
   bool IsOver() const;
@@ -260,6 +270,8 @@ class Gangs {
   const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one
   std::vector<NodeId> held_;                          // nodes with a hold
   std::vector<std::string> charged_;                  // users for whom nodes stand idle
+  std::set<std::string> broke_;  // users who broke a promise, until a gang of theirs starts
+  std::vector<NodeId> unasked_;
 };
 
 }  // namespace spate::engine::place

@@ -31,6 +31,19 @@ bool Gangs::ComesBefore(const Job& of_singles) const {
   return own + board_.ShareOfMore(job, UsedBy(job.ClassOf(first.request))) < theirs;
 }
 
+// Compared with the other users who have leases, or single tasks that wait.
+bool Gangs::IsOverShare(const User& user) const {
+  double own = 0;
+  double theirs = 0;
+  for (const auto& [name, other] : board_.users) {
+    if (&other == &user || (other.leased == 0 && other.wanting.empty())) continue;
+    const bool same = other.group == user.group;
+    own += same ? board_.ShareOf(user) : board_.GroupShareOf(user);
+    theirs += same ? board_.ShareOf(other) : board_.GroupShareOf(other);
+  }
+  return policy_ == GangPolicy::kFair && own > 2 * theirs;
+}
+
 void Gangs::BeginAgain(Instant now) {
   Begin(now);
   for (const GangPromise& promise : promises_) {

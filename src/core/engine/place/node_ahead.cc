@@ -81,10 +81,16 @@ void NodeAhead::LookAhead() {
 
 NodeAhead::LastEnds NodeAhead::EndsUntil(Instant until, const std::string* user) const {
   LastEnds last;
-  ForEachRunning(*node_, *board_, now_, [&](const RunsUntil& runs, const Amounts&) {
+  ForEachRunning(*node_, *board_, now_, [&](const RunsUntil& runs, const Amounts& amounts) {
     const Instant end = runs.end;
     const bool own = board_->FindJob(runs.job)->user_name == user;
     last.own_unknown |= own && end == Instant::Never();
+    const bool told = !runs.task && node_->jobs.at(runs.job).planned.ns > 0;
+    if (own && now_ >= end + (told ? Duration() : kLittle)) {
+      last.overdue.Add(amounts);
+      last.overdue_since = std::min(last.overdue_since, end);
+      last.over_time |= told;
+    }
     Instant& latest = own ? last.own : last.others;
     if (end <= until && end != Instant::Never()) latest = std::max(latest, end);
   });

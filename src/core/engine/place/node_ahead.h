@@ -14,6 +14,10 @@
 
 namespace spate::engine::place {
 
+// Slack: a promise counts as broken only beyond it.
+inline constexpr Duration kLittle = Duration::Seconds(1);
+constexpr Duration LittleOf(Duration said) { return std::max(kLittle, said / 10); }
+
 class NodeAhead {
  public:
   NodeAhead(NodeId id, Node& node, const Board& board, Instant now)
@@ -26,7 +30,10 @@ class NodeAhead {
   struct LastEnds {
     Instant own;
     Instant others;
-    bool own_unknown = false;  // nobody knows when something of the user's own ends
+    bool own_unknown = false;                  // an end of the user's own tasks is unknown
+    Amounts overdue;                           // held by the user's own tasks past their ends
+    Instant overdue_since = Instant::Never();  // the first of those ends
+    bool over_time = false;                    // one of them has outlived its --time
   };
   LastEnds EndsUntil(Instant until, const std::string* user) const;
   // Promises of this node to gangs.

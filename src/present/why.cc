@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "core/model/gang.h"
 #include "core/model/job.h"
+#include "core/model/leftovers.h"
 #include "present/advice.h"
 
 namespace spate::present {
@@ -61,9 +62,11 @@ class Clause {
   std::string Parents() const;
   std::string Order() const;
   std::string Turn() const;
+  std::string OnNode() const;
   std::string UserOrGroup() const;
   std::string Nowhere() const;
-  std::string NodesTakeNone() const;
+  std::string Troubles() const;
+  std::string Silent() const;
   std::string Misfit() const;
   std::string PoolMisfit() const;
   std::string Process(std::span<const int64_t> counts) const;
@@ -175,11 +178,6 @@ std::string Clause::Turn() const {
           "time{}, and no other node has room",
           Plural(Count(0), "task"), Name(),
           HasTime() ? fmt::format(", the next in {}", Time()) : "");
-    case ReasonKind::kLeftRunning:
-      return fmt::format(
-          "its command has ended but left running: {} on node {}; the task waits for that (see "
-          "--leftovers)",
-          Name(0), Name(1));
     case ReasonKind::kQueueIsFull:
       return fmt::format(
           "{} may have {} tasks that have not ended, and this would make it {}: wait for some "
@@ -195,6 +193,25 @@ std::string Clause::Turn() const {
           "the hub cannot store anything at the moment, and nothing goes on before it can: its "
           "disk may be slow, or another program has its database locked (see: {})",
           Run(Advice("hub status")));
+    case ReasonKind::kOthersAhead:
+      return "other tasks are ahead of it; it starts when a slot is free";
+    default:
+      return OnNode();
+  }
+}
+
+// Of a task that a node has.
+std::string Clause::OnNode() const {
+  switch (reason_.kind) {
+    case ReasonKind::kLeftRunning:
+      if (Name(0).starts_with(kStillWaiting)) {
+        return fmt::format("its command has not started on node {}: {}", Name(1), Name(0));
+      }
+      return fmt::format(
+          "its command has ended but left processes running: {} on node {}; the task waits for "
+          "them (see "
+          "--leftovers)",
+          Name(0), Name(1));
     case ReasonKind::kRunning:
       return fmt::format("it has been running on node {} for {}", Name(), Time());
     case ReasonKind::kGiven:
@@ -205,16 +222,18 @@ std::string Clause::Turn() const {
           "node {} waits for its name service to find the account of user {}; to see how long "
           "that takes, run there: getent passwd {}",
           Name(), Name(1), ShellQuote(Name(1)));
+    case ReasonKind::kOutputWaits:
+      return fmt::format("node {} keeps its tasks' output until the hub's disk has room (see: {})",
+                         Name(), Run(Advice("hub status")));
     case ReasonKind::kFilesOnWay:
       return fmt::format("files of its job are on their way to node {}", Name());
     case ReasonKind::kSilentNodes:
+      return Silent();
+    case ReasonKind::kCancelled:
       return fmt::format(
-          "{} running on {}, of which nothing is heard; what runs there starts again elsewhere "
-          "if that lasts for {} more",
-          Count(0) == 1 ? "it is" : fmt::format("its {} are", Plural(Count(0), "task")),
-          Nodes(0, Is(1)), Time());
-    case ReasonKind::kOthersAhead:
-      return "other tasks are ahead of it; it starts when a slot is free";
+          "job {} was cancelled, and {} not ended yet: a task that ignores TERM gets KILL after "
+          "its --kill-grace (default: 10s)",
+          Number(0), Count(1) == 1 ? "1 task has" : Plural(Count(1), "task") + " have");
     default:
       return kNewer;
   }
@@ -251,12 +270,47 @@ std::string Clause::Order() const {
 
 // ---- No node can run it ------------------------------------------------------------------------
 
-std::string Clause::NodesTakeNone() const {
-  std::string text = "the only nodes that can run it accept no tasks: ";
-  for (size_t i = 0; i < reason_.names.size(); ++i) {
-    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", Name(i), Is(i) ? "drained" : "silent");
+// "n1 (away for 2m), n2 (drained: its disk is full); to resume n2: spate node resume n2"
+std::string Clause::Troubles() const {
+  std::vector<std::string> nodes;
+  Advice resume("node resume");
+  for (size_t i = 0; i < reason_.numbers.size(); ++i) {
+    const std::string note = Name(reason_.numbers.size() + i);
+    const bool is_timed = i < reason_.times.size() && reason_.times[i].ns > 0;
+    const auto trouble = static_cast<NodeTrouble>(Number(i));
+    std::string text = is_timed ? "away for " + Time(i) : "silent";
+    if (trouble == NodeTrouble::kDrained) {
+      text = note.empty() ? "drained" : "drained: " + note;
+      resume.args.push_back(Name(i));
+    } else if (trouble == NodeTrouble::kFull) {
+      text = "no room on its disk";
+    } else if (trouble == NodeTrouble::kRefused) {
+      text = fmt::format("refused: the hub does not support its spate version {}", note);
+    }
+    nodes.push_back(trouble == NodeTrouble::kMore ? "..." : fmt::format("{} ({})", Name(i), text));
   }
-  return text;
+  std::string text = fmt::format("{}", fmt::join(nodes, ", "));
+  if (resume.args.empty()) return text;
+  return fmt::format("{}; to resume {}: {}", text, fmt::join(resume.args, ", "), Run(resume));
+}
+
+// In the order of SilentFate.
+constexpr const char* kFates[] = {
+    "starts again elsewhere", "starts again once the node is back", "ends as unknown (--once)",
+    "was cancelled: it ends when the node is back, or counts as ended"};
+
+std::string Clause::Silent() const {
+  const std::string text =
+      fmt::format("{} running on {}, ",
+                  Count(0) == 1 ? "it is" : fmt::format("its {} are", Plural(Count(0), "task")),
+                  Nodes(0, Is(1)));
+  if (Count(2) >= std::size(kFates)) {
+    return text +
+           "which the hub refuses, because it does not support that version of spate; "
+           "what runs there is kept, and continues once the node has a supported version";
+  }
+  return fmt::format("{}which cannot be reached; what runs there {} if that lasts for {} more",
+                     text, kFates[Count(2)], Time());
 }
 
 std::string Clause::Nowhere() const {
@@ -264,7 +318,9 @@ std::string Clause::Nowhere() const {
     case ReasonKind::kNoNodeFits:
       return "no node fits: it ";
     case ReasonKind::kNodesTakeNone:
-      return NodesTakeNone();
+      return "the only nodes that can run it accept no tasks: " + Troubles();
+    case ReasonKind::kNodesMissing:
+      return "; not available: " + Troubles();
     case ReasonKind::kNoSetOfNodes:
       return "no set of nodes has room for it: it ";
     case ReasonKind::kAskForLess:
@@ -285,12 +341,11 @@ std::string Clause::Nowhere() const {
                          Counted(0), Counted(1));
     case ReasonKind::kNodesAway:
       return fmt::format(
-          "no node is connected: {} {} away, and {} back without help while {} running; to start "
-          "another: {}",
-          Nodes(0, Is(1)), Count(0) == 1 ? "is" : "are", Count(0) == 1 ? "comes" : "come",
-          Count(0) == 1 ? "it is" : "they are", Run(Advice("node start")));
+          "no node is connected: {}; a running node reconnects automatically; to start another: {}",
+          Troubles(), Run(Advice("node start")));
     case ReasonKind::kNoNodeJoined:
-      return fmt::format("no node has joined: start one with `{}`", Run(Advice("node start")));
+      return fmt::format("no node is connected, so nothing runs yet; start one: {}",
+                         Run(Advice("node start", "--daemon")));
     default:
       return kNewer;
   }
@@ -301,7 +356,7 @@ std::string Clause::Nowhere() const {
 std::string Clause::Misfit() const {
   switch (reason_.kind) {
     case ReasonKind::kOnOtherNode:
-      return fmt::format("is to run on node {} alone, and this is {}", Name(0), Name(1));
+      return fmt::format("is to run on node {} alone, which is not connected", Name(0));
     case ReasonKind::kNotOnNode:
       return fmt::format("is not to run on node {}", Name());
     case ReasonKind::kLacksFeature:
@@ -390,6 +445,14 @@ const char* PlaceOf(bool first) {
   return first ? "it is the first of the gangs that wait" : "it has a reservation";
 }
 
+// Reasons why no node is kept for a gang.
+constexpr const char* kWhyUnbound[] = {
+    "the end of tasks there is unknown, because they have no --time",
+    "tasks there run much longer than estimated",
+    "none is kept, because tasks of its user ran too long on nodes kept for a gang before",
+    "none is kept, because its user has used more than twice as much as the others",
+    "none is kept, because its user's own node has not answered yet"};
+
 std::string Clause::Gang() const {
   switch (reason_.kind) {
     case ReasonKind::kGangBefore:
@@ -400,8 +463,7 @@ std::string Clause::Gang() const {
       return PlaceOf(Is(0));
     case ReasonKind::kGangNeeds:
       return fmt::format("; it needs {}, and {}", Nodes(0, Is(1)),
-                         Is(0) ? "tasks there run much longer than estimated"
-                               : "the end of tasks there is unknown, because they have no --time");
+                         kWhyUnbound[std::min<uint64_t>(Count(0), std::size(kWhyUnbound) - 1)]);
     case ReasonKind::kGangOwnJobs:
       return fmt::format(": {} of the same user; no node is kept for it meanwhile", Jobs(0));
     case ReasonKind::kGangLooks:
@@ -472,25 +534,29 @@ std::string Clause::Kept() const {
 
 // ---- Pools -------------------------------------------------------------------------------------
 
-std::string CountOfPilots(uint64_t count) {
-  return count == 1 ? "1 pilot" : fmt::format("{} pilots", count);
-}
-
 std::string Clause::Pool() const {
   if (reason_.kind == ReasonKind::kPoolPaused) {
     return fmt::format("pool {} is paused: {} ({})", Name(0), Name(1),
                        Run(Advice("pool resume", Name(0))));
   }
+  if (reason_.kind == ReasonKind::kPoolGone) {
+    return fmt::format("pool {} was removed; to add it again: {}", Name(0),
+                       Run(Advice("pool add", "SYSTEM", Name(0))));
+  }
   if (reason_.kind != ReasonKind::kPoolState) return kNewer;
   std::string text = fmt::format("pool {}", Name(0));
-  if (!Is(1)) {
-    text += Is(0) ? fmt::format(" has {}", CountOfPilots(Count(0))) : " has no pilot yet";
-  } else {
-    text += fmt::format(" has {} queued since {} UTC", CountOfPilots(Count(1)), Name(1));
+  // The trouble that keeps its pilots away stands first: a bar cuts the rest off.
+  if (!Name(4).empty())
+    text += fmt::format(" gets no answer from its batch system: {}; it", Name(4));
+  if (Is(1)) {
+    text += fmt::format(" has {} queued since {} UTC", Plural(Count(1), "pilot"), Name(1));
     if (!Name(2).empty()) text += fmt::format(" (reason: {})", Name(2));
+  } else if (Is(2)) {
+    text += fmt::format(" has {} to submit", Plural(Count(2), "pilot"));
+  } else {
+    text += Is(0) ? fmt::format(" has {}", Plural(Count(0), "pilot")) : " has no pilot yet";
   }
   if (!Name(3).empty()) text += fmt::format("; {}", Name(3));
-  if (!Name(4).empty()) text += fmt::format("; it does not answer: {}", Name(4));
   return text;
 }
 

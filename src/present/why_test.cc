@@ -23,7 +23,8 @@ TEST(WhyText, Commands) {
             "job 3 starts no more tasks until its program has taken the results that wait; it "
             "continues by itself");
   EXPECT_EQ(TextOf({{ReasonKind::kNoNodeJoined}}, " --access a"),
-            "no node has joined: start one with `spate node start --access a`");
+            "no node is connected, so nothing runs yet; start one: spate node start --access a "
+            "--daemon");
 }
 
 TEST(WhyText, NamesOfUsersStayAsTheyAre) {
@@ -77,9 +78,63 @@ TEST(WhyText, Pools) {
   AppendNext(why, {{ReasonKind::kPoolState, {1, 0}, {}, {"b", "", "", "asks slowly", "down"}}});
   AppendNext(why, {});
   EXPECT_EQ(TextOf(why, " --hub --state s"),
-            "no node has joined: start one with `spate node start --state s`; pool lab is paused: "
-            "by ann (spate pool resume --state s lab); pool b has 1 pilot; asks slowly; it does "
-            "not answer: down");
+            "no node is connected, so nothing runs yet; start one: spate node start --state s "
+            "--daemon; pool lab is paused: by ann (spate pool resume --state s lab); pool b gets "
+            "no answer from its batch system: down; it has 1 pilot; asks slowly");
+  EXPECT_EQ(TextOf({{ReasonKind::kPoolGone, {}, {}, {"lab"}}}, " --hub --state s"),
+            "pool lab was removed; to add it again: spate pool add --state s SYSTEM lab");
+}
+
+TEST(WhyText, PoolsWhoseBatchSystemFails) {
+  const std::string failed = "sbatch failed (exit code 1)";
+  EXPECT_EQ(TextOf({{ReasonKind::kPoolState, {0, 0, 1}, {}, {"lab", "", "", "", failed}}}),
+            "pool lab gets no answer from its batch system: sbatch failed (exit code 1); it has 1 "
+            "pilot to submit");
+  EXPECT_EQ(TextOf({{ReasonKind::kPoolState, {0, 2}, {}, {"lab", "20:15", "Priority"}}}),
+            "pool lab has 2 pilots queued since 20:15 UTC (reason: Priority)");
+}
+
+TEST(WhyText, NodesThatTakeNoTasks) {
+  const Reason nodes{ReasonKind::kNodesTakeNone,
+                     {0, 1, 1, 3, 0, 4},
+                     {Duration::Seconds(120), {}, {}, Duration::Seconds(60), {}, {}},
+                     {"n1", "n2", "n3", "n4", "n5", "n6", "", "new disk", "", "0.0.9", "", ""}};
+  EXPECT_EQ(TextOf({nodes}, " --access a"),
+            "the only nodes that can run it accept no tasks: n1 (away for 2m00s), n2 (drained: new "
+            "disk), n3 (drained), n4 (refused: the hub does not support its spate version "
+            "0.0.9), n5 (silent), ...; to resume n2, n3: spate node resume --access a n2 n3");
+  EXPECT_EQ(
+      TextOf({{ReasonKind::kTooFewNodes, {2, 1, 1}},
+              {ReasonKind::kNodesMissing, {0}, {Duration::Seconds(60)}, {"n1", ""}}}),
+      "it needs 2 nodes with room for 1 process each, and 1 is there; not available: n1 (away "
+      "for 1m00s)");
+  EXPECT_EQ(TextOf({{ReasonKind::kNodesAway, {0}, {Duration::Seconds(60)}, {"n1", ""}}}),
+            "no node is connected: n1 (away for 1m00s); a running node reconnects "
+            "automatically; to start another: spate node start");
+}
+
+TEST(WhyText, WhatBecomesOfTasksOfSilentNodes) {
+  auto text = [](SilentFate fate) {
+    return TextOf({{ReasonKind::kSilentNodes,
+                    {1, 0, static_cast<int64_t>(fate), 7},
+                    {Duration::Seconds(90)},
+                    {"n1"}}});
+  };
+  const std::string heard = "it is running on n1, which cannot be reached; what runs there ";
+  EXPECT_EQ(text(SilentFate::kElsewhere),
+            heard + "starts again elsewhere if that lasts for 1m30s more");
+  EXPECT_EQ(text(SilentFate::kSameNode),
+            heard + "starts again once the node is back if that lasts for 1m30s more");
+  EXPECT_EQ(text(SilentFate::kUnknown),
+            heard + "ends as unknown (--once) if that lasts for 1m30s more");
+  EXPECT_EQ(text(SilentFate::kCancelled),
+            heard +
+                "was cancelled: it ends when the node is back, or counts as ended if that lasts "
+                "for 1m30s more");
+  EXPECT_EQ(text(SilentFate::kKept),
+            "it is running on n1, which the hub refuses, because it does not support that "
+            "version of spate; what runs there is kept, and continues once the node has a "
+            "supported version");
 }
 
 // A message may be damaged, or of a newer program.

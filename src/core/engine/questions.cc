@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/advice.h"
 #include "base/check.h"
 #include "core/engine/engine_state.h"
 #include "core/engine/place/place.h"
+#include "core/model/pool_facts.h"
 
 namespace spate::engine {
 
@@ -58,6 +60,12 @@ uint32_t Engine::Leased(NodeId id) const {
   return node == state_->live.board.nodes.end() ? 0 : node->second.leased;
 }
 
+uint32_t Engine::Leased(NodeId id, JobId job) const {
+  auto node = state_->live.board.nodes.find(id);
+  const bool has = node != state_->live.board.nodes.end() && node->second.jobs.contains(job);
+  return has ? node->second.jobs.at(job).leased : 0;
+}
+
 uint64_t Engine::EndedOn(NodeId id) const {
   auto node = state_->live.board.nodes.find(id);
   return node == state_->live.board.nodes.end() ? 0 : node->second.ended;
@@ -99,6 +107,30 @@ std::vector<Edge> Engine::Edges(JobId id) const {
     job->graph().ForChildren(i, [&](TaskIndex child) { edges.push_back({i, child}); });
   }
   return edges;
+}
+
+Result<std::vector<TaskRange>> Engine::RunAgain(JobId id, std::vector<TaskRange> tasks,
+                                                bool idle) const {
+  const JobState* job = state_->durable().FindJob(id);
+  if (job == nullptr || tasks.empty()) return std::vector<TaskRange>();
+  const auto others = Select(*job, tasks, [&](TaskIndex i) {
+    return job->StateOf(i) != TaskState::kSucceeded || !job->MayReopen(i, true);
+  });
+  if (!others.empty()) {
+    const TaskIndex other = others.front().first;
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("task {}.{} {}", id.value, uint64_t{other} + 1,
+                    job->LeftList(other) ? "is no longer in its list" : "has not succeeded"),
+        Remedy("; to retry failed tasks: {}", Advice("job retry", id.value)));
+  }
+  const auto leased = AddDescendants(*job, true, tasks);
+  if (!leased || idle) return Normalized(std::move(tasks));
+  std::string task = fmt::format("{}.{}", id.value, uint64_t{*leased} + 1);
+  std::string text = fmt::format("task {}, which waited for them, is running", task);
+  return Fail(ErrorKind::kBusy, std::move(text),
+              Remedy("; wait for it ({}), or end it: {}", Advice("job wait", id.value),
+                     Advice("job cancel", std::move(task))));
 }
 
 std::vector<TaskRange> Engine::Unended(JobId id, TaskIndex from, TaskIndex until) const {
@@ -255,20 +287,30 @@ Why WhyNowhere(const EngineState& state, const JobState& job, uint32_t request, 
   Reason never;
   for (const auto& [id, node] : state.live.board.nodes) {
     if (node.offer.slots == 0) continue;
+    if (const std::string* pool = OtherPool(of_tasks.needs, node.offer.labels)) {
+      const Reason lacks{ReasonKind::kLacksLabel, {}, {}, {*pool, node.offer.node_name}};
+      if (never.kind == ReasonKind::kUnknown) never = lacks;
+      continue;
+    }
     auto misfit = Misfit(node.offer, job, of_tasks.needs, now);
     if (!misfit) {
       // One that is set aside is the last resort, and takes it when there is no other.
-      if (node.present && !node.drained) return {};
-      stands.numbers.push_back(node.present ? 1 : 0);
+      if (node.IsThere()) return {};
+      const auto trouble = !node.present  ? NodeTrouble::kAway
+                           : node.drained ? NodeTrouble::kDrained
+                                          : NodeTrouble::kFull;
+      stands.numbers.push_back(static_cast<int64_t>(trouble));
       stands.names.push_back(node.offer.node_name);
+    } else if (misfit->kind == ReasonKind::kOnOtherNode) {  // the wanted one's own says more
+      if (never.kind == ReasonKind::kUnknown) never = std::move(*misfit);
     } else if (largest == nullptr || node.offer.milli_cpus > largest->milli_cpus) {
       largest = &node.offer;
       never = std::move(*misfit);
     }
   }
   if (!stands.names.empty()) return One(std::move(stands));
-  if (largest != nullptr) return {{ReasonKind::kNoNodeFits}, std::move(never)};
-  return One({ReasonKind::kNoNodeJoined});
+  if (never.kind == ReasonKind::kUnknown) return One({ReasonKind::kNoNodeJoined});
+  return {{ReasonKind::kNoNodeFits}, std::move(never)};
 }
 
 Why WhyElsewhere(const EngineState& state, const JobState& job, TaskIndex index, Instant now) {
@@ -326,19 +368,31 @@ Why WhyTooLarge(const EngineState& state, const JobState& job, uint32_t request,
   return One({ReasonKind::kTooFewPlaces, {shape.procs, static_cast<int64_t>(procs)}});
 }
 
+int64_t FateOf(const JobState& job, uint32_t request, bool cancelled) {
+  SilentFate fate = SilentFate::kElsewhere;
+  if (!job.requests()[request].needs.on_node.empty()) fate = SilentFate::kSameNode;
+  if (job.policy().retry.once) fate = SilentFate::kUnknown;
+  return static_cast<int64_t>(cancelled ? SilentFate::kCancelled : fate);
+}
+
+// Its name is empty until it has joined in this life; the hub knows it by its number.
+void AddSilent(Reason& reason, NodeId id, const place::Node& node) {
+  reason.numbers.push_back(id.value);
+  if (!node.offer.node_name.empty()) reason.names.push_back(node.offer.node_name);
+}
+
 // Nodes of which nothing is heard run all that runs of the job: how much, and when that is lost.
 Why WhySilent(const EngineState& state, const JobState& job, Instant now) {
-  constexpr size_t kNamed = 5;
-  Reason reason{ReasonKind::kSilentNodes, {0, 0}};
+  constexpr size_t kNamed = 3 + 5;  // numbers
+  Reason reason{ReasonKind::kSilentNodes, {0, 0, FateOf(job, 0, job.cancelled())}};
   for (const auto& [lost_at, id] : state.live.silent) {
     const place::Node& node = state.live.board.nodes.at(id);
     auto here = node.jobs.find(job.id());
     if (here == node.jobs.end() || here->second.leased == 0) continue;
     if (reason.times.empty()) reason.times.push_back(std::max(lost_at - now, Duration()));
     reason.numbers[0] += here->second.leased;
-    reason.numbers[1] = reason.names.size() == kNamed ? 1 : 0;
-    const std::string& name = node.offer.node_name;  // empty: it has not joined in this life
-    if (!name.empty() && reason.names.size() < kNamed) reason.names.push_back(name);
+    reason.numbers[1] = reason.numbers.size() == kNamed ? 1 : 0;
+    if (reason.numbers.size() < kNamed) AddSilent(reason, id, node);
   }
   return reason.numbers[0] > 0 && reason.numbers[0] == job.counts().leased ? One(std::move(reason))
                                                                            : Why();
@@ -349,9 +403,9 @@ Why WhyTaskSilent(const EngineState& state, const JobState& job, TaskIndex index
   const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
   for (const auto& [lost_at, id] : state.live.silent) {
     if (!IsCurrent(state.durable().NodeOf(id), job, ref)) continue;
-    Reason reason{ReasonKind::kSilentNodes, {1, 0}, {std::max(lost_at - now, Duration())}};
-    const std::string& name = state.live.board.nodes.at(id).offer.node_name;
-    if (!name.empty()) reason.names.push_back(name);
+    const int64_t fate = FateOf(job, job.RequestOf(index), job.Cancelled(index));
+    Reason reason{ReasonKind::kSilentNodes, {1, 0, fate}, {std::max(lost_at - now, Duration())}};
+    AddSilent(reason, id, state.live.board.nodes.at(id));
     return One(std::move(reason));
   }
   return {};
@@ -421,7 +475,11 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (job == nullptr || index >= job->task_count()) return One({ReasonKind::kNoSuchTask});
   if (job->StateOf(index) == TaskState::kLeased) {
     Why waits = WhyNoRoom(*state_, *job, index);
-    return waits.empty() ? WhyTaskSilent(*state_, *job, index, now) : waits;
+    if (waits.empty()) waits = WhyTaskSilent(*state_, *job, index, now);
+    if (waits.empty() && job->Cancelled(index)) {
+      waits = One({ReasonKind::kCancelled, {id.value, 1}});
+    }
+    return waits;
   }
   if (job->StateOf(index) != TaskState::kQueued) return {};
   if (Why why = WhyHeld(*job); !why.empty()) return why;
@@ -449,6 +507,11 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
 Why Engine::WhyWaits(JobId id, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || job->finished()) return {};
+  if (job->cancelled()) {
+    Why silent = WhySilent(*state_, *job, now);
+    return silent.empty() ? One({ReasonKind::kCancelled, {id.value, job->counts().leased}})
+                          : silent;
+  }
   if (job->counts().queued == 0) return WhyStalled(id, now);
   const place::Job& known = *state_->live.board.FindJob(id);
   const auto& order = known.ready.empty() ? known.gangs.order() : known.ready.order();
@@ -505,6 +568,8 @@ const char* NodeStandingName(NodeStanding standing) {
       return "drained";
     case NodeStanding::kSick:
       return "sick";
+    case NodeStanding::kFull:
+      return "full";
   }
   return "?";
 }
@@ -515,11 +580,13 @@ NodeStanding StandingOf(const place::Node& node) {
   if (node.lost_at != Instant::Never()) return NodeStanding::kSilent;
   if (!node.present) return NodeStanding::kUnknown;
   if (node.drained) return NodeStanding::kDrained;
+  if (!node.no_room.empty()) return NodeStanding::kFull;
   return node.sick.empty() ? NodeStanding::kJoined : NodeStanding::kSick;
 }
 
 std::string TroubleOf(const place::Node& node, const NodeRecord& known) {
   if (!known.why_drained.empty()) return known.why_drained;
+  if (!node.no_room.empty()) return node.no_room;
   if (!node.sick.empty() || node.set_aside.empty()) return node.sick;
   std::string jobs;
   for (const auto& [job, user] : node.set_aside) {
@@ -550,6 +617,11 @@ std::vector<JobInfo> Engine::Jobs() const {
   std::vector<JobInfo> jobs;
   for (const auto& [id, job] : state_->durable().jobs()) jobs.push_back(InfoOf(job));
   return jobs;
+}
+
+std::optional<std::string> Engine::WhyDrained(NodeId node) const {
+  const NodeRecord& known = state_->durable().NodeOf(node);
+  return known.drained ? std::optional(known.why_drained) : std::nullopt;
 }
 
 bool Engine::IsBlamed(NodeId node) const { return !state_->durable().NodeOf(node).blames.empty(); }

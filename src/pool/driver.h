@@ -38,6 +38,7 @@ struct PilotSpec {
   // cannot do without (name, output, array) are refused. htcondor: lines NAME=VALUE of a submit
   // description; what is none is given to condor_submit.
   std::vector<std::string> options;
+  std::vector<std::string> avoid;      // hosts; pbs, ssh and local cannot leave any out
   std::optional<Duration> time_limit;  // whole seconds, rounded up; else the options' or the site's
   int nodes = 1;                       // hosts in one allocation
   std::string output_file;             // of stdout and stderr; absolute

@@ -278,6 +278,15 @@ void Listing::Add(ListedPilot pilot) {
   same = std::move(pilot);
 }
 
+std::string Joined(std::span<const std::string> words, std::string_view between) {
+  std::string joined;
+  for (const std::string& word : words) {
+    if (&word != words.data()) joined += between;
+    joined += word;
+  }
+  return joined;
+}
+
 std::string_view Or(std::string_view path, std::string_view usual) {
   return path.empty() ? usual : path;
 }

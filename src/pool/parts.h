@@ -75,6 +75,7 @@ class Listing {
   std::vector<ListedPilot> pilots_;
 };
 
+std::string Joined(std::span<const std::string> words, std::string_view between);
 std::string_view Or(std::string_view path, std::string_view usual);
 void Append(std::vector<std::string>& words, std::span<const std::string> more);
 

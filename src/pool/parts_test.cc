@@ -5,6 +5,12 @@
 namespace spate::pool {
 namespace {
 
+TEST(PartsTest, JoinsWords) {
+  EXPECT_EQ(Joined({}, ","), "");
+  EXPECT_EQ(Joined(std::vector<std::string>{"a"}, ","), "a");
+  EXPECT_EQ(Joined(std::vector<std::string>{"a", "", "b"}, ", "), "a, , b");
+}
+
 PilotSpec Good() {
   PilotSpec spec;
   spec.tag = "spate-a-1";

@@ -60,8 +60,16 @@ while :; do
 done
 )";
 
+// The hub reads the host (hub/pools/batch_caller.cc).
+constexpr std::string_view kEnd = R"(spate_host=$(uname -n)
+trap 'spate_code=$?
+[ "$spate_code" -eq 0 ] ||
+  echo "spate: the pilot ended with exit status $spate_code on host $spate_host" >&2' EXIT
+)";
+
 // The node compares (pool/prologue.h).
-constexpr std::string_view kBeforePrologue = R"(SPATE_PILOT_BEFORE=$(mktemp) || exit 1
+constexpr std::string_view kBeforePrologue =
+    R"(SPATE_PILOT_BEFORE=$(mktemp || TMPDIR=/tmp mktemp) || exit 1
 export SPATE_PILOT_BEFORE
 env -0 >"$SPATE_PILOT_BEFORE" || exit 1
 )";
@@ -92,6 +100,7 @@ std::string PilotScript(const PilotSpec& spec, const ScriptPart& part) {
   } else {
     text += "unset SPATE_PILOT_SECONDS\n";
   }
+  text += kEnd;
   text += part.lines;
   if (!spec.shared_files) text += "SPATE_PILOT_FILES=$PWD\n";
   if (!spec.folder.empty()) text += "cd " + Quote(spec.folder) + " || exit 1\n";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -33,6 +34,13 @@ class ScriptTest : public testing::Test {
     int status = pclose(pipe);
     ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return ran;
+  }
+  // The line of a pilot that has failed.
+  static std::string End(int code) {
+    char name[256] = "";
+    EXPECT_EQ(gethostname(name, sizeof name - 1), 0);
+    return "spate: the pilot ended with exit status " + std::to_string(code) + " on host " + name +
+           "\n";
   }
   static PilotSpec Spec(std::vector<std::string> command) {
     PilotSpec spec;
@@ -98,11 +106,11 @@ TEST_F(ScriptTest, PrologueAndEpilogue) {
   spec.prologue = "X=it\\'s; export X\ncat <<E\nhere\nE";
   spec.epilogue = "echo bye $X";
   Ran ran = Run(spec);
-  EXPECT_EQ(ran.out, "here\nit's\nbye it's\n");
+  EXPECT_EQ(ran.out, "here\nit's\nbye it's\n" + End(7));
   EXPECT_EQ(ran.code, 7);
   // Its options do not reach further.
   spec.prologue = "set -eu; X=1; export X";
-  EXPECT_EQ(Run(spec).out, "1\nbye 1\n");
+  EXPECT_EQ(Run(spec).out, "1\nbye 1\n" + End(7));
 }
 
 TEST_F(ScriptTest, AFailedPrologueEndsThePilot) {
@@ -115,13 +123,34 @@ TEST_F(ScriptTest, AFailedPrologueEndsThePilot) {
   for (const Case& c : std::vector<Case>{{"echo no; exit 4", 4, "no"},
                                          {"false", 1, "the prologue ended with exit status 1"},
                                          {"no-such-command", 127, "exit status 127"},
+                                         {"set -e; echo no; (exit 6); echo go", 6, "no"},
                                          {"echo 'x", 2, "rror"}}) {
     spec.prologue = c.prologue;
     Ran ran = Run(spec);
     EXPECT_EQ(ran.code, c.code) << c.prologue;
     EXPECT_TRUE(ran.out.contains(c.says)) << ran.out;
     EXPECT_FALSE(ran.out.contains("started")) << ran.out;
+    EXPECT_TRUE(ran.out.ends_with(End(c.code))) << ran.out;
   }
+}
+
+// The hub asks for other hosts by the name that the batch system knows.
+TEST_F(ScriptTest, AFailedPilotNamesItsHost) {
+  PilotSpec spec = Spec({"sh", "-c", "exit 3"});
+  EXPECT_EQ(Run(spec).out, End(3));
+  spec.command = {"no-such-command"};
+  Ran ran = Run(spec);
+  EXPECT_EQ(ran.code, 127);
+  EXPECT_TRUE(ran.out.ends_with(End(127))) << ran.out;
+  spec.command = {"true"};
+  EXPECT_EQ(Run(spec).out, "");
+  // A prologue may have a trap of its own.
+  spec.prologue = "trap 'echo mine' EXIT; exit 2";
+  EXPECT_EQ(Run(spec).out, "mine\n");
+  spec.prologue.clear();
+  spec.command = {"false"};
+  const std::string text = PilotScript(spec, {"slurm", std::nullopt, "spate_host=n7\n"});
+  EXPECT_LT(text.find("trap"), text.find("spate_host=n7\n"));
 }
 
 TEST_F(ScriptTest, Folder) {
@@ -150,13 +179,13 @@ TEST_F(ScriptTest, SignalsReachThePilotOnce) {
   for (const char* signal : {"TERM", "USR1", "USR2", "HUP"}) {
     // The second one comes while the pilot still runs.
     std::string around =
-        "mkfifo f && { sh %s >f & } ; exec 3<f; read word <&3; kill -SIG $!; "
+        "mkfifo f && { sh %s >f 2>&1 & } ; exec 3<f; read word <&3; kill -SIG $!; "
         "read word <&3; echo $word; kill -SIG $!; cat <&3; wait $!";
     for (size_t at = around.find("SIG"); at != std::string::npos; at = around.find("SIG")) {
       around.replace(at, 3, signal);
     }
     Ran ran = Run(spec, "cd " + dir_.path() + " && rm -f f && " + around);
-    EXPECT_EQ(ran.out, "told 1\nepilogue\n") << signal;
+    EXPECT_EQ(ran.out, "told 1\nepilogue\n" + End(5)) << signal;
     EXPECT_EQ(ran.code, 5) << signal;
   }
 }
@@ -166,10 +195,10 @@ TEST_F(ScriptTest, SignalsToTheWholeGroupDoNotKillThePilot) {
                          "trap 'echo told; exit 5' TERM; echo ready; "
                          "while :; do sleep 0.05 2>/dev/null; done"});
   std::string around =
-      "mkfifo f && { setsid sh %s >f & } ; exec 3<f; read word <&3; "
+      "mkfifo f && { setsid sh %s >f 2>&1 & } ; exec 3<f; read word <&3; "
       "kill -USR2 -$!; cat <&3; wait $!";
   Ran ran = Run(spec, "cd " + dir_.path() + " && " + around);
-  EXPECT_EQ(ran.out, "told\n");
+  EXPECT_EQ(ran.out, "told\n" + End(5));
   EXPECT_EQ(ran.code, 5);
 }
 

@@ -24,12 +24,25 @@ class Slurm(fake_queue.System):
         env = dict(os.environ, SLURM_JOB_ID=job, SLURM_JOB_NUM_NODES="1", SLURM_CPUS_ON_NODE=fake_queue.cpus())
         if read(job, "limit"):
             env["SLURM_JOB_END_TIME"] = str(int(time.time()) + 60 * int(read(job, "limit")))
+        if host := free_host(job):
+            fake_queue.write(host, job, "host")
+            env["SLURMD_NODENAME"] = host
         output = open(read(job, "output"), "ab")
         return {"args": ["/bin/sh", path(job, "script")], "stdin": subprocess.DEVNULL, "stdout": output, "stderr": output,
                 "env": env}
 
+    def matches(self, job):
+        return not read("hosts") or free_host(job) is not None
+
 
 slurm = Slurm()
+
+
+def free_host(job):
+    """The first host that runs no job, and that this one does not exclude. Which hosts there are says the file `hosts`."""
+    taken = [read(other, "host") for other in fake_queue.jobs() if state(other) == RUNNING and other != job]
+    hosts = [host for host in read("hosts").split() if host not in taken + read(job, "exclude").split(",")]
+    return hosts[0] if hosts else None
 
 
 def sbatch(args):
@@ -41,9 +54,13 @@ def sbatch(args):
 
     def submit():
         if "--test-only" in options:
-            raise Failed("sbatch: Job 1 to start at 2027-01-01T00:00:00 using 1 processors on nodes n1 in partition p", 0)
+            raise Failed("sbatch: a site's notice\n"
+                         "sbatch: Job 1 to start at 2027-01-01T00:00:00 using 1 processors on nodes n1 in partition p", 0)
+        excluded = options.get("--exclude", "")
+        if read("hosts") and not set(read("hosts").split()) - set(excluded.split(",")):
+            raise Failed("sbatch: error: Batch job submission failed: Requested node configuration is not available")
         job = slurm.add(script=script, name=options["--job-name"], output=options["--output"], limit=options.get("--time", ""),
-                        args="\n".join(args))
+                        args="\n".join(args), exclude=excluded)
         slurm.change(job, QUEUED, "Priority")
         return job + "\n"
     return submit

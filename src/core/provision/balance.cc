@@ -143,7 +143,7 @@ void Provisioner::State::SubmitMore(PoolId id, LivePool& live, uint32_t wanted) 
          NextSubmit(pool, live) <= now_) {
     PilotId pilot(durable_.last_pilot().value + 1);
     Emit(PilotIntended{id, pilot, now_});
-    out_->asks.emplace_back(Submit{id, pilot});
+    out_->asks.emplace_back(Submit{id, pilot, pool.Avoided(now_)});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/check.h"
 #include "core/model/limits.h"
@@ -23,8 +24,9 @@ constexpr Duration kRefusedMost = Duration::Seconds(3600);
 constexpr Duration kLimitFirst = Duration::Seconds(60);
 constexpr Duration kLimitMost = Duration::Seconds(600);
 
-void Keep(std::vector<Duration>& newest, Duration value, size_t most) {
-  newest.push_back(value);
+template <typename T>
+void Keep(std::vector<T>& newest, T value, size_t most) {
+  newest.push_back(std::move(value));
   if (newest.size() > most) newest.erase(newest.begin());
 }
 
@@ -66,13 +68,14 @@ struct FieldMixer {
 
 uint64_t DigestOf(const Pool& pool) {
   const auto& [policy, learned, waits, lives, paused, closed, words, refused, limited, unjoined,
-               last_submit, retry_at, pilots] = pool;
+               last_submit, retry_at, bad, pilots] = pool;
   FieldMixer mixer;
   mixer.Add(policy);
   mixer.Add(uint64_t{learned.has_value()});
   if (learned) mixer.Add(*learned);
   mixer.Add(waits);
   mixer.Add(lives);
+  mixer.Add(bad);
   uint64_t hash = Mix(Mix(mixer.hash, uint64_t{paused} << 1 | uint64_t{closed}), words);
   hash = Mix(hash, uint64_t{refused} << 32 | limited);
   hash = Mix(Mix(Mix(hash, uint64_t{unjoined}), last_submit), retry_at);
@@ -110,6 +113,14 @@ Duration Pool::Wait() const {
   return rounded;
 }
 
+std::vector<std::string> Pool::Avoided(Instant at) const {
+  std::vector<std::string> hosts;
+  for (const BadHost& each : bad) {
+    if (each.at <= at && at < each.at + kAvoidFor) hosts.push_back(each.host);
+  }
+  return hosts;
+}
+
 const Pool* Durable::FindPool(PoolId id) const {
   auto it = pools_.find(id);
   return it == pools_.end() ? nullptr : &it->second;
@@ -133,8 +144,9 @@ class Durable::Applier {
     if (other || LifeOf(pool.policy) != LifeOf(record.policy)) pool.lives.clear();
     if (record.learn_anew) pool.waits.clear();
     pool.policy = record.policy;
-    // The new policy may have fixed the cause of a refusal.
+    // The new policy may have fixed the cause of a refusal, or of a failure on some hosts.
     Forgive(pool);
+    pool.bad.clear();
   }
   void operator()(const PoolClosed& record) { PoolOf(record.pool).closed = true; }
   void operator()(const PoolForgotten& record) { durable_.pools_.erase(record.pool); }
@@ -197,14 +209,16 @@ class Durable::Applier {
   void operator()(const PilotEnded& record) {
     const Pilot& pilot = PilotOf(record.pilot);
     Pool& pool = PoolOf(pilot.pool);
-    if (record.end == End::kRefused) {
+    if (record.end == End::kRefused && !pool.Avoided(pilot.intended).empty()) {
+      pool.bad.clear();  // there may be no other hosts: the next pilot may run on any, at once
+    } else if (record.end == End::kRefused) {
       pool.retry_at = record.at + Doubled(kRefusedFirst, pool.refused++, kRefusedMost);
       pool.words = record.words;
     } else if (record.end == End::kLimit) {
       pool.retry_at = record.at + Doubled(kLimitFirst, pool.limited++, kLimitMost);
       pool.words = record.words;
     } else if (!pilot.joined && !pilot.unwanted && record.end != End::kNeverWas) {
-      CountUnjoined(pilot.pool, record.words);
+      if (Counts(pool, record, pilot.intended)) CountUnjoined(pilot.pool, record.words);
     }
     pool.pilots.erase(record.pilot);
     durable_.pilots_.erase(record.pilot);
@@ -226,6 +240,7 @@ class Durable::Applier {
                                     .unjoined = record.unjoined,
                                     .last_submit = record.last_submit,
                                     .retry_at = record.retry_at,
+                                    .bad = record.bad,
                                     .pilots = {}};
   }
   void operator()(const PilotKept& record) {
@@ -250,6 +265,17 @@ class Durable::Applier {
     CHECK(it != durable_.pilots_.end());
     return it->second;
   }
+  // True: the failure is a sign that the whole pool is wrong. It is not when the pilot could not
+  // avoid a host that is known to be bad by now: one bad host never pauses a pool that has others.
+  static bool Counts(Pool& pool, const PilotEnded& record, Instant requested) {
+    if (record.host.empty()) return true;
+    const auto known = std::ranges::find(pool.bad, record.host, &BadHost::host);
+    const bool is_new = known == pool.bad.end();
+    if (!is_new && requested < known->at + kAvoidFor) return requested >= known->at;
+    if (!is_new) pool.bad.erase(known);
+    Keep(pool.bad, BadHost{record.host, record.at}, kBadHosts);
+    return is_new;
+  }
   void CountUnjoined(PoolId id, const std::string& words) {
     Pool& pool = PoolOf(id);
     ++pool.unjoined;
@@ -272,9 +298,9 @@ std::vector<Record> Durable::Images() const {
   images.reserve(1 + pools_.size() + pilots_.size());
   for (const auto& [id, pool] : pools_) {
     const auto& [policy, learned, waits, lives, paused, closed, words, refused, limited, unjoined,
-                 last_submit, retry_at, pilots] = pool;
+                 last_submit, retry_at, bad, pilots] = pool;
     images.emplace_back(PoolKept{id, policy, learned, waits, lives, paused, closed, words, refused,
-                                 limited, unjoined, last_submit, retry_at});
+                                 limited, unjoined, last_submit, retry_at, bad});
   }
   for (const auto& [id, pilot] : pilots_) {
     const auto& [pool, intended, batch_id, joined, end_of_life, unwanted, words] = pilot;
@@ -315,7 +341,8 @@ bool Durable::Follows(const NumbersKept& record) const {
 bool Durable::Follows(const PoolKept& record) const {
   bool is_new = record.pool.value > 0 && record.pool <= last_pool_ && !FindPool(record.pool);
   return is_new && Check(record.policy).has_value() && record.waits.size() <= kWaits &&
-         record.lives.size() <= kLives && record.words.size() <= kLimits.words_bytes;
+         record.lives.size() <= kLives && record.words.size() <= kLimits.words_bytes &&
+         record.bad.size() <= kBadHosts;
 }
 
 bool Durable::Follows(const PilotKept& record) const {
@@ -349,6 +376,7 @@ void Durable::CheckInvariants() const {
     CHECK(pool.waits.size() <= kWaits);
     CHECK(pool.lives.size() <= kLives);
     CHECK(pool.words.size() <= kLimits.words_bytes);
+    CHECK(pool.bad.size() <= kBadHosts);
     listed += pool.pilots.size();
     for (PilotId pilot : pool.pilots) {
       const Pilot* known = FindPilot(pilot);

@@ -13,6 +13,10 @@
 
 namespace spate::provision {
 
+inline constexpr size_t kBadHosts = 16;  // of a pool
+// Period for which new pilots avoid a host after a failure there.
+inline constexpr Duration kAvoidFor = Duration::Seconds(3600);
+
 struct Pilot {
   PoolId pool;
   Instant intended;                        // or queued again
@@ -36,9 +40,10 @@ struct Pool {
   std::string words;
   uint32_t refused = 0;   // submits in a row
   uint32_t limited = 0;   // submits in a row that met a limit
-  uint32_t unjoined = 0;  // pilots in a row that ended before they joined
+  uint32_t unjoined = 0;  // pilots in a row that ended before they joined, see Applier::Counts
   Instant last_submit = {0};
   Instant retry_at = {0};    // no submit before
+  std::vector<BadHost> bad;  // oldest first; at most kBadHosts
   std::set<PilotId> pilots;  // that may exist
 
   // The known shape of its nodes; nothing but labels when milli_cpus is 0.
@@ -47,6 +52,8 @@ struct Pool {
   Duration Life() const;
   // How long the newest pilots waited, as a minute times a power of two, from 1/16 on.
   Duration Wait() const;
+  // Hosts that a pilot requested at this time avoids.
+  std::vector<std::string> Avoided(Instant at) const;
 };
 
 class Durable {

@@ -110,6 +110,65 @@ TEST(Durable, ADamagedImageIsNotAdmitted) {
   PoolKept many{PoolId(3), APolicy()};
   many.waits.resize(6);
   EXPECT_FALSE(durable.Admits(many));
+  many.waits.clear();
+  many.bad.resize(16);
+  EXPECT_TRUE(durable.Admits(many));
+  many.bad.resize(17);
+  EXPECT_FALSE(durable.Admits(many));
+}
+
+// Pilot `id`, requested and failed on a host at these times, in seconds.
+std::vector<Record> Failed(uint32_t id, int64_t requested, int64_t failed, std::string host) {
+  const PilotId pilot(id);
+  return {
+      PilotIntended{PoolId(1), pilot, Instant{} + Duration::Seconds(requested)},
+      PilotEnded{pilot, End::kEnded, "no", Instant{} + Duration::Seconds(failed), std::move(host)}};
+}
+
+TEST(Durable, BadHostsAreKeptUpToABound) {
+  std::vector<Record> records = {PoolChanged{PoolId(1), APolicy()}};
+  for (uint32_t i = 1; i <= 18; ++i) {
+    for (Record& each : Failed(i, i, i, "n" + std::to_string(i))) records.push_back(each);
+  }
+  Durable durable = After(records);
+  const Instant now = Instant{} + Duration::Seconds(18);
+  const std::vector<std::string> hosts = durable.FindPool(PoolId(1))->Avoided(now);
+  ASSERT_EQ(hosts.size(), 16u);
+  EXPECT_EQ(hosts.front(), "n3");
+  EXPECT_EQ(hosts.back(), "n18");
+  EXPECT_EQ(durable.FindPool(PoolId(1))->unjoined, 18u);
+  EXPECT_TRUE(durable.FindPool(PoolId(1))->Avoided(Instant{}).empty()) << "before they failed";
+  Durable kept = After(durable.Images());
+  EXPECT_EQ(kept.Digest(), durable.Digest());
+  EXPECT_EQ(kept.FindPool(PoolId(1))->Avoided(now), hosts);
+  durable.Apply(PoolResumed{PoolId(1)});
+  EXPECT_EQ(durable.FindPool(PoolId(1))->Avoided(now), hosts);
+  durable.Apply(PoolChanged{PoolId(1), APolicy()});
+  EXPECT_TRUE(durable.FindPool(PoolId(1))->Avoided(now).empty());
+}
+
+// Failures on one host that count toward a pause.
+TEST(Durable, OneBadHostIsNoReasonToPause) {
+  struct {
+    const char* what;
+    int64_t requested, failed;
+    uint32_t unjoined;
+  } const kCases[] = {
+      {"the first failure there", 0, 10, 1},           {"it was requested before", 5, 20, 1},
+      {"it avoided the host, and got it", 10, 30, 2},  {"the hour was over", 3610, 3620, 2},
+      {"it was requested before that", 3615, 3630, 2}, {"it avoided the host again", 3620, 3640, 3},
+  };
+  std::vector<Record> records = {PoolChanged{PoolId(1), APolicy()}};
+  uint32_t pilot = 0;
+  for (const auto& each : kCases) {
+    for (Record& record : Failed(++pilot, each.requested, each.failed, "n1")) {
+      records.push_back(record);
+    }
+    EXPECT_EQ(After(records).FindPool(PoolId(1))->unjoined, each.unjoined) << each.what;
+  }
+  // Without a host's name each counts.
+  for (Record& record : Failed(++pilot, 3620, 3650, "")) records.push_back(record);
+  EXPECT_EQ(After(records).FindPool(PoolId(1))->unjoined, 4u);
 }
 
 }  // namespace

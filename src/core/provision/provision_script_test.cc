@@ -7,9 +7,10 @@
 //   demand j1.1 ready=100 [running=4] [takes=1s] [user=ann] [cpus=1 ...]   class 1 of job 1
 //     [procs=8] [nodes=4]                      its tasks are such gangs; ready counts processes
 //   submitted 1 id=77 [pool=p1]       failed 1 refused|limit|unavailable [words=...]
-//   answer p1 [query=N] [1:77:queued[:Priority] ...]    PILOT:ID:STATUS:WORDS; the newest query
+//   answer p1 [query=N] [1:77:queued[:Priority] ...]    jobs are PILOT:ID:STATUS:WORDS:HOST
 //   no-answer p1 [query=N] [words=...]   cancelled 1 [failed]
-//   joined 1 n1 [cpus=4 memory=8G] [ends=1h]     left 1 n1    busy 1 n1    idle 1 n1 [ago=5s]
+//   joined 1 n1 [cpus=4 memory=8G] [ends=1h]     left 1 n1 [leave]    silent 1 n1
+//   busy 1 n1    idle 1 n1 [ago=5s]
 //   at +5s                           the clock goes on, before the block's step
 //   restart                          a replay of all records, before the block's step
 //   pools      pilots p1             questions
@@ -36,6 +37,9 @@ using script::Line;
 std::string Name(PoolId pool) { return fmt::format("p{}", pool.value); }
 std::string Quoted(const std::string& words) {
   return words.empty() ? "" : fmt::format(" '{}'", words);
+}
+std::string Avoid(const std::vector<std::string>& hosts) {
+  return hosts.empty() ? "" : fmt::format(" avoid={}", fmt::join(hosts, ","));
 }
 std::string Text(const NodeShape& shape) {
   std::string text = fmt::format("cpus={:g}", shape.milli_cpus / double{kMilliCpu});
@@ -79,14 +83,15 @@ class Writer {
         fmt::format("record unwanted {} {}{}", r.pilot.value, WhyName(r.why), Quoted(r.words)));
   }
   void operator()(const PilotEnded& r) {
-    lines_.Add(fmt::format("record ended {} {}{}", r.pilot.value, EndName(r.end), Quoted(r.words)));
+    lines_.Add(fmt::format("record ended {} {}{}{}", r.pilot.value, EndName(r.end), Quoted(r.words),
+                           r.host.empty() ? "" : " host=" + r.host));
   }
   // No step makes an image.
   void operator()(const NumbersKept&) { lines_.Add("record numbers"); }
   void operator()(const PoolKept&) { lines_.Add("record pool"); }
   void operator()(const PilotKept&) { lines_.Add("record pilot"); }
   void operator()(const Submit& a) {
-    lines_.Add(fmt::format("submit {} {}", Name(a.pool), a.pilot.value));
+    lines_.Add(fmt::format("submit {} {}{}", Name(a.pool), a.pilot.value, Avoid(a.avoid)));
   }
   void operator()(const Query& a) {
     lines_.Add(fmt::format("query {} {} [{}]", Name(a.pool), a.query, fmt::join(a.ids, " ")));
@@ -254,9 +259,9 @@ class ProvisionSubject : public script::Subject {
         parts.push_back(text.substr(at, end - at));
         at = end + 1;
       }
-      parts.resize(4);
+      parts.resize(5);
       BatchJob job{PilotId(ReadNumber<uint32_t>(parts[0]).value_or(0)), parts[1], JobStatus::kOther,
-                   parts[3]};
+                   parts[3], parts[4]};
       for (uint8_t i = 0; i <= static_cast<uint8_t>(JobStatus::kLast); ++i) {
         if (parts[2] == JobStatusName(JobStatus{i})) job.status = JobStatus{i};
       }
@@ -282,7 +287,7 @@ class ProvisionSubject : public script::Subject {
     PilotId pilot = ThePilot(line);
     NodeId node = line.Node();
     if (line.verb() == "silent") events_.emplace_back(provision::NodeSilent{pilot, node});
-    if (line.verb() == "left") events_.emplace_back(NodeLeft{pilot, node});
+    if (line.verb() == "left") events_.emplace_back(NodeLeft{pilot, node, line.Flag("leave")});
     if (line.verb() == "busy") events_.emplace_back(NodeBusy{pilot, node});
     if (line.verb() == "idle") events_.emplace_back(NodeIdle{pilot, node, now_ - line.Time("ago")});
   }
@@ -295,9 +300,10 @@ class ProvisionSubject : public script::Subject {
   void AskPools(Line&) {
     questions_.emplace_back([this] {
       for (const PoolInfo& info : machine_->Pools()) {
-        lines_.Add(fmt::format("pool {} queued={} joined={} leaving={} wanted={}{}{}{}",
+        lines_.Add(fmt::format("pool {} queued={} joined={} leaving={} wanted={}{}{}{}{}",
                                Name(info.pool), info.queued, info.joined, info.leaving, info.wanted,
-                               info.paused ? " paused" : "", Quoted(info.words),
+                               info.paused ? " paused" : "", Avoid(info.avoided),
+                               Quoted(info.words),
                                info.trouble.empty() ? "" : " trouble" + Quoted(info.trouble)));
       }
     });

@@ -37,7 +37,10 @@ void Provisioner::State::Resume(Instant now, Output& out) {
   }
   for (const auto& [id, pilot] : durable_.pilots()) {
     LivePilot& live = live_pilots_.try_emplace(id, now, pilot.joined.has_value()).first->second;
-    live.expected = now + (pilot.id.empty() ? kSubmitTimeout : kReturnTime);
+    // Nobody waits for nodes of a pool that is removed.
+    const bool closes = durable_.FindPool(pilot.pool)->closed;
+    const Duration return_time = closes ? Duration{} : kReturnTime;
+    live.expected = now + (pilot.id.empty() ? kSubmitTimeout : return_time);
     live.was_busy = pilot.joined.has_value();  // for all that is known
     List(id);
   }
@@ -183,7 +186,8 @@ PoolInfo Provisioner::State::Info(PoolId id, const Pool& pool) const {
           .leaving = static_cast<uint32_t>(live.leaving.size()),
           .wanted = Wanted(pool, live),
           .next_submit = NextSubmit(pool, live),
-          .trouble = live.trouble};
+          .trouble = live.trouble,
+          .avoided = pool.Avoided(now_)};
 }
 
 PilotInfo Provisioner::State::Info(PilotId id, const Pilot& pilot) const {
@@ -206,6 +210,7 @@ PilotInfo Provisioner::State::Info(PilotId id, const Pilot& pilot) const {
 Provisioner::Provisioner(const Limits& limits) : state_(std::make_unique<State>(limits)) {}
 Provisioner::~Provisioner() = default;
 void Provisioner::Apply(const Record& record) { state_->Apply(record); }
+PilotId Provisioner::last_pilot() const { return state_->durable().last_pilot(); }
 bool Provisioner::Admits(const Record& record) const { return state_->durable().Admits(record); }
 std::vector<Record> Provisioner::Images() const { return state_->durable().Images(); }
 void Provisioner::Resume(Instant now, Output& out) { state_->Resume(now, out); }

@@ -5,8 +5,8 @@
 // A pilot's life: intended (durable) -> Submit, once -> its id is known (by the answer, or by its
 // tag in a query) -> its first node joins -> it has ended. It is asked for at most once, so none is
 // doubled; what becomes of an ask whose answer is lost is told by later queries. No single answer
-// of a batch system ends a pilot but "it has ended", and nothing does while a node of it is
-// connected.
+// of a batch system ends a pilot but "it has ended", unless its last node took leave; and nothing
+// does while a node of it is connected.
 //
 // Thread: one at a time. Cost: news costs by what it names; a query's answer, a change of a policy
 // and what a first node of a pool shows cost by the pilots, or the classes of tasks, of that pool.
@@ -73,6 +73,7 @@ struct BatchJob {
   std::string id;
   JobStatus status = JobStatus::kOther;
   std::string words;  // why it waits ("Priority"), or how it ended, and what it wrote
+  std::string host;   // on which it failed before it joined; empty: not known
 };
 struct QueryAnswered {
   PoolId pool;
@@ -107,6 +108,7 @@ struct NodeSilent {
 struct NodeLeft {
   PilotId pilot;
   NodeId node;
+  bool took_leave = false;  // it reported its end, or was told to end
 };
 struct NodeBusy {
   PilotId pilot;
@@ -126,6 +128,7 @@ using Event = std::variant<SetPool, RemovePool, PausePool, ResumePool, DemandCha
 struct Submit {
   PoolId pool;
   PilotId pilot;
+  std::vector<std::string> avoid;  // hosts that it should not run on
 };
 // Which batch jobs carry a tag of this hub, and what of those with these ids? Every answer must be
 // whole: a job that is not in it counts as unknown to the batch system.
@@ -133,6 +136,7 @@ struct Query {
   PoolId pool;
   uint32_t query = 0;
   std::vector<std::string> ids;
+  std::vector<PilotId> pilots;  // pilots[i] has ids[i]
 };
 // Of a pilot that is to go, or of a batch job that carries a tag of ours and should not be.
 struct Cancel {
@@ -189,9 +193,10 @@ struct PoolInfo {
   uint32_t queued = 0;
   uint32_t joined = 0;
   uint32_t leaving = 0;
-  uint32_t wanted = 0;  // beside those that have joined
-  Instant next_submit;  // no earlier
-  std::string trouble;  // of the newest query, when it failed
+  uint32_t wanted = 0;               // beside those that have joined
+  Instant next_submit;               // no earlier
+  std::string trouble;               // of the newest query, when it failed
+  std::vector<std::string> avoided;  // hosts that new pilots avoid
 };
 
 class Provisioner {
@@ -204,6 +209,7 @@ class Provisioner {
   // Replay: changes state and does nothing else. Also used by Step for what it decides.
   void Apply(const Record& record);
   bool Admits(const Record& record) const;  // for records that may be damaged
+  PilotId last_pilot() const;               // the newest number
   // In place of all records so far; they must be durable.
   std::vector<Record> Images() const;
   // After replay, once, and before the first Step; also of a new machine.

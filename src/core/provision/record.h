@@ -147,12 +147,25 @@ struct PilotEnded {
   End end = End::kEnded;
   std::string words;  // the last ones of the batch system, or of the pilot
   Instant at;
+  std::string host;  // on which it failed before it joined; empty: not known
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "pilot", self.pilot);
     visit(2, "end", self.end);
     visit(3, "words", self.words);
     visit(4, "at", self.at);
+    visit(5, "host", self.host);
+  }
+};
+
+// A host on which a pilot failed before it joined.
+struct BadHost {
+  std::string host;
+  Instant at;  // new pilots avoid it from then on
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "host", self.host);
+    visit(2, "at", self.at);
   }
 };
 
@@ -183,6 +196,7 @@ struct PoolKept {
   uint32_t unjoined = 0;
   Instant last_submit = {0};
   Instant retry_at = {0};
+  std::vector<BadHost> bad;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "pool", self.pool);
@@ -198,6 +212,7 @@ struct PoolKept {
     visit(11, "unjoined", self.unjoined);
     visit(12, "last_submit", self.last_submit);
     visit(13, "retry_at", self.retry_at);
+    visit(14, "bad", self.bad);
   }
 };
 // All that is durable of a pilot. It comes after its pool.

@@ -25,6 +25,8 @@ inline constexpr Duration kSubmitSettles = Duration::Seconds(30);
 inline constexpr Duration kQueryUneasy = Duration::Seconds(10);
 inline constexpr Duration kQueryQueued = Duration::Seconds(30);
 inline constexpr Duration kQueryCalm = Duration::Seconds(300);
+// The longest wait after failed queries; with pilots that are to go it is kQueryUneasy.
+inline constexpr Duration kQueryRetry = Duration::Seconds(60);
 // More often for a while after something happened to a pilot: most that end at once do it then, and
 // people wait for the last one to go.
 inline constexpr Duration kFresh = Duration::Seconds(60);
@@ -54,6 +56,7 @@ struct LivePilot {
   Instant cancel_at = {0};  // when to ask for it (again)
   Instant let_go_at = {0};  // likewise
   bool was_busy = false;
+  bool took_leave = false;  // its last node did, and none has come since
   Instant timer = Instant::Never();
 
   bool connected() const { return !nodes.empty(); }
@@ -134,7 +137,7 @@ class Provisioner::State {
   void Check(PilotId id);
   void Drive(PilotId id);
   void Unwant(PilotId id, Why why, std::string words);
-  void EndPilot(PilotId id, End end, std::string words);
+  void EndPilot(PilotId id, End end, std::string words, const std::string& host = {});
   void LearnId(PilotId id, const std::string& batch_id);
   void ResetTimer(PilotId id);
   // balance.cc: how many there are to be

@@ -188,6 +188,9 @@ void World::Carry(const Submit& ask) {
   bool below_min = info->joined + info->queued <= policy.min_pilots;
   EXPECT_TRUE(of_use || below_min) << "nothing could start on pilot " << ask.pilot.value;
   EXPECT_FALSE(info->paused) << "requested while paused";
+  const std::set<std::string> hosts(ask.avoid.begin(), ask.avoid.end());
+  EXPECT_EQ(hosts.size(), ask.avoid.size()) << "a host is avoided twice";
+  EXPECT_LE(hosts.size(), 16u);
 
   if (Fault(10) || refuses_) {
     Failure failure = prng_.Chance(50) ? Failure::kRefused : Failure::kLimit;
@@ -225,7 +228,10 @@ void World::Carry(const Query& ask) {
     if (job.pool != ask.pool || job.hidden_until > now_) continue;
     if (!IsLive(job.status) && job.known_until < now_) continue;
     answer.jobs.push_back(
-        {prng_.Chance(90) || options_.calm ? job.pilot : PilotId(0), id, job.status, "words"});
+        {prng_.Chance(90) || options_.calm ? job.pilot : PilotId(0), id, job.status, "words", ""});
+    if (!IsLive(job.status) && prng_.Chance(50)) {
+      answer.jobs.back().host = fmt::format("h{}", prng_.Below(20));
+    }
     // It may say of any that it has ended; while a node is connected, or on its way back, that is
     // not true.
     if (job.was_here && Fault(5)) answer.jobs.back().status = JobStatus::kEnded;
@@ -275,7 +281,7 @@ void World::EndJob(Batch& job, std::vector<Event>& events) {
   job.ends = job.starts = job.joins = Instant::Never();
   job.known_until = now_ + kSecond * static_cast<int64_t>(prng_.Below(600));
   if (job.node.value > 0) {
-    NodeLeft left{job.pilot, job.node};
+    NodeLeft left{job.pilot, job.node, prng_.Chance(50)};
     if (prng_.Chance(50)) {
       events.emplace_back(left);
     } else {

@@ -112,13 +112,17 @@ class GridEngine : public PoolDriver {
       call.argv.push_back("-l");
       call.argv.push_back("h_rt=" + WholeSeconds(*spec.time_limit));
     }
+    if (!spec.avoid.empty()) {
+      // Without -w e, a job that no other host could run waits forever.
+      call.argv.insert(call.argv.end(), {"-l", "h=!(" + Joined(spec.avoid, "|") + ")", "-w", "e"});
+    }
     Append(call.argv, tools_.everywhere);
     Append(call.argv, spec.options);
     auto limit = spec.time_limit;
     if (auto text = ResourceOption(spec.options, "h_rt")) {
       limit = ParseLimit(*text, Duration::Seconds(1));
     }
-    call.input = PilotScript(spec, {"gridengine", limit, ""});
+    call.input = PilotScript(spec, {"gridengine", limit, "spate_host=${HOSTNAME:-$spate_host}\n"});
     return call;
   }
 

@@ -32,6 +32,21 @@ TEST(GridEngineTest, Submit) {
   EXPECT_EQ(test->argv.back(), "v");
 }
 
+TEST(GridEngineTest, AvoidsHosts) {
+  auto driver = MakeGridEngine({});
+  PilotSpec spec = PlainSpec();
+  spec.options = {"-q", "short.q"};
+  spec.avoid = {"n1", "n2"};
+  auto call = driver->Submit(spec);
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(Words(call->argv.begin() + 12, call->argv.end()),
+            (Words{"-notify", "-l", "h=!(n1|n2)", "-w", "e", "-q", "short.q"}));
+  EXPECT_TRUE(call->input.contains("\nspate_host=${HOSTNAME:-$spate_host}\n"));
+  auto test = driver->Test(spec);
+  ASSERT_TRUE(test);
+  EXPECT_EQ(test->argv.back(), "v");
+}
+
 TEST(GridEngineTest, WhatItCannotHave) {
   auto driver = MakeGridEngine({});
   struct Case {

@@ -17,6 +17,11 @@ namespace spate::pool {
 namespace {
 
 constexpr std::string_view kKept = "900";  // seconds
+// The machine as the pool knows it, in the script.
+constexpr std::string_view kHostLines =
+    R"sh(spate_machine=$(sed -n 's/^Machine = "\(.*\)"$/\1/p' "$_CONDOR_MACHINE_AD" 2>/dev/null)
+spate_host=${spate_machine:-$spate_host}
+)sh";
 
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
@@ -328,7 +333,7 @@ class HtCondor : public PoolDriver {
     Append(call.argv, options.words);
     call.argv.push_back("-");
     call.input = Description(spec, options.lines, sends);
-    call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, ""})};
+    call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, kHostLines})};
     return call;
   }
 
@@ -357,6 +362,11 @@ class HtCondor : public PoolDriver {
     set("leave_in_queue",
         "JobStatus == 4 && time() - EnteredCurrentStatus < " + std::string(kKept));
     if (spec.time_limit) set("allowed_job_duration", WholeSeconds(*spec.time_limit));
+    if (!spec.avoid.empty()) {
+      // A job that no other machine could run would wait forever.
+      const std::string others = Joined(spec.avoid, "\" && TARGET.Machine != \"");
+      set("requirements", "(TARGET.Machine != \"" + others + "\") || time() - QDate > 600");
+    }
     return text + lines + "queue\n";
   }
 

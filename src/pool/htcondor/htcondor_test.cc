@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
 
+#include "os/temp_dir.h"
 #include "pool/testing.h"
 
 namespace spate::pool {
@@ -63,6 +67,46 @@ TEST(HtCondorTest, Submit) {
   ASSERT_TRUE(call);
   EXPECT_FALSE(call->input.contains("transfer_input_files"));
   EXPECT_TRUE(call->file->text.contains("exec /opt/spate node start"));
+}
+
+TEST(HtCondorTest, AvoidsHosts) {
+  PilotSpec spec = Spec();
+  spec.avoid = {"ep1.example.org", "ep2.example.org"};
+  auto call = MakeHtCondor({})->Submit(spec);
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_TRUE(call->input.contains(
+      "\nrequirements = (TARGET.Machine != \"ep1.example.org\" && TARGET.Machine != "
+      "\"ep2.example.org\") || time() - QDate > 600\nqueue\n"))
+      << call->input;
+  // The user's own requirements count.
+  spec.options = {"requirements = HasX"};
+  call = MakeHtCondor({})->Submit(spec);
+  ASSERT_TRUE(call);
+  EXPECT_TRUE(call->input.ends_with("\nrequirements = HasX\nqueue\n")) << call->input;
+}
+
+// A pilot that fails names the machine as the pool knows it.
+TEST(HtCondorTest, NamesTheMachine) {
+  os::TempDir dir;
+  std::ofstream(dir.path() + "/ad")
+      << "Cpus = 2\nMachine = \"ep1.example.org\"\nMachineCount = 1\n";
+  PilotSpec spec = Spec();
+  spec.shared_files = true;
+  spec.command = {"sh", "-c", "exit 3"};
+  auto call = MakeHtCondor({})->Submit(spec);
+  ASSERT_TRUE(call && call->file);
+  std::ofstream(dir.path() + "/script") << call->file->text;
+  for (const char* ad : {"/ad", "/none"}) {
+    const std::string run =
+        "_CONDOR_MACHINE_AD=" + dir.path() + ad + " sh " + dir.path() + "/script 2>&1";
+    FILE* pipe = popen(run.c_str(), "r");
+    char text[200] = "";
+    const size_t got = fread(text, 1, sizeof text - 1, pipe);
+    pclose(pipe);
+    const std::string wrote(text, got);
+    EXPECT_TRUE(wrote.contains("the pilot ended with exit status 3 on host ")) << wrote;
+    EXPECT_EQ(wrote.contains("on host ep1.example.org\n"), ad == std::string("/ad")) << wrote;
+  }
 }
 
 TEST(HtCondorTest, Test) {

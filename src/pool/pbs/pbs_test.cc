@@ -1,7 +1,6 @@
-// No PBS was at hand. The texts follow OpenPBS 23.06: the messages of its
+// Not recorded. The texts follow the sources of OpenPBS 23.06: the messages of its
 // lib/Liberr/pbs_messages.c, the long form of qstat and the exit codes as its commands have them,
-// array ids as `52[7].pbs1`. Torque's messages are marked. They are to be compared with a real
-// server.
+// array ids as `52[7].pbs1`. Torque's messages are marked.
 #include "pool/pbs/pbs.h"
 
 #include <gtest/gtest.h>

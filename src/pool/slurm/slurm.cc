@@ -135,12 +135,14 @@ class Slurm : public PoolDriver {
     call.argv = {sbatch(), "--parsable", "--job-name=" + spec.tag,
                  "--output=" + Pattern(spec.output_file), "--nodes=" + std::to_string(spec.nodes)};
     if (spec.time_limit) call.argv.push_back("--time=" + Minutes(*spec.time_limit));
+    if (!spec.avoid.empty()) call.argv.push_back("--exclude=" + Joined(spec.avoid, ","));
     Append(call.argv, tools_.everywhere);
     Append(call.argv, spec.options);
     // Before 23.02 a batch job is not told its end. What is left is asked for as one number of
     // time, since times of day come without a zone.
     std::string squeue(Or(tools_.query, "squeue"));
     std::string lines =
+        "spate_host=${SLURMD_NODENAME:-$spate_host}\n"
         "if [ -z \"$SLURM_JOB_END_TIME\" ]; then\n"
         "  SPATE_PILOT_LEFT=$(" +
         ShellQuote(squeue) +

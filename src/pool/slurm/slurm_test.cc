@@ -44,6 +44,20 @@ TEST(SlurmTest, Submit) {
   EXPECT_EQ(test->input, call->input);
 }
 
+// Before the user's own options, which count where both say something.
+TEST(SlurmTest, AvoidsHosts) {
+  PilotSpec spec = Spec();
+  spec.options = {"-p", "short"};
+  spec.avoid = {"n1", "n2.example.org"};
+  auto call = MakeSlurm({})->Submit(spec);
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->argv,
+            (Words{"sbatch", "--parsable", "--job-name=spate-a-1", "--output=/home/ann/pool/out%%1",
+                   "--nodes=1", "--exclude=n1,n2.example.org", "-p", "short"}));
+  // The host that a failed pilot names is Slurm's name of it.
+  EXPECT_TRUE(call->input.contains("\nspate_host=${SLURMD_NODENAME:-$spate_host}\n"));
+}
+
 TEST(SlurmTest, Tools) {
   Tools tools{.submit = "/opt/s/sbatch",
               .query = "/opt/s q/squeue",
@@ -125,6 +139,8 @@ TEST(SlurmTest, Failures) {
           // sbatch waits for as long as MaxJobCount is reached.
           {"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
            Kind::kLimit, true, End::kTimedOut},
+          // The same of sbatch --test-only, which does not wait.
+          {"allocation failure: Resource temporarily unavailable\n", Kind::kLimit},
           {"", Kind::kUnavailable, true, End::kTimedOut},
           {"No such file or directory", Kind::kUnavailable, false, End::kNotStarted},
           // From slurm_errno.c and the texts that sbatch of 21.08 and newer puts before them.

@@ -19,6 +19,7 @@ void Provisioner::State::On(const SetPool& event) {
   live.last_query = std::max(live.last_query, now_);
   live.demand.Renew(classes_);
   live.retry_at = {0};
+  live.query_failures = 0;
   for (PilotId id : durable_.FindPool(event.pool)->pilots) ResetTimer(id);
 }
 
@@ -26,10 +27,16 @@ void Provisioner::State::On(const RemovePool& event) {
   const Pool* pool = durable_.FindPool(event.pool);
   if (pool == nullptr || pool->closed) return;
   Emit(PoolClosed{event.pool});
-  live_pools_.at(event.pool).demand.Renew({});
+  LivePool& live = live_pools_.at(event.pool);
+  live.demand.Renew({});
+  live.query_failures = 0;  // somebody waits
   std::vector<PilotId> pilots(pool->pilots.begin(), pool->pilots.end());
   for (PilotId id : pilots) {
-    if (!durable_.FindPilot(id)->unwanted) Unwant(id, Why::kClosed, "its pool is removed");
+    const Pilot& pilot = *durable_.FindPilot(id);
+    // After a restart, nobody waits any longer for its nodes to come back.
+    Instant& expected = live_pilots_.at(id).expected;
+    if (!pilot.id.empty()) expected = std::min(expected, now_);
+    if (!pilot.unwanted) Unwant(id, Why::kClosed, "its pool is removed");
   }
 }
 
@@ -47,6 +54,7 @@ void Provisioner::State::On(const ResumePool& event) {
   live.retry_at = {0};
   live.unavailable = 0;
   live.fruitless = 0;
+  live.query_failures = 0;
   touched_.insert(event.pool);
 }
 
@@ -106,7 +114,10 @@ void Provisioner::State::On(const SubmitFailed& event) {
 void Provisioner::State::On(const CancelAnswered& event) {
   auto it = live_pilots_.find(event.pilot);
   if (it == live_pilots_.end()) return;
-  if (!event.done) it->second.words = Cut(event.words);
+  if (event.done) return;
+  it->second.words = Cut(event.words);
+  it->second.cancel_at = std::min(it->second.cancel_at, now_ + kQueryUneasy);
+  ResetTimer(event.pilot);
 }
 
 void Provisioner::State::QueuedAgain(PilotId pilot) {
@@ -134,6 +145,7 @@ void Provisioner::State::On(const NodeJoined& event) {
     live.silent_nodes.erase(event.node);
     live.watch.Ping(now_);
     live.misses = 0;
+    live.took_leave = false;
   });
   if (HasBegunAgain(*pilot, event.end_of_life)) QueuedAgain(event.pilot);
   if (pilot->waits()) {
@@ -168,8 +180,10 @@ void Provisioner::State::On(const NodeLeft& event) {
     live.nodes.erase(event.node);
     live.silent_nodes.erase(event.node);
     live.watch.Ping(now_);  // until now it was heard
-    // A pilot that ends by itself need not be cancelled, nor be kept from its epilogue.
-    live.cancel_at = now_ + kCancelAgain;
+    live.took_leave = event.took_leave && !live.connected();
+    // A pilot that ends by itself need not be cancelled, nor be kept from its epilogue. A pilot
+    // that is queued again does not end by itself.
+    if (pilot->joined) live.cancel_at = now_ + kCancelAgain;
     live.expected = now_;
   });
   live_pools_.at(pilot->pool).stirred = now_;

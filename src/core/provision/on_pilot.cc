@@ -40,7 +40,7 @@ void Provisioner::State::Drive(PilotId id) {
   ResetTimer(id);
 }
 
-void Provisioner::State::EndPilot(PilotId id, End end, std::string words) {
+void Provisioner::State::EndPilot(PilotId id, End end, std::string words, const std::string& host) {
   const Pilot& pilot = *durable_.FindPilot(id);
   LivePool& pool = live_pools_.at(pilot.pool);
   bool doubtful = end == End::kNeverWas || (end == End::kForgotten && !pilot.unwanted);
@@ -52,7 +52,9 @@ void Provisioner::State::EndPilot(PilotId id, End end, std::string words) {
     pool.fruitless = std::min(pool.fruitless + 1, 10u);
   }
   if (words.empty()) words = !pilot.words.empty() ? pilot.words : live.words;
-  Emit(PilotEnded{id, end, Cut(std::move(words)), now_});
+  words = Cut(std::move(words));
+  if (!words.contains(host)) words = Cut("on host " + host + ": " + words);
+  Emit(PilotEnded{id, end, std::move(words), now_, host});
 }
 
 void Provisioner::State::LearnId(PilotId id, const std::string& batch_id) {

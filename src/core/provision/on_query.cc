@@ -1,7 +1,9 @@
-// Asking the batch system, and what its answers say. One that does not name a pilot is a miss; only
-// several good ones in a row end it, and only while no node of it is connected.
+// Asking the batch system, and what its answers say. An answer that does not name a pilot is a
+// miss. One miss ends a pilot whose last node took leave, several good ones in a row any other
+// pilot, and only while no node of it is connected.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/check.h"
 #include "core/provision/state.h"
@@ -13,6 +15,10 @@ void Provisioner::State::On(const QueryAnswered& event) {
   if (live == nullptr || !live->asked || live->query != event.query) return;
   Instant asked = *live->asked;
   QueryEnded(*live);
+  if (live->query_failures > 0 && live->unavailable > 0) {
+    live->retry_at = {0};  // the batch system is back, and takes submits again
+    live->unavailable = 0;
+  }
   live->query_failures = 0;
   live->trouble.clear();
   live->query_now = false;
@@ -64,7 +70,7 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
     // that they had come.
     bool settled = asked >= live.expected;
     const bool heard = live.connected() && !live.silent();
-    if (!heard && settled) EndPilot(job.pilot, End::kEnded, job.words);
+    if (!heard && settled) EndPilot(job.pilot, End::kEnded, job.words, job.host);
     return;
   }
   if (live.words != job.words) live.words = Cut(job.words);
@@ -72,9 +78,9 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
   live.watch.SetStatus(job.status, now_);
   if (pilot->id.empty() && !job.id.empty()) LearnId(job.pilot, job.id);
   if (pilot->unwanted) return Drive(job.pilot);
-  // Held ones, too: they do not run.
+  // Held ones, too: they do not run, and their silent nodes will not come back.
   bool waits = job.status == JobStatus::kQueued || job.status == JobStatus::kError;
-  bool again = waits && pilot->joined && !live.connected();
+  bool again = waits && pilot->joined && (!live.connected() || live.silent());
   if (again && asked >= live.expected) QueuedAgain(job.pilot);
   if (!same) ResetTimer(job.pilot);
 }
@@ -85,9 +91,13 @@ void Provisioner::State::Miss(PilotId id, Instant asked) {
   if (live.connected() || asked <= live.expected) return;
   if (live.misses == 0) live.first_miss = now_;
   Relist(id, [](LivePilot& each) { ++each.misses; });
-  if (live.misses < kMissesMost || now_ - live.first_miss < kMissesSpan) return;
-  EndPilot(id, pilot.id.empty() ? End::kNeverWas : End::kForgotten,
-           live.words.empty() ? "the batch system does not know it" : "");
+  const bool over = live.took_leave && pilot.joined && !pilot.id.empty();
+  const bool often = live.misses >= kMissesMost && now_ - live.first_miss >= kMissesSpan;
+  if (!over && !often) return;
+  std::string words = live.words.empty() ? "the batch system does not know it" : "";
+  if (over) words = "its node has ended, and the batch system no longer lists it";
+  if (over && pilot.unwanted) words.clear();  // why it was to go says more
+  EndPilot(id, pilot.id.empty() ? End::kNeverWas : End::kForgotten, std::move(words));
 }
 
 void Provisioner::State::On(const QueryFailed& event) {
@@ -119,7 +129,8 @@ Instant Provisioner::State::QueryDue(const LivePool& pool) const {
     between = kQueryCalm;
   }
   if (pool.query_failures > 0) {
-    Duration wait = std::min(kQueryCalm, kQueryUneasy * (int64_t{1} << (pool.query_failures - 1)));
+    const Duration most = pool.leaving.empty() ? kQueryRetry : kQueryUneasy;
+    Duration wait = std::min(most, kQueryUneasy * (int64_t{1} << (pool.query_failures - 1)));
     between = std::max(between, wait);
   }
   return between == Duration::Max() ? Instant::Never() : pool.last_query + between;
@@ -130,11 +141,13 @@ void Provisioner::State::MaybeQuery(PoolId id, LivePool& pool) {
   if (pool.asked) On(QueryFailed{id, pool.query, "the query was not answered"});
   if (QueryDue(pool) > now_) return;
   pool.asked = now_;
-  Query query{id, ++pool.query, {}};
+  Query query{id, ++pool.query, {}, {}};
   for (PilotId each : durable_.FindPool(id)->pilots) {
     const std::string& known = durable_.FindPilot(each)->id;
     const LivePilot& live = live_pilots_.at(each);
-    if (!known.empty() && (!live.connected() || live.silent())) query.ids.push_back(known);
+    if (known.empty() || (live.connected() && !live.silent())) continue;
+    query.ids.push_back(known);
+    query.pilots.push_back(each);
   }
   out_->asks.emplace_back(std::move(query));
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
+#include "base/number.h"
 #include "core/model/limits.h"
 #include "core/provision/record.h"
 
@@ -91,6 +93,16 @@ std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag) {
   }
   if (value > UINT32_MAX) return std::nullopt;
   return PilotId(static_cast<uint32_t>(value));
+}
+
+std::optional<PilotId> PilotNumberIn(std::string_view name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string_view::npos || std::isalpha(static_cast<unsigned char>(name[0])) == 0) {
+    return std::nullopt;
+  }
+  const std::string_view rest = name.substr(dot + 1);
+  auto number = ReadNumber<uint32_t>(rest.substr(0, rest.find('.')));
+  return number ? std::optional(PilotId(*number)) : std::nullopt;
 }
 
 const char* WhyName(Why why) {

@@ -118,5 +118,8 @@ std::string TagOf(std::string_view hub, std::string_view pool, PilotId pilot);
 // Prefix of the tags of all pilots of this pool; pools of names that begin alike may share it.
 std::string TagPrefix(std::string_view hub, std::string_view pool);
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag);
+// The pilot's number in the name of its node, POOL.N or POOL.N.HOST. nullopt: a name of another
+// form.
+std::optional<PilotId> PilotNumberIn(std::string_view name);
 
 }  // namespace spate::provision

@@ -29,6 +29,16 @@ TEST(Tag, OthersAreNotOurs) {
   }
 }
 
+TEST(PilotNumber, IsInTheNamesOfItsNodes) {
+  EXPECT_EQ(PilotNumberIn("short.3"), PilotId(3));
+  EXPECT_EQ(PilotNumberIn("short.4294967295.host.org"), PilotId(UINT32_MAX));
+  EXPECT_EQ(PilotNumberIn("short.22."), PilotId(22));
+  for (const char* name : {"", ".", ".1", "short", "short.", "short..1", "short.1a", "short.-1",
+                           "short.4294967296", "a.b.22", "1.2", "10.0.0.1"}) {
+    EXPECT_EQ(PilotNumberIn(name), std::nullopt) << name;
+  }
+}
+
 TEST(Policy, WrongOnesAreTold) {
   struct {
     const char* what;

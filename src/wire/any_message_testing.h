@@ -156,6 +156,7 @@ inline AttemptEnd AnyEnd() {
   end.stdout_total = AnySize();
   end.stderr_total = AnySize();
   end.note = AnyText();
+  end.not_kept = static_cast<NotKept>(*rc::gen::inRange(0, 7));
   end.processes = AnyList([] {
     return ProcessEnd{.step = AnyNumber<uint16_t>(UINT16_MAX),
                       .command = AnyNumber<uint16_t>(UINT16_MAX),
@@ -233,7 +234,8 @@ inline ToNode AnyToNode(size_t kind) {
 inline ToHub AnyToHub(size_t kind) {
   switch (kind) {
     case 0:
-      return Hello{AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld), AnyText()};
+      return Hello{
+          AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld), AnyText(), {AnyNumber(int64_t{1} << 60)}};
     case 1: {
       Ends ends;
       ends.number = AnyNumber(UINT64_MAX - 1);
@@ -261,6 +263,8 @@ inline ToHub AnyToHub(size_t kind) {
           [] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}, AnyText()}; });
       state.waits =
           AnyList([] { return NodeState::Wait{AnyRef(), AnyNumber(UINT32_MAX), AnyText()}; });
+      state.no_room = AnyText();
+      state.clock = {AnyNumber(int64_t{1} << 60)};
       return state;
     }
     case 10:
@@ -320,13 +324,14 @@ inline bool Same(const ProcessEnd& x, const ProcessEnd& y) {
 }
 inline bool Same(const AttemptEnd& x, const AttemptEnd& y) {
   const auto& [ref, cause, memory_source, slot, status, start, wall, user, system, peak_memory,
-               read_bytes, written_bytes, left_behind, stdout_total, stderr_total, note,
-               processes] = x;
+               read_bytes, written_bytes, left_behind, stdout_total, stderr_total, note, processes,
+               not_kept] = x;
   return ref == y.ref && cause == y.cause && memory_source == y.memory_source && slot == y.slot &&
          status == y.status && start == y.start && wall == y.wall && user == y.user &&
          system == y.system && peak_memory == y.peak_memory && read_bytes == y.read_bytes &&
          written_bytes == y.written_bytes && left_behind == y.left_behind &&
          stdout_total == y.stdout_total && stderr_total == y.stderr_total && note == y.note &&
+         not_kept == y.not_kept &&
          std::ranges::equal(processes, y.processes,
                             [](const auto& a, const auto& b) { return Same(a, b); });
 }
@@ -404,8 +409,9 @@ inline bool Same(const WantPiece& x, const WantPiece& y) {
   return job == y.job && piece == y.piece;
 }
 inline bool Same(const Hello& x, const Hello& y) {
-  const auto& [node, offer, holds, remote] = x;
-  return node == y.node && Same(offer, y.offer) && holds == y.holds && remote == y.remote;
+  const auto& [node, offer, holds, remote, clock] = x;
+  return node == y.node && Same(offer, y.offer) && holds == y.holds && remote == y.remote &&
+         clock == y.clock;
 }
 inline bool Same(const Ends& x, const Ends& y) {
   const auto& [number, ends, outputs] = x;
@@ -430,8 +436,9 @@ inline bool Same(const Slow& x, const Slow& y) {
   return ref == y.ref;
 }
 inline bool Same(const NodeState& x, const NodeState& y) {
-  const auto& [machine, runs, waits] = x;
-  return machine == y.machine && runs == y.runs && waits == y.waits;
+  const auto& [machine, runs, waits, no_room, clock] = x;
+  return machine == y.machine && runs == y.runs && waits == y.waits && no_room == y.no_room &&
+         clock == y.clock;
 }
 inline bool Same(const Paused& x, const Paused& y) {
   const auto& [reason] = x;

@@ -118,11 +118,13 @@ struct SetUser {
 
 struct JobsChanged {
   std::vector<JobId> changed;
-  std::vector<JobId> ended;  // that had ended already, and are as they were
+  std::vector<JobId> ended;      // that had ended already, and are as they were
+  std::vector<JobId> free = {};  // of kRelease: that were not held
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "changed", self.changed);
     visit(2, "ended", self.ended);
+    visit(3, "free", self.free);
   }
 };
 struct ChangeJobs {
@@ -139,6 +141,7 @@ struct ChangeJobs {
   // A job that has ended is changed like others, for what will be added to it. For one job, which
   // is named by its number.
   bool ended_too = false;
+  bool end_running = false;  // of kHold: ends running tasks as well; these attempts do not count
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "jobs", self.jobs);
@@ -149,6 +152,7 @@ struct ChangeJobs {
     visit(6, "priority", self.priority);
     visit(7, "time", self.time);
     visit(8, "deadline", self.deadline);
+    visit(9, "end_running", self.end_running);
   }
 };
 
@@ -205,7 +209,8 @@ struct Forget {
   }
 };
 
-// Those of the tasks that failed, were cancelled or are unknown run again.
+// Those of the tasks that failed, were cancelled or are unknown run again; or (`succeeded`) all of
+// them, which have succeeded, and what waited for them and has ended.
 struct Retry {
   static constexpr uint32_t kNumber = 28;
   // The first two fields are those of TaskCount.
@@ -228,6 +233,7 @@ struct Retry {
   std::optional<Duration> time_limit;  // of an attempt, from now on; zero: none
   uint32_t time_limit_percent = 0;     // of what succeeded, beside a time_limit
   bool dry_run = false;
+  bool succeeded = false;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "tasks", self.tasks);
@@ -235,6 +241,7 @@ struct Retry {
     visit(3, "time_limit", self.time_limit);
     visit(4, "time_limit_percent", self.time_limit_percent);
     visit(5, "dry_run", self.dry_run);
+    visit(6, "succeeded", self.succeeded);
   }
 };
 

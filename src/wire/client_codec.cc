@@ -13,6 +13,7 @@
 #include "wire/ends_codec.h"
 #include "wire/field_bytes.h"
 #include "wire/fields.h"
+#include "wire/long_field.h"
 #include "wire/model_codec.h"
 #include "wire/question_checks.h"
 
@@ -23,6 +24,8 @@ constexpr auto kAnyNumber = std::numeric_limits<uint32_t>::max();
 constexpr auto kLastVerdict = static_cast<uint32_t>(kLastOf<Verdict>);
 // The last one that there is; newer programs may know more.
 constexpr ErrorKind kLastKind = ErrorKind::kIo;
+// Bytes of one Edges, which takes four times as much when it is read; our clients send a tenth.
+constexpr size_t kEdgesBytes = 1 << 20;
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
@@ -271,6 +274,7 @@ void Put(pb::Reply& to, const JobNews& message) {
   PutWhy(*news.mutable_why(), message.why);
   for (const LeftRunningFacts& each : message.left) AppendBytes(*news.add_left(), each);
   news.set_missed(message.missed);
+  for (const NotKeptFacts& each : message.not_kept) AppendBytes(*news.add_not_kept(), each);
 }
 void Put(pb::Reply& to, const EndsRead& message) {
   auto& read = *to.mutable_ends_read();
@@ -313,6 +317,9 @@ Reply Decode(FieldReader& in, const pb::JobNews& from) {
   news.why = TakeWhy(in, from.why());
   for (const std::string& each : from.left()) {
     news.left.push_back(in.Fields<LeftRunningFacts>("left", each));
+  }
+  for (const std::string& each : from.not_kept()) {
+    news.not_kept.push_back(in.Fields<NotKeptFacts>("not_kept", each));
   }
   return news;
 }
@@ -394,6 +401,10 @@ Result<Request> DecodeRequest(std::string_view bytes) {
                                pb::SubmitEnd::kRequestsFieldNumber};
   if (CountOf(bytes, kRequests) > kLimits.requests) {
     return Fail(ErrorKind::kCorrupt, "a damaged message: submit_end.requests are too many");
+  }
+  const auto edges = OnlyField(bytes, pb::Request::kEdgesFieldNumber);
+  if (edges && edges->size() > kEdgesBytes) {
+    return Fail(ErrorKind::kCorrupt, "a damaged message: edges has too many of them");
   }
   return DecodePb<Request, pb::Request>("request", bytes, [](FieldReader& in, auto& from) {
     switch (from.kind_case()) {

@@ -139,10 +139,19 @@ TEST(ClientCodec, EveryReplyComesBack) {
       std::get<Accepted>(RoundTrip(Reply(Accepted{JobId(3), true, 4, 0, why}), DecodeReply));
   EXPECT_EQ(accepted.why, why);
   RoundTrip(Reply(Printed{2, "text"}), DecodeReply);
-  auto news = std::get<JobNews>(RoundTrip(
-      Reply(JobNews{
-          JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1, why, {{7, 2, "n1", "sort (pid 12)"}}}),
-      DecodeReply));
+  auto news = std::get<JobNews>(RoundTrip(Reply(JobNews{JobId(3),
+                                                        {10, 1, 2, 3, 4, 0, 0},
+                                                        true,
+                                                        2,
+                                                        1,
+                                                        why,
+                                                        {{7, 2, "n1", "sort (pid 12)"}},
+                                                        0,
+                                                        {{NotKept::kShare, 5}}}),
+                                          DecodeReply));
+  ASSERT_EQ(news.not_kept.size(), 1u);
+  EXPECT_EQ(news.not_kept[0].why, NotKept::kShare);
+  EXPECT_EQ(news.not_kept[0].tasks, 5u);
   EXPECT_EQ(news.why, why);
   EXPECT_EQ(news.left, (std::vector<LeftRunningFacts>{{7, 2, "n1", "sort (pid 12)"}}));
   EXPECT_EQ(news.counts, (JobCounts{10, 1, 2, 3, 4, 0, 0}));
@@ -207,6 +216,15 @@ TEST(ClientCodec, DamageIsNamed) {
   }
   EXPECT_FALSE(DecodeRequest(""));
   EXPECT_FALSE(DecodeReply(""));
+}
+
+// Decoded edges take several times as much as on the wire.
+TEST(ClientCodec, ManyEdgesComeInSeveralMessages) {
+  for (const auto& [count, fits] : {std::pair(100'000u, true), {1'000'000u, false}}) {
+    std::string bytes;
+    Append(bytes, Request(Edges{std::vector<Edge>(count, {1'000'000, 1})}));
+    EXPECT_EQ(DecodeRequest(bytes).has_value(), fits) << count;
+  }
 }
 
 }  // namespace

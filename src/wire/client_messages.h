@@ -142,6 +142,7 @@ struct JobNews {
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
   // So many news before this one were left out, since the client did not take those before them.
   uint32_t missed = 0;
+  std::vector<NotKeptFacts> not_kept = {};  // of a job that is held or has finished
 };
 struct EndsRead {
   Ends ends;                       // without a number

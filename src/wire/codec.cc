@@ -3,14 +3,18 @@
 // takes a small multiple of N to read.
 #include "wire/codec.h"
 
+#include <fmt/format.h>
 #include <wire/spate.pb.h>
 
 #include <memory>
 #include <utility>
 
+#include "base/units.h"
+#include "core/model/field_bytes.h"
 #include "core/model/limits.h"
 #include "wire/ends_codec.h"
 #include "wire/fields.h"
+#include "wire/limits.h"
 #include "wire/long_field.h"
 #include "wire/model_codec.h"
 
@@ -277,6 +281,7 @@ void Put(pb::ToHub& to, const Hello& message) {
   PutOffer(*to.mutable_hello()->mutable_offer(), message.offer);
   PutHolds(*to.mutable_hello(), message.holds);
   to.mutable_hello()->set_remote(message.remote);
+  to.mutable_hello()->set_clock(message.clock.ns);
 }
 void Put(pb::ToHub& to, const Ends& message) { PutEnds(*to.mutable_ends(), message); }
 void Put(pb::ToHub& to, const Returned& message) {
@@ -310,6 +315,7 @@ void Put(pb::ToHub& to, const NodeState& message) {
   state.set_cpu_pressure(message.machine.cpu_pressure);
   state.set_memory_pressure(message.machine.memory_pressure);
   state.set_io_pressure(message.machine.io_pressure);
+  state.set_clock(message.clock.ns);
   for (const NodeState::Run& run : message.runs) {
     for (uint32_t v : {run.ref.job.value, run.ref.index, uint32_t{run.ref.attempt.value}}) {
       state.add_runs(v);
@@ -325,6 +331,7 @@ void Put(pb::ToHub& to, const NodeState& message) {
     users.push_back(wait.user.substr(0, kLeftBytes));
   }
   if (!users.empty()) PutTexts(*state.mutable_waits_for(), users);
+  if (!message.no_room.empty()) state.set_no_room(message.no_room.substr(0, kLeftBytes));
   bool left = std::ranges::any_of(message.runs, [](const auto& run) { return !run.left.empty(); });
   if (!left) return;
   std::vector<std::string> texts;
@@ -357,6 +364,7 @@ ToHub Decode(FieldReader& in, const pb::Hello& from) {
   hello.offer = TakeOffer(in, from.offer());
   hello.holds = TakeHolds(in, from);
   hello.remote = in.Text("remote", from.remote(), kWireLimits.name_bytes);
+  hello.clock = {from.clock()};
   return hello;
 }
 ToHub Decode(FieldReader& in, const pb::Returned& from) {
@@ -429,6 +437,8 @@ ToHub Decode(FieldReader& in, const pb::NodeState& from) {
                    .cpu_pressure = TakeFigure(in, "cpu_pressure", from.cpu_pressure()),
                    .memory_pressure = TakeFigure(in, "memory_pressure", from.memory_pressure()),
                    .io_pressure = TakeFigure(in, "io_pressure", from.io_pressure())};
+  state.no_room = in.Text("no_room", from.no_room(), kLeftBytes);
+  state.clock = {from.clock()};
   int count = from.since_size();
   if (std::cmp_greater(count, kLimits.slots) || from.runs_size() != 3 * count) {
     in.Defect("runs", "has a wrong number of values");
@@ -530,7 +540,22 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
   });
 }
 
+std::string OfferTooLarge(uint64_t bytes) {
+  return fmt::format(
+      "the labels, resources and names of the node take {}, and may take {}: start it with fewer "
+      "of them",
+      FormatSize(bytes), FormatSize(kWireLimits.offer_bytes));
+}
+
 Result<ToHub> DecodeToHub(std::string_view bytes) {
+  // An offer that is too large is refused before it is decoded, which would take long.
+  std::string_view hello = OnlyField(bytes, pb::ToHub::kHelloFieldNumber).value_or("");
+  for (spate::internal::RawField field;
+       !hello.empty() && spate::internal::DecodeField(hello, field);) {
+    const uint64_t size = field.bytes.size();
+    if (field.number != pb::Hello::kOfferFieldNumber || size <= kWireLimits.offer_bytes) continue;
+    return Fail(ErrorKind::kCorrupt, OfferTooLarge(size));
+  }
   return DecodePb<ToHub, pb::ToHub>("to_hub", bytes, [](FieldReader& in, auto& from) -> ToHub {
     switch (from.kind_case()) {
       case pb::ToHub::kHello:

@@ -11,6 +11,7 @@
 // A message may be any length; Split (pieces.h) cuts those that are too long for a frame.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -36,5 +37,9 @@ Result<Heartbeat> DecodeHeartbeat(std::string_view bytes);
 Result<ToNode> DecodeToNode(std::string_view bytes);
 Result<ToHub> DecodeToHub(std::string_view bytes);
 Result<OutputPiece> DecodeOutputPiece(std::string_view bytes);
+
+// The error for a node whose offer takes this number of bytes, more than kWireLimits.offer_bytes,
+// in its message or in the hub's memory.
+std::string OfferTooLarge(uint64_t bytes);
 
 }  // namespace spate::wire

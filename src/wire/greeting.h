@@ -15,6 +15,7 @@
 #include "base/advice.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/model/run_look.h"
 
 namespace spate::wire {
 
@@ -27,10 +28,9 @@ inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand of n
 
 // Features that a program understands beyond its protocol, by name. A peer that does not name a
 // feature never gets messages that need it, since it would ignore the field and run something else.
-inline constexpr const char* kLooks = "looks";  // a node: it answers WantLook
-inline constexpr const char* kFeatures[] = {"append", "array-value", "cpus",     "forwards",
-                                            "gangs",  "limits",      "links",    "long-streams",
-                                            kLooks,   "pmi",         "resident", "shell-words"};
+inline constexpr const char* kFeatures[] = {"append",     "array-value", "cpus",     "forwards",
+                                            "gangs",      "limits",      "links",    "long-streams",
+                                            kLookFeature, "pmi",         "resident", "shell-words"};
 inline std::vector<std::string> OwnFeatures() {
   return {std::begin(kFeatures), std::end(kFeatures)};
 }

@@ -23,6 +23,7 @@ struct WireLimits {
   uint64_t text_bytes = 2u << 20;         // one word, variable or path
   uint64_t name_bytes = 1'024;            // of a node, a resource, a version
   uint64_t note_bytes = 16u << 10;        // text for people; a longer one is cut by its sender
+  uint64_t offer_bytes = 256u << 10;      // of a node: its labels, resources and other texts
   uint64_t piece_bytes = 1u << 20;        // of a Live or an OutputPiece
   uint64_t inline_bytes = kInlineOutput;  // of a stream that goes with its end
   uint64_t secret_bytes = 64;             // of a nonce or a proof

@@ -84,7 +84,7 @@ struct WantStderr {
   std::string user;  // whose it must be
 };
 // Asks for a look at an attempt that the node has; the answer is RunLooked. Only for nodes that
-// know it (kLooks). Nothing depends on it.
+// know it (kLookFeature). Nothing depends on it.
 struct WantLook {
   uint64_t call = 0;
   AttemptRef ref;
@@ -101,6 +101,7 @@ struct Hello {
   Offer offer;
   std::vector<HeldTasks> holds;
   std::string remote = {};  // where members of gangs reach it (GangHost::remote)
+  Instant clock = {};       // the node's time, by which it tells all others; 0: not known
 };
 // Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {
@@ -127,7 +128,9 @@ struct Live {
 struct Slow {  // an attempt has passed the job's warn_time
   AttemptRef ref;
 };
-// A part of a gang has its room, or runs. Said of each such part behind every Hello.
+// A part of a gang has its room, or runs. Sent for each such part after every Hello.
+// Of a single task: it has ended, its room is free, and its end follows.
+// Of a master's slave: it waits to begin a packet of tasks; the master answers with Go.
 struct RoomTaken {
   AttemptRef ref;
 };
@@ -149,6 +152,8 @@ struct NodeState {
   MachineLoad machine;
   std::vector<Run> runs;    // by slot
   std::vector<Wait> waits;  // by job; at most kNodeWaits
+  std::string no_room;      // why it starts nothing: its disk is full; empty: it has room
+  Instant clock = {};       // as of Hello
 };
 inline constexpr size_t kNodeWaits = 100;
 struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")

@@ -606,7 +606,8 @@ struct FindDependents {
 // Something that has happened to a job. Of each kind those fields that it has.
 struct EventFacts {
   uint64_t position = 0;  // to go on from
-  // "accepted", "grown", "closed", "held", "released", "reopened", "cancelled", "finished", "end"
+  // "accepted", "grown", "closed", "held", "released", "reopened", "cancelled", "finished", "end",
+  // and "clock", which is about no job
   std::string what;
   JobId job;
   std::string user, name;               // of the job
@@ -614,6 +615,7 @@ struct EventFacts {
   std::string reason;                   // held, cancelled
   JobCounts counts;                     // finished
   std::optional<AttemptFacts> attempt;  // end
+  std::optional<ClockChange> clock;     // clock
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "position", self.position);
@@ -625,6 +627,7 @@ struct EventFacts {
     visit(7, "reason", self.reason);
     visit(8, "counts", self.counts);
     visit(9, "attempt", self.attempt);
+    visit(10, "clock", self.clock);
   }
 };
 // Those behind `after`, of jobs that who asks may see, as they became durable; at least one answer.

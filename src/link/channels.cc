@@ -28,6 +28,7 @@ bool SendMessage(Connection& connection, FrameType type, const Message& message)
   return false;
 }
 
+constexpr Duration kRoomLook = Duration::Seconds(1);  // when output waits for room on the disk
 // Memory of an end next to its texts.
 constexpr size_t kEndMemory = 256;
 
@@ -100,9 +101,23 @@ void NodeChannelTcp::OnPiece(std::string_view bytes) {
   auto piece = wire::DecodeOutputPiece(bytes);
   if (!piece) return connection_->Breach(piece.error().message);
   bool is_wanted = !events_.wants || events_.wants(piece->ref);
-  if (Status taken = spool_.Add(*piece, is_wanted); !taken) {
-    connection_->Breach(taken.error().message);
+  const Status taken = spool_.Add(*piece, is_wanted, events_.waits != nullptr);
+  if (taken) return SetWaits(false);
+  if (taken.error().kind != ErrorKind::kExhausted) {
+    return connection_->Breach(taken.error().message);
   }
+  // The node keeps it, and what comes behind it, until there is room.
+  connection_->PauseReading(true);
+  os::RealLoop& loop = connection_->loop();
+  retry_ = loop.At(loop.Now() + kRoomLook, [this, held = std::string(bytes)] {
+    connection_->PauseReading(false);
+    OnPiece(held);
+  });
+  SetWaits(true);
+}
+
+void NodeChannelTcp::SetWaits(bool waits) {
+  if (std::exchange(waits_, waits) != waits && events_.waits) events_.waits(waits);
 }
 
 // ------------------------------------------------------------------------------------- the node's

@@ -29,6 +29,9 @@ struct ChannelEvents {
   std::function<void(bool)> silent;          // as Connection's
   // Whether output of this attempt is wanted; null: of all.
   std::function<bool(const AttemptRef&)> wants;
+  // True: output, and everything after it, waits on the node because this disk has no room. False:
+  // it no longer waits. Null: such output is lost.
+  std::function<void(bool)> waits;
 };
 
 // The hub's end. Messages to a node that takes nothing wait in memory, up to
@@ -41,6 +44,8 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
   NodeChannelTcp(std::unique_ptr<Connection> connection, std::string spool_prefix,
                  ChannelEvents events, std::shared_ptr<OutputMemory> memory = nullptr);
 
+  ~NodeChannelTcp() override { connection_->loop().Cancel(retry_); }
+
   void Send(wire::ToNode message) override;
   void OnMessage(std::function<void(wire::ToHub)> receiver) override;
   // For who tells the node why, or that it is not wanted any more.
@@ -51,11 +56,14 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
  private:
   void OnFrame(wire::FrameType type, std::string_view bytes);
   void OnPiece(std::string_view bytes);
+  void SetWaits(bool waits);
 
   std::unique_ptr<Connection> connection_;
   OutputSpool spool_;
   const ChannelEvents events_;
   std::function<void(wire::ToHub)> receiver_;
+  bool waits_ = false;
+  os::TimerId retry_ = 0;  // of the piece that waits
 };
 
 // Limits on data that waits at a node for its hub, in bytes. Reports wait unchanged, in any number:

@@ -441,6 +441,25 @@ TEST_F(ChannelsTest, OutputLeavesRoomOnTheDisk) {
       << ends.ends[0].note;
 }
 
+// A piece that may wait changes nothing, and is added later; here it is never.
+TEST_F(ChannelsTest, OutputWaitsForRoomOnTheDisk) {
+  const os::Space space = os::SpaceOf(dir_.path()).value();
+  OutputSpool spool(dir_.Path("hub-"), {.bytes = space.total, .of_total = 1},
+                    std::make_shared<OutputMemory>(4));
+  ASSERT_TRUE(spool.Add({RefOf(0), 1, 0, "abc"}, true, true));  // in memory
+  for (int i = 0; i < 2; ++i) {
+    const Status added = spool.Add({RefOf(0), 1, 3, "def"}, true, true);
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().kind, ErrorKind::kExhausted) << added.error().message;
+  }
+  EXPECT_EQ(Files(), 0u);
+  wire::Ends ends{1, {{.ref = RefOf(0)}}, {}};
+  ends.outputs.push_back(std::make_shared<const TaskOutput>(TaskOutput{{"", "", 3}, {}}));
+  ASSERT_TRUE(spool.Claim(ends));
+  EXPECT_EQ(ends.ends[0].cause, Cause::kSuccess);
+  EXPECT_EQ(ends.outputs[0]->out.bytes, "abc");
+}
+
 // --------------------------------------------------------------------------------------- windows
 
 TEST_F(ChannelsTest, ASlowHubSlowsTheNode) {

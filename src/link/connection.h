@@ -121,12 +121,16 @@ class Connection {
   void SetShare(std::shared_ptr<Share> share);
 
   // True: gives out nothing more until false. The peer's silence does not count meanwhile. TCP
-  // gives up a peer that has something to say and cannot for a minute.
+  // gives up a peer that has something to say and cannot for a minute, if it lets no reader wait.
   void PauseReading(bool paused);
+  void LetReaderWait() { stream_->LetReaderWait(); }  // within `frame`
+  os::RealLoop& loop() const { return loop_; }
 
   // Of the TLS connection (transport::Stream); kUnavailable in clear.
   Result<Bytes32> ExportKey(std::string_view label) const;
   size_t queued() const { return stream_ ? stream_->queued() : 0; }
+  // Nothing was sent for half the time after which the peer cuts it off: our loop stood still.
+  bool MayBeCut() const { return accepted_ && loop_.Now() - sent_ >= Duration{limits_.cut.ns / 2}; }
 
  private:
   template <typename... Args>

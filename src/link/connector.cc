@@ -75,7 +75,7 @@ Connector::~Connector() { loop_.Cancel(timer_); }
 void Connector::Begin() {
   if (target_.access) {
     const access::Access& access = *target_.access;
-    Status valid = access::CheckExpiry(access, loop_.Now());
+    Status valid = access::CheckExpiry(access, loop_.Wall());
     bool is_node = self_.role == wire::Role::kNode;
     if (valid && is_node != (access.role == access::Role::kNode)) {
       valid = Fail(ErrorKind::kInvalid,
@@ -170,6 +170,8 @@ void Connector::Welcomed(std::string_view message) {
   auto welcome = wire::DecodeWelcome(message);
   if (!welcome) return connection_->Breach(welcome.error().message);
   connection_->Accept(TypesFromHub(self_.role), welcome->silence);
+  // A hub whose disk is full reads nothing of what its nodes have to say.
+  if (self_.role == wire::Role::kNode) connection_->LetReaderWait();
   Finish(Met{std::move(connection_), std::move(*welcome), hub_, here_});
 }
 

@@ -130,7 +130,7 @@ Status OutputSpool::Open(Stream& stream) {
   }
 }
 
-Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted) {
+Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted, bool may_wait) {
   Stream& stream = streams_[static_cast<size_t>(piece.stream) - 1];
   if (IsEmpty()) ref_ = piece.ref;
   if (piece.ref != ref_) {
@@ -147,6 +147,10 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted) {
   stream.size += piece.bytes.size();
   if (stream.ignored || !stream.trouble.empty()) return {};
   if (Status put = Put(stream, piece); !put) {
+    if (may_wait && put.error().kind == ErrorKind::kExhausted) {
+      stream.size -= piece.bytes.size();
+      return put;
+    }
     RemoveFile(stream);
     std::string().swap(stream.bytes);
     stream.held.Drop();
@@ -170,27 +174,29 @@ bool OutputSpool::Keep(Stream& stream, std::string_view bytes) const {
 
 Status OutputSpool::Put(Stream& stream, const wire::OutputPiece& piece) {
   if (Keep(stream, piece.bytes)) return {};
+  TRY(CheckRoom(stream, stream.path.empty() ? stream.size : piece.bytes.size()));
   if (stream.path.empty()) {
-    if (Status opened = Open(stream); !opened) return opened;
-    const std::string before = std::exchange(stream.bytes, {});
-    if (Status room = CheckRoom(stream, stream.size); !room) return room;
-    if (auto put = os::WriteAllAt(stream.fd.get(), before, 0, stream.path); !put) return put;
+    TRY(Open(stream));
+    if (auto put = os::WriteAllAt(stream.fd.get(), stream.bytes, 0, stream.path); !put) {
+      RemoveFile(stream);
+      return put;
+    }
+    std::string().swap(stream.bytes);
     stream.held.Drop();
   }
-  if (Status room = CheckRoom(stream, piece.bytes.size()); !room) return room;
   return os::WriteAllAt(stream.fd.get(), piece.bytes, piece.offset, stream.path);
 }
 
 // The file system is asked for each megabyte, not for each piece.
 Status OutputSpool::CheckRoom(Stream& stream, uint64_t size) const {
   if (stream.size <= stream.checked) return {};
-  auto space = os::SpaceOf(stream.path);
+  auto space = os::SpaceOf(prefix_);
   if (!space) return {};
   const uint64_t reserve = std::min(reserve_.bytes, space->total / reserve_.of_total);
   if (space->free < size + reserve) {
     return Fail(ErrorKind::kExhausted,
                 fmt::format("no room to keep it in '{}': {} free, of which {} stay free",
-                            EscapeForScreen(os::DirName(stream.path)), FormatSize(space->free),
+                            EscapeForScreen(os::DirName(prefix_)), FormatSize(space->free),
                             FormatSize(reserve)));
   }
   const uint64_t room = space->free - size - reserve;

@@ -57,7 +57,7 @@ class OutputSpool {
   // How much of its file system the files leave free: others need it, too (a hub's journal).
   struct Reserve {
     uint64_t bytes = 256u << 20;
-    uint64_t of_total = 20;  // and no more than this part of it
+    uint64_t of_total = 50;  // and no more than this part of it
   };
   // Files are PREFIXn, each with the first n that is free. Streams for which `memory` has room are
   // not in files; null: all are.
@@ -75,8 +75,9 @@ class OutputSpool {
 
   // kCorrupt: it may not come now. Whether the stream is wanted is asked at its first piece: of one
   // that is not nothing is kept, and its end has no output. Nor is anything kept of a stream that
-  // the disk does not take.
-  Status Add(const wire::OutputPiece& piece, bool is_wanted = true);
+  // the disk does not take; but where it `may_wait`, kExhausted: there is no room, nothing has
+  // changed, and the piece may be added later.
+  Status Add(const wire::OutputPiece& piece, bool is_wanted = true, bool may_wait = false);
   // Gives the streams that came to the ends that they belong to; the last owner of such an output
   // removes its files. An end whose stream could not be kept says so in its note, and is no
   // success. kCorrupt when a stream is missing or left over.

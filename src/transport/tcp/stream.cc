@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "os/error.h"
+#include "os/exhausted.h"
 #include "os/send_part.h"
 #include "os/socket.h"
 #include "transport/tcp/tls_parts.h"
@@ -107,9 +108,9 @@ void Stream::SslFree::operator()(ssl_st* ssl) const { SSL_free(ssl); }
 Stream::Stream(os::RealLoop& loop, os::Fd fd, Tls& tls, const StreamLimits& limits)
     : loop_(loop), fd_(std::move(fd)), tls_(&tls), limits_(limits) {
   ssl_.reset(SSL_new(tls.parts_->context.get()));
-  CHECK(ssl_ != nullptr);  // out of memory
+  if (ssl_ == nullptr) os::EndExhausted(os::kOutOfMemory);
   BIO* bio = BIO_new(tls.parts_->socket.get());
-  CHECK(bio != nullptr);
+  if (bio == nullptr) os::EndExhausted(os::kOutOfMemory);
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_.get(), bio, bio);

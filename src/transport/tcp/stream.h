@@ -81,8 +81,9 @@ class Stream {
   void Close();
 
   // True: takes nothing more from the peer, until false. A TCP peer that has something to say and
-  // cannot for a minute gives the connection up. Close reads on.
+  // cannot for a minute gives the connection up, if it lets no reader wait. Close reads on.
   void PauseReading(bool paused);
+  void LetReaderWait() { os::LetReaderWait(fd_.get()); }
 
   size_t queued() const { return queued_; }
 

@@ -27,7 +27,8 @@ void TakeWords(const engine::Record& record, JobId job, JobWords& words) {
       story.news.erase(story.news.begin() + 1);
       ++story.left_out;
     }
-    story.news.push_back({gang->at, gang->told(), gang->reason});
+    auto told = [&](Instant at) { return at == Instant::Never() ? at : at + gang->clock_ahead; };
+    story.news.push_back({told(gang->at), told(gang->told()), gang->reason});
     words.newest_story = gang->index;
   } else if (const auto* leased = std::get_if<engine::GangLeased>(&record)) {
     if (!words.stories.contains(leased->index)) return;

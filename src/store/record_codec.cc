@@ -54,6 +54,9 @@ class Encoder {
   void Time(const Instant& v) { bytes_.Zigzag(v.ns); }
   // Last fields that records of this format came to have; without them they end before it.
   void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
+  void Later(const Duration& v) {
+    if (v != Duration()) Time(v);
+  }
   // `more`: another last field comes behind it.
   void Later(const std::optional<uint32_t>& v, bool more = false) {
     if (v || more) Maybe(v);
@@ -65,8 +68,8 @@ class Encoder {
     if (!v.empty()) Text(v);
   }
   template <typename T, typename Each>
-  void Later(const std::vector<T>& v, Each each) {
-    if (!v.empty()) List(v, each);
+  void Later(const std::vector<T>& v, Each each, bool more = false) {
+    if (!v.empty() || more) List(v, each);
   }
   void Text(const std::string& v) { bytes_.Text(v); }
   template <typename T, typename Each>
@@ -128,6 +131,9 @@ class Decoder {
   void Later(Instant& v) {
     if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
   }
+  void Later(Duration& v) {
+    if (bytes_.left() > 0) Time(v);
+  }
   void Later(std::optional<uint32_t>& v, bool = false) {
     if (bytes_.left() > 0) Maybe(v);
   }
@@ -138,7 +144,7 @@ class Decoder {
     if (bytes_.left() > 0) Text(v);
   }
   template <typename T, typename Each>
-  void Later(std::vector<T>& v, Each each) {
+  void Later(std::vector<T>& v, Each each, bool = false) {
     if (bytes_.left() > 0) List(v, each);
   }
   void Text(std::string& v) { v = bytes_.Text(); }
@@ -280,7 +286,8 @@ void Fields(auto& a, Is<engine::TasksCancelled> auto& v) {
 void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
-  a.Later(v.after, kAfter);
+  a.Later(v.after, kAfter, v.succeeded);
+  a.Later(v.succeeded);
 }
 void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
   a.Number(v.job);
@@ -315,6 +322,7 @@ void Fields(auto& a, Is<engine::GangReserved> auto& v) {
   a.Text(v.reason);
   a.Later(v.at);
   a.Later(v.expected);
+  a.Later(v.clock_ahead);
 }
 void Fields(auto& a, Is<engine::GangPolicyChanged> auto& v) {
   a.Choice(v.policy, kLastOf<GangPolicy>);
@@ -364,6 +372,10 @@ void Fields(auto& a, Is<engine::PriorityChanged> auto& v) {
   a.Number(v.job);
   a.Signed(v.priority);
 }
+void Fields(auto& a, Is<engine::ClockStepped> auto& v) {
+  a.Time(v.from);
+  a.Time(v.to);
+}
 void Fields(auto& a, Is<engine::NodeDrained> auto& v) {
   a.Number(v.node);
   a.Later(v.reason);
@@ -411,6 +423,7 @@ RecordKind KindOf(const engine::NodeBlamed&) { return RecordKind::kNodeBlamed; }
 RecordKind KindOf(const engine::HalfLifeChanged&) { return RecordKind::kHalfLifeChanged; }
 RecordKind KindOf(const engine::UseCounted&) { return RecordKind::kUseCounted; }
 RecordKind KindOf(const engine::PriorityChanged&) { return RecordKind::kPriorityChanged; }
+RecordKind KindOf(const engine::ClockStepped&) { return RecordKind::kClockStepped; }
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
 RecordKind KindOf(const engine::GangLeased&) { return RecordKind::kGangLeased; }
 RecordKind KindOf(const engine::GangReserved&) { return RecordKind::kGangReserved; }
@@ -448,6 +461,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "half-life changed"sv,
     "use counted"sv,
     "priority changed"sv,
+    "clock stepped"sv,
 };
 
 template <typename T>
@@ -523,6 +537,8 @@ Result<engine::Record> DecodeKnown(int kind, std::string_view data) {
       return DecodeAs<engine::UseCounted>(kind, data);
     case RecordKind::kPriorityChanged:
       return DecodeAs<engine::PriorityChanged>(kind, data);
+    case RecordKind::kClockStepped:
+      return DecodeAs<engine::ClockStepped>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

@@ -47,8 +47,9 @@ enum class RecordKind : uint8_t {
   kHalfLifeChanged = 27,
   kUseCounted = 28,
   kPriorityChanged = 29,
+  kClockStepped = 30,
 };
-inline constexpr int kRecordKindLast = 29;
+inline constexpr int kRecordKindLast = 30;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

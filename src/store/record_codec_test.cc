@@ -65,8 +65,8 @@ bool Same(const engine::TasksCancelled& x, const engine::TasksCancelled& y) {
   return job == y.job && tasks == y.tasks && reason == y.reason;
 }
 bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
-  const auto& [job, tasks, after] = x;
-  return job == y.job && tasks == y.tasks && after == y.after;
+  const auto& [job, tasks, after, succeeded] = x;
+  return job == y.job && tasks == y.tasks && after == y.after && succeeded == y.succeeded;
 }
 bool Same(const engine::NeedsChanged& x, const engine::NeedsChanged& y) {
   const auto& [job, requests, runs] = x;
@@ -89,9 +89,9 @@ bool Same(const engine::GangLeased& x, const engine::GangLeased& y) {
   return job == y.job && index == y.index && attempt == y.attempt && parts == y.parts;
 }
 bool Same(const engine::GangReserved& x, const engine::GangReserved& y) {
-  const auto& [job, index, start, reason, at, expected] = x;
+  const auto& [job, index, start, reason, at, expected, ahead] = x;
   return job == y.job && index == y.index && start == y.start && reason == y.reason && at == y.at &&
-         expected == y.expected;
+         expected == y.expected && ahead == y.clock_ahead;
 }
 bool Same(const engine::GangPolicyChanged& x, const engine::GangPolicyChanged& y) {
   return x.policy == y.policy;
@@ -138,6 +138,9 @@ bool Same(const engine::NodeBlamed& x, const engine::NodeBlamed& y) {
 }
 bool Same(const engine::HalfLifeChanged& x, const engine::HalfLifeChanged& y) {
   return x.half_life == y.half_life;
+}
+bool Same(const engine::ClockStepped& x, const engine::ClockStepped& y) {
+  return x.from == y.from && x.to == y.to;
 }
 bool Same(const engine::UseCounted& x, const engine::UseCounted& y) {
   const auto& [at, users] = x;
@@ -257,7 +260,8 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange), AnyList([] {
                                      return After{AnyJob(), AnyChoice(AfterKind::kEach)};
-                                   })};
+                                   }),
+                                   *rc::gen::arbitrary<bool>()};
     case RecordKind::kJobHeld:
       return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kAllFail),
                              Instant{AnyNumber<int32_t>()}};
@@ -303,9 +307,13 @@ engine::Record AnyRecord(int kind) {
           AnyJob(), AnyNumber<uint32_t>(), Attempt(AnyNumber<uint16_t>()),
           AnyList([] { return engine::GangLeased::Part{AnyNode(), AnyNumber<uint32_t>()}; })};
     case RecordKind::kGangReserved:
-      return engine::GangReserved{
-          AnyJob(),  AnyNumber<uint32_t>(),         Instant{AnyNumber<int32_t>()},
-          AnyText(), Instant{AnyNumber<int32_t>()}, Instant{AnyNumber<int32_t>()}};
+      return engine::GangReserved{AnyJob(),
+                                  AnyNumber<uint32_t>(),
+                                  Instant{AnyNumber<int32_t>()},
+                                  AnyText(),
+                                  Instant{AnyNumber<int32_t>()},
+                                  Instant{AnyNumber<int32_t>()},
+                                  Duration{AnyNumber<int32_t>()}};
     case RecordKind::kGangPolicyChanged:
       return engine::GangPolicyChanged{AnyChoice(kLastOf<GangPolicy>)};
     case RecordKind::kHalfLifeChanged:
@@ -316,6 +324,8 @@ engine::Record AnyRecord(int kind) {
                                 })};
     case RecordKind::kPriorityChanged:
       return engine::PriorityChanged{AnyJob(), AnyNumber<int32_t>()};
+    case RecordKind::kClockStepped:
+      return engine::ClockStepped{Instant{AnyNumber<int32_t>()}, Instant{AnyNumber<int32_t>()}};
     case RecordKind::kTasksLinked:
       return engine::TasksLinked{
           AnyJob(), AnyList([] { return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}; })};

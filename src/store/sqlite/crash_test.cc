@@ -526,8 +526,8 @@ TEST(Crash, Version5GetsATableOfPools) {
   {
     auto db = Database::Open(path, DbMode::kWrite);
     ASSERT_TRUE(
-        db->Run("DROP TABLE pool_log; DROP TABLE span; DROP TABLE shared; DROP TABLE shared_by; "
-                "PRAGMA user_version = 5"));
+        db->Run("DROP TABLE pool_log; DROP TABLE span; DROP TABLE shared; DROP TABLE shared_by"));
+    ASSERT_TRUE(db->Run(SqlForVersion(5).c_str()));
   }
   world.Open();
   ASSERT_TRUE(world.store().ReplayPools([](const provision::Record&) { FAIL(); }));
@@ -621,7 +621,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
-  EXPECT_NE(newer.error().message.find("its format is 14, and this release reads 2 to 13"),
+  EXPECT_NE(newer.error().message.find("its format is 15, and this release reads 2 to 14"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -51,7 +51,6 @@ class Replayer {
       if (at == scan_.unfinished.end() || seq < at->second) return false;
       scan_.spans[job].Add(seq, seq);
     }
-    if (std::holds_alternative<engine::UseCounted>(record)) scan_.use_counted = seq;
     if (!again_) visit_(record);
     return true;
   }

@@ -21,7 +21,6 @@ struct HubScan {
   // Of those that were replayed:
   std::map<JobId, uint64_t> output;  // where the kept output ends
   SpansOfJobs spans;                 // where the records lie
-  uint64_t use_counted = 0;          // the newest such record; 0: there is none
 };
 
 // Reads and checks short columns of all jobs, and none of the texts: these are when they are used.

@@ -326,7 +326,7 @@ TEST(HubStore, RowsOfJobsNodesAndCredentials) {
   ASSERT_TRUE(back) << MessageOf(back.error());
   EXPECT_EQ(back->submission, "0f3a");
   EXPECT_EQ(back->priority, -7);
-  EXPECT_EQ(back->keep_output, 4096u);
+  EXPECT_EQ(back->keep_output, 4096);
   EXPECT_EQ(back->argv, row.argv);
   EXPECT_EQ(back->settings, row.settings);
   EXPECT_EQ(back->state, JobState::kHeld);
@@ -397,9 +397,8 @@ TEST(HubStore, OutputThatIsNotToBeKeptIsNamed) {
   ASSERT_TRUE(history);
   EXPECT_EQ(OutputOf(*history, 0), "");
   EXPECT_EQ(OutputOf(*history, 1), "kept1");
-  EXPECT_EQ(history->Task(0)->last->record.end.note,
-            "its output was not kept, as the hub's disk had no room for it");
-  EXPECT_EQ(history->Task(1)->last->record.end.note, "");
+  EXPECT_EQ(history->Task(0)->last->record.end.not_kept, NotKept::kDisk);
+  EXPECT_EQ(history->Task(1)->last->record.end.not_kept, NotKept::kNone);
 }
 
 TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {

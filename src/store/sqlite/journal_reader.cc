@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "store/bytes.h"
 #include "store/record_codec.h"
 #include "store/sqlite/attempt_columns.h"
 #include "store/sqlite/schema.h"
@@ -66,6 +67,7 @@ Status JournalReader::Open(const JournalPart& part) {
   if (!last || !forgotten) return std::unexpected(last ? forgotten.error() : last.error());
   last_ = static_cast<uint64_t>(*last);
   forgotten_ = static_cast<uint64_t>(*forgotten);
+  if (is_whole_) TRY(OpenUse());
   first_ = expected_ = part.first;
   std::string range = RangeOf(part);
   std::string of_jobs = range;
@@ -86,6 +88,25 @@ Status JournalReader::Open(const JournalPart& part) {
   return {};
 }
 
+// The counted use of all users is one row (JournalWriter::WriteUse): a varint with the number of
+// the sequence that it follows, and the bytes of the record. Journals before version 14 have it in
+// the log instead, where the numbers of replaced rows are missing.
+Status JournalReader::OpenUse() {
+  if (has_gaps_) {
+    const int64_t last = TRY(LastGapOfUse(*db_));
+    forgotten_ = std::max(forgotten_, static_cast<uint64_t>(last));
+  }
+  auto find = TRY(db_->Prepare(
+      fmt::format("SELECT value, {} FROM meta WHERE key = 'use_counted'", IsSound("meta"))));
+  const bool found = TRY(find.Step());
+  if (!found) return {};
+  use_ = find.Int(1) != 0 ? find.Bytes(0) : "";
+  ByteReader in(*use_);
+  use_after_ = in.Varint();
+  use_->erase(0, use_->size() - in.left());
+  return {};
+}
+
 JournalReader::JournalReader(JournalReader&& other) noexcept
     : db_(other.db_),
       is_whole_(other.is_whole_),
@@ -93,6 +114,8 @@ JournalReader::JournalReader(JournalReader&& other) noexcept
       in_transaction_(std::exchange(other.in_transaction_, false)),
       first_(other.first_),
       forgotten_(other.forgotten_),
+      use_(std::move(other.use_)),
+      use_after_(other.use_after_),
       last_(other.last_),
       base_us_(other.base_us_),
       expected_(other.expected_),
@@ -188,6 +211,11 @@ Status JournalReader::CheckEnd() {
 
 Result<const JournalEntry*> JournalReader::Next() {
   damage_.reset();
+  if (use_ &&
+      use_after_ < std::min(attempts_.seq.value_or(INT64_MAX), log_.seq.value_or(INT64_MAX))) {
+    TRY(ReadUse());
+    return &entry_;
+  }
   if (!attempts_.seq && !log_.seq) {
     if (rare_.seq && is_whole_ && !has_gaps_) {
       uint64_t seq = *std::exchange(rare_.seq, std::nullopt);
@@ -277,6 +305,17 @@ Status JournalReader::ReadLog() {
   }
   auto record = DecodeRecord(kind, data);
   if (!record) return std::unexpected(Damage("log", entry_.seq, record.error().message, what));
+  entry_.what = std::move(*record);
+  return {};
+}
+
+Status JournalReader::ReadUse() {
+  auto record =
+      DecodeRecord(static_cast<int>(RecordKind::kUseCounted), *std::exchange(use_, std::nullopt));
+  if (!record) {
+    return std::unexpected(Damage("meta", 0, "use_counted", {.job = JobId(), .is_log = true}));
+  }
+  entry_.seq = use_after_;
   entry_.what = std::move(*record);
   return {};
 }

@@ -70,10 +70,12 @@ class JournalReader {
         is_whole_(of == JournalPart::Of::kAll || of == JournalPart::Of::kFrom),
         has_gaps_(of == JournalPart::Of::kFrom) {}
   Status Open(const JournalPart& part);
+  Status OpenUse();
   Status CheckSequence(const char* table, uint64_t seq);
   Status CheckEnd();
   Status ReadAttempt(AttemptEntry& entry);
   Status ReadLog();
+  Status ReadUse();
   Error Damage(std::string_view table, uint64_t seq, std::string_view how, Damaged what);
   Error Missing(uint64_t first, uint64_t last);
   void FindOwner(const AttemptEntry& entry, uint32_t checksum, Damaged& what) const;
@@ -89,8 +91,10 @@ class JournalReader {
   bool in_transaction_ = false;
   std::optional<Damaged> damage_;
   uint64_t first_ = 1;
-  uint64_t forgotten_ = 0;  // meta.forgotten_seq
-  uint64_t last_ = 0;       // meta.last_seq
+  uint64_t forgotten_ = 0;          // meta.forgotten_seq
+  std::optional<std::string> use_;  // meta.use_counted; nullopt: none, or already read
+  uint64_t use_after_ = 0;          // the number that it follows
+  uint64_t last_ = 0;               // meta.last_seq
   int64_t base_us_ = 0;
   uint64_t expected_ = 1;
   Cursor attempts_{.table = "attempt"}, rare_{.table = "attempt_rare"}, log_{.table = "log"};

@@ -7,13 +7,15 @@
 // job how it ended.
 //
 // Invariants: attempt and log share one sequence 1, 2, 3, ... in the order of the records, without
-// gaps but for forgotten jobs; every range of an attempt's output lies below OutputFile's end.
+// gaps but for forgotten jobs; use that was counted (UseCounted) is a row of meta; every range of
+// an attempt's output lies below OutputFile's end.
 #include "store/sqlite/journal_writer.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "store/attempt_entry.h"
+#include "store/bytes.h"
 #include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/forget.h"
@@ -24,7 +26,7 @@ namespace spate::store {
 namespace {
 
 constexpr std::string_view kInsertAttempt =
-    "INSERT INTO attempt VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO attempt VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr std::string_view kInsertRare = "INSERT INTO attempt_rare VALUES(?,?,?,?,?,?,?,?,?,?)";
 constexpr std::string_view kInsertLog = "INSERT INTO log VALUES(?,?,?,?,?)";
 // Rows that an earlier life stored for tasks which were never accepted are replaced.
@@ -37,18 +39,13 @@ constexpr std::string_view kLastSeq =
 constexpr std::string_view kWriteLastSeq =
     "INSERT INTO meta(key, value) VALUES('last_seq', ?1) "
     "ON CONFLICT(key) DO UPDATE SET value = ?1";
+constexpr std::string_view kWriteUse =
+    "INSERT OR REPLACE INTO meta(key, value) VALUES('use_counted', ?)";
 constexpr std::string_view kWriteEpoch =
     "INSERT OR REPLACE INTO meta(key, value) VALUES('epoch', ?)";
 
 constexpr uint64_t kReserve = 32 << 20;
 constexpr uint32_t kReserveEach = 64;  // commits from one try to make it to the next
-constexpr std::string_view kNotKept =
-    "its output was not kept, as the hub's disk had no room for it";
-
-void AddTo(std::string& note, std::string_view more) {
-  if (!note.empty()) note += "; ";
-  note += more;
-}
 
 void BindSome(Statement& s, int at, bool some, int64_t value) {
   if (some) {
@@ -110,7 +107,7 @@ Status JournalWriter::PrepareAll() {
       {&rollback_, "ROLLBACK"},     {&attempt_, kInsertAttempt},
       {&rare_, kInsertRare},        {&log_, kInsertLog},
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows},
-      {&last_seq_, kWriteLastSeq},  {&drop_log_, "DELETE FROM log WHERE seq = ?"}};
+      {&last_seq_, kWriteLastSeq},  {&use_, kWriteUse}};
   TRY(db_->PrepareAll(all));
   TRY(jobs_.Prepare(*db_, place_.is_hub));
   TRY(spans_.Prepare(*db_));
@@ -140,7 +137,7 @@ Status JournalWriter::KeepOutputs(std::span<const WriteItem> items) {
       Kept& kept = kept_.emplace_back();
       if (output == nullptr) continue;
       kept.output = TRY(outputs_.Add(*db_, ended->end.ref.job, *output));
-      kept.lost = outputs_.lost();
+      kept.why = outputs_.why();
     }
     kept_.resize(kept_.size() + item.outputs.size() - next);  // outputs of no attempt
   }
@@ -176,24 +173,35 @@ Status JournalWriter::Commit(std::span<const WriteItem> items) {
   }
   for (JobId job : finished_) outputs_.Leave(job);
   if (status) RemoveGone();
-  if (status && place_.is_hub && !items.empty()) MarkEnd(items.back().now);
+  if (status && !items.empty()) MarkEnd(items.back().now);
   return status;
 }
 
-// Not at each commit: it is a sync of its own. That it fails is no matter.
+// Writes the mark in place at each commit, so that a killed process leaves the newest number. It is
+// synced less often, for power failures. An error does not matter.
 void JournalWriter::MarkEnd(Instant now) {
   constexpr Duration kEvery = Duration::Seconds(1);
   constexpr uint64_t kMostRecords = 10'000;
-  if (now < marked_at_ + kEvery && next_seq_ < marked_ + kMostRecords) return;
-  if (next_seq_ == marked_) return;
-  marked_at_ = now;
-  marked_ = next_seq_;
-  (void)os::WriteFileAtomically(place_.BeganPath(), fmt::format("{}\n", next_seq_ - 1), 0600);
+  const std::string path = place_.BeganPath();
+  if (!mark_) {
+    auto opened = os::OpenWrite(path, os::OpenHow::kReadWrite, 0600);
+    if (!opened) return;
+    mark_ = std::move(*opened);
+    synced_at_ = now;
+  }
+  (void)os::WriteAllAt(mark_.get(), fmt::format("{:020}\n", next_seq_ - 1), 0, path);
+  const bool just_synced = now >= synced_at_ && now - synced_at_ < kEvery;
+  if (just_synced && next_seq_ < synced_ + kMostRecords) return;
+  if (next_seq_ == synced_) return;
+  synced_at_ = now;
+  synced_ = next_seq_;
+  (void)os::Fsync(mark_.get(), path);
 }
 
 Status JournalWriter::Write(std::span<const WriteItem> items) {
   finished_.clear();
   forgotten_.clear();
+  forgetter_.BeginCommit();
   TRY(begin_.RunOnce());
   Status status = WriteItems(items);
   if (status) status = commit_.RunOnce();
@@ -254,6 +262,10 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
   size_t ends = 0;
   AttemptEntry entry;
   for (const engine::Record& record : item.records) {
+    if (const auto* use = std::get_if<engine::UseCounted>(&record)) {
+      TRY(WriteUse(*use));
+      continue;
+    }
     uint64_t seq = next_seq_++;
     if (place_.is_hub) TRY(NoteSpan(record, seq));
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
@@ -268,9 +280,14 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
     if (attempts < item.outputs.size()) {
       const Kept& kept = kept_[next_kept_ + attempts];
       entry.kept = kept.output;
-      if (kept.lost) AddTo(entry.record.end.note, kNotKept);
+      const bool known = kept.why != NotKept::kNone;
+      if (entry.missing() > 0) entry.record.end.not_kept = known ? kept.why : NotKept::kSpool;
     }
     ++attempts;
+    if (NotKept why = entry.record.end.not_kept;
+        why != NotKept::kNone && EndsTask(entry.record.verdict)) {
+      TRY(jobs_.LostOutput(entry.record.end.ref.job, why));
+    }
     TRY(WriteAttempt(entry, seq));
   }
   next_kept_ += item.outputs.size();
@@ -321,7 +338,7 @@ Status JournalWriter::WriteAttempt(AttemptEntry& entry, uint64_t seq) {
   s.Bind(6, static_cast<int>(e.cause));
   s.Bind(7, e.status);
   s.Bind(8, static_cast<int>(r.verdict));
-  s.Bind(9, static_cast<int16_t>(flags));
+  s.Bind(9, (int64_t{static_cast<uint8_t>(e.not_kept)} << 16) + static_cast<int16_t>(flags));
   BindSome(s, 10, e.start.ns != 0, e.start.ns / 1000 - base_us_);
   s.Bind(11, e.wall.micros());
   s.Bind(12, e.user.micros());
@@ -331,6 +348,7 @@ Status JournalWriter::WriteAttempt(AttemptEntry& entry, uint64_t seq) {
   BindSome(s, 15, kept.bytes() > 0, static_cast<int64_t>(kept.position));
   BindSome(s, 16, kept.stdout_bytes > 0, static_cast<int64_t>(kept.stdout_bytes));
   BindSome(s, 17, kept.stderr_bytes > 0, static_cast<int64_t>(kept.stderr_bytes));
+  s.BindBlob(18, kept.sums);
   TRY(s.RunOnce());
   return IsRare(entry) ? WriteRare(entry, seq) : Status();
 }
@@ -371,16 +389,18 @@ Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Insta
   log_.BindBlob(3, encoded.data);
   log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
   TRY(log_.RunOnce());
-  if (encoded.kind == RecordKind::kUseCounted) return DropUseBefore(seq);
   return job.value == 0 ? Status() : NoteInJob(record, job, seq, now);
 }
 
-// It stands for those before it, of which a hub would come to have one for each minute.
-Status JournalWriter::DropUseBefore(uint64_t seq) {
-  const uint64_t before = std::exchange(use_counted_, seq);
-  if (before == 0 || !place_.is_hub) return {};
-  drop_log_.Bind(0, static_cast<int64_t>(before));
-  return drop_log_.RunOnce();
+// The newest use replaces the one before it, because one is counted each minute. It takes no number
+// of the sequence, which would get a gap for each replaced one: its row has the number that it
+// follows.
+Status JournalWriter::WriteUse(const engine::UseCounted& record) {
+  std::string value;
+  ByteWriter(value).Varint(next_seq_ - 1);
+  value += EncodeRecord(record).data;
+  use_.BindBlob(0, value);
+  return use_.RunOnce();
 }
 
 Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq,
@@ -407,6 +427,8 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
                     .counts = finished->counts};
     return jobs_.Ended(end, seq);
   }
+  const auto* again = std::get_if<engine::TasksReopened>(&record);
+  if (again != nullptr) TRY(jobs_.Again(job, again->tasks));
   if (Reopens(record)) return jobs_.Reopened(job);
   TRY(jobs_.Followed(job, seq));
   return place_.is_hub && db_->Changes() > 0 ? spans_.Finished(job) : Status();
@@ -435,7 +457,6 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   }
   if (const auto* known = std::get_if<SpansKnown>(&change)) {
     spans_.Know(std::move(*known->spans));
-    use_counted_ = known->use_counted;
     return {};
   }
   if (const auto* pools = std::get_if<PoolsChanged>(&change)) return pools_.Write(*pools);
@@ -449,13 +470,14 @@ Status JournalWriter::WriteChange(const RowChange& change) {
 
 void JournalWriter::Close() {
   for (Statement* s : {&begin_, &commit_, &rollback_, &attempt_, &rare_, &log_, &rows_,
-                       &clear_rows_, &last_seq_, &drop_log_}) {
+                       &clear_rows_, &last_seq_, &use_}) {
     *s = {};
   }
   jobs_ = {};
   spans_ = {};
   pools_ = {};
   forgetter_ = {};
+  mark_.Reset();
   db_.reset();
 }
 

@@ -45,7 +45,6 @@ struct OutputEnd {
 // Nor this: see JobSpans::Know.
 struct SpansKnown {
   std::shared_ptr<SpansOfJobs> spans;
-  uint64_t use_counted = 0;  // HubScan's
 };
 using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
                                EpochBegun, ForgetPiece, OutputEnd, SpansKnown, PoolsChanged,
@@ -103,7 +102,7 @@ class JournalWriter {
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
   Status WriteLog(const engine::Record& record, uint64_t seq, Instant now);
   void MarkEnd(Instant now);
-  Status DropUseBefore(uint64_t seq);
+  Status WriteUse(const engine::UseCounted& record);
   Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq, Instant now);
   Status WriteChange(const RowChange& change);
 
@@ -115,18 +114,17 @@ class JournalWriter {
   std::function<void(int64_t)> waiting_;
   std::optional<Database> db_;
   Statement begin_, commit_, rollback_;
-  Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_;
+  Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_, use_;
   JobTable jobs_;
   JobSpans spans_;       // of a hub's jobs
-  uint64_t marked_ = 0;  // JournalPlace::BeganPath
-  Instant marked_at_;
-  uint64_t use_counted_ = 0;  // the row of the newest UseCounted; 0: there is none
-  Statement drop_log_;        // one row
+  os::Fd mark_;          // JournalPlace::BeganPath
+  uint64_t synced_ = 0;  // next_seq_ at its last sync
+  Instant synced_at_;
   PoolLog pools_;
   ChunkEncoder encoder_;
   struct Kept {
     KeptOutput output;
-    bool lost = false;  // for want of room
+    NotKept why = NotKept::kNone;
   };
   std::vector<Kept> kept_;  // of the outputs of the running Commit, in order
   size_t next_kept_ = 0;

@@ -405,6 +405,8 @@ TEST_F(KeptReplayTest, AnOlderJournalThatWasPutBackIsNoticed) {
   ASSERT_TRUE(os::RemoveFile(db));
   ASSERT_TRUE(os::WriteFile(db, copy, 0600));
   EXPECT_EQ(AppliedBy(UINT64_MAX), records_) << "the file has more";
+  // The hub refuses to start until the mark is removed.
+  ASSERT_TRUE(os::RemoveFile(JournalPlace{hub_.path(), true}.BeganPath()));
   hub_.Open();
   ASSERT_TRUE(hub_.Record(sick("new")));
   EXPECT_EQ(AppliedBy(UINT64_MAX), records_ + 1) << "the file has another one";
@@ -412,9 +414,9 @@ TEST_F(KeptReplayTest, AnOlderJournalThatWasPutBackIsNoticed) {
 
 TEST_F(KeptReplayTest, UseThatIsCountedAgainLeavesTheFileAsItIs) {
   ASSERT_TRUE(hub_.Record(engine::UseCounted{}));
-  ASSERT_EQ(AppliedBy(1000), records_ + 1);
+  ASSERT_EQ(AppliedBy(1000), records_);
   ASSERT_TRUE(hub_.Record(engine::UseCounted{}));
-  EXPECT_EQ(AppliedBy(1000), 1u);
+  EXPECT_EQ(AppliedBy(1000), 0u);
 }
 
 TEST_F(KeptReplayTest, AnEndThatTheJournalDoesNotHaveIsNoError) {

@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "os/file.h"
+#include "store/record_codec.h"
 #include "store/sqlite/shared_copy.h"
 
 namespace spate::store {
@@ -119,7 +120,8 @@ CREATE TABLE attempt(
   peak_kb    INTEGER NOT NULL,
   output_pos INTEGER,
   stdout_len INTEGER,
-  stderr_len INTEGER
+  stderr_len INTEGER,
+  output_sums BLOB
 );
 
 CREATE TABLE attempt_rare(
@@ -234,11 +236,12 @@ constexpr int64_t kTableCountBefore6 = 18;
 constexpr int64_t kTableCountBefore4 = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
-// the rows that share a page get few. The log is folded into the file at 4 MB.
+// the rows that share a page get few. The log is folded into the file at 4 MB; after a transaction
+// that made it longer it shrinks again.
 constexpr const char* kCreatePragmas = "PRAGMA page_size = 2048; PRAGMA synchronous = OFF;";
 constexpr const char* kWritePragmas =
     "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2048; PRAGMA temp_store = MEMORY;"
-    "PRAGMA cache_size = -4096;";
+    "PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 67108864;";
 constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
 
 // TRUNCATE: a rollback journal that is empty belongs to no transaction, which other machines see
@@ -262,6 +265,10 @@ constexpr const char* kReadWithoutShared =
     "CREATE TEMP VIEW shared AS SELECT 0 AS id, x'' AS bytes, 0 AS checksum WHERE 0;"
     "CREATE TEMP VIEW shared_by AS SELECT 0 AS job, 0 AS shared WHERE 0;";
 constexpr int64_t kFirstWithShared = 13;
+constexpr const char* kReadWithoutOutputSums =
+    "CREATE TEMP VIEW attempt AS SELECT *, NULL AS output_sums FROM main.attempt;";
+constexpr int64_t kFirstWithOutputSums = 14;
+constexpr int64_t kFirstWithoutGaps = 14;  // and with texts that are cut
 // Rows of parts of gangs: the views count attempts otherwise.
 constexpr int64_t kFirstWithGangs = 7;
 
@@ -346,6 +353,25 @@ std::string AddSums() {
   return sql;
 }
 
+// Cuts texts of a hub's jobs like JobTable::Write. Damaged rows stay as they are. A list is cut
+// before anything that may be part of an escape.
+std::string CutLongTexts() {
+  std::string sql;
+  auto cut = [&](std::string_view table, std::string_view column, int most, std::string_view how) {
+    const std::string value = fmt::format(fmt::runtime(how), column, most);
+    const NewValue change{column, value};
+    sql += fmt::format("UPDATE {0} SET {1} = {2}, checksum = {3} WHERE LENGTH({1}) > {4} AND {5};",
+                       table, column, value, SumWith(table, {&change, 1}), most, IsSound(table));
+  };
+  constexpr std::string_view kList =
+      "'[\"' || SUBSTR(RTRIM(SUBSTR({0}, 1, {1}), '\\u0123456789abcdef\",[]'), 3) || '\",null]'";
+  cut("job", "name", 1'021, "SUBSTR({0}, 1, {1}) || '...'");
+  cut("job", "cwd", 4'093, "SUBSTR({0}, 1, {1}) || '...'");
+  cut("job_text", "argv", 65'536, kList);
+  cut("job_text", "files", 65'536, kList);
+  return sql;
+}
+
 // Each upgrade keeps a copy of before beside the journal: of a run the way back, for who can do
 // without what came after it.
 Error WrittenByNewer(const std::string& path, int64_t version) {
@@ -425,15 +451,25 @@ Status Upgrade(Database& db) {
   TRY(make.RunOnce());
   TRY(os::Rename(unfinished, copy));
   TRY(os::FsyncDir(os::DirName(copy)));
-  // From 4 to 5, and from 7 on, only records changed.
+  const int64_t gaps = TRY(LastGapOfUse(db));
+  // From 4 to 5, and from 7 on, mostly records changed.
   std::string change;
   if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (version < kFirstWithPools) change += PoolTable("");
   if (version < kFirstWithSpans) change += kSpanTable;
   if (version < kFirstWithShared) change += kSharedTables;
+  if (version < kFirstWithoutGaps && db.path().ends_with("/hub.db")) change += CutLongTexts();
+  if (version < kFirstWithOutputSums) change += "ALTER TABLE attempt ADD COLUMN output_sums BLOB;";
   if (version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
   if (version < kFirstWithGangs) {
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
+  }
+  if (gaps > 0) {
+    change += fmt::format(
+        "INSERT INTO meta SELECT 'forgotten_seq', {0}, spate_sum('meta', 'forgotten_seq', {0}) "
+        "WHERE TRUE ON CONFLICT(key) DO UPDATE SET value = excluded.value, "
+        "checksum = excluded.checksum WHERE value < excluded.value;",
+        gaps);
   }
   return db.Run(
       fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", change, kSchemaVersion).c_str());
@@ -497,6 +533,7 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   std::string views = version < kFirstWithSums ? ReadWithoutSums() : "";
   if (version < kFirstWithPools) views += kReadWithoutPools;
   if (version < kFirstWithShared) views += kReadWithoutShared;
+  if (version < kFirstWithOutputSums) views += kReadWithoutOutputSums;
   if (version == 2) views += kReadVersion2;
   TRY(db->Run(views.c_str()));
   return db;
@@ -550,6 +587,22 @@ Result<int64_t> MetaNumber(Database& db, std::string_view key) {
   return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row '{}' of table meta; it was "
                                                "left as it is",
                                                EscapeForScreen(db.path()), key));
+}
+
+Result<int64_t> LastGapOfUse(Database& db) {
+  const int64_t version = TRY(db.QueryInt("PRAGMA user_version"));
+  if (version >= kFirstWithoutGaps) return 0;
+  return db.QueryInt(
+      fmt::format("SELECT COALESCE(MAX(seq), 0) FROM log WHERE job = 0 AND kind = {}",
+                  static_cast<int>(RecordKind::kUseCounted)));
+}
+
+Status WriteMetaNumber(const std::string& path, std::string_view key, int64_t value) {
+  auto db = TRY(OpenJournal(path));
+  auto write = TRY(db.Prepare("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"));
+  write.BindText(0, key);
+  write.Bind(1, value);
+  return write.RunOnce();
 }
 
 Result<int64_t> BaseMicros(Database& db) {

@@ -14,7 +14,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 13;
+inline constexpr int64_t kSchemaVersion = 14;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 
@@ -51,6 +51,10 @@ Result<Database> OpenJournal(const std::string& path);
 // a network file system, is read from a copy (shared_copy.h).
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
+// The bytes of a job's texts: an expression over job_text.
+inline constexpr std::string_view kBytesOfTexts =
+    "LENGTH(CAST(argv AS BLOB)) + LENGTH(CAST(files AS BLOB)) + LENGTH(CAST(settings AS BLOB))";
+
 // The condition that a row of this table has the checksum of its values. The table has one: meta,
 // job, job_text, shared, forgotten, node, credential, pool_log.
 std::string IsSound(std::string_view table);
@@ -73,5 +77,10 @@ Status SetPoolLogAside(Database& db, int64_t n);
 // A number of meta; 0 when it is not there. kCorrupt.
 Result<int64_t> MetaNumber(Database& db, std::string_view key);
 Result<int64_t> BaseMicros(Database& db);  // it is always there
+// The number up to which a hub with several users removed records from a journal before version 14:
+// one each minute, replaced by a newer one. 0: the journal is newer, or has no such records.
+Result<int64_t> LastGapOfUse(Database& db);
+// A store may have the journal open.
+Status WriteMetaNumber(const std::string& path, std::string_view key, int64_t value);
 
 }  // namespace spate::store

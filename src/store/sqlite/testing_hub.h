@@ -9,6 +9,12 @@
 
 namespace spate::store {
 
+// SQL that gives a journal this older version, without what version 14 added.
+inline std::string SqlForVersion(int version) {
+  return "ALTER TABLE attempt DROP COLUMN output_sums; PRAGMA user_version = " +
+         std::to_string(version);
+}
+
 class HubWorld {
  public:
   explicit HubWorld(SqliteOptions options = {}) : options_(options) {

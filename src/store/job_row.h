@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/model/attempt.h"
 #include "core/model/job.h"
 
 namespace spate::store {
@@ -30,13 +31,15 @@ struct JobRow {
   std::vector<std::string> argv;   // the whole command line
   std::string cwd;                 // absolute
   std::vector<std::string> files;  // absolute paths of the lists
+  bool cut = false;                // hub only: argv or files was cut (CutTexts)
   std::string settings;            // the owner's own text, any bytes; the store does not read it
   std::string user;
   std::string host;
   int64_t pid = 0;
   uint32_t runs = 1;  // processes that worked on it so far
   int32_t priority = 0;
-  uint64_t keep_output = kKeepOutput;  // bytes of output kept for the job
+  // Bytes of output kept for the job. -1 - N: N bytes, which is what UserRule::max_output left.
+  int64_t keep_output = kKeepOutput;
   Instant created;
   Instant started;  // of the newest run
   std::optional<Instant> ended;
@@ -46,6 +49,7 @@ struct JobRow {
   // the last one's while every task has ended. 0: not accepted; not finished.
   uint64_t first_seq = 0;
   uint64_t last_seq = 0;
+  std::vector<NotKeptFacts> not_kept;  // likewise
   // Damage of the row as it was read; nothing in a damaged row can be relied on, but most
   // of it may be right. Empty: none.
   std::string damage;

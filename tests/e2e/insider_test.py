@@ -1,5 +1,6 @@
 """Insiders: a local user, and whoever may run a node, who send any message that they want. What they send costs
 themselves, and nobody else loses a task, an output or much time. (hostile_test.py has the strangers.)"""
+import json
 import os
 import re
 import shutil
@@ -217,6 +218,38 @@ def test_jobs_that_have_ended_cost_little_to_name(place: Place):
             want(got[1][:1] == ANSWERED, got)
     took = cpu_seconds(hub.cluster.hub.pid) - before
     want(took < 1, f"20 commands about {ended} jobs took {took:.1f} s")
+
+
+def test_jobs_with_long_texts_cost_little_to_name(place: Place):
+    hub, jobs = Hub(place), 5
+    peer = local(hub)
+    words = texts(*[b"w" * 200] * 60_000)
+    for number in range(jobs):
+        head = request(2, {1: b"long %d" % number, 2: message({2: b"/tmp", 3: 0}), 4: words, 5: words[:0],
+                           6: b"n" * 2_000_000})
+        peer.send(head, rows(b"true"), submit_end(1))
+        peer.frame()
+    place.run("all", command="job cancel")
+    before = cpu_seconds(hub.cluster.hub.pid)
+    for _ in range(20):
+        for question in ask(CHANGE_JOBS, {1: ranges(1, jobs)}), ask(FORGET, {1: ranges(1, jobs), 3: 1}):
+            peer.send(question)
+            while (got := peer.frame())[1][:1] == ANSWER:
+                pass
+            want(got[1][:1] == ANSWERED, got)
+    took = cpu_seconds(hub.cluster.hub.pid) - before
+    want(took < 1, f"40 commands about {jobs} jobs took {took:.1f} s")
+    # The kept part of the texts is shown, with a mark that it is cut.
+    out, _ = hub.cluster.spate("job info 1")
+    want("(cut: the hub keeps 64 KB" in out, out[-300:])
+    job = json.loads(hub.cluster.spate("job list", "--output", "json")[0].splitlines()[0])
+    want(job["cut"] and 60_000 < len("".join(job["argv"])) <= 65_539 and len(job["name"]) == 1024, job["name"])
+    size = os.path.getsize(os.path.join(hub.cluster.hub_dir, "hub.db"))
+    want(size < 12_000_000, f"the journal has {size >> 20} MB")
+    # These jobs run like any others.
+    hub.cluster.node("n1")
+    hub.cluster.spate("job retry", "1")
+    hub.cluster.spate("job wait", "1")
 
 
 def test_needs_that_wait_are_looked_at_once_in_a_turn(place: Place):

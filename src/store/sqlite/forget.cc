@@ -18,6 +18,7 @@ namespace {
 
 // Numbers of the sequence that one piece looks at: some 20 ms.
 constexpr int64_t kPiece = 20'000;
+constexpr int64_t kBytesOfNumber = 64;  // an attempt without rare columns
 
 constexpr std::string_view kMove =
     "INSERT OR IGNORE INTO forgotten(job, first_seq, last_seq) SELECT id, COALESCE(first_seq, 1), "
@@ -54,11 +55,19 @@ constexpr std::string_view kSpans =
     "SELECT first_seq, last_seq FROM span WHERE job = ?1 AND last_seq >= ?2 ORDER BY first_seq";
 constexpr std::string_view kDropSpans = "DELETE FROM span WHERE job = ?1";
 constexpr std::string_view kAdvance = "UPDATE forgotten SET first_seq = ?2 WHERE job = ?1";
-constexpr std::string_view kDropRows = "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2";
 // Of an upload that did not come to its end there is no row of the job yet.
-constexpr std::string_view kDropUpload =
+constexpr std::string_view kDropRows =
     "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM job WHERE id = ?3)";
+constexpr std::string_view kBytesOfRecords =
+    "SELECT seq, LENGTH(data) FROM log WHERE seq BETWEEN ?2 AND ?3 AND job = ?1 UNION ALL "
+    "SELECT seq, COALESCE(LENGTH(note), 0) + COALESCE(LENGTH(processes), 0) FROM attempt_rare JOIN "
+    "attempt USING (seq) WHERE seq BETWEEN ?2 AND ?3 AND job = ?1 ORDER BY seq";
+constexpr std::string_view kBytesOfRows =
+    "SELECT id, LENGTH(data) FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM "
+    "job WHERE job.id = ?3) ORDER BY id";
 constexpr std::string_view kForgetEnd = "DELETE FROM forgotten WHERE job = ?1";
+constexpr std::string_view kDropNotKept =
+    "DELETE FROM meta WHERE key BETWEEN 'not_kept ' || ?1 || ' 0' AND 'not_kept ' || ?1 || ' 9'";
 
 }  // namespace
 
@@ -82,8 +91,17 @@ Status Forgetter::Do(Database& db, std::string_view sql, std::initializer_list<i
 Result<bool> Forgetter::Forget(Database& db, JobId job, bool damaged) {
   static const std::string kRange = fmt::format(
       "SELECT first_seq, last_seq, {} FROM forgotten WHERE job = ?1", IsSound("forgotten"));
-  for (std::string_view sql :
-       {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText, kDropShared, kDropSharedBy}) {
+  static const std::string kBytesOfJob = fmt::format(
+      "SELECT job, {} + COALESCE((SELECT LENGTH(bytes) FROM shared JOIN shared_by ON shared = id "
+      "WHERE shared_by.job = ?1), 0) FROM job_text WHERE job = ?1",
+      kBytesOfTexts);
+  // Done even in a full commit, because another job may take its submission's name.
+  for (std::string_view sql : {damaged ? kMoveDamaged : kMove, kMark, kDropRow}) {
+    TRY(Do(db, sql, {job.value}));
+  }
+  if (IsFull()) return false;
+  (void)TRY(Weigh(db, kBytesOfJob, {job.value}));
+  for (std::string_view sql : {kDropText, kDropShared, kDropSharedBy, kDropNotKept}) {
     TRY(Do(db, sql, {job.value}));
   }
   auto range = TRY(Bound(db, kRange, {job.value}));
@@ -92,31 +110,48 @@ Result<bool> Forgetter::Forget(Database& db, JobId job, bool damaged) {
   const int64_t last = found ? range->Int(1) : -1;
   const bool sound = found && range->Int(2) != 0;
   range->Reset();
-  const auto from = static_cast<int64_t>(RowKey(job, 0));
-  if (!found) {
-    TRY(Do(db, kDropUpload, {from, from + UINT32_MAX, job.value}));
-    return true;
-  }
+  if (!found) return DropRows(db, job);
   // A damaged range may be another job's. What is left is not seen by anybody, and stays.
   if (!sound) return true;
   int64_t next = first;
   int64_t left = kPiece;
   for (auto [start, end] : TRY(Ranges(db, job, first, last, damaged))) {
     end = std::min(end, start + left - 1);
+    end = TRY(Weigh(db, kBytesOfRecords, {job.value, start, end})).value_or(end);
     for (std::string_view sql : {kDropRare, kDropAttempts, kDropLog}) {
       TRY(Do(db, sql, {job.value, start, end}));
     }
     next = end + 1;
     left -= next - start;
-    if (left == 0) break;
+    bytes_ += (next - start) * kBytesOfNumber;
+    if (left == 0 || IsFull()) break;
   }
-  if (next <= last) {
+  if (next <= last || IsFull()) {
     TRY(Do(db, kAdvance, {job.value, next}));
     return false;
   }
   TRY(Do(db, kDropSpans, {job.value}));
-  TRY(Do(db, kDropRows, {from, from + UINT32_MAX}));
-  return true;
+  return DropRows(db, job);
+}
+
+// True: no row is left.
+Result<bool> Forgetter::DropRows(Database& db, JobId job) {
+  const auto from = static_cast<int64_t>(RowKey(job, 0));
+  const auto end = TRY(Weigh(db, kBytesOfRows, {from, from + UINT32_MAX, job.value}));
+  TRY(Do(db, kDropRows, {from, end.value_or(from + UINT32_MAX), job.value}));
+  return !end;
+}
+
+Result<std::optional<int64_t>> Forgetter::Weigh(Database& db, std::string_view sql,
+                                                std::initializer_list<int64_t> values) {
+  auto select = TRY(Bound(db, sql, values));
+  std::optional<int64_t> last;
+  while (!last && TRY(select->Step())) {
+    bytes_ += select->Int(1);
+    if (IsFull()) last = select->Int(0);
+  }
+  select->Reset();
+  return last;
 }
 
 // Where its records lie, from `first` on.

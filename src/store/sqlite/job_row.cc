@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/number.h"
 #include "base/units.h"
+#include "core/model/job_facts.h"
 #include "store/sqlite/json_words.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/shared_settings.h"
@@ -85,6 +89,33 @@ std::string WriteReopened() {
                    "id=?1");
 }
 
+// Numbers of tasks whose output was not kept: rows of meta, 'not_kept JOB CAUSE'.
+std::string IsOfNotKept(std::string_view job) {
+  return fmt::format("key BETWEEN 'not_kept ' || {0} || ' 0' AND 'not_kept ' || {0} || ' 9'", job);
+}
+constexpr std::string_view kAddNotKept =
+    "INSERT INTO meta(key, value) VALUES('not_kept ' || ?1 || ' ' || ?2, 1) "
+    "ON CONFLICT(key) DO UPDATE SET value = value + 1";
+// Of newest ends of tasks; for `flags` see AttemptFromColumns.
+constexpr std::string_view kTakeNotKept =
+    "UPDATE meta SET value = value - (SELECT COUNT(*) FROM (SELECT (flags + 32768) >> 16 AS why, "
+    "verdict, MAX(seq) FROM attempt WHERE seq >= (SELECT first_seq FROM job WHERE id = ?1) AND job "
+    "= ?1 AND "
+    "idx BETWEEN ?2 AND ?3 GROUP BY idx) WHERE verdict NOT IN (1, 5) AND why = CAST(SUBSTR(key, "
+    "-1) AS INTEGER)) WHERE {}";
+
+// "1 20,3 7": causes, each with a number of tasks.
+std::vector<NotKeptFacts> NotKeptFrom(std::string_view text) {
+  std::vector<NotKeptFacts> facts;
+  for (size_t size = 0; !text.empty(); text.remove_prefix(std::min(size + 1, text.size()))) {
+    size = std::min(text.find(','), text.size());
+    const auto why = static_cast<NotKept>(text.front() - '0');
+    auto tasks = ReadNumber<uint64_t>(text.substr(0, size).substr(std::min<size_t>(size, 2)));
+    if (why <= NotKept::kLast && tasks) facts.push_back({why, *tasks});
+  }
+  return facts;
+}
+
 // The settings are long: a query may leave them out, and with them the checksum of the texts.
 constexpr std::string_view kShortColumns =
     "job.id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
@@ -93,19 +124,22 @@ constexpr std::string_view kShortColumns =
 enum class Columns : uint8_t { kAll, kNoSettings, kShort };
 
 std::string Select(Columns columns) {
+  const std::string not_kept = fmt::format(
+      "(SELECT GROUP_CONCAT(SUBSTR(key, -1) || ' ' || value) FROM meta WHERE {} AND value > 0)",
+      IsOfNotKept("job.id"));
   if (columns == Columns::kShort) {
-    return fmt::format("SELECT {}, '[]', '[]', {}, 1, NULL, 0, NULL FROM job", kShortColumns,
-                       IsSound("job"));
+    return fmt::format("SELECT {}, '[]', '[]', {}, 1, NULL, 0, NULL, {} FROM job", kShortColumns,
+                       IsSound("job"), not_kept);
   }
   if (columns == Columns::kNoSettings) {
     return fmt::format(
-        "SELECT {}, argv, files, {}, 1, NULL, 0, NULL FROM job LEFT JOIN job_text ON job = id",
-        kShortColumns, IsSound("job"));
+        "SELECT {}, argv, files, {}, 1, NULL, 0, NULL, {} FROM job LEFT JOIN job_text ON job = id",
+        kShortColumns, IsSound("job"), not_kept);
   }
   return fmt::format(
-      "SELECT {}, argv, files, {}, {} AND {}, settings, shared.id, shared.bytes FROM job LEFT JOIN "
-      "job_text ON job_text.job = job.id {}",
-      kShortColumns, IsSound("job"), IsSound("job_text"), AreSharedSound(), kJoinShared);
+      "SELECT {}, argv, files, {}, {} AND {}, settings, shared.id, shared.bytes, {} FROM job LEFT "
+      "JOIN job_text ON job_text.job = job.id {}",
+      kShortColumns, IsSound("job"), IsSound("job_text"), AreSharedSound(), not_kept, kJoinShared);
 }
 
 void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
@@ -153,13 +187,14 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
                 .argv = argv ? std::move(*argv) : std::vector<std::string>(),
                 .cwd = s.Text(21),
                 .files = files ? std::move(*files) : std::vector<std::string>(),
+                .cut = IsCut(s.Bytes(22)) || IsCut(s.Bytes(23)),
                 .settings = std::move(settings).value_or(""),
                 .user = s.Text(17),
                 .host = s.Text(18),
                 .pid = s.Int(16),
                 .runs = count(15),
                 .priority = static_cast<int32_t>(s.Int(13)),
-                .keep_output = static_cast<uint64_t>(s.Int(14)),
+                .keep_output = s.Int(14),
                 .created = time(10),
                 .started = time(11),
                 .ended = std::nullopt,
@@ -172,6 +207,7 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
                            .unknown = count(9)},
                 .first_seq = static_cast<uint64_t>(s.Int(1)),
                 .last_seq = static_cast<uint64_t>(s.Int(2)),
+                .not_kept = NotKeptFrom(s.Bytes(29)),
                 .damage = DamageOf(s, argv && files && state && settings, path)};
   if (!s.IsNull(12)) row.ended = time(12);
   return row;
@@ -195,7 +231,9 @@ Status JobTable::Prepare(Database& db, bool of_hub) {
       {&accepted_, UpdateJob({{"first_seq", "?2"}, {"last_seq", "NULL"}}, "id=?1")},
       {&finished_, UpdateJob({{"last_seq", "?2"}}, "id=?1")},
       {&reopened_, WriteReopened()},
-      {&followed_, UpdateJob({{"last_seq", "?2"}}, "id=?1 AND last_seq IS NOT NULL")}};
+      {&followed_, UpdateJob({{"last_seq", "?2"}}, "id=?1 AND last_seq IS NOT NULL")},
+      {&not_kept_, std::string(kAddNotKept)},
+      {&again_, fmt::format(kTakeNotKept, IsOfNotKept("?1"))}};
   for (const auto& [statement, sql] : all) *statement = TRY(db.Prepare(sql));
   return {};
 }
@@ -209,17 +247,24 @@ Status JobTable::Write(const JobRow& row) {
   BindTime(s, 9, row.started);
   BindTime(s, 10, row.ended);
   s.Bind(11, row.priority);
-  s.Bind(12, static_cast<int64_t>(row.keep_output));
+  s.Bind(12, row.keep_output);
   s.Bind(13, row.runs);
   s.Bind(14, row.pid);
   s.BindText(15, row.user);
   s.BindText(16, row.host);
   s.BindText(17, row.submission);
-  s.BindText(18, row.name);
-  s.BindText(19, row.cwd);
+  const std::string name = shared_ ? CutText(row.name, 1'021) : row.name;
+  const std::string cwd = shared_ ? CutText(row.cwd, 4'093) : row.cwd;
+  s.BindText(18, name);
+  s.BindText(19, cwd);
   TRY(s.RunOnce());
-  std::string argv = ToJson(row.argv);
-  std::string files = ToJson(row.files);
+  std::vector<std::string> words = row.argv;
+  std::vector<std::string> paths = row.files;
+  // Only a hub cuts texts: a run resumes by its command line.
+  bool cut = false;
+  for (auto* texts : {&words, &paths}) cut |= shared_ && !row.cut && CutTexts(*texts);
+  std::string argv = ToJson(words, row.cut || cut);
+  std::string files = ToJson(paths);
   const std::string settings =
       shared_ ? TRY(shared_->Share(*db_, row.job, row.settings)) : row.settings;
   text_.Bind(0, row.job.value);
@@ -268,6 +313,20 @@ Status JobTable::Reopened(JobId job) {
 }
 
 Status JobTable::Followed(JobId job, uint64_t seq) { return RunWithSeq(followed_, job, seq); }
+
+Status JobTable::LostOutput(JobId job, NotKept why) {
+  return RunWithSeq(not_kept_, job, static_cast<uint64_t>(why));
+}
+
+Status JobTable::Again(JobId job, const std::vector<TaskRange>& tasks) {
+  for (const TaskRange& range : tasks) {
+    again_.Bind(1, range.first);
+    again_.Bind(2, int64_t{range.first} + range.count - 1);
+    again_.Bind(0, job.value);
+    TRY(again_.RunOnce());
+  }
+  return {};
+}
 
 namespace {
 
@@ -328,14 +387,13 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
 }
 
 Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most) {
-  auto select = db.Prepare(
-      fmt::format("{} WHERE job.id BETWEEN ? AND ? AND first_seq IS NOT NULL ORDER BY job.id "
-                  "LIMIT ?",
-                  Select(Columns::kAll)));
-  if (!select) return std::unexpected(std::move(select.error()));
+  static const std::string kSelect =
+      fmt::format("{} WHERE id BETWEEN ? AND ? AND first_seq IS NOT NULL ORDER BY id LIMIT ?",
+                  Select(Columns::kShort));
+  auto select = TRY(db.Borrow(kSelect));
   select->Bind(0, first.value);
   select->Bind(1, last.value);
-  select->Bind(2, static_cast<int64_t>(most));
+  select->Bind(2, static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)));
   std::vector<JobRow> rows;
   for (;;) {
     auto more = TRY(select->Step());

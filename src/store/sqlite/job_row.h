@@ -34,11 +34,16 @@ class JobTable {
   Status Ended(const JobProgress& end, uint64_t seq);
   Status Reopened(JobId job);
   Status Followed(JobId job, uint64_t seq);
+  // Output of a task was not kept.
+  Status LostOutput(JobId job, NotKept why);
+  // These tasks run again.
+  Status Again(JobId job, const std::vector<TaskRange>& tasks);
 
  private:
   Database* db_ = nullptr;
   std::optional<SharedSettings> shared_;
   Statement row_, text_, progress_, end_, accepted_, finished_, reopened_, followed_;
+  Statement not_kept_, again_;
 };
 
 // The row of this job, or of the only one. kNotFound; kCorrupt.
@@ -48,7 +53,8 @@ Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job = {});
 // Jobs that were accepted, ascending, without their texts (argv, files, settings). Damaged ones are
 // left out.
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
-// Jobs from `first` to `last` that were accepted, ascending: the first so many, also damaged ones.
+// The first `most` accepted jobs from `first` to `last`, ascending, without their texts; damaged
+// rows are included.
 Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most);
 // Numbers of jobs that were accepted, ascending. An empty user: of all.
 Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId last, size_t most);

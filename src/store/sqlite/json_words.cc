@@ -55,6 +55,11 @@ class Parser {
     in_.remove_prefix(1);
     return true;
   }
+  bool TakeNull() {
+    bool is_null = in_.starts_with("null");
+    if (is_null) in_.remove_prefix(4);
+    return is_null;
+  }
   bool AtEnd() const { return in_.empty(); }
 
   // The rest of a string after its first quote.
@@ -127,12 +132,13 @@ class Parser {
 
 }  // namespace
 
-std::string ToJson(const std::vector<std::string>& words) {
+std::string ToJson(const std::vector<std::string>& words, bool cut) {
   std::string out = "[";
   for (const std::string& word : words) {
     if (out.size() > 1) out += ',';
     AppendWord(word, out);
   }
+  if (cut) out += words.empty() ? "null" : ",null";
   return out += ']';
 }
 
@@ -142,6 +148,7 @@ std::optional<std::vector<std::string>> WordsFromJson(std::string_view json) {
   if (!parser.Take('[')) return std::nullopt;
   if (!parser.Take(']')) {
     do {
+      if (parser.TakeNull()) break;
       if (!parser.Take('"') || !parser.Word(words.emplace_back())) return std::nullopt;
     } while (parser.Take(','));
     if (!parser.Take(']')) return std::nullopt;

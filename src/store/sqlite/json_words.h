@@ -11,8 +11,10 @@
 
 namespace spate::store {
 
-std::string ToJson(const std::vector<std::string>& words);
-// nullopt: not an array of strings.
+// `cut`: there were more words. The array then ends with null.
+std::string ToJson(const std::vector<std::string>& words, bool cut = false);
+// nullopt: not such an array.
 std::optional<std::vector<std::string>> WordsFromJson(std::string_view json);
+inline bool IsCut(std::string_view json) { return json.ends_with("null]"); }
 
 }  // namespace spate::store

@@ -22,12 +22,18 @@ TEST(JsonWords, Forms) {
     EXPECT_EQ(ToJson(words), json);
     EXPECT_EQ(WordsFromJson(json), words) << json;
   }
+  for (const Words& words : {Words(), Words{"a"}, Words{"null]"}}) {
+    EXPECT_EQ(WordsFromJson(ToJson(words, /*cut=*/true)), words);
+    EXPECT_TRUE(IsCut(ToJson(words, /*cut=*/true)));
+    EXPECT_FALSE(IsCut(ToJson(words)));
+  }
   EXPECT_EQ(WordsFromJson("[ \"a\" ,\n\"\\u00e9\\n\\/\" ]"), (Words{"a", "\xc3\xa9\n/"}));
 }
 
 TEST(JsonWords, WhatIsNoListOfStrings) {
-  for (const char* json : {"", "[", "[1]", "[\"a\"", "[\"a\",]", "[\"\\x\"]", "[\"\\u12\"]",
-                           "[\"\\ud800\"]", "{}", "[]x"}) {
+  for (const char* json :
+       {"", "[", "[1]", "[\"a\"", "[\"a\",]", "[\"\\x\"]", "[\"\\u12\"]", "[\"\\ud800\"]", "{}",
+        "[]x", "null]", "[null", "[null,\"a\"]", "[null,null]"}) {
     EXPECT_EQ(WordsFromJson(json), std::nullopt) << json;
   }
 }

@@ -73,6 +73,12 @@ uint32_t AttemptChecksum(uint64_t seq, const AttemptEntry& entry) {
   if (uint64_t files = entry.kept.files_bytes; files > 0) {
     hash = XXH3_64bits_withSeed(&files, sizeof(files), hash);
   }
+  if (e.not_kept != NotKept::kNone) {
+    hash = XXH3_64bits_withSeed(&e.not_kept, sizeof(e.not_kept), hash);
+  }
+  if (const std::string& sums = entry.kept.sums; !sums.empty()) {
+    hash = XXH3_64bits_withSeed(sums.data(), sums.size(), hash);
+  }
   return static_cast<uint32_t>(hash & ((1u << kAttemptChecksumBits) - 1));
 }
 

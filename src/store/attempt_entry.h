@@ -21,6 +21,8 @@ struct KeptOutput {
   uint64_t stdout_bytes = 0;  // kept; a stream that was longer kept its first and last 64 KB
   uint64_t stderr_bytes = 0;
   uint64_t files_bytes = 0;
+  // Checksums of these that have bytes: 32 bits of XXH3-64, low byte first. Empty: not known.
+  std::string sums = {};
   uint64_t bytes() const { return stdout_bytes + stderr_bytes + files_bytes; }
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
 };
@@ -28,6 +30,11 @@ struct KeptOutput {
 struct AttemptEntry {
   engine::AttemptEnded record;
   KeptOutput kept;
+  // Bytes of its output that were not kept.
+  uint64_t missing() const {
+    return record.end.stdout_total + record.end.stderr_total - kept.stdout_bytes -
+           kept.stderr_bytes;
+  }
 };
 
 // One record of a journal: an attempt with the place of its output, or another record.

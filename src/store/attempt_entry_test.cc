@@ -67,6 +67,7 @@ TEST(AttemptEntry, ChecksumCoversEveryField) {
       [](auto& e) { e.record.end.stderr_total = 1; },
       [](auto& e) { e.record.end.note = "n"; },
       [](auto& e) { e.record.end.processes.push_back({}); },
+      [](auto& e) { e.record.end.not_kept = NotKept::kShare; },
       [](auto& e) { e.kept.position = 1; },
       [](auto& e) { e.kept.stdout_bytes = 1; },
       [](auto& e) { e.kept.stderr_bytes = 1; }};

@@ -6,10 +6,12 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   engine::AttemptEnded& r = entry.record;
   AttemptEnd& e = r.end;
   auto flags = static_cast<uint16_t>(s.Int(9));
+  int64_t not_kept = (s.Int(9) + (1 << 15)) >> 16;
   int64_t cause = s.Int(6);
   int64_t verdict = s.Int(8);
   if (cause < 0 || cause >= kCauseCount || verdict < 0 ||
-      verdict > static_cast<int64_t>(kLastOf<Verdict>))
+      verdict > static_cast<int64_t>(kLastOf<Verdict>) || not_kept < 0 ||
+      not_kept > static_cast<int64_t>(NotKept::kLast))
     return std::nullopt;
   r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
   r.verdict = static_cast<engine::Verdict>(verdict);
@@ -28,7 +30,8 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   entry.kept = {.position = static_cast<uint64_t>(s.Int(15)),
                 .stdout_bytes = static_cast<uint64_t>(s.Int(16)),
                 .stderr_bytes = static_cast<uint64_t>(s.Int(17)),
-                .files_bytes = 0};
+                .files_bytes = 0,
+                .sums = std::string(s.Bytes(18))};
   r.ended = Instant{
       static_cast<int64_t>(static_cast<uint64_t>(e.start.ns) + static_cast<uint64_t>(e.wall.ns))};
   e.read_bytes = e.written_bytes = -1;
@@ -37,6 +40,7 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   e.stderr_total = entry.kept.stderr_bytes;
   e.note.clear();
   e.processes.clear();
+  e.not_kept = static_cast<NotKept>(not_kept);
   return flags >> 3;
 }
 

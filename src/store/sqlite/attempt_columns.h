@@ -13,7 +13,7 @@ namespace spate::store {
 // The columns that the functions below expect, in their order. WHERE or ORDER BY may follow.
 inline constexpr std::string_view kSelectAttempt =
     "SELECT seq, job, idx, attempt, node, slot, cause, status, verdict, flags, start_us, wall_us, "
-    "user_us, system_us, peak_kb, output_pos, stdout_len, stderr_len FROM attempt";
+    "user_us, system_us, peak_kb, output_pos, stdout_len, stderr_len, output_sums FROM attempt";
 inline constexpr std::string_view kSelectRare =
     "SELECT seq, ended_ns, read_bytes, written_bytes, left_behind, stdout_total, stderr_total, "
     "note, processes, files_len FROM attempt_rare";

@@ -16,25 +16,26 @@ namespace spate::store {
 
 // The kept part of a stream that is longer than kWholeStream and exceeds the rest of the job's
 // limit: its first and last kStreamEnd bytes.
-inline constexpr uint64_t kStreamEnd = 64 << 10;
+inline constexpr uint64_t kStreamEnd = 64 << 10;  // also the block of a checksum
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
 
 class OutputFile {
  public:
-  // `limit`: once the file is so long, nothing more is kept.
-  OutputFile(std::string path, uint64_t limit) : path_(std::move(path)), limit_(limit) {}
+  // `limit`: once the file is so long, nothing more is kept (JobRow::keep_output).
+  OutputFile(std::string path, int64_t limit) : path_(std::move(path)), limit_(limit) {}
 
   // Opens or makes it, and cuts it back to (or fills it up to) `end`, the last durable position.
   Status Open(uint64_t end);
   bool is_open() const { return fd_.valid(); }
   // Gives up the descriptor and the buffer, which must have been synced.
   void Close();
-  void SetLimit(uint64_t limit) { limit_ = limit; }
+  void SetLimit(int64_t limit) { limit_ = limit; }
   // Takes what is to be kept of an attempt's output into the buffer, and writes large pieces.
   // Nothing is kept of a stream whose spool file cannot be read; files that a task brings home are
   // kept whole, whatever the limit, and there it is an error.
   Result<KeptOutput> Add(const TaskOutput& output);
+  NotKept why() const { return why_; }  // the last Add did not keep all, where that is known
   // Writes and syncs what was added. Costs nothing when nothing was.
   Status Sync();
   // Back to the last Sync.
@@ -47,13 +48,14 @@ class OutputFile {
  private:
   Status Flush();
   Status AddOutput(const TaskOutput& output, KeptOutput& kept);
-  Result<uint64_t> AddStream(const OutputStream& stream);
-  Result<uint64_t> AddWhole(const OutputStream& stream);
+  Result<uint64_t> AddStream(const OutputStream& stream, std::string& sums);
+  Result<uint64_t> AddWhole(const OutputStream& stream, std::string& sums);
   Status AddEnds(const TaskOutput& output, KeptOutput& kept);
   Status CutBackTo(uint64_t end);
 
   std::string path_;
-  uint64_t limit_;
+  int64_t limit_;
+  NotKept why_ = NotKept::kNone;
   os::Fd fd_;
   std::string buffer_;
   uint64_t written_ = 0;  // bytes in the file
@@ -66,9 +68,12 @@ class OutputReader {
  public:
   explicit OutputReader(std::string path) : path_(std::move(path)) {}
 
-  // The bytes in `part`.
+  // Visits the bytes in `part`. kCorrupt: they are missing, or those of a whole stream do not match
+  // its checksum; the last piece is then not visited.
   Result<OutputExtent> Read(const AttemptEntry& attempt, Stream stream, const OutputVisitor& visit,
                             OutputPart part = {});
+  // Checks that all output of an attempt can be read back as it was.
+  Status Check(const AttemptEntry& attempt);
 
  private:
   std::string path_;

@@ -49,7 +49,7 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
       auto durable = TRY(os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>());
       end = durable.value_or(0);
     }
-    OutputFile file(std::move(path), limit.value_or(kKeepOutput));
+    OutputFile file(std::move(path), static_cast<int64_t>(limit.value_or(kKeepOutput)));
     at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
   }
   TRY(OpenFile(at->second.file, end));
@@ -91,16 +91,17 @@ Status OutputFiles::CloseOldest() {
 }
 
 Result<KeptOutput> OutputFiles::Add(Database& db, JobId job, const TaskOutput& output) {
-  lost_ = false;
+  why_ = NotKept::kNone;
   if (output.bytes() == 0) return KeptOutput{};
   const bool may_lose = output.files.total == 0;
-  lost_ = may_lose && !sum_->keep;
-  if (lost_) return KeptOutput{};
+  if (may_lose) why_ = NotKept::kDisk;
+  if (may_lose && !sum_->keep) return KeptOutput{};
   auto file = Open(db, job);
-  lost_ = may_lose && !file && file.error().kind == ErrorKind::kExhausted;
-  if (lost_) return KeptOutput{};
+  if (may_lose && !file && file.error().kind == ErrorKind::kExhausted) return KeptOutput{};
   if (!file) return std::unexpected(std::move(file.error()));
-  return (*file)->Add(output);
+  auto kept = (*file)->Add(output);
+  why_ = (*file)->why();
+  return kept;
 }
 
 Status OutputFiles::Sync() {
@@ -122,7 +123,7 @@ Status OutputFiles::Remove(JobId job) {
   return {};
 }
 
-void OutputFiles::SetLimit(JobId job, uint64_t limit) {
+void OutputFiles::SetLimit(JobId job, int64_t limit) {
   auto at = entries_.find(KeyOf(job));
   if (at != entries_.end()) at->second.file.SetLimit(limit);
 }

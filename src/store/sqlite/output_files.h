@@ -32,8 +32,8 @@ class OutputFiles {
   // its file or KeptSum says so, and it has no files of --get. `db` tells where a job's file
   // durably ends, and its limit, when its file is opened for the first time.
   Result<KeptOutput> Add(Database& db, JobId job, const TaskOutput& output);
-  // Whether the last Add kept nothing for such a reason.
-  bool lost() const { return lost_; }
+  // Why the last Add did not keep all, where that is known.
+  NotKept why() const { return why_; }
   // Takes back what was added since the last Sync.
   Status DropUnsynced();
   // Removes a job's file, of which no row is left.
@@ -43,8 +43,8 @@ class OutputFiles {
   // Where the job's output ends, told by who has read its records: then they need not be read again
   // for it, which takes long when many others have been written since.
   void KnowEnd(JobId job, uint64_t end) { known_ends_[job] = end; }
-  // The job's limit has changed.
-  void SetLimit(JobId job, uint64_t limit);
+  // JobRow::keep_output has changed.
+  void SetLimit(JobId job, int64_t limit);
   // The job has finished: its file is not kept open. All is synced.
   void Leave(JobId job);
 
@@ -62,7 +62,7 @@ class OutputFiles {
 
   JournalPlace place_;
   std::shared_ptr<KeptSum> sum_;
-  bool lost_ = false;
+  NotKept why_ = NotKept::kNone;
   std::map<JobId, Entry> entries_;        // by KeyOf; closed ones keep their ends
   std::map<JobId, uint64_t> known_ends_;  // KnowEnd, until the file is opened
   std::list<JobId> open_;                 // the newest used first

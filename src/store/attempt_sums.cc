@@ -29,13 +29,13 @@ uint32_t BucketOf(uint64_t us) {
 
 void AttemptSums::Add(const AttemptNumbers& attempt) {
   const int64_t wall = Sane(attempt.wall_us);
-  if (attempt.succeeded) {
+  if (attempt.verdict == Verdict::kSucceeded) {
     const auto us = static_cast<uint64_t>(std::max<int64_t>(wall, 0));
     Bucket& bucket = good_walls_[BucketOf(us)];
     ++bucket.count;
     bucket.total_us += us;
   }
-  ++all_.attempts;
+  if (attempt.verdict != Verdict::kPart) ++all_.attempts;
   all_.total_wall = Sum(all_.total_wall, wall);
   all_.total_user = Sum(all_.total_user, attempt.user_us);
   all_.total_system = Sum(all_.total_system, attempt.system_us);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/time.h"
+#include "core/model/attempt.h"
 #include "core/model/job.h"
 #include "core/model/job_facts.h"
 
@@ -14,7 +15,7 @@ namespace spate::store {
 // Of one attempt, as a journal has it.
 struct AttemptNumbers {
   TaskIndex index = 0;
-  bool succeeded = false;
+  Verdict verdict = Verdict::kRetry;
   int64_t wall_us = 0, user_us = 0, system_us = 0;
   int64_t peak_kb = 0;
   std::optional<int64_t> start_us;  // since 1970; nullopt: it never started

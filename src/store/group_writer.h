@@ -41,14 +41,29 @@ struct GroupRules {
   bool finishes = true;
 };
 
+// The part of GroupWriter that a store needs. The simulator's writer has no thread.
 template <typename Item>
-class GroupWriter {
+class ItemWriter {
+ public:
+  // An item's end, on the loop's thread; may destroy the writer.
+  using Done = std::function<void(Status, const Item&)>;
+
+  virtual ~ItemWriter() = default;
+  // `bytes` is what there is to write. 0: nothing, and it is done as soon as all before it are.
+  virtual void Add(Item item, uint64_t bytes, bool urgent, Done done) = 0;
+  // Bytes that wait or are being written.
+  virtual uint64_t backlog() const = 0;
+  // The time since when nothing that waits was done; nullopt: nothing waits.
+  virtual std::optional<Instant> stuck_since() const = 0;
+};
+
+template <typename Item>
+class GroupWriter final : public ItemWriter<Item> {
  public:
   // Writes all or nothing, on the writer's thread. Parts that nobody needs afterwards may be moved
   // out of the items, so that they are not freed on the loop's thread.
   using Write = std::function<Status(std::span<Item>)>;
-  // An item's end, on the loop's thread; may destroy the writer.
-  using Done = std::function<void(Status, const Item&)>;
+  using Done = ItemWriter<Item>::Done;
 
   GroupWriter(os::Loop& loop, Write write, GroupRules rules) {
     state_->loop = &loop;
@@ -56,19 +71,16 @@ class GroupWriter {
     state_->rules = rules;
   }
   // No Done is called any more.
-  ~GroupWriter();
+  ~GroupWriter() override;
   GroupWriter(const GroupWriter&) = delete;
   GroupWriter& operator=(const GroupWriter&) = delete;
 
   // Else the first Add does it, whose item then gets the error. kExhausted: the system has no
   // thread left.
   Status Start();
-  // `bytes` is what there is to write. 0: nothing, and it is done as soon as all before it are.
-  void Add(Item item, uint64_t bytes, bool urgent, Done done);
-  // Bytes that wait or are being written.
-  uint64_t backlog() const { return state_->backlog.load(std::memory_order_relaxed); }
-  // Since then none of what waits was done; nullopt: nothing waits.
-  std::optional<Instant> stuck_since() const {
+  void Add(Item item, uint64_t bytes, bool urgent, Done done) override;
+  uint64_t backlog() const override { return state_->backlog.load(std::memory_order_relaxed); }
+  std::optional<Instant> stuck_since() const override {
     return state_->pending > 0 ? std::optional(state_->moved) : std::nullopt;
   }
 
@@ -126,9 +138,9 @@ Status GroupWriter<Item>::Start() {
   try {
     thread_ = std::thread([state = state_] { Run(state); });
   } catch (const std::system_error& e) {
-    return Fail(ErrorKind::kExhausted, std::string("cannot start the journal's thread (") +
-                                           e.what() +
-                                           "); raise the limit of processes (ulimit -u)");
+    return Fail(ErrorKind::kExhausted,
+                std::string("cannot start the journal's thread (") + e.what() +
+                    "); raise the limits of processes and memory (ulimit -u, -v)");
   }
   return {};
 }

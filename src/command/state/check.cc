@@ -152,7 +152,9 @@ void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& di
     for (const std::string& problem : problems) page.Field(fmt::format("job {}", job), problem);
   }
   for (const std::string& problem : check.pools) page.Field("pools", problem);
+  for (const std::string& problem : check.outputs) page.Field("output", problem);
   page.Field("folder", dir);
+  if (check.journal_sound()) return;
   page.Field("what to do",
              "jobs that are not named here are undamaged, and run. To continue with the undamaged "
              "parts of the others, stop the hub and salvage its journal");
@@ -173,6 +175,7 @@ void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir
   line.Raw("damaged_jobs", "[" + jobs + "]");
   present::TextsOrBase64(line, "job_problems", of_jobs);
   present::TextsOrBase64(line, "pool_problems", check.pools);
+  present::TextsOrBase64(line, "output_problems", check.outputs);
   line.Number("jobs", static_cast<int64_t>(check.job_count));
   line.Number("tasks", static_cast<int64_t>(check.all.rows));
   line.Number("attempts", static_cast<int64_t>(check.all.attempts));

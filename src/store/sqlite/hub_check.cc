@@ -9,6 +9,8 @@
 #include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/log_check.h"
+#include "store/sqlite/output_file.h"
 #include "store/sqlite/pool_log.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/row_reader.h"
@@ -21,7 +23,7 @@ namespace {
 
 class HubChecker {
  public:
-  explicit HubChecker(Database db) : db_(std::move(db)) {}
+  HubChecker(Database& db, JournalPlace place) : db_(db), place_(std::move(place)) {}
 
   HubCheck Run() {
     CheckStructure();
@@ -103,9 +105,27 @@ class HubChecker {
         continue;
       }
       if (*entry == nullptr) return;
-      bool is_attempt = std::holds_alternative<AttemptEntry>((*entry)->what);
-      ++(is_attempt ? check_.all.attempts : check_.all.log_records);
+      const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what);
+      if (attempt == nullptr) {
+        ++check_.all.log_records;
+        continue;
+      }
+      if (attempt->record.verdict != engine::Verdict::kPart) ++check_.all.attempts;
+      CheckOutput(*attempt);
     }
+  }
+
+  // A job's output may be removed during the check, and a backup has none.
+  void CheckOutput(const AttemptEntry& attempt) {
+    if (attempt.kept.bytes() == 0 || check_.outputs.size() >= CheckReport::kMaxProblems) return;
+    const JobId job = attempt.record.end.ref.job;
+    if (job != output_of_) {
+      output_of_ = job;
+      output_ = OutputReader(place_.OutputPath(job));
+    }
+    auto sound = output_.Check(attempt);
+    if (sound || sound.error().kind == ErrorKind::kNotFound) return;
+    check_.outputs.push_back(std::move(sound.error().message));
   }
 
   void CheckRows() {
@@ -138,11 +158,18 @@ class HubChecker {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   }
 
-  Database db_;
+  Database& db_;
+  const JournalPlace place_;
   HubCheck check_;
+  JobId output_of_;  // the job of the attempt that was checked last
+  OutputReader output_{""};
 };
 
 }  // namespace
+
+HubCheck CheckJournal(Database& db, const JournalPlace& place) {
+  return HubChecker(db, place).Run();
+}
 
 Result<HubCheck> CheckHub(const std::string& hub_dir) {
   JournalPlace place{hub_dir, true};
@@ -151,7 +178,13 @@ Result<HubCheck> CheckHub(const std::string& hub_dir) {
                 fmt::format("there is no hub in '{}'", EscapeForScreen(hub_dir)));
   }
   auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
-  if (db) return HubChecker(std::move(*db)).Run();
+  if (db) {
+    HubCheck check = CheckJournal(*db, place);
+    if (auto whole = CheckMark(*db, place); !whole) {
+      check.all.problems.push_back(std::move(whole.error().message));
+    }
+    return check;
+  }
   if (db.error().kind != ErrorKind::kCorrupt) return std::unexpected(std::move(db.error()));
   HubCheck check;
   check.all.problems.push_back(std::move(db.error().message));

@@ -20,9 +20,9 @@ struct JournalPlace {
   std::shared_ptr<OwnerFile> owner_file = nullptr;
 
   std::string DbPath() const { return folder + (is_hub ? "/hub.db" : "/job.db"); }
-  // A file that a hub's folder has once it has had a journal, or was to have one: a hub that has
-  // lost it must not begin anew. It has the number of a record that was durable, now and then: a
-  // journal that ends before it has lost its end.
+  // The number of the newest durable record: a journal that ends before it has lost its end. A
+  // hub's folder has this file once it has had a journal, or was about to get one: a hub that has
+  // lost its journal must not start with an empty one.
   std::string BeganPath() const { return folder + "/began"; }
   // A file that takes room which a hub's journal has when its disk is full.
   std::string ReservePath() const { return folder + "/reserve"; }

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdint>
 #include <string_view>
 
 #include "base/units.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "store/sqlite/journal_writer.h"
 
 namespace spate::store {
 namespace {
@@ -122,6 +124,22 @@ Status CheckLog(const std::string& db_path) {
   if (!os::Exists(path)) return {};
   auto fd = TRY(os::OpenRead(path));
   return LogChecker(std::move(fd), std::move(path)).Check();
+}
+
+Status CheckMark(Database& db, const JournalPlace& place) {
+  const std::string mark = os::ReadFile(place.BeganPath(), 64).value_or("");
+  uint64_t marked = 0;
+  std::from_chars(mark.data(), mark.data() + mark.size(), marked);
+  const uint64_t last = TRY(LastSeqOf(db));
+  if (last >= marked) return {};
+  Remedy remedy;
+  if (place.is_hub) remedy = Remedy("; or restore a backup ({})", Advice("hub restore", "FILE"));
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("{} ends at record {}, but record {} was durable: its end is lost; "
+                          "to continue with what is there, remove {}",
+                          EscapeForScreen(place.DbPath()), last, marked,
+                          EscapeForScreen(place.BeganPath())),
+              std::move(remedy));
 }
 
 }  // namespace spate::store

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/journal_place.h"
 
 namespace spate::store {
 
@@ -15,5 +17,9 @@ namespace spate::store {
 // is damaged. To be called before the database is opened, while nobody has it. A commit that was
 // cut short by a power failure is no damage: nobody was told of it.
 Status CheckLog(const std::string& db_path);
+
+// kCorrupt: the journal ends before the record in JournalPlace::BeganPath, because SQLite takes a
+// log that was cut off for a complete one. To be called before `db` reads: the journal may grow.
+Status CheckMark(Database& db, const JournalPlace& place);
 
 }  // namespace spate::store

@@ -102,7 +102,7 @@ Status Replayer::TakeAttempt() {
 
 void Replayer::SumUp(const engine::AttemptEnded& ended) {
   AttemptNumbers numbers{.index = ended.end.ref.index,
-                         .succeeded = ended.verdict == engine::Verdict::kSucceeded,
+                         .verdict = ended.verdict,
                          .wall_us = attempts_.Int(8),
                          .user_us = attempts_.Int(9),
                          .system_us = attempts_.Int(10),

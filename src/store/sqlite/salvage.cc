@@ -103,8 +103,9 @@ struct Remains {
     for (Task& task : tasks) task.withdrawn = !task.end;
   }
   void On(const engine::TasksReopened& r) {
-    ForEach(r.tasks, [](Task& task) {
-      if (task.end && task.end->record.verdict == engine::Verdict::kSucceeded) return;
+    ForEach(r.tasks, [&](Task& task) {
+      if (!r.succeeded && task.end && task.end->record.verdict == engine::Verdict::kSucceeded)
+        return;
       task.end.reset();
       task.withdrawn = false;
     });
@@ -464,7 +465,7 @@ Result<SalvageReport> Salvage(const std::string& hub_dir) {
   auto dir = TRY(HubDir::Open(hub_dir));
   auto check = TRY(CheckHub(hub_dir));
   SalvageReport report;
-  if (check.sound()) return report;
+  if (check.journal_sound()) return report;
   std::string path = dir.place().DbPath();
   std::string new_dir = dir.SpoolPath() + "/salvage";
   TRY(os::MakeDir(new_dir, 0700));
@@ -478,6 +479,7 @@ Result<SalvageReport> Salvage(const std::string& hub_dir) {
   }
   TRY(RemoveReplays(hub_dir));
   TRY(Move(path, report.kept_as));
+  TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));  // records have other numbers now
   TRY(Move(new_dir + "/hub.db", path));
   return report;
 }

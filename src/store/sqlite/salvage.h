@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/journal_place.h"
 #include "store/sqlite/state_check.h"
 
 namespace spate::store {
@@ -25,11 +26,16 @@ struct HubCheck {
   std::map<uint32_t, std::vector<std::string>> jobs;  // those that are damaged, and how
   // Defects of the records of pools: a hub runs without them, and a backup is still usable.
   std::vector<std::string> pools;
+  // Kept output that differs from what tasks wrote: not a defect of the journal.
+  std::vector<std::string> outputs;
   uint64_t job_count = 0;
-  bool sound() const { return all.sound() && jobs.empty() && pools.empty(); }
+  bool journal_sound() const { return all.sound() && jobs.empty() && pools.empty(); }
+  bool sound() const { return journal_sound() && outputs.empty(); }
 };
 // kNotFound: there is no hub.db.
 Result<HubCheck> CheckHub(const std::string& hub_dir);
+// The same for an open journal, of a hub or of a run.
+HubCheck CheckJournal(Database& db, const JournalPlace& place);
 
 struct SalvageReport {
   std::string kept_as;  // the damaged journal's new path; empty: it was sound, nothing was done

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -24,7 +23,7 @@
 namespace spate::store {
 
 SqliteStore::SqliteStore(JournalPlace place, std::shared_ptr<KeptSum> kept,
-                         std::unique_ptr<GroupWriter<WriteItem>> writer)
+                         std::unique_ptr<ItemWriter<WriteItem>> writer)
     : place_(std::move(place)),
       row_reader_(place_.DbPath()),
       kept_(std::move(kept)),
@@ -90,7 +89,8 @@ auto SqliteStore::WithDatabase(Read read) {
   if (!reader_) {
     auto db = OpenJournalToRead(place_.DbPath());
     if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
-    reads_new_ = db->QueryInt("PRAGMA user_version").value_or(0) == kSchemaVersion;
+    // By its views: the version may have been raised meanwhile.
+    reads_new_ = db->QueryInt("SELECT NOT EXISTS(SELECT 1 FROM temp.sqlite_master)").value_or(0);
     reader_.emplace(std::move(*db));
   }
   return read(*reader_);
@@ -101,8 +101,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Lo
   const bool is_new = !os::Exists(dir.DbPath());
   auto store = OpenAt(dir.place(), loop, options);
   if (!store || is_new) return store;
-  auto epoch = TRY((*store)->WithDatabase([](Database& db) { return MetaNumber(db, "epoch"); }));
-  (*store)->last_epoch_ = Epoch(static_cast<uint32_t>(epoch));
+  TRY((*store)->LookAtLast());
   return store;
 }
 
@@ -110,8 +109,17 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const HubDir& dir, os::Lo
                                                        SqliteOptions options) {
   auto store = OpenAt(dir.place(), loop, options);
   if (!store) return store;
-  TRY((*store)->LookAtHub());
+  TRY((*store)->LookAtLast());
   return store;
+}
+
+Status SqliteStore::LookAtLast() {
+  return WithDatabase([this](Database& db) -> Status {
+    TRY(CheckMark(db, place_));
+    if (place_.is_hub) return LookAtHub(db);
+    last_epoch_ = Epoch(static_cast<uint32_t>(TRY(MetaNumber(db, "epoch"))));
+    return {};
+  });
 }
 
 namespace {
@@ -127,25 +135,7 @@ uint32_t NextNumber(int64_t sequence, JobId last) {
 
 }  // namespace
 
-// SQLite takes a log that was cut off for one that ends there.
-Status SqliteStore::CheckEnd(Database& db) const {
-  auto mark = os::ReadFile(place_.BeganPath(), 64);
-  if (!mark || mark->empty()) return {};
-  uint64_t seq = 0;
-  std::from_chars(mark->data(), mark->data() + mark->size(), seq);
-  const uint64_t last = TRY(LastSeqOf(db));
-  if (last >= seq) return {};
-  return Fail(
-      ErrorKind::kCorrupt,
-      fmt::format("{} ends at record {}, but record {} was durable: its end is lost, and jobs "
-                  "with it\nRestore a backup, or remove {} to go on with what is there",
-                  EscapeForScreen(place_.DbPath()), last, seq, EscapeForScreen(place_.BeganPath())),
-      Remedy(" ({})", Advice("hub restore", "FILE")));
-}
-
-Status SqliteStore::LookAtHub() {
-  auto db = TRY(OpenJournalToRead(place_.DbPath()));
-  TRY(CheckEnd(db));
+Status SqliteStore::LookAtHub(Database& db) {
   auto last = db.QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
   auto epoch = MetaNumber(db, "epoch");
   auto forget = JobsToForget(db);
@@ -210,9 +200,7 @@ void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done
     for (JobId job : leftovers_) ForgetJob(job);
     for (const auto& [job, end] : std::exchange(scan_.output, {}))
       Change(OutputEnd{job, end}, nullptr);
-    Change(SpansKnown{std::make_shared<SpansOfJobs>(std::exchange(scan_.spans, {})),
-                      scan_.use_counted},
-           nullptr);
+    Change(SpansKnown{std::make_shared<SpansOfJobs>(std::exchange(scan_.spans, {}))}, nullptr);
   }
   uint64_t bytes = BundleBytes(bundle) + changes.size() * sizeof(RowChange);
   WriteItem item;
@@ -329,18 +317,34 @@ Result<std::string_view> SqliteStore::Row(JobId job, TaskIndex index) {
   return row_reader_.Row(job, index);
 }
 
+namespace {
+
+// A read that failed with EIO may succeed the next time. SQLite reports most of them as damage, for
+// which the job would be held.
+template <typename Read>
+auto ReadTwice(Read read) {
+  auto first = read();
+  if (first || (first.error().kind != ErrorKind::kCorrupt && first.error().kind != ErrorKind::kIo))
+    return first;
+  return read();
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> SqliteStore::Rows(JobId job, TaskIndex first, uint32_t count) {
-  std::vector<std::string> rows;
-  rows.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    auto row = TRY(Row(job, first + i));
-    rows.emplace_back(row);
-  }
-  return rows;
+  return ReadTwice([&]() -> Result<std::vector<std::string>> {
+    std::vector<std::string> rows;
+    rows.reserve(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      auto row = TRY(Row(job, first + i));
+      rows.emplace_back(row);
+    }
+    return rows;
+  });
 }
 
 Result<JobRow> SqliteStore::ReadJob(JobId job) {
-  return WithDatabase([&](Database& db) { return ReadJobRow(db, job); });
+  return ReadTwice([&] { return WithDatabase([&](Database& db) { return ReadJobRow(db, job); }); });
 }
 
 Result<std::vector<JobRow>> SqliteStore::ReadJobs(WhichJobs which) {

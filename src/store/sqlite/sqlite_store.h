@@ -40,7 +40,7 @@ struct SqliteOptions {
   std::function<void(Duration)> waiting = nullptr;
 };
 
-class SqliteStore final : public HubStore {
+class SqliteStore : public HubStore {
  public:
   // A fresh journal in a folder from JobDir::Create, or (when job.db is there) the one that it
   // holds, in a folder from JobDir::Open. The folder stays locked and the loop alive as long as
@@ -98,13 +98,17 @@ class SqliteStore final : public HubStore {
   Epoch BeginEpoch(Done done) override;
   Epoch last_epoch() const override { return last_epoch_; }
 
- private:
+ protected:
+  // Uses an existing journal. Protected for the simulator, whose `writer` has no thread.
   SqliteStore(JournalPlace place, std::shared_ptr<KeptSum> kept,
-              std::unique_ptr<GroupWriter<WriteItem>> writer);
+              std::unique_ptr<ItemWriter<WriteItem>> writer);
+  // Reads where the last life ended. To be called before anything else.
+  Status LookAtLast();
+
+ private:
   static Result<std::unique_ptr<SqliteStore>> OpenAt(const JournalPlace& place, os::Loop& loop,
                                                      const SqliteOptions& options);
-  Status CheckEnd(Database& db) const;
-  Status LookAtHub();
+  Status LookAtHub(Database& db);
   void Change(RowChange change, Done done);
   void ChangePools(RowChange change, Done done);
   void Queue(Bundle bundle, std::vector<RowChange> changes, Done done);
@@ -131,7 +135,7 @@ class SqliteStore final : public HubStore {
   bool pools_damaged_ = false;    // as ReplayPools found them; until they are set aside
   std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;
-  std::unique_ptr<GroupWriter<WriteItem>> writer_;
+  std::unique_ptr<ItemWriter<WriteItem>> writer_;
 };
 
 }  // namespace spate::store

@@ -82,6 +82,7 @@ TEST(SqliteStore, EveryFieldOfAnAttemptComesBack) {
   e.stderr_total = 7;
   e.note = std::string("left \0 behind\xff", 14);
   e.processes = {{1, 2, 3, 4, 5, 6}};
+  e.not_kept = NotKept::kSpool;
   engine::AttemptEnded never;  // not started at all
   never.end.ref = {JobId(77), 1, Attempt(1)};
   Bundle bundle;
@@ -115,6 +116,7 @@ TEST(SqliteStore, EveryFieldOfAnAttemptComesBack) {
   EXPECT_EQ(back.end.processes[0].rank, 3u);
   EXPECT_EQ(back.end.processes[0].stdout_bytes, 5u);
   EXPECT_EQ(back.end.processes[0].stderr_bytes, 6u);
+  EXPECT_EQ(back.end.not_kept, NotKept::kSpool);
   const auto& second = std::get<engine::AttemptEnded>(records[1]);
   EXPECT_EQ(second.end.start, Instant());
   EXPECT_EQ(second.end.read_bytes, -1);

@@ -8,6 +8,8 @@
 #include "store/record_job.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/log_check.h"
+#include "store/sqlite/output_file.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/schema.h"
 
@@ -23,6 +25,7 @@ class Checker {
   // False after Run: the job was never accepted, and that is no damage.
   bool accepted() const { return accepted_; }
   CheckReport Run() {
+    if (auto whole = CheckMark(db_, {path_, false}); !whole) Problem(whole.error().message);
     CheckStructure();
     auto row = ReadJobRow(db_);
     bool none = !row && row.error().kind == ErrorKind::kNotFound;
@@ -73,7 +76,7 @@ class Checker {
       }
       if (*entry == nullptr) return;
       if (const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what)) {
-        ++report_.attempts;
+        if (attempt->record.verdict != engine::Verdict::kPart) ++report_.attempts;
         CheckAttempt((*entry)->seq, *attempt);
         if (visit_) visit_(attempt->record);
       } else {
@@ -112,6 +115,8 @@ class Checker {
     if (output_end_ > output_size_) {
       Problem(fmt::format("'{}/output' has {} bytes, and the output of task {} ends at {}",
                           EscapeForScreen(path_), output_size_, uint64_t{index} + 1, output_end_));
+    } else if (auto sound = output_.Check(attempt); !sound) {
+      Problem(sound.error().message);
     }
   }
 
@@ -141,6 +146,7 @@ class Checker {
   }
 
   std::string path_;
+  OutputReader output_{path_ + "/output"};
   Database db_;
   const std::function<void(const engine::Record&)>& visit_;
   CheckReport report_;

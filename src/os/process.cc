@@ -165,6 +165,9 @@ Status SetOpenFileLimit(uint64_t now) {
   return {};
 }
 
+// Bits of a process's flags (PF_EXITING, PF_SIGNALED) and of its pending signals (SIGKILL).
+constexpr int64_t kOnItsWayOut = 0x404, kKillPending = 0x100;
+
 Result<ProcessInfo> ParseProcessStat(std::string_view line) {
   // "12 (a) b) S 1 ...": the name may hold anything, so its end is the last parenthesis.
   size_t open = line.find('(');
@@ -176,9 +179,9 @@ Result<ProcessInfo> ParseProcessStat(std::string_view line) {
   std::from_chars(line.data(), line.data() + open, info.pid);
   info.command = line.substr(open + 1, close - open - 1);
   std::string_view rest = line.substr(close + 1);
-  int64_t fields[25] = {};
+  int64_t fields[32] = {};
   int number = 3;  // as proc(5) counts
-  while (!rest.empty() && number < 25) {
+  while (!rest.empty() && number < 32) {
     if (rest.front() == ' ') {
       rest.remove_prefix(1);
       continue;
@@ -197,6 +200,7 @@ Result<ProcessInfo> ParseProcessStat(std::string_view line) {
   info.user = Duration{(fields[14] + fields[16]) * tick_ns};
   info.system = Duration{(fields[15] + fields[17]) * tick_ns};
   info.start_time = static_cast<uint64_t>(fields[22]);
+  info.ending = (fields[9] & kOnItsWayOut) != 0 || (fields[31] & kKillPending) != 0;
   info.resident = static_cast<uint64_t>(fields[24]) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return info;
 }

@@ -28,6 +28,7 @@ struct ProcessInfo {
   uint64_t resident = 0;    // bytes
   Duration user, system;    // its own and those of children that it waited for
   std::string command;      // the first 15 bytes of the program's name
+  bool ending = false;      // killed by a signal, or about to exit; it may take a moment
 };
 
 Pid OwnPid();

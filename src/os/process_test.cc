@@ -49,6 +49,15 @@ TEST(ProcessStat, Parse) {
   EXPECT_EQ(info->resident, 250u * sysconf(_SC_PAGESIZE));
   EXPECT_EQ(info->user.millis(), 170);
   EXPECT_EQ(info->system.millis(), 400);
+  EXPECT_FALSE(info->ending);
+  for (const char* flags_and_signals :
+       {"4194308 90 0 0 0 12 34 5 6 20 0 1 0 9 3 2 1 1 1 0 0 0 0",
+        "4195328 90 0 0 0 12 34 5 6 20 0 1 0 9 3 2 1 1 1 0 0 0 0",
+        "4194304 90 0 0 0 12 34 5 6 20 0 1 0 9 3 2 1 1 1 0 0 0 256"}) {
+    auto killed = ParseProcessStat("7 (a) R 1 7 7 0 -1 " + std::string(flags_and_signals) + " 0 0");
+    ASSERT_TRUE(killed);
+    EXPECT_TRUE(killed->ending) << flags_and_signals;
+  }
   EXPECT_FALSE(ParseProcessStat(""));
   EXPECT_FALSE(ParseProcessStat("1 (x) S 1 2"));
 }

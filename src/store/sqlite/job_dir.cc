@@ -11,6 +11,7 @@
 #include <charconv>
 
 #include "base/units.h"
+#include "os/process.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -27,10 +28,22 @@ std::optional<uint64_t> NumberOfJob(std::string_view text) {
   return value;
 }
 
+// True if a living process holds the folder, so that waiting for the lock is in vain. A process
+// that was killed may hold it for a moment longer.
+bool IsHeldByTheLiving(const std::string& path) {
+  auto owner = RunningOwner(path);
+  if (!owner || !*owner || !(*owner)->IsOfThisMachine()) return false;
+  auto process = os::InfoOf(static_cast<os::Pid>((*owner)->pid));
+  return process && static_cast<int64_t>(process->start_time) == (*owner)->start &&
+         process->state != 'Z' && !process->ending;
+}
+
 Result<FolderLock> LockJob(const std::string& path, uint32_t number, const StateOptions& options) {
   auto file_system = TRY(NetworkFileSystemOf(path, options));
-  auto lock = FolderLock::Take(path, file_system, options);
-  if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
+  if (!IsHeldByTheLiving(path)) {
+    auto lock = FolderLock::Take(path, file_system, options);
+    if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
+  }
   JobOwner owner = LastOwner(path);
   if (owner.pid == 0) {
     return Fail(ErrorKind::kBusy, fmt::format("job {} is in use by another process", number));

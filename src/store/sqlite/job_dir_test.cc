@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "os/clock.h"
 #include "os/temp_dir.h"
 
 namespace spate::store {
@@ -69,6 +70,32 @@ TEST(JobDir, ASecondOpenerIsToldThePid) {
   EXPECT_FALSE(RunningOwner(JobPath(state, 1))->has_value());
   EXPECT_TRUE(JobDir::Open(state, 1));
   EXPECT_EQ(JobDir::Open(state, 2).error().kind, ErrorKind::kNotFound);
+}
+
+TEST(JobDir, NobodyWaitsForALivingOwner) {
+  os::TempDir temp;
+  auto dir = JobDir::Create(temp.Path("state"));
+  const int64_t begun = os::MonotonicNanos();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(JobDir::Open(temp.Path("state"), 1).error().kind, ErrorKind::kBusy);
+  }
+  EXPECT_LT(os::MonotonicNanos() - begun, 1'500'000'000);
+}
+
+// A process that was killed may have the lock until its children run their own programs.
+TEST(JobDir, TheLockOfADeadOwnerIsWaitedFor) {
+  os::TempDir temp;
+  std::string state = temp.Path("state");
+  {
+    auto dir = JobDir::Create(state);
+  }
+  JobOwner dead = JobOwner::ThisProcess();
+  ++dead.start;
+  auto lock = os::FileLock::TryLock(JobPath(state, 1) + "/lock", dead.ToLine());
+  ASSERT_TRUE(lock);
+  const int64_t begun = os::MonotonicNanos();
+  EXPECT_EQ(JobDir::Open(state, 1).error().kind, ErrorKind::kBusy);
+  EXPECT_GT(os::MonotonicNanos() - begun, 100'000'000);
 }
 
 TEST(JobDir, OwnerLine) {

@@ -165,13 +165,19 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   return summary;
 }
 
-std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number) {
+std::optional<JobRow> RowOfIdle(const std::string& state_dir, uint32_t number) {
   JournalPlace place = JournalOf(state_dir, number);
   auto owner = RunningOwner(place.folder);
   if (!owner || *owner) return std::nullopt;
   auto row = ReadRow(place);
-  if (!row || !row->damage.empty() || !IsUnaccepted(place, *row)) return std::nullopt;
+  if (!row || !row->damage.empty()) return std::nullopt;
   return std::move(*row);
+}
+
+std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number) {
+  auto row = RowOfIdle(state_dir, number);
+  if (row && !IsUnaccepted(JournalOf(state_dir, number), *row)) row.reset();
+  return row;
 }
 
 Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,

@@ -20,6 +20,9 @@ namespace spate::store {
 // run that is just being made is there, without tasks. A damaged job is a summary, not an error.
 Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
 
+// Of a run that no process has, as its last one wrote it; nullopt also when it cannot be read.
+std::optional<JobRow> RowOfIdle(const std::string& state_dir, uint32_t number);
+
 // Of a run that was never accepted and that nobody makes: what was typed, if that was stored.
 std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number);
 

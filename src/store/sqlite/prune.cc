@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/sqlite/folder_lock.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/schema.h"
 
@@ -37,6 +38,11 @@ Folder Measure(const std::string& state_dir, uint32_t number) {
     if (std::string_view(name) == "/job.db") folder.db_bytes = info->size;
     if (std::string_view(name) == "/job.db-wal") folder.log_bytes = info->size;
   }
+  // A folder that is just being made is empty.
+  if (folder.changed == Instant()) {
+    auto info = os::Stat(folder.path);
+    folder.changed = info ? info->modified : Instant::Never();
+  }
   return folder;
 }
 
@@ -67,6 +73,9 @@ class Pruner {
     for (const Folder& folder : folders) report_.bytes += folder.bytes;
     report_.jobs = folders.size();
     for (const Folder& folder : folders) {
+      if (steps_ >= options_.most_steps) break;
+      auto owner = RunningOwner(folder.path);
+      if (!owner || *owner) continue;  // nothing here waits for a lock
       bool old = folder.changed + options_.keep_age < now_ || IsUnaccepted(folder);
       if (old || (report_.bytes > options_.keep_size && IsFinished(folder))) {
         Remove(folder);
@@ -81,10 +90,11 @@ class Pruner {
   }
 
  private:
-  bool IsUnaccepted(const Folder& folder) const {
+  bool IsUnaccepted(const Folder& folder) {
     if (now_ < folder.changed + kKeepUnaccepted) return false;
     if (folder.db_bytes == 0 && folder.log_bytes == 0) return true;
     if (folder.changed + kLooksBack < now_) return false;
+    ++steps_;
     auto summary = SummarizeJob(state_dir_, folder.number);
     return !summary && summary.error().kind == ErrorKind::kNotFound;
   }
@@ -93,6 +103,7 @@ class Pruner {
     return summary && summary->standing == JobStanding::kFinished;
   }
   void Remove(const Folder& folder) {
+    ++steps_;
     // Refused when somebody runs it, or began to since we looked.
     if (!ForgetJob(state_dir_, folder.number)) return;
     report_.removed.push_back(folder.number);
@@ -105,6 +116,7 @@ class Pruner {
   const PruneOptions& options_;
   Instant now_;
   PruneReport report_;
+  size_t steps_ = 0;
 };
 
 }  // namespace

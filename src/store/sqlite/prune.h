@@ -1,6 +1,7 @@
 // Prune: keeps the history within bounds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct PruneOptions {
   uint64_t keep_size = 20ull << 30;                         // bytes of all jobs together
   // Does nothing when the last prune is younger than this; it is cheap to call after each run.
   Duration at_most_every;
+  // Removes so many jobs, or looks into so many of the last days, and leaves the rest to a later
+  // prune.
+  size_t most_steps = SIZE_MAX;
 };
 
 struct PruneReport {
@@ -29,7 +33,7 @@ struct PruneReport {
 // Removes, oldest first: jobs that nobody runs and that have not changed for keep_age; then, while
 // the rest takes more than keep_size, finished jobs (one that can be resumed is not given up for
 // space). Jobs that were never accepted go after a minute. Folds the logs that killed runs left
-// behind. Two prunes at once are harmless.
+// behind. Two prunes at once are harmless. Jobs that somebody runs are passed over at once.
 // Cost: some calls of stat for each job, a database opened only for candidates and for what has
 // changed in the last days.
 Result<PruneReport> Prune(const std::string& state_dir, const PruneOptions& options, Instant now);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "os/clock.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/testing_store.h"
 
@@ -149,6 +150,33 @@ TEST_F(PruneTest, FoldsTheLogOfAKilledRun) {
   auto report = Prune(state(), {}, kNow);
   EXPECT_EQ(report->freed_bytes, log.size());
   EXPECT_FALSE(os::Exists(JobPath(state(), 1) + "/job.db-wal"));
+}
+
+// The lock of each would be waited for a third of a second.
+TEST_F(PruneTest, PassesOverLiveJobsAtOnce) {
+  std::vector<JobDir> live;
+  for (int i = 0; i < 12; ++i) live.push_back(Make(JobState::kRunning, 200));
+  const int64_t begun = os::MonotonicNanos();
+  EXPECT_EQ(Removed({}), Numbers{});
+  EXPECT_LT(os::MonotonicNanos() - begun, 1'000'000'000);
+  EXPECT_EQ(RunNumbers(state())->size(), live.size());
+}
+
+TEST_F(PruneTest, LeavesAFolderThatIsJustBeingMade) {
+  const std::string fresh = JobPath(state(), 1);
+  ASSERT_TRUE(os::MakeDirs(fresh, 0700));
+  const Instant made = os::Stat(fresh)->modified;
+  EXPECT_TRUE(Prune(state(), {}, made + Duration::Seconds(1))->removed.empty());
+  EXPECT_TRUE(os::Exists(fresh)) << "its maker has not locked it yet";
+  EXPECT_EQ(Prune(state(), {}, made + Duration::Seconds(61))->removed, Numbers{1});
+}
+
+TEST_F(PruneTest, LeavesTheRestToTheNextOne) {
+  for (int i = 0; i < 3; ++i) {
+    auto dir = Make(JobState::kFinished, 100);
+  }
+  EXPECT_EQ(Removed({.most_steps = 2}), (Numbers{1, 2}));
+  EXPECT_EQ(Removed({}), Numbers{3});
 }
 
 TEST_F(PruneTest, NoStateIsNoWork) {

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
 #include <utility>
 
 #include "access/proof.h"
+#include "base/bytes32.h"
 #include "base/product.h"
 #include "base/units.h"
+#include "client/target.h"
 #include "daemon/batch_commands.h"
 #include "daemon/metrics_text.h"
 #include "doors/doors.h"
@@ -19,6 +23,12 @@ namespace spate::daemon {
 namespace {
 
 constexpr Duration kLagEvery = Duration::Seconds(1);
+
+// The number by which the journal knows the key.
+int64_t PinNumber(const transport::Identity& key) {
+  const Bytes32 pin = key.pin();
+  return std::bit_cast<std::array<int64_t, 4>>(pin)[0];
+}
 
 uint64_t SizeOf(const std::string& path) {
   auto info = os::Stat(path);
@@ -44,6 +54,38 @@ Status CheckWhole(const store::HubDir& dir) {
                           EscapeForScreen(dir.place().DbPath())),
               Remedy(": {}; or move the folder away, for a new hub with a new key",
                      Advice("hub restore", "FILE")));
+}
+
+// Nodes and clients know a hub by its key: one that has run before gets another on request only.
+Result<transport::Identity> OpenKey(const link::HubKeys& keys, const store::HubDir& dir,
+                                    const HubProgram::Options& options) {
+  const std::string journal = dir.place().DbPath();
+  auto db = TRY(store::OpenJournalToRead(journal));
+  const int64_t known = TRY(store::MetaNumber(db, "key_pin"));
+  const bool lived = known != 0 || SizeOf(dir.place().BeganPath()) > 0;
+  const bool missing = lived && !keys.Has(link::kHubKey);
+  if (!missing) {
+    auto key = TRY(keys.LoadOrMakeKey());
+    if (known == 0) TRY(store::WriteMetaNumber(journal, "key_pin", PinNumber(key)));
+    if (known == 0 || known == PinNumber(key)) return key;
+  }
+  if (options.new_key) {
+    auto key = TRY(transport::Identity::Make());
+    TRY(store::WriteMetaNumber(journal, "key_pin", PinNumber(key)));
+    TRY(keys.Replace(key));
+    options.hub.log(
+        fmt::format("the hub has a new key: nodes and clients on other machines need new access "
+                    "files; {} and node.access have it",
+                    EscapeForScreen(keys.PathOf(link::kAdminAccess))));
+    return key;
+  }
+  return Fail(
+      ErrorKind::kCorrupt,
+      fmt::format("the hub's key {} {}: nodes and clients would not know the hub\n"
+                  "Put it back from a copy",
+                  EscapeForScreen(keys.PathOf(link::kHubKey)),
+                  missing ? "is missing" : "is not the one that its journal knows"),
+      Remedy("; with a new key all need new access files: {}", Advice("hub start", "--new-key")));
 }
 
 // A hub that ended while it made its first journal has left an empty one, and has never lived.
@@ -103,16 +145,24 @@ void TellCosts(const store::HubDir& dir, const std::function<void(std::string)>&
 }  // namespace
 
 Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options options) {
-  auto dir = TRY(store::HubDir::Open(options.hub.dir, Patient(options.hub.log)));
+  auto held = store::HubDir::Open(options.hub.dir, Patient(options.hub.log));
+  if (std::string stops = held ? "" : client::StoppingText(options.hub.dir); !stops.empty()) {
+    return Fail(ErrorKind::kBusy, stops + "\nThen start it again");
+  }
+  auto dir = TRY(std::move(held));
+  if (options.check) TRY(options.check());
   if (!dir.network_file_system().empty()) TellCosts(dir, options.hub.log);
   TRY(CheckWhole(dir));
   TRY(RemoveUnborn(dir));
+  for (const char* name : {client::kRestsName, client::kStopsName}) {
+    TRY(os::RemoveFile(os::JoinPath(dir.path(), name)));
+  }
   auto store = TRY(store::SqliteStore::Open(dir, loop, JournalOptions(dir, options.hub.log)));
   if (!os::Exists(dir.place().BeganPath())) {
     TRY(os::WriteFile(dir.place().BeganPath(), "", 0600));
   }
   auto keys = TRY(link::HubKeys::Open(options.hub.dir));
-  auto identity = TRY(keys.LoadOrMakeKey());
+  auto identity = TRY(OpenKey(keys, dir, options));
   std::unique_ptr<HubProgram> program(new HubProgram(loop, std::move(options), std::move(dir),
                                                      std::move(store), std::move(identity)));
   TRY(program->Serve());
@@ -150,13 +200,31 @@ Status HubProgram::OpenService() {
   with.program = std::move(program);
   with.key = identity_.ToPem();
   with.pin = identity_.pin();
-  with.stop_asked = [this] { Stop(); };
-  with.stopped = [this] { options_.stopped(0); };
+  // Without the file, commands need this hub as one that was killed.
+  const std::string rests = os::JoinPath(dir_.path(), client::kRestsName);
+  with.stop_asked = [this, rests] {
+    if (service_->known().Unfinished().empty()) (void)os::WriteFileAtomically(rests, "", 0600);
+    Stop();
+  };
+  with.stopped = [this, rests] {
+    // A job may have been accepted since.
+    if (!service_->known().Unfinished().empty()) (void)os::RemoveFile(rests);
+    options_.stopped(0);
+  };
   with.make_secret = access::MakeRandom;
   with.keep_replay = [reader = reader_.get()](JobId job, std::function<void()> done) {
     return reader->Keep(job, std::move(done));
   };
-  with.space = [dir = options_.hub.dir] { return os::SpaceOf(dir); };
+  with.space = [this, own = os::Stat(options_.hub.dir)] {
+    auto now = os::Stat(options_.hub.dir);
+    const bool other = now && own && now->inode != own->inode;
+    if (other || (!now && now.error().kind == ErrorKind::kNotFound)) {
+      options_.hub.log("the hub's folder " + EscapeForScreen(options_.hub.dir) +
+                       " was removed or moved away; this hub ends");
+      options_.stopped(3);
+    }
+    return os::SpaceOf(options_.hub.dir);
+  };
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   auto service =
       hub::Service::Open({loop_, *store_, aside_, *reader_, *commands_, *this}, std::move(with));
@@ -224,6 +292,9 @@ Status HubProgram::WriteFirstAccess(const link::HubKeys& keys) {
 }
 
 void HubProgram::Stop() {
+  // Commands name the process that is stopping.
+  (void)os::WriteFile(os::JoinPath(dir_.path(), client::kStopsName),
+                      fmt::format("process {}", os::OwnPid()), 0600);
   metrics_.reset();
   door_->Close();
   service_->Stop();

@@ -27,7 +27,9 @@ class HubProgram final : hub::Watcher {
     hub::Service::Options hub;
     hub::Door::Options door;                      // likewise: dir, product, log
     std::function<void(int code)> stopped;        // the hub has come to its end
+    std::function<Status()> check = nullptr;      // may refuse the start; the folder is locked
     std::string reach = {};                       // options that reach it (present/advice.h)
+    bool new_key = false;                         // replace the key if it is missing or differs
     std::string user;                             // whom this process runs as
     std::string node_user;                        // whose tasks the first access of nodes is for
     std::optional<os::Address> metrics;           // where monitors ask

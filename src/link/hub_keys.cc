@@ -42,7 +42,17 @@ Result<HubKeys> HubKeys::Open(const std::string& dir) {
 }
 
 Result<transport::Identity> HubKeys::LoadOrMakeKey() const {
-  return transport::Identity::LoadOrMake(PathOf("key.pem"));
+  return transport::Identity::LoadOrMake(PathOf(kHubKey));
+}
+
+Status HubKeys::Replace(const transport::Identity& key) const {
+  for (const char* name : {kAdminAccess, kNodeAccess}) {
+    if (!Has(name)) continue;
+    auto known = TRY(access::LoadAccess(PathOf(name)));
+    known.pin = key.pin();
+    TRY(access::SaveAccess(PathOf(name), known));
+  }
+  return os::WriteFileAtomically(PathOf(kHubKey), key.ToPem(), 0600);
 }
 
 Result<FirstAccess> HubKeys::LoadOrMake(const transport::Identity& key,

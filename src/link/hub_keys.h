@@ -13,6 +13,7 @@
 
 namespace spate::link {
 
+inline constexpr const char* kHubKey = "key.pem";
 inline constexpr const char* kAdminAccess = "admin.access";
 inline constexpr const char* kNodeAccess = "node.access";
 
@@ -33,6 +34,8 @@ class HubKeys {
   static Result<HubKeys> Open(const std::string& dir);
   // Makes the key when it is missing.
   Result<transport::Identity> LoadOrMakeKey() const;
+  // Replaces the key. The first access files keep their credentials, and get the new pin.
+  Status Replace(const transport::Identity& key) const;
   // Makes what is missing. kInvalid: what is there is of another key.
   Result<FirstAccess> LoadOrMake(const transport::Identity& key, const NewAccess& wanted) const;
   bool Has(const char* name) const { return os::Exists(PathOf(name)); }

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import time
 
-from cluster import cluster_of, free_port
+from cluster import Cluster, cluster_of, free_port
 from harness import DEADLINE, SPATE, Place, main, wait, want
 
 
@@ -39,6 +39,7 @@ def make_version_3(journal):
     journal.execute("DROP TABLE pool_log")
     for table in "span", "shared", "shared_by":
         journal.execute(f"DROP TABLE {table}")
+    journal.execute("ALTER TABLE attempt DROP COLUMN output_sums")
     for table in "meta", "job", "job_text", "forgotten", "node", "credential":
         journal.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     for index in "job_user", "job_ended":
@@ -198,7 +199,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 13)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 14)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
@@ -293,6 +294,80 @@ def test_a_backup_makes_the_hub_again(place: Place):
     new = cluster.submit("--wait", "--", "true").split()[0]
     want(int(new) > int(late) + 500, f"{new} after {late}")
     cluster.spate("state check", "hub")
+
+
+def test_a_backup_of_others_is_no_backup(place: Place):
+    cluster = cluster_of(place)
+    cluster.submit("--", "true")
+    backup = os.path.join(place.dir, "hub.backup")
+    cluster.spate("hub backup", backup)
+    cluster.kill_hub()
+    os.rename(cluster.hub_dir, cluster.hub_dir + ".old")
+    os.chmod(backup, 0o666)
+    _, err = cluster.spate("hub restore", backup, code=3)
+    want("is not a file that only this user writes" in err, err)
+    os.chmod(backup, 0o600)
+    os.chmod(place.dir, 0o777)
+    _, err = cluster.spate("hub restore", backup, code=3)
+    want("may be changed" in err and place.dir in err, err)
+    os.chmod(place.dir, 0o700)
+    if os.geteuid() == 0:
+        os.chown(backup, 65534, 65534)
+        _, err = cluster.spate("hub restore", backup, code=3)
+        want("is not a file that only this user writes" in err, err)
+        os.chown(backup, 0, 0)
+    want(not os.path.exists(cluster.hub_dir), "nothing was made")
+    cluster.spate("hub restore", backup)
+    cluster.start_hub()
+
+
+def test_a_hub_has_its_own_key_or_does_not_start(place: Place):
+    """A new key would lock out all nodes and clients without notice."""
+    listen = f"127.0.0.1:{free_port()}"
+    cluster = cluster_of(place, "--listen", listen)
+    old = cluster.access("--role", "client", name="old.access")
+    cluster.spate("job list", "--access", old)
+    cluster.kill_hub()
+    key = os.path.join(cluster.hub_dir, "key.pem")
+
+    def refused(why):
+        _, err = cluster.spate("hub start", "--allow-root", "--listen", listen, code=3)
+        want(why in err and "key.pem" in err and "--new-key" in err, err)
+    os.rename(key, key + ".kept")
+    refused("is missing")
+    want(not os.path.exists(key), "no other key was made")
+    # A journal of a release that did not store the key.
+    with sqlite3.connect(os.path.join(cluster.hub_dir, "hub.db")) as db:
+        known, = db.execute("SELECT value FROM meta WHERE key = 'key_pin'").fetchone()
+        row = db.execute("SELECT * FROM meta WHERE key = 'key_pin'").fetchone()
+        db.execute("DELETE FROM meta WHERE key = 'key_pin'")
+    refused("is missing")
+    with sqlite3.connect(os.path.join(cluster.hub_dir, "hub.db")) as db:
+        db.execute("INSERT INTO meta VALUES(?, ?, ?)", row)
+    other = Place()
+    try:
+        Cluster(other).stop()
+        shutil.copy(os.path.join(other.state, "hub", "key.pem"), key)
+    finally:
+        other.remove()
+    refused("is not the one that its journal knows")
+    # With its own key nothing has changed, and the option makes no other one.
+    os.rename(key + ".kept", key)
+    cluster.hub_options += ("--new-key",)
+    cluster.start_hub()
+    cluster.spate("job list", "--access", old)
+    cluster.kill_hub()
+    os.remove(key)
+    cluster.start_hub()
+    want("has a new key" in place.read("hub.log"), place.read("hub.log"))
+    _, err = cluster.spate("job list", "--access", old, code=3)
+    want("pin" in err or "key" in err, err)
+    new = cluster.access("--role", "client", name="new.access")
+    cluster.spate("job list", "--access", new)
+    cluster.spate("job list", "--access", os.path.join(cluster.hub_dir, "admin.access"))
+    cluster.node("n1", "--access", os.path.join(cluster.hub_dir, "node.access"))
+    with sqlite3.connect(os.path.join(cluster.hub_dir, "hub.db")) as db:
+        want((known,) != db.execute("SELECT value FROM meta WHERE key = 'key_pin'").fetchone(), "the journal knows it")
 
 
 def test_a_hub_keeps_as_much_as_it_was_told(place: Place):

@@ -9,6 +9,7 @@
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
 #include "core/model/limits.h"
+#include "core/model/name.h"
 
 namespace spate::cli {
 
@@ -185,13 +186,19 @@ const Option kForgetNodes = {
     .help = "forget nodes that are absent for T (default: 1d)",
     .more = "Forgotten nodes may connect again. Drained and removed nodes are not forgotten."};
 
+const Option kNewKey = {
+    .names = "new-key",
+    .heading = Heading::kHub,
+    .help = "replace the hub's key if it is missing or differs",
+    .more = "All nodes and clients on other machines then need new access files."};
+
 const Option kAllowRoot = {.names = "allow-root",
                            .heading = Heading::kHub,
                            .help = "let a node run root's tasks, or a hub run as root"};
 
 constexpr OptionRef kOfHubStartRefs[] = {kState,       kKeep,       kListen,       kDaemon,
                                          kMetrics,     kGangPolicy, kSuspectAfter, kLostAfter,
-                                         kForgetNodes, kAllowRoot};
+                                         kForgetNodes, kNewKey,     kAllowRoot};
 const OptionGroup kOfHubStart = {kOfHubStartRefs};
 
 constexpr OptionRef kOfNodeStartRefs[] = {
@@ -223,13 +230,10 @@ Result<std::vector<std::string>> ParseGpus(std::string_view value) {
   return gpus;
 }
 
+Result<std::string> ParseNodeName(std::string_view value) { return ReadName(value, "node name"); }
+
 Result<std::string> ParseLabel(std::string_view value) {
-  bool fits = !value.empty() && value.size() <= 256 &&
-              value.find_first_of(" \t\n,") == std::string_view::npos;
-  if (fits) return std::string(value);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not a label; write a word without blanks and commas",
-                          EscapeForScreen(value)));
+  return ReadName(value, "label", kAlsoInLabels);
 }
 
 // 0: none.
@@ -266,6 +270,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.metrics = MetricsOf(in);
   in.Text(opt::kState, options.state_dir);
   options.daemon = in.Has(opt::kDaemon);
+  options.new_key = in.Has(opt::kNewKey);
   options.allow_root = in.Has(opt::kAllowRoot);
   in.Read(opt::kSuspectAfter, options.suspect_after, ParseDuration);
   in.Read(opt::kLostAfter, options.lost_after, ParseDuration);
@@ -298,14 +303,14 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   in.Text(opt::kState, options.state_dir);
   options.metrics = MetricsOf(in);
   options.daemon = in.Has(opt::kDaemon);
-  in.Read(opt::kNodeName, options.name, ParseLabel);
+  in.Read(opt::kNodeName, options.name, ParseNodeName);
   in.Read(opt::kNodeSlots, options.slots, ParseSlotRule);
   uint32_t cpus = 0;
   if (in.Read(opt::kNodeCpus, cpus, ParseMilliCpus)) options.milli_cpus = cpus;
   in.Choice<BindTo>(opt::kNodeBind, options.bind,
                     {{"core", BindTo::kCore}, {"numa", BindTo::kNuma}, {"none", BindTo::kNone}});
   uint64_t memory = 0;
-  if (in.Read(opt::kNodeMemory, memory, ParseSize)) options.memory = memory;
+  if (in.Read(opt::kNodeMemory, memory, ParseMemory)) options.memory = memory;
   std::vector<std::string> gpus;
   if (words.Last(opt::kNodeGpus) != "auto" && in.Read(opt::kNodeGpus, gpus, ParseGpus)) {
     options.gpus = gpus;

@@ -20,7 +20,7 @@ namespace opt {
 extern const Option kListen, kDaemon, kMetrics, kGangPolicy, kNodeName, kNodeSlots, kNodeCpus,
     kNodeBind, kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime, kIdleExit,
     kHubPatience, kGangPort, kPilot, kTmp, kUsers, kNodeCgroup, kSuspectAfter, kLostAfter,
-    kForgetNodes, kAllowRoot;
+    kForgetNodes, kNewKey, kAllowRoot;
 extern const OptionGroup kOfHubStart, kOfNodeStart;
 }  // namespace opt
 
@@ -33,6 +33,7 @@ struct HubOptions {
   std::string metrics;              // HOST:PORT; empty: nowhere
   std::string state_dir;            // as typed
   bool daemon = false;
+  bool new_key = false;
   bool allow_root = false;
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former

@@ -55,6 +55,7 @@ TEST(NodeOptions, OffersAreRead) {
   EXPECT_EQ(node->lifetime, Duration::Seconds(7200));
   EXPECT_EQ(node->users, (Argv{"ada", "bob"}));
   EXPECT_TRUE(node->allow_root);
+  EXPECT_FALSE(Made("node start", {"--memory", "64"}, MakeNodeOptions));
   EXPECT_FALSE(Made("node start", {"--gpus", "auto"}, MakeNodeOptions)->gpus);
   EXPECT_EQ(Made("node start", {}, MakeNodeOptions)->gang_port, std::nullopt);
   EXPECT_EQ(Made("node start", {"--gang-port", "7001"}, MakeNodeOptions)->gang_port, 7001);

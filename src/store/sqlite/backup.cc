@@ -8,7 +8,9 @@
 
 #include "base/units.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "os/process.h"
+#include "os/regular_file.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/salvage.h"
@@ -118,6 +120,10 @@ Result<std::optional<Instant>> BackUpHub(const std::string& hub_dir, const std::
 }
 
 Status RestoreHub(const std::string& file, const std::string& hub_dir) {
+  // Its key and journal become the hub's, so nobody else may have made or replaced the file.
+  const std::string real = TRY(os::RealPath(file));
+  TRY(os::CheckWay(os::DirName(real), "spate hub restore FILE"));
+  TRY(os::OpenOwnFile(real));
   auto dir = TRY(HubDir::Open(hub_dir));
   const std::string journal = dir.place().DbPath();
   if (os::Exists(journal)) {
@@ -133,7 +139,7 @@ Status RestoreHub(const std::string& file, const std::string& hub_dir) {
   const std::string made_in = dir.SpoolPath() + "/restore";
   const JournalPlace place{made_in, true};
   TRY(os::MakeDir(made_in, 0700));
-  auto from = TRY(Database::Open(file, DbMode::kRead));
+  auto from = TRY(Database::Open(real, DbMode::kRead));
   {
     auto to = TRY(Database::Open(place.DbPath(), DbMode::kCreate));
     TRY(from.CopyTo(to));

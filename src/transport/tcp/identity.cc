@@ -83,11 +83,11 @@ Result<Identity> Identity::FromPem(std::string_view text, std::string_view name)
   parts->certificate.reset(read(PEM_read_bio_X509));
   if (!parts->key || !parts->certificate ||
       X509_check_private_key(parts->certificate.get(), parts->key.get()) != 1) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' is no private key with its certificate ({}); restore it from a "
-                            "copy, or remove it: a new one is made then, and all access files "
-                            "must be given out again",
-                            EscapeForScreen(name), DrainOpensslError()));
+    return Fail(
+        ErrorKind::kCorrupt,
+        fmt::format("'{}' is not a valid private key with its certificate ({}); restore it from a "
+                    "copy, or remove it",
+                    EscapeForScreen(name), DrainOpensslError()));
   }
   return Identity(std::move(parts));
 }

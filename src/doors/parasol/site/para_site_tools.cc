@@ -50,11 +50,15 @@ Result<access::Access> AccessForNodes(const ParaNodeStartOptions& options,
     TRY(os::MakeDirs(dir, 0700));
   }
   auto keys = TRY(link::HubKeys::Open(hub_dir));
-  if (!keys.Has(link::kNodeAccess) && os::Exists(os::JoinPath(hub_dir, "hub.db"))) {
+  const bool lived = os::Exists(os::JoinPath(hub_dir, "hub.db"));
+  if (lived && !keys.Has(link::kHubKey)) {
+    return Fail(ErrorKind::kCorrupt, "the hub's key is missing: see spate hub start");
+  }
+  if (lived && !keys.Has(link::kNodeAccess)) {
     return Fail(
         ErrorKind::kNotFound,
         fmt::format("the hub's first access files have been issued, but '{0}' is missing; make it "
-                    "again: spate hub access add --role node{1} > {0}",
+                    "again: spate hub access add --role node{1} --file {0}",
                     keys.PathOf(link::kNodeAccess), os::EffectiveUser() == 0 ? " --user '*'" : ""));
   }
   auto key = TRY(keys.LoadOrMakeKey());

@@ -53,7 +53,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CHECK(job);
   for (const Seen& entry : seen) {
     auto body = spate::format::Expand(*job, entry.row, 0, 1);
-    CHECK(body.has_value() == entry.valid);
+    // The reader refuses instructions of disBatch, which are comments to everybody else.
+    const bool refused = !entry.valid && entry.row.starts_with("#DISBATCH ");
+    CHECK(body.has_value() == entry.valid || refused);
     std::string command = spate::format::CommandText(*job, entry.row, 0, 1);
     if (body) {
       CHECK(body->steps[0].commands[0].argv == spate::format::CommandArgv(command));

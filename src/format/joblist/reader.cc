@@ -7,13 +7,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/units.h"
 #include "core/model/limits.h"
 #include "format/byte_order_mark.h"
+#include "format/script_line.h"
 
 namespace spate::format {
+namespace {
+
+constexpr size_t kLongest = kLimits.argv_bytes + kLimits.shell_text_bytes;  // bytes of a command
+
+}  // namespace
 
 void LineSplitter::Feed(std::string_view piece) {
   CHECK(piece_.empty());
@@ -57,11 +64,49 @@ std::optional<LineSplitter::Line> LineSplitter::Next() {
   return AcceptLine(carry_);
 }
 
-JobListReader::JobListReader() : lines_(kLimits.argv_bytes + kLimits.shell_text_bytes) {}
+namespace {
+
+// Why the line, a comment to everybody but disBatch, may not be passed over; empty: it may.
+std::string WhyDisBatch(std::string_view row) {
+  constexpr std::string_view kMark = "#DISBATCH ";
+  if (!row.starts_with(kMark)) return "";
+  return fmt::format(
+      "'{}' is an instruction of disBatch, which spate does not obey; write PREFIX and SUFFIX into "
+      "each line, a line for each REPEAT, and what follows a BARRIER into another list (or order "
+      "the tasks with {{name NAME}} and {{after NAME}})",
+      EscapeForScreen(row.substr(0, row.find(' ', kMark.size()))));
+}
+
+}  // namespace
+
+JobListReader::JobListReader(std::string_view until) : lines_(kLongest), until_(TrimLine(until)) {}
+
+std::optional<LineSplitter::Line> JobListReader::NextCommand() {
+  while (auto line = lines_.Next()) {
+    std::string_view text = line->text;
+    ended_ = ended_ || (!until_.empty() && !joining_ && TrimLine(text) == until_);
+    if (ended_) continue;                                 // the splitter has to be emptied
+    if (!joining_ && !text.ends_with('\\')) return line;  // nearly all
+    if (!std::exchange(joining_, true)) {
+      first_line_ = line->number;
+      joined_.clear();
+    }
+    joined_ += text;
+    const bool cut = line->cut || joined_.size() > kLongest;
+    const size_t slashes = text.size() - (text.find_last_not_of('\\') + 1);  // npos + 1 is 0
+    joining_ = slashes % 2 == 1 && !cut && (!text.contains('#') || !EndsInComment(joined_));
+    if (!joining_) return LineSplitter::Line{first_line_, joined_, cut};
+    joined_.pop_back();
+  }
+  return std::nullopt;
+}
 
 std::optional<JobListReader::Entry> JobListReader::Next() {
-  while (auto line = lines_.Next()) {
+  while (auto line = NextCommand()) {
     std::string_view row = TrimLine(line->text);
+    if (std::string why = WhyDisBatch(row); !why.empty()) {
+      return Entry{line->number, row, Fail(ErrorKind::kInvalid, std::move(why))};
+    }
     if (IsIgnoredLine(row)) continue;
     if (line->cut) {
       return Entry{
@@ -74,7 +119,12 @@ std::optional<JobListReader::Entry> JobListReader::Next() {
     }
     return Entry{line->number, row, ParseListLine(row)};
   }
-  return std::nullopt;
+  if (!finished_ || !std::exchange(joining_, false)) return std::nullopt;
+  return Entry{first_line_,
+               {},
+               Fail(ErrorKind::kInvalid,
+                    "the command ends in a backslash, but the list has no line after it; write the "
+                    "rest of the command, or remove the backslash")};
 }
 
 }  // namespace spate::format

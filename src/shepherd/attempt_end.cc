@@ -216,7 +216,7 @@ void AttemptRunner::OnTime(int64_t now) {
   if (now < phase_until_ && now < retry_.at) return;
   switch (phase_) {
     case Phase::kWaitStart:
-      return GoOnStarting(now);
+      return files_.is_busy() ? TellOpening(files_.waits_for()) : GoOnStarting(now);
     case Phase::kLeftovers:
       return LookAtLeftovers(now);
     case Phase::kKilling:
@@ -232,7 +232,6 @@ void AttemptRunner::OnTime(int64_t now) {
 
 void AttemptRunner::OnMemoryEvent(int64_t now) {
   if (!memory_.WasOut() || !is_working() || ordered_cause_) return;
-  memory_.NoteLimit(end_);
   End(true, Cause::kMemory, now);
 }
 
@@ -243,9 +242,7 @@ int64_t AttemptRunner::Deadline(int64_t now) const {
     deadline = std::min(deadline, kill_ranks_at_);
     if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
   }
-  if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
-    deadline = std::min(deadline, phase_until_);
-  }
+  if (phase_ != Phase::kRunning) deadline = std::min(deadline, phase_until_);
   if (phase_ != Phase::kFinishing) deadline = std::min(deadline, streams_.NextLook(now));
   return deadline;
 }
@@ -299,7 +296,8 @@ void AttemptRunner::Conclude(int64_t now) {
   }
   streams_.SayLastWords();
   streams_.CloseFiles();
-  if (end_.cause == Cause::kSuccess && streams_.HasLostOutput()) end_.cause = Cause::kCheck;
+  streams_.Tell(end_);
+  if (streams_.HasLostOutput()) Lose(streams_.MetFullDisk(), Cause::kCheck);
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
   finishing_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli};
@@ -317,6 +315,7 @@ void AttemptRunner::GoOnFinishing(int64_t now) {
 
 // The files do not answer, and nobody waits for that any more.
 void AttemptRunner::StopFinishing(Cause cause) {
+  if (cause != end_.cause) end_.status = 0;
   end_.cause = cause;
   if (!files_.waits_for().empty()) AddNote(end_, files_.waits_for());
   // A closer that is killed has left files open; they go with this process.
@@ -345,14 +344,14 @@ void AttemptRunner::Outcome() {
   end_.cause = Cause::kSuccess;
   commands_.Tell(end_, start_failed_);
   streams_.TellRanks(end_);
-  if (start_failed_) end_.cause = Cause::kStart;
+  if (start_failed_) end_.cause = folder_.is_lost() ? Cause::kNode : Cause::kStart;
+  if (folder_.is_lost()) end_.status = 0;
   if (is_resident() && !start_failed_) OutcomeOfResident();
   if (end_.cause == Cause::kSuccess && !ordered_cause_ && leftovers_.is_on()) {
     leftovers_.Tell(end_);
   }
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
     ordered_cause_ = Cause::kMemory;
-    memory_.NoteLimit(end_);
   }
   if (ordered_cause_ && !start_failed_) {
     end_.cause = *ordered_cause_;
@@ -461,8 +460,8 @@ bool AttemptRunner::BringFiles(int64_t now) {
   std::string lost = end_.cause == Cause::kSuccess ? forwards_.PutInto(pack_) : "";
   if (lost.empty()) lost = folder_.PutInto(pack_);
   if (!lost.empty()) {
+    Lose(pack_.met_full_disk(), pack_.met_full_disk() ? Cause::kCheck : Cause::kNode);
     pack_.Drop();
-    if (end_.cause == Cause::kSuccess) end_.cause = Cause::kNode;
     AddNote(end_, lost);
   }
   forwards_.Clear();
@@ -470,10 +469,23 @@ bool AttemptRunner::BringFiles(int64_t now) {
   return true;
 }
 
+// Its output could not be kept whole, so it is no success. That is no fault of its own where the
+// disk was full before, or it wrote at most half of what was free.
+void AttemptRunner::Lose(bool disk_full, Cause otherwise) {
+  if (end_.cause != Cause::kSuccess) return;
+  end_.cause = otherwise;
+  if (!disk_full) return;
+  const uint64_t bytes = streams_.total() + pack_.view().total;
+  AddNote(end_, fmt::format("no room on the disk for the {} that it wrote", FormatSize(bytes)));
+  if (space_.free >= os::LeastRoom(space_) && bytes > space_.free / 2) return;
+  end_.cause = Cause::kNode;
+  end_.status = kDiskFull;
+}
+
 void AttemptRunner::Finish() {
-  if (commands_.started() > 0) memory_.Tell(end_);
+  // One that went over its limit has it since Conclude, so that its texts have the same peak.
+  if (commands_.started() > 0 && end_.cause != Cause::kMemory) memory_.Tell(end_);
   killer_.Tell(end_);
-  streams_.Tell(end_);
   outbox_.AddEnd(end_, streams_.out(), streams_.err(), pack_.view());
   phase_ = Phase::kIdle;
   phase_until_ = kNever;
@@ -488,7 +500,6 @@ uint64_t AttemptRunner::Sample(int64_t now) {
   uint64_t bytes = memory_.Sample(now, links_.BufferBytes());
   if (asked_.view.start.sample_memory) Append(outbox_.Add(), MemorySample{end_.ref, bytes});
   if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return bytes;
-  memory_.Note(end_, bytes);
   End(true, Cause::kMemory, now);
   return bytes;
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "os/affinity.h"
+#include "os/file.h"
 #include "shepherd/commands.h"
 #include "shepherd/forwards.h"
 #include "shepherd/halt.h"
@@ -208,6 +209,7 @@ class AttemptRunner {
   void AddIo(pid_t pid);
   void EndOtherRanks(int64_t now);
   void StepEnded(bool children_left, int64_t now);
+  void TellOpening(std::string waits_for);
   void LookAtLeftovers(int64_t now);
   void TerminateLeftovers();
   int64_t WarnDue(int64_t now) const;
@@ -229,6 +231,7 @@ class AttemptRunner {
   bool Check(int64_t now);
   std::optional<std::string> OpenWhatGoesHome();
   bool BringFiles(int64_t now);
+  void Lose(bool disk_full, Cause otherwise);
   void Finish();
   uint64_t Sample(int64_t now);
   RunUse UseSoFar(int64_t now);
@@ -250,11 +253,13 @@ class AttemptRunner {
 
   // Of the attempt in hand.
   Phase phase_ = Phase::kIdle;
-  int64_t phase_until_ = kNever;    // of kLeftovers, kKilling, kFinishing
+  bool tells_opening_ = false;      // what keeps its files from opening was told
+  int64_t phase_until_ = kNever;    // of all but kIdle and kRunning
   int64_t kill_ranks_at_ = kNever;  // as one of them has failed
   int64_t warn_at_ = kNever;        // when the signal before the time limit is due, unless frozen
   int64_t warn_for_node_at_ = kNever;  // and that before the node's end
   Asked asked_;
+  os::Space space_;  // on the disk of the spool folder, when it began
   UserFiles files_;
   TaskFolder folder_{pulse_};
   Streams streams_;

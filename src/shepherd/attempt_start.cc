@@ -27,6 +27,7 @@ namespace spate::shepherd {
 namespace {
 
 constexpr int64_t kLongestRetry = 1000 * kMilli;
+constexpr int64_t kWorthTelling = 1000 * kMilli;  // that files do not open
 
 }  // namespace
 
@@ -103,6 +104,7 @@ void AttemptRunner::Reset(int64_t now) {
   ordered_cause_.reset();
   start_failed_ = start_told_ = false;
   commands_ended_at_ = now;
+  tells_opening_ = false;
   phase_until_ = kNever;
   kill_ranks_at_ = kNever;
   const JobLimits& limits = asked_.job->opening.limits;
@@ -118,6 +120,7 @@ void AttemptRunner::Reset(int64_t now) {
     asked_.cpus =
         os::CpuMask::Of(std::vector<int>(view.around.cpus.begin(), view.around.cpus.end()));
   }
+  space_ = os::SpaceOf(setup_.spool_folder).value_or(os::Space());
   files_.Begin();
   starter_.Forget();
   folder_.Begin(asked_.job->opening.task_folders, end_.ref);
@@ -137,6 +140,7 @@ void AttemptRunner::Reset(int64_t now) {
 void AttemptRunner::StartNextStep(int64_t now) {
   commands_.EnterNextStep();
   phase_ = Phase::kWaitStart;
+  phase_until_ = kNever;
   GoOnStarting(now);
 }
 
@@ -176,11 +180,22 @@ void AttemptRunner::OpenInOpener(int64_t now) {
   });
   if (error != 0) return WaitToStart(error, now);
   TellStart();
+  phase_until_ = now + kWorthTelling;
+}
+
+// Empty: its files are open now.
+void AttemptRunner::TellOpening(std::string waits_for) {
+  phase_until_ = kNever;
+  if (std::exchange(tells_opening_, !waits_for.empty()) == tells_opening_) return;
+  Append(outbox_.Add(), LeftRunning{end_.ref, std::move(waits_for)});
 }
 
 void AttemptRunner::OnOpened(int64_t now) {
   if (!files_.Read()) return;
-  if (phase_ == Phase::kWaitStart) return GoOnStarting(now);
+  if (phase_ == Phase::kWaitStart) {
+    TellOpening("");
+    return GoOnStarting(now);
+  }
   if (phase_ == Phase::kFinishing) GoOnFinishing(now);
 }
 
@@ -390,6 +405,8 @@ AttemptRunner::Refusal AttemptRunner::WhyNotStarted(size_t command, const StartR
     shown += ": command not found";
   } else if (result.is_folder) {
     shown += ": is a folder, not a program";
+  } else if (result.is_noexec) {
+    shown += ": programs on its file system cannot run (it is mounted noexec); copy it elsewhere";
   } else if (result.exec_error == EACCES) {
     shown += ": permission denied (is it executable? chmod +x makes it so)";
   } else if (result.exec_error == E2BIG) {

@@ -27,7 +27,6 @@ constexpr uint64_t kCacheMatters = 32 << 20;
 void MemoryWatch::Begin(const Start& start, int64_t now) {
   limit_ = start.needs.memory;
   asked_ = start.sample_memory || limit_ != 0;
-  noted_ = false;
   began_at_ = now;
   sampled_peak_ = resident_peak_ = 0;
   rusage_peak_ = 0;
@@ -71,14 +70,6 @@ void MemoryWatch::Add(const rusage& usage) {
   rusage_peak_ = std::max(rusage_peak_, static_cast<uint64_t>(usage.ru_maxrss) * 1024);
 }
 
-void MemoryWatch::Note(AttemptEnd& end, uint64_t used) {
-  noted_ = true;
-  AddNote(end, used > limit_ ? fmt::format("used {} of memory, {} were allowed", FormatSize(used),
-                                           FormatSize(limit_))
-                             : fmt::format("needed more memory than the {} that were allowed",
-                                           FormatSize(limit_)));
-}
-
 void MemoryWatch::Tell(AttemptEnd& end) {
   // Memory of the largest process beyond any size that was ever looked at was not seen.
   uint64_t unseen = rusage_peak_ - std::min(rusage_peak_, resident_peak_);
@@ -99,10 +90,12 @@ uint64_t MemoryWatch::NeedOfCgroup(uint64_t peak) {
   return std::min(need, peak);
 }
 
-std::string MemoryWatch::LastWords(AttemptEnd& end) {
-  if (!noted_) Note(end, end.peak_memory);
-  return fmt::format("spate: MemoryError: over the limit of {} of memory (peak {})\n",
-                     FormatSize(limit_), FormatSize(end.peak_memory));
+std::string MemoryWatch::LastWords(AttemptEnd& end) const {
+  const std::string limit = FormatSize(limit_), peak = FormatSize(end.peak_memory);
+  AddNote(end, IsOver(end.peak_memory)
+                   ? fmt::format("used {} of memory, but only {} was allowed", peak, limit)
+                   : fmt::format("needed more memory than the {} that was allowed", limit));
+  return fmt::format("spate: MemoryError: over the limit of {} of memory (peak {})\n", limit, peak);
 }
 
 }  // namespace spate::shepherd

@@ -39,13 +39,10 @@ class MemoryWatch {
   bool IsOver(uint64_t bytes) const { return limit_ != 0 && bytes > limit_; }
   // The kernel has ended a process because of the limit.
   bool WasOut() { return cgroup_.WasOutOfMemory(); }
-  // How much was used is in the note, for an attempt that is ended because of that.
-  void Note(AttemptEnd& end, uint64_t used);
-  void NoteLimit(AttemptEnd& end) { Note(end, limit_); }
   // The peak, and by what it is known.
   void Tell(AttemptEnd& end);
-  // For stderr of an attempt that went over its limit; it is in the note as well, then.
-  std::string LastWords(AttemptEnd& end);
+  // For stderr of an attempt that went over its limit, after Tell. The note gets the same peak.
+  std::string LastWords(AttemptEnd& end) const;
 
  private:
   uint64_t SampleTree(int64_t now, uint64_t more);
@@ -55,7 +52,6 @@ class MemoryWatch {
   uint64_t cache_ = 0;  // page cache of the cgroup when it was looked at last, by any attempt
   uint64_t limit_ = 0;
   bool asked_ = false;  // samples are wanted
-  bool noted_ = false;
   int64_t began_at_ = 0;
   int64_t sample_at_ = INT64_MAX;
   uint64_t sampled_peak_ = 0;

@@ -63,7 +63,7 @@ void OutputCollector::Begin(const AttemptRef& ref) {
   inline_.clear();
   ref_ = ref;
   spool_.Reset();
-  spooled_ = false;
+  spooled_ = full_ = false;
   total_ = 0;
   stored_ = 0;
   trouble_.clear();
@@ -137,10 +137,7 @@ void OutputCollector::Keep(std::string_view bytes) {
                               ref_.attempt.value, target_ == 1 ? "out" : "err");
     spool_.Reset(open(spool_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!spool_) {
-      trouble_ = std::string("output beyond the first 64 KB is lost: cannot write ")
-                     .append(spool_path_)
-                     .append(": ")
-                     .append(os::TextOfErrno(errno));
+      Lose("output beyond the first 64 KB");
       head_.assign(inline_, 0, kInlineOutput);
       stored_ = head_.size();
     }
@@ -154,16 +151,17 @@ void OutputCollector::Spool(std::string_view bytes) {
   while (!bytes.empty() && trouble_.empty()) {
     ssize_t put = write(spool_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      trouble_ = std::string("a part of the output is lost: cannot write ")
-                     .append(spool_path_)
-                     .append(": ")
-                     .append(os::TextOfErrno(errno));
-      return;
-    }
+    if (put < 0) return Lose("a part of the output");
     stored_ += static_cast<uint64_t>(put);
     bytes.remove_prefix(static_cast<size_t>(put));
   }
+}
+
+// errno says why.
+void OutputCollector::Lose(std::string_view what) {
+  full_ = errno == ENOSPC || errno == EDQUOT;
+  trouble_ =
+      fmt::format("{} is lost: cannot write {}: {}", what, spool_path_, os::TextOfErrno(errno));
 }
 
 StreamView OutputCollector::view() const {

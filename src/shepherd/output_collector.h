@@ -75,6 +75,7 @@ class OutputCollector {
   uint64_t stored() const { return stored_; }  // bytes of it that we have
   // Why a part of the output is missing, e.g. because the disk is full; empty when it is whole.
   const std::string& trouble() const { return trouble_; }
+  bool met_full_disk() const { return full_; }
   // Removes the spool file of an attempt that nobody will hear of.
   void Discard();
 
@@ -86,6 +87,7 @@ class OutputCollector {
   OutputCollector(int target, const std::string& spool_folder, os::Fd read_end, int flags);
   void Keep(std::string_view bytes);
   void Spool(std::string_view bytes);
+  void Lose(std::string_view what);
   size_t waiting() const;  // bytes in the pipe
 
   int target_;
@@ -100,6 +102,7 @@ class OutputCollector {
   std::string spool_path_;
   os::Fd spool_;
   bool spooled_ = false;
+  bool full_ = false;    // the disk
   uint64_t total_ = 0;   // bytes that the attempt wrote
   uint64_t stored_ = 0;  // bytes that we have
   std::string trouble_;

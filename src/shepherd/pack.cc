@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "base/units.h"
 #include "os/error.h"
@@ -32,6 +33,7 @@ void Pack::Begin(const std::string& spool_folder, const AttemptRef& ref) {
       fmt::format("{}/{}-{}-{}.files", spool_folder, ref.job.value, ref.index, ref.attempt.value);
   spool_.Reset();
   total_ = 0;
+  full_ = false;
 }
 
 std::string Pack::AddHead(const PackedFile& file) {
@@ -53,11 +55,14 @@ std::string Pack::Add(std::string_view bytes) {
       return fmt::format("cannot keep files on their way home in '{}': {}",
                          EscapeForScreen(spool_path_), os::TextOfErrno(errno));
     }
-    auto put = os::WriteAll(spool_.get(), bytes_, spool_path_);
-    bytes_.clear();
-    if (!put) return put.error().message;
+    if (std::string why = Put(std::exchange(bytes_, {})); !why.empty()) return why;
   }
+  return Put(bytes);
+}
+
+std::string Pack::Put(std::string_view bytes) {
   auto put = os::WriteAll(spool_.get(), bytes, spool_path_);
+  full_ = !put && put.error().kind == ErrorKind::kExhausted;
   return put ? "" : put.error().message;
 }
 

@@ -30,17 +30,21 @@ class Pack {
   std::string Add(std::string_view bytes);
   // The first `size` bytes of a file that people know as `name`.
   std::string AddFrom(int fd, uint64_t size, const std::string& name);
+  bool met_full_disk() const { return full_; }
   // It is empty again.
   void Drop();
   // Valid until the next Begin. The spool file is the reader's.
   StreamView view() const;
 
  private:
+  std::string Put(std::string_view bytes);
+
   const Pulse pulse_;
   std::string bytes_;  // all of it when there is no spool file
   std::string spool_path_;
   os::Fd spool_;
   uint64_t total_ = 0;
+  bool full_ = false;  // the disk
 };
 
 }  // namespace spate::shepherd

@@ -79,6 +79,8 @@ class Streams {
   void Tell(AttemptEnd& end) const;
   // A part of the output could not be kept; Tell says why.
   bool HasLostOutput() const { return !out_.trouble().empty() || !err_.trouble().empty(); }
+  bool MetFullDisk() const { return out_.met_full_disk() || err_.met_full_disk(); }
+  uint64_t total() const { return out_.total() + err_.total(); }
   // Of a gang: how much of it is each rank's.
   void TellRanks(AttemptEnd& end) const;
   StreamView out() const { return out_.view(); }

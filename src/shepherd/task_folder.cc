@@ -38,6 +38,7 @@ void TaskFolder::Begin(const std::string& folders, const AttemptRef& ref) {
   path_ = folders.empty() ? "" : os::JoinPath(folders, TaskFolderName(ref));
   ref_ = ref;
   exists_ = false;
+  lost_ = false;
   entered_ = false;
   puts_.clear();
   gets_.clear();
@@ -54,12 +55,14 @@ std::string TaskFolder::Make(const std::optional<TaskUser>& owner,
   constexpr int kHow = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   os::Fd parent(open(folders_.c_str(), kHow));
   struct stat info{};
+  lost_ = true;
   if (!parent || fstat(parent.get(), &info) != 0) return Why("make the task's folder", path_);
   // Somebody may have made it anew after it was cleaned away.
   if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
     return fmt::format("cannot make the task's folder '{}': others may write into '{}'",
                        EscapeForScreen(path_), EscapeForScreen(folders_));
   }
+  lost_ = false;
   // A folder that is there already is nobody's: an attempt is started once.
   std::string name = TaskFolderName(ref_);
   if (mkdirat(parent.get(), name.c_str(), 0700) != 0) return Why("make the task's folder", path_);

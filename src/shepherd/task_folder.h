@@ -30,6 +30,8 @@ class TaskFolder {
   void Begin(const std::string& folders, const AttemptRef& ref);
   bool is_wanted() const { return !path_.empty(); }
   bool exists() const { return exists_; }
+  // Make failed because the node's folder is lost, which is not the task's fault.
+  bool is_lost() const { return lost_; }
   const std::string& path() const { return path_; }
 
   // Ours. Opens what is to come, and makes the folder, which is `owner`'s where there is one. When
@@ -61,6 +63,7 @@ class TaskFolder {
   std::string path_;
   AttemptRef ref_;
   bool exists_ = false;
+  bool lost_ = false;
   bool entered_ = false;
   std::vector<os::Fd> puts_;
   std::vector<Get> gets_;

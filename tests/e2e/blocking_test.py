@@ -46,8 +46,10 @@ def end(run, place):
     try:
         out, err = run.communicate(timeout=SOON)
     except subprocess.TimeoutExpired:
+        openers_now = openers_of(place)
         run.kill()
-        raise AssertionError(f"it hangs; openers: {openers_of(place)}")
+        out, err = run.communicate()
+        raise AssertionError(f"it hangs; openers: {openers_now}, of run {run.pid}, which printed {err!r}")
     return out.decode(), err.decode()
 
 
@@ -71,7 +73,8 @@ def test_ctrl_c_ends_a_task_that_waits_for_a_pipe(place: Place):
         run = place.start("-j", "1", "--stdin", "pipe", "--", "cat")
         wait(lambda: openers_of(place), "it is being opened")
         # The first one lets running tasks end, as ever.
-        while run.poll() is None and openers_of(place):
+        until = time.monotonic() + SOON
+        while run.poll() is None and time.monotonic() < until:
             run.send_signal(signal.SIGINT)
             time.sleep(0.05)
         _, err = end(run, place)
@@ -186,8 +189,8 @@ def test_files_on_a_server_that_hangs(place: Place):
                  "a check": ("l",)}
         for what, args in cases.items():
             run = place.start("-j", "1", "--time-limit", f"{LIMIT}s", *args)
-            # The run itself has looked for stdin before, for 2 s.
-            _, err = in_time(run, place, time.monotonic(), LIMIT + (4 if what == "stdin" else 2))
+            # The run itself has looked for stdin, and into the program, for 2 s before.
+            _, err = in_time(run, place, time.monotonic(), LIMIT + (4 if what in ("stdin", "program") else 2))
             want(run.returncode != 0 and "its file server" in err, f"{what}: {err}")
             want(openers_of(place) == [], what)
 

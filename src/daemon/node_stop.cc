@@ -17,7 +17,6 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
-#include "shepherd/rendezvous.h"
 
 namespace spate::daemon {
 namespace {
@@ -25,32 +24,10 @@ namespace {
 // A node ends its tasks within some seconds.
 constexpr Duration kPatience = Duration::Seconds(60);
 
-struct Running {
-  std::string name;
-  os::Pid pid = 0;
-};
-
-// The nodes of this machine with folders below `base`.
-std::vector<Running> NodesIn(const std::string& base, const std::string& host) {
-  std::vector<Running> nodes;
-  std::string folder = os::JoinPath(base, "nodes");
-  auto entries = os::ListDir(folder);
-  if (!entries) return nodes;
-  std::string suffix = "@" + host;
-  for (const os::DirEntry& entry : *entries) {
-    if (!entry.name.ends_with(suffix)) continue;
-    auto pid = shepherd::OwnerOf(os::JoinPath(folder, entry.name));
-    std::string name = entry.name.substr(0, entry.name.size() - suffix.size());
-    if (pid) nodes.push_back({std::move(name), *pid});
-  }
-  std::ranges::sort(nodes, {}, &Running::name);
-  return nodes;
-}
-
-Result<Running> Pick(const std::vector<Running>& nodes, const std::string& wanted) {
+Result<RunningNode> Pick(std::vector<RunningNode> nodes, const std::string& wanted) {
   std::vector<std::string> names;
-  for (const Running& node : nodes) {
-    if (node.name == wanted) return node;
+  for (RunningNode& node : nodes) {
+    if (node.name == wanted) return std::move(node);
     names.push_back(EscapeForScreen(node.name));
   }
   if (!wanted.empty()) {
@@ -64,45 +41,75 @@ Result<Running> Pick(const std::vector<Running>& nodes, const std::string& wante
   }
   if (nodes.empty()) {
     return Fail(ErrorKind::kNotFound,
-                "no node of yours runs on this machine; one that was started with --state or --tmp "
-                "is found with the same option");
+                "no node of yours runs on this machine; one that was started with --state is found "
+                "with the same option");
   }
-  if (nodes.size() == 1) return nodes.front();
+  if (nodes.size() == 1) return std::move(nodes.front());
   return Fail(ErrorKind::kInvalid,
               fmt::format("several nodes run here; name one of {}", fmt::join(names, ", ")));
 }
 
-Status EndIt(const Running& node) {
-  auto process = TRY(os::PidfdOpen(node.pid));
+Status EndIt(const RunningNode& node) {
+  const int process = node.at.process.get();
+  auto process_now = os::InfoOf(node.at.pid);
+  if (process_now && process_now->state == 'T') {
+    return Fail(ErrorKind::kBusy,
+                fmt::format("the node {0} (pid {1}) is stopped by a signal and cannot end; to let "
+                            "it continue: kill -CONT {1}",
+                            node.name, node.at.pid));
+  }
   auto loop = TRY(os::RealLoop::Create());
-  auto told = os::PidfdSignal(process.get(), os::kSignalTerm);
+  auto told = os::PidfdSignal(process, os::kSignalTerm);
   if (!told) return told.error().kind == ErrorKind::kNotFound ? Status() : told;
-  loop->WatchRead(process.get(), [&] { loop->Stop(); });
+  loop->WatchRead(process, [&] { loop->Stop(); });
   loop->At(loop->Now() + kPatience, [&] { loop->Stop(); });
   loop->Run();
-  loop->Unwatch(process.get());
-  if (os::PidfdEnded(process.get())) return {};
+  loop->Unwatch(process);
+  if (os::PidfdEnded(process)) return {};
   return Fail(
       ErrorKind::kBusy,
       fmt::format("the node {} (pid {}) was asked to end, and has not within {}: a task may "
                   "hang in the system",
-                  node.name, node.pid, FormatDuration(kPatience)));
+                  node.name, node.at.pid, FormatDuration(kPatience)));
 }
 
 Result<int> Stop(const cli::Invocation& invocation) {
   auto options = TRY(cli::MakeNodeOptions(invocation.words));
   auto here = TRY(client::Surroundings::Find());
-  std::string base = options.tmp.empty() ? client::StateDirOf(options.state_dir, here)
-                                         : os::JoinPath(here.cwd, options.tmp);
+  const std::string base = client::StateDirOf(options.state_dir, here);
   const std::vector<std::string>& words = invocation.words.words;
-  auto node =
-      TRY(Pick(NodesIn(base, here.machine.facts().host_name), words.empty() ? "" : words[0]));
+  const std::string wanted = words.empty() ? "" : words[0];
+  auto nodes = TRY(NodesHere(base, here.machine.facts().host_name, wanted));
+  auto node = TRY(Pick(std::move(nodes), wanted));
   TRY(EndIt(node));
   fmt::print("{}: stopped\n", EscapeForScreen(node.name));
   return cli::kExitSuccess;
 }
 
 }  // namespace
+
+// By the lock, because the machine may have had another name. A lock of another machine, on a
+// shared file system, is held by no process here.
+Result<std::vector<RunningNode>> NodesHere(const std::string& state, const std::string& host,
+                                           const std::string& wanted) {
+  std::vector<RunningNode> nodes;
+  std::string folder = os::JoinPath(state, "nodes");
+  auto entries = os::ListDir(folder);
+  if (!entries) return nodes;
+  for (const os::DirEntry& entry : *entries) {
+    const size_t at = entry.name.rfind('@');
+    if (at == std::string::npos) continue;
+    RunningNode found{entry.name.substr(0, at), entry.name.substr(at + 1), {}};
+    auto node = shepherd::ProcessOfNode(os::JoinPath(folder, entry.name));
+    const bool matters = found.host == host && (wanted.empty() || wanted == found.name);
+    if (!node && matters) return std::unexpected(node.error());
+    if (!node || !*node) continue;
+    found.at = std::move(**node);
+    nodes.push_back(std::move(found));
+  }
+  std::ranges::sort(nodes, {}, &RunningNode::name);
+  return nodes;
+}
 
 int StopNode(const cli::Invocation& invocation) {
   auto code = Stop(invocation);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "os/account.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -39,10 +40,11 @@ struct Recorded {
   uint64_t start_ticks = 0;
 };
 
-// The shepherds of this boot; lines that make no sense are passed over.
+// The shepherds of this boot. Lines that cannot be read are skipped, and so is the file if it is
+// another user's.
 std::vector<Recorded> ReadRecorded(const std::string& job_folder) {
   std::vector<Recorded> recorded;
-  auto text = os::ReadFile(RecordPath(job_folder), 16 << 20);
+  auto text = os::ReadFileOf(os::EffectiveUser(), RecordPath(job_folder), 16 << 20);
   if (!text) return recorded;
   std::string boot = BootId() + " ";
   std::string_view rest = *text;

@@ -16,8 +16,10 @@
 #include <cstring>
 #include <optional>
 
+#include "base/units.h"
 #include "os/clock.h"
 #include "os/error.h"
+#include "os/own_dir.h"
 #include "os/process.h"
 
 namespace spate::shepherd {
@@ -143,14 +145,40 @@ Result<os::FileLock> OwnNode(const std::string& node_folder) {
   return os::FileLock::TryLock(LockOf(node_folder), fmt::format("{}{}", kOwner, getpid()));
 }
 
-std::optional<pid_t> OwnerOf(const std::string& node_folder) {
-  std::string lock = LockOf(node_folder);
+namespace {
+
+// True: the process has a lock on this open file, according to the kernel. The file's content is no
+// proof, because it may name any process.
+bool HoldsLock(pid_t pid, const os::FileInfo& file) {
+  auto entries = os::ListDir(fmt::format("/proc/{}/fdinfo", pid));
+  return entries && std::ranges::any_of(*entries, [&](const os::DirEntry& entry) {
+           auto info = os::ReadFile(fmt::format("/proc/{}/fdinfo/{}", pid, entry.name), 4096);
+           if (!info || info->find("\nlock:") == std::string::npos) return false;
+           auto locked = os::Stat(fmt::format("/proc/{}/fd/{}", pid, entry.name));
+           return locked && locked->inode == file.inode && locked->device == file.device;
+         });
+}
+
+}  // namespace
+
+Result<std::optional<NodeProcess>> ProcessOfNode(const std::string& node_folder) {
+  auto folder = os::OpenOwnDir(RendezvousFolder(node_folder));
+  if (!folder && folder.error().kind == ErrorKind::kNotFound) return std::nullopt;
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  const std::string lock = fmt::format("/proc/self/fd/{}/lock", folder->get());
   if (!os::Exists(lock) || !os::FileLock::IsHeld(lock).value_or(false)) return std::nullopt;
   std::string owner = os::FileLock::LastOwner(lock);
-  if (!owner.starts_with(kOwner)) return std::nullopt;
-  pid_t pid = 0;
-  std::from_chars(owner.data() + kOwner.size(), owner.data() + owner.size(), pid);
-  return pid > 1 ? std::optional(pid) : std::nullopt;
+  NodeProcess node;
+  if (owner.starts_with(kOwner)) {
+    std::from_chars(owner.data() + kOwner.size(), owner.data() + owner.size(), node.pid);
+  }
+  if (node.pid <= 1) return std::nullopt;
+  node.process = TRY(os::PidfdOpen(node.pid));
+  auto file = TRY(os::Stat(lock));
+  if (HoldsLock(node.pid, file)) return node;
+  return Fail(ErrorKind::kPermission,
+              fmt::format("'{}' names process {}, which does not hold that lock",
+                          EscapeForScreen(LockOf(node_folder)), node.pid));
 }
 
 Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder) {

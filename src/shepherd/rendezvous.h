@@ -57,8 +57,13 @@ struct ShepherdName {
 // Shepherds obey whoever connects, so this is for one process at a time: kBusy, and who it is, when
 // there is another one. The folder must be there.
 Result<os::FileLock> OwnNode(const std::string& node_folder);
-// The node's process, if there is one.
-std::optional<pid_t> OwnerOf(const std::string& node_folder);
+struct NodeProcess {
+  pid_t pid = 0;
+  os::Fd process;  // a pidfd
+};
+// The node's process, which holds the lock; nullopt: none does. kPermission: the folder is not the
+// caller's own, or others may write there, so its content is not trusted.
+Result<std::optional<NodeProcess>> ProcessOfNode(const std::string& node_folder);
 // Shepherds with a socket or a file of ends, alive or not. Creates the folder when it is missing,
 // and empties it when the machine has been started since it was used.
 Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder);

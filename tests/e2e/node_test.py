@@ -5,11 +5,12 @@ import os
 import signal
 import socket
 import sqlite3
+import subprocess
 import threading
 import time
 
 from cluster import cluster_of
-from harness import DEADLINE, Place, main, wait, want
+from harness import DEADLINE, SPATE, Place, main, wait, want
 
 
 def test_a_node_is_stopped(place: Place):
@@ -33,6 +34,52 @@ def test_a_node_is_stopped(place: Place):
     want(place.lines("ran") == ["n1", "n2"], place.read("ran"))
     out, _ = cluster.spate("node stop")
     want(out == "n2: stopped\n", out)
+
+
+# Holds a lock like a node, and writes a process id into the file.
+LOCK = """
+import fcntl, struct, sys
+with open(sys.argv[1], "w") as file:
+    fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+    file.write(f"pid {sys.argv[2]}\\n")
+    file.flush()
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_node_is_stopped_by_its_own_lock_only(place: Place):
+    """A process that only a file names is not ended."""
+    victim = subprocess.Popen(["sleep", "600"])
+    state = os.path.join(place.dir, "other")
+    folder = os.path.join(state, "nodes", f"n1@{socket.gethostname()}")
+    os.makedirs(os.path.join(folder, "shepherds"), 0o755)
+    lock = os.path.join(folder, "shepherds", "lock")
+    owner = subprocess.Popen(["python3", "-c", LOCK, lock, str(victim.pid)], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    owner.stdout.readline()
+    try:
+        for name in ((), ("n1",)):
+            _, err = place.run("--state", state, *name, command="node stop", code=3)
+            want("does not hold that lock" in err, err)
+        # Folders of other users, or to which they may write, are not trusted anywhere on the way.
+        for path in (os.path.join(folder, "shepherds"), folder, os.path.join(state, "nodes"), state):
+            os.chmod(path, 0o777)
+            _, err = place.run("--state", state, "n1", command="node stop", code=3)
+            want("may be changed" in err or "others may change" in err, err)
+            os.chmod(path, 0o755)
+            if os.geteuid() == 0:
+                os.chown(path, 65534, 65534)
+                _, err = place.run("--state", state, "n1", command="node stop", code=3)
+                want("belongs to nobody" in err, err)
+                os.chown(path, 0, 0)
+        want(victim.poll() is None, "a process that a file names was ended")
+        _, err = place.run("--tmp", state, "n1", command="node stop", code=2)
+        want("--tmp" in err, err)
+    finally:
+        for process in (owner, victim):
+            process.kill()
+            process.wait()
 
 
 def test_quit_works_for_a_node_of_a_script(place: Place):
@@ -127,6 +174,12 @@ def test_a_node_of_another_protocol_keeps_its_tasks(place: Place):
     begun = time.monotonic()
     wait(lambda: time.monotonic() - begun > 9, "it is refused for longer than a node may be away")
     want(json.loads(cluster.spate("job info", job, "--json")[0].splitlines()[0])["running"] == 1, "it is not given up")
+    # And both jobs, the one that runs there and a new one, say what they wait for.
+    for which, why in ((job, "it is running on n1, which the hub refuses"),
+                       (cluster.submit("--", "true"), "no node is connected: n1 (refused: the hub does not support its spate version")):
+        out, _ = cluster.spate("task explain", f"{which}.1")
+        want(why in out and "start one" not in out, out)
+        want(why in json.loads(cluster.spate("job info", which, "--json")[0].splitlines()[0])["waits"], why)
     release.old = False
     wait(lambda: "ready" in cluster.spate("node list")[0], "it is let in")
     place.write("go")
@@ -309,6 +362,43 @@ def test_a_node_binds_within_what_it_was_given(place: Place):
     cluster.node("n2", "--bind", "core", preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
     offered, _ = cluster.spate("node info", "n2")
     want(" 1 cpu" in offered, offered)
+
+
+def test_a_host_with_an_odd_name_needs_another_for_its_node(place: Place):
+    if subprocess.run(["unshare", "--uts", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        return print("       (skipped: no host name of one's own here)")
+
+    def there(*words):
+        return subprocess.run(["unshare", "--uts", "sh", "-c", 'printf a/b >/proc/sys/kernel/hostname && exec "$@"', "sh", SPATE, *words],
+                              cwd=place.dir, env=place.env, capture_output=True, text=True, timeout=DEADLINE)
+    cluster_of(place)
+    node = there("node", "start")
+    want(node.returncode == 2 and "'a/b' is not a valid node name" in node.stderr, node)
+    want("name the node with --name" in node.stderr, node)
+    run = there("run", "--", "echo fine")
+    want(run.returncode == 0 and run.stdout == "fine\n", run)
+
+
+def test_a_node_is_found_after_its_machine_has_changed_its_name(place: Place):
+    if subprocess.run(["unshare", "--uts", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        return print("       (skipped: no host name of one's own here)")
+
+    def called(name):
+        return ["unshare", "--uts", "sh", "-c", f'printf {name} >/proc/sys/kernel/hostname && exec "$@"', "sh"]
+
+    def there(*words, code=0):
+        done = subprocess.run([*called("beta"), SPATE, *words], cwd=place.dir, env=place.env, capture_output=True,
+                              text=True, timeout=DEADLINE)
+        want(done.returncode == code, done)
+        return done.stdout + done.stderr
+    cluster = cluster_of(place)
+    for name in ("alpha", "n1"):
+        node = cluster.node(name, inside=called("alpha"))
+        # It would offer the machine a second time.
+        told = there("node", "start", "--allow-root", *(["--name", "n1"] if name == "n1" else []), code=3)
+        want(f"the node {name} already runs on this machine, since before the machine's name changed from alpha to beta" in told, told)
+        want(told.endswith(f"; to stop it: spate node stop --state {place.state} {name}\n"), told)
+        want(there("node", "stop", name) == f"{name}: stopped\n" and node.wait(DEADLINE) == 0, "it is found")
 
 
 if __name__ == "__main__":

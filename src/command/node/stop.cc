@@ -1,7 +1,6 @@
 // `spate node stop`
 #include "cli/main.h"
 #include "cli/options/command.h"
-#include "cli/options/hub_options.h"
 #include "cli/options/shared.h"
 #include "daemon/node_stop.h"
 
@@ -21,7 +20,7 @@ extern const Command kNodeStop = {
     .examples = {{{"spate node stop", "the only node of this machine"},
                   {"spate node stop n7", "the node with this name"}}},
     .words_max = 1,
-    .options = {{opt::kState, opt::kTmp}},
+    .options = {{opt::kState}},
     .run = daemon::StopNode,
 };
 

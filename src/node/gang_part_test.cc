@@ -18,7 +18,7 @@ GangPart PartOf(std::vector<GangHost> hosts, uint32_t index = 0,
 
 struct GangPartTest : ProcessExecutorTest {
   AttemptRef StartPart(TaskBody body, const GangPart& part, std::vector<NamedOffer> given = {}) {
-    auto made = MakePart(body, part, given);
+    auto made = MakePart(body, part, given, "ROCR_VISIBLE_DEVICES");
     EXPECT_TRUE(made.has_value()) << made.error().message;
     StartOrder order;
     order.body = std::move(body);
@@ -51,7 +51,8 @@ struct GangPartTest : ProcessExecutorTest {
 TEST_F(GangPartTest, EachRankHasItsEnvironmentAndItsShare) {
   TaskBody body = Shell(
       "echo $SPATE_RANK/$SPATE_RANKS $SPATE_LOCAL_RANK/$SPATE_LOCAL_RANKS $SPATE_PART/$SPATE_PARTS "
-      "$SPATE_NODE_LIST $SPATE_GPUS $CUDA_VISIBLE_DEVICES $SPATE_RESOURCE_DISK_A; "
+      "$SPATE_NODE_LIST $SPATE_GPUS $ROCR_VISIBLE_DEVICES $CUDA_VISIBLE_DEVICES "
+      "$SPATE_RESOURCE_DISK_A; "
       "test $SPATE_LOCAL_RANK = 1 || exit 0; cat $SPATE_HOSTS $SPATE_MACHINES >&2; "
       "ls -l $SPATE_HOSTS | cut -c 1-10 >&2");
   GangPart part = PartOf({{"one", 3, ""}, {"two", 2, ""}, {"three", 1, ""}}, 1);
@@ -327,7 +328,7 @@ TEST(PartBody, ProcessesThatMeetHaveAProcessOfOursInFront) {
     part.secret = std::string(32, 's');
     part.meets = meets;
     TaskBody body = Plain({"prog", "x"});
-    EXPECT_TRUE(MakePart(body, part, {}).has_value());
+    EXPECT_TRUE(MakePart(body, part, {}, "").has_value());
     std::string text;
     for (const Command& each : body.steps.front().commands) {
       text += fmt::format("{}; ", fmt::join(each.argv, " "));
@@ -348,7 +349,7 @@ TEST(PartBody, ProcessesThatMeetHaveAProcessOfOursInFront) {
 TEST(PartBody, IsOneCommand) {
   GangPart part = PartOf({{"n", 2, ""}});
   auto why = [&](TaskBody body) {
-    auto made = MakePart(body, part, {});
+    auto made = MakePart(body, part, {}, "");
     return made ? std::string() : made.error().message;
   };
   EXPECT_EQ(why(Plain({"true"})), "");

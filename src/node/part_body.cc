@@ -84,14 +84,14 @@ void AddMeeting(Command& command, GangPart::Meets how) {
 
 }  // namespace
 
-std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given) {
+std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given,
+                                        std::string_view gpu_variable) {
   std::vector<std::string> variables;
   for (const NamedOffer& each : given) {
     std::string indices = fmt::format("{}", fmt::join(each.indices, ","));
     if (each.name == "gpus") {
       variables.push_back("SPATE_GPUS=" + indices);
-      variables.push_back("CUDA_VISIBLE_DEVICES=" + indices);
-      variables.push_back("ROCR_VISIBLE_DEVICES=" + indices);
+      variables.push_back(fmt::format("{}={}", gpu_variable, indices));
     } else {
       variables.push_back("SPATE_RESOURCE_" + VariableName(each.name) + "=" + indices);
     }
@@ -99,7 +99,8 @@ std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given) {
   return variables;
 }
 
-Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOffer>& given) {
+Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOffer>& given,
+                std::string_view gpu_variable) {
   if (Status sound = CheckGang(body); !sound) return sound;
   const bool first = part.index == 0;
   const bool waits = part.start == GangShape::Start::kFirst && !first;
@@ -131,7 +132,7 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   if (meets && first) AddServer(commands.front(), false);
   for (size_t number = 0; number < commands.size(); ++number) {
     std::vector<std::string>& environment = commands[number].environment;
-    environment = GivenVariables(ShareOf(given, number, commands.size()));
+    environment = GivenVariables(ShareOf(given, number, commands.size()), gpu_variable);
     environment.push_back(fmt::format("SPATE_RANK={}", *body.first_rank + number));
     environment.push_back(fmt::format("SPATE_LOCAL_RANK={}", number));
   }

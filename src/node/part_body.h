@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -11,14 +12,17 @@
 
 namespace spate::node {
 
-// Variables that tell what a task, or a process of a gang, was given: SPATE_GPUS and what GPU
-// libraries read, SPATE_RESOURCE_NAME.
-std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given);
+// Variables that show what a task, or a process of a gang, was given: SPATE_GPUS and the variable
+// of the node's GPUs, SPATE_RESOURCE_NAME. Only one variable may select among GPUs: ROCm numbers
+// anew what ROCR_VISIBLE_DEVICES leaves, and CUDA_VISIBLE_DEVICES would then select from that.
+std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given,
+                                        std::string_view gpu_variable);
 
 // `body` as its job has it becomes the part's, `given` being what the part has. An error when it is
 // more than one command by itself, which is the whole of what a gang can be.
 //
 // Input, files that come home and checks of files are the first part's alone.
-Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOffer>& given);
+Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOffer>& given,
+                std::string_view gpu_variable);
 
 }  // namespace spate::node

@@ -112,6 +112,22 @@ Grant BatchGrant(const Environment& env, const std::string& host) {
   return {};
 }
 
+constexpr std::string_view kCuda = "CUDA_VISIBLE_DEVICES", kHip = "HIP_VISIBLE_DEVICES",
+                           kRocr = "ROCR_VISIBLE_DEVICES", kZe = "ZE_AFFINITY_MASK";
+
+// Cards, without the graphics of a processor, which always have this place on the bus.
+size_t CountIntelGpus(const std::string& drm) {
+  size_t count = 0;
+  auto entries = ListDir(drm);
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    // card0, card1, ...; not the outputs of a card (card0-DP-1).
+    if (!entry.name.starts_with("card") || entry.name.contains('-')) continue;
+    std::string device = Read(drm + "/" + entry.name + "/device/uevent");
+    if (device.contains("PCI_ID=8086:") && !device.contains("PCI_SLOT_NAME=0000:00:02.")) ++count;
+  }
+  return count;
+}
+
 // v1 says "no limit" as the largest multiple of a page.
 std::optional<uint64_t> Limit(std::optional<uint64_t> bytes) {
   return bytes && *bytes < (uint64_t{1} << 60) ? bytes : std::nullopt;
@@ -274,19 +290,27 @@ double Machine::Pressure(std::string_view resource) const {
 
 // -------------------------------------------------------------------------------------- GPUs
 
-void Machine::FindGpus(const Environment& environment) {
-  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+std::optional<GpuGrant> FindGpuGrant(const Environment& environment, std::string_view kind) {
+  std::string_view order[] = {kCuda, kHip, kRocr, kZe};
+  // HIP selects among what ROCR leaves, so its names are the ones to choose from.
+  if (kind == kRocr) std::rotate(order, order + 1, order + 3);
+  if (kind == kZe) std::rotate(order, order + 3, order + 4);
+  for (std::string_view variable : order) {
     auto value = environment.Get(variable);
-    if (!value) continue;
+    if (!value || (value->empty() && (variable == kHip || variable == kZe))) continue;
+    GpuGrant grant{std::string(variable), {}};
     // As CUDA reads it: the list ends at the first name that is none. "-1" and "NoDevFiles" are
     // how none at all is written.
-    for (std::string_view name : Split(*value, ",")) {
+    for (std::string_view name : Split(*value, ", ")) {
       if (name.starts_with('-') || name.starts_with("No")) break;
-      facts_.gpus.emplace_back(name);
+      grant.gpus.emplace_back(name);
     }
-    if (!facts_.gpus.empty()) facts_.gpu_variable = variable;
-    return;
+    return grant;
   }
+  return std::nullopt;
+}
+
+void Machine::FindGpus(const Environment& environment) {
   auto devices = ListDir(root_ + "/dev");
   size_t count = 0;
   for (const DirEntry& entry : devices ? *devices : std::vector<DirEntry>()) {
@@ -296,7 +320,8 @@ void Machine::FindGpus(const Environment& environment) {
     name.remove_prefix(6);
     if (name.find_first_not_of("0123456789") == std::string_view::npos) ++count;
   }
-  if (count > 0) facts_.gpu_variable = "CUDA_VISIBLE_DEVICES";
+  // The default, also for GPUs without a device file (WSL): most programs read it.
+  facts_.gpu_variable = kCuda;
   if (count == 0 && Exists(root_ + "/dev/kfd")) {
     const std::string nodes = root_ + "/sys/class/kfd/kfd/topology/nodes";
     auto entries = ListDir(nodes);
@@ -305,7 +330,17 @@ void Machine::FindGpus(const Environment& environment) {
       std::string properties = Read(nodes + "/" + node.name + "/properties");
       if (Number<uint32_t>(Behind(properties, "simd_count")).value_or(0) > 0) ++count;
     }
-    if (count > 0) facts_.gpu_variable = "ROCR_VISIBLE_DEVICES";
+    if (count > 0) facts_.gpu_variable = kRocr;
+  }
+  if (count == 0) {
+    count = CountIntelGpus(root_ + "/sys/class/drm");
+    if (count > 0) facts_.gpu_variable = kZe;
+  }
+  if (auto grant = FindGpuGrant(environment, facts_.gpu_variable)) {
+    facts_.gpu_variable = std::move(grant->variable);
+    facts_.gpus = std::move(grant->gpus);
+    facts_.gpus_granted = true;
+    return;
   }
   for (size_t i = 0; i < count; ++i) facts_.gpus.push_back(fmt::format("{}", i));
 }

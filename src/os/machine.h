@@ -27,7 +27,10 @@ struct MachineFacts {
 
   // One name for each usable GPU, as GPU_VARIABLE takes it: usually "0", "1", ...
   std::vector<std::string> gpus;
-  std::string gpu_variable;  // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty without GPUs
+  // The one variable that selects among them: that of the grant, else of the machine's kind of
+  // GPUs, and CUDA_VISIBLE_DEVICES where neither is known.
+  std::string gpu_variable;
+  bool gpus_granted = false;  // the environment says which GPUs, or that there are none
 
   std::string host_name;
   std::string boot_id;  // another one after each start of the machine; empty when unknown
@@ -35,6 +38,16 @@ struct MachineFacts {
   std::string user_name;  // from /etc/passwd, else $USER, else "uid-N"
   std::string home;       // $HOME, else from /etc/passwd; may be empty
 };
+
+// GPUs that a variable of the environment allows. Several variables: the first that is set, in the
+// order CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, ZE_AFFINITY_MASK; with a
+// `kind` (the variable of the machine's GPUs), those of its GPUs go first. Empty values of HIP and
+// ZE do not count: these libraries then use all GPUs.
+struct GpuGrant {
+  std::string variable;
+  std::vector<std::string> gpus;
+};
+std::optional<GpuGrant> FindGpuGrant(const Environment& environment, std::string_view kind = "");
 
 class Machine {
  public:

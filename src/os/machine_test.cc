@@ -201,6 +201,7 @@ TEST(Machine, Gpus) {
     std::vector<std::string> environment;
     std::vector<std::string> gpus;
     const char* variable;
+    bool granted;
   };
   const Files kNvidia = {
       {"dev/nvidia0", ""}, {"dev/nvidia1", ""}, {"dev/nvidiactl", ""}, {"dev/nvidia-uvm", ""}};
@@ -209,19 +210,81 @@ TEST(Machine, Gpus) {
                        "cpu_cores_count 8\n"
                        "simd_count 0\n"},
                       {"sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 256\n"}};
+  // The graphics of a processor, and a card with an output.
+  const Files kIntel = {{"sys/class/drm/card0/device/uevent",
+                         "DRIVER=i915\nPCI_ID=8086:4680\nPCI_SLOT_NAME=0000:00:02.0\n"},
+                        {"sys/class/drm/card1/device/uevent",
+                         "DRIVER=xe\nPCI_ID=8086:56A0\nPCI_SLOT_NAME=0000:03:00.0\n"},
+                        {"sys/class/drm/card1-DP-1/device/uevent", "PCI_ID=8086:56A0\n"},
+                        {"sys/class/drm/renderD129/device/uevent", "PCI_ID=8086:56A0\n"}};
+  const Files kIntegrated = {*kIntel.begin()};
+  const std::string cuda = "CUDA_VISIBLE_DEVICES", hip = "HIP_VISIBLE_DEVICES",
+                    rocr = "ROCR_VISIBLE_DEVICES", ze = "ZE_AFFINITY_MASK";
   const GpuRow kRows[] = {
-      {"none", {}, {}, {}, ""},
-      {"devices", kNvidia, {}, {"0", "1"}, "CUDA_VISIBLE_DEVICES"},
-      {"a grant", kNvidia, {"CUDA_VISIBLE_DEVICES=1"}, {"1"}, "CUDA_VISIBLE_DEVICES"},
-      {"none granted", kNvidia, {"CUDA_VISIBLE_DEVICES="}, {}, ""},
-      {"none granted, by Slurm", kNvidia, {"CUDA_VISIBLE_DEVICES=NoDevFiles"}, {}, ""},
+      // Without a grant, by what the machine has.
+      {"none", {}, {}, {}, "CUDA_VISIBLE_DEVICES", false},
+      {"nvidia", kNvidia, {}, {"0", "1"}, "CUDA_VISIBLE_DEVICES", false},
+      {"amd", kAmd, {}, {"0"}, "ROCR_VISIBLE_DEVICES", false},
+      {"intel", kIntel, {}, {"0"}, "ZE_AFFINITY_MASK", false},
+      {"a processor's graphics", kIntegrated, {}, {}, "CUDA_VISIBLE_DEVICES", false},
+      // Grants.
+      {"cuda", kNvidia, {cuda + "=1"}, {"1"}, "CUDA_VISIBLE_DEVICES", true},
+      {"rocr", kAmd, {rocr + "=3"}, {"3"}, "ROCR_VISIBLE_DEVICES", true},
+      {"rocr, devices not seen", {}, {rocr + "=2,3"}, {"2", "3"}, "ROCR_VISIBLE_DEVICES", true},
+      {"hip", kAmd, {hip + "=2,3"}, {"2", "3"}, "HIP_VISIBLE_DEVICES", true},
+      {"hip of what rocr leaves",
+       {},
+       {rocr + "=4,5", hip + "=0,1"},
+       {"0", "1"},
+       "HIP_VISIBLE_DEVICES",
+       true},
+      {"cuda, as hip reads it", kAmd, {cuda + "=1"}, {"1"}, "CUDA_VISIBLE_DEVICES", true},
+      {"ze, with tiles", kIntel, {ze + "=0.1,1"}, {"0.1", "1"}, "ZE_AFFINITY_MASK", true},
+      // Slurm without AutoDetect sets them all.
+      {"all, nvidia",
+       kNvidia,
+       {ze + "=0,1", rocr + "=0,1", cuda + "=0,1"},
+       {"0", "1"},
+       "CUDA_VISIBLE_DEVICES",
+       true},
+      {"all, amd",
+       kAmd,
+       {cuda + "=0,1", rocr + "=0,1", ze + "=0,1"},
+       {"0", "1"},
+       "ROCR_VISIBLE_DEVICES",
+       true},
+      {"all, intel",
+       kIntel,
+       {cuda + "=0,1", rocr + "=0,1", ze + "=0,1"},
+       {"0", "1"},
+       "ZE_AFFINITY_MASK",
+       true},
+      {"uuids",
+       kNvidia,
+       {cuda + "=GPU-8f6d5d2c-1, GPU-ab"},
+       {"GPU-8f6d5d2c-1", "GPU-ab"},
+       "CUDA_VISIBLE_DEVICES",
+       true},
+      {"parts of a card (MIG)",
+       kNvidia,
+       {cuda + "=MIG-GPU-8f6d/1/0,MIG-3c2e"},
+       {"MIG-GPU-8f6d/1/0", "MIG-3c2e"},
+       "CUDA_VISIBLE_DEVICES",
+       true},
       {"the list ends at -1",
        {},
-       {"CUDA_VISIBLE_DEVICES=2,GPU-ab,-1,3"},
+       {cuda + "=2,GPU-ab,-1,3"},
        {"2", "GPU-ab"},
-       "CUDA_VISIBLE_DEVICES"},
-      {"amd", kAmd, {}, {"0"}, "ROCR_VISIBLE_DEVICES"},
-      {"amd grant", kAmd, {"ROCR_VISIBLE_DEVICES=3"}, {"3"}, "ROCR_VISIBLE_DEVICES"},
+       "CUDA_VISIBLE_DEVICES",
+       true},
+      // Grants of none.
+      {"empty", kNvidia, {cuda + "="}, {}, "CUDA_VISIBLE_DEVICES", true},
+      {"empty, rocr", kAmd, {rocr + "="}, {}, "ROCR_VISIBLE_DEVICES", true},
+      {"by Slurm", kNvidia, {cuda + "=NoDevFiles"}, {}, "CUDA_VISIBLE_DEVICES", true},
+      {"-1", kAmd, {hip + "=-1"}, {}, "HIP_VISIBLE_DEVICES", true},
+      // Not grants.
+      {"empty, hip", kAmd, {hip + "="}, {"0"}, "ROCR_VISIBLE_DEVICES", false},
+      {"empty, ze", kIntel, {ze + "="}, {"0"}, "ZE_AFFINITY_MASK", false},
   };
   for (const GpuRow& row : kRows) {
     SCOPED_TRACE(row.name);
@@ -230,6 +293,7 @@ TEST(Machine, Gpus) {
     Machine machine(Environment(row.environment), root.path());
     EXPECT_EQ(machine.facts().gpus, row.gpus);
     EXPECT_EQ(machine.facts().gpu_variable, row.variable);
+    EXPECT_EQ(machine.facts().gpus_granted, row.granted);
   }
 }
 

@@ -1,9 +1,10 @@
 #include "pool/grant.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/number.h"
-#include "pool/parts.h"
+#include "os/machine.h"
 
 namespace spate::pool {
 namespace {
@@ -49,15 +50,7 @@ Grant GrantInput::Begin(std::string_view system, std::string_view id_variable) c
     grant.ends = Instant{(*started + *seconds) * 1'000'000'000};
   }
   // Device numbers as tasks see them: in a group of devices, they begin at 0 for each batch job.
-  if (auto devices = environment.Get("CUDA_VISIBLE_DEVICES")) {
-    grant.gpus.emplace();
-    std::string_view rest = *devices;
-    while (!rest.empty()) {
-      std::string_view device = Trimmed(NextField(rest, ','));
-      bool none = device.empty() || device == "NoDevFiles" || device == "-1";
-      if (!none) grant.gpus->emplace_back(device);
-    }
-  }
+  if (auto devices = os::FindGpuGrant(environment)) grant.gpus = std::move(devices->gpus);
   if (auto cpus = Number(kPartCpus); cpus && *cpus > 0 && *cpus < 1'000'000) {
     grant.cpus = static_cast<int>(*cpus);
   }

@@ -30,7 +30,7 @@ struct Grant {
   // Of this host; what the system does not tell is missing, and is then what the machine has.
   std::optional<int> cpus;
   std::optional<uint64_t> memory;                // bytes
-  std::optional<std::vector<std::string>> gpus;  // as CUDA_VISIBLE_DEVICES names them
+  std::optional<std::vector<std::string>> gpus;  // as CUDA_VISIBLE_DEVICES or its like names them
   // Empty with one host, and in a node that was itself started so. Else the pilot runs all of
   // them at once, and is no node itself: its own host is among them.
   std::vector<Launch> launches;

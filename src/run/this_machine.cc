@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.h"
 #include "base/units.h"
+#include "cli/report.h"
 #include "cli/run/shell_check.h"
 #include "core/model/gang.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "present/why.h"
 #include "shepherd/output_check.h"
 
@@ -26,6 +29,34 @@ uint32_t FitOpenFiles(uint32_t slots) {
   }
   uint64_t allowed = limit.now > kOfTheRun ? (limit.now - kOfTheRun) / kOfASlot : 0;
   return static_cast<uint32_t>(std::clamp<uint64_t>(allowed, 1, slots));
+}
+
+Status UseGrantedGpus(const os::MachineFacts& facts, std::vector<NamedOffer>& offers) {
+  const std::vector<std::string>& granted = facts.gpus;
+  auto is_granted = [&](const std::string& gpu) {
+    return std::ranges::find(granted, gpu) != granted.end();
+  };
+  auto offer = std::ranges::find(offers, "gpus", &NamedOffer::name);
+  if (offer == offers.end() || !facts.gpus_granted) return {};
+  if (std::ranges::all_of(offer->indices, is_granted)) return {};
+  for (std::string& gpu : offer->indices) {
+    auto number = ReadNumber<size_t>(gpu);
+    if (number && *number < granted.size()) {
+      gpu = granted[*number];
+    } else if (granted.empty()) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("gpus: {} grants no GPUs; request some from the batch system, or "
+                              "unset the variable if no batch system has set it",
+                              facts.gpu_variable));
+    } else {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("gpus: {} grants only {} ({}); offer no others, or leave out the "
+                              "option to offer all that are granted",
+                              facts.gpu_variable, present::CountOf(granted.size(), "GPU"),
+                              EscapeForScreen(fmt::format("{}", fmt::join(granted, ",")))));
+    }
+  }
+  return {};
 }
 
 Offer OfferOf(const cli::RunOptions& options, const client::Surroundings& here) {
@@ -89,9 +120,7 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
   context.slots = slots;
   context.run_input_checks = run_checks;
   context.shell = cli::ShellCheck(settings, /*inherits=*/true);
-  context.on_slow_stdin = [] {
-    fmt::print(stderr, "spate: reading values from standard input (for none: < /dev/null)\n");
-  };
+  context.on_slow = [](std::string_view text) { cli::Say(text); };
   return context;
 }
 

@@ -1,4 +1,4 @@
-// From pbs_mom's documentation of a batch job's environment (OpenPBS 23); no PBS was at hand.
+// From pbs_mom's documentation of a batch job's environment (OpenPBS 23). Not recorded.
 #include "pool/pbs/grant.h"
 
 #include <gtest/gtest.h>

@@ -76,6 +76,8 @@ TEST(SlurmGrantTest, MemoryAndGpus) {
   using Gpus = std::vector<std::string>;
   EXPECT_EQ(Of({"SLURM_JOB_GPUS=2,3"}).gpus, (Gpus{"2", "3"}));
   EXPECT_EQ(Of({"SLURM_JOB_GPUS=2,3", "CUDA_VISIBLE_DEVICES=0,1"}).gpus, (Gpus{"0", "1"}));
+  EXPECT_EQ(Of({"SLURM_JOB_GPUS=2,3", "ROCR_VISIBLE_DEVICES=0,1"}).gpus, (Gpus{"0", "1"}));
+  EXPECT_EQ(Of({"SLURM_JOB_GPUS=2", "ZE_AFFINITY_MASK=0.1"}).gpus, (Gpus{"0.1"}));
   EXPECT_EQ(Of({"CUDA_VISIBLE_DEVICES=NoDevFiles"}).gpus, Gpus{});
   EXPECT_FALSE(Of({"SLURM_CPUS_ON_NODE=3"}).gpus);
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "os/account.h"
+#include "os/batch_job.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/environment.h"
@@ -112,7 +113,8 @@ ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions opti
                                  shepherd::Launcher launcher, shepherd::ForeignChildren foreign)
     : loop_(loop),
       options_(std::move(options)),
-      folders_(loop, options_.task_folders, options_.spool_folder, options_.users.has_value()),
+      folders_(loop, options_.task_folders, options_.spool_folder, options_.users.has_value(),
+               options_.another_task_folder),
       launcher_(std::move(launcher)),
       foreign_(std::move(foreign)),
       slots_(options_.slots) {}
@@ -394,9 +396,12 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   shepherd::JobOpening& opening = entry.opening;
   opening.job = job;
   opening.cwd = settings->cwd;
-  entry.environment = environments_.Share(
-      options_.variables.empty() ? settings->environment
-                                 : os::WithChanges(settings->environment, options_.variables));
+  std::vector<std::string> changes;
+  if (options_.drops_foreign) changes = os::ForeignVariables(settings->environment);
+  changes.insert(changes.end(), options_.variables.begin(), options_.variables.end());
+  entry.environment = changes.empty()
+                          ? environments_.Share(settings->environment)
+                          : environments_.Share(os::WithChanges(settings->environment, changes));
   for (const std::string& variable : *entry.environment) entry.bytes += variable.size() + 1;
   opening.nice = settings->nice;
   opening.measure_io = settings->measure_io;
@@ -415,8 +420,8 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.umask = settings->umask;
   opening.inherit = inherits;
   if (settings->has_own_folder()) {
-    opening.task_folders = options_.task_folders;
-    if (Status made = folders_.Make(); !made) entry.refused = made.error().message;
+    opening.task_folders = folders_.folder();
+    if (opening.task_folders.empty()) entry.refused = "tasks have no folders of their own here";
   }
   if (!options_.users) return;
   auto user = TaskUserFor(settings->user, *options_.users);
@@ -517,6 +522,11 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   auto job = jobs_.find(order.ref.job);
   CHECK(job != jobs_.end());
   if (!job->second.refused.empty()) return Refuse(order, job->second.refused);
+  if (std::string& folder = job->second.opening.task_folders; !folder.empty()) {
+    if (auto made = folders_.Make(); !made) return Refuse(order, made.error().message);
+    if (folder != folders_.folder()) CloseWhereUnused(order.ref.job);
+    folder = folders_.folder();
+  }
   OpenJobAt(slot, order.ref.job);
   shepherd::Start start;
   start.sequence = ++sequence_;

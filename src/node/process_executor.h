@@ -43,11 +43,15 @@ struct ProcessExecutorOptions {
   // Of a node: its name, to be in the notes of attempts that cannot be started here.
   std::string node_name;
   // Of a node: attempts that need a folder of their own have it below this one, which is made when
-  // it is needed. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
+  // it is missing. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
   std::string task_folders;
+  TaskFolders::Another another_task_folder;  // if another user has taken its name
   // Of a node: changes of the environment of all tasks, whatever their jobs brought
   // (os::WithChanges).
   std::vector<std::string> variables;
+  // Nodes only: leaves out variables of the batch job in which a job was submitted
+  // (os::ForeignVariables), before `variables`: tasks have those of this process.
+  bool drops_foreign = false;
   // Of a node: when it ends what runs, as its machine is taken away. Tasks that want a signal
   // before their end get it before this one, too.
   Instant ends = Instant::Never();

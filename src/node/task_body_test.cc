@@ -2,10 +2,12 @@
 // and what the system is to hold them to.
 #include <fcntl.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "node/testing_executor.h"
 #include "os/affinity.h"
+#include "os/environment.h"
 #include "shepherd/shepherd_main.h"
 
 namespace spate::node {
@@ -184,6 +186,22 @@ TEST_F(TaskBodyTest, ProcessesRunWhereTheyAreBoundTo) {
       Run(fmt::format("sed -n 's/^Cpus_allowed_list:\\t//p' /proc/{}/status", getpid()))
           .output->out.bytes;
   EXPECT_EQ(Run(body).output->out.bytes, ours);
+}
+
+TEST_F(TaskBodyTest, ANodeDropsVariablesOfTheSubmittersBatchJob) {
+  const std::string show =
+      "echo ${SLURM_JOB_ID-none} ${SLURM_NNODES-none} ${SLURM_ARRAY_TASK_ID-none} $MINE";
+  settings_.environment = {"SLURM_JOB_ID=999", "SLURM_NNODES=64", "SLURM_ARRAY_TASK_ID=3",
+                           "MINE=here"};
+  os::SetOfProcess("SLURM_JOB_ID", "1");
+  EXPECT_EQ(Run(show).output->out.bytes, "999 64 3 here\n");
+  executor_.reset();
+  options_.drops_foreign = true;
+  EXPECT_EQ(Run(show).output->out.bytes, "1 none none here\n");
+  executor_.reset();
+  unsetenv("SLURM_JOB_ID");
+  options_.variables = {"SLURM_NNODES=5"};
+  EXPECT_EQ(Run(show).output->out.bytes, "none 5 none here\n");
 }
 
 // How many run below the executor's shepherds, if all are bound to these; else -1.

@@ -1,17 +1,39 @@
 #include "node/host.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "base/units.h"
+#include "os/file.h"
 
 namespace spate::node {
 namespace {
 
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 
+// As Node::Parts::no_room, of the disk of this folder.
+std::function<std::string()> RoomIn(std::string folder) {
+  return [folder = std::move(folder), full = false]() mutable -> std::string {
+    auto space = os::SpaceOf(folder);
+    if (!space) return "";
+    const uint64_t least = os::LeastRoom(*space);
+    full = space->free < (full ? least + least / 8 : least);
+    if (!full) return "";
+    return fmt::format("no room on the disk of '{}': {} free, but tasks need at least {} to start",
+                       EscapeForScreen(folder), FormatSize(space->free), FormatSize(least));
+  };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options) {
   std::unique_ptr<Host> host(new Host(loop, options));
+  std::function<std::string()> no_room;
+  bool is_node = false;
   if (auto* with = std::get_if<ProcessExecutorOptions>(&options.tasks)) {
+    is_node = !with->node_folder.empty();
+    no_room = RoomIn(is_node ? with->node_folder : with->spool_folder);
     TRY(host->MakeShepherds(std::move(*with), options.offer));
   } else {
     host->executor_ = std::get<Executor*>(options.tasks);
@@ -28,7 +50,9 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .umask = options.umask,
                     .dialects = std::move(options.dialects),
                     .doubt = options.doubt,
-                    .first = std::move(options.first)};
+                    .first = std::move(options.first),
+                    .no_room = std::move(no_room),
+                    .watches_room = is_node};
   if (host->shepherds_) {
     parts.look_at = [shepherds = host->shepherds_.get()](const AttemptRef& ref, const RunWish& wish,
                                                          std::function<void(RunLook)> told) {
@@ -36,6 +60,7 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
     };
   }
   if (options.machine != nullptr) {
+    parts.gpu_variable = options.machine->facts().gpu_variable;
     parts.sample_load = [machine = options.machine] {
       return MachineLoad{machine->FreeMemory(), machine->LoadAverage(), machine->Pressure("cpu"),
                          machine->Pressure("memory"), machine->Pressure("io")};

@@ -83,7 +83,7 @@ TEST_F(LookTest, RanksAreReadOneByOne) {
   TaskBody body =
       Shell("echo rank $SPATE_RANK; touch rank$SPATE_RANK; until test -e end; do sleep 0.01; done");
   GangPart part{1, {{"m", 3, ""}, {"n", 2, ""}}, GangShape::Start::kEach, "secret"};
-  ASSERT_TRUE(MakePart(body, part, {}));
+  ASSERT_TRUE(MakePart(body, part, {}, ""));
   StartOrder order;
   order.body = std::move(body);
   order.part = std::make_shared<const GangPart>(part);

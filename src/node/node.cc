@@ -62,7 +62,7 @@ void Node::Connect(HubChannel& channel) {
   channel.OnMessage([this, alive = alive_](wire::ToNode message) {
     if (*alive) OnMessage(std::move(message));
   });
-  channel.Send(wire::Hello{id_, offer_, Holds(), remote_});
+  channel.Send(wire::Hello{id_, offer_, Holds(), remote_, parts_.loop.Now()});
   for (const auto& [number, report] : untaken_) channel.Send(report);
   for (const AttemptRef& ref : agent_.PartsWithRoom()) channel.Send(wire::RoomTaken{ref});
   told_at_ = Instant();
@@ -376,6 +376,7 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
   left_running_.erase(end.ref);
+  if (IsDiskFull(end)) LookAtRoom(true);
   Post(agent::AttemptOver{std::move(end)});
 }
 
@@ -470,10 +471,19 @@ std::vector<wire::NodeState::Wait> Node::Waits(Instant begun) const {
   return waits;
 }
 
+void Node::LookAtRoom(bool in_doubt) {
+  if (!parts_.no_room || !(in_doubt || parts_.watches_room || !no_room_.empty())) return;
+  std::string now = parts_.no_room();
+  if (now.empty() == no_room_.empty()) return;
+  no_room_ = std::move(now);
+  Post(agent::RoomLooked{no_room_});
+}
+
 void Node::TellState() {
   parts_.loop.At(parts_.loop.Now() + parts_.tell_every, [this, alive = alive_] {
     if (*alive) TellState();
   });
+  LookAtRoom(false);
   if (channel_ == nullptr) return;
   Instant now = parts_.loop.Now();
   wire::NodeState state;
@@ -483,11 +493,14 @@ void Node::TellState() {
     state.runs.push_back({run.ref, run.since, left == left_running_.end() ? "" : left->second});
   }
   state.waits = Waits(now - kWorthTelling);
-  const bool same = state.runs == told_.runs && state.waits == told_.waits;
+  if (parts_.watches_room) state.no_room = no_room_;
+  const bool same =
+      state.runs == told_.runs && state.waits == told_.waits && state.no_room == told_.no_room;
   if (now - told_at_ < kStateEvery && same) return;
   if (parts_.sample_load) state.machine = parts_.sample_load();
   told_ = state;
   told_at_ = now;
+  state.clock = now;
   Send(std::move(state));
 }
 
@@ -516,6 +529,9 @@ void Node::CarryOut(agent::Output& out) {
       }
       rows_.erase(report->end.ref);
       if (!held_.IsCertain(report->end)) {
+        // After shorter tasks the slot has the next one: the hub gives them ahead (kEndsLate).
+        const bool frees_slot = report->end.wall >= kEndsLateBy && !report->is_part;
+        if (frees_slot && cut_off_by_.empty()) Send(wire::RoomTaken{report->end.ref});
         held_.Hold(parts_.loop.Now(), std::move(report->end), std::move(output));
         if (!cut_off_by_.empty()) CutOffHeld(cut_off_by_);
         continue;
@@ -572,7 +588,7 @@ void Node::Start(const agent::StartAttempt& order) {
       }
     }
     if (body && order.part) {
-      if (Status made = MakePart(*body, *order.part, order.given); !made) {
+      if (Status made = MakePart(*body, *order.part, order.given, parts_.gpu_variable); !made) {
         body = std::unexpected(made.error());
       }
     }
@@ -633,7 +649,7 @@ void Node::Environment(const agent::StartAttempt& order, TaskBody& body) const {
   environment.push_back(fmt::format("SPATE_CPUS={:g}", needs.milli_cpus / 1000.0));
   if (needs.memory > 0) environment.push_back(fmt::format("SPATE_MEMORY={}", needs.memory));
   if (order.part) return;  // each process has its share
-  for (std::string& variable : GivenVariables(order.given)) {
+  for (std::string& variable : GivenVariables(order.given, parts_.gpu_variable)) {
     environment.push_back(std::move(variable));
   }
 }

@@ -43,11 +43,17 @@ class Node final : public ExecutorEvents {
     int umask = -1;                  // of jobs that have none of their own; -1: the process' own
     format::Dialects dialects = {};  // of the jobs that run here
     Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
+    // The variable that selects a task's GPUs (MachineFacts).
+    std::string gpu_variable = "CUDA_VISIBLE_DEVICES";
     // Looks at an attempt, and tells once, now or later. Null: nothing can be looked at here.
     LookAt look_at = nullptr;
     // Sees each message of the hub before the node does. True: it has taken the message. Null:
     // nobody does.
     std::function<bool(wire::ToNode&)> first = nullptr;
+    // Why the disk has no room for what tasks write; empty: it has. Null: it always has.
+    std::function<std::string()> no_room = nullptr;
+    // Looks at that all the time, and tells the hub; else only once an attempt has met a full disk.
+    bool watches_room = false;
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -141,6 +147,7 @@ class Node final : public ExecutorEvents {
   void Environment(const agent::StartAttempt& order, TaskBody& body) const;
   static void TaskEnvironment(const AttemptRef& ref, TaskBody& body);
   void SampleLoad();
+  void LookAtRoom(bool in_doubt);
   void TellState();
   std::vector<wire::NodeState::Wait> Waits(Instant begun) const;
 
@@ -168,6 +175,7 @@ class Node final : public ExecutorEvents {
   bool step_scheduled_ = false;
   bool load_scheduled_ = false;
   os::TimerId timer_ = 0;
+  std::string no_room_;   // as the agent knows it
   wire::NodeState told_;  // what the hub has heard last,
   Instant told_at_;       // and when
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

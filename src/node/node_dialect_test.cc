@@ -290,7 +290,8 @@ TEST_F(NodeDialectTest, WhatARunThatEndsHeldWasCutOff) {
   EXPECT_TRUE(IsCutOff(Said<wire::Ends>()->ends.at(0)));
 }
 
-// The next task starts at once, and a hub that comes again hears what is held.
+// The next task starts at once, the hub hears that the slot is free, and a hub that connects again
+// hears what is held.
 TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
   StartNode({.killed = Duration::Seconds(2), .other = Duration::Millis(200)});
   Lease(kWish);
@@ -298,10 +299,14 @@ TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
       wire::Lease{Epoch(1), kJob, Attempt(1), Needs{.milli_cpus = 4000}, {{8, 1}}, {"a"}});
   loop.RunFor(Duration::Millis(1));
   ASSERT_EQ(starts.orders.size(), 1u);
-  node->OnEnded({.ref = starts.orders[0].ref, .slot = starts.orders[0].slot}, nullptr);
+  node->OnEnded(
+      {.ref = starts.orders[0].ref, .slot = starts.orders[0].slot, .wall = Duration::Seconds(1)},
+      nullptr);
   loop.RunFor(Duration::Millis(1));
-  EXPECT_EQ(starts.orders.size(), 2u);
+  ASSERT_EQ(starts.orders.size(), 2u);
   EXPECT_EQ(Said<wire::Ends>(), nullptr);
+  ASSERT_NE(Said<wire::RoomTaken>(), nullptr);
+  EXPECT_EQ(Said<wire::RoomTaken>()->ref, starts.orders[0].ref);
 
   node->Disconnect();
   node->Connect(*link.second);
@@ -315,6 +320,15 @@ TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
   loop.RunFor(Duration::Millis(210));
   ASSERT_NE(Said<wire::Ends>(), nullptr);
   EXPECT_EQ(Said<wire::Ends>()->ends.size(), 1u);
+
+  // After short tasks the slot has the next task already.
+  said.clear();
+  node->OnEnded(
+      {.ref = starts.orders[1].ref, .slot = starts.orders[1].slot, .wall = Duration::Millis(10)},
+      nullptr);
+  loop.RunFor(Duration::Millis(210));
+  EXPECT_NE(Said<wire::Ends>(), nullptr);
+  EXPECT_EQ(Said<wire::RoomTaken>(), nullptr);
 }
 
 TEST_F(NodeDialectTest, TellsWhatATaskWroteToStderr) {

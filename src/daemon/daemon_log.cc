@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/units.h"
 #include "base/utc.h"
 #include "os/clock.h"
@@ -28,6 +31,17 @@ std::string& LogPath() {
   return path;
 }
 
+// Lines before BeginLog are messages: the log will be elsewhere.
+bool leaves_terminal = false;
+
+// Lines logged before BeginLog, which only the terminal has shown; nullopt: after BeginLog. Lines
+// beyond this bound are not kept.
+constexpr size_t kEarlyBytes = 1 << 20;
+std::optional<std::string>& EarlyLines() {
+  static std::optional<std::string> lines{""};
+  return lines;
+}
+
 // Twice as much is kept: this file and the one before it.
 void KeepBound() {
   constexpr uint64_t kMost = 16 << 20;
@@ -42,21 +56,36 @@ void KeepBound() {
 
 }  // namespace
 
+Result<std::optional<os::Background>> EnterBackground(const DaemonLife& life) {
+  leaves_terminal = life.background;
+  if (!life.background) return std::nullopt;
+  return TRY(os::Background::Enter());
+}
+
 void LogLine(std::string_view text) {
   static const bool to_journal = IsJournal();
   // "<6>": for information (sd-daemon(3)).
   std::string line =
       to_journal ? fmt::format("<6>{}\n", EscapeForScreen(text))
                  : fmt::format("{} {}\n", FormatUtc(os::Clock().Now()), EscapeForScreen(text));
+  const bool is_message = leaves_terminal && EarlyLines();
   // A log that cannot be written is no reason to stop.
-  (void)os::WriteAll(os::kStderr, line, "log");
+  (void)os::WriteAll(os::kStderr,
+                     is_message ? fmt::format("spate: {}\n", EscapeForScreen(text)) : line, "log");
+  if (EarlyLines() && EarlyLines()->size() < kEarlyBytes) *EarlyLines() += line;
   KeepBound();
 }
 
 Status BeginLog(std::optional<os::Background>& background, const DaemonLife& life) {
   LogPath() = life.log;
-  if (background) return background->Ready(life.log);
-  return life.log.empty() ? Status() : os::LogTo(life.log);
+  const std::string early = std::exchange(EarlyLines(), std::nullopt).value_or("");
+  if (background) {
+    TRY(background->Ready(life.log));
+  } else if (!life.log.empty()) {
+    TRY(os::LogTo(life.log));
+  }
+  if (!life.log.empty()) (void)os::WriteAll(os::kStderr, early, "log");
+  return {};
 }
 
 void LogAnew(const DaemonLife& life) {

@@ -18,6 +18,10 @@ struct DaemonLife {
   std::string log;
 };
 
+// Goes into the background if `life` says so.
+Result<std::optional<os::Background>> EnterBackground(const DaemonLife& life);
+// Logs a line: before BeginLog to the terminal, and BeginLog copies it to the file. On the terminal
+// of a program that goes into the background it is a message like others.
 void LogLine(std::string_view text);
 // The daemon serves: from now on it logs as `life` says.
 Status BeginLog(std::optional<os::Background>& background, const DaemonLife& life);

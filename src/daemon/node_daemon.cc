@@ -15,8 +15,10 @@
 #include "cli/report.h"
 #include "client/hub_call.h"
 #include "core/model/late_ends.h"
+#include "core/model/name.h"
 #include "daemon/metrics_server.h"
 #include "daemon/metrics_text.h"
+#include "daemon/node_stop.h"
 #include "daemon/pilot.h"
 #include "doors/doors.h"
 #include "doors/parasol/site/site_status.h"
@@ -34,6 +36,7 @@
 #include "os/service_manager.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
+#include "os/terminal.h"
 #include "os/topology.h"
 #include "pool/prologue.h"
 #include "present/advice.h"
@@ -62,7 +65,8 @@ constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
 // Others remove a node's files on its machine when it was away for so long.
 constexpr Duration kKeepScratch = Duration::Seconds(86400);
 
-Offer OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& here, Instant now) {
+Result<Offer> OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& here,
+                          Instant now) {
   const os::MachineFacts& facts = here.machine.facts();
   Offer offer;
   offer.node_name = options.name.empty() ? facts.host_name : options.name;
@@ -78,6 +82,7 @@ Offer OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& h
   }
   std::sort(offer.named.begin(), offer.named.end(),
             [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
+  TRY(run::UseGrantedGpus(facts, offer.named));
   offer.labels = options.labels;
   if (options.lifetime) offer.end_of_life = now + *options.lifetime;
   return offer;
@@ -111,7 +116,7 @@ class NodeDaemon {
 
  private:
   std::string ScratchOf(std::string_view prefix) const;
-  Status FindScratch();
+  Result<std::string> FindScratch();
   void FindKeptDir();
   Result<os::Account> AccountOf(const std::string& user);
   node::ProcessExecutorOptions TaskOptions();
@@ -137,7 +142,7 @@ class NodeDaemon {
   Status OpenMetrics();
   void Sweep();
   void SweepKept();
-  std::string TmpDir() const;
+  void FindTmp();
   // A node that was removed from the hub comes back only when somebody starts it again. A site's
   // node waits to be added.
   bool LeaveIfRemoved(const std::optional<wire::Refusal>& refusal);
@@ -153,7 +158,8 @@ class NodeDaemon {
   std::string hub_dir_;
   std::string reach_;  // options that reach a hub with that folder
   std::string instance_;
-  std::string scratch_word_;  // in the names of its folders for temporary files
+  std::string tmp_;           // where its folders for temporary files are
+  std::string scratch_word_;  // in their names
   Offer offer_;
   JobId spread_;  // the last job that has tasks whose cpus are spread
   std::unique_ptr<node::Host> host_;
@@ -206,12 +212,13 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
 
 // A name of this node's own in its folder for temporary files.
 std::string NodeDaemon::ScratchOf(std::string_view prefix) const {
-  return os::JoinPath(TmpDir(), std::string(prefix) + scratch_word_);
+  return os::JoinPath(tmp_, std::string(prefix) + scratch_word_);
 }
 
-// The names are seen by all who use the machine. Where somebody else has made such a folder since
-// this node was there, it takes another name, and remembers that.
-Status NodeDaemon::FindScratch() {
+// All users of the machine see the names. If another user has made such a folder since this node
+// last ran, the node chooses another name and remembers it. The folder is made at once, so that
+// nobody else can make it before a task needs it.
+Result<std::string> NodeDaemon::FindScratch() {
   const std::string path = os::JoinPath(folder_, "scratch");
   scratch_word_ = WordOf(instance_).substr(0, node::kScratchWord);
   if (os::Exists(path)) {
@@ -221,8 +228,11 @@ Status NodeDaemon::FindScratch() {
   constexpr int kTries = 8;
   for (int i = 0; i < kTries; ++i) {
     const std::string folder = ScratchOf(node::kTaskScratch);
-    if (!node::IsTaken(folder) && !node::IsTaken(ScratchOf(node::kStderrScratch))) {
-      return i == 0 ? Status() : os::WriteFileAtomically(path, scratch_word_, 0600);
+    if (!node::IsTaken(ScratchOf(node::kStderrScratch))) {
+      Status made = node::MakeScratch(folder, os::EffectiveUser() == 0);
+      if (!made && !node::IsTaken(folder)) return std::unexpected(std::move(made.error()));
+      if (made && i > 0) made = os::WriteFileAtomically(path, scratch_word_, 0600);
+      if (made) return folder;
     }
     auto random = TRY(access::MakeRandom());
     const std::string fresh(random.begin(), random.end());
@@ -230,16 +240,19 @@ Status NodeDaemon::FindScratch() {
     LogLine(fmt::format("{} is another user's; this node's tasks use {} instead",
                         EscapeForScreen(folder), ScratchOf(node::kTaskScratch)));
   }
-  return Fail(ErrorKind::kPermission,
+  return Fail(ErrorKind::kExists,
               fmt::format("others take this node's names in {}: start it with a --tmp where they "
                           "may not write",
-                          TmpDir()));
+                          tmp_));
 }
 
-std::string NodeDaemon::TmpDir() const {
-  std::string tmp = here_.environment.GetOr("TMPDIR", "/tmp");
-  if (!options_.tmp.empty()) tmp = options_.tmp;
-  return os::JoinPath(here_.cwd, tmp);
+// A pilot's log names a missing TMPDIR before (StartPilot).
+void NodeDaemon::FindTmp() {
+  const bool chosen = !options_.tmp.empty();
+  tmp_ = os::JoinPath(here_.cwd, chosen ? options_.tmp : here_.environment.GetOr("TMPDIR", "/tmp"));
+  if (chosen || os::Exists(tmp_)) return;
+  if (!options_.pilot) LogLine(fmt::format("$TMPDIR '{}' is missing; using /tmp", tmp_));
+  tmp_ = "/tmp";
 }
 
 // All hubs give out the same numbers, so a node that was not told where to keep streams has a
@@ -268,6 +281,7 @@ node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
   with.node_id = WordOf(instance_);
   with.node_name = offer_.node_name;
   with.task_folders = ScratchOf(node::kTaskScratch);
+  with.another_task_folder = [this] { return FindScratch(); };
   with.ends = offer_.end_of_life;
   // A node that is not root runs all that the hub gives it as itself: its access is for that user.
   if (os::EffectiveUser() == 0) {
@@ -275,6 +289,7 @@ node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
     users_.emplace(loop_, node::LookUpUser, kUserKnown);
     with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
+  with.drops_foreign = true;
   if (options_.pilot) {
     with.variables = pool::ChangedVariables(here_.environment);
     // No later node has its name, and its tasks run again as soon as the batch system knows of its
@@ -349,13 +364,19 @@ Status NodeDaemon::Open() {
   os::SetUmask(0077);
   hub_dir_ = client::HubDirOf(options_.state_dir, here_);
   reach_ = client::ReachOf(options_.state_dir, here_);
-  offer_ = OfferOfNode(options_, here_, loop_.Now());
+  loop_.OnClockStep([](const os::ClockStep&) {});  // expiry and ages of files are by Loop::Wall
+  offer_ = TRY(OfferOfNode(options_, here_, loop_.Now()));
   TRY(FindTarget(When::kStart));
   auto instance = TRY(link::LoadOrMakeInstance(os::JoinPath(folder_, "instance")));
   instance_ = std::move(instance);
   // Folders and files of tasks are made there by this process, for whatever user.
-  if (os::Exists(TmpDir())) TRY(os::CheckWay(TmpDir(), "--tmp DIR"));
-  TRY(FindScratch());
+  FindTmp();
+  if (os::Exists(tmp_)) TRY(os::CheckWay(tmp_, "--tmp DIR"));
+  // Tasks without files of their own run without the folder.
+  if (auto found = FindScratch(); !found) {
+    if (found.error().kind == ErrorKind::kExists) return std::unexpected(found.error());
+    LogLine(found.error().message);
+  }
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   TRY(OpenPort());
@@ -466,7 +487,7 @@ void NodeDaemon::SweepKept() {
     running.insert(kept_.name(run.ref.job, run.ref.index));
   }
   Duration keep = site_ ? site_->keep_errors : kKeepErrors;
-  node::RemoveOldKept(kept_, loop_.Now() - keep, running);
+  node::RemoveOldKept(kept_, loop_.Wall() - keep, running);
   sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Sweep(); });
 }
 
@@ -476,8 +497,8 @@ void NodeDaemon::Sweep() {
     if (site_ && own == kept_.dir) continue;
     if (auto marked = node::MarkScratch(own); !marked) LogLine(marked.error().message);
   }
-  auto work = [places = host_->cgroup_places(), tmp = TmpDir(),
-               before = loop_.Now() - kKeepScratch]() -> Result<bool> {
+  auto work = [places = host_->cgroup_places(), tmp = tmp_,
+               before = loop_.Wall() - kKeepScratch]() -> Result<bool> {
     os::SweepCgroups(places, kSweepPatience);
     node::SweepScratch(tmp, before);
     return true;
@@ -632,6 +653,9 @@ Result<int> StartPilot(const cli::Invocation& invocation, const client::Surround
   if (grant) ApplyGrant(*grant, here.environment, host, loop->Now(), options);
   // The node's folder disappears with the process: a pilot never comes back.
   os::TempDir folder;
+  if (!folder.problem().empty()) {
+    LogLine(fmt::format("node {} on {}: {}", options.name, host, folder.problem()));
+  }
   return RunNode(here, {std::move(options), folder.path(), {}});
 }
 
@@ -641,20 +665,38 @@ Result<int> ServeNode(const cli::Invocation& invocation) {
   auto here = TRY(client::Surroundings::Find());
   const std::string& host = here.machine.facts().host_name;
   if (options.pilot) return StartPilot(invocation, here, std::move(options));
+  if (auto name = ReadName(host, "node name"); options.name.empty() && !name) {
+    return Within("the name of this machine",
+                  {name.error().kind, name.error().message + "; name the node with --name"});
+  }
   // Tasks' folders are below it, for whatever user; what the node relies on is not.
   if (!options.tmp.empty()) {
     TRY(os::MakeDirs(os::JoinPath(here.cwd, options.tmp)));
   }
   std::string state = client::StateDirOf(options.state_dir, here);
-  auto folder = TRY(MakeNodeFolder(state, options.name.empty() ? host : options.name, host));
-  DaemonLife life{options.daemon, options.daemon ? os::JoinPath(folder, "log") : ""};
-  return RunNode(here, {std::move(options), std::move(folder), std::move(life)});
+  auto folder = MakeNodeFolder(state, options.name.empty() ? host : options.name, host);
+  if (!folder) {
+    return std::unexpected(
+        present::Reached(folder.error(), client::ReachOf(options.state_dir, here)));
+  }
+  DaemonLife life{options.daemon, options.daemon ? os::JoinPath(*folder, "log") : ""};
+  return RunNode(here, {std::move(options), std::move(*folder), std::move(life)});
 }
 
 }  // namespace
 
 Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
                                    const std::string& host) {
+  // Its lock would not show that the machine has a node already.
+  auto running = TRY(NodesHere(state, host, "@"));  // not a name: folders of any are skipped
+  for (const RunningNode& node : running) {
+    if (node.host == host || node.name != (name == host ? node.host : name)) continue;
+    return Fail(ErrorKind::kBusy,
+                fmt::format("the node {} already runs on this machine, since before the machine's "
+                            "name changed from {} to {}",
+                            EscapeForScreen(node.name), EscapeForScreen(node.host), host),
+                Remedy("; to stop it: {}", Advice("node stop", node.name)));
+  }
   std::string folder = os::JoinPath(state, fmt::format("nodes/{}@{}", name, host));
   TRY(os::MakeOwnDir(folder));
   return folder;
@@ -662,11 +704,7 @@ Result<std::string> MakeNodeFolder(const std::string& state, const std::string& 
 
 Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   const DaemonLife life = run.life;
-  std::optional<os::Background> background;
-  if (life.background) {
-    auto entered = TRY(os::Background::Enter());
-    background = std::move(entered);
-  }
+  auto background = TRY(EnterBackground(life));
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = TRY(os::RealLoop::Create());
   NodeDaemon node(*loop, here, std::move(run));
@@ -676,16 +714,18 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   // In the background no terminal can end it, whatever nohup was for.
   if (background) os::RestoreSignal(os::kSignalHup);
   loop->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
-  if (!background) {
-    TRY(BeginLog(background, life));
-    return node.Run(nullptr);
-  }
+  if (!background) TRY(BeginLog(background, life));
+  const bool seen = os::LookAtTerminal(os::kStderr, here.environment).is_terminal;
   // The starter may submit as soon as this returns: it returns when the node has joined.
-  return node.Run([&](const std::string& away) {
-    fmt::print(stderr, "spate: node {} {} with {}; its log is {}\n", node.offer().node_name,
-               away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
-               present::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
-    return BeginLog(background, life);
+  return node.Run([&](const std::string& away) -> Status {
+    if (background || seen) {
+      cli::Say(fmt::format("node {} {} with {}; {}", node.offer().node_name,
+                           away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
+                           present::CountOf(node.offer().slots, "slot"),
+                           background ? "its log is " + EscapeForScreen(life.log)
+                                      : "its log follows; Ctrl-C stops it"));
+    }
+    return background ? BeginLog(background, life) : Status();
   });
 }
 

@@ -24,7 +24,7 @@ struct NodeRun {
   std::optional<parasol::SiteNode> site = std::nullopt;
 };
 // NAME@HOST below STATE/nodes: by host too, as the state folder may be on a file system of many
-// machines. It is made.
+// machines. It is made. kBusy: a node of this machine's earlier name runs.
 Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
                                    const std::string& host);
 // Lets the node run to its end; the exit code.

@@ -1,5 +1,7 @@
 #include "node/scratch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "os/account.h"
@@ -29,6 +31,20 @@ bool IsOurs(const std::string& path, os::FileKind kind) {
 
 bool IsTaken(const std::string& folder) {
   return os::StatLink(folder).has_value() && !IsOurs(folder, os::FileKind::kDir);
+}
+
+Status MakeScratch(const std::string& folder, bool of_users) {
+  TRY(os::MakeDirs(os::DirName(folder)));
+  Status made = os::MakeDir(folder, 0700);
+  if (!made && made.error().kind != ErrorKind::kExists) return made;
+  if (IsTaken(folder)) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
+                            "another --tmp",
+                            folder));
+  }
+  TRY(os::SetPermissions(folder, of_users ? 0711 : 0700));
+  return os::Exists(os::JoinPath(folder, kScratchMark)) ? Status() : MarkScratch(folder);
 }
 
 Status MarkScratch(const std::string& folder) {

@@ -21,6 +21,9 @@ inline constexpr size_t kScratchWord = 12;  // hexadecimal digits
 
 // Something else has this folder's name: it is another user's, or no folder.
 bool IsTaken(const std::string& folder);
+// Makes the folder of a node's tasks, with its mark, if it is missing. `of_users`: tasks run as
+// other users, who must reach their own folders. kPermission: the name is taken.
+Status MakeScratch(const std::string& folder, bool of_users);
 // The node of this folder is there now. Nothing, when the folder is not there or another user's.
 Status MarkScratch(const std::string& folder);
 // Removes the folder when there is nothing in it but the mark.

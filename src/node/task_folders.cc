@@ -38,28 +38,19 @@ remote::Ticket TicketOf(const GangPart& part) {
 }  // namespace
 
 TaskFolders::TaskFolders(os::Loop& loop, std::string folder, std::string spool_folder,
-                         bool of_users)
+                         bool of_users, Another another)
     : remover_(loop),
       folder_(std::move(folder)),
       spool_folder_(std::move(spool_folder)),
-      of_users_(of_users) {}
+      of_users_(of_users),
+      another_(std::move(another)) {}
 
-Status TaskFolders::Make() const {
-  if (folder_.empty()) {
-    return Fail(ErrorKind::kUnavailable, "tasks have no folders of their own here");
-  }
-  if (Status made = os::MakeDirs(os::DirName(folder_)); !made) return made;
-  Status made = os::MakeDir(folder_, 0700);
-  if (!made && made.error().kind != ErrorKind::kExists) return made;
-  auto info = TRY(os::StatLink(folder_));
-  if (info.kind != os::FileKind::kDir || info.user != os::EffectiveUser()) {
-    return Fail(ErrorKind::kPermission,
-                fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
-                            "another --tmp",
-                            folder_));
-  }
-  if (Status open = os::SetPermissions(folder_, of_users_ ? 0711 : 0700); !open) return open;
-  return os::Exists(os::JoinPath(folder_, kScratchMark)) ? Status() : MarkScratch(folder_);
+Status TaskFolders::Make() {
+  Status made = MakeScratch(folder_, of_users_);
+  if (made || made.error().kind != ErrorKind::kPermission || !another_) return made;
+  // The folder was lost, and another user has taken its name.
+  folder_ = TRY(another_());
+  return {};
 }
 
 void TaskFolders::Remove(const AttemptRef& ref) {

@@ -4,6 +4,7 @@
 // Thread: the loop's.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,12 +19,17 @@ namespace spate::node {
 
 class TaskFolders {
  public:
-  // `folder` is made when it is needed; empty: there are no folders, and files about gangs go to
+  // Makes a folder with another name, and returns its path; null: there is no other.
+  using Another = std::function<Result<std::string>()>;
+  // `folder` is made when it is missing; empty: there are no folders, and files about gangs go to
   // `spool_folder`. `of_users`: tasks run as others, who must reach what is theirs.
-  TaskFolders(os::Loop& loop, std::string folder, std::string spool_folder, bool of_users);
+  TaskFolders(os::Loop& loop, std::string folder, std::string spool_folder, bool of_users,
+              Another another);
 
+  // To be called before each attempt that uses the folder: it may be lost, and its name taken.
   // Everybody whose tasks run here reaches theirs in it; only shepherds make and remove any.
-  Status Make() const;
+  Status Make();
+  const std::string& folder() const { return folder_; }
   // Removes what an attempt may have left.
   void Remove(const AttemptRef& ref);
   // Removes what all attempts but these have left.
@@ -44,9 +50,10 @@ class TaskFolders {
   std::string PathOf(const AttemptRef& ref, std::string_view word) const;
 
   FolderRemover remover_;
-  const std::string folder_;
+  std::string folder_;
   const std::string spool_folder_;
   const bool of_users_;
+  const Another another_;
 };
 
 }  // namespace spate::node

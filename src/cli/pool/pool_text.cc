@@ -159,6 +159,9 @@ std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   std::vector<std::string> quoted;
   for (const std::string& option : pool.options) quoted.push_back(ShellQuote(option));
   page.Field("options", fmt::format("{}", fmt::join(quoted, " ")));
+  if (!pool.avoids.empty()) {
+    page.Field("avoids", fmt::format("{} (pilots failed there)", fmt::join(pool.avoids, ", ")));
+  }
   if (pool.next_submit) page.Field("next", "not before " + present::DateAndTime(*pool.next_submit));
   if (pool.state == "paused") {
     page.Command("to resume", present::TextOf(Advice("pool resume", pool.name), screen.reach));

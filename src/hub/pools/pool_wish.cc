@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/name.h"
+#include "hub/peer_memory.h"
+#include "pool/own_options.h"
 #include "pool/pools.h"
 #include "wire/field_bytes.h"
 
@@ -88,6 +91,19 @@ Status CheckPaths(const pool::PoolSettings& settings) {
   return {};
 }
 
+Status CheckTimeLimit(const PoolForm& form, const PoolWish& wish) {
+  if (!wish.time_limit) return {};
+  const auto own = pool::ReadOwnOptions(form.settings.system, form.settings.options);
+  if (!own.limit || *own.limit == *wish.time_limit) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--time-limit is {}, but '{}' among the pool's own options is {}, and "
+                          "the batch system obeys that one",
+                          FormatDuration(*wish.time_limit), EscapeForScreen(own.limit_word),
+                          FormatDuration(*own.limit)),
+              Remedy("\nTo change the limit in them: {}",
+                     Advice("pool set", form.policy.name, "--", "OPTIONS")));
+}
+
 }  // namespace
 
 Result<PoolForm> FormOf(const provision::PoolPolicy& policy) {
@@ -97,10 +113,14 @@ Result<PoolForm> FormOf(const provision::PoolPolicy& policy) {
 }
 
 Status Change(PoolForm& form, const PoolWish& wish) {
+  for (const std::string& label : wish.labels.value_or(std::vector<std::string>())) {
+    (void)TRY(ReadName(label, "label", kAlsoInLabels));
+  }
   DecodePolicy(form.policy, wish);
   TakeSettings(form.settings, wish);
   AddLabels(form);
   if (auto sound = CheckPaths(form.settings); !sound) return sound;
+  if (auto sound = CheckTimeLimit(form, wish); !sound) return sound;
   if (!form.settings.wrapper.empty() && form.policy.nodes_per_pilot > 1) {
     return Fail(ErrorKind::kInvalid,
                 "--wrapper is for pilots of one node; leave out --nodes-per-pilot");
@@ -110,21 +130,13 @@ Status Change(PoolForm& form, const PoolWish& wish) {
   }
   if (auto driver = DriverOf(form.settings); !driver) return std::unexpected(driver.error());
   form.policy.driver = wire::BytesOf(form.settings);
-  return provision::Check(form.policy);
-}
-
-Status CheckPoolName(const std::string& name) {
-  constexpr size_t kMost = 60;
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  auto good = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
-  if (!name.empty() && name.size() <= kMost && letter(name.front()) &&
-      std::ranges::all_of(name, good)) {
-    return {};
+  if (const size_t bytes = wire::BytesOf(form.policy).size(); bytes > kPeerLimits.pool_bytes) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("the settings of the pool take {}, and may take {}: put long scripts "
+                            "and lists into files",
+                            FormatSize(bytes), FormatSize(kPeerLimits.pool_bytes)));
   }
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' cannot be a pool's name: it is 1 to {} letters, digits, - and _, "
-                          "and begins with a letter",
-                          EscapeForScreen(name), kMost));
+  return provision::Check(form.policy);
 }
 
 Result<std::unique_ptr<pool::PoolDriver>> DriverOf(const pool::PoolSettings& settings) {

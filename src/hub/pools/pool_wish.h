@@ -23,8 +23,6 @@ Result<PoolForm> FormOf(const provision::PoolPolicy& policy);
 // Puts what is wished over what is there. kInvalid says which option is wrong. The policy's
 // `driver` follows the settings.
 Status Change(PoolForm& form, const PoolWish& wish);
-// 1 to 30 letters, digits, "-" and "_"; the first a letter.
-Status CheckPoolName(const std::string& name);
 Result<std::unique_ptr<pool::PoolDriver>> DriverOf(const pool::PoolSettings& settings);
 
 }  // namespace spate::hub

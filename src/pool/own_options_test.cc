@@ -1,10 +1,10 @@
-#include "cli/pool/own_options.h"
+#include "pool/own_options.h"
 
 #include <gtest/gtest.h>
 
 #include "base/units.h"
 
-namespace spate::cli {
+namespace spate::pool {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -54,4 +54,4 @@ TEST(OwnOptions, ATimeLimitIsReadAndTranslated) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::pool

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace spate::cli {
+namespace spate::pool {
 
 struct OwnOptions {
   // As typed, but for a time limit that is written in our way ("1h"): it is written in theirs.
@@ -20,4 +20,4 @@ struct OwnOptions {
 // Of Slurm -t and --time, of Grid Engine -l h_rt, of PBS -l walltime; of others nothing.
 OwnOptions ReadOwnOptions(std::string_view system, std::span<const std::string> words);
 
-}  // namespace spate::cli
+}  // namespace spate::pool

@@ -1,11 +1,11 @@
-#include "cli/pool/own_options.h"
+#include "pool/own_options.h"
 
 #include <fmt/format.h>
 
 #include "base/units.h"
 #include "pool/parts.h"
 
-namespace spate::cli {
+namespace spate::pool {
 namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
@@ -24,12 +24,12 @@ class Reader {
   // The value as the batch system understands it; `option` is what stands before it.
   std::string Limit(std::string_view option, std::string_view value) {
     std::string theirs(value);
-    auto limit = pool::ParseLimit(value, unit_);
+    auto limit = ParseLimit(value, unit_);
     if (!limit) {
       auto ours = ParseDuration(value);
       if (!ours) return theirs;  // UNLIMITED, or wrong: it will say
       theirs = ClockText(*ours);
-      limit = pool::ParseLimit(theirs, unit_);  // whole seconds
+      limit = ParseLimit(theirs, unit_);  // whole seconds
     }
     if (limit && limit->ns > 0) {
       own_.limit = limit;
@@ -69,9 +69,9 @@ void ReadResources(std::string_view name, OwnOptions& own) {
     std::string theirs;
     for (bool more = true; more;) {
       more = list.contains(',');
-      std::string_view field = pool::NextField(list, ',');
+      std::string_view field = NextField(list, ',');
       size_t equals = field.find('=');
-      if (equals != std::string_view::npos && pool::Trimmed(field.substr(0, equals)) == name) {
+      if (equals != std::string_view::npos && Trimmed(field.substr(0, equals)) == name) {
         std::string option = fmt::format("-l {}=", name);
         theirs += fmt::format("{}={}", name, reader.Limit(option, field.substr(equals + 1)));
       } else {
@@ -101,4 +101,4 @@ OwnOptions ReadOwnOptions(std::string_view system, std::span<const std::string> 
   return own;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::pool

@@ -38,7 +38,8 @@ ClientSession::ClientSession(Jobs& jobs, ClientHost& host, Caller caller,
   port_->Start({.request = [this](uint32_t id, std::string_view bytes) { OnRequest(id, bytes); },
                 .writable =
                     [this] {
-                      full_ = false;
+                      full_ = floods_ = false;
+                      Pace();
                       for (auto& [id, request] : requests_) {
                         jobs_.loop().Post(
                             request->Guarded([r = request.get()] { r->RoomAgain(); }));
@@ -82,9 +83,14 @@ void ClientSession::Weigh(int64_t bytes) {
   Pace();
 }
 
+void ClientSession::Refused() {
+  floods_ = full_;
+  Pace();
+}
+
 void ClientSession::Pace() {
   const bool slow = jobs_.store().Backlog() > kBacklogMost;
-  port_->PauseReading(slow || weight_ > kWaitingMost);
+  port_->PauseReading(slow || weight_ > kWaitingMost || floods_);
   if (!slow || slow_ != 0) return;
   slow_ = jobs_.loop().At(jobs_.loop().Now() + Duration::Millis(2), [this] {
     slow_ = 0;
@@ -103,7 +109,7 @@ void ClientSession::OnRequest(uint32_t id, std::string_view bytes) {
     if (known) at->second->Taken(taken->bytes);
   } else if (IsOfUpload(*request)) {
     if (!known || !at->second->takes_more()) return Breach("rows without a submit");
-    at->second->Handle(std::move(*request), bytes);
+    at->second->Take(std::move(*request), bytes);
   } else if (known) {
     Breach(at->second->takes_more() ? "a submit without its end"
                                     : "a request with the id of one that is under way");
@@ -123,7 +129,14 @@ void ClientSession::Begin(uint32_t id, wire::Request request, std::string_view b
                                                       "connection",
                                                       kSubscriptionsMost)});
   }
-  begun->Handle(std::move(request), bytes);
+  const size_t most = KnownJobs::kListenersOfUser;
+  if (begun->subscribes() && !caller_.is_admin && jobs_.known().ListenersOf(caller_.user) >= most) {
+    return begun->Fail({ErrorKind::kBusy,
+                        fmt::format("user {} follows {} jobs at once, the most for one user; end "
+                                    "some of the commands that wait for jobs",
+                                    caller_.user, most)});
+  }
+  begun->Take(std::move(request), bytes);
 }
 
 }  // namespace spate::hub

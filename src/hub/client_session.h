@@ -53,6 +53,8 @@ class ClientSession {
   void Over(uint32_t id);
   // `bytes` more or fewer of requests wait here for their turn.
   void Weigh(int64_t bytes);
+  // A request was refused for its memory. Until the client reads such refusals, it is not read.
+  void Refused();
   // Reads on, or not, as the store and what waits allow.
   void Pace();
 
@@ -70,6 +72,7 @@ class ClientSession {
   size_t subscriptions_ = 0;
   int64_t weight_ = 0;
   bool full_ = false;
+  bool floods_ = false;  // refusals wait, because it does not read them
   os::TimerId slow_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "core/model/memory.h"
 #include "hub/client_session.h"
 #include "wire/client_codec.h"
 
@@ -21,7 +22,11 @@ constexpr Duration kReaderWait = Duration::Seconds(10);
 constexpr Duration kReaderAgain = Duration::Millis(250);
 // Nothing of an answer was taken for so long, while others wait for a reader.
 constexpr Duration kReaderPatience = Duration::Seconds(60);
-
+// Memory of a message that waits.
+int64_t WeightOf(std::string_view message) {
+  return static_cast<int64_t>(message.size() + sizeof(std::string) + kAllocation);
+}
+constexpr Duration kChange = Duration::Millis(1);  // weight of a job's change in Readers::changes
 }  // namespace
 
 ClientRequest::ClientRequest(ClientSession& session, uint32_t id, wire::RequestKind kind)
@@ -43,12 +48,14 @@ void ClientRequest::Over() {
   if (turn_ != 0) LeaveTurn();
   AbandonUpload();
   Weigh(-weight_);
+  Keep(0);
   session_.Over(id_);
 }
 
 void ClientRequest::AbandonUpload() {
   auto upload = std::exchange(upload_, std::nullopt);
   if (!upload || upload->known) return;
+  jobs_.kept().Leave(caller_.user, upload->job);
   if (upload->submit.add_to == JobId()) {
     jobs_.DropUpload(upload->job);
   } else {
@@ -61,6 +68,20 @@ void ClientRequest::Weigh(int64_t bytes) {
   if (bytes == 0) return;
   weight_ += bytes;
   session_.Weigh(bytes);
+  Keep(kept_ + static_cast<size_t>(bytes));
+}
+
+void ClientRequest::Keep(size_t bytes) {
+  jobs_.hub().peer_memory().Set(caller_.user, kept_, bytes);
+}
+
+bool ClientRequest::KeepMore(size_t bytes) {
+  Keep(kept_ + bytes);
+  auto room = jobs_.hub().peer_memory().Check(caller_.user);
+  if (room) return true;
+  Fail(room.error());
+  session_.Refused();
+  return false;
 }
 
 // ---- Replies -----------------------------------------------------------------------------------
@@ -76,12 +97,20 @@ void ClientRequest::Send(const wire::Reply& reply) {
   SendBytes(bytes);
 }
 
-void ClientRequest::Fail(const Error& error) {
-  Send(wire::Failed{error.kind, error.message, error.remedy});
+void ClientRequest::Fail(const Error& error) { Refuse({error.kind, error.message, error.remedy}); }
+
+void ClientRequest::Refuse(const wire::Failed& failed) {
+  Send(failed);
   if (!takes_more_) return Over();
   // The client may be sending the rest of it.
   refused_ = true;
   AbandonUpload();
+  const bool has_end = !messages_.empty() && std::holds_alternative<wire::SubmitEnd>(
+                                                 *wire::DecodeRequest(messages_.back()));
+  if (has_end) return Over();
+  messages_.clear();
+  Weigh(-weight_);
+  Keep(kMemoryOfRequest);
 }
 
 bool ClientRequest::HasRoom() const { return untaken_ < wire::WindowOf(kind_) && !session_.full(); }
@@ -101,39 +130,50 @@ void ClientRequest::RoomAgain() {
 
 // ---- Messages ----------------------------------------------------------------------------------
 
+void ClientRequest::Take(wire::Request request, std::string_view bytes) {
+  const bool is_first = kept_ == 0;
+  takes_more_ = takes_more_ || std::holds_alternative<wire::Submit>(request);
+  if (is_first && !KeepMore(MemoryOf(request))) return;
+  Handle(std::move(request), bytes);
+}
+
 void ClientRequest::Handle(wire::Request request, std::string_view bytes) {
-  if (waits_) {
-    messages_.emplace_back(bytes);
-    return Weigh(static_cast<int64_t>(bytes.size()));
-  }
   const bool is_end = std::holds_alternative<wire::SubmitEnd>(request);
   if (refused_) {
     if (is_end) Over();
     return;
   }
-  if (std::holds_alternative<wire::Submit>(request)) {
-    takes_more_ = true;
-  } else if (kind_ == wire::RequestKind::kUpload && !takes_more_) {
+  if (waits_) {
+    messages_.emplace_back(bytes);
+    Weigh(WeightOf(bytes));
+    return void(KeepMore(0));
+  }
+  if (kind_ == wire::RequestKind::kUpload && !takes_more_) {
     return session_.Breach("rows without a submit");  // they came while its end waited
   }
   if (is_end) takes_more_ = false;
   auto alive = alive_;
-  std::visit([this](auto& each) { On(std::move(each)); }, request);
+  const bool may = MayKeep(request, bytes.size());
+  if (may) std::visit([this](auto& each) { On(std::move(each)); }, request);
   if (!*alive) return;
+  if (upload_ && std::holds_alternative<wire::Submit>(request)) upload_->unpaid = bytes.size();
   if (waits_) {
     messages_.emplace_front(bytes);
     takes_more_ = takes_more_ || is_end;
   }
   const bool has_turn_to_come = turn_ != 0 && !answer_;
-  if (waits_ || has_turn_to_come) Weigh(static_cast<int64_t>(bytes.size()));
+  if (!waits_) paid_ = Paid::kNo;
   needed_ = {};
+  if (!waits_ && !has_turn_to_come) return;
+  Weigh(WeightOf(bytes));
+  KeepMore(0);
 }
 
 void ClientRequest::HandleNext() {
   for (auto alive = alive_; *alive && !waits_ && !messages_.empty();) {
     std::string next = std::move(messages_.front());
     messages_.pop_front();
-    Weigh(-static_cast<int64_t>(next.size()));
+    Weigh(-WeightOf(next));
     Handle(*wire::DecodeRequest(next), next);
   }
 }
@@ -165,7 +205,7 @@ Status ClientRequest::CheckUpload(Upload& upload) {
     return {};
   }
   if (job->finished) {
-    return spate::Fail(ErrorKind::kInvalid,
+    return spate::Fail(ErrorKind::kPermission,
                        fmt::format("job {} has ended; only jobs submitted with --open that are not "
                                    "closed accept more tasks",
                                    submit.add_to.value));
@@ -251,6 +291,13 @@ void ClientRequest::On(wire::Rows rows) {
   if (count > kLimits.tasks_per_job - upload_->next) {
     return session_.Breach("more tasks than a job may have");
   }
+  const uint32_t most = jobs_.engine().RuleOf(caller_.user).max_queued;
+  const TaskIndex tasks = upload_->next - upload_->grown_from + count;
+  if (most > 0 && tasks > most) {
+    return Refuse({.kind = ErrorKind::kExhausted,
+                   .text = "",
+                   .why = {{ReasonKind::kQueueIsFull, {most, tasks}, {}, {caller_.user}}}});
+  }
   store::Bundle bundle;
   bundle.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
   upload_->next += count;
@@ -260,11 +307,13 @@ void ClientRequest::On(wire::Rows rows) {
 
 void ClientRequest::On(wire::Edges edges) {
   if (upload_->known) return;
-  std::vector<Edge>& all = upload_->edges;
+  PackedEdges& all = upload_->packed;
   if (edges.edges.size() > kLimits.edges_per_job - all.size()) {
     return session_.Breach("more edges than a job may have");
   }
-  all.insert(all.end(), edges.edges.begin(), edges.edges.end());
+  const size_t before = all.memory();
+  all.Add(edges.edges);
+  KeepMore(all.memory() - before);
 }
 
 namespace {
@@ -305,6 +354,7 @@ Status ClientRequest::CheckEnd(const Upload& upload, const wire::SubmitEnd& end)
 void ClientRequest::On(wire::SubmitEnd end) {
   auto ready = IsReady();
   if (ready && !*ready) return;
+  upload_->edges = upload_->packed.All();
   if (auto sound = CheckEnd(*upload_, end); !sound) {
     return session_.Breach(sound.error().message);  // the upload goes with the connection
   }
@@ -318,6 +368,7 @@ void ClientRequest::On(wire::SubmitEnd end) {
     return jobs_.WhenSettled(
         Guarded([this, job, first = first.value_or(TaskIndex{0})] { Accepted(job, true, first); }));
   }
+  const uint64_t most_kept = jobs_.kept().Leave(caller_.user, upload.job);
   for (TaskClass& each : end.requests) {
     if (each.needs.memory == 0) each.needs.memory = HabitsOf(upload).default_memory;
   }
@@ -335,7 +386,7 @@ void ClientRequest::On(wire::SubmitEnd end) {
     }
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
   }
-  Accept(std::move(upload), std::move(end));
+  Accept(std::move(upload), std::move(end), most_kept);
 }
 
 // Of this second try nothing was kept. The first one may have been refused meanwhile.
@@ -386,47 +437,37 @@ Result<bool> ClientRequest::IsReady() {
     if (!each || known || !jobs_.CheckRight(caller_, after.job)) continue;
     if (jobs_.IsPast(after.job)) jobs.push_back(after.job);
   }
-  bool sum = MostOutput() > 0 && !upload.readings.output;
-  if (jobs.empty() && !sum) return true;
-  jobs_.ReadFor(std::move(jobs), caller_.user, sum,
+  if (jobs.empty()) return true;
+  jobs_.ReadFor(std::move(jobs), caller_.user,
                 [this, alive = alive_, again = Continuation()](auto read) {
-                  if (*alive && read) {
-                    upload_->readings.succeeded.merge(read->succeeded);
-                    if (read->output) upload_->readings.output = read->output;
-                  }
+                  if (*alive && read) upload_->readings.succeeded.merge(read->succeeded);
                   again(read ? Status() : std::unexpected(read.error()));
                 });
   return false;
 }
 
-uint64_t ClientRequest::MostOutput() const {
-  return jobs_.engine().RuleOf(caller_.user).max_output;
+bool ClientRequest::MayKeep(const wire::Request& request, uint64_t bytes) {
+  if (!upload_ || upload_->known || paid_ == Paid::kYes) return true;
+  Status may = paid_ == Paid::kAsked ? std::exchange(needed_, {}) : jobs_.CheckRoom();
+  const uint64_t most = jobs_.engine().RuleOf(caller_.user).max_output;
+  if (may && paid_ == Paid::kNo && most > 0) {
+    const bool is_stored = std::holds_alternative<wire::Rows>(request) ||
+                           std::holds_alternative<wire::PutPieces>(request);
+    const uint64_t before = std::exchange(upload_->unpaid, 0);
+    const KeptBytes::Part part{.user = caller_.user,
+                               .job = upload_->job,
+                               .most = most,
+                               .bytes = before + bytes,
+                               .in_memory = before + (is_stored ? 0 : bytes),
+                               .is_last = std::holds_alternative<wire::SubmitEnd>(request)};
+    paid_ = Paid::kAsked;
+    if (!jobs_.kept().Take(part, Continuation())) return false;
+    waits_ = false;
+  }
+  paid_ = Paid::kYes;
+  if (!may) Fail(may.error());
+  return may.has_value();
 }
-
-Result<uint64_t> ClientRequest::OutputLeft(const Readings& readings) const {
-  uint64_t most = MostOutput();
-  if (most == 0) return UINT64_MAX;
-  uint64_t kept = readings.output.value_or(0);
-  if (kept < most) return most - kept;
-  return spate::Fail(ErrorKind::kBusy,
-                     fmt::format("the hub keeps {} of output of the jobs of user {}, and may keep "
-                                 "{}: forget jobs that have ended",
-                                 FormatSize(kept), caller_.user, FormatSize(most)),
-                     Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12)));
-}
-
-namespace {
-
-// Contents that several files have count once.
-uint64_t BytesOf(const std::vector<PutFile>& files) {
-  std::map<uint32_t, uint64_t> contents;
-  for (const PutFile& file : files) contents[file.first_piece] = file.size;
-  uint64_t bytes = 0;
-  for (const auto& [piece, size] : contents) bytes += size;
-  return bytes;
-}
-
-}  // namespace
 
 // Which tasks of a job succeed is for its user to know; how the job ended everybody may.
 Status ClientRequest::CheckAfter(const JobPlan& plan) const {
@@ -438,22 +479,8 @@ Status ClientRequest::CheckAfter(const JobPlan& plan) const {
   return {};
 }
 
-void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
+void ClientRequest::Accept(Upload upload, wire::SubmitEnd end, uint64_t most_kept) {
   wire::Submit& submit = upload.submit;
-  auto output_left = OutputLeft(upload.readings);
-  if (!output_left) {
-    jobs_.DropUpload(upload.job);
-    return Fail(output_left.error());
-  }
-  const uint64_t puts = BytesOf(submit.settings->puts);
-  if (puts > *output_left) {
-    jobs_.DropUpload(upload.job);
-    return Fail({ErrorKind::kBusy,
-                 fmt::format("the job brings along {} of files (--put), and of what the hub keeps "
-                             "for user {} {} are left: forget jobs that have ended",
-                             FormatSize(puts), caller_.user, FormatSize(*output_left)),
-                 Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12))});
-  }
   auto settings = std::make_shared<JobSettings>(*submit.settings);
   settings->user = caller_.user;
   store::JobRow row;
@@ -469,11 +496,12 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end) {
     row.host = submit.submission.substr(caller_.user.size() + 1);
     row.host = row.host.substr(0, row.host.find('/'));
   }
-  row.created = row.started = jobs_.loop().Now();
+  row.created = row.started = jobs_.loop().Wall();
   row.state = store::JobState::kQueued;
   row.submission = submit.submission;
   row.priority = submit.priority;
-  row.keep_output = std::min(submit.keep_output, *output_left - puts);
+  row.keep_output = static_cast<int64_t>(std::min(submit.keep_output, most_kept));
+  if (most_kept < submit.keep_output) row.keep_output = ~row.keep_output;
   row.counts.total = end.count;
   jobs_.known().SetName(row);
   if (HabitsOf(upload).public_tasks) jobs_.known().SetPublic(upload.job);
@@ -524,7 +552,7 @@ void ClientRequest::Grow(Upload upload, wire::SubmitEnd end) {
   auto refuse = [&](ErrorKind kind, Why why) {
     jobs_.EndGrow(job);
     jobs_.UnloadSoon(job);
-    Send(wire::Failed{.kind = kind, .text = "", .why = std::move(why)});
+    Refuse({.kind = kind, .text = "", .why = std::move(why)});
   };
   if (Why why = WhyNever(end); !why.empty()) return refuse(ErrorKind::kInvalid, std::move(why));
   if (Why why = jobs_.engine().WhyNotGrown(job, end.count); !why.empty()) {
@@ -612,6 +640,23 @@ bool ClientRequest::WaitsToAsk(const wire::Query& query) {
   return true;
 }
 
+// Administrators are not paced, because they keep the hub working.
+Result<bool> ClientRequest::MayChange(uint64_t changes) {
+  if (changes == 0 || caller_.is_admin || std::exchange(may_change_, true)) return true;
+  const Instant now = jobs_.loop().Now();
+  auto when =
+      host_.readers().changes.Enter(caller_.user, kChange * static_cast<int64_t>(changes), now);
+  if (!when) {
+    return spate::Fail(ErrorKind::kBusy,
+                       fmt::format("user {} has changed jobs so often that the hub's journal would "
+                                   "grow without end; change them less often",
+                                   caller_.user));
+  }
+  if (*when <= now) return true;
+  jobs_.loop().At(*when, [again = Continuation()] { again({}); });
+  return false;
+}
+
 void ClientRequest::On(wire::Watch watch) {
   if (watch.job == JobId()) {
     auto newest = jobs_.known().NewestOf(caller_.user);
@@ -632,12 +677,15 @@ void ClientRequest::On(wire::Watch watch) {
 
 void ClientRequest::Listen(JobId job) {
   job_ = job;
-  listening_ = jobs_.known().Listen(job, [this] { TellNews(); });
+  listening_ =
+      jobs_.known().Listen(job, caller_.is_admin ? "" : caller_.user, [this] { TellNews(); });
 }
 
 void ClientRequest::TellNews() {
   const KnownJobs::Job* entry = jobs_.known().Find(job_);
-  if (entry == nullptr) return;
+  if (entry == nullptr) {
+    return Fail({ErrorKind::kNotFound, fmt::format("job {} has been removed", job_.value)});
+  }
   const bool finished = entry->finished;
   has_news_ = true;
   auto alive = alive_;

@@ -14,10 +14,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/packed_edges.h"
 #include "hub/caller.h"
 #include "hub/job_habits.h"
 #include "hub/jobs.h"
 #include "hub/journal_reader.h"
+#include "hub/pace.h"
+#include "hub/peer_memory.h"
 #include "hub/turns.h"
 #include "wire/client_messages.h"
 #include "wire/field_bytes.h"
@@ -40,6 +43,7 @@ class ClientHost {
   struct Readers {
     Turns& turns;
     JournalReader& reader;
+    Pace& changes;  // changes of jobs, which the journal records
   };
   virtual Readers readers() = 0;
   // When a question may be answered that costs the hub's loop much: now, or soon, since its user
@@ -60,8 +64,9 @@ class ClientRequest {
   ClientRequest& operator=(const ClientRequest&) = delete;
 
   // ---- For its session
-  // Its first message, and those that follow of an upload; `bytes` is the message as it came.
-  void Handle(wire::Request request, std::string_view bytes);
+  // Takes its first message, and later ones of an upload; `bytes` is the message as it came. The
+  // request is refused if it would exceed its user's bound of memory.
+  void Take(wire::Request request, std::string_view bytes);
   bool subscribes() const {
     return kind_ == wire::RequestKind::kWatch || kind_ == wire::RequestKind::kReadEnds;
   }
@@ -99,11 +104,14 @@ class ClientRequest {
   }
   // The last reply.
   void Fail(const Error& error);
+  void Refuse(const wire::Failed& failed);
   // The answer is the journal's.
   void Read(const wire::Request& request);
   // Whether a job is there to be changed. False: it is being taken up again, and the request comes
   // once more when it is: leave it alone.
   Result<bool> IsThere(JobId job);
+  // True: it may make this number of changes of jobs. False: not yet, see IsThere.
+  Result<bool> MayChange(uint64_t changes);
 
  private:
   // A job on its way in.
@@ -114,10 +122,13 @@ class ClientRequest {
     uint32_t pieces = 0;      // of the files that it brings along
     bool known = false;       // accepted before: what comes is dropped
     uint32_t grown_from = 0;  // of a job that was there
+    uint64_t unpaid = 0;      // bytes of the Submit that KeptBytes has not counted
     Readings readings = {};
-    std::vector<Edge> edges = {};
+    PackedEdges packed = {};
+    std::vector<Edge> edges = {};  // the same, unpacked at the upload's end
   };
 
+  void Handle(wire::Request request, std::string_view bytes);
   void On(wire::Submit submit);
   void On(wire::PutPieces pieces);
   void On(wire::Rows rows);
@@ -137,13 +148,12 @@ class ClientRequest {
     return host_.HabitsOf(upload.submit.settings->row_kind);
   }
   Status CheckAfter(const JobPlan& plan) const;
-  // Bound for the output that the hub keeps of the user's jobs, in bytes; 0: any size.
-  uint64_t MostOutput() const;
-  // The rest of that bound; an error: nothing.
-  Result<uint64_t> OutputLeft(const Readings& readings) const;
+  // True: the hub may keep this message of an upload. False: the message is handled again when
+  // KeptBytes has answered, or the request was refused.
+  bool MayKeep(const wire::Request& request, uint64_t bytes);
   // Whether all is read that the job needs to be accepted; as IsThere.
   Result<bool> IsReady();
-  void Accept(Upload upload, wire::SubmitEnd end);
+  void Accept(Upload upload, wire::SubmitEnd end, uint64_t most_kept);
   Why WhyNever(const wire::SubmitEnd& end) const;
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
@@ -164,6 +174,9 @@ class ClientRequest {
   void SendBytes(std::string_view reply);
   bool HasRoom() const;
   void Weigh(int64_t bytes);
+  void Keep(size_t bytes);
+  // False: its user is over a bound of memory, and the request has failed.
+  bool KeepMore(size_t bytes);
   void AbandonUpload();
 
   ClientSession& session_;
@@ -174,11 +187,13 @@ class ClientRequest {
   const wire::RequestKind kind_;
   uint64_t untaken_ = 0;              // bytes that were sent and not taken
   int64_t weight_ = 0;                // bytes of messages that wait here
+  size_t kept_ = 0;                   // memory of these and of all else that is kept for it
   std::deque<std::string> messages_;  // the first one for what it needs, others behind it
   bool waits_ = false;                // the first one does
   Status needed_;                     // what became of that
   bool takes_more_ = false;           // between a Submit and its end
   bool refused_ = false;              // what still comes of the upload is dropped
+  enum class Paid : uint8_t { kNo, kAsked, kYes } paid_ = Paid::kNo;  // state of MayKeep
   std::optional<Upload> upload_;
   uint64_t listening_ = 0;
   JobId job_;                              // that it listens to
@@ -188,6 +203,7 @@ class ClientRequest {
   std::optional<wire::ReadEnds> follows_;  // from where on, when there is something new
   bool has_news_ = false;                  // of the job, since its reader was started
   bool may_ask_ = false;                   // its question's turn has come
+  bool may_change_ = false;                // the turn of its changes has come
   std::function<void(Status)> at_room_;    // goes on with it when there is room for the answer
   // Where another reader could go on, behind the reply that filled the window; none: within a long
   // stream of output.

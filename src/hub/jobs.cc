@@ -9,6 +9,7 @@
 #include "core/model/ranges.h"
 #include "hub/same_tasks.h"
 #include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 
 namespace spate::hub {
 namespace {
@@ -48,9 +49,9 @@ Jobs::Jobs(Parts parts)
       known_(parts_.loop, parts_.store, engine(),
              parts_.one_job ? KnownJobs::Rows::kOfOwner : KnownJobs::Rows::kWritten) {}
 
-Status Jobs::Load(const KnownJobs::IsPublic& is_public) {
+Status Jobs::Load(KnownJobs::PublicRule rule) {
   parts_.hub.SetSettingsSource([this](JobId job) { return ReadSettings(job); });
-  return known_.Load(is_public);
+  return known_.Load(std::move(rule));
 }
 
 void Jobs::Stop() {
@@ -91,6 +92,9 @@ wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
                      .why = known_.WhyStalled(job)};
   // The entry may be a little older than its hold: who waits would see that nothing runs.
   if (!entry.finished) news.counts = engine().Counts(job).value_or(entry.counts);
+  if (!entry.finished && news.held == 0) return news;
+  auto rows = parts_.store.ReadJobsBetween(job, job, 1);
+  if (rows && !rows->empty()) news.not_kept = std::move(rows->front().not_kept);
   return news;
 }
 
@@ -133,10 +137,10 @@ void Jobs::WhenSettled(std::function<void()> fn) {
   parts_.loop.Post([this, fn = std::move(fn)] { parts_.hub.WhenDurable(fn); });
 }
 
-void Jobs::ReadFor(std::vector<JobId> jobs, const std::string& user, bool output,
+void Jobs::ReadFor(std::vector<JobId> jobs, const std::string& user,
                    std::function<void(Result<Readings>)> done) {
   parts_.aside.Do(user,
-                  [reader = parts_.store.Reader(), jobs = std::move(jobs), user, output,
+                  [reader = parts_.store.Reader(), jobs = std::move(jobs),
                    done = std::move(done)]() -> Aside::Then {
                     Result<Readings> readings;
                     for (JobId job : jobs) {
@@ -145,14 +149,17 @@ void Jobs::ReadFor(std::vector<JobId> jobs, const std::string& user, bool output
                         return [done, error = succeeded.error()] { done(std::unexpected(error)); };
                       readings->succeeded[job] = std::move(*succeeded);
                     }
-                    if (output) {
-                      auto bytes = reader->OutputOf(user);
-                      if (!bytes)
-                        return [done, error = bytes.error()] { done(std::unexpected(error)); };
-                      readings->output = *bytes;
-                    }
                     return [done, readings = std::move(readings)] { done(readings); };
                   });
+}
+
+void Jobs::ReadKept(const std::string& user, std::set<JobId> arriving,
+                    std::function<void(Result<uint64_t>)> done) {
+  WhenSettled([this, user, arriving = std::move(arriving), done = std::move(done)] {
+    parts_.aside.Do(user, [reader = parts_.store.Reader(), user, arriving, done]() -> Aside::Then {
+      return [done, kept = reader->KeptOf(user, arriving)] { done(kept); };
+    });
+  });
 }
 
 bool Jobs::IsPast(JobId job) const {
@@ -183,7 +190,7 @@ Status Jobs::FillOutcomes(engine::SubmitJob& event, const Readings& readings) co
 Result<TaskIndex> Jobs::BeginGrow(JobId job, const JobSettings& added) {
   auto counts = engine().Counts(job);
   if (!counts) return Fail(ErrorKind::kNotFound, fmt::format("job {} has ended", job.value));
-  auto settings = TRY(ReadSettings(job));
+  auto settings = TRY(parts_.hub.SettingsOf(job));
   TRY(CheckSameTasks(job, *settings, added));
   if (!growing_.insert(job).second) {
     return Fail(ErrorKind::kBusy,
@@ -192,8 +199,8 @@ Result<TaskIndex> Jobs::BeginGrow(JobId job, const JobSettings& added) {
   return engine().TaskCount(job);
 }
 
-void Jobs::Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change) {
-  parts_.hub.Post(engine::ReopenTasks{job, std::move(tasks), std::move(change)});
+void Jobs::Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change, bool succeeded) {
+  parts_.hub.Post(engine::ReopenTasks{job, std::move(tasks), std::move(change), succeeded});
   parts_.hub.Post(engine::ReleaseJob{job});
   known_.Reopened(job);
 }
@@ -203,7 +210,9 @@ void Jobs::ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change
   if (next == next_policies_.end()) {
     next = next_policies_.emplace(job, *engine().Policy(job)).first;
   }
+  const std::string before = wire::BytesOf(next->second);
   change(next->second);
+  if (wire::BytesOf(next->second) == before) return;
   parts_.hub.Post(engine::ChangePolicy{job, next->second});
   // The hub's step was scheduled before.
   parts_.loop.Post([this] { next_policies_.clear(); });
@@ -276,8 +285,6 @@ void Jobs::Revive(JobId job, const std::string& user, std::function<void(Status)
         reader->ReplayJob(job, [&](const engine::Record& record) { past->Apply(record); });
     return [this, job, past, output] {
       if (!output) return TellRevived(job, std::unexpected(output.error()));
-      auto settings = ReadSettings(job);
-      if (!settings) return TellRevived(job, std::unexpected(settings.error()));
       // Nobody else takes it up meanwhile; it may have been removed.
       bool taken = reviving_.contains(job) && parts_.hub.Reload(job, *past);
       if (taken) parts_.store.SetOutputEnd(job, *output);
@@ -324,14 +331,12 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
     known_.Held(released->job, engine::HoldReason::kNone);
   } else if (const auto* returned = std::get_if<engine::NoticeReturned>(&notice)) {
     known_.Changed(returned->job);
-  } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
-    parts_.log(sick->text);
   }
 }
 
 void Jobs::OnEnded(const engine::NoticeEnded& notice) {
   ++ends_[static_cast<size_t>(notice.verdict)];
-  if (notice.end.cause == Cause::kNode) ++lost_ends_;
+  if (notice.end.cause == Cause::kNode && !IsDiskFull(notice.end)) ++lost_ends_;
   known_.Changed(notice.end.ref.job);
 }
 

@@ -18,6 +18,7 @@
 #include "hub/aside.h"
 #include "hub/credentials.h"
 #include "hub/hub.h"
+#include "hub/kept_bytes.h"
 #include "hub/known_jobs.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
@@ -31,7 +32,6 @@ inline constexpr Duration kStuckAfter = Duration::Seconds(3);
 // Data that must be read before a job is accepted.
 struct Readings {
   std::map<JobId, std::vector<TaskRange>> succeeded;  // of jobs that it waits for, task by task
-  std::optional<uint64_t> output;                     // bytes that the hub keeps of the user's jobs
 };
 
 class Jobs {
@@ -57,7 +57,7 @@ class Jobs {
   Jobs& operator=(const Jobs&) = delete;
 
   // After Hub::Replay: rows, and where settings come from.
-  Status Load(const KnownJobs::IsPublic& is_public = nullptr);
+  Status Load(KnownJobs::PublicRule rule = nullptr);
   // The hub ends: rows are written, and nothing is removed any more.
   void Stop();
 
@@ -72,6 +72,7 @@ class Jobs {
   bool ExpectsNodes() const { return parts_.expects_nodes && parts_.expects_nodes(); }
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
+  KeptBytes& kept() { return kept_; }
   // Ends of attempts in this life, by engine::Verdict.
   static constexpr size_t kVerdicts = static_cast<size_t>(kLastOf<Verdict>) + 1;
   // Attempts in this life, by verdict.
@@ -93,8 +94,8 @@ class Jobs {
   void WhenAccepted(JobId job, std::function<void(const wire::Failed*)> fn);
   // When what was posted before has become durable.
   void WhenSettled(std::function<void()> fn);
-  // Aside, in the user's turn; `done` is called later. Of the output too when `output` is set.
-  void ReadFor(std::vector<JobId> jobs, const std::string& user, bool output,
+  // Aside, in the user's turn; `done` is called later.
+  void ReadFor(std::vector<JobId> jobs, const std::string& user,
                std::function<void(Result<Readings>)> done);
   // Whether a job that waits for each task of this one needs its readings.
   bool IsPast(JobId job) const;
@@ -108,7 +109,7 @@ class Jobs {
   // Of a job that came only in part, or is refused: nothing of it stays.
   void DropUpload(JobId job);
   // Has tasks that have ended done again, and the job go on. It is there (Revive).
-  void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change);
+  void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change, bool succeeded = false);
   // Removes a finished job and all that is kept of it.
   void ForgetJob(JobId job, std::function<void()> done);
   // Frees the memory of a finished job, unless it goes on meanwhile, or there is no other; the
@@ -143,12 +144,17 @@ class Jobs {
   void OnRowsDamaged(JobId job, const Error& error);
 
  private:
+  void ReadKept(const std::string& user, std::set<JobId> arriving,
+                std::function<void(Result<uint64_t>)> done);
   void ForgetNext();
   void TellAccepted(JobId job, const wire::Failed* failed);
   void TellRevived(JobId job, const Status& status);
 
   const Parts parts_;
   KnownJobs known_;
+  KeptBytes kept_{[this](const auto& user, auto arriving, auto done) {
+    ReadKept(user, std::move(arriving), std::move(done));
+  }};
   std::array<uint64_t, kVerdicts> ends_{};
   uint64_t lost_ends_ = 0;
   std::multimap<JobId, std::function<void(const wire::Failed*)>> awaiting_;

@@ -99,14 +99,9 @@ TEST_F(SlowDiskTest, ThatNothingCanBeStoredIsTold) {
   loop_.RunFor(Duration::Seconds(60));
   EXPECT_EQ(Stuck(), Duration());
   const Dialogue& ann = Come("ann", 1);
-  wire::Submit head;
-  head.submission = "one";
-  auto settings = std::make_shared<JobSettings>();
-  settings->cwd = "/";
-  head.settings = std::move(settings);
-  ann.Ask(head);
+  ann.Ask(Head("one"));
   ann.Ask(wire::Rows{{"true"}});
-  ann.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+  ann.Ask(End(1));
   loop_.RunFor(Duration::Seconds(2));
   EXPECT_EQ(Stuck(), Duration()) << "that long may be usual";
   loop_.RunFor(Duration::Seconds(2));
@@ -229,6 +224,18 @@ TEST_F(StrangersTest, OnlyAdministratorsGetWhatIsForThem) {
       kQuestionRules);
   EXPECT_EQ(tried, 7);
   EXPECT_EQ(stops_, 0);
+}
+
+// Named jobs that have ended are read from the journal one by one.
+TEST(QuestionTableTest, JobsThatHaveEndedCostTheirUserTime) {
+  wire::ChangeJobs hold;
+  hold.jobs.ranges = {{1, 5'000}};
+  EXPECT_GE(WorstCost({hold}, {}), Duration::Millis(50));
+  wire::LookAtJobs look;
+  look.jobs.ranges = {{1, 1}};
+  EXPECT_LT(WorstCost({look}, {}), Duration::Millis(1));
+  look.shell = true;
+  EXPECT_GE(WorstCost({look}, {}), Duration::Millis(8));
 }
 
 TEST(QuestionTableTest, ThePageOnSecurityHasIt) {
@@ -465,11 +472,7 @@ TEST_F(ServiceTest, WhatIsDroppedIsOver) {
   EXPECT_TRUE(ann.of[watch].empty() && ann.of[reads].empty());
   EXPECT_EQ(reader_.at_work, 0);
   // An upload leaves nothing, and its name is free.
-  wire::Submit head{.submission = "two"};
-  auto settings = std::make_shared<JobSettings>();
-  settings->cwd = "/";
-  head.settings = std::move(settings);
-  ann.Ask(head);
+  ann.Ask(Head("two"));
   ann.Ask(wire::Rows{{"true"}});
   ann.Give(ann.last, wire::DropRequest());
   loop_.RunFor(Duration::Seconds(1));
@@ -478,17 +481,10 @@ TEST_F(ServiceTest, WhatIsDroppedIsOver) {
 
 TEST_F(ServiceTest, TwoUploadsOverOneConnectionAreTwoJobs) {
   Dialogue& ann = Come("ann", 1);
-  wire::Submit head{.submission = "one"};
-  auto settings = std::make_shared<JobSettings>();
-  settings->cwd = "/";
-  head.settings = std::move(settings);
-  ann.Give(1, head);
-  head.submission = "two";
-  ann.Give(2, head);
+  ann.Give(1, Head("one"));
+  ann.Give(2, Head("two"));
   for (uint32_t id : {1u, 2u}) ann.Give(id, wire::Rows{std::vector<std::string>(id, "true")});
-  for (uint32_t id : {2u, 1u}) {
-    ann.Give(id, wire::SubmitEnd{id, {Needs()}, {{0, id, 0}}, {}});
-  }
+  for (uint32_t id : {2u, 1u}) ann.Give(id, End(id));
   loop_.RunFor(Duration::Seconds(1));
   for (uint32_t id : {1u, 2u}) {
     ASSERT_EQ(ann.of[id].size(), 1u);

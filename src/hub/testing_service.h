@@ -193,23 +193,30 @@ class ServiceTest : public testing::Test, public Watcher {
     service_->ClientArrived(*caller, std::make_unique<DialoguePort>(dialogue));
     return dialogue;
   }
+  // The first message of an upload of an open job.
+  static wire::Submit Head(const std::string& key) {
+    wire::Submit head;
+    head.submission = key;
+    auto settings = std::make_shared<JobSettings>();
+    settings->cwd = "/";
+    head.settings = std::move(settings);
+    head.open = true;
+    return head;
+  }
+  // The last message of an upload of this number of tasks.
+  static wire::SubmitEnd End(uint32_t count) { return {count, {Needs()}, {{0, count, 0}}, {}}; }
   JobId Submit(const Dialogue& dialogue, uint32_t count) {
     return Upload(dialogue, "one", count, JobId()).job;
   }
   wire::Accepted Upload(const Dialogue& dialogue, const std::string& key, uint32_t count,
                         JobId add_to) {
-    wire::Submit head;
-    head.submission = key;
+    wire::Submit head = Head(key);
     head.add_to = add_to;
-    auto settings = std::make_shared<JobSettings>();
-    settings->cwd = "/";
-    head.settings = std::move(settings);
-    head.open = true;
     dialogue.Ask(head);
     for (uint32_t left = count; left > 0; left -= std::min(left, 50'000u)) {
       dialogue.Ask(wire::Rows{std::vector<std::string>(std::min(left, 50'000u), "true")});
     }
-    dialogue.Ask(wire::SubmitEnd{count, {Needs()}, {{0, count, 0}}, {}});
+    dialogue.Ask(End(count));
     loop_.RunFor(Duration::Seconds(1));
     EXPECT_FALSE(dialogue.replies.empty());
     if (dialogue.replies.empty()) return {};

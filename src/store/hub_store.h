@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +43,13 @@ class JobRows {
 class JobIndex {
  public:
   virtual ~JobIndex() = default;
-  // kNotFound: there is none.
+  // The row with its texts, which take long to read if the submitter made them long. kNotFound: the
+  // job does not exist.
   virtual Result<JobRow> ReadJob(JobId job) = 0;
   // Those that were accepted, ascending, without their texts (argv, files, settings).
   virtual Result<std::vector<JobRow>> ReadJobs(WhichJobs which) = 0;
-  // The first so many from `first` to `last` that were accepted, ascending, also damaged ones.
+  // The first `most` accepted jobs from `first` to `last`, ascending, without their texts; damaged
+  // rows are included. A job of which only the texts are damaged is sound here.
   virtual Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) = 0;
   // The numbers alone of the first so many, which cost some 0.1 us each.
   virtual Result<std::vector<JobId>> JobsBetween(JobId first, JobId last, size_t most) = 0;
@@ -103,8 +106,9 @@ class JobReader {
   // The records of one job, also a finished one. Returns where its output ends.
   virtual Result<uint64_t> ReplayJob(
       JobId job, const std::function<void(const engine::Record&)>& visit) const = 0;
-  // Bytes that are kept of the output of a user's jobs, and of files that they brought along.
-  virtual Result<uint64_t> OutputOf(const std::string& user) const = 0;
+  // Bytes that are kept of a user's jobs and of `arriving` ones: commands of tasks and files (after
+  // compression), graphs, environments and other texts, and output.
+  virtual Result<uint64_t> KeptOf(const std::string& user, std::set<JobId> arriving) const = 0;
   // Bytes of disk that the output of all jobs takes. Cost: 1 us for each job.
   virtual Result<uint64_t> SizeOfOutput() const = 0;
   // Bytes of disk that are used for all else.

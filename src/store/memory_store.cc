@@ -431,11 +431,14 @@ class MemoryReader final : public JobReader {
     TRY(disk_->VisitJob(job, visit));
     return 0;
   }
-  Result<uint64_t> OutputOf(const std::string& user) const override {
-    return Sum([&](JobId job) {
+  Result<uint64_t> KeptOf(const std::string& user, std::set<JobId> arriving) const override {
+    auto counts = [&](JobId job) {
       auto row = disk_->jobs.find(job);
-      return row != disk_->jobs.end() && row->second.user == user;
-    });
+      return arriving.contains(job) || (row != disk_->jobs.end() && row->second.user == user);
+    };
+    uint64_t bytes = Sum(counts);
+    for (const auto& [key, row] : disk_->rows) bytes += counts(key.first) ? row.size() : 0;
+    return bytes;
   }
   Result<uint64_t> SizeOfOutput() const override { return disk_->SizeOfOutput(); }
   Result<uint64_t> SizeOfRows() const override { return uint64_t{0}; }

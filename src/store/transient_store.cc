@@ -15,7 +15,9 @@ class NothingKept final : public JobReader {
                              const std::function<void(const engine::Record&)>&) const override {
     return NotKept();
   }
-  Result<uint64_t> OutputOf(const std::string&) const override { return uint64_t{0}; }
+  Result<uint64_t> KeptOf(const std::string&, std::set<JobId>) const override {
+    return uint64_t{0};
+  }
   Result<uint64_t> SizeOfOutput() const override { return uint64_t{0}; }
   Result<uint64_t> SizeOfRows() const override { return uint64_t{0}; }
 };

@@ -45,11 +45,11 @@ constexpr Option kMaxOutput = {
     .names = "max-output",
     .argument = "SIZE",
     .heading = Heading::kHub,
-    .help = "limit of kept output of all jobs (0: no limit)",
+    .help = "limit of all bytes kept of the user's jobs (0: none)",
     .more =
-        "Checked when a job is submitted. The job is refused if the user's jobs already keep that "
-        "much output; otherwise it can keep as much as is left. Files that jobs bring along "
-        "(--put) count."};
+        "Output, files that jobs bring along (--put), commands and graphs of tasks, command lines "
+        "and environments count. A job that would exceed the limit is refused while it arrives; "
+        "otherwise it can keep as much output as is left. Forgotten jobs no longer count."};
 
 constexpr Option kMay = {
     .names = "may",

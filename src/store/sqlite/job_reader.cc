@@ -1,6 +1,7 @@
 #include "store/sqlite/job_reader.h"
 
-#include "core/model/task_files.h"
+#include <fmt/format.h>
+
 #include "os/file.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/row_chunk.h"
@@ -38,21 +39,50 @@ Result<uint64_t> SqliteJobReader::ReplayJob(JobId job, const RecordVisit& visit)
   return ReplayOne(db, job, visit);
 }
 
-Result<uint64_t> SqliteJobReader::OutputOf(const std::string& user) const {
+namespace {
+
+Result<uint64_t> SumOf(Statement& select, int64_t first, int64_t second) {
+  select.Reset();
+  select.Bind(0, first);
+  select.Bind(1, second);
+  uint64_t sum = 0;
+  for (;;) {
+    auto more = TRY(select.Step());
+    if (!more || select.Int(1) != 1) return sum;
+    sum += static_cast<uint64_t>(select.Int(0));
+  }
+}
+
+// The first records of a job: its needs, and its graph in pieces. Later records are small.
+constexpr const char* kFirstRecords =
+    "SELECT LENGTH(data), job = ?2 FROM log WHERE seq >= (SELECT first_seq FROM job WHERE id = ?1) "
+    "ORDER BY seq LIMIT 256";
+constexpr const char* kRowsOfJob = "SELECT LENGTH(data), 1 FROM rows WHERE id >= ? AND id < ?";
+// Settings that the user's jobs share, each counted once.
+constexpr const char* kShared =
+    "SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM shared WHERE id IN (SELECT shared FROM shared_by "
+    "WHERE job IN (SELECT id FROM job WHERE user = ?))";
+
+}  // namespace
+
+Result<uint64_t> SqliteJobReader::KeptOf(const std::string& user, std::set<JobId> arriving) const {
   auto db = TRY(OpenJournalToRead(place_.DbPath()));
   auto jobs = TRY(JobsOfUser(db, user));
-  // Contents of files that jobs brought along are rows behind those of tasks.
-  auto pieces =
-      TRY(db.Prepare("SELECT COALESCE(SUM(LENGTH(data)), 0) FROM rows WHERE id >= ? AND id < ?"));
-  uint64_t bytes = 0;
-  for (JobId job : jobs) {
-    auto file = os::Stat(place_.OutputPath(job));
-    if (file) bytes += file->size;
-    pieces.Bind(0, static_cast<int64_t>(RowKey(job, kFirstPieceRow)));
-    pieces.Bind(1, static_cast<int64_t>(RowKey(JobId(job.value + 1), 0)));
-    (void)TRY(pieces.Step());
-    bytes += static_cast<uint64_t>(pieces.Int(0));
-    pieces.Reset();
+  arriving.insert(jobs.begin(), jobs.end());
+  auto records = TRY(db.Prepare(kFirstRecords));
+  auto texts = TRY(db.Prepare(
+      fmt::format("SELECT {}, 1 FROM job_text WHERE job = ?1 AND job = ?2", kBytesOfTexts)));
+  auto rows = TRY(db.Prepare(kRowsOfJob));
+  auto shared = TRY(db.Prepare(kShared));
+  shared.BindText(0, user);
+  (void)TRY(shared.Step());
+  auto bytes = static_cast<uint64_t>(shared.Int(0));
+  for (JobId job : arriving) {
+    if (auto file = os::Stat(place_.OutputPath(job))) bytes += file->size;
+    bytes += TRY(SumOf(records, job.value, job.value));
+    bytes += TRY(SumOf(texts, job.value, job.value));
+    bytes += TRY(SumOf(rows, static_cast<int64_t>(RowKey(job, 0)),
+                       static_cast<int64_t>(RowKey(JobId(job.value + 1), 0))));
   }
   return bytes;
 }

@@ -26,7 +26,7 @@ class SqliteJobReader final : public JobReader {
   explicit SqliteJobReader(JournalPlace place) : place_(std::move(place)) {}
 
   Result<uint64_t> ReplayJob(JobId job, const RecordVisit& visit) const override;
-  Result<uint64_t> OutputOf(const std::string& user) const override;
+  Result<uint64_t> KeptOf(const std::string& user, std::set<JobId> arriving) const override;
   Result<uint64_t> SizeOfOutput() const override;
   Result<uint64_t> SizeOfRows() const override;
 

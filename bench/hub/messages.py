@@ -1,8 +1,9 @@
 """The worst message of each kind that an insider can send, and what it costs the hub.
 
-The hub has a job of 200,000 tasks, one of 10,000 tasks with as many distinct needs, and no node that takes them. Each
-message goes again and again over a connection of its own, with something small behind it whose answer says that the
-hub is through; the processor time is that of the whole exchange, of the hub and of its readers.
+The hub has a job of 200,000 tasks, one of 10,000 tasks with as many distinct needs, 40 fat ones that were cancelled,
+two fat ones that wait, and no node that takes them. Each message is sent repeatedly over a connection of its own, with
+a small one after it, whose answer shows that the hub is through. The processor time is that of the whole exchange, of
+the hub and of its readers.
 """
 import os
 import sys
@@ -13,6 +14,7 @@ from measures import TICK, Hub
 TASKS, NEEDS = 200_000, 10_000
 ALL_TASKS, RANGES, TEXTS, PIECES = 100_000_000, 65_536, 65_536, 4_000
 HOLDS = 32_768
+FAT, FAT_WORDS = 20, 60_000  # jobs that were cancelled, with 12 MB of words, and as many with such an environment
 MOST_ELEMENTS = 199_000  # of the lists of an Ask
 LARGEST = (16 << 20) - 64  # bytes of a message
 
@@ -170,6 +172,46 @@ def uploads(kit):
     ]
 
 
+def fat_submit(kit, words=True, environment=True):
+    text = [b"V%06d=" % number + b"w" * 190 for number in range(FAT_WORDS)]
+    settings = kit.message({2: b"/tmp", 3: 0} | ({9: kit.texts(*text)} if environment else {}))
+    return kit.request(2, {1: os.urandom(8).hex().encode(), 2: settings} | ({4: kit.texts(*text)} if words else {}))
+
+
+def submit_fat(kit, hub):
+    """Fat jobs: some with many words and some with a large environment, because a message has room for one of them."""
+    for number in range(FAT + 1):
+        for head in fat_submit(kit, environment=False), fat_submit(kit, words=False):
+            peer = kit.local(hub).send(head, kit.rows(b"true"), kit.submit_end(1))
+            until(peer, lambda body: True)
+        if number == FAT - 1:
+            hub.spate("job", "cancel", f"3-{2 + 2 * FAT}")
+
+
+def fat_questions(kit):
+    jobs = kit.ranges(3, 2 + 2 * FAT)
+    waits = kit.ranges(4 + 2 * FAT, 4 + 2 * FAT)
+    one = kit.message({1: 4})
+    return [
+        ("40 fat jobs, to hold", kit.ask(kit.CHANGE_JOBS, {1: jobs})),
+        ("40 fat jobs, to cancel", kit.ask(kit.CANCEL, {1: jobs})),
+        ("40 fat jobs, to forget, in a dry run", kit.ask(kit.FORGET, {1: jobs, 3: 1})),
+        ("40 fat jobs, why they wait", kit.ask(7, {1: jobs})),
+        ("a fat job that waits, with its variables", kit.ask(7, {1: waits, 2: 1})),
+        ("a fat job, to retry, in a dry run", kit.ask(kit.RETRY, {1: one, 5: 1})),
+        ("a fat job, to read", kit.ask(kit.DESCRIBE_JOBS, {1: kit.ranges(3, 3)})),
+    ]
+
+
+def as_forgotten(kit, hub):
+    """Submit a fat job, cancel it and forget it."""
+    newest = {1: kit.message({2: 1})}
+    peer = kit.local(hub).send(fat_submit(kit, environment=False), kit.rows(b"true"), kit.submit_end(1))
+    until(peer, lambda body: True)
+    for question in kit.ask(kit.CANCEL, newest), kit.ask(kit.FORGET, newest):
+        until(peer.send(question), lambda body: body[:1] not in (b"\x1a", kit.ANSWER))
+
+
 # ---- What they cost --------------------------------------------------------------------------------
 
 def until(peer, wanted):
@@ -214,6 +256,9 @@ def bench_messages(place, args):
         cases += [("node", *each, as_node, each[1:]) for each in node_messages(kit)]
         cases += [("client", *each, as_client, each[1:]) for each in commands(kit)]
         cases += [("client", *each[:2], as_upload, each[2:]) for each in uploads(kit)]
+        submit_fat(kit, hub)
+        cases += [("client", *each, as_client, each[1:]) for each in fat_questions(kit)]
+        cases.append(("client", "a fat job, from Submit to Forget", fat_submit(kit, environment=False), as_forgotten, ()))
         print("\n| from | message | bytes | hub, ms | readers, ms | more memory, MB |\n|---|---|---|---|---|---|")
         for who, name, what, send, more in cases:
             own, readers, memory = measure(hub, lambda: send(kit, hub, *more), args.seconds)

@@ -8,7 +8,6 @@
 namespace spate::hub {
 namespace {
 
-constexpr Duration kTellEvery = Duration::Millis(20);
 constexpr Duration kWriteEvery = Duration::Seconds(1);
 constexpr size_t kNameBytes = 100;
 // Nodes come and go without a word to the jobs that wait for them.
@@ -36,20 +35,22 @@ KnownJobs::~KnownJobs() {
   loop_.Cancel(past_timer_);
 }
 
-KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) {
+KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) const {
   Job job;
   job.user = row.user;
   job.name = store::NameOf(row).substr(0, kNameBytes);
-  job.created = row.created;
+  job.since = row.started;
   job.counts = row.counts;
   job.accepted = true;
   job.finished = row.last_seq != 0;
   job.started = row.counts.finished() > 0;
   job.ended = row.ended;
+  if (public_rule_) job.is_public.reset();
   return job;
 }
 
-Status KnownJobs::Load(const IsPublic& is_public) {
+Status KnownJobs::Load(PublicRule rule) {
+  public_rule_ = std::move(rule);
   auto rows = TRY(store_.ReadJobs(store::WhichJobs::kUnfinished));
   for (const store::JobRow& row : rows) {
     Job& job = jobs_[row.job] = FromRow(row);
@@ -59,9 +60,6 @@ Status KnownJobs::Load(const IsPublic& is_public) {
       job.finished = engine_.Finished(row.job);
     }
     job.started = job.counts.leased + job.counts.finished() > 0;
-    if (auto settings = is_public ? wire::DecodeSettings(row.settings) : JobSettings()) {
-      job.is_public = is_public && is_public(settings->row_kind);
-    }
     if (store_.damaged().contains(row.job)) continue;
     // The last life may have ended before it wrote down what had changed.
     if (!job.finished && StateOf(job) != row.state) Changed(row.job);
@@ -75,6 +73,15 @@ Status KnownJobs::Load(const IsPublic& is_public) {
                        nullptr);
   }
   return rows_ == Rows::kWritten ? LoadUncounted() : Status();
+}
+
+bool KnownJobs::IsPublic(JobId id, const Job& job) const {
+  if (!job.is_public) {
+    auto row = store_.ReadJob(id);
+    auto settings = wire::DecodeSettings(row ? row->settings : "");
+    job.is_public = row && settings && public_rule_(settings->row_kind);
+  }
+  return *job.is_public;
 }
 
 // Earlier versions wrote the row a little later than the job's last record: a kill in between left
@@ -95,7 +102,7 @@ void KnownJobs::CountAnew(JobId job, Job& entry) {
   });
   auto counts = past.Counts(job);
   if (replayed && counts) entry.counts = *counts;
-  entry.ended = ended.ns > 0 ? ended : loop_.Now();
+  entry.ended = ended.ns > 0 ? ended : loop_.Wall();
   Put(job, entry, [this, job](Status status) {
     auto at = jobs_.find(job);
     if (!status || at == jobs_.end()) return;
@@ -113,12 +120,13 @@ void KnownJobs::Leave(JobId job) {
 }
 
 std::optional<KnownJobs::Job> KnownJobs::Read(JobId id) const {
-  auto row = store_.ReadJob(id);
-  if (row) return FromJournal(*row);
-  if (row.error().kind != ErrorKind::kCorrupt) return std::nullopt;
+  auto rows = store_.ReadJobsBetween(id, id, 1);
+  if (rows && rows->empty()) return std::nullopt;
+  if (rows && rows->front().damage.empty()) return FromJournal(rows->front());
+  if (!rows && rows.error().kind != ErrorKind::kCorrupt) return std::nullopt;
   Job damaged;  // nobody's, for nobody knows whose
   damaged.accepted = damaged.finished = true;
-  damaged.damage = row.error().message;
+  damaged.damage = rows ? rows->front().damage : rows.error().message;
   return damaged;
 }
 
@@ -229,7 +237,7 @@ void KnownJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(u
 
 void KnownJobs::SetName(const store::JobRow& row) {
   jobs_[row.job].name = store::NameOf(row).substr(0, kNameBytes);
-  jobs_[row.job].created = row.created;
+  jobs_[row.job].since = loop_.Now();
 }
 
 void KnownJobs::Drop(JobId job) {
@@ -265,6 +273,7 @@ void KnownJobs::Changed(JobId job) {
 }
 
 void KnownJobs::Held(JobId job, engine::HoldReason reason) {
+  if (auto at = jobs_.find(job); at != jobs_.end() && at->second.held == reason) return;
   Changed(job);
   if (auto at = jobs_.find(job); at != jobs_.end()) at->second.held = reason;
 }
@@ -274,7 +283,7 @@ void KnownJobs::Finished(JobId job, const JobCounts& counts) {
   past_.erase(job);
   entry.counts = counts;
   entry.finished = true;
-  entry.ended = loop_.Now();
+  entry.ended = loop_.Wall();
   entry.held = engine::HoldReason::kNone;
   // Its row was written with its last record, so that whoever is told may ask the journal.
   unwritten_.erase(job);
@@ -287,6 +296,7 @@ void KnownJobs::Reopened(JobId job) {
   if (!jobs_.contains(job)) {
     auto read = Read(job);
     if (!read) return;
+    read->since = loop_.Now() - (loop_.Wall() - read->since);
     jobs_[job] = std::move(*read);
   }
   jobs_[job].finished = false;
@@ -312,10 +322,7 @@ std::vector<JobId> KnownJobs::WithResetCounts(JobId from, size_t most) const {
 
 void KnownJobs::Schedule() {
   if (tell_timer_ == 0) {
-    tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] {
-      tell_timer_ = 0;
-      for (JobId job : std::exchange(changed_, {})) Tell(job);
-    });
+    tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] { TellChanged(); });
   }
   if (write_timer_ == 0 && rows_ == Rows::kWritten) {
     write_timer_ = loop_.At(loop_.Now() + kWriteEvery, [this] {
@@ -335,6 +342,19 @@ void KnownJobs::Flush() {
   }
 }
 
+void KnownJobs::ClockStepped() {
+  for (const auto& [id, job] : jobs_) {
+    if (!job.accepted || job.finished || !job.damage.empty() || job.since.ns == 0) continue;
+    const bool of_hub = rows_ == Rows::kWritten;
+    store_.PutProgress({.job = id,
+                        .state = of_hub ? StateOf(job) : store::JobState::kRunning,
+                        .started = loop_.ToWall(job.since),
+                        .ended = std::nullopt,
+                        .counts = engine_.Counts(id).value_or(job.counts)},
+                       nullptr);
+  }
+}
+
 void KnownJobs::Put(JobId job, const Job& entry, store::Done done) {
   store::JobProgress progress;
   progress.job = job;
@@ -344,14 +364,33 @@ void KnownJobs::Put(JobId job, const Job& entry, store::Done done) {
   store_.PutProgress(progress, std::move(done));
 }
 
-uint64_t KnownJobs::Listen(JobId job, Listener fn) {
+// The listeners that have waited longest come first.
+void KnownJobs::TellChanged() {
+  tell_timer_ = 0;
+  told_.clear();
+  for (uint64_t id : std::exchange(untold_, {})) {
+    auto at = listeners_.find(id);
+    if (at == listeners_.end()) continue;
+    at->second.is_untold = false;
+    TellListener(id);
+  }
+  for (JobId job : std::exchange(changed_, {})) Tell(job);
+}
+
+uint64_t KnownJobs::Listen(JobId job, std::string user, Listener fn) {
   uint64_t id = ++last_listener_;
-  listeners_[id] = {job, std::move(fn)};
+  if (!user.empty()) ++listeners_of_[user];
+  listeners_[id] = {.job = job, .user = std::move(user), .fn = std::move(fn)};
   by_job_.emplace(job, id);
   if (look_timer_ == 0) {
     look_timer_ = loop_.At(loop_.Now() + kLookEvery, [this] { LookAtWaiting(); });
   }
   return id;
+}
+
+size_t KnownJobs::ListenersOf(const std::string& user) const {
+  auto of_user = listeners_of_.find(user);
+  return of_user == listeners_of_.end() ? 0 : of_user->second;
 }
 
 const Why& KnownJobs::WhyStalled(JobId job) {
@@ -366,8 +405,9 @@ const Why& KnownJobs::WhyStalled(JobId job) {
   } else if (now - entry.looked >= kLookEvery) {
     entry.stalled = engine_.WhyStalled(job, now);
     if (add_reasons_) entry.stalled = add_reasons_(job, std::move(entry.stalled));
-    const JobCounts counts = engine_.Counts(job).value_or(JobCounts());
-    const bool idle = counts.queued > 0 && counts.leased == 0;
+    const auto info = engine_.Info(job);
+    const bool idle =
+        info && (info->cancelled || (info->counts.queued > 0 && info->counts.leased == 0));
     entry.idle_since = idle ? std::min(entry.idle_since, now) : Instant::Never();
     if (idle && entry.stalled.empty() && now - entry.idle_since >= kIdleFor) {
       entry.stalled = engine_.WhyWaits(job, now);
@@ -381,7 +421,7 @@ const Why& KnownJobs::WhyStalled(JobId job) {
 void KnownJobs::LookAtWaiting() {
   look_timer_ = 0;
   for (int i = 0; i < kLooksAtOnce && !by_job_.empty(); ++i) {
-    auto next = by_job_.upper_bound(last_looked_);
+    auto next = by_job_.upper_bound({last_looked_, UINT64_MAX});
     if (next == by_job_.end()) {
       last_looked_ = JobId();
       break;
@@ -399,12 +439,9 @@ void KnownJobs::LookAtWaiting() {
 void KnownJobs::Unlisten(uint64_t id) {
   auto at = listeners_.find(id);
   if (at == listeners_.end()) return;
-  auto [first, last] = by_job_.equal_range(at->second.first);
-  for (auto each = first; each != last; ++each) {
-    if (each->second != id) continue;
-    by_job_.erase(each);
-    break;
-  }
+  by_job_.erase({at->second.job, id});
+  auto of_user = listeners_of_.find(at->second.user);
+  if (of_user != listeners_of_.end() && --of_user->second == 0) listeners_of_.erase(of_user);
   listeners_.erase(at);
 }
 
@@ -417,14 +454,21 @@ void KnownJobs::Tell(JobId job) {
   }
   // A listener may go while others are told.
   std::vector<uint64_t> ids;
-  auto [first, last] = by_job_.equal_range(job);
-  for (auto each = first; each != last; ++each) ids.push_back(each->second);
-  for (uint64_t id : ids) {
-    auto at = listeners_.find(id);
-    if (at == listeners_.end()) continue;
-    Listener fn = at->second.second;
-    fn();
+  auto each = by_job_.lower_bound({job, 0});
+  for (; each != by_job_.end() && each->first == job; ++each) ids.push_back(each->second);
+  for (uint64_t id : ids) TellListener(id);
+}
+
+void KnownJobs::TellListener(uint64_t id) {
+  auto at = listeners_.find(id);
+  if (at == listeners_.end()) return;
+  const std::string& user = at->second.user;
+  if (at->second.is_untold || (!user.empty() && ++told_[user] > kTellsOfUser)) {
+    if (!std::exchange(at->second.is_untold, true)) untold_.push_back(id);
+    return Schedule();
   }
+  Listener fn = at->second.fn;
+  fn();
 }
 
 }  // namespace spate::hub

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -24,7 +26,7 @@ class KnownJobs {
   struct Job {
     std::string user;
     std::string name;  // for people, cut
-    Instant created;
+    Instant since;     // its start, by the loop's clock; 0: not known
     JobCounts counts;
     bool accepted = false;
     bool finished = false;
@@ -35,7 +37,8 @@ class KnownJobs {
     Why stalled;                            // see WhyStalled
     Instant looked;                         // when that was found out
     Instant idle_since = Instant::Never();  // at such looks: tasks are queued, and none runs
-    bool is_public = false;                 // JobHabits::public_tasks; of one that has not finished
+    // JobHabits::public_tasks, of one that has not finished. nullopt: its settings tell (IsPublic).
+    mutable std::optional<bool> is_public = false;
     std::string damage;  // it was set aside (HubStore::damaged); nothing else of it is sure
   };
   // kWritten: progress is written down now and then, so that lists need not count. kOfOwner: who
@@ -47,9 +50,12 @@ class KnownJobs {
   ~KnownJobs();
 
   // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
-  // `is_public` tells of a kind of rows whether such jobs are (Job::is_public); null: none is.
-  using IsPublic = std::function<bool(RowKind)>;
-  Status Load(const IsPublic& is_public = nullptr);
+  // `rule` tells of a kind of rows whether such jobs are public; null: none is.
+  using PublicRule = std::function<bool(RowKind)>;
+  Status Load(PublicRule rule = nullptr);
+  // Whether everybody sees its needs and tasks. Reads the settings of a job of the hub's earlier
+  // life, once.
+  bool IsPublic(JobId id, const Job& job) const;
   // One that has finished is read from the journal; it lives in this turn of the loop.
   const Job* Find(JobId job) const;
   // For Finds that follow in this turn of the loop: reads the first so many of these jobs at once.
@@ -92,25 +98,39 @@ class KnownJobs {
   void SetAddReasons(AddReasons add) { add_reasons_ = std::move(add); }
   // Finished jobs that ended before `when`: those that did first. An empty user: of all.
   std::vector<JobId> EndedBefore(Instant when, size_t most, const std::string& user = {}) const;
+  // Loop::ToWall has changed: starts are written down anew, so that they agree with coming ends.
+  void ClockStepped();
   // Writes down what is not yet; before the hub ends.
   void Flush();
 
   // `fn` is called soon after something about the job has changed, WhyStalled included, and at once
-  // when it finished.
-  // It changes nothing in the hub.
+  // when it finished. Per kTellEvery, kTellsOfUser listeners of a user are called, others later.
+  // `fn` changes nothing in the hub. An empty `user`: an administrator, without this bound.
   using Listener = std::function<void()>;
-  uint64_t Listen(JobId job, Listener fn);
+  uint64_t Listen(JobId job, std::string user, Listener fn);
+  size_t ListenersOf(const std::string& user) const;
+  static constexpr size_t kListenersOfUser = 4'096;
+  static constexpr size_t kTellsOfUser = 256;
+  static constexpr Duration kTellEvery = Duration::Millis(20);
   void Unlisten(uint64_t id);
 
  private:
+  struct Listening {
+    JobId job;
+    std::string user;
+    Listener fn;
+    bool is_untold = false;  // it is in untold_
+  };
   void Tell(JobId job);
+  void TellListener(uint64_t id);
+  void TellChanged();
   void Schedule();
   void LookAtWaiting();
   void Put(JobId job, const Job& entry, store::Done done = nullptr);
   Status LoadUncounted();
   void CountAnew(JobId job, Job& entry);
   void Leave(JobId job);
-  static Job FromRow(const store::JobRow& row);
+  Job FromRow(const store::JobRow& row) const;
   std::optional<Job> Read(JobId job) const;
   std::optional<Job> FromJournal(const store::JobRow& row) const;
   const Job* Keep(JobId id, Job job) const;
@@ -119,14 +139,18 @@ class KnownJobs {
   store::HubStore& store_;
   const engine::Engine& engine_;
   const Rows rows_;
+  PublicRule public_rule_;
   std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
   mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
   std::map<JobId, JobCounts> counted_from_;  // of those that ResetCounts was called for
   std::multiset<JobId> hidden_;              // once for each time
   std::set<JobId> changed_;                  // since listeners were told
   std::set<JobId> unwritten_;
-  std::map<uint64_t, std::pair<JobId, Listener>> listeners_;
-  std::multimap<JobId, uint64_t> by_job_;
+  std::map<uint64_t, Listening> listeners_;
+  std::set<std::pair<JobId, uint64_t>> by_job_;
+  std::map<std::string, size_t> listeners_of_;  // by user
+  std::map<std::string, size_t> told_;          // calls by user, since the last tick
+  std::deque<uint64_t> untold_;                 // listeners beyond kTellsOfUser, oldest first
   uint64_t last_listener_ = 0;
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hub/testing_node.h"
 #include "hub/testing_service.h"
 #include "wire/field_bytes.h"
 
@@ -14,54 +15,28 @@ namespace {
 using Shown = wire::LookAtRun::Answer;
 using Standing = RunLook::Standing;
 
-// A node's connection: what the hub has sent, and the way back.
-struct Line {
-  std::vector<wire::ToNode> sent;
-  std::function<void(wire::ToHub)> hears;
-  template <typename T>
-  std::vector<T> All() const {
-    std::vector<T> all;
-    for (const wire::ToNode& each : sent) {
-      if (const auto* one = std::get_if<T>(&each)) all.push_back(*one);
-    }
-    return all;
-  }
-};
-
-class LinePort final : public NodePort {
- public:
-  explicit LinePort(Line& line) : line_(line) {}
-  void Send(wire::ToNode message) override { line_.sent.push_back(std::move(message)); }
-  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
-    line_.hears = std::move(receiver);
-  }
-  void Refuse(const wire::Refusal&) override {}
-  void Close() override {}
-
- private:
-  Line& line_;
-};
-
 class LookTest : public ServiceTest {
  protected:
   // It joins, and takes so many tasks.
-  Line& Node(const std::string& name, uint32_t slots,
-             std::vector<std::string> features = wire::OwnFeatures()) {
-    Line& line = lines_.emplace_back();
+  NodeEnd& Node(const std::string& name, uint32_t slots,
+                std::vector<std::string> features = wire::OwnFeatures()) {
+    NodeEnd& node = nodes_.emplace_back();
+    node.keeps_sent = true;
     const Caller every{.user = "*", .is_admin = true};
     wire::Greeting greeting;
     greeting.role = wire::Role::kNode;
     greeting.node_name = name;
     auto id = service_->AdmitNode(greeting, every);
     EXPECT_TRUE(id.has_value());
-    service_->NodeArrived(*id, {std::make_unique<LinePort>(line), "here", "9.9", features}, every);
+    service_->NodeArrived(*id, {std::make_unique<NodeEndPort>(node), "here", "9.9", features},
+                          every);
     wire::Hello hello;
     hello.offer.slots = slots;
     hello.offer.milli_cpus = 1000 * slots;
-    line.hears(std::move(hello));
+    node.say(std::move(hello));
     loop_.RunFor(Duration::Seconds(1));
     ids_.push_back(*id);
-    return line;
+    return node;
   }
   void Look(Dialogue& who, JobId job, uint32_t task, RunWish wish = {.most = 100}) {
     who.replies.clear();
@@ -81,15 +56,15 @@ class LookTest : public ServiceTest {
     return failed == nullptr ? "" : failed->text;
   }
 
-  std::deque<Line> lines_;
+  std::deque<NodeEnd> nodes_;
   std::vector<NodeId> ids_;
 };
 
 TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
-  Line& idle = Node("n0", 1, {});  // it is of an older release, and is given nothing as it is last
+  NodeEnd& idle = Node("n0", 1, {});  // of an older release; gets no task because it is drained
   Dialogue& ann = Come("ann", 1);
   service_->hub().Post(engine::DrainNode{ids_[0], "not this one"});
-  Line& node = Node("n1", 2);
+  NodeEnd& node = Node("n1", 2);
   const JobId job = Submit(ann, 2);
   ASSERT_FALSE(node.All<wire::Lease>().empty());
   Look(ann, job, 2, {.out_from = 7, .most = 100, .use = true});
@@ -101,8 +76,8 @@ TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
   RunLook look{.standing = Standing::kRunning};
   look.out = {.from = 7, .bytes = "more", .total = 11};
   // Nobody else may answer.
-  idle.hears(wire::RunLooked{asked[0].call, {.standing = Standing::kEnded}});
-  node.hears(wire::RunLooked{asked[0].call, look});
+  idle.say(wire::RunLooked{asked[0].call, {.standing = Standing::kEnded}});
+  node.say(wire::RunLooked{asked[0].call, look});
   loop_.RunFor(Duration::Millis(50));
   const Shown shown = AnswerTo(ann);
   EXPECT_EQ(shown.state, TaskState::kLeased);
@@ -111,7 +86,7 @@ TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
   EXPECT_EQ(shown.node, "n1");
   EXPECT_EQ(shown.ranks, 0u);
   EXPECT_EQ(shown.look, look);
-  node.hears(wire::RunLooked{asked[0].call, look});  // again: of no call
+  node.say(wire::RunLooked{asked[0].call, look});  // again: of no call
   EXPECT_TRUE(idle.All<wire::WantLook>().empty());
 }
 
@@ -123,10 +98,10 @@ TEST_F(LookTest, ATaskThatWaitsAndOneThatHasEnded) {
   EXPECT_EQ(shown.state, TaskState::kQueued);
   EXPECT_EQ(shown.attempt, 0u);
   EXPECT_FALSE(shown.why.empty());
-  Line& node = Node("n1", 1);
+  NodeEnd& node = Node("n1", 1);
   AttemptEnd end;
   end.ref = {job, 0, Attempt(1)};
-  node.hears(wire::Ends{1, {end}, {nullptr}});
+  node.say(wire::Ends{1, {end}, {nullptr}});
   loop_.RunFor(Duration::Millis(1));  // it is not durable yet
   ann.replies.clear();
   ann.Ask(wire::Query{wire::LookAtRun{{.job = job.value, .ranges = {{1, 1, 1}}}, {}}});
@@ -139,7 +114,7 @@ TEST_F(LookTest, ATaskThatWaitsAndOneThatHasEnded) {
 
 TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
   Dialogue& ann = Come("ann", 1);
-  Line& older = Node("n1", 1, {});
+  NodeEnd& older = Node("n1", 1, {});
   const JobId job = Submit(ann, 1);
   Look(ann, job, 1);
   EXPECT_EQ(
@@ -154,7 +129,7 @@ TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
 
 TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
   Dialogue& ann = Come("ann", 1);
-  Line& node = Node("n1", 1);
+  NodeEnd& node = Node("n1", 1);
   const JobId job = Submit(ann, 1);
   Look(ann, job, 1);
   loop_.RunFor(NodeCalls::kLookPatience - Duration::Millis(100));
@@ -165,7 +140,7 @@ TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
   EXPECT_EQ(shown.look.why, "the node n1 does not answer");
   EXPECT_EQ(shown.attempt, 1u);
   // Late, it answers nothing.
-  node.hears(wire::RunLooked{node.All<wire::WantLook>().front().call, {}});
+  node.say(wire::RunLooked{node.All<wire::WantLook>().front().call, {}});
   Look(ann, job, 1);
   EXPECT_FALSE(ann.Done());
   service_->NodeGone(ids_[0], "a cut", {});
@@ -175,7 +150,7 @@ TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
 
 TEST_F(LookTest, OthersMayNotLookAndManyMayNotLookAtOnce) {
   Dialogue& ann = Come("ann", 1);
-  Line& node = Node("n1", 1);
+  NodeEnd& node = Node("n1", 1);
   const JobId job = Submit(ann, 1);
   Dialogue& bob = Come("bob", 2);
   Look(bob, job, 1);
@@ -188,23 +163,23 @@ TEST_F(LookTest, OthersMayNotLookAndManyMayNotLookAtOnce) {
   }
   loop_.RunFor(Duration::Millis(50));
   EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks);
-  EXPECT_EQ(AnswerTo(*all.back()).look.why, "too many look at the tasks of node n1 now; try again");
-  for (const wire::WantLook& ask : node.All<wire::WantLook>()) {
-    node.hears(wire::RunLooked{ask.call, {.standing = Standing::kRunning}});
-  }
+  EXPECT_EQ(AnswerTo(*all.back()).look.why,
+            "user root looks at 16 tasks of node n1 at once, the most for one user; try again");
   Look(ann, job, 1);
-  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 1) << "there is room again";
+  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 1) << "another user's look";
+  for (const wire::WantLook& ask : node.All<wire::WantLook>()) {
+    node.say(wire::RunLooked{ask.call, {.standing = Standing::kRunning}});
+  }
+  Look(*all.front(), job, 1);
+  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 2) << "there is room again";
 }
 
 TEST_F(LookTest, TheNodeOfARankIsAsked) {
   Dialogue& ann = Come("ann", 1);
-  Line& first = Node("n1", 2);
-  Line& second = Node("n2", 2);
-  wire::Submit head;
-  head.submission = "gang";
-  auto settings = std::make_shared<JobSettings>();
-  settings->cwd = "/";
-  head.settings = std::move(settings);
+  NodeEnd& first = Node("n1", 2);
+  NodeEnd& second = Node("n2", 2);
+  wire::Submit head = Head("gang");
+  head.open = false;
   ann.Ask(head);
   ann.Ask(wire::Rows{{"true"}});
   TaskClass of_gang{Needs()};
@@ -214,9 +189,9 @@ TEST_F(LookTest, TheNodeOfARankIsAsked) {
   const JobId job = std::get<wire::Accepted>(ann.replies.back()).job;
   for (uint32_t rank : {1u, 2u}) {
     Look(ann, job, 1, {.rank = rank});
-    Line& has = rank < 2 ? first : second;
+    NodeEnd& has = rank < 2 ? first : second;
     ASSERT_EQ(has.All<wire::WantLook>().size(), 1u) << rank;
-    has.hears(wire::RunLooked{has.All<wire::WantLook>()[0].call, {.standing = Standing::kRunning}});
+    has.say(wire::RunLooked{has.All<wire::WantLook>()[0].call, {.standing = Standing::kRunning}});
     loop_.RunFor(Duration::Millis(1));
     EXPECT_EQ(AnswerTo(ann).node, rank < 2 ? "n1" : "n2");
     EXPECT_EQ(AnswerTo(ann).ranks, 4u);

@@ -58,7 +58,7 @@ void NodeCalls::Ask(const std::string& node, wire::WantStderr ask, Told<std::str
   Send(stderrs_, *to, std::move(ask), std::move(fn), kPatience);
 }
 
-void NodeCalls::Ask(NodeId id, wire::WantLook ask, Told<RunLook> fn) {
+void NodeCalls::Ask(NodeId id, const std::string& user, wire::WantLook ask, Told<RunLook> fn) {
   const Nodes::Node& to = nodes_.all().at(id);
   const std::string name = EscapeForScreen(to.row.name);
   if (!to.channel) return fn(NotConnected(to.row.name));
@@ -68,14 +68,16 @@ void NodeCalls::Ask(NodeId id, wire::WantLook ask, Told<RunLook> fn) {
                                "release, or no node of Spate; update it",
                                name, EscapeForScreen(to.product))));
   }
-  if (looks_of_[id] >= kMostLooks) {
-    return fn(Fail(ErrorKind::kBusy,
-                   fmt::format("too many look at the tasks of node {} now; try again", name)));
+  const std::pair by{id, user};
+  if (looks_of_[by] >= kMostLooks) {
+    return fn(Fail(ErrorKind::kBusy, fmt::format("user {} looks at {} tasks of node {} at once, "
+                                                 "the most for one user; try again",
+                                                 user, kMostLooks, name)));
   }
-  ++looks_of_[id];
-  auto told = [this, id, fn = std::move(fn)](Result<RunLook> look) {
-    auto of_node = looks_of_.find(id);
-    if (--of_node->second == 0) looks_of_.erase(of_node);
+  ++looks_of_[by];
+  auto told = [this, by, fn = std::move(fn)](Result<RunLook> look) {
+    auto of_user = looks_of_.find(by);
+    if (--of_user->second == 0) looks_of_.erase(of_user);
     fn(std::move(look));
   };
   Send<RunLook>(looks_, to, std::move(ask), std::move(told), kLookPatience);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "hub/nodes.h"
@@ -28,15 +29,16 @@ class NodeCalls {
   using Told = std::function<void(Result<T>)>;
   // `call` is set here. kUnavailable: the node is away, or goes, or is silent for 10 seconds.
   void Ask(const std::string& node, wire::WantStderr ask, Told<std::string> fn);
-  // Likewise, but for kLookPatience of silence. kBusy: kMostLooks are under way to the node.
-  void Ask(NodeId node, wire::WantLook ask, Told<RunLook> fn);
+  // The same, with kLookPatience in place of 10 seconds. kBusy: kMostLooks looks of the user at the
+  // node are under way.
+  void Ask(NodeId node, const std::string& user, wire::WantLook ask, Told<RunLook> fn);
   void OnAnswer(NodeId node, wire::KeptStderr answer);
   void OnAnswer(NodeId node, wire::RunLooked answer);
   // Its connection has ended, so it answers nothing more.
   void Gone(NodeId node);
 
   static constexpr Duration kLookPatience = Duration::Seconds(3);
-  static constexpr size_t kMostLooks = 64;
+  static constexpr size_t kMostLooks = 16;
 
  private:
   template <typename T>
@@ -58,7 +60,7 @@ class NodeCalls {
   Nodes& nodes_;
   AskedByCall<std::string> stderrs_;
   AskedByCall<RunLook> looks_;
-  std::map<NodeId, size_t> looks_of_;  // under way
+  std::map<std::pair<NodeId, std::string>, size_t> looks_of_;  // under way, by user
   uint64_t last_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

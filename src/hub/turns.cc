@@ -1,6 +1,5 @@
 #include "hub/turns.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace spate::hub {
@@ -9,21 +8,30 @@ void Turns::Enter(std::string user, bool is_admin, uint64_t& id, std::function<v
   id = ++last_id_;
   Guest guest{id, std::move(user), is_admin, std::move(start)};
   if (HasPlace(guest)) return Admit(std::move(guest));
-  waiting_.push_back(std::move(guest));
+  waiting_[{guest.user, guest.is_admin}].emplace(id, std::move(guest));
 }
 
 void Turns::Leave(uint64_t id) {
-  if (auto at = inside_.find(id); at != inside_.end()) {
-    auto user = of_user_.find(at->second.user);
-    if (--user->second == 0) of_user_.erase(user);
-    inside_.erase(at);
-  } else {
-    waiting_.remove_if([id](const Guest& guest) { return guest.id == id; });
+  const auto at = inside_.find(id);
+  if (at == inside_.end()) {
+    auto line = waiting_.begin();
+    while (line != waiting_.end() && line->second.erase(id) == 0) ++line;
+    if (line != waiting_.end() && line->second.empty()) waiting_.erase(line);
+    return;
   }
-  auto next = std::ranges::find_if(waiting_, [this](const Guest& each) { return HasPlace(each); });
+  auto user = of_user_.find(at->second.user);
+  if (--user->second == 0) of_user_.erase(user);
+  inside_.erase(at);
+  auto next = waiting_.end();
+  for (auto line = waiting_.begin(); line != waiting_.end(); ++line) {
+    const auto first = line->second.begin();
+    if (!HasPlace(first->second)) continue;
+    if (next == waiting_.end() || first->first < next->second.begin()->first) next = line;
+  }
   if (next == waiting_.end()) return;
-  Guest guest = std::move(*next);
-  waiting_.erase(next);
+  Guest guest = std::move(next->second.begin()->second);
+  next->second.erase(next->second.begin());
+  if (next->second.empty()) waiting_.erase(next);
   Admit(std::move(guest));
 }
 

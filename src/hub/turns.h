@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace spate::hub {
 
@@ -41,7 +41,9 @@ class Turns {
 
   const Limits limits_;
   uint64_t last_id_ = 0;
-  std::list<Guest> waiting_;  // the first in front
+  // Waiting guests by user and `is_admin`, the oldest first; no list is empty. A search does not
+  // pass through the thousands of guests that one user may have.
+  std::map<std::pair<std::string, bool>, std::map<uint64_t, Guest>> waiting_;
   std::map<uint64_t, Guest> inside_;
   std::map<std::string, uint32_t> of_user_;  // of those inside
 };

@@ -21,7 +21,6 @@ namespace {
 // Jobs that are forgotten at once.
 constexpr size_t kMostForgotten = 10'000;
 
-// Posts one event for each job that has not ended.
 // Changes each job that has not ended.
 wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
                              const std::function<void(JobId)>& change) {
@@ -42,7 +41,8 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
   switch (asked.change) {
     case Change::kHold:
       jobs.KeepHold(job);
-      return jobs.hub().Post(engine::HoldJob{.job = job, .even_ended = asked.ended_too});
+      return jobs.hub().Post(engine::HoldJob{
+          .job = job, .end_running = asked.end_running, .even_ended = asked.ended_too});
     case Change::kClose:
       return jobs.hub().Post(engine::SealJob{job});
     case Change::kRelease:
@@ -63,6 +63,19 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
         next.max_running = asked.max_running.value_or(next.max_running);
       });
   }
+}
+
+// The number of changes of the job that the journal has to record.
+uint64_t ChangesOf(const engine::Engine& engine, const wire::ChangeJobs& asked, JobId job) {
+  using Change = wire::ChangeJobs::Change;
+  const bool is_held = engine.Held(job) != engine::HoldReason::kNone;
+  if (asked.change == Change::kHold || asked.change == Change::kRelease) {
+    return is_held == (asked.change == Change::kRelease) ? 1 : 0;
+  }
+  // New times may change the class of every task.
+  constexpr uint64_t kTasks = 100;
+  const bool all_tasks = asked.time || asked.deadline;
+  return 1 + (all_tasks ? engine.Counts(job).value_or(JobCounts()).queued / kTasks : 0);
 }
 
 // ---- Tasks -------------------------------------------------------------------------------------
@@ -120,7 +133,7 @@ Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
 // Of one age; `more`: there are more of them.
 std::vector<JobId> OlderThan(const Asking& asking, const Jobs& jobs, Duration age, bool& more) {
   std::string user = asking.caller().is_admin ? "" : asking.caller().user;
-  auto ended = jobs.known().EndedBefore(asking.now - age, kMostForgotten, user);
+  auto ended = jobs.known().EndedBefore(asking.wall - age, kMostForgotten, user);
   more = ended.size() == kMostForgotten;
   // Somebody may be about to add tasks to one.
   std::erase_if(ended, [&](JobId job) { return jobs.Grows(job); });
@@ -155,15 +168,24 @@ Status ChangeAlsoEnded(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked) {
   auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs));
+  uint64_t changes = 0;
+  for (JobId job : picked) changes += ChangesOf(jobs.engine(), asked, job);
+  if (!TRY(asking.client.MayChange(changes))) return {};
   if (asked.ended_too) return ChangeAlsoEnded(asking, jobs, asked, picked);
   if (asked.change != wire::ChangeJobs::Change::kRelease) {
     asking.EndWhenSettled(
         ChangeEach(jobs, picked, [&](JobId job) { ChangeOne(jobs, asked, job); }));
     return {};
   }
-  // Of one that has ended it is forgotten why it was held.
-  for (JobId job : picked) ChangeOne(jobs, asked, job);
-  asking.EndWhenSettled(wire::JobsChanged{picked, {}});
+  wire::JobsChanged done;
+  for (JobId job : picked) {
+    const bool held = jobs.engine().Held(job) != engine::HoldReason::kNone;
+    const bool ended = jobs.known().Find(job)->finished;
+    (ended ? done.ended : held ? done.changed : done.free).push_back(job);
+    // Of one that has ended it is forgotten why it was held.
+    ChangeOne(jobs, asked, job);
+  }
+  asking.EndWhenSettled(std::move(done));
   for (JobId job : picked) jobs.known().Held(job, engine::HoldReason::kNone);
   return {};
 }
@@ -232,22 +254,40 @@ wire::Retry::Answer Retried(const Jobs& jobs, JobId job, uint32_t count, bool ca
   return told;
 }
 
+// The tasks that a retry reopens.
+Result<Chosen> ChooseFor(const Jobs& jobs, JobId job, const wire::Retry& asked) {
+  using enum TaskState;
+  if (!asked.succeeded) {
+    return Choose(jobs, job, {asked.tasks}, {kFailed, kUnknown, kCancelled});
+  }
+  auto named = Choose(jobs, job, {asked.tasks},
+                      {kQueued, kLeased, kSucceeded, kFailed, kCancelled, kUnknown});
+  Chosen all{TRY(jobs.engine().RunAgain(job, std::move(named.tasks))), 0};
+  for (const TaskRange& range : all.tasks) all.count += range.count;
+  return all;
+}
+
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::Retry& asked) {
   auto job = TRY(PickJob(jobs, asking.caller(), asked.tasks));
   auto there = asking.client.IsThere(job);
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
-  auto [failed, count] = Choose(jobs, job, {asked.tasks},
-                                {TaskState::kFailed, TaskState::kUnknown, TaskState::kCancelled});
+  auto chosen = ChooseFor(jobs, job, asked);
+  if (!chosen) {
+    if (jobs.engine().Finished(job)) jobs.UnloadSoon(job);
+    return std::unexpected(std::move(chosen.error()));
+  }
+  auto& [tasks, count] = *chosen;
   const bool cancelled = Choose(jobs, job, {asked.tasks}, {TaskState::kCancelled}).count > 0;
   wire::Retry::Answer told = Retried(jobs, job, count, cancelled);
-  if (failed.empty() || asked.dry_run) {
+  if (tasks.empty() || asked.dry_run) {
     asking.Give(told);
     asking.End();
     if (jobs.engine().Finished(job)) jobs.UnloadSoon(job);
     return {};
   }
+  if (!TRY(asking.client.MayChange(1))) return {};
   if (asked.time_limit) {
     auto set = jobs.ChangeSettings(job, [&](JobSettings& settings) {
       settings.time_limit = *asked.time_limit;
@@ -255,7 +295,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::Retry& asked) {
     });
     if (!set) return set;
   }
-  jobs.Reopen(job, std::move(failed), asked.needs);
+  jobs.Reopen(job, std::move(tasks), asked.needs, asked.succeeded);
   asking.EndWhenSettled(std::move(told));
   return {};
 }

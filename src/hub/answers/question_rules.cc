@@ -30,8 +30,10 @@ uint64_t CountIn(const std::vector<NumberRange>& ranges) {
   return count;
 }
 
+// `all`: the number of jobs that have not ended. A selector may name many more that have ended.
 uint64_t JobsIn(const JobSelector& jobs, uint64_t all) {
-  return std::min(all, CountIn(jobs.ranges)) + jobs.ranges.size() + (jobs.all ? all : 0);
+  constexpr uint64_t kMostNamed = 10'000;
+  return std::min(kMostNamed, CountIn(jobs.ranges)) + jobs.ranges.size() + (jobs.all ? all : 0);
 }
 
 // A task costs a look; its job, and each piece of it, a hundred.
@@ -70,6 +72,8 @@ Duration WorstCost(const wire::Question& question, AnswerSizes hub) {
   return std::visit(
       [&]<typename Q>(const Q& asked) {
         if constexpr (requires { asked.jobs.ranges; }) hub.named += JobsIn(asked.jobs, hub.jobs);
+        // The names of up to 65,536 variables.
+        if constexpr (requires { asked.shell; }) hub.named += asked.shell ? 500 : 0;
         if constexpr (requires { asked.tasks.front().ranges; }) {
           for (const TasksOfJob& tasks : asked.tasks) hub.named += TasksIn(tasks);
         }

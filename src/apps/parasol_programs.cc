@@ -38,7 +38,7 @@ Result<int> RunPara(std::span<const std::string> args) {
     return parasol::BatchClient::Open(state);
   };
   parts.why_file_fails = shepherd::WhyCheckFails;
-  parts.now = [clock = os::Clock()] { return clock.Now(); };
+  parts.now = os::WallNow;
   parts.local = [](int64_t seconds) {
     return present::LocalTime(Instant() + Duration::Seconds(seconds));
   };

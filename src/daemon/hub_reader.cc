@@ -19,7 +19,7 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
   source.dialects = doors::AllDialects();
   if (history::KeepIfAsked(source, argv[3], argv[4])) return 0;
-  source.now = [clock = os::Clock()] { return clock.Now(); };
+  source.now = os::WallNow;
   history::AnswerOnce(source);
   return 0;
 }

@@ -42,6 +42,10 @@ struct Told {
     event.what = "finished";
     event.counts = record.counts;
   }
+  void operator()(const engine::ClockStepped& record) const {
+    event.what = "clock";
+    event.clock = {record.from, record.to};
+  }
   void operator()(const auto&) const {}
 };
 
@@ -96,10 +100,12 @@ void EventLister::Add(const store::JournalEntry& entry) {
     if (event.what.empty()) return;
     event.job = store::JobOf(record);
   }
-  const Job& job = JobOf(event.job);
-  if (!job.seen) return;
-  event.user = job.user;
-  event.name = job.name;
+  if (!event.clock) {
+    const Job& job = JobOf(event.job);
+    if (!job.seen) return;
+    event.user = job.user;
+    event.name = job.name;
+  }
   texts_ += event.name.size() + event.reason.size();
   if (event.attempt) texts_ += event.attempt->end.note.size();
   answer_.events.push_back(std::move(event));

@@ -9,6 +9,7 @@
 #include "history/job_facts.h"
 #include "history/log_facts.h"
 #include "history/pick.h"
+#include "os/batch_job.h"
 
 namespace spate::history {
 namespace {
@@ -60,7 +61,7 @@ Result<Failures> FailuresOf(store::JobJournal& history) {
     FailureFacts& kind = kinds[{end.cause, end.status}];
     if (kind.count == 0) {
       kind.end = end;
-      kind.end.note.clear();
+      if (!IsCutOff(end)) kind.end.note.clear();
       kind.end.peak_memory = 0;
     }
     AddTask(kind, task.index);
@@ -179,6 +180,8 @@ Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
   auto log = TRY(ReadLog(*history));
   TRY(AddLog(source, log, details));
   TRY(AddSums(source, *history, log, details));
+  auto settings = source.on_hub() ? source.settings(history->summary().row) : JobSettings();
+  if (settings) details.foreign = os::ForeignVariables(settings->environment);
   return details;
 }
 

@@ -223,7 +223,9 @@ Status DescribeTasksOf(const Asking& call, const PickedTasks& picked) {
   auto history = TRY(call.source.Open(picked.job));
   auto log = TRY(ReadLog(*history));
   auto facts = TRY(FactsOf(call.source, history->summary(), true));
-  facts.argv.reset();
+  // Places of tasks depend on --follow-until.
+  auto follows = [](std::string_view word) { return word.starts_with("--follow-until"); };
+  if (facts.argv && std::ranges::none_of(*facts.argv, follows)) facts.argv.reset();
   if (auto counts = history->Counts()) facts.counts = *counts;
   JobAtHand job{call.source,    *history,         TaskTexts(call.source, *history),
                 std::move(log), std::move(facts), LiveTasksOf(call.source, history->summary())};

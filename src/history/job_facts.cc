@@ -8,6 +8,8 @@ namespace {
 
 // Beyond it a list of jobs shows what the job's row says, which may be old.
 constexpr uint32_t kCountedTasks = 20'000'000;
+// Of a hub's list: larger jobs say only by themselves why they were cancelled.
+constexpr uint32_t kReplayedTasks = 1'000;
 
 JobCounts CountsOfRow(const store::JobRow& row) {
   JobCounts counts = row.counts;
@@ -15,22 +17,13 @@ JobCounts CountsOfRow(const store::JobRow& row) {
   return counts;
 }
 
-// An answer is a message, also about a job whose sender typed, or made up, more than any person
-// does.
-constexpr size_t kMostTexts = 8 << 20;
-
-size_t BytesOf(const std::vector<std::string>& texts) {
-  size_t bytes = 0;
-  for (const std::string& text : texts) bytes += text.size() + 8;
-  return bytes;
-}
-
 void AddWhatOnlySomeMaySee(const store::JobSummary& summary, bool whole, JobFacts& facts) {
   const store::JobRow& row = summary.row;
   facts.name = store::NameOf(row);
-  if (whole && BytesOf(row.argv) + BytesOf(row.files) <= kMostTexts) {
+  if (whole) {
     facts.argv = row.argv;
     facts.files = row.files;
+    facts.cut = row.cut;
   }
   facts.cwd = row.cwd;
   facts.host = row.host;
@@ -56,13 +49,19 @@ Status Count(const Source& source, JobFacts& facts) {
   return {};
 }
 
-// Runs of earlier versions count tasks that left their list as cancelled.
-Status ForgetOldWithdrawals(const Source& source, JobFacts& facts) {
-  auto journal = TRY(source.history->Open(facts.job.value));
-  auto replay = TRY(journal->Replayed());
-  if (!replay->words().cancelled.empty()) return {};
-  facts.counts.total -= std::min(facts.counts.total, facts.counts.cancelled);
-  facts.counts.cancelled = 0;
+// Why tasks were cancelled. Runs of earlier versions count tasks that left their list as cancelled.
+Status AddCancelled(const Source& source, JobFacts& facts) {
+  auto journal = source.history->Open(facts.job.value);
+  auto replay = journal ? (*journal)->Replayed() : std::unexpected(journal.error());
+  // A hub's list shows what the row has, whatever became of the rest.
+  if (!replay) return source.on_hub() ? Status() : std::unexpected(std::move(replay.error()));
+  const auto& cancelled = (*replay)->words().cancelled;
+  if (cancelled.empty() && !source.on_hub()) {
+    facts.counts.total -= std::min(facts.counts.total, facts.counts.cancelled);
+    facts.counts.cancelled = 0;
+  }
+  const bool is_known = !cancelled.empty() && !cancelled.back().reason.empty();
+  if (is_known && !facts.is_hidden()) facts.why_cancelled = cancelled.back().reason;
   return {};
 }
 
@@ -88,13 +87,16 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   }
   if (!IsReadable(facts.state)) return facts;
   facts.counts = CountsOfRow(row);
+  facts.not_kept = row.not_kept;
   bool current = facts.state == JobStanding::kFinished || facts.state == JobStanding::kStopped;
-  if (current && row.ended) facts.took = *row.ended - row.started;
-  if (current && !source.on_hub() && row.counts.cancelled > 0) {
-    TRY(ForgetOldWithdrawals(source, facts));
-  }
+  // The hub and the run keep both in one time (os::Loop::ToWall); rows of earlier lives, of which
+  // the clock was set in between, may not be.
+  auto since_start = [&](Instant when) { return std::max(when - row.started, Duration()); };
+  if (current && row.ended) facts.took = since_start(*row.ended);
+  const bool is_read = whole || !source.on_hub() || row.counts.total <= kReplayedTasks;
+  if (current && row.counts.cancelled > 0 && is_read) TRY(AddCancelled(source, facts));
   bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
-  if (begun) facts.took = source.now() - row.started;
+  if (begun) facts.took = since_start(source.now());
   if (current || source.on_hub() || row.counts.total > kCountedTasks) return facts;
   TRY(Count(source, facts));
   return facts;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "access/proof.h"
 #include "base/utc.h"
@@ -29,26 +30,26 @@ std::unexpected<wire::Refusal> NotKnown() {
 Status Credentials::Load() {
   auto rows = TRY(store_.ReadCredentials());
   for (store::CredentialRow& row : rows) rows_[row.serial] = std::move(row);
+  looked_ = loop_.Wall();
   AwaitExpiry();
   return {};
 }
 
-// The next one that is to come.
 void Credentials::AwaitExpiry() {
   loop_.Cancel(timer_);
-  const store::CredentialRow* next = nullptr;
+  const Instant now = loop_.Wall();
+  const Instant since = std::exchange(looked_, now);
+  Instant next = Instant::Never();
   for (const auto& [serial, row] : rows_) {
-    if (!row.expires || row.revoked || *row.expires <= loop_.Now()) continue;
-    if (next == nullptr || *row.expires < *next->expires) next = &row;
-  }
-  if (next == nullptr) return;
-  timer_ = loop_.At(*next->expires, [this, when = *next->expires] {
-    for (const auto& [serial, row] : rows_) {
-      bool since = row.expires && *row.expires >= when && *row.expires <= loop_.Now();
-      if (since && !row.revoked) ended_(serial, "this access has expired");
+    if (!row.expires || row.revoked) continue;
+    if (*row.expires > now) {
+      next = std::min(next, *row.expires);
+    } else if (*row.expires > since) {
+      ended_(serial, "this access has expired");
     }
-    AwaitExpiry();
-  });
+  }
+  if (next == Instant::Never()) return;
+  timer_ = loop_.At(loop_.Now() + (next - now), [this] { AwaitExpiry(); });
 }
 
 std::expected<Caller, wire::Refusal> Credentials::Who(const Guest& guest) const {
@@ -68,7 +69,7 @@ std::expected<Caller, wire::Refusal> Credentials::Who(const Guest& guest) const 
   bool proves = guest.Proves(secret);
   if (at == rows_.end() || !proves || at->second.revoked) return NotKnown();
   const store::CredentialRow& row = at->second;
-  if (row.expires && *row.expires <= loop_.Now()) {
+  if (row.expires && *row.expires <= loop_.Wall()) {
     return Refuse(wire::RefusalCode::kCredential,
                   fmt::format("this access expired on {}; ask the hub's owner for a new one",
                               FormatUtc(*row.expires)),
@@ -91,7 +92,7 @@ void Credentials::Add(access::Access& access, std::function<void(Status)> done) 
   row.role = access::NameOf(access.role);
   row.user = access.user;
   row.secret.assign(access.secret.begin(), access.secret.end());
-  row.created = loop_.Now();
+  row.created = loop_.Wall();
   if (access.expires != Instant::Never()) row.expires = access.expires;
   rows_[row.serial] = row;
   store_.PutCredential(std::move(row), std::move(done));
@@ -101,7 +102,7 @@ void Credentials::Add(access::Access& access, std::function<void(Status)> done) 
 bool Credentials::Revoke(uint64_t serial, std::function<void(Status)> done) {
   auto at = rows_.find(serial);
   if (at == rows_.end() || at->second.revoked) return false;
-  at->second.revoked = loop_.Now();
+  at->second.revoked = loop_.Wall();
   store_.PutCredential(at->second, std::move(done));
   ended_(serial, "this access was revoked");
   return true;

@@ -36,14 +36,17 @@ class Credentials {
   bool Revoke(uint64_t serial, std::function<void(Status)> done);
   const std::map<uint64_t, store::CredentialRow>& all() const { return rows_; }
 
- private:
+  // Ends what has expired by the wall clock since the last look, and waits for the next one; also
+  // when that clock has stepped.
   void AwaitExpiry();
 
+ private:
   os::Loop& loop_;
   store::CredentialRows& store_;
   const uint32_t owner_;
   const Ended ended_;
   std::map<uint64_t, store::CredentialRow> rows_;
+  Instant looked_;  // by the wall clock
   os::TimerId timer_ = 0;
 };
 

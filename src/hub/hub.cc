@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/model/memory.h"
+#include "wire/limits.h"
 
 namespace spate::hub {
 
@@ -28,6 +30,9 @@ bool IsUrgent(const engine::Output& out) {
 bool IsDamage(const Error& error) {
   return error.kind == ErrorKind::kCorrupt || error.kind == ErrorKind::kNotFound;
 }
+
+// See Hub::CompareClock.
+constexpr Duration kEqual = Duration::Seconds(1);
 
 bool HasPiece(const JobSettings& settings, uint32_t piece) {
   return std::ranges::any_of(settings.puts, [piece](const PutFile& file) {
@@ -57,7 +62,7 @@ void Hub::Resume(engine::LastNodes nodes) {
 
 void Hub::Connect(NodeId node, NodeChannel& channel) {
   DropLink(node);
-  links_[node] = {&channel, {}, {}};
+  links_[node] = {&channel, {}, {}, {}, loop_.Now(), {}};
   channel.OnMessage([this, node, &channel, alive = alive_](wire::ToHub message) {
     if (!*alive) return;
     // Messages that still come by an earlier connection are nobody's: the engine would believe a
@@ -149,10 +154,16 @@ void Hub::Post(engine::Event event) {
 void Hub::OnMessage(NodeId node, wire::ToHub message) {
   if (failed_) return;
   if (auto* hello = std::get_if<wire::Hello>(&message)) {
+    CompareClock(node, hello->clock);
+    hello->offer.end_of_life = EndOfLife(node, *hello);
     gangs_.Joined(node, hello->offer.node_name, std::move(hello->remote));
     Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds)});
   } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
     KeepOutputs(node, *ends);
+    for (AttemptEnd& end : ends->ends) {
+      end.start = ByOurClock(node, end.start, end.wall);
+      end.not_kept = NotKept::kNone;  // the journal's own word
+    }
     reports_[node] = ends->number;
     Post(engine::AttemptsEnded{node, std::move(ends->ends)});
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
@@ -165,14 +176,57 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
     Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
+    CompareClock(node, state->clock);
+    for (auto& run : state->runs) run.since = ByOurClock(node, run.since, Duration());
     watcher_.OnNodeState(node, std::move(*state));
   } else if (auto* answer = std::get_if<wire::KeptStderr>(&message)) {
     watcher_.OnKeptStderr(node, std::move(*answer));
   } else if (auto* looked = std::get_if<wire::RunLooked>(&message)) {
+    if (looked->call == 0) return Post(engine::RoomTaken{node, {}});
     watcher_.OnRunLooked(node, std::move(*looked));
   } else {
     watcher_.OnNews(message);
   }
+}
+
+// Clocks that differ by less count as equal: a message is under way for a while.
+void Hub::CompareClock(NodeId node, Instant theirs) {
+  if (theirs.ns <= 0 || theirs > wire::kWireLimits.latest) return;
+  const Duration behind{(loop_.Now() - theirs).micros() * 1000};
+  const bool differs = behind > kEqual || Duration() - behind > kEqual;
+  links_.at(node).clock_behind = differs ? behind : Duration();
+}
+
+// What a node says of a time: with its clock wrong, and never in the future.
+Instant Hub::ByOurClock(NodeId node, Instant began, Duration took) const {
+  const auto& behind = links_.at(node).clock_behind;
+  if (!behind || began.ns <= 0 || began > wire::kWireLimits.latest) return began;
+  const Instant latest{(loop_.Now() - took).ns / 1000 * 1000};
+  return std::min(began + *behind, latest);
+}
+
+// The node read its clock between the beginning of this connection and now. Where the clocks may be
+// equal, they count as equal; otherwise it ends as early as is possible: what it is given must end
+// before.
+Instant Hub::EndOfLife(NodeId node, const wire::Hello& hello) const {
+  const Instant told = hello.offer.end_of_life, latest = wire::kWireLimits.latest;
+  if (told > latest) return Instant::Never();
+  const auto at = links_.find(node);
+  if (at == links_.end() || hello.clock.ns <= 0 || hello.clock > latest) return told;
+  const NodeLink& link = at->second;
+  const Duration ahead = link.since - link.slept - hello.clock;  // at least
+  const bool may_be_equal = ahead <= kEqual && loop_.Now() >= hello.clock;
+  return may_be_equal && link.slept == Duration() ? told : std::max(told + ahead, Instant());
+}
+
+void Hub::Slept(Duration time) {
+  for (auto& [node, link] : links_) link.slept = link.slept + time;
+  Post(engine::HubSlept{time});
+}
+
+void Hub::ClockStepped(std::optional<engine::ClockStepped> told) {
+  if (told) Post(*told);
+  ScheduleStep();
 }
 
 // Of attempts that the node has: whatever else it says is late, or not its own to say.
@@ -196,7 +250,7 @@ void Hub::StepNow() {
   if (failed_) return;
   std::vector<engine::Event> events = std::exchange(events_, {});
   out_.Clear();
-  engine_.Step({loop_.Now(), events}, out_);
+  engine_.Step({loop_.Now(), events, loop_.Wall() - loop_.Now()}, out_);
   Handle(out_);
   if (stepped_) stepped_();
 }
@@ -208,11 +262,16 @@ void Hub::Handle(engine::Output& out) {
   }
   Unreleased& entry = unreleased_.emplace_back();
   store::Bundle bundle;
-  bundle.now = loop_.Now();
+  bundle.now = loop_.Wall();
   bundle.urgent = IsUrgent(out);
-  for (const engine::Record& record : out.records) {
-    const auto* ended = std::get_if<engine::AttemptEnded>(&record);
+  for (engine::Notice& notice : out.notices) {
+    auto* ended = std::get_if<engine::NoticeEnded>(&notice);
+    if (ended != nullptr) ended->end.start = loop_.ToWall(ended->end.start);
+  }
+  for (engine::Record& record : out.records) {
+    auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) continue;
+    ended->end.start = loop_.ToWall(ended->end.start);  // for people; the engine does not use it
     TaskOutputPtr output;
     if (!outputs_.empty()) {
       auto it = outputs_.find({ended->node, ended->end.ref});
@@ -312,6 +371,10 @@ void Hub::SendToNode(const engine::Send& send) {
     if (auto it = links_.find(drop->node); it != links_.end()) {
       it->second.channel->Send(wire::Drop{epoch_, drop->job, drop->attempt, drop->tasks});
     }
+  } else if (const auto* ask = std::get_if<engine::SendAsk>(&send)) {
+    // The look may name any run, because any answer is enough. Looks for users have other numbers.
+    const wire::WantLook look{0, {JobId(1), 0, Attempt(1)}, {}};
+    if (auto it = links_.find(ask->node); it != links_.end()) it->second.channel->Send(look);
   } else if (const auto* go = std::get_if<engine::SendGo>(&send)) {
     if (auto it = links_.find(go->node); it != links_.end()) {
       it->second.channel->Send(wire::Go{epoch_, go->ref});
@@ -357,7 +420,7 @@ void Hub::SendLease(const engine::SendLease& send) {
 }
 
 Result<std::shared_ptr<const JobSettings>> Hub::SettingsOf(JobId job) {
-  constexpr size_t kKept = 64;  // several nodes ask for a job's one after the other
+  constexpr size_t kMost = 64;  // several nodes ask for a job's one after the other
   if (auto at = settings_.find(job); at != settings_.end()) return at->second;
   for (const auto& [id, settings] : read_settings_) {
     if (id == job) return settings;
@@ -366,7 +429,13 @@ Result<std::shared_ptr<const JobSettings>> Hub::SettingsOf(JobId job) {
   auto read = settings_source_(job);
   if (!read) return read;
   read_settings_.emplace_front(job, *read);
-  if (read_settings_.size() > kKept) read_settings_.pop_back();
+  if (read_settings_.size() > kMost) read_settings_.pop_back();
+  size_t bytes = 0;
+  auto is_much = [&](const auto& each) {
+    bytes += spate::MemoryOf(*each.second);
+    return bytes > kPeerLimits.settings_bytes && each.first != job;
+  };
+  read_settings_.erase(std::ranges::find_if(read_settings_, is_much), read_settings_.end());
   return read;
 }
 

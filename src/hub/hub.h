@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "core/engine/engine.h"
 #include "hub/gang_members.h"
+#include "hub/peer_memory.h"
 #include "os/loop.h"
 #include "store/store.h"
 #include "transport/channel.h"
@@ -86,6 +87,7 @@ class Hub {
   // kCorrupt: nothing of the job can run, as with rows that are damaged.
   using SettingsSource = std::function<Result<std::shared_ptr<const JobSettings>>(JobId)>;
   void SetSettingsSource(SettingsSource source) { settings_source_ = std::move(source); }
+  Result<std::shared_ptr<const JobSettings>> SettingsOf(JobId job);  // needs a SettingsSource
   // A job is over: its memory goes, here and on the nodes. False when it has not finished, when an
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
@@ -95,6 +97,12 @@ class Hub {
   bool ForgetNode(NodeId node);
   // Takes an unloaded job up again; see engine::Engine::Reload.
   bool Reload(JobId job, engine::Engine& past) { return engine_.Reload(job, past); }
+  // Loop::Wall() has changed: deadlines are looked at. `told`: this is recorded, for people.
+  void ClockStepped(std::optional<engine::ClockStepped> told);
+  // This machine was suspended for so long: nodes elsewhere have lived on.
+  void Slept(Duration time);
+  // When the life of a node that says so ends, by Loop::Now().
+  Instant EndOfLife(NodeId node, const wire::Hello& hello) const;
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 
@@ -103,6 +111,7 @@ class Hub {
   void SetGangKey(std::string_view key) { gangs_.SetKey(key); }
 
   const engine::Engine& engine() const { return engine_; }
+  PeerMemory& peer_memory() { return peer_memory_; }
   // Called after each step: tasks may want other nodes than before.
   void SetStepped(std::function<void()> fn) { stepped_ = std::move(fn); }
   // See engine::Engine.
@@ -133,6 +142,9 @@ class Hub {
     NodeChannel* channel = nullptr;
     std::set<JobId> opened;
     std::optional<wire::WantPiece> wanted;  // in this turn of the loop; nodes ask for one at a time
+    std::optional<Duration> clock_behind;   // the node's clock, of ours; nullopt: not known
+    Instant since;                          // it has read its clock later than this
+    Duration slept;                         // since then our machine has, for so long
   };
   // The parts of a gang's attempt end on several nodes.
   struct EndKey {
@@ -147,6 +159,8 @@ class Hub {
   };
   void OnMessage(NodeId node, wire::ToHub message);
   void KeepOutputs(NodeId node, wire::Ends& ends);
+  void CompareClock(NodeId node, Instant theirs);
+  Instant ByOurClock(NodeId node, Instant began, Duration took) const;
   void ScheduleStep();
   void StepNow();
   // Commits the output's records and queues the rest behind them.
@@ -159,7 +173,6 @@ class Hub {
   void SendToNode(const engine::Send& send);
   void TellSent(const std::vector<engine::Send>& sends);
   void SendLease(const engine::SendLease& send);
-  Result<std::shared_ptr<const JobSettings>> SettingsOf(JobId job);
   void GiveBack(const engine::SendLease& send, const Error& error);
   void CloseOnNodes(JobId job);
   void Want(NodeId node, const wire::WantPiece& want);
@@ -172,6 +185,7 @@ class Hub {
   const Epoch epoch_;
   engine::Engine engine_;
   GangMembers gangs_;
+  PeerMemory peer_memory_;
 
   std::map<NodeId, NodeLink> links_;
   // The nodes whose links have opened a job, so that its end costs nothing on others.

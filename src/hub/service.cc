@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "hub/answers/look.h"
 #include "hub/answers/question_rules.h"
 
@@ -83,12 +85,7 @@ void Service::MakePools() {
   jobs_->known().SetAddReasons([this](JobId job, Why stalled) -> Why {
     auto since = parts_.store.StuckSince();
     if (since && parts_.loop.Now() - *since >= kStuckAfter) return {{ReasonKind::kNothingStored}};
-    // Nodes that were there call again by themselves, after a restart of the hub for one.
-    if (nodes_->connected() == 0 && !stalled.empty() &&
-        stalled.front().kind == ReasonKind::kNoNodeJoined) {
-      Why away = nodes_->WhyAway(parts_.loop.Now() - options_.limits.node_patience);
-      if (!away.empty()) stalled = std::move(away);
-    }
+    stalled = nodes_->Complete(std::move(stalled));
     if (stalled.empty()) stalled = nodes_->WhyHeldUp(job);
     return pools_->WhyStalled(job, std::move(stalled));
   });
@@ -101,10 +98,11 @@ void Service::MakePools() {
 // As after a restart of the hub, or while a machine boots.
 bool Service::ExpectsNodes() const {
   constexpr Duration kReturnsWithin = Duration::Seconds(3600);
-  return !nodes_->WhyAway(parts_.loop.Now() - kReturnsWithin).empty();
+  return nodes_->ExpectsAny(parts_.loop.Now() - kReturnsWithin);
 }
 
 Service::~Service() {
+  loop().OnClockStep(nullptr);
   pruner_.reset();
   clients_.clear();
 }
@@ -151,6 +149,7 @@ Status Service::Resume(engine::LastNodes nodes) {
   TRY(access_->Load());
   TRY(nodes_->Load());
   hub_->Resume(nodes);
+  loop().OnClockStep([this](const os::ClockStep& clock) { ClockStepped(clock); });
   if (options_.policy) hub_->Post(engine::ChangeGangPolicy{*options_.policy});
   if (options_.one_job) return {};
   pruner_ = std::make_unique<Pruner>(
@@ -158,6 +157,24 @@ Status Service::Resume(engine::LastNodes nodes) {
       Pruner::Rules{options_.forget_nodes, options_.keep, options_.keep_bytes});
   pruner_->Begin();
   return {};
+}
+
+void Service::ClockStepped(const os::ClockStep& clock) {
+  constexpr int64_t kWorthTelling = Duration::Seconds(1).ns;
+  const Instant now = loop().Wall(), before = now - clock.set;
+  if (clock.suspended.ns >= kWorthTelling) {
+    options_.log("this machine was suspended for " + FormatDuration(clock.suspended));
+  }
+  const bool told = std::abs(clock.set.ns) >= kWorthTelling;
+  if (told) {
+    self_.clock = {before, now};
+    options_.log("the clock was " + FormatClockStep(before, now) +
+                 "; deadlines and times of day use the new time, running times do not change");
+  }
+  if (clock.suspended > Duration()) hub_->Slept(clock.suspended);
+  hub_->ClockStepped(told ? std::optional(engine::ClockStepped{before, now}) : std::nullopt);
+  jobs_->known().ClockStepped();
+  access_->AwaitExpiry();
 }
 
 void Service::Begin(std::vector<os::Address> reached_at) {
@@ -296,6 +313,14 @@ const JobHabits& Service::HabitsOf(RowKind kind) const {
 }
 
 void Service::OnHubNotice(const engine::Notice& notice) {
+  if (const auto* gone = std::get_if<engine::NoticeNodeRemoved>(&notice)) {
+    nodes_->Removed(gone->node);
+  }
+  if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
+    const auto node = nodes_->all().find(sick->node);
+    const std::string name = node == nodes_->all().end() ? "" : node->second.row.name;
+    options_.log(fmt::format("node {}: {}", name, sick->text));
+  }
   jobs_->OnHubNotice(notice);
   parts_.owner.OnHubNotice(notice);
 }

@@ -116,6 +116,8 @@ class Service final : public Watcher, public ClientHost {
   void NodeArrived(NodeId node, Nodes::Arrival arrival, const Caller& caller);
   // A node that was refused for its protocol; `caller` of Who.
   void NodeKnocked(const wire::Greeting& greeting, const Caller& caller);
+  // Whether its reports wait for room on the hub's disk (Nodes::SetWaits).
+  void NodeWaits(NodeId node, bool waits) { nodes_->SetWaits(node, waits); }
   // It was last heard `quiet` before.
   void NodeGone(NodeId node, const std::string& why, Duration quiet);
 
@@ -137,6 +139,7 @@ class Service final : public Watcher, public ClientHost {
 
  private:
   Service(const Parts& parts, Options options);
+  void ClockStepped(const os::ClockStep& clock);
 
   // ClientHost
   uint32_t nodes_joined() const override {
@@ -146,7 +149,7 @@ class Service final : public Watcher, public ClientHost {
     return nodes_->LeftRunning(job);
   }
   const JobHabits& HabitsOf(RowKind kind) const override;
-  Readers readers() override { return {reader_turns_, parts_.reader}; }
+  Readers readers() override { return {reader_turns_, parts_.reader, changes_}; }
   Duration CostOf(const wire::Query& query) const;
   std::optional<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;
@@ -196,6 +199,8 @@ class Service final : public Watcher, public ClientHost {
   uint64_t last_client_ = 0;
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
   Pace pace_;
+  // Paces changes of jobs, 1 ms each: 50 a second, after 100,000 at once.
+  Pace changes_{{.part = 20, .at_once = Duration::Seconds(100), .longest = Duration::Seconds(10)}};
   bool stopping_ = false;
 };
 

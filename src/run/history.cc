@@ -23,7 +23,7 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
 history::Source RunsIn(const store::JobPlace& place, uint32_t cores) {
   history::Source source(store::OpenHistory(place));
   source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
-  source.now = [clock = os::Clock()] { return clock.Now(); };
+  source.now = os::WallNow;
   return source;
 }
 

@@ -131,8 +131,9 @@ std::string TextOf(const HistoryCall& call, const JobLook& look, uint64_t rows) 
   const Instant now = call.environment().now();
   for (const RunningTask& task :
        std::span(look.running).first(std::min<size_t>(rows, look.running.size()))) {
-    std::vector<present::Cell> cells = {{fmt::format("{}", task.facts.index + 1)},
-                                        {task.since ? FormatDuration(now - *task.since) : "-"}};
+    std::vector<present::Cell> cells = {
+        {fmt::format("{}", task.facts.index + 1)},
+        {task.since ? FormatDuration(std::max(now - *task.since, Duration())) : "-"}};
     if (call.on_hub()) cells.push_back({task.node});
     cells.push_back({fmt::format("{}", task.facts.tries + 1)});
     cells.push_back({task.facts.command});

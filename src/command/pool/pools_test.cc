@@ -300,6 +300,7 @@ TEST_F(PoolTest, InfoTellsAll) {
     pool.why = "by ann: quota";
     pool.chain = true;
     pool.spread = true;
+    pool.avoids = {"n1", "n2"};
     pool.pilots = {{.pilot = 7,
                     .id = "71",
                     .state = "queued",
@@ -313,7 +314,7 @@ TEST_F(PoolTest, InfoTellsAll) {
        {"Pool lab\n", "  state      paused\n", "  why        by ann: quota\n",
         "  system     slurm, as ann\n", "  serves     ann\n", "; a successor", "; as many as tasks",
         "4 slots, 4 cpus, 8.0 GB\n", "-p short --comment 'a b'\n", "spate pool resume lab\n",
-        "PILOT  ID  STATE   SINCE", "Priority\n"}) {
+        "  avoids     n1, n2 (pilots failed there)\n", "PILOT  ID  STATE   SINCE", "Priority\n"}) {
     EXPECT_TRUE(out.contains(part)) << part << "\n" << out;
   }
   EXPECT_TRUE(hub.All<wire::LookAtPools>().at(0).pilots);
@@ -341,6 +342,10 @@ TEST_F(PoolTest, ATrialThatFailsIsToldByTheExitCode) {
   Ran ran = Run("pool dry-run", {"lab"});
   EXPECT_EQ(ran.code, kExitTasksFailed);
   EXPECT_TRUE(ran.out.ends_with("Test: failed\n  no such queue\n")) << ran.out;
+  hub.trial = {"lab", "sbatch", "", "a notice\nJob 1 to start\x1b\n", true};
+  ran = Run("pool dry-run", {"lab"});
+  EXPECT_EQ(ran.code, kExitSuccess);
+  EXPECT_TRUE(ran.out.ends_with("Test: passed\n  a notice\n  Job 1 to start\\x1b\n")) << ran.out;
 }
 
 TEST_F(PoolTest, PoolsAreChanged) {
@@ -427,6 +432,16 @@ TEST_F(PoolTest, TheHubsStatusTellsOfPools) {
       << out;
   EXPECT_TRUE(Run("hub status", {"--json"})
                   .out.contains("\"pools\":2,\"pilots\":[{\"name\":\"queued\",\"count\":1200},"));
+}
+
+TEST_F(PoolTest, TheHubsStatusTellsThatTheClockWasSet) {
+  EXPECT_FALSE(Run("hub status", {}).out.contains("clock"));
+  EXPECT_TRUE(Run("hub status", {"--json"}).out.contains("\"clock\":null"));
+  const Instant to{1'600'000'000'000'000'000};
+  hub.facts.clock = {to + Duration::Seconds(7200), to};
+  const std::string out = Run("hub status", {}).out;
+  EXPECT_TRUE(out.contains("  clock      was set back by 2h00m on 2020-09-13 ")) << out;
+  EXPECT_TRUE(Run("hub status", {"--json"}).out.contains("\"clock\":{\"from\":1600007200"));
 }
 
 TEST_F(PoolTest, ExamplesAreUnderstood) {

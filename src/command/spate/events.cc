@@ -31,6 +31,11 @@ constexpr Option kEventsFollow = {.names = "follow",
 
 void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
   present::JsonLine line = present::TypedLine(event.what);
+  if (event.clock) {
+    line.Number("position", static_cast<int64_t>(event.position));
+    line.Seconds("from", event.clock->from.seconds()).Seconds("to", event.clock->to.seconds());
+    return call.Put(line);
+  }
   line.Number("position", static_cast<int64_t>(event.position)).Number("job", event.job.value);
   present::TextOrBase64(line, "user", event.user);
   present::TextOrBase64(line, "name", event.name);
@@ -53,9 +58,14 @@ void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
 std::string EventText(const wire::EventFacts& event) {
   if (event.attempt) {
     const AttemptEnd& end = event.attempt->end;
-    return fmt::format("task {} {} on {} after {}", TaskId(event.job, end.ref.index),
+    return fmt::format("task {} {} on {} after {}{}{}", TaskId(event.job, end.ref.index),
                        VerdictName(event.attempt->verdict), EscapeForScreen(event.attempt->node),
-                       FormatDuration(end.wall));
+                       FormatDuration(end.wall),
+                       end.not_kept == NotKept::kNone ? "" : "; its output was not kept",
+                       present::NotKeptWhy(end.not_kept));
+  }
+  if (event.clock) {
+    return "the hub's clock was " + FormatClockStep(event.clock->from, event.clock->to);
   }
   std::string text = fmt::format("job {} {}", event.job.value, EscapeForScreen(event.what));
   if (event.what == "accepted") {
@@ -119,10 +129,10 @@ extern const Command kSpateEvents = {
     .name = "events",
     .summary = "print what happens to the jobs of a hub",
     .details =
-        "Jobs that are accepted, held, released, cancelled and finished, and each attempt of a "
-        "task "
-        "that ends, in the order in which that became durable. You see your own jobs, and an "
-        "administrator sees all. Each event has a position; a program that was ended goes on with "
+        "Jobs that are accepted, held, released, cancelled and finished, each attempt of a task "
+        "that ends, and each time that the hub's clock is set, in the order in which that became "
+        "durable. You see your own jobs, and an administrator sees all. Each event has a position; "
+        "a program that is restarted continues with "
         "--since POSITION and misses none. Jobs that were removed since, or that are damaged, have "
         "no events.",
     .examples = {{{"spate events --json --follow", "what happens from now on"},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "access/access_file.h"
+#include "core/model/name.h"
 #include "hub/answers/answers.h"
 #include "hub/answers/look.h"
 
@@ -34,7 +35,7 @@ Result<access::Access> AccessFor(const Asking& asking, const Self& self,
   if (access.user == access::kEveryUser && access.role != access::Role::kNode) {
     return Fail(ErrorKind::kInvalid, "--user '*' is for nodes only (--role node)");
   }
-  if (asked.lifetime) access.expires = asking.now + *asked.lifetime;
+  if (asked.lifetime) access.expires = asking.wall + *asked.lifetime;
   return access;
 }
 
@@ -50,6 +51,8 @@ Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
     if (asked.may_add_pools.value_or(false)) {
       return Fail(ErrorKind::kInvalid, "--may is a right of users, not of groups");
     }
+    // A known group stays usable, whatever its name is.
+    if (!jobs.KnowsRule(asked.user)) (void)TRY(ReadName(asked.user.substr(1), "name of a group"));
     return {};
   }
   if (!asked.group || asked.group->empty() || jobs.KnowsRule(*asked.group)) return {};
@@ -81,7 +84,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked) {
 }
 
 Status Answer(Asking& asking, const Credentials& access, const wire::ListAccess&) {
-  for (const AccessFacts& each : FactsOfAccess(access, asking.now)) asking.Give(each);
+  for (const AccessFacts& each : FactsOfAccess(access, asking.wall)) asking.Give(each);
   asking.End();
   return {};
 }

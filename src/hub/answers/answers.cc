@@ -124,7 +124,7 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
 }  // namespace
 
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
-  Asking asking{client, parts.jobs.loop().Now()};
+  Asking asking{client, parts.jobs.loop().Now(), parts.jobs.loop().Wall()};
   // Neither the client nor the hub outlive some answers.
   auto answered = std::visit(
       [&]<typename Q>(const Q& question) -> Status {

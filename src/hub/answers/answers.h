@@ -46,7 +46,8 @@ void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query qu
 // A question on its way to its answer.
 struct Asking {
   ClientRequest& client;
-  Instant now;
+  Instant now;   // by the loop's clock
+  Instant wall;  // by the wall clock
 
   const Caller& caller() const { return client.caller(); }
   template <typename T>

@@ -277,7 +277,8 @@ JobFacts LiveReader::FactsOf(JobId job) const {
   facts.pid = row->pid;
   facts.runs = row->runs;
   facts.created = facts.started = row->created;
-  facts.took = loop_.Now() - row->created;
+  const KnownJobs::Job* known = jobs_->known().Find(job);
+  if (known != nullptr) facts.took = std::max(loop_.Now() - known->since, Duration());
   return facts;
 }
 

@@ -54,10 +54,7 @@ void AddOffer(NodeFacts& facts, const Offer& offer) {
   }
 }
 
-// A refused node calls again within half a minute (link::NodeOptions).
-constexpr Duration kStillCalls = Duration::Seconds(120);
-
-NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, Instant now) {
+NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const os::Loop& loop) {
   NodeFacts facts;
   facts.name = node.row.name;
   facts.state = StateOf(node, info);
@@ -69,9 +66,10 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, Instant
   facts.failed = info.failed;
   facts.from = node.peer;
   facts.program = node.product;
-  if (node.speaks > 0 && now - node.refused_at < kStillCalls) facts.speaks = node.speaks;
+  if (node.IsRefused(loop.Now())) facts.speaks = node.speaks;
   facts.why = info.text;
-  facts.since = node.since;
+  if (facts.until) facts.until = loop.ToWall(*facts.until);
+  facts.since = loop.ToWall(node.since);
   if (!node.state) return facts;
   facts.machine = node.state->machine;
   return facts;
@@ -83,8 +81,9 @@ std::vector<RunFacts> RunsFor(const Caller& caller, const Jobs& jobs,
   std::vector<RunFacts> runs;
   for (const wire::NodeState::Run& run : state.runs) {
     const KnownJobs::Job* job = jobs.known().Find(run.ref.job);
-    if (job == nullptr || (!job->is_public && !MaySee(caller, job->user))) continue;
-    runs.push_back({run.ref.job, run.ref.index + 1, run.since, run.left});
+    if (job == nullptr) continue;
+    if (!MaySee(caller, job->user) && !jobs.known().IsPublic(run.ref.job, *job)) continue;
+    runs.push_back({run.ref.job, run.ref.index + 1, jobs.loop().ToWall(run.since), run.left});
   }
   return runs;
 }
@@ -117,7 +116,7 @@ void CountEnds(const Jobs& jobs, HubFacts& facts) {
 void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
   std::map<std::string, uint64_t> standings = {{"away", 0}};
   for (auto standing : {NodeStanding::kUnknown, NodeStanding::kJoined, NodeStanding::kSilent,
-                        NodeStanding::kDrained, NodeStanding::kSick}) {
+                        NodeStanding::kDrained, NodeStanding::kSick, NodeStanding::kFull}) {
     standings[WordOf(standing)] = 0;
   }
   for (const NodeFacts& node : FactsOfNodes(jobs, nodes)) ++standings[node.state];
@@ -134,7 +133,7 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
   std::vector<NodeFacts> facts;
   for (const auto& [id, node] : nodes.all()) {
     if (!removed && node.row.removed) continue;
-    facts.push_back(FactsOf(node, infos[id], jobs.loop().Now()));
+    facts.push_back(FactsOf(node, infos[id], jobs.loop()));
     if (caller != nullptr && node.state) facts.back().runs = RunsFor(*caller, jobs, *node.state);
   }
   return facts;
@@ -145,7 +144,8 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
   HubFacts facts;
   facts.program = parts.self.product;
   facts.life = parts.self.epoch.value;
-  facts.since = parts.self.since;
+  facts.since = parts.jobs.loop().ToWall(parts.self.since);
+  facts.clock = parts.self.clock;
   for (const engine::UserInfo& user : engine.Users()) {
     facts.jobs += user.jobs;
     facts.queued += user.queued;
@@ -155,8 +155,8 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
     facts.held += job.held != engine::HoldReason::kNone ? 1 : 0;
     const bool waits = job.counts.queued > 0 && job.held == engine::HoldReason::kNone;
     const KnownJobs::Job* known = waits ? parts.jobs.known().Find(job.job) : nullptr;
-    if (known == nullptr || known->created.ns == 0) continue;
-    const Duration age = parts.jobs.loop().Now() - known->created;
+    if (known == nullptr || known->since.ns == 0) continue;
+    const Duration age = parts.jobs.loop().Now() - known->since;
     facts.oldest_queued = std::max(facts.oldest_queued, age);
   }
   facts.came = parts.nodes.came();

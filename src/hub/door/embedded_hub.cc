@@ -72,7 +72,7 @@ void EmbeddedHub::Submit(engine::SubmitJob job, store::JobRow row,
   row.user = job.plan.user = user_;
   row.host = host_;
   row.pid = os::OwnPid();
-  row.created = row.started = parts_.loop.Now();
+  row.created = row.started = parts_.loop.Wall();
   service_->known().Add(row.job, user_);
   service_->known().SetName(row);
   parts_.store.AddJob(std::move(row));

@@ -300,7 +300,7 @@ Status TellStatus(BatchLink& link, Instant now) {
   status.jobs_finished = EndsOf(look.hub, Verdict::kSucceeded);
   status.jobs_crashed = EndsOf(look.hub, Verdict::kFailed) + EndsOf(look.hub, Verdict::kUnknown);
   status.active_users = look.Users().size();
-  status.days_up = (now - look.hub.since).seconds() / 86400;
+  status.days_up = std::max((now - look.hub.since).seconds(), 0.0) / 86400;
   for (const auto& [name, user] : users) status.total_batches += user.total_batches;
   status.total_users = users.size();
   return ParaPrint(HubStatusText(status));

@@ -111,7 +111,7 @@ BatchTimes SumTimes(std::span<const ParasolJob> jobs, int64_t now) {
     first = std::min(first, job.submissions.back().submitted);
     const ParasolSubmission& newest = job.submissions.front();
     if (newest.running) {
-      double so_far = static_cast<double>(now - newest.started);
+      double so_far = static_cast<double>(std::max<int64_t>(now - newest.started, 0));
       times.running += so_far;
       times.longest_running = std::max(times.longest_running, so_far);
     } else if (newest.ran_ok) {
@@ -215,7 +215,7 @@ std::string RunningText(std::span<const ParasolJob> jobs, int64_t now,
   for (const ParasolJob& job : jobs) {
     if (job.submissions.empty() || !job.submissions.front().running) continue;
     const ParasolSubmission& newest = job.submissions.front();
-    int64_t seconds = now - newest.started;
+    int64_t seconds = std::max<int64_t>(now - newest.started, 0);
     if (longer_than && seconds <= *longer_than * 60) continue;
     ++count;
     double so_far = static_cast<double>(seconds);

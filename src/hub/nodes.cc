@@ -8,6 +8,12 @@
 
 #include "access/access_file.h"
 #include "base/units.h"
+#include "core/model/memory.h"
+#include "core/model/name.h"
+#include "core/model/run_look.h"
+#include "core/provision/pool.h"
+#include "wire/codec.h"
+#include "wire/limits.h"
 
 namespace spate::hub {
 namespace {
@@ -16,7 +22,7 @@ namespace {
 class NamedPort final : public NodePort {
  public:
   struct Heard {
-    std::function<void(const Offer&)> hello;
+    std::function<Status(const wire::Hello&)> hello;  // an error: the node is refused
     std::function<void()> leaving;
   };
   NamedPort(std::unique_ptr<NodePort> inner, NodeId node, std::string name, std::string user,
@@ -36,7 +42,9 @@ class NamedPort final : public NodePort {
         hello->offer.node_name = name_;
         hello->offer.user = user_;
         hello->offer.features = features_;
-        if (heard_.hello) heard_.hello(hello->offer);
+        if (Status may = heard_.hello(*hello); !may) {
+          return inner_->Refuse({wire::RefusalCode::kOther, may.error().message});
+        }
       }
       // This may be gone when the receiver returns.
       auto leaving = std::holds_alternative<wire::Leaving>(message) ? heard_.leaving : nullptr;
@@ -55,6 +63,20 @@ class NamedPort final : public NodePort {
   const std::vector<std::string> features_;
   const Heard heard_;
 };
+
+// Memory of a node apart from its messages: its name, its credential and the engine's data.
+constexpr size_t kMemoryOfNode = 4096;
+// Memory of the entry by which a running or waiting task is found by its job.
+constexpr size_t kMemoryOfRun = 128;
+
+size_t MemoryOfState(const wire::NodeState& state) {
+  size_t bytes = spate::MemoryOf(state.runs, state.waits, state.no_room);
+  for (const wire::NodeState::Run& run : state.runs)
+    bytes += kMemoryOfRun + spate::MemoryOf(run.left);
+  for (const wire::NodeState::Wait& wait : state.waits)
+    bytes += kMemoryOfRun + spate::MemoryOf(wait.user);
+  return bytes;
+}
 
 // Processes that commands left running and their tasks wait for.
 std::map<AttemptRef, std::string> LeftOf(const std::optional<wire::NodeState>& state) {
@@ -77,21 +99,6 @@ std::vector<AttemptRef> RunsIn(const std::optional<wire::NodeState>& state) {
 std::unexpected<wire::Refusal> RefuseName(std::string reason, Remedy remedy = {}) {
   return std::unexpected(
       wire::Refusal{wire::RefusalCode::kName, std::move(reason), std::move(remedy)});
-}
-
-// POOL.N
-bool IsPilotName(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size() &&
-         name.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
-}
-
-bool IsNodeName(const std::string& name) {
-  if (name.empty() || name.size() > 255) return false;
-  for (char c : name) {
-    if (c <= ' ' || c == 0x7F || c == ',') return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -165,31 +172,40 @@ Nodes::Node& Nodes::Make(const std::string& name) {
     last_ = NodeId(last_.value + 1);
     node.row.id = last_;
     node.row.name = name;
-    node.row.created = loop_.Now();
+    node.row.created = loop_.Wall();
   }
   by_name_[name] = node.row.id;
   return nodes_.insert_or_assign(node.row.id, std::move(node)).first->second;
 }
 
+bool Nodes::Forget(NodeId id) {
+  auto at = nodes_.find(id);
+  if (at == nodes_.end() || at->second.channel || at->second.row.removed) return false;
+  if (!hub_.ForgetNode(id)) return false;
+  Node node = std::move(at->second);
+  nodes_.erase(at);
+  by_name_.erase(node.row.name);
+  Unweigh(node);
+  node.row.forgotten = loop_.Wall();
+  leaving_[node.row.name] = node.row;
+  store_.PutNode(node.row, hub_.Stored([this, name = node.row.name, when = node.row.forgotten] {
+    auto row = leaving_.find(name);
+    if (row != leaving_.end() && row->second.forgotten == when) leaving_.erase(row);
+  }));
+  return true;
+}
+
 void Nodes::ForgetAway(Instant when, Instant rows) {
   bool any = !std::exchange(looked_at_rows_, true);
   for (auto at = nodes_.begin(); at != nodes_.end();) {
-    auto each = at++;
-    auto& [id, node] = *each;
-    if (node.channel || node.row.removed || (node.since >= when && !node.is_pilot)) continue;
-    if (!hub_.ForgetNode(id)) continue;
-    if (!node.is_pilot) {
-      log_(fmt::format("node {} was forgotten because it was disconnected for too long",
-                       node.row.name));
+    const auto& [id, node] = *at++;
+    if (node.since >= when && !node.is_pilot) continue;
+    const bool is_pilot = node.is_pilot;
+    const std::string name = node.row.name;
+    if (!Forget(id)) continue;
+    if (!is_pilot) {
+      log_(fmt::format("node {} was forgotten because it was disconnected for too long", name));
     }
-    node.row.forgotten = loop_.Now();
-    leaving_[node.row.name] = node.row;
-    store_.PutNode(node.row, hub_.Stored([this, name = node.row.name, when = loop_.Now()] {
-      auto row = leaving_.find(name);
-      if (row != leaving_.end() && row->second.forgotten == when) leaving_.erase(row);
-    }));
-    by_name_.erase(node.row.name);
-    nodes_.erase(each);
     any = true;
   }
   // A write of its own, only where there may be something to remove.
@@ -199,16 +215,17 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
 std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
                                                   const std::string& instance,
                                                   const Caller& caller) {
-  if (!IsNodeName(name)) {
-    return RefuseName(fmt::format("'{}' cannot be the name of a node; choose one with --name",
-                                  EscapeForScreen(name)));
-  }
   auto at = by_name_.find(name);
   if (at == by_name_.end()) {
+    // A node that an earlier release accepted keeps its name and its tasks.
+    if (auto read = ReadName(name, "node name"); !read) {
+      return RefuseName(read.error().message + "; name the node with --name");
+    }
     TRY(CheckNames(caller));
     // A pool of this name may come, and its pilots would be refused.
     const bool trusted = caller.is_admin || caller.user == access::kEveryUser;
-    if (!trusted && caller.pilot == provision::PilotId() && IsPilotName(name)) {
+    if (!trusted && caller.pilot == provision::PilotId() &&
+        provision::PilotNumberIn(name).has_value()) {
       return RefuseName(fmt::format(
           "'{}' is a name that a pilot of a pool would have; give this node another one with "
           "--name",
@@ -218,6 +235,8 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
   Node& node = at == by_name_.end() ? Make(name) : nodes_.at(at->second);
   if (!node.channel) node.since = loop_.Now();  // it is on its way in
   bool same = node.row.instance == instance;
+  // It hears that it is to end what it has.
+  if (node.row.removed && same && hub_.engine().Leased(node.row.id) > 0) return node.row.id;
   if (node.row.removed) {
     return std::unexpected(wire::Refusal{
         CodeFor(node.row.id), fmt::format("the node '{}' was removed from the hub", name),
@@ -265,14 +284,17 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
   node.is_pilot = caller.pilot.value != 0;
-  node.looks = std::ranges::find(arrival.features, wire::kLooks) != arrival.features.end();
+  node.looks = std::ranges::find(arrival.features, kLookFeature) != arrival.features.end();
   NamedPort::Heard heard;
-  if (node.is_pilot) {
-    heard.hello = [this, id, pilot = caller.pilot](const Offer& offer) {
-      pilots_.joined(id, pilot, offer);
-    };
-    heard.leaving = [this, id] { pilots_.left(id); };
-  }
+  heard.hello = [this, id, pilot = caller.pilot](const wire::Hello& hello) -> Status {
+    TRY(KeepOffer(nodes_.at(id), hello.offer));
+    if (pilot.value == 0) return {};
+    Offer offer = hello.offer;
+    offer.end_of_life = hub_.EndOfLife(id, hello);
+    pilots_.joined(id, pilot, offer);
+    return {};
+  };
+  if (node.is_pilot) heard.leaving = [this, id] { pilots_.left(id); };
   node.channel =
       std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user,
                                   std::move(arrival.features), std::move(heard));
@@ -280,6 +302,19 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   ++came_;
   TellOf(node, fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
+  if (node.row.removed) hub_.Post(engine::RemoveNode{id, true});
+}
+
+Status Nodes::KeepOffer(Node& node, const Offer& offer) {
+  const size_t bytes = spate::MemoryOf(offer.named, offer.labels, offer.temp_dir, offer.features);
+  if (bytes > wire::kWireLimits.offer_bytes) {
+    return Fail(ErrorKind::kInvalid, wire::OfferTooLarge(bytes));
+  }
+  const size_t before = node.offer;
+  hub_.peer_memory().Set(node.row.user, node.offer, kMemoryOfNode + bytes);
+  auto room = hub_.peer_memory().Check(node.row.user);
+  if (!room) hub_.peer_memory().Set(node.row.user, node.offer, before);
+  return room;
 }
 
 // It may speak of its own tasks only.
@@ -291,11 +326,24 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
     return !hub_.engine().Holds(node, wait.first);
   });
   Node& told = nodes_.at(node);
+  const std::string full = told.state ? told.state->no_room : "";
+  if (full != state.no_room) {
+    hub_.Post(engine::NodeFull{node, state.no_room});
+    const std::string none = "gets no tasks: " + EscapeForScreen(state.no_room);
+    TellOf(told, fmt::format("node {} {}", told.row.name,
+                             state.no_room.empty() ? "has room on its disk again" : none));
+  }
   auto before = LeftOf(told.state);
   const std::vector<AttemptRef> ran = RunsIn(told.state);
   ForgetState(node);
   told.state = std::move(state);
   runs_ += told.state->runs.size();
+  told.state->runs.shrink_to_fit();
+  told.state->waits.shrink_to_fit();
+  hub_.peer_memory().Set(told.row.user, told.news, MemoryOfState(*told.state));
+  if (auto may = hub_.peer_memory().Check(told.row.user); !may) {
+    told.channel->Refuse({wire::RefusalCode::kOther, may.error().message});
+  }
   auto now = LeftOf(told.state);
   for (const auto& each : now) left_running_[each.first.job].insert(node);
   for (const wire::NodeState::Run& run : told.state->runs) running_[run.ref.job].insert(node);
@@ -312,6 +360,17 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
     }
   }
   return changed;
+}
+
+void Nodes::SetWaits(NodeId id, bool waits) {
+  auto at = nodes_.find(id);
+  if (at == nodes_.end()) return;
+  Node& node = at->second;
+  node.waits = waits;
+  waits ? (void)keeping_.insert(id) : (void)keeping_.erase(id);
+  TellOf(node, fmt::format("node {} {}", node.row.name,
+                           waits ? "keeps its tasks' output until the hub's disk has room"
+                                 : "continues: the hub's disk has room for its tasks' output"));
 }
 
 bool Nodes::TakeLine(LogShare& share, uint32_t most, const std::string& whose, std::string& line) {
@@ -343,6 +402,11 @@ void Nodes::TellOf(Node& node, std::string line) {
   if (TakeLine(told_[user], kOfUser, whose, line)) log_(std::move(line));
 }
 
+void Nodes::Unweigh(Node& node) {
+  hub_.peer_memory().Set(node.row.user, node.offer, 0);
+  hub_.peer_memory().Set(node.row.user, node.news, 0);
+}
+
 // Before its state is another one.
 void Nodes::ForgetState(NodeId node) {
   auto leave = [node](std::map<JobId, std::set<NodeId>>& of, JobId job) {
@@ -354,12 +418,14 @@ void Nodes::ForgetState(NodeId node) {
   const std::optional<wire::NodeState>& state = nodes_.at(node).state;
   if (!state) return;
   runs_ -= state->runs.size();
+  hub_.peer_memory().Set(nodes_.at(node).row.user, nodes_.at(node).news, 0);
   for (const wire::NodeState::Run& run : state->runs) leave(running_, run.ref.job);
   for (const auto& each : LeftOf(state)) leave(left_running_, each.first.job);
   for (const wire::NodeState::Wait& wait : state->waits) leave(held_up_, wait.first.job);
 }
 
 Why Nodes::WhyHeldUp(const Node& node, JobId job) {
+  if (node.waits) return {{ReasonKind::kOutputWaits, {}, {}, {node.row.name}}};
   if (!node.state) return {};
   auto wait = std::ranges::find(node.state->waits, job,
                                 [](const wire::NodeState::Wait& each) { return each.first.job; });
@@ -369,6 +435,9 @@ Why Nodes::WhyHeldUp(const Node& node, JobId job) {
 }
 
 Why Nodes::WhyHeldUp(JobId job) const {
+  for (NodeId id : keeping_) {
+    if (hub_.engine().Leased(id, job) > 0) return WhyHeldUp(nodes_.at(id), job);
+  }
   auto of_job = held_up_.find(job);
   if (of_job == held_up_.end()) return {};
   Why why;
@@ -415,6 +484,8 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   // We may be called by the channel.
   ForgetState(id);
   node.state.reset();
+  node.waits = false;
+  keeping_.erase(id);
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;
@@ -422,19 +493,84 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   if (node.is_pilot) pilots_.away(id);
   if (what != engine::LastNodes::kEnded) return;
   by_name_.erase(node.row.name);
+  Unweigh(node);
   nodes_.erase(id);
 }
 
-Why Nodes::WhyAway(Instant when) const {
+bool Nodes::ExpectsAny(Instant when) const {
+  return std::ranges::any_of(nodes_, [when](const auto& each) {
+    const Node& node = each.second;
+    return !node.channel && !node.row.removed && !node.is_pilot && node.since >= when;
+  });
+}
+
+Reason Nodes::TroublesOf(ReasonKind kind, const std::vector<std::string>* names) const {
   constexpr size_t kNamed = 5;
-  Reason away{ReasonKind::kNodesAway, {0, 0}};
+  Reason to{kind};
+  std::vector<std::string> notes;
   for (const auto& [id, node] : nodes_) {
-    if (node.channel || node.row.removed || node.is_pilot || node.since < when) continue;
-    ++away.numbers[0];
-    away.numbers[1] = away.names.size() == kNamed ? 1 : 0;
-    if (away.names.size() < kNamed) away.names.push_back(node.row.name);
+    const bool wanted = names == nullptr ? !node.row.removed && !node.is_pilot
+                                         : std::ranges::count(*names, node.row.name) > 0;
+    if (!wanted) continue;
+    auto drained = hub_.engine().WhyDrained(id);
+    const bool is_full = node.state && !node.state->no_room.empty();
+    if (node.channel && !drained && !is_full) continue;
+    NodeTrouble trouble = !node.channel ? NodeTrouble::kAway
+                          : drained     ? NodeTrouble::kDrained
+                                        : NodeTrouble::kFull;
+    if (node.IsRefused(loop_.Now())) trouble = NodeTrouble::kRefused;
+    if (to.names.size() == kNamed) trouble = NodeTrouble::kMore;
+    to.numbers.push_back(static_cast<int64_t>(trouble));
+    to.times.push_back(node.channel ? Duration() : loop_.Now() - node.since);
+    to.names.push_back(node.row.name);
+    notes.push_back(trouble == NodeTrouble::kRefused ? node.product : drained.value_or(""));
+    if (trouble == NodeTrouble::kMore) break;
   }
-  return away.names.empty() ? Why() : Why{std::move(away)};
+  std::ranges::move(notes, std::back_inserter(to.names));
+  return to;
+}
+
+Why Nodes::Complete(Why why) const {
+  if (why.empty()) return why;
+  Reason& first = why.front();
+  const ReasonKind kind = first.kind;
+  const bool unjoined = kind == ReasonKind::kNoNodeJoined && connected_ == 0;
+  // What the one node offers that it may run on is forgotten when that is lost.
+  const bool of_one =
+      kind == ReasonKind::kNoNodeFits && why.back().kind == ReasonKind::kOnOtherNode;
+  if (kind == ReasonKind::kSomeCannotRun || kind == ReasonKind::kAfterStuck) {
+    Why rest = Complete(Why(why.begin() + 1, why.end()));
+    why.resize(1);
+    Append(why, std::move(rest));
+  } else if (kind == ReasonKind::kSilentNodes) {
+    NameSilent(first);
+  } else if (of_one || kind == ReasonKind::kNodesTakeNone) {
+    std::vector<std::string> names = of_one ? why.back().names : first.names;
+    if (of_one) names.resize(1);
+    Reason none = TroublesOf(ReasonKind::kNodesTakeNone, &names);
+    if (of_one && !none.names.empty()) why.resize(1);
+    if (!none.names.empty()) why.front() = std::move(none);
+  } else if (unjoined || kind == ReasonKind::kNoNodeFits || kind == ReasonKind::kNoSetOfNodes ||
+             kind == ReasonKind::kTooFewNodes || kind == ReasonKind::kTooFewPlaces) {
+    Reason all = TroublesOf(unjoined ? ReasonKind::kNodesAway : ReasonKind::kNodesMissing, nullptr);
+    if (!all.names.empty() && unjoined) why.clear();
+    if (!all.names.empty()) why.push_back(std::move(all));
+  }
+  return why;
+}
+
+// Also those that have not joined in this life of the hub.
+void Nodes::NameSilent(Reason& silent) const {
+  constexpr size_t kFirst = 3;  // the nodes' numbers
+  silent.names.clear();
+  bool refused = silent.numbers.size() > kFirst;
+  for (size_t i = kFirst; i < silent.numbers.size(); ++i) {
+    auto node = nodes_.find(NodeId(static_cast<uint32_t>(silent.numbers[i])));
+    if (node == nodes_.end()) continue;
+    silent.names.push_back(node->second.row.name);
+    refused &= node->second.IsRefused(loop_.Now());
+  }
+  if (refused) silent.numbers[kFirst - 1] = static_cast<int64_t>(SilentFate::kKept);
 }
 
 void Nodes::Drop(uint64_t serial, const std::string& why) {
@@ -466,15 +602,25 @@ wire::RefusalCode Nodes::CodeFor(NodeId removed) const {
 void Nodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
   node.row.removed = how != Removal::kNone;
+  Unweigh(node);
   if (how == Removal::kEnds) node.row.user.clear();  // the name is anybody's
   store_.PutNode(node.row, hub_.Stored());
   waiting_.erase(id);
   if (how == Removal::kNone) return;
   if (how == Removal::kWaits) waiting_.insert(id);
+  const bool ends_first = hub_.engine().Leased(id) > 0 && (node.channel || how == Removal::kWaits);
+  hub_.Post(engine::RemoveNode{id, ends_first});
+  if (!ends_first) Removed(id);
+}
+
+void Nodes::Removed(NodeId id) {
+  auto at = nodes_.find(id);
+  if (at == nodes_.end()) return;
+  const Node& node = at->second;
   if (node.is_pilot) pilots_.left(id);
-  hub_.Post(engine::RemoveNode{id});
   if (!node.channel) return;
   hub_.Disconnect(id, engine::LastNodes::kEnded);
+  if (!node.row.removed) return node.channel->Close();  // it may come again, as somebody said
   node.channel->Refuse(
       {CodeFor(id), "the node was removed from the hub", Remedy(" ({})", Advice("node remove"))});
 }

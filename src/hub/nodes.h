@@ -53,6 +53,13 @@ class Nodes {
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away
     LogShare told;                         // lines about it
+    bool waits = false;                    // Nodes::SetWaits
+    size_t offer = 0, news = 0;            // memory of its Hello, and of its state
+    // It still calls, and is refused for its protocol: a refused node calls again within half a
+    // minute (link::NodeOptions).
+    bool IsRefused(Instant now) const {
+      return speaks > 0 && now - refused_at < Duration::Seconds(120);
+    }
   };
   // Of nodes of pilots. A node that is away may come back.
   struct PilotEvents {
@@ -84,14 +91,20 @@ class Nodes {
   // Forgets those that went before `when`, unless somebody said something about them; their rows go
   // when they were forgotten before `rows`.
   void ForgetAway(Instant when, Instant rows);
+  // Forgets a disconnected node now, unless somebody said something about it; only its row stays.
+  bool Forget(NodeId node);
   // Cuts the connections that came by this credential, or all; says why.
   void Drop(uint64_t serial, const std::string& why);
   void DropAll();
-  // Forgets a node, and refuses it from now on; or lets it come again.
+  // kEnds, kWaits: forgets a node when its tasks have ended there, and refuses it from then on. A
+  // disconnected node is forgotten at once (kEnds) or when it is lost (kWaits). kNone: accepts the
+  // node again.
   enum class Removal : uint8_t { kEnds, kWaits, kNone };
   // kEnds: its process is to end. kWaits: it calls again until it is let in, or until the hub's
   // next life tells it to end.
   void Remove(NodeId node, Removal how);
+  // The engine has forgotten it (NoticeNodeRemoved).
+  void Removed(NodeId node);
   // Nobody waits for it once it has gone.
   void MarkPilot(NodeId node) { nodes_.at(node).is_pilot = true; }
   // Has a node end. It is forgotten when it has gone.
@@ -99,6 +112,9 @@ class Nodes {
   // Stores the node's report on itself and its tasks. Returns the jobs of which other tasks run
   // there than it told before, or for which the answer of LeftRunning has changed.
   std::set<JobId> Tell(NodeId node, wire::NodeState state);
+  // The node has output for which the hub's disk has no room: what it reports waits there, and is
+  // not heard.
+  void SetWaits(NodeId node, bool waits);
   // Tasks of the job that wait for what their commands left running, by node: the first `most`.
   // Cost: the slots of the nodes that have such tasks.
   std::vector<LeftRunningFacts> LeftRunning(JobId job, size_t most = kLeftRunningMost) const;
@@ -106,12 +122,13 @@ class Nodes {
   // Nodes that have told of tasks of the job that run.
   const std::set<NodeId>& WithRunsOf(JobId job) const;
   // Why none of the job's tasks runs that nodes have (NodeState::Wait); empty: some do, as far as
-  // is known. Cost: the waits of the nodes that have such tasks.
+  // is known. Cost: all nodes, and the waits of those that have such tasks.
   Why WhyHeldUp(JobId job) const;
   // The same of a task that a node has; empty: it does not wait there.
   static Why WhyHeldUp(const Node& node, JobId job);
 
   const std::map<NodeId, Node>& all() const { return nodes_; }
+  const os::Loop& loop() const { return loop_; }
   // Removed ones, too.
   const Node* FindByName(const std::string& name) const;
   // Nodes whose names begin so, in their order. Cost: theirs.
@@ -122,12 +139,22 @@ class Nodes {
   // How often one has joined, and was disconnected, in this life.
   uint64_t came() const { return came_; }
   uint64_t went() const { return went_; }
-  // Nodes that went after `when` and may come back, as kNodesAway; empty: none. Cost: all nodes.
-  Why WhyAway(Instant when) const;
+  // Whether nodes that went after `when` may come back. Cost: all nodes.
+  bool ExpectsAny(Instant when) const;
+  // The reason with what only connections show: nodes that are away, since when, or refused; and
+  // why others are drained. Cost: all nodes, where nodes are missing.
+  Why Complete(Why why) const;
 
  private:
   Node& Make(const std::string& name);
+  // Nodes that take no tasks: of these, or (null) of all. No names: there are none.
+  Reason TroublesOf(ReasonKind kind, const std::vector<std::string>* names) const;
+  void NameSilent(Reason& silent) const;
+  // Counts the memory of the offer. An error: it is too much, and the node is refused.
+  Status KeepOffer(Node& node, const Offer& offer);
   void ForgetState(NodeId node);
+  // The memory of the node's offer and state counts no longer.
+  void Unweigh(Node& node);
   // A line of the log, unless there were many lately about the node, or about nodes of its user:
   // pilots have a new name each time.
   void TellOf(Node& node, std::string line);
@@ -150,6 +177,7 @@ class Nodes {
   std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet
   std::map<std::string, LogShare> told_;            // of a user's nodes
   std::set<NodeId> waiting_;                        // removed ones
+  std::set<NodeId> keeping_;                        // Node::waits
   NodeId last_;                                     // the newest that there ever was
   uint32_t connected_ = 0;
   uint64_t came_ = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hub/testing_node.h"
 #include "os/fake_loop.h"
 #include "store/memory_store.h"
 
@@ -20,26 +21,6 @@ class Deaf final : public Watcher {
   void OnStoreFailed(const Error&) override {}
 };
 
-// A connection, as seen from the node's end.
-struct Line {
-  std::function<void(wire::ToHub)> say;
-  std::string refused;
-};
-
-class LinePort final : public NodePort {
- public:
-  explicit LinePort(Line& line) : line_(line) {}
-  void Send(wire::ToNode) override {}
-  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
-    line_.say = std::move(receiver);
-  }
-  void Refuse(const wire::Refusal& why) override { line_.refused = why.reason; }
-  void Close() override {}
-
- private:
-  Line& line_;
-};
-
 struct NodesTest : testing::Test {
   NodesTest() {
     EXPECT_TRUE(hub.Replay());
@@ -50,11 +31,11 @@ struct NodesTest : testing::Test {
                                              const std::string& instance = "1") {
     return nodes.Admit(name, instance, {.user = user});
   }
-  NodeId Come(const std::string& name, const std::string& user, Line& at,
+  NodeId Come(const std::string& name, const std::string& user, NodeEnd& at,
               const std::vector<std::string>& features = {}) {
     auto id = Admit(name, user);
     if (!id) return NodeId();
-    nodes.Arrived(*id, {std::make_unique<LinePort>(at), "10.0.0.1", "1.0", features},
+    nodes.Arrived(*id, {std::make_unique<NodeEndPort>(at), "10.0.0.1", "1.0", features},
                   {.user = user});
     Offer offer;
     offer.features = {"whatever it says"};
@@ -73,7 +54,7 @@ struct NodesTest : testing::Test {
   Hub hub{loop, store, watcher, Epoch(1)};
   int logged = 0;  // lines
   Nodes nodes{loop, store, hub, [this](const LogText&) { ++logged; }};
-  Line line, other;
+  NodeEnd line, other;
 };
 
 TEST_F(NodesTest, WhatANodesProgramKnowsIsInItsGreetingOnly) {
@@ -103,11 +84,18 @@ TEST_F(NodesTest, ANameIsItsFirstUsers) {
   nodes.Gone(*Admit("n", "ann"), "cut");
   EXPECT_FALSE(Admit("n", "bob"));
   EXPECT_TRUE(Admit("n", "ann", "another process"));
-  for (const char* name : {"", "a b", "a,b"}) EXPECT_FALSE(Admit(name, "ann")) << name;
+  for (const char* name : {"", "a b", "a,b", ".1", "a/b", "../b", "evil$(touch${IFS}/x)x"}) {
+    EXPECT_FALSE(Admit(name, "ann")) << name;
+  }
   // A pool of any name may come.
-  for (const char* name : {"short.1", "a.b.22"}) EXPECT_FALSE(Admit(name, "ann")) << name;
-  for (const char* name : {"short.1", "10.0.0.1"}) EXPECT_TRUE(Admit(name, "*")) << name;
-  for (const char* name : {"n1.site.org", "n-1", ".1", "a."})
+  for (const char* name : {"short.1", "short.1.host", "short.22."}) {
+    EXPECT_FALSE(Admit(name, "ann")) << name;
+  }
+  for (const char* name : {"short.1", "short.2.host", "10.0.0.1"}) {
+    EXPECT_TRUE(Admit(name, "*")) << name;
+  }
+  // A pool's name begins with a letter, and has no dot.
+  for (const char* name : {"n1.site.org", "10.0.0.2", "n-1", "1", "a.", "a.b.22", "short.1a.host"})
     EXPECT_TRUE(Admit(name, "ann")) << name;
 }
 
@@ -141,6 +129,48 @@ TEST_F(NodesTest, ANodeThatKnocksIsAlive) {
   EXPECT_EQ(standing(), engine::NodeStanding::kUnknown);
   Come("n", "ann", other);
   EXPECT_EQ(nodes.FindByName("n")->speaks, 0u);
+}
+
+TEST_F(NodesTest, ReasonsNameNodesThatAreAway) {
+  const NodeId id = Come("n", "ann", line);
+  ASSERT_NE(Come("m", "ann", other), NodeId());
+  nodes.Gone(id, "its machine is off");
+  loop.RunFor(Duration::Seconds(7));
+  const Reason of_one{ReasonKind::kOnOtherNode, {}, {}, {"n", "m"}};
+  Why why = nodes.Complete({{ReasonKind::kNoNodeFits}, of_one});
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_EQ(why.front().kind, ReasonKind::kNodesTakeNone);
+  EXPECT_EQ(why.front().names, (std::vector<std::string>{"n", ""}));
+  EXPECT_GE(why.front().times.front(), Duration::Seconds(7));
+  // One that the hub does not know.
+  why = {{ReasonKind::kNoNodeFits}, {ReasonKind::kOnOtherNode, {}, {}, {"x", "m"}}};
+  EXPECT_EQ(nodes.Complete(why), why);
+  why = nodes.Complete({{ReasonKind::kSomeCannotRun, {3}}, {ReasonKind::kTooFewNodes, {2, 1, 1}}});
+  ASSERT_EQ(why.size(), 3u);
+  EXPECT_EQ(why.back().kind, ReasonKind::kNodesMissing);
+  EXPECT_EQ(nodes.Complete({{ReasonKind::kNoNodeJoined}}).front().kind, ReasonKind::kNoNodeJoined);
+  nodes.Gone(nodes.FindByName("m")->row.id, "its machine is off");
+  why = nodes.Complete({{ReasonKind::kNoNodeJoined}});
+  EXPECT_EQ(why.front().kind, ReasonKind::kNodesAway);
+  EXPECT_EQ(why.front().names, (std::vector<std::string>{"n", "m", "", ""}));
+}
+
+TEST_F(NodesTest, ReasonsNameNodesThatAreRefused) {
+  const NodeId id = Come("n", "ann", line);
+  nodes.Gone(id, "the hub was upgraded");
+  wire::Greeting old;
+  old.node_name = "n";
+  old.instance = "1";
+  old.product = "0.0.9";
+  old.protocol = 1;
+  nodes.Knocked(old, {.user = "ann"});
+  const Reason silent{ReasonKind::kSilentNodes, {1, 0, 0, id.value}, {Duration::Seconds(9)}};
+  const Reason named = nodes.Complete({silent}).front();
+  EXPECT_EQ(named.names, std::vector<std::string>{"n"});
+  EXPECT_EQ(named.numbers[2], static_cast<int64_t>(SilentFate::kKept));
+  const Reason away = nodes.Complete({{ReasonKind::kNoNodeJoined}}).front();
+  EXPECT_EQ(away.numbers.front(), static_cast<int64_t>(NodeTrouble::kRefused));
+  EXPECT_EQ(away.names, (std::vector<std::string>{"n", "0.0.9"}));
 }
 
 TEST_F(NodesTest, ANodeThatComesAndGoesFillsNoLog) {
@@ -182,6 +212,17 @@ TEST_F(NodesTest, ARemovedNodeStaysOut) {
   EXPECT_FALSE(next.Admit("n", "1", {.user = "ann"})) << "after a restart, too";
   nodes.Remove(id, Nodes::Removal::kNone);
   EXPECT_TRUE(Admit("n", "bob")) << "whose name it is was forgotten";
+}
+
+TEST_F(NodesTest, ANameThatAnEarlierReleaseAcceptedStaysUsable) {
+  store::NodeRow row{.id = NodeId(1), .name = "a/$(b)", .instance = "1", .user = "ann"};
+  disk->nodes[row.id] = row;
+  Nodes next(loop, store, hub, [](const LogText&) {});
+  ASSERT_TRUE(next.Load());
+  ASSERT_NE(next.FindByName(row.name), nullptr);
+  EXPECT_TRUE(next.Admit(row.name, "1", {.user = "ann"}));
+  next.Remove(row.id, Nodes::Removal::kEnds);
+  EXPECT_FALSE(next.Admit(row.name, "1", {.user = "ann"}));
 }
 
 // A row that is on its way to the disk counts, not the older one that is there.

@@ -1,6 +1,7 @@
 """Machines that fail everything at once: beside another one they cost a job a few attempts, and the user is told."""
 import json
 import os
+import re
 import shutil
 
 from cluster import cluster_of
@@ -92,6 +93,7 @@ def test_a_bad_machine_is_named(place: Place):
     want(info["retry_elsewhere_command"] == retry, info)
     nodes, _ = place.run(command="node list")
     want(f"excluded for job {job}" in nodes, nodes)
+    want(re.search(rf"Z node bad: \d+ tasks of job {job} failed here", place.read("hub.log")), place.read("hub.log"))
     # What it says to type works.
     place.run(job, "--not-on", "bad", command="job retry")
     place.run(job, command="job wait")

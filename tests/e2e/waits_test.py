@@ -16,7 +16,7 @@ def hub_of(place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1", "--cpus", "1")
     cluster.node("n2", "-j", "1", "--cpus", "1", "--label", "two")
-    cluster.spate("node drain", "n2")
+    cluster.spate("node drain", "n2", "--reason", "new disk")
     jobs = {"open": cluster.submit("--open", "--", "true"),
             "retry": cluster.submit("--retries", "1", "--retry-delay", "1h", "--", "false")}
     wait(lambda: json.loads(cluster.spate("job info", jobs["open"], "--json")[0])["succeeded"] == 1, "its task has ended")
@@ -46,13 +46,13 @@ TABLE = {
     "after large": (r"it waits for job {large}, which cannot continue: no node fits", "spate job cancel {after large}"),
     "after both": (r"it waits for job {after large}, which cannot continue: it waits for job {large}",
                    "spate job cancel {after both}"),
-    "drained": (r"the only nodes that can run it accept no tasks: n2 \(drained\)", "spate job cancel {drained}"),
+    "drained": (r"the only nodes that can run it accept no tasks: n2 \(drained: new disk\)", "spate node resume n2"),
     "turn": (r"other tasks are ahead of it", "spate job cancel {turn}"),
 }
 
 
 def told_everywhere(cluster, job, why, waiting, bar):
-    """As page, in JSON, by the one who waits and on the bar."""
+    """As page, in JSON, by the one who waits and on the bar, which has room for its beginning."""
     def says():
         return re.search(why, cluster.place.read(waiting.log))
 
@@ -62,7 +62,7 @@ def told_everywhere(cluster, job, why, waiting, bar):
     want(info["state"] == "held" or re.search(why, info["waits"]), info)
     page, _ = cluster.spate("job info", job)
     want(info["state"] == "held" or re.search(rf"waits +{why}", page), page)
-    bar.shows(r"waiting: (held|" + why.split(",")[0] + ")")
+    bar.shows(r"waiting: (held|" + re.split("[,;:]", why)[0] + ")")
     want("ETA" not in bar.seen, bar.seen)
 
 
@@ -140,9 +140,9 @@ def test_tasks_of_a_silent_node_do_not_start_next(place: Place):
     wait(lambda: "running on node n1" in cluster.spate("task explain", f"{job}.1")[0], "it runs")
     stop(node)
     try:
-        waits.says("it is running on n1, of which nothing is heard")
+        waits.says("it is running on n1, which cannot be reached")
         out, _ = cluster.spate("task explain", f"{job}.1")
-        want("it is running on n1, of which nothing is heard; what runs there starts again elsewhere if" in out, out)
+        want("it is running on n1, which cannot be reached; what runs there starts again elsewhere if" in out, out)
     finally:
         node.send_signal(signal.SIGCONT)
     place.write("go")
@@ -157,9 +157,169 @@ def test_nodes_on_their_way_back(place: Place):
         cluster.kill_hub()
         cluster.start_hub()
         waits = Waiting(place, "submit", "--wait", "--", "true")
-        waits.says("no node is connected: n1 is away, and comes back without help while it is running")
+        waits.says("no node is connected: n1 (away for ")
+        waits.says("; a running node reconnects automatically; to start another: spate node start")
     finally:
         node.send_signal(signal.SIGCONT)
+    waits.ended(0)
+
+
+# Of nodes that are gone: what is waited for while n1 is lost and n2 drained, and how the job asks for nodes.
+MISSING = {
+    "own": (r"the only nodes that can run it accept no tasks: n1 \(away for ", ("--on", "n1")),
+    "gang": (r"no set of nodes has room for it: it is a gang .* n2 holds 1; not available: n1 \(away for [^)]+\), n2 "
+             r"\(drained: new disk\); to resume n2: spate node resume n2", ("--nodes", "2")),
+    "large": (r"no node fits: it needs 4 cpus, n2 offers 1; not available: n1 \(away for [^)]+\), n2 \(drained: new disk\)",
+              ("--cpus", "4")),
+}
+
+
+def test_nodes_that_are_lost_or_drained_are_named(place: Place):
+    cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--suspect-after", "1s", "--lost-after", "2s")
+    node = cluster.node("n1", "-j", "1", "--cpus", "1")
+    other = cluster.node("n2", "-j", "1", "--cpus", "1")
+    cluster.spate("node drain", "n2", "--reason", "new disk")
+    jobs = {name: cluster.submit(*words, "--", "true") for name, (_, words) in MISSING.items() if name != "own"}
+    # One of its two nodes is there.
+    out, _ = cluster.spate("task explain", f"{jobs['gang']}.1")
+    want("1 is there; not available: n2 (drained: new disk); to resume n2: spate node resume n2" in out, out)
+
+    def lose(which, name):
+        which.kill()
+        which.wait()
+        # What a lost node offers is forgotten.
+        wait(lambda: [node["slots"] for node in map(json.loads, cluster.spate("node list", "--json")[0].splitlines())
+                      if node["node"] == name] == [0], f"{name} is lost")
+
+    lose(node, "n1")
+    jobs["own"] = cluster.submit(*MISSING["own"][1], "--", "true")
+    waiting = {name: Waiting(place, "job", "wait", jobs[name], log=f"wait-{name}") for name in MISSING}
+    bars = {name: OnTerminal(place, "job", "progress", jobs[name], log=f"bar-{name}") for name in MISSING}
+    for name, (why, _) in MISSING.items():
+        told_everywhere(cluster, jobs[name], why, waiting[name], bars[name])
+        out, _ = cluster.spate("task explain", f"{jobs[name]}.1")
+        want(re.search(why, out), out)
+    lose(other, "n2")
+    out, _ = cluster.spate("task explain", f"{jobs['large']}.1")
+    want(re.search(r"no node is connected: n1 \(away for [^)]+\), n2 \(away for [^)]+\)", out), out)
+    cluster.spate("job cancel", *jobs.values())
+    for name in MISSING:
+        waiting[name].process.wait(60)
+        bars[name].process.wait(60)
+
+
+def test_a_cancelled_task_that_does_not_end(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "1")
+    job = cluster.submit("--kill-grace", "1h", "--", f"trap '' TERM; touch begun; {BUSY}; false")
+    wait(lambda: os.path.exists(os.path.join(place.dir, "begun")), "it runs")
+    cluster.spate("job cancel", job)
+    why = rf"job {job} was cancelled, and 1 task has not ended yet: a task that ignores TERM gets KILL after its --kill-grace"
+    waits, bar = Waiting(place, "job", "wait", job), OnTerminal(place, "job", "progress", job, log="bar")
+    told_everywhere(cluster, job, why, waits, bar)
+    want("to cancel" not in place.read("waiting"), place.read("waiting"))
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want(re.search(why, out), out)
+    stop(node)
+    try:
+        silent = "it is running on n1, which cannot be reached; what runs there was cancelled"
+        waits.says(silent)
+        want("no node is connected" not in place.read("waiting"), place.read("waiting"))
+        out, _ = cluster.spate("task explain", f"{job}.1")
+        want(silent in out, out)
+    finally:
+        node.send_signal(signal.SIGCONT)
+    place.write("go")
+    waits.ended(1)
+    bar.ended(1)
+
+
+def test_a_job_says_why_it_was_cancelled(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    before = cluster.submit("--", f"{BUSY}; false")
+    after = cluster.submit("--after", before, "--", "true")
+    late = cluster.submit("--deadline", "1s", "--", "true", ":::", "1", "2")
+    waits = {job: Waiting(place, "job", "wait", job, log=f"wait-{job}") for job in (after, late)}
+    bars = {job: OnTerminal(place, "job", "progress", job, log=f"bar-{job}") for job in (after, late)}
+    wait(lambda: json.loads(cluster.spate("job info", late, "--json")[0])["state"] == "cancelled", "its deadline passed")
+    place.write("go")
+    whys = {after: (f"job {before}, which had to succeed first, did not",
+                    f"to run it anyway, without that condition: spate job retry {after}"),
+            late: ("deadline", "to run what was cancelled, submit it again with a later --deadline")}
+    for job, (why, advice) in whys.items():
+        said = waits[job].ended(1)
+        want(f"spate: cancelled: {why}" in said or f" {why}" in said, said)
+        want("spate: cancelled: " in said and advice in said and "to run them again" not in said, said)
+        bars[job].shows(re.escape(advice))
+        bars[job].ended(1)
+        out, _ = cluster.spate("job info", job)
+        want(re.search(rf"cancelled +.*{why}", out), out)
+        want(why in json.loads(cluster.spate("job info", job, "--json")[0])["why_cancelled"], "in JSON")
+        (line,) = (json.loads(line) for line in cluster.spate("job list", "--json", job)[0].splitlines())
+        want(why in line["why_cancelled"], line)
+    out, _ = cluster.spate("job list")
+    want(re.search(r"NOTE\n", out) and "which had to succeed" in out, out)
+    _, err = place.run("--hub", "--deadline", "1s", "--", "sleep 5; true", code=1)
+    want("cancelled: it had not ended by its deadline" in err, err)
+    # A user's own order needs no reason.
+    mine = cluster.submit("--open", "--", "sleep 100")
+    cluster.spate("job cancel", mine)
+    _, err = cluster.spate("job wait", mine, code=1)
+    want(f"to run them again: spate job retry {mine}" in err, err)
+    want(json.loads(cluster.spate("job info", mine, "--json")[0])["why_cancelled"] is None, "nobody else did")
+
+
+def test_a_run_says_why_nothing_runs(place: Place):
+    words = ("run", "--retries", "1", "--retry-delay", "1h", "--", "false")
+    said = Waiting(place, *words, log="said")
+    said.says("spate: no tasks start for now: the next try of a task waits for --retry-delay until 20")
+    beside = OnTerminal(place, "job", "progress", "1", log="beside")
+    beside.shows(r"waiting: it waits \S+ before its next try")
+    bar = OnTerminal(place, *words, log="bar")
+    bar.shows("waiting: the next try of a task waits for --retry-delay until 20")
+    for run in said, bar:
+        run.process.send_signal(signal.SIGINT)
+        run.ended(130)
+    beside.ended(1)
+    _, err = place.run("-j", "1", "--deadline", "1s", "--", "sleep 5; true", code=1)
+    want("cancelled: the --deadline passed" in err, err)
+    _, err = place.run("last", command="job wait", code=1)
+    want("spate: cancelled: it had not ended by its deadline" in err, err)
+
+
+def test_a_task_whose_files_do_not_open(place: Place):
+    """A named pipe without another end, in a run and on a hub."""
+    os.mkfifo(os.path.join(place.dir, "pipe"))
+    why = r"still waiting to open '\S*pipe' as stdout: no process has opened the other end of this named pipe"
+    words = ("--stdout", "pipe", "--", "echo", "hello")
+
+    def opened():
+        with open(os.path.join(place.dir, "pipe")) as pipe:
+            want(pipe.read() == "hello\n", "what it wrote")
+
+    def says(waiting):
+        wait(lambda: re.search(f"spate: (job 1: )?task 1 {why}\n", place.read(waiting.log)), place.read(waiting.log))
+
+    run = Waiting(place, "run", *words, log="run")
+    says(run)
+    beside = OnTerminal(place, "job", "progress", "1", log="beside")
+    beside.shows("still waiting to open")
+    out, _ = place.run("1.1", command="task explain")
+    want(re.search(f"its command has not started on node .*: {why}", " ".join(out.split())), out)
+    opened()
+    run.ended(0)
+    beside.ended(0)
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit(*words)
+    waits = Waiting(place, "job", "wait", job, log="waits")
+    says(waits)
+    info, _ = cluster.spate("job info", job)
+    want(re.search(rf"waits for +task 1: {why} on node n1\n", info), info)
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want(re.search(f"its command has not started on node n1: {why}", out), out)
+    opened()
     waits.ended(0)
 
 

@@ -62,7 +62,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
   auto ref = engine.CurrentLease(job, shown.task - 1);
   if (!ref) {
     if (shown.state == TaskState::kQueued) {
-      shown.why = engine.Explain(job, shown.task - 1, asking.now);
+      shown.why = nodes.Complete(engine.Explain(job, shown.task - 1, asking.now));
     }
     asking.EndWhenSettled(std::move(shown));  // its end is in the journal when it is heard
     return {};
@@ -88,7 +88,8 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     }
     tell();
   };
-  calls.Ask(*node, {.call = 0, .ref = *ref, .wish = asked.wish}, std::move(told));
+  calls.Ask(*node, asking.caller().user, {.call = 0, .ref = *ref, .wish = asked.wish},
+            std::move(told));
   return {};
 }
 

@@ -27,10 +27,10 @@ constexpr size_t kMostRunning = 1000;
 // What waits for a node may wait for a pilot. `request`: what it requests, if that is known.
 void AddPools(const engine::Engine& engine, const Pools& pools, JobId job,
               const std::optional<TaskClass>& request, Why& why) {
-  if (why.empty() || pools.count() == 0) return;
+  if (why.empty()) return;
   auto info = engine.Info(job);
   if (!info || !request || info->held != HoldReason::kNone) return;
-  AppendNext(why, pools.Explain(info->user, *request));
+  AppendPools(why, pools.Explain(info->user, *request));
 }
 
 // Empty: it does not wait for what its command left running.
@@ -76,12 +76,14 @@ RunsOfJob RunsOf(const engine::Engine& engine, const Nodes& nodes, JobId job,
   std::map<TaskIndex, std::vector<engine::GangLeased::Part>> parts;
   for (NodeId id : nodes.WithRunsOf(job)) {
     const Nodes::Node& node = nodes.all().at(id);
+    if (node.waits) continue;  // it has not been heard since
     for (const wire::NodeState::Run& run : node.state->runs) {
       const AttemptRef& ref = run.ref;
       // Its end may be known here before the node's next word.
       if (ref.job != job || !is_wanted(ref) || !engine.Holds(id, ref)) continue;
       if (most-- == 0) return runs;
-      RunningFacts facts{ref.index + 1, ref.attempt.value, node.row.name, run.since};
+      RunningFacts facts{ref.index + 1, ref.attempt.value, node.row.name,
+                         nodes.loop().ToWall(run.since)};
       auto [gang, is_new] = parts.try_emplace(ref.index);
       if (is_new) gang->second = engine.PartsOf(job, ref.index);
       AddRanks(gang->second, id, facts);
@@ -96,8 +98,7 @@ RunsOfJob RunsOf(const engine::Engine& engine, const Nodes& nodes, JobId job,
 // slots of the nodes that have told of their jobs' tasks, and all nodes for each of the first
 // kMostLookedAt that do not run.
 void TellGiven(const engine::Engine& engine, const Nodes& nodes,
-               const std::map<JobId, std::set<AttemptRef>>& leased, Instant now,
-               std::vector<TaskWhy>& answers) {
+               const std::map<JobId, std::set<AttemptRef>>& leased, std::vector<TaskWhy>& answers) {
   size_t left = kMostLookedAt;
   for (const auto& [job, refs] : leased) {
     RunsOfJob runs =
@@ -107,7 +108,7 @@ void TellGiven(const engine::Engine& engine, const Nodes& nodes,
       if (auto run = runs.find(ref.index); run != runs.end()) {
         answer.running = std::move(run->second);
         const RunningFacts& first = answer.running.front();
-        const Duration since = std::max(now - first.since, Duration());
+        const Duration since = std::max(nodes.loop().Wall() - first.since, Duration());
         answer.why = {{ReasonKind::kRunning, {}, {since}, {first.node}}};
       } else {
         answer.why = left > 0 ? WhyGiven(engine, nodes, ref) : Why{{ReasonKind::kGiven}};
@@ -135,6 +136,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     bool here = counts && number <= counts->total;
     Why why = here ? engine.Explain(job, number - 1, asking.now) : Why();
     const bool queued = engine.StateOf(job, number - 1) == TaskState::kQueued;
+    why = nodes.Complete(std::move(why));
     if (queued) AddPools(engine, pools, job, engine.ClassOf(job, number - 1), why);
     if (why.empty() && here) why = WhyLeftRunning(nodes, job, number);
     if (!why.empty()) {
@@ -143,7 +145,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
       leased[job].insert(*ref);
     }
   }
-  TellGiven(engine, nodes, leased, asking.now, answers);
+  TellGiven(engine, nodes, leased, answers);
   if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
   std::ranges::sort(answers, {},
                     [](const TaskWhy& each) { return std::pair(each.job, each.task); });
@@ -160,7 +162,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     if (!jobs.CheckRight(asking.caller(), job)) continue;
     const KnownJobs::Job* entry = jobs.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
-    Why waits = jobs.engine().WhyWaits(job, asking.now);
+    Why waits = nodes.Complete(jobs.engine().WhyWaits(job, asking.now));
     if (waits.empty()) waits = nodes.WhyHeldUp(job);
     AddPools(jobs.engine(), pools, job, jobs.engine().NewestRequest(job), waits);
     wire::JobNow now{job,
@@ -177,7 +179,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
       std::ranges::move(of_task, std::back_inserter(now.running));
     }
     if (asked.shell && named.size() == 1) {  // it is read from disk
-      auto settings = TRY(jobs.ReadSettings(job));
+      auto settings = TRY(jobs.hub().SettingsOf(job));
       now.shell = settings->shell;
       for (const std::string& variable : settings->environment) {
         now.variables.push_back(variable.substr(0, variable.find('=')));

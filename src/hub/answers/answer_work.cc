@@ -29,12 +29,12 @@ RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes,
   RunsOfJobs runs;
   for (JobId job : picked) runs[job];
   for (const auto& [id, node] : nodes.all()) {
-    if (node.row.removed || !node.state) continue;
+    if (!node.state || (node.row.removed && engine.Leased(id) == 0)) continue;
     for (const wire::NodeState::Run& run : node.state->runs) {
       const auto& [job, task, attempt] = run.ref;
       auto of_job = runs.find(job);
       if (of_job == runs.end() || engine.StateOf(job, task) != TaskState::kLeased) continue;
-      of_job->second.push_back({task, node.row.name, run.since});
+      of_job->second.push_back({task, node.row.name, nodes.loop().ToWall(run.since)});
     }
   }
   for (auto& [job, of_job] : runs) {
@@ -93,7 +93,7 @@ class WorkAnswers {
       JobWork& work = answers_.emplace_back(WorkOf(jobs_.engine(), nodes_, job, known));
       std::vector<TaskRun>& run = runs[job];
       work.running = static_cast<uint32_t>(run.size());
-      work.hidden = !known.is_public && !MaySee(asking_.caller(), known.user);
+      work.hidden = !MaySee(asking_.caller(), known.user) && !jobs_.known().IsPublic(job, known);
       if (work.hidden) {
         work.needs = {};
         continue;
@@ -216,6 +216,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked) {
     asking.EndWhenSettled(wire::TaskCount{job, 0});
     return {};
   }
+  if (!TRY(asking.client.MayChange(1))) return {};
   jobs.BeginWithdraw(job);
   uint32_t first = WithdrawQueued(hub, job);
   auto count = std::make_shared<uint32_t>(first);
@@ -233,6 +234,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked) {
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::TrustNodes& asked) {
   TRY(jobs.CheckUsable(asking.caller(), asked.job));
+  if (!TRY(asking.client.MayChange(1))) return {};
   jobs.hub().Post(engine::ClearSick{NodeId(), asked.job});
   if (jobs.engine().Held(asked.job) == engine::HoldReason::kAllFail) {
     jobs.hub().Post(engine::ReleaseJob{asked.job});

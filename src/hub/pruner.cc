@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kAtOnce = 500;
 // At least, of a job without output: its rows.
 constexpr uint64_t kRowsOfJob = 2 << 10;
+constexpr Duration kSumEvery = Duration::Seconds(1);
 constexpr Duration kCountEvery = Duration::Seconds(3600);
 constexpr Duration kBehindFor = Duration::Seconds(600);
 constexpr Duration kTellBehindEvery = Duration::Seconds(3600);
@@ -25,8 +26,9 @@ Duration Pruner::pause() const {
 }
 
 void Pruner::TellAbout(HubFacts& facts) const {
-  facts.kept = kept_;
+  facts.kept = counted_ == Instant() ? 0 : kept();
   facts.keep_most = rules_.keep_bytes == UINT64_MAX ? 0 : rules_.keep_bytes;
+  facts.keep_for = rules_.keep;
 }
 
 void Pruner::LookIn(Duration pause) {
@@ -36,8 +38,11 @@ void Pruner::LookIn(Duration pause) {
 
 void Pruner::Look() {
   const Instant now = jobs_.loop().Now();
+  // The sum costs next to nothing, the rest does.
+  if (kept() <= rules_.keep_bytes && now < next_) return LookIn(kSumEvery);
+  next_ = now + pause();
   // Names of nodes are kept as long as tasks that ran there.
-  nodes_.ForgetAway(now - rules_.forget_nodes, now - rules_.keep);
+  nodes_.ForgetAway(now - rules_.forget_nodes, jobs_.loop().Wall() - rules_.keep);
   Measure();
 }
 
@@ -62,18 +67,21 @@ void Pruner::Measured(uint64_t rows, std::optional<uint64_t> output, int64_t cha
     output_ = *output;
     change_ = change;
   }
+  rows_ = rows;
+  Forget(kept() > rules_.keep_bytes ? kept() - rules_.keep_bytes : 0);
+}
+
+uint64_t Pruner::kept() const {
   const int64_t since = jobs_.store().OutputChange() - change_;
-  kept_ = rows + static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(output_) + since, 0));
-  Forget(kept_ > rules_.keep_bytes ? kept_ - rules_.keep_bytes : 0);
+  return rows_ + static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(output_) + since, 0));
 }
 
 void Pruner::Forget(uint64_t excess) {
-  const Instant now = jobs_.loop().Now();
-  const Instant old = now - rules_.keep;
+  const Instant old = jobs_.loop().Wall() - rules_.keep;
   uint64_t freed = 0;
   auto left = std::make_shared<size_t>(0);
   // The oldest first; those that are being removed already are not among them.
-  for (JobId job : jobs_.known().EndedBefore(excess > 0 ? now : old, kAtOnce)) {
+  for (JobId job : jobs_.known().EndedBefore(excess > 0 ? Instant::Never() : old, kAtOnce)) {
     const KnownJobs::Job* entry = jobs_.known().Find(job);
     const bool too_old = entry != nullptr && entry->ended && *entry->ended < old;
     if (!too_old && freed >= excess) break;
@@ -82,11 +90,13 @@ void Pruner::Forget(uint64_t excess) {
     freed += jobs_.store().OutputOf(job) + kRowsOfJob;
     jobs_.hub().Unload(job);
     jobs_.ForgetJob(job, [this, left] {
-      if (--*left == 0) LookIn(Duration());
+      if (--*left > 0) return;
+      next_ = Instant();
+      LookIn(Duration());
     });
   }
   NoteRound(*left == kAtOnce);
-  if (*left == 0) LookIn(pause());
+  if (*left == 0) LookIn(rules_.keep_bytes == UINT64_MAX ? pause() : kSumEvery);
 }
 
 void Pruner::NoteRound(bool full) {
@@ -95,7 +105,7 @@ void Pruner::NoteRound(bool full) {
   if (!full || now - behind_since_ < kBehindFor || now - told_behind_ < kTellBehindEvery) return;
   told_behind_ = now;
   log_(fmt::format("ended jobs come faster than they can be removed (--keep): {} are kept",
-                   FormatSize(kept_)));
+                   FormatSize(kept())));
 }
 
 }  // namespace spate::hub

@@ -37,6 +37,8 @@ class Pruner {
   // Only where there is a bound. Of the output the sum is kept; it is counted once an hour, in case
   // something else removes files.
   void Measure();
+  // Of rows at the last look, of output now.
+  uint64_t kept() const;
   void Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change);
   // Removes jobs that are too old, and the oldest until `excess` bytes are free: some now, the rest
   // when these have gone.
@@ -51,7 +53,8 @@ class Pruner {
   const WriteLog log_;
   const Rules rules_;
   os::TimerId timer_ = 0;
-  uint64_t kept_ = 0;                        // at the last look
+  Instant next_;                             // look, unless too much is kept before
+  uint64_t rows_ = 0;                        // at the last one
   uint64_t output_ = 0;                      // when it was counted,
   int64_t change_ = 0;                       // HubStore::OutputChange at that time
   Instant counted_;                          // and when; 0: not yet

@@ -46,10 +46,11 @@ std::string TroubleOf(const HubScreen& screen) {
   return text;
 }
 
-// "1.2 GB of jobs and their output, at most 25 GB"
+// "1.2 GB of jobs and their output, at most 25 GB; ended jobs for 90d00h"
 std::string KeptText(const HubFacts& hub) {
   std::string text = FormatSize(hub.kept) + " of jobs and their output";
   if (hub.keep_most > 0) text += ", at most " + FormatSize(hub.keep_most);
+  if (hub.keep_for.ns > 0) text += "; ended jobs for " + present::BriefDuration(hub.keep_for);
   return text;
 }
 
@@ -60,6 +61,11 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   };
   add("since", fmt::format("{} (life {})", present::DateAndTime(hub.since), hub.life));
   add("folder", EscapeForScreen(hub.folder));
+  if (hub.clock) {
+    add("clock", fmt::format("was {} on {}; deadlines use the new time",
+                             FormatClockStep(hub.clock->from, hub.clock->to),
+                             present::DateAndTime(hub.clock->to)));
+  }
   if (hub.stuck > Duration()) {
     add("storage", fmt::format("nothing could be stored for {}: its disk is slow, or another "
                                "program has its database locked; nothing is started or "
@@ -74,7 +80,7 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
                             "there is more",
                             FormatSize(hub.disk_free)));
   }
-  if (hub.kept + hub.keep_most > 0) add("keeps", KeptText(hub));
+  if (hub.kept + hub.keep_most > 0 || hub.keep_for.ns > 0) add("keeps", KeptText(hub));
   add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),

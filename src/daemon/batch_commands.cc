@@ -15,6 +15,8 @@ namespace {
 // $1: the path. fsync, since a full disk behind a network may show only then.
 constexpr const char* kMakeFile =
     "umask 077\n"
+    "cd -P -- \"${1%/*}/\" && [ -O . ] || { echo 'no folder of the user' >&2; exit 1; }\n"
+    "set -- \"./${1##*/}\"\n"
     "dd of=\"$1.new\" bs=64k conv=fsync status=none && chmod 700 \"$1.new\" &&\n"
     "  mv -fT \"$1.new\" \"$1\" && exit 0\n"
     "rm -f \"$1.new\"\n"

@@ -146,7 +146,7 @@ TEST_F(BatchCommandsTest, WithoutItsFileNoCommandRuns) {
   // The file on its way there is a full disk.
   ASSERT_TRUE(os::MakeSymlink("/dev/full", dir_.Path("full.new")));
   for (const Case& each : {Case{dir_.Path("full"), "No space left on device"},
-                           Case{dir_.Path("none/file"), "No such file or directory"}}) {
+                           Case{dir_.Path("none/file"), "no folder of the user"}}) {
     call.file = pool::TextFile{each.path, "text"};
     pool::Outcome outcome = Run(call);
     EXPECT_EQ(outcome.end, End::kNotStarted);
@@ -191,12 +191,13 @@ TEST_F(BatchCommandsTest, RunsAsAnotherUser) {
   Make({"DBURL=secret", "TZ=s", "HOME=/root"}, /*is_root=*/true);
   os::TempDir shared;
   ASSERT_TRUE(os::SetPermissions(shared.path(), 01777));
+  Run({{"mkdir", shared.Path("own")}}, "daemon");
   pool::CommandLine call{{"sh", "-c",
                           "stat -c %U \"$0\"; cat; id -un; pwd; "
                           "echo \"$HOME $USER $LOGNAME $SHELL|$DBURL|$TZ|$LC_ALL\"",
-                          shared.Path("script")},
+                          shared.Path("own/script")},
                          "input\n",
-                         pool::TextFile{shared.Path("script"), "text"},
+                         pool::TextFile{shared.Path("own/script"), "text"},
                          {"LC_ALL=C"}};
   pool::Outcome outcome = Run(call, "daemon");
   auto account = os::AccountByName("daemon").value();

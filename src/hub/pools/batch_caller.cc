@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "os/file.h"
+#include "pool/parts.h"
 #include "pool/pools.h"
 
 namespace spate::hub {
@@ -23,9 +24,11 @@ namespace {
 constexpr Duration kSubmitPatience = Duration::Seconds(80);
 constexpr Duration kQueryPatience = Duration::Seconds(60);
 constexpr Duration kFilePatience = Duration::Seconds(20);
-// Of pilots that failed: so many are looked into at once, and so much of each is read.
-constexpr size_t kLookedInto = 8;
+// Maximum number of failed pilots whose output is read at once, and maximum bytes of each output.
+constexpr size_t kLookedInto = 64;
 constexpr const char* kTail = "1500";
+constexpr size_t kHostMost = 255;                   // bytes of a host's name
+constexpr JobStatus kNotListed = JobStatus::kInit;  // no batch system reports it
 
 pool::CommandLine Shell(std::string script, std::vector<std::string> words) {
   pool::CommandLine call;
@@ -35,10 +38,19 @@ pool::CommandLine Shell(std::string script, std::vector<std::string> words) {
   return call;
 }
 
+// The lines of a text, joined by "; ".
+std::string OneLine(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::string_view next = pool::Trimmed(pool::NextField(text, '\n'));
+    if (!next.empty()) line.append(line.empty() ? "" : "; ").append(next);
+  }
+  return line;
+}
+
 // Message about a failed command, for people.
 std::string WordsOf(std::string_view what, const pool::Outcome& outcome) {
-  std::string_view said = outcome.err.empty() ? outcome.out : outcome.err;
-  while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
+  std::string said = OneLine(outcome.err.empty() ? outcome.out : outcome.err);
   if (outcome.end == pool::Outcome::End::kTimedOut) said = "no answer in time";
   return fmt::format("{}: {}", what, EscapeForScreen(said));
 }
@@ -76,6 +88,19 @@ provision::Failure FailureOf(const pool::SubmitFailure& failure) {
   return provision::Failure::kUnavailable;
 }
 
+// Host named by the script of a pilot that has failed (pool/script.cc). Empty: the script has not
+// ended so.
+std::string HostIn(std::string_view wrote) {
+  constexpr std::string_view kEnd = "spate: the pilot ended with exit status ", kHost = " on host ";
+  const size_t end = wrote.rfind(kEnd);
+  const size_t host = end == std::string_view::npos ? end : wrote.find(kHost, end + kEnd.size());
+  if (host == std::string_view::npos) return {};
+  wrote.remove_prefix(host + kHost.size());
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return std::string(wrote.substr(0, std::min(wrote.find_first_not_of(kPlain), kHostMost)));
+}
+
 std::string Joined(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& word : argv) line += (line.empty() ? "" : " ") + ShellQuote(word);
@@ -84,37 +109,60 @@ std::string Joined(const std::vector<std::string>& argv) {
 
 std::string Number(double value) { return fmt::format("{:g}", value); }
 
-// $1: the pool's folder; $2: the file for standard input in it. Nobody else may read it at any
-// time, nor put another one in its place: the folder is the user's own, and what was looked at is
-// what is written to.
-constexpr const char* kWriteAccess = R"sh(umask 077
-mkdir -p "$1" && cd -P "$1" || exit
-if [ ! -O . ] || [ -n "$(find . -prune -perm /022)" ]; then
-  echo "the folder must belong to $(id -un), and nobody else may write to it" >&2
-  exit 1
-fi
-above=$(pwd -P)
-while above=${above%/*} && [ -n "$above" ]; do
-  if [ -n "$(find "$above" -prune -perm -002 ! -perm -1000)" ]; then
-    echo "anybody may change the folder $above, in which it is" >&2
-    exit 1
-  fi
-done
-file=${2##*/}
-rm -f "$file.new" && set -C && cat >"$file.new" && mv -f "$file.new" "$file"
+// $1: the pool's folder. Enters it, so that later commands use names of files in it. The folder is
+// the user's own and nobody else may write to it. On the way, only root and that user have made
+// links, or can exchange a part. Like os::CheckWay, it is stricter for root.
+constexpr const char* kEnter = R"sh(umask 077
+[ -n "$make" ] || [ -e "$1" ] || exit 44
+me=$(id -u) wrong='-perm -002 ! -perm -1000'
+[ "$me" -ne 0 ] || wrong='( ! -user 0 -o -perm /022 ! -perm -1000 )'
+refuse() { echo "$1" >&2; exit 1; }
+way() {
+  at=$1
+  while [ -n "$at" ]; do
+    if [ -h "$at" ]; then
+      [ -n "$(find "$at" -prune \( -user 0 -o -user "$me" \))" ] ||
+        refuse "$at is a link of another user, and is not followed"
+      to=$(readlink "$at")
+      case $to in /*) ;; *) to=${at%/*}/$to ;; esac
+      links=x$links
+      [ ${#links} -le 40 ] || refuse "too many links lead to $at"
+      (way "$to") || exit
+    fi
+    at=${at%/*}
+    [ -z "$(find -H "${at:-/}" -prune $wrong 2>/dev/null)" ] ||
+      refuse "others may change the folder ${at:-/}, in which it is"
+  done
+}
+way "$1"
+[ -z "$make" ] || mkdir -p -- "$1"
+cd -P -- "$1" || exit
+[ -O . ] && [ -z "$(find . -prune -perm /022)" ] ||
+  refuse "the folder must belong to $(id -un), and nobody else may write to it"
+shift
 )sh";
 
-// $1: the pool's folder; $2: from which of the outputs on, the newest first, they go, unless their
-// pilots are there; the rest: files to remove.
-constexpr const char* kCleanUp = R"sh(folder=$1 from=$2
-shift 2
+// $1: the file for standard input. Nobody else may read it at any time.
+constexpr const char* kWriteAccess =
+    R"sh(rm -f -- "$1.new" && set -C && cat >"$1.new" && mv -f -- "$1.new" "$1")sh";
+
+// $1: number of the first output to remove, counted from the newest; outputs of pilots that still
+// exist stay. Other arguments: files to remove.
+constexpr const char* kCleanUp = R"sh(from=$1
+shift
 [ $# -eq 0 ] || rm -f -- "$@"
-cd -- "$folder" || exit
 ls -t | grep '^spate-.*\.out$' | tail -n +"$from" | while read -r old; do
   [ -e "${old%.out}.access" ] || rm -f -- "$old"
 done
 )sh";
 constexpr const char* kOutputsKept = "51";
+
+// Runs a script in the pool's folder; `words` name files in it. `make`: makes the folder.
+pool::CommandLine InFolder(const PoolForm& form, std::string_view script,
+                           std::vector<std::string> words, std::string_view make = "") {
+  words.insert(words.begin(), form.settings.folder);
+  return Shell(fmt::format("make={}\n{}{}", make, kEnter, script), std::move(words));
+}
 
 }  // namespace
 
@@ -140,8 +188,12 @@ std::string BatchCaller::TagOf(const PoolForm& form, PilotId pilot) const {
   return provision::TagOf(here_.tag, form.policy.name, pilot);
 }
 
+std::string BatchCaller::NameOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
+  return fmt::format("{}.{}", TagOf(form, pilot), end);
+}
+
 std::string BatchCaller::FileOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
-  return os::JoinPath(form.settings.folder, fmt::format("{}.{}", TagOf(form, pilot), end));
+  return os::JoinPath(form.settings.folder, NameOf(form, pilot, end));
 }
 
 std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId pilot,
@@ -164,7 +216,7 @@ std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId 
   for (const std::string& label : shape.labels) add("--label", label);
   if (shape.slots > 0) add("--slots", std::to_string(shape.slots));
   if (shape.milli_cpus > 0) add("--cpus", Number(shape.milli_cpus / double{kMilliCpu}));
-  if (shape.memory > 0) add("--memory", std::to_string(shape.memory));
+  if (shape.memory > 0) add("--memory", fmt::format("{}B", shape.memory));
   for (const NamedNeed& named : shape.named) {
     if (named.name == "gpus") continue;  // the allocation tells which
     add("--resource", fmt::format("{}={}", named.name, named.count));
@@ -211,7 +263,7 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
   }
   const PoolForm& form = at->second->form;
   pool::CommandLine write =
-      Shell(kWriteAccess, {form.settings.folder, FileOf(form, ask.pilot, "access")});
+      InFolder(form, kWriteAccess, {NameOf(form, ask.pilot, "access")}, "yes");
   write.input = std::move(access);
   Run(std::move(write), form, kFilePatience, [this, ask, pool = at->second](auto outcome) {
     if (IsGood(outcome)) return SubmitNow(ask);
@@ -229,7 +281,9 @@ void BatchCaller::SubmitNow(const provision::Submit& ask) {
                                         "the pool was removed"});
   }
   const std::shared_ptr<const Pool>& pool = at->second;
-  auto call = pool->driver->Submit(SpecOf(pool->form, ask.pilot));
+  pool::PilotSpec spec = SpecOf(pool->form, ask.pilot);
+  spec.avoid = ask.avoid;
+  auto call = pool->driver->Submit(spec);
   if (!call) {
     return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
                                         call.error().message});
@@ -266,14 +320,25 @@ void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
                          const std::vector<pool::ListedPilot>& pilots) {
   provision::QueryAnswered answer{ask.pool, ask.query, {}};
   std::vector<size_t> failed;
+  std::map<std::string, PilotId> others;  // those that were asked for and are not listed
+  for (size_t i = 0; i < ask.ids.size(); ++i) others[ask.ids[i]] = ask.pilots[i];
   for (const pool::ListedPilot& listed : pilots) {
-    PilotId pilot = provision::PilotOfTag(here_.tag, listed.tag).value_or(PilotId());
+    const auto asked = others.extract(listed.id);
+    PilotId pilot = provision::PilotOfTag(here_.tag, listed.tag)
+                        .value_or(asked.empty() ? PilotId() : asked.mapped());
     auto known = here_.find(pilot);
     if (known && known->pool != ask.pool) continue;
     JobStatus status = StatusOf(listed.state);
     if (known && !known->joined && status == JobStatus::kEnded)
       failed.push_back(answer.jobs.size());
-    answer.jobs.push_back({pilot, listed.id, status, listed.reason});
+    answer.jobs.push_back({pilot, listed.id, status, listed.reason, ""});
+  }
+  // Some systems forget at once what has ended; the pilot's output may show its end.
+  for (const auto& [id, pilot] : others) {
+    auto known = here_.find(pilot);
+    if (!known || known->joined) continue;
+    failed.push_back(answer.jobs.size());
+    answer.jobs.push_back({pilot, id, kNotListed, "", ""});
   }
   if (failed.empty()) return Tell(std::move(answer));
   failed.resize(std::min(failed.size(), kLookedInto));
@@ -284,10 +349,10 @@ void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
 void BatchCaller::AddOutputs(const PoolForm& form, provision::QueryAnswered answer,
                              const std::vector<size_t>& failed) {
   std::vector<std::string> files;
-  for (size_t i : failed) files.push_back(FileOf(form, answer.jobs[i].pilot, "out"));
-  pool::CommandLine read =
-      Shell(fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
-            std::move(files));
+  for (size_t i : failed) files.push_back(NameOf(form, answer.jobs[i].pilot, "out"));
+  pool::CommandLine read = InFolder(
+      form, fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
+      std::move(files));
   Run(std::move(read), form, kFilePatience,
       [this, failed, answer = std::move(answer)](auto outcome) mutable {
         std::string_view rest = outcome.out;
@@ -298,9 +363,13 @@ void BatchCaller::AddOutputs(const PoolForm& form, provision::QueryAnswered answ
           rest.remove_prefix(end + 1);
           while (!wrote.empty() && wrote.back() == '\n') wrote.remove_suffix(1);
           if (wrote.empty()) continue;
-          std::string& words = answer.jobs[i].words;
-          words += fmt::format("{}it wrote: {}", words.empty() ? "" : "; ", wrote);
+          provision::BatchJob& job = answer.jobs[i];
+          job.host = HostIn(wrote);
+          if (job.status == kNotListed && !job.host.empty()) job.status = JobStatus::kEnded;
+          std::string& words = job.words;
+          words += fmt::format("{}it wrote: {}", words.empty() ? "" : "; ", OneLine(wrote));
         }
+        std::erase_if(answer.jobs, [](const auto& job) { return job.status == kNotListed; });
         Tell(std::move(answer));
       });
 }
@@ -324,8 +393,9 @@ void BatchCaller::CleanUp(PoolId id, PilotId pilot) {
   auto at = pools_.find(id);
   if (at == pools_.end()) return;
   const PoolForm& form = at->second->form;
-  Run(Shell(kCleanUp, {form.settings.folder, kOutputsKept, FileOf(form, pilot, "access"),
-                       FileOf(form, pilot, "access.new"), FileOf(form, pilot, "sh")}),
+  Run(InFolder(form, kCleanUp,
+               {kOutputsKept, NameOf(form, pilot, "access"), NameOf(form, pilot, "access.new"),
+                NameOf(form, pilot, "sh")}),
       form, kFilePatience, [](const pool::Outcome&) {});
 }
 
@@ -334,14 +404,16 @@ void BatchCaller::Drop(PoolId id) {
   if (at == pools_.end()) return;
   const std::shared_ptr<const Pool> pool = at->second;
   pools_.erase(at);
-  Run(Shell(kCleanUp, {pool->form.settings.folder, "1"}), pool->form, kFilePatience,
+  Run(InFolder(pool->form, kCleanUp, {"1"}), pool->form, kFilePatience,
       [](const pool::Outcome&) {});
 }
 
 void BatchCaller::ReadOutput(const PoolForm& form, PilotId pilot,
                              std::function<void(Result<std::string>)> done) {
   const std::string file = FileOf(form, pilot, "out");
-  Run(Shell("[ -e \"$1\" ] || exit 44; tail -c 262144 -- \"$1\"", {file}), form, kFilePatience,
+  Run(InFolder(form, "[ -e \"$1\" ] || exit 44; tail -c 262144 -- \"$1\"",
+               {NameOf(form, pilot, "out")}),
+      form, kFilePatience,
       [done = std::move(done), pilot, file, pool = form.policy.name](pool::Outcome outcome) {
         if (IsGood(outcome)) return done(std::move(outcome.out));
         if (outcome.end == pool::Outcome::End::kExited && outcome.exit_code == 44) {
@@ -371,12 +443,21 @@ void BatchCaller::Try(const PoolForm& form, bool test,
   if (!tries) return done(std::move(trial));
   pool::CommandLine tried = *tries;
   Run(std::move(*tries), form, kQueryPatience,
-      [trial = std::move(trial), tried = std::move(tried),
-       done = std::move(done)](const pool::Outcome& outcome) mutable {
+      [trial = std::move(trial), tried = std::move(tried), done = std::move(done),
+       driver = std::shared_ptr<pool::PoolDriver>(std::move(*driver))](
+          const pool::Outcome& outcome) mutable {
         auto took = pool::CheckOutcome(tried, outcome);
+        const pool::Submitted read = driver->ReadSubmit(outcome);
+        if (!took && !read && read.error().kind == pool::SubmitFailure::Kind::kLimit) {
+          return done(Fail(ErrorKind::kExhausted,
+                           fmt::format("the batch system accepts no more jobs for now, so the "
+                                       "options were not tested; try again later, or use "
+                                       "--no-test: {}",
+                                       took.error().message)));
+        }
         trial.passed = took.has_value();
-        trial.words = took ? EscapeForScreen(outcome.err.empty() ? outcome.out : outcome.err)
-                           : took.error().message;
+        trial.words =
+            took ? (outcome.err.empty() ? outcome.out : outcome.err) : took.error().message;
         done(std::move(trial));
       });
 }

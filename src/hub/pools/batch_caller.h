@@ -45,7 +45,7 @@ class BatchCaller {
 
   // Asks for a pilot whose credential is this text.
   void Submit(const provision::Submit& ask, std::string access);
-  // With what pilots wrote that have ended and never joined.
+  // With the output, and the hosts, of pilots that have ended and never joined.
   void Query(const provision::Query& ask);
   // All of one pool.
   void Cancel(provision::PoolId pool, const std::vector<provision::Cancel>& asks);
@@ -69,6 +69,7 @@ class BatchCaller {
   std::vector<std::string> NodeCommand(const PoolForm& form, provision::PilotId pilot,
                                        const std::string& access) const;
   std::string TagOf(const PoolForm& form, provision::PilotId pilot) const;
+  std::string NameOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
   std::string FileOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
   void Run(pool::CommandLine call, const PoolForm& form, Duration patience, Commands::Done done);
   void SubmitNow(const provision::Submit& ask);

@@ -282,6 +282,26 @@ def believes_no_cut_off(place, cluster, system, rounds, cancel, *options, own=()
     want(not wrong, wrong)
 
 
+def words_of_ends(cluster, what):
+    """Words of such events of pool p."""
+    events = [json.loads(line) for line in cluster.spate("pool log", "p", "--json")[0].splitlines()]
+    return [event["words"] for event in events if event["what"] == what]
+
+
+def names_a_bad_host(place, cluster, system, *options, own=()):
+    """A pilot that fails before it joins: what it wrote is told, and where it was. The third one pauses the pool."""
+    add(cluster, system, "p", "--prologue", "echo no scratch here; exit 4", *options, own=own)
+    cluster.submit("--pool", "p", "--", "true")
+    wait(lambda: pools(cluster)[0]["state"] == "paused", "the pool pauses")
+    [pool] = pools(cluster)
+    want("no scratch here" in pool["why"], pool)
+    host = pool["why"].rpartition(" on host ")[2].split()[:1]
+    want(host and (not pool["avoids"] or pool["avoids"] == host), pool)
+    wait(lambda: len(words_of_ends(cluster, "ended")) == 3, "the log tells of three pilots that ended")
+    words = words_of_ends(cluster, "ended")
+    want(all(f"on host {host[0]}" in each for each in words), words)
+
+
 def tells_a_hold(place, cluster, batch, system, words, release, *options, own=()):
     """The answer of the submit is lost, so the hub looks for the pilot soon, and finds it held."""
     add(cluster, system, "p", *options, own=own)
@@ -289,6 +309,8 @@ def tells_a_hold(place, cluster, batch, system, words, release, *options, own=()
     batch.set("hold", words)
     job = cluster.submit("--pool", "p", "--", "echo {} >>done", ":::", "0")
     wait(lambda: " ".join(words.split()) in cluster.spate("pool info", "p")[0], "the reason is told")
+    [pool] = pools(cluster)
+    want(pool["why"].startswith("pilot 1 is held: ") and " ".join(words.split()) in pool["why"], pool["why"])
     batch.clear("hold")
     batch.clear("lost")
     release(batch.jobs()[0])

@@ -38,6 +38,36 @@ def test_a_pilot_whose_node_is_killed(place: Place):
     pool_cluster.replaces_a_killed_node(place, cluster, lambda: add(cluster, "pbs", "p", own=OWN), batch.alive)
 
 
+def test_a_pilot_that_fails_names_its_host(place: Place):
+    batch = pbs(place)
+    pool_cluster.names_a_bad_host(place, batch.cluster(), "pbs", own=OWN)
+
+
+def test_a_pilot_that_fails_where_ended_jobs_are_not_listed(place: Place):
+    """Its output shows that it has ended."""
+    batch = pbs(place)
+    batch.set("forgets")
+    pool_cluster.names_a_bad_host(place, batch.cluster(), "pbs", own=OWN)
+
+
+def test_a_pilot_that_is_queued_again_while_its_node_is_silent(place: Place):
+    """The hub would wait for the node for an hour; PBS says that it does not run, so its tasks run elsewhere."""
+    batch = pbs(place)
+    cluster = batch.cluster(*pool_cluster.PATIENT)
+    add(cluster, "pbs", "p", "--max-pilots", "1", own=OWN)
+    job = cluster.submit("--", pool_cluster.CAREFUL, ":::", "0", "1")
+    wait(lambda: len(place.lines("began")) == 2, "both tasks run")
+    batch.set("hold", "no job starts for now")
+    batch.call("qrerun", batch.jobs()[0] + ".pbs1")
+    wait(lambda: "queued again" in cluster.spate("pool log", "p")[0], "the pilot waits again")
+    cluster.spate("pool add", "local", "here", "--slots", "2")
+    wait(lambda: len(place.lines("began")) == 4, "both run elsewhere")
+    place.write("go")
+    cluster.spate("job wait", job)
+    pool_cluster.all_done(place, 2)
+    wait(lambda: not batch.alive(), "the pilot, for which there is no work, is cancelled")
+
+
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
     batch = pbs(place)
     pool_cluster.survives_a_lost_answer(place, batch.cluster(), batch, "pbs", own=OWN)

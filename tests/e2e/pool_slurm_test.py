@@ -143,6 +143,31 @@ def test_a_pilot_whose_node_is_killed(place: Place):
         place, cluster, lambda: pool_cluster.add(cluster, "slurm", "p", own=("-p", "main", "-c", "2")), slurm.queue)
 
 
+def test_a_bad_node(place: Place):
+    """Slurm gives a node that a failed pilot has freed to the next pilot, unless that excludes it."""
+    slurm = Slurm(place, nodes=3)
+    cluster = slurm.follow(cluster_of(place))
+    pool_cluster.add(cluster, "slurm", "p", "--max-pilots", "3", "--cpus", "2", "--prologue",
+                     f"echo $SLURMD_NODENAME >>{place.dir}/tried; test $SLURMD_NODENAME != n1 || exit 4",
+                     own=("-p", "main", "-c", "2"))
+    job = cluster.submit("--pool", "p", "--", pool_cluster.CAREFUL, ":::", *map(str, range(6)))
+    wait(lambda: pools(cluster)[0]["avoids"] == ["n1"], "the node is named")
+    wait(lambda: slurm.waiting(), "a pilot waits for another node")
+    [words] = pool_cluster.words_of_ends(cluster, "ended")
+    want("on host n1" in words and pools(cluster)[0]["state"] == "on", words)
+    place.write("go")
+    cluster.spate("job wait", job)
+    pool_cluster.all_done(place, 6)
+    want(place.lines("tried").count("n1") == 1, place.lines("tried"))
+    wait(lambda: not slurm.queue(), "Slurm's queue is empty")
+
+
+def test_nodes_that_are_all_bad(place: Place):
+    """sbatch refuses a pilot that excludes the only node; then it may run there."""
+    slurm = Slurm(place, nodes=1)
+    pool_cluster.names_a_bad_host(place, slurm.follow(cluster_of(place)), "slurm", own=("-p", "main", "-c", "2"))
+
+
 def test_a_hub_that_is_killed_between_submission_and_answer(place: Place):
     """Each pilot's batch job is found by its name, and used; none is asked for twice."""
     slurm = Slurm(place)

@@ -53,6 +53,11 @@ def test_nodes_over_ssh(place: Place):
         wait(lambda: len(place.lines("began")) == slots, "as many run at once as the host was given slots")
         place.write("go")
         cluster.spate("job wait", job)
+        # The reason of a job that names the group is that of the group's pools.
+        big = cluster.submit("--pool", "lab", "--cpus", "9999", "--", "true")
+        why, _ = cluster.spate("task explain", f"{big}.1")
+        want("pool lab-" in why and "removed" not in why, why)
+        cluster.spate("job cancel", big)
         cluster.spate("pool remove", "lab", "--wait")
         want(not pools(cluster), "the pool is there")
         # A host that has other files: what a start needs is looked at before, and can be brought.

@@ -1,14 +1,19 @@
 """Pools: a hub that asks batch systems for nodes. The batch system is a fake of Slurm's commands (tests/batch), over real
 processes; real ones are in pool_slurm_test.py and pool_gridengine_test.py, fakes of others in pool_pbs_test.py and
 pool_htcondor_test.py."""
+import json
 import os
+import re
 import signal
 import time
 
-from harness import Place, main, wait, want
+from harness import DEADLINE, Place, alive, main, option, wait, want
 from cluster import cluster_of, free_port
 import pool_cluster
-from pool_cluster import add, gone, nodes, pools, slurm
+from pool_cluster import add, gone, nodes, pilots_of, pools, slurm
+
+# Longer than a hub lets a connection be silent.
+SECONDS = option("--seconds", 18)
 
 
 def test_a_pool_on_this_machine(place: Place):
@@ -118,12 +123,15 @@ def test_why_a_pilot_never_came(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20", "--prologue",
-                  r"printf 'no module called gcc\033[31m\302\233\342\200\256\n'; false")
+                  r"printf 'loading gcc\n\nno module called gcc\033[31m\302\233\342\200\256\n'; false")
     job = cluster.submit("--pool", "p", "--", "true")
     wait(lambda: pools(cluster)[0]["state"] == "paused", "the pool pauses")
     why, _ = cluster.spate("task explain", f"{job}.1")
     want("pool p is paused" in why and "no module called gcc" in why and "spate pool resume p" in why, why)
+    want("loading gcc; no module" in why and "\\n" not in why, why)
     want(len(batch.jobs()) == 3, batch.jobs())
+    [pool] = pools(cluster)
+    want(f"on host {os.uname().nodename}" in pool["why"] and pool["avoids"] == [os.uname().nodename], pool)
     # The log tells what is durable, a moment later.
     wait(lambda: "paused" in cluster.spate("pool log", "p")[0], "the log says so")
     # What it wrote has control characters of three kinds, which no terminal gets.
@@ -135,6 +143,63 @@ def test_why_a_pilot_never_came(place: Place):
     cluster.spate("pool set", "p", "--prologue", "")
     cluster.spate("pool resume", "p")
     cluster.spate("job wait", job)
+
+
+def test_one_bad_host_of_several(place: Place):
+    """A pilot that fails frees its host, which the batch system then gives to the next one."""
+    batch = slurm(place)
+    batch.set("hosts", "n1 n2 n3")
+    cluster = cluster_of(place)
+    add(cluster, "slurm", "p", "--max-pilots", "2", "--prologue",
+        f"echo $SLURMD_NODENAME >>{place.dir}/tried; test $SLURMD_NODENAME != n1 || {{ echo no scratch here; exit 4; }}")
+    cluster.submit("--wait", "--pool", "p", "--", "echo {} >>done", ":::", "0", "1")
+    pool_cluster.all_done(place, 2)
+    want(place.lines("tried")[:2] == ["n1", "n2"] and place.lines("tried").count("n1") == 1, place.lines("tried"))
+    [pool] = pools(cluster)
+    want(pool["state"] == "on" and pool["avoids"] == ["n1"], pool)
+    info = cluster.spate("pool info", "p")[0]
+    want("avoids     n1 (pilots failed there)" in info, info)
+    wait(lambda: pool_cluster.words_of_ends(cluster, "ended"), "the log tells of it")
+    words = pool_cluster.words_of_ends(cluster, "ended")[0]
+    want("no scratch here" in words and "on host n1" in words, words)
+    # Also after a restart; a change of the pool forgets it.
+    wait(lambda: not batch.alive(), "no pilot is left")
+    cluster.kill_hub()
+    cluster.start_hub()
+    cluster.submit("--wait", "--pool", "p", "--", "true")
+    want(place.lines("tried").count("n1") == 1 and place.lines("tried").count("n2") == 2, place.lines("tried"))
+    cluster.spate("pool set", "p", "--max-pilots", "3")
+    wait(lambda: pools(cluster)[0]["avoids"] == [], "it avoids no host")
+
+
+def test_hosts_that_all_fail_pause_the_pool(place: Place):
+    """When no host is left, pilots may run on any."""
+    batch = slurm(place)
+    batch.set("hosts", "n1 n2")
+    cluster = cluster_of(place)
+    add(cluster, "slurm", "p", "--prologue", "echo no scratch here; exit 4")
+    cluster.submit("--pool", "p", "--", "true")
+    wait(lambda: pools(cluster)[0]["state"] == "paused", "the pool pauses")
+    [pool] = pools(cluster)
+    want("3 pilots in a row" in pool["why"] and "no scratch here" in pool["why"] and "on host n1" in pool["why"], pool)
+    want([batch.read(job, "host") for job in batch.jobs()] == ["n1", "n2", "n1"], batch.jobs())
+
+
+def test_a_pilot_that_took_leave_and_is_not_listed(place: Place):
+    """Some systems forget at once what has ended. Its node has said so itself: one answer is enough."""
+    batch = slurm(place)
+    batch.set("forgets")
+    cluster = batch.cluster(*pool_cluster.PATIENT)
+    add(cluster, "slurm", "p", "--max-pilots", "1")
+    job = cluster.submit("--pool", "p", "--", pool_cluster.CAREFUL, ":::", "0", "1")
+    wait(lambda: len(place.lines("began")) == 2, "both tasks run")
+    batch.call("scancel", batch.jobs()[0])
+    wait(lambda: len(place.lines("began")) == 4, "both run again, in a new pilot")
+    place.write("go")
+    cluster.spate("job wait", job)
+    pool_cluster.all_done(place, 2)
+    words = pool_cluster.words_of_ends(cluster, "forgotten")
+    want(words[:1] == ["its node has ended, and the batch system no longer lists it"], words)
 
 
 def test_tasks_have_what_the_prologue_changed(place: Place):
@@ -161,6 +226,66 @@ def test_tasks_have_what_the_prologue_changed(place: Place):
     _, err = cluster.spate("pool set", "lab", "--nodes-per-pilot", "2", code=2)
     want("--wrapper is for pilots of one node" in err, err)
     cluster.spate("pool remove", "lab", "--wait")
+
+
+def test_tasks_have_their_pilots_batch_job(place: Place):
+    """Not the one in which they were submitted, whose allocation is another; outside of any, they have none."""
+    batch = slurm(place)
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    outside = place.env
+    add(cluster, "slurm", "p")
+    show = "echo ${SLURM_JOB_ID-none} ${SLURM_JOB_NUM_NODES-none} ${SLURM_ARRAY_TASK_ID-none}"
+    place.env = dict(outside, SLURM_JOB_ID="999", SLURM_JOB_NUM_NODES="64", SLURM_ARRAY_TASK_ID="3")
+    job = cluster.submit("--wait", "--pool", "p", "--", show).split()[0]
+    out, _ = cluster.spate("job cat", job)
+    want(out == f"{batch.jobs()[0]} 1 none\n", out)
+    out, _ = cluster.spate("job info", job)
+    want("not passed SLURM_JOB_ID, SLURM_" in " ".join(out.split()), out)
+    out, _ = cluster.spate("job info", job, "--json")
+    want(sorted(json.loads(out)["not_passed"]) == ["SLURM_ARRAY_TASK_ID", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES"], out)
+    out, _ = place.run("--", show)
+    want(out == "999 64 3\n", out)
+    for theirs in ({"SLURM_JOB_ID": "999", "SLURM_NNODES": "64"}, {"PBS_JOBID": "9.server", "NCPUS": "64"},
+                   {"JOB_ID": "9", "NSLOTS": "64", "SGE_TASK_ID": "3"}, {"_CONDOR_SCRATCH_DIR": "/gone", "TMPDIR": "/gone/tmp"}):
+        place.env = dict(outside, MINE="1", **theirs)
+        job = cluster.submit("--wait", "--on", "n1", "--", "env").split()[0]
+        names = {line.split("=")[0] for line in cluster.spate("job cat", job)[0].splitlines()}
+        want("MINE" in names and not names & (theirs.keys() - outside.keys()), (theirs, names))
+        out, _ = cluster.spate("job info", job, "--json")
+        want(theirs.keys() <= set(json.loads(out)["not_passed"]), (theirs, out))
+    place.env = outside
+    job = cluster.submit("--wait", "--on", "n1", "--", "true").split()[0]
+    want("not passed" not in cluster.spate("job info", job)[0], "nothing is left out")
+    cluster.spate("pool remove", "p", "--wait")
+
+
+def test_a_time_limit_that_the_own_options_contradict_is_refused(place: Place):
+    slurm(place)
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "slurm", "p", "--", "-p", "short", "-t", "1m")
+    _, err = cluster.spate("pool set", "p", "--time-limit", "30m", code=2)
+    want("--time-limit is 30m00s, but '-t 0:01:00' among the pool's own options is 1m00s, and the batch system obeys that one"
+         in err and "spate pool set" in err and " p -- OPTIONS" in err, err)
+    want(pools(cluster)[0]["time_limit"] == 60, pools(cluster))
+    cluster.spate("pool set", "p", "--time-limit", "1m", "--max-pilots", "7")
+    cluster.spate("pool set", "p", "--", "-p", "short", "-t", "30m")
+    want(pools(cluster)[0]["time_limit"] == 1800, pools(cluster))
+
+
+def test_a_pilot_whose_folder_for_temporary_files_is_missing(place: Place):
+    """As where TMPDIR names a disk that only the login machine has. It uses /tmp, and names its node."""
+    slurm(place)
+    place.env = dict(place.env, TMPDIR="/gone/tmp")
+    cluster = cluster_of(place)
+    add(cluster, "slurm", "p", "--prologue", "true")
+    cluster.submit("--wait", "--pool", "p", "--get", "out", "--", "echo $SPATE_NODE > out")
+    want(place.read("out") == "p.1\n", place.read("out"))
+    wait(lambda: "ended" in cluster.spate("pool log", "p")[0], "its pilot has ended")
+    out, _ = cluster.spate("pool log", "p", "--output-of", "1")
+    want("node p.1 on " in out and "cannot create a folder in $TMPDIR '/gone/tmp': No such file or directory; using /tmp" in out,
+         out)
+    want(not os.path.exists("/gone"), "it was made")
 
 
 def test_what_a_newcomer_types_first(place: Place):
@@ -192,6 +317,14 @@ def test_a_batch_system_that_the_hub_sees_otherwise_is_told(place: Place):
     want(all(line in err for line in lines), err)
     _, err = cluster.spate("pool add", "slurm", "own", "--time-limit", "1h", "--submit-command", mine, "--no-test")
     want("SLURM_CONF" in err and "sbatch: here" not in err, err)
+    out, _ = cluster.spate("pool dry-run", "same")
+    want("Test: passed\n  sbatch: a site's notice\n  sbatch: Job 1 to start" in out, out)
+    # That says nothing of the options.
+    batch.set("refuse", "Resource temporarily unavailable")
+    _, err = cluster.spate("pool add", "slurm", "full", "--time-limit", "1h", code=3)
+    want("the batch system accepts no more jobs for now, so the options were not tested; try again later, or use --no-test: "
+         in err and "Resource temporarily unavailable" in err, err)
+    cluster.spate("pool add", "slurm", "full", "--time-limit", "1h", "--no-test")
     batch.set("refuse", "Invalid account or account/partition combination specified")
     _, err = cluster.spate("pool add", "slurm", "no", "--time-limit", "1h", code=2)
     want("Invalid account" in err and all(line in err for line in lines), err)
@@ -238,7 +371,25 @@ def test_a_pools_folder_must_be_its_users_own(place: Place):
         cluster.spate("job cancel", job)
         cluster.spate("pool remove", name, "--wait")
     os.chmod(folder, 0o755)
-    cluster.spate("pool add", "local", "own", "--folder", folder)
+    # A link that its owner could change at any time, at the end of the way or on it.
+    os.chmod(place.dir, 0o1777)
+    above = os.path.join(place.dir, "above")
+    os.mkdir(above)
+    for name, link, to, way in (("link", "link", folder, "link"), ("way", "dir", above, "dir/below"),
+                                ("chain", "mine", os.path.join(place.dir, "link"), "mine")):
+        path = os.path.join(place.dir, link)
+        os.symlink(to, path)
+        if link != "mine":
+            os.lchown(path, 65534, 65534)
+        cluster.spate("pool add", "local", name, "--folder", os.path.join(place.dir, way), "--no-test")
+        job = cluster.submit("--pool", name, "--", "true")
+        wait(lambda: "is a link of another user" in cluster.spate("pool info", name)[0], name)
+        want(not os.listdir(folder) and not os.listdir(above), (os.listdir(folder), os.listdir(above)))
+        cluster.spate("job cancel", job)
+        cluster.spate("pool remove", name, "--wait")
+    # The user's own link is followed.
+    os.symlink(folder, os.path.join(place.dir, "own"))
+    cluster.spate("pool add", "local", "own", "--folder", os.path.join(place.dir, "own"))
     cluster.submit("--wait", "--pool", "own", "--", "true")
     # Its test would run as root, and show what root's prologue says.
     cluster.spate("pool set", "own", "--user", "*")
@@ -247,6 +398,74 @@ def test_a_pools_folder_must_be_its_users_own(place: Place):
     _, err = cluster.spate("pool dry-run", "own", "--access", ann, code=3)
     want("only they and the hub's administrators test it" in err, err)
     cluster.spate("pool dry-run", "own")
+
+
+def test_nodes_of_a_removed_pool_leave_the_tables(place: Place):
+    cluster = cluster_of(place)
+
+    def names():
+        return [json.loads(line)["node"] for line in cluster.spate("node list", "--output", "json")[0].splitlines()]
+    # A waiting job excludes the node, because its task failed there; another pilot is killed.
+    cluster.spate("pool add", "local", "p1", "--no-test")
+    job = cluster.submit("--pool", "p1", "--retry-elsewhere", "1", "--retries", "1", "--", "test -e go")
+    wait(names, "a pilot has joined")
+    wait(lambda: json.loads(cluster.spate("job info", job, "--output", "json")[0])["queued"] == 1, "it waits for another")
+    cluster.spate("pool remove", "p1", "--wait")
+    wait(lambda: not names(), "they leave the tables", deadline=30)
+    want("p1." not in cluster.spate("top", "--once")[0], "of top, too")
+    cluster.kill_hub()
+    cluster.start_hub()
+    want(not names(), names())
+
+
+def test_a_job_whose_pool_was_removed(place: Place):
+    """The reason names the pool that a job waits for; nodes of other pools are no reason, and neither is that there are none."""
+    batch = slurm(place)
+    cluster = cluster_of(place)
+
+    def explains(job, reason):
+        for command in ("task explain", f"{job}.1"), ("job info", job):
+            out = " ".join(cluster.spate(*command)[0].split())
+            want(reason in out and "no node" not in out and "busy" not in out, out)
+    batch.set("slots", "0")  # pilots stay in the queue
+    add(cluster, "slurm", "lab")
+    job = cluster.submit("--pool", "lab", "--", "true")
+    wait(batch.jobs, "a pilot was asked for")
+    cluster.spate("pool remove", "lab", "--wait")
+    removed = "pool lab was removed; to add it again: spate pool add SYSTEM lab"
+    explains(job, removed)
+    cluster.spate("pool add", "local", "busy", "--slots", "1")
+    works = cluster.submit("--pool", "busy", "--", "sleep 100")
+    wait(lambda: nodes(cluster), "a node has joined")
+    explains(job, removed)
+    add(cluster, "slurm", "late")
+    waits = cluster.submit("--pool", "late", "--", "true")
+    wait(lambda: len(batch.jobs()) == 2, "a pilot was asked for")
+    wait(lambda: "pool late has 1 pilot queued" in cluster.spate("task explain", f"{waits}.1")[0], "it is known")
+    explains(waits, "pool late has 1 pilot queued")
+    cluster.spate("job cancel", job, works, waits)
+    cluster.spate("pool remove", "busy", "late", "--wait")
+
+
+def test_a_pool_whose_batch_system_fails_is_named_first(place: Place):
+    """And before the node that does not fit, since a bar has room for the beginning only."""
+    batch = slurm(place)
+    cluster = batch.cluster()
+    cluster.node("small", "-j", "1", "--cpus", "1")
+    add(cluster, "slurm", "lab")
+    batch.set("down")
+    job = cluster.submit("--cpus", "2", "--", "true")
+
+    def waits():
+        return json.loads(cluster.spate("job info", job, "--json")[0])["waits"] or ""
+
+    wait(lambda: waits().startswith("pool lab gets no answer from its batch system: s"), "it is told")
+    told = waits()
+    want(re.search(r"; it has 1 pilot to submit; no node fits: it needs 2 cpus, small offers 1$", told), told)
+    want(told.count(" failed (exit code 1)") == 1 and "queued" not in told, told)
+    cluster.spate("job cancel", job)
+    batch.clear("down")
+    gone(cluster, batch, "lab")
 
 
 def test_a_pilot_whose_node_is_killed(place: Place):
@@ -268,7 +487,7 @@ def test_a_run_with_a_pool_of_its_own(place: Place):
     want("recent" in os.listdir(runs) and "old" not in os.listdir(runs), os.listdir(runs))
     want(sorted(int(line.split()[0]) for line in place.lines("done")) == list(range(20)), place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
-    want(not [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)], "a hub is left")
+    want(not hubs_of(place), "a hub is left")
 
 
 def test_a_run_with_a_pool_that_is_killed(place: Place):
@@ -280,10 +499,56 @@ def test_a_run_with_a_pool_that_is_killed(place: Place):
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     wait(lambda: not batch.alive(), "no pilot is left")
-    wait(lambda: not [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)], "its hub has ended")
+    wait(lambda: not hubs_of(place), "its hub has ended")
     place.run("--resume", *options)
     want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
+
+
+def test_a_run_that_outlasts_every_silence_withdraws_its_pilots(place: Place):
+    """Its connection to its hub is idle while the tasks run. By hand, longer: --seconds 60"""
+    batch = slurm(place)
+    runs = [place.start("--pool", pool, "--", f"sleep {SECONDS}") for pool in ("slurm:-t 1h", "local:")]
+    for run in runs:
+        _, err = run.communicate(timeout=SECONDS + DEADLINE)
+        want(run.returncode == 0 and last_line(err) == "spate: withdrew its pilot", (run.returncode, err))
+        want(run != runs[0] or not batch.alive(), batch.states())
+    want(len(batch.jobs()) == 1 and not pilots_of(place) and not hubs_of(place), (batch.jobs(), pilots_of(place)))
+
+
+def test_ctrl_c_at_a_terminal_withdraws_and_resume_does_too(place: Place):
+    """A terminal signals all processes of the command: its hub, too, if it were one of them."""
+    batch = slurm(place)
+    place.write("jobs.lst", *[f"echo {i} >> began; until [ -e go ]; do sleep 0.05; done; echo {i} >> done" for i in range(2)])
+    options = ("--pool", "slurm:-t 60", "jobs.lst")
+    run = place.start(*options)
+    wait(lambda: len(place.lines("began")) == 2, "both tasks run")
+    time.sleep(SECONDS - 1)
+    os.killpg(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=DEADLINE)
+    want(run.returncode == 130 and last_line(err).startswith("spate: withdrew its "), (run.returncode, err))
+    want(not batch.alive() and not hubs_of(place), batch.states())
+    place.write("go")
+    _, err = place.run("--resume", *options)
+    want(sorted(place.lines("done")) == ["0", "1"] and last_line(err).startswith("spate: withdrew its "), err)
+    want(not batch.alive() and not hubs_of(place), batch.states())
+
+
+def test_what_is_left_is_named_and_the_hub_sees_it_through(place: Place):
+    batch = slurm(place)
+    # It ends only when it is killed, 10 s after it was asked to.
+    place.write("jobs.lst", "trap '' TERM; echo >> began; while :; do sleep 0.1; done")
+    with open(os.path.join(place.dir, "err"), "w") as err:
+        run = place.start("--pool", "slurm:-t 60", "jobs.lst", stdout=err, stderr=err)
+    wait(lambda: place.lines("began"), "the task runs")
+    os.killpg(run.pid, signal.SIGINT)
+    wait(lambda: "spate: withdrawing its pilot; Ctrl-C leaves this to the run's hub\n" in place.read("err"), "it withdraws")
+    os.killpg(run.pid, signal.SIGINT)
+    want(run.wait(DEADLINE) == 130, place.read("err"))
+    want("spate: left in the queue: batch job 1 (the run's hub withdraws it and then ends; log: " in
+         last_line(place.read("err")), place.read("err"))
+    wait(lambda: not batch.alive() and not pilots_of(place), "no pilot is left")
+    wait(lambda: not hubs_of(place), "its hub has ended")
 
 
 def test_a_run_with_a_pool_whose_machine_dies(place: Place):
@@ -292,18 +557,33 @@ def test_a_run_with_a_pool_whose_machine_dies(place: Place):
     options = ("--pool", "slurm:-t 60", "jobs.lst")
     run = place.start(*options)
     wait(lambda: place.lines("began"), "a task runs")
-    [hub] = [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)]
+    [hub] = hubs_of(place)
     os.kill(run.pid, signal.SIGSTOP)  # so that it sees nothing of its hub's end
     os.kill(int(hub), signal.SIGKILL)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    wait(lambda: not is_hub_of(place, hub), "its hub has died")
+    wait(lambda: has_no_thread(hub), "its hub has died and let its lock go")
     place.run("--resume", *options)
     want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
     # Of a pilot whose submission the first hub could not see answered, its second one may know nothing to the end.
     place.run(*options)
     want(len(place.lines("done")) == 12, place.lines("done"))
+
+
+def last_line(err):
+    return (err.decode() if isinstance(err, bytes) else err).splitlines()[-1]
+
+
+def hubs_of(place):
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and is_hub_of(place, pid)]
+
+
+def has_no_thread(pid):
+    try:
+        return not any(alive(f"{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return True
 
 
 def is_hub_of(place, pid):

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/number.h"
 #include "base/units.h"
 #include "os/file.h"
 
@@ -110,10 +109,13 @@ void Pools::Resume() {
 // Of earlier lives. The last one may have ended between a pilot's last record and its nodes'.
 void Pools::TakeUpNodes() {
   std::vector<NodeId> over;
+  const PilotId last = machine_.last_pilot();
   for (const auto& [id, node] : parts_.nodes.all()) {
     auto pilot = PilotOfName(node.row.name);
+    // A removed pool's node is marked as well, so that the tables can drop it.
+    const auto number = provision::PilotNumberIn(node.row.name);
+    if (pilot || (number && *number <= last)) parts_.nodes.MarkPilot(id);
     if (!pilot) continue;
-    parts_.nodes.MarkPilot(id);
     if (!pilots_.contains(*pilot)) over.push_back(id);
   }
   for (NodeId node : over) parts_.nodes.Dismiss(node, "its pilot is over");
@@ -144,7 +146,7 @@ void Pools::Cut() {
   records_ = 0;
   parts_.loop.Cancel(cut_timer_);
   cut_timer_ = parts_.loop.At(parts_.loop.Now() + kCutEvery, [this] { Cut(); });
-  parts_.store.CutPools(machine_.Images(), parts_.loop.Now() - here_.keep, parts_.hub.Stored());
+  parts_.store.CutPools(machine_.Images(), parts_.loop.Wall() - here_.keep, parts_.hub.Stored());
 }
 
 // ---- The step ----------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ void Pools::Handle() {
   }
   records_ += records.size();
   parts_.store.AppendPoolRecords(
-      std::move(records), parts_.loop.Now(), [this, alive = alive_](const Status& status) {
+      std::move(records), parts_.loop.Wall(), [this, alive = alive_](const Status& status) {
         if (!*alive) return;
         if (!status) return parts_.hub.StoreFailed(status.error());
         auto next = std::ranges::find(unreleased_, false, &Unreleased::durable);
@@ -221,6 +223,7 @@ void Pools::Note(const provision::Record& record, Unreleased& entry) {
     pilots_[joined->pilot].joined = true;
   } else if (const auto* again = std::get_if<provision::PilotQueuedAgain>(&record)) {
     pilots_[again->pilot].joined = false;
+    entry.queued_again.push_back(*again);
   } else if (const auto* ended = std::get_if<provision::PilotEnded>(&record)) {
     entry.ended.push_back(ended->pilot);
   }
@@ -232,6 +235,7 @@ void Pools::Release() {
     Unreleased entry = std::move(unreleased_.front());
     unreleased_.pop_front();
     Carry(std::move(entry.asks));
+    for (const provision::PilotQueuedAgain& pilot : entry.queued_again) LoseAway(pilot);
     for (PilotId pilot : entry.ended) {
       auto at = pilots_.find(pilot);
       if (at != pilots_.end()) PilotGone(pilot, at->second.pool);
@@ -317,10 +321,7 @@ std::optional<std::expected<Caller, wire::Refusal>> Pools::Who(const Guest& gues
 }
 
 std::optional<PilotId> Pools::PilotOfName(const std::string& name) const {
-  if (!OwnsName(name)) return std::nullopt;
-  std::string_view rest = std::string_view(name).substr(name.find('.') + 1);
-  auto number = ReadNumber<uint32_t>(rest.substr(0, rest.find('.')));
-  return number ? std::optional(PilotId(*number)) : std::nullopt;
+  return OwnsName(name) ? provision::PilotNumberIn(name) : std::nullopt;
 }
 
 bool Pools::OwnsName(const std::string& name) const {
@@ -340,7 +341,7 @@ void Pools::NodeJoined(NodeId node, PilotId pilot, const Offer& offer) {
 
 void Pools::NodeAway(NodeId node) {
   auto at = nodes_.find(node);
-  if (at == nodes_.end()) return;
+  if (at == nodes_.end()) return ForgetSoon(node);  // it was dismissed
   TellBusy(node, at->second);
   const Instant now = parts_.loop.Now();
   at->second.away = now;
@@ -348,11 +349,11 @@ void Pools::NodeAway(NodeId node) {
   parts_.loop.At(now + here_.lost_after, [this, alive = alive_, node, now] {
     if (!*alive) return;
     auto still = nodes_.find(node);
-    if (still != nodes_.end() && still->second.away == now) NodeGone(node);
+    if (still != nodes_.end() && still->second.away == now) NodeGone(node, Went::kLost);
   });
 }
 
-void Pools::NodeGone(NodeId node) {
+void Pools::NodeGone(NodeId node, Went went) {
   auto at = nodes_.find(node);
   if (at == nodes_.end()) return;
   TellBusy(node, at->second);
@@ -360,7 +361,7 @@ void Pools::NodeGone(NodeId node) {
   nodes_.erase(at);
   auto entry = pilots_.find(pilot);
   if (entry != pilots_.end()) entry->second.nodes.erase(node);
-  Post(provision::NodeLeft{pilot, node});
+  Post(provision::NodeLeft{pilot, node, went == Went::kTookLeave});
 }
 
 void Pools::NodeTold(NodeId node) {
@@ -395,6 +396,14 @@ void Pools::EndIfEmpty(NodeId node) {
 void Pools::Dismiss(NodeId node, const std::string& why) {
   parts_.nodes.Dismiss(node, why);
   NodeGone(node);
+  ForgetSoon(node);
+}
+
+// The node leaves the tables with its pilot, after the engine has removed it.
+void Pools::ForgetSoon(NodeId node) {
+  parts_.loop.Post([this, alive = alive_, node] {
+    if (*alive && !stopped_) parts_.nodes.Forget(node);
+  });
 }
 
 // Its files may be read by the batch system for a moment still, which does no harm: a credential
@@ -414,6 +423,17 @@ void Pools::PilotGone(PilotId pilot, PoolId pool) {
     Dismiss(node, "its pilot is over");
   }
   caller_.CleanUp(pool, pilot);
+}
+
+void Pools::LoseAway(const provision::PilotQueuedAgain& pilot) {
+  auto entry = pilots_.find(pilot.pilot);
+  if (entry == pilots_.end()) return;
+  for (NodeId node : std::set<NodeId>(entry->second.nodes)) {
+    const auto at = nodes_.find(node);
+    if (at == nodes_.end() || !at->second.away || *at->second.away > pilot.at) continue;
+    parts_.hub.Post(engine::NodeLost{node});
+    NodeGone(node, Went::kLost);
+  }
 }
 
 // ---- Asks --------------------------------------------------------------------------------------

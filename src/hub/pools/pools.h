@@ -73,7 +73,8 @@ class Pools {
   bool OwnsName(const std::string& name) const;
   void NodeJoined(NodeId node, provision::PilotId pilot, const Offer& offer);
   void NodeAway(NodeId node);
-  void NodeGone(NodeId node);
+  enum class Went : uint8_t { kTookLeave, kLost };
+  void NodeGone(NodeId node, Went went = Went::kTookLeave);
   // It has told how it is; some times in a minute.
   void NodeTold(NodeId node);
 
@@ -107,6 +108,7 @@ class Pools {
     std::vector<provision::Ask> asks;
     std::vector<provision::PilotId> ended;
     std::vector<provision::PoolId> forgotten;
+    std::vector<provision::PilotQueuedAgain> queued_again;
     std::vector<std::function<void()>> waiting;
     bool durable = false;
   };
@@ -146,7 +148,10 @@ class Pools {
   void TellBusy(NodeId node, PilotNode& known);
   void EndIfEmpty(NodeId node);
   void Dismiss(NodeId node, const std::string& why);
+  void ForgetSoon(NodeId node);
   void PilotGone(provision::PilotId pilot, provision::PoolId pool);
+  // Nodes of its earlier run that are away will not come back: their tasks may run elsewhere.
+  void LoseAway(const provision::PilotQueuedAgain& pilot);
   // "short.3" is of pilot 3, if there is a pool short.
   std::optional<provision::PilotId> PilotOfName(const std::string& name) const;
   std::string AccessText(provision::PilotId pilot, provision::PoolId pool) const;
@@ -199,5 +204,8 @@ class Pools {
   os::TimerId demand_timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+// Adds what the pools do to the reasons of an engine, in the place of "no node of theirs is there".
+void AppendPools(Why& to, Why pools);
 
 }  // namespace spate::hub

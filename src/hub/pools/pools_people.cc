@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "base/utc.h"
+#include "core/model/name.h"
 #include "hub/pools/pools.h"
 #include "os/account.h"
 #include "os/file.h"
@@ -383,10 +384,11 @@ PilotFacts Pools::FactsOf(const provision::PilotInfo& pilot) const {
   facts.state = StateOf(pilot);
   facts.why = pilot.words;
   facts.nodes = pilot.nodes;
-  facts.since = pilot.intended;
-  facts.joined = pilot.joined;
-  facts.idle = pilot.idle;
-  if (pilot.end_of_life != Instant::Never()) facts.until = pilot.end_of_life;
+  const os::Loop& loop = parts_.loop;
+  facts.since = loop.ToWall(pilot.intended);
+  if (pilot.joined) facts.joined = loop.ToWall(*pilot.joined);
+  if (pilot.idle) facts.idle = loop.ToWall(*pilot.idle);
+  if (pilot.end_of_life != Instant::Never()) facts.until = loop.ToWall(pilot.end_of_life);
   return facts;
 }
 
@@ -400,6 +402,7 @@ PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, 
   facts.state = StateOf(info);
   facts.why = info.words;
   facts.trouble = info.trouble;
+  facts.avoids = info.avoided;
   facts.max_pilots = info.policy.max_pilots;
   facts.min_pilots = info.policy.min_pilots;
   facts.backlog = info.policy.backlog;
@@ -416,10 +419,16 @@ PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, 
   if (info.policy.idle_exit != Duration::Max()) facts.idle_exit = info.policy.idle_exit;
   facts.chain = info.policy.chain;
   facts.spread = info.policy.spread;
-  if (info.next_submit > parts_.loop.Now()) facts.next_submit = info.next_submit;
+  if (info.next_submit > parts_.loop.Now()) {
+    facts.next_submit = parts_.loop.ToWall(info.next_submit);
+  }
   facts.options = form.settings.options;
   for (const provision::PilotInfo& pilot : machine_.Pilots(info.pool)) {
     facts.nodes += pilot.nodes;
+    if (facts.why.empty() && std::string_view(StateOf(pilot)) == "held") {
+      facts.why = fmt::format("pilot {} is held{}{}", pilot.pilot.value,
+                              pilot.words.empty() ? "" : ": ", pilot.words);
+    }
     if (pilots) facts.pilots.push_back(FactsOf(pilot));
   }
   return facts;
@@ -478,24 +487,31 @@ void Pools::ReadOutput(const Caller& caller, const std::string& name, PilotId pi
   caller_.ReadOutput(form, pilot, std::move(done));
 }
 
-namespace {
-
-// It is to run in another pool than this one (--pool).
-bool NamesOtherPool(const Needs& needs, const std::string& pool) {
-  return std::ranges::any_of(needs.labels, [&](const std::string& label) {
-    return label.starts_with(kPoolLabel) && label.substr(kPoolLabel.size()) != pool;
-  });
+// The state of a pool explains more than the lack of its nodes.
+void AppendPools(Why& to, Why pools) {
+  const bool of_pools = !pools.empty() && pools.front().kind >= ReasonKind::kPoolPaused;
+  const size_t missing = !to.empty() && to.back().kind == ReasonKind::kNodesMissing ? 1 : 0;
+  const Reason last = to.size() <= missing ? Reason() : to[to.size() - 1 - missing];
+  const bool lacks_pool = last.kind == ReasonKind::kLacksLabel && !last.names.empty() &&
+                          last.names.front().starts_with(kPoolLabel);
+  const bool of_nodes = !to.empty() && to.front().kind >= ReasonKind::kNoNodeJoined &&
+                        to.front().kind < ReasonKind::kOnOtherNode &&
+                        to.front().kind != ReasonKind::kSomeCannotRun;
+  if (of_pools && (last.kind == ReasonKind::kNoNodeJoined || (of_nodes && lacks_pool))) to.clear();
+  if (of_pools && of_nodes) std::swap(to, pools);  // what waits for a pilot, first
+  AppendNext(to, std::move(pools));
 }
-
-}  // namespace
 
 Why Pools::Explain(const std::string& user, const TaskClass& of_tasks) const {
   constexpr size_t kMost = 5;
   std::vector<Reason> serving, others;  // those whose pilots can run it come first
+  const std::string* gone = OtherPool(of_tasks.needs, {});
   for (const auto& [name, pool] : names_) {
     auto info = machine_.Info(pool);
-    if (!info || info->closed || !provision::Serves(info->policy, user)) continue;
-    if (serving.size() == kMost || NamesOtherPool(of_tasks.needs, name)) continue;
+    if (!info || info->closed) continue;
+    if (OtherPool(of_tasks.needs, info->policy.shape.labels) != nullptr) continue;
+    gone = nullptr;
+    if (serving.size() == kMost || !provision::Serves(info->policy, user)) continue;
     auto misfit = machine_.WhyNot(pool, of_tasks, user);
     if (info->paused) {
       auto& to = misfit ? others : serving;
@@ -506,6 +522,7 @@ Why Pools::Explain(const std::string& user, const TaskClass& of_tasks) const {
       serving.push_back(StateReason(name, pool, *info));
     }
   }
+  if (gone != nullptr) return {{ReasonKind::kPoolGone, {}, {}, {gone->substr(kPoolLabel.size())}}};
   Why why;
   for (Reason& each : serving) AppendNext(why, {std::move(each)});
   for (size_t i = 0; serving.empty() && i < std::min(others.size(), kMost); ++i) {
@@ -517,21 +534,26 @@ Why Pools::Explain(const std::string& user, const TaskClass& of_tasks) const {
 Reason Pools::StateReason(const std::string& name, PoolId pool,
                           const provision::PoolInfo& info) const {
   const provision::PilotInfo* first = nullptr;
+  uint32_t unsent = 0;
   const auto pilots = machine_.Pilots(pool);
   for (const provision::PilotInfo& pilot : pilots) {
-    if (pilot.joined || (first != nullptr && pilot.intended >= first->intended)) continue;
-    first = &pilot;
+    if (pilot.joined || pilot.unwanted) continue;
+    if (pilot.id.empty()) {
+      ++unsent;
+    } else if (first == nullptr || pilot.intended < first->intended) {
+      first = &pilot;
+    }
   }
-  const bool queued = info.queued > 0 && first != nullptr;
   return {ReasonKind::kPoolState,
-          {info.joined, info.queued},
+          {info.joined, info.queued - std::min(unsent, info.queued), unsent},
           {},
-          {name, queued ? ClockTime(first->intended) : "", queued ? first->words : "", info.words,
-           info.trouble}};
+          {name, first != nullptr ? ClockTime(first->intended) : "",
+           first != nullptr && first->words != info.trouble ? first->words : "",
+           info.words != info.trouble ? info.words : "", info.trouble}};
 }
 
 Why Pools::WhyStalled(JobId job, Why stalled) const {
-  if (names_.empty() || (stalled.empty() && parts_.nodes.connected() > 0)) return stalled;
+  if (stalled.empty() && (names_.empty() || parts_.nodes.connected() > 0)) return stalled;
   const engine::Engine& engine = parts_.hub.engine();
   auto info = engine.Info(job);
   auto request = engine.NewestRequest(job);
@@ -542,7 +564,7 @@ Why Pools::WhyStalled(JobId job, Why stalled) const {
   if (pools.empty()) return stalled;
   // The state of the pools says more than "no node is connected".
   if (parts_.nodes.connected() == 0) stalled.clear();
-  AppendNext(stalled, std::move(pools));
+  AppendPools(stalled, std::move(pools));
   return stalled;
 }
 

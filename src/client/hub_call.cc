@@ -1,7 +1,33 @@
 #include "client/hub_call.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "os/signals.h"
+
 namespace spate::client {
 namespace {
+
+// Commands that show how it is, by the numbers of changes.
+constexpr std::array<std::string_view, 15> kLooks = {
+    "node list", "hub status", "hub access list", "hub access list", "hub user",
+    "job list",  "job list",   "job list",        "job list",        "job list",
+    "node list", "job list",   "pool list",       "pool list",       "hub status"};
+
+// Empty: the question changes nothing.
+std::string_view LookOf(const wire::Question& question) {
+  return std::visit(
+      []<typename Q>(const Q& asked) -> std::string_view {
+        if constexpr (requires { asked.dry_run; }) {
+          if (asked.dry_run) return {};
+        }
+        if constexpr (!wire::Changes<Q>) return {};
+        return kLooks[std::min<size_t>(Q::kNumber - 20, kLooks.size() - 1)];
+      },
+      question);
+}
 
 std::unexpected<Error> Interrupted() { return Fail(ErrorKind::kBusy, "interrupted"); }
 
@@ -25,7 +51,10 @@ Status HubCall::Connect() {
 }
 
 Result<std::unique_ptr<Exchange>> HubCall::Begin(const wire::Request& request) {
-  if (!session_.connected()) {
+  // A program that does other things between its questions does not hear that the hub has cut it
+  // off. Requests that are under way would end with their connection.
+  const bool is_stale = session_.exchanges() == 0 && session_.may_be_cut();
+  if (!session_.connected() || is_stale) {
     TRY(Connect());
   }
   RunUntil([&] { return session_.writable(); });
@@ -82,9 +111,17 @@ void HubCall::Pause(Duration time) {
 }
 
 Status HubCall::Ask(wire::Question question, const AcceptAnswer& take) {
+  const std::string_view look = tell_unknown_ ? LookOf(question) : "";
+  if (!look.empty()) loop_.OnSignal(os::kSignalInt, [this] { Interrupt(); });
   auto exchange = TRY(Begin(wire::Query{std::move(question)}));
   for (;;) {
-    auto reply = TRY(NextSoon(*exchange));
+    auto next = NextSoon(*exchange);
+    if (!next && !look.empty()) {
+      return Fail(ErrorKind::kUnknown,
+                  fmt::format("it is not known whether this was done: {}", next.error().message),
+                  Remedy("\nTo see: {}", Advice(std::string(look))));
+    }
+    auto reply = TRY(std::move(next));
     if (const auto* answer = std::get_if<wire::QueryAnswer>(&reply)) {
       TRY(take(answer->bytes));
     } else if (const auto* failed = std::get_if<wire::Failed>(&reply)) {

@@ -35,9 +35,14 @@ class HubCall final : public Asker {
   bool reached() const { return session_.reached(); }  // has been connected once
   bool hung() const { return session_.hung(); }        // see Session
 
+  // From now on kUnknown is the error of a change whose answer never came, and SIGINT interrupts
+  // once a change was sent.
+  void TellUnknown() { tell_unknown_ = true; }
+
   // Asker. As Begin; kUnavailable also: the connection has ended.
   Status Ask(wire::Question question, const AcceptAnswer& take) override;
-  // A request that is under way until the exchange ends. Connects when there is no connection.
+  // A request that is under way until the exchange ends. Connects when there is no connection, or
+  // when the loop stood still for so long that the hub may have ended it.
   Result<std::unique_ptr<Exchange>> Begin(const wire::Request& request);
   // More of an upload; waits while the connection takes no more, unless a reply has come.
   Status Send(Exchange& exchange, const wire::Request& more);
@@ -72,6 +77,7 @@ class HubCall final : public Asker {
   Session session_;
   std::function<void()> on_slow_;  // null: nobody is told, or was told
   bool interrupted_ = false;
+  bool tell_unknown_ = false;
 };
 
 }  // namespace spate::client

@@ -96,6 +96,52 @@ TEST_F(HubCallTest, ALostConnectionIsMadeAgainByTheNextQuestion) {
   EXPECT_EQ(hub_.greetings.size(), 2u);
 }
 
+TEST_F(HubCallTest, AChangeWithoutAnAnswerIsUnknown) {
+  hub_.on_request = [this](const FakeHub::Came&) { hub_.Drop(); };
+  EXPECT_EQ(AskOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
+  call_.TellUnknown();
+  auto changed = AskOne(call_, wire::ChangeJobs());
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().kind, ErrorKind::kUnknown);
+  ASSERT_EQ(changed.error().remedy.commands.size(), 1u);
+  EXPECT_EQ(changed.error().remedy.commands[0].command, "job list");
+  EXPECT_EQ(AskOne(call_, wire::SetUser()).error().remedy.commands.at(0).command, "hub user");
+  EXPECT_EQ(AskOne(call_, wire::AddPool()).error().remedy.commands.at(0).command, "pool list");
+  EXPECT_EQ(AskOne(call_, wire::SetHub()).error().remedy.commands.at(0).command, "hub status");
+  EXPECT_EQ(AskOne(call_, wire::ReadStderr()).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(AskOne(call_, wire::Forget{.jobs = {}, .older_than = {}, .dry_run = true}).error().kind,
+            ErrorKind::kUnavailable);
+  // What the hub said is known.
+  hub_.on_request = [this](const FakeHub::Came& each) {
+    hub_.Reply(each.id, wire::Failed{ErrorKind::kUnavailable, "not now"});
+  };
+  EXPECT_EQ(AskOne(call_, wire::ChangeJobs()).error().kind, ErrorKind::kUnavailable);
+}
+
+// Its program did other things, so it has not heard that the hub has cut it off.
+TEST_F(HubCallTest, ACallOfALoopThatStoodStillConnectsAgain) {
+  hub_.silence = Duration::Millis(400);
+  auto stand_still = [&] {
+    for (const Instant end = loop_->Now() + Duration::Millis(250); loop_->Now() < end;) {
+    }
+  };
+  AnswerBy({"one"});
+  ASSERT_TRUE(AskOne(call_, wire::ReadStderr()));
+  stand_still();
+  hub_.Drop();
+  EXPECT_TRUE(call_.connected()) << "as far as was heard";
+  auto asked = AskOne(call_, wire::ReadStderr());
+  EXPECT_TRUE(asked) << asked.error().message;
+  EXPECT_EQ(hub_.greetings.size(), 2u);
+  // A request under way would end with its connection.
+  auto watch = call_.Begin(wire::Watch{JobId(7)});
+  ASSERT_TRUE(watch);
+  const size_t before = hub_.greetings.size();
+  stand_still();
+  EXPECT_TRUE(AskOne(call_, wire::ReadStderr()));
+  EXPECT_EQ(hub_.greetings.size(), before);
+}
+
 TEST_F(HubCallTest, AnInterruptEndsWhatWaits) {
   auto watch = call_.Begin(wire::Watch{JobId(1)});
   ASSERT_TRUE(watch);

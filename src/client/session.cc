@@ -105,6 +105,7 @@ void Session::Connect(std::function<void(Status)> done) {
         hung_ = met.error().hung;
         const bool runs = reached_ || hung_;
         Error error = std::move(met.error().error);
+        if (reached_) error = CauseOfLoss(target_, std::move(error));
         if (version && !target_.start.empty())
           error.message += "\nStart it again: " + target_.start;
         if (!runs && error.kind == ErrorKind::kUnavailable && !target_.start.empty()) {
@@ -116,6 +117,7 @@ void Session::Connect(std::function<void(Status)> done) {
 
 void Session::Met(link::Connector::Met met) {
   reached_ = connected_ = true;
+  hung_ = false;
   connection_ = std::move(met.connection);
   connection_->Start(
       {.opened = {},
@@ -128,8 +130,8 @@ void Session::Met(link::Connector::Met met) {
        .silent = {},
        .closed =
            [this](const link::Ended& ended) {
-             Ended({ErrorKind::kUnavailable, ended.text,
-                    ended.refusal ? ended.refusal->remedy : Remedy()});
+             Ended(CauseOfLoss(target_, {ErrorKind::kUnavailable, ended.text,
+                                         ended.refusal ? ended.refusal->remedy : Remedy()}));
            }});
 }
 

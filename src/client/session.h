@@ -80,6 +80,8 @@ class Session {
   void Disconnect();
   // As far as was heard.
   bool connected() const { return connected_; }
+  // The loop stood still for so long that the hub may have ended the connection, unheard.
+  bool may_be_cut() const { return connection_ && connection_->MayBeCut(); }
   bool reached() const { return reached_; }  // has been connected once
   bool hung() const { return hung_; }  // at the last try something listened, and did not answer
   // False: so much is queued that senders should wait for on_writable.

@@ -42,6 +42,8 @@ class FakeHub {
   }
   // Instead of a welcome.
   std::optional<wire::Refusal> refuses;
+  // In the welcome; zero: each side's own.
+  Duration silence;
   // Called with each request; all of them are in `came`.
   std::function<void(const Came& each)> on_request;
   std::vector<Came> came;
@@ -84,9 +86,9 @@ class FakeHub {
     greetings.push_back(wire::DecodeGreeting(message).value());
     if (refuses) return connection_->Refuse(*refuses);
     std::string welcome;
-    wire::Append(welcome, wire::Welcome{.product = "1.0", .epoch = Epoch(1)});
+    wire::Append(welcome, wire::Welcome{.product = "1.0", .epoch = Epoch(1), .silence = silence});
     connection_->Send(wire::FrameType::kWelcome, welcome);
-    connection_->Accept(link::TypesToHub(wire::Role::kClient));
+    connection_->Accept(link::TypesToHub(wire::Role::kClient), silence);
     connection_->Start({.opened = nullptr,
                         .frame = [this](wire::FrameType, std::string_view m) { Hear(m); },
                         .writable = nullptr,

@@ -13,7 +13,9 @@
 #include "client/hub_call.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/file.h"
 #include "os/real_loop.h"
+#include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/json/error_line.h"
@@ -46,7 +48,7 @@ Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   };
   environment.write_out = OutOf(invocation);
   environment.write_err = WriteErr;
-  environment.now = [clock = os::Clock()] { return clock.Now(); };
+  environment.now = os::WallNow;
   if (run::HubIsConfigured(*here)) environment.title = "this machine";
   auto pauses = std::make_shared<std::unique_ptr<os::RealLoop>>();
   environment.pause = [pauses](Duration time) {
@@ -89,6 +91,9 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
   HubScreen screen{asker, invocation.words, form};
   screen.width = os::PrintWidth(os::kStdout, environment).value_or(present::kWholeWidth);
   screen.colour = os::LookAtTerminal(os::kStdout, environment).may_colour;
+  const auto out = os::StatFd(os::kStdout, "standard output");
+  screen.readable_by_others =
+      out && out->kind == os::FileKind::kFile && (out->permissions & 077) != 0;
   screen.write_out = OutOf(invocation);
   screen.write_err = WriteErr;
   return screen;
@@ -128,8 +133,11 @@ int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
                 auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
                 screen.reach = setting.reach;
                 screen.pause = [&call](Duration time) { call.Pause(time); };
+                call.TellUnknown();
                 auto code = body(screen);
                 if (code) return code;
+                const bool known = code.error().kind != ErrorKind::kUnknown;
+                if (known && call.interrupted()) os::DieOfSignal(os::kSignalInt);
                 return std::unexpected(present::Reached(code.error(), setting.reach));
               });
   return Conclude(invocation, asked, hung);

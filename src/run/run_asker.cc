@@ -143,6 +143,7 @@ Status RunAsker::Answer(wire::ChangeJobs question, const AcceptAnswer& take) {
   auto add = [&](const wire::JobsChanged& one) {
     all.changed.insert(all.changed.end(), one.changed.begin(), one.changed.end());
     all.ended.insert(all.ended.end(), one.ended.begin(), one.ended.end());
+    all.free.insert(all.free.end(), one.free.begin(), one.free.end());
   };
   auto gone = TRY(AskEach(std::move(question), add));
   add({.changed = {}, .ended = IdsOf(gone)});

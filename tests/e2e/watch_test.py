@@ -145,6 +145,8 @@ def test_a_run_answers_as_a_hub_does(place: Place):
     at = subprocess.run([SPATE, "top", "--once", "--json", "--at", os.path.join(folder, "socket")],
                         cwd=place.dir, env=place.env, capture_output=True, timeout=DEADLINE)
     want(at.returncode == 0 and json.loads(at.stdout.splitlines()[-1])["job"] == 1, at)
+    want("job 1 is not held" in hub("job", "release", "1", code=3), "the same orders")
+    want("job 1 held" in hub("job", "hold", "1"), "the same orders")
     want("job 1 released" in hub("job", "release", "1"), "the same orders")
     want("job 1 cancelled" in hub("job", "cancel", "1"), "the same orders")
     _, err = run.communicate(timeout=DEADLINE)
@@ -184,8 +186,8 @@ def test_a_run_that_does_not_answer(place: Place):
     run.send_signal(signal.SIGSTOP)
     err = ask(place, "hold", "last", code=3)
     want(f"process {run.pid}, which does not answer" in err, err)
-    run.send_signal(signal.SIGCONT)  # the order came after all
-    wait(lambda: "not held" not in ask(place, "release", "1", code=None), "it is held")
+    run.send_signal(signal.SIGCONT)
+    want("is not held" in ask(place, "release", "1", code=3), "it has not got the order")
     place.write("go")
     run.communicate(timeout=DEADLINE)
     want(run.returncode == 0, run.returncode)

@@ -50,12 +50,12 @@ Result<JobSelector> NamedJobs(const HubScreen& screen) {
   return Fail(ErrorKind::kInvalid, "--user means all unfinished jobs of a user; name no other job");
 }
 
-Status TellEnded(const HubScreen& screen, const wire::JobsChanged& done) {
-  for (JobId job : done.ended) {
+Status TellSame(const HubScreen& screen, const std::vector<JobId>& jobs, std::string_view are) {
+  for (JobId job : jobs) {
     if (screen.form == OutputForm::kJson) {
       TRY(PutChange(screen, job, "none"));
     } else {
-      screen.Say(fmt::format("job {} has already ended", job.value));
+      screen.Say(fmt::format("job {} {}", job.value, are));
     }
   }
   return {};
@@ -73,16 +73,21 @@ Result<int> ChangeJobs(const HubScreen& screen, wire::ChangeJobs question, std::
   auto jobs = TRY(NamedJobs(screen));
   question.jobs = std::move(jobs);
   auto done = TRY(client::AskOne(screen.hub, std::move(question)));
-  TRY(TellEnded(screen, done));
+  TRY(TellSame(screen, done.ended));
+  const bool by_user = screen.words.Last(opt::kJobsOfUser).has_value();
+  if (!by_user) TRY(TellSame(screen, done.free, "is not held"));
+  // The order was not carried out as a whole.
+  const bool all = done.ended.empty() && (by_user || done.free.empty());
+  const int code = all ? kExitSuccess : kExitCouldNotRun;
   if (screen.form == OutputForm::kJson) {
     for (JobId job : done.changed) {
       TRY(PutChange(screen, job, text.substr(0, text.find_first_of(" ;"))));
     }
-    return kExitSuccess;
+    return code;
   }
-  if (done.changed.empty() && done.ended.empty()) screen.Say("no job is running");
+  if (done.changed.empty() && all) screen.Say("no job is running");
   if (!done.changed.empty()) screen.Say(fmt::format("{} {}", JobsText(done.changed), text));
-  return kExitSuccess;
+  return code;
 }
 
 }  // namespace spate::cli

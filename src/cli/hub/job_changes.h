@@ -19,8 +19,9 @@ namespace spate::cli {
 std::string JobsText(const std::vector<JobId>& jobs);
 // The jobs that the words name, or all unfinished ones of --user. kInvalid: neither, or both.
 Result<JobSelector> NamedJobs(const HubScreen& screen);
-// Of those that had ended before.
-Status TellEnded(const HubScreen& screen, const wire::JobsChanged& done);
+// Of those that are as they were: they `are` this already.
+Status TellSame(const HubScreen& screen, const std::vector<JobId>& jobs,
+                std::string_view are = "has already ended");
 // With --json, the line of a job, or of so many of its tasks: "held", "cancelled", "none" ...
 Status PutChange(const HubScreen& screen, JobId job, std::string_view change,
                  std::optional<uint32_t> tasks = {});

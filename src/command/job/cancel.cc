@@ -54,7 +54,7 @@ Result<int> PutCancelled(const HubScreen& screen, const wire::Cancel::Answer& do
 Result<int> CancelJobs(const HubScreen& screen) {
   auto question = TRY(CancelOf(screen));
   auto done = TRY(client::AskOne(screen.hub, std::move(question)));
-  TRY(TellEnded(screen, done.jobs));
+  TRY(TellSame(screen, done.jobs.ended));
   if (screen.form == OutputForm::kJson) return PutCancelled(screen, done);
   std::vector<std::string> cancelled;
   if (!done.jobs.changed.empty()) cancelled.push_back(JobsText(done.jobs.changed));

@@ -24,6 +24,20 @@ TEST(JobOrders, AskForWhatTheyAreCalled) {
   }
 }
 
+TEST(JobOrders, WhatIsNotAsOrderedIsNoSuccess) {
+  HubScene scene;
+  scene.hub.Answers<wire::ChangeJobs>({{.changed = {}, .ended = {}, .free = {JobId(7)}}});
+  auto free = scene.Run("job release", {"7"});
+  EXPECT_EQ(free.err, "spate: job 7 is not held\n");
+  EXPECT_EQ(free.code, 3);
+  scene.hub.Answers<wire::ChangeJobs>({{.changed = {JobId(7)}, .ended = {JobId(8)}}});
+  for (const char* command : {"job hold", "job release", "job close"}) {
+    EXPECT_EQ(scene.Run(command, {"7-8"}).code, 3) << command;
+  }
+  scene.hub.Answers<wire::Cancel>({{.jobs = {.changed = {}, .ended = {JobId(8)}}, .tasks = {}}});
+  EXPECT_EQ(scene.Run("job cancel", {"8"}).code, 0);
+}
+
 TEST(JobOrders, SetChangesWhatIsNamed) {
   HubScene scene;
   scene.hub.Answers<wire::ChangeJobs>({{.changed = {JobId(1), JobId(2)}, .ended = {}}});

@@ -1,9 +1,12 @@
 #include "client/surroundings.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/units.h"
 #include "link/master_place.h"
+#include "os/account.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -29,6 +32,28 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
     dir = os::JoinPath(here.machine.facts().home, ".local/state/spate");
   }
   return os::JoinPath(here.cwd, dir);
+}
+
+Status CheckHome(const std::string& typed, const Surroundings& here) {
+  const std::string& home = here.machine.facts().home;
+  const bool is_default = StateDirOf(typed, here) == os::JoinPath(home, ".local/state/spate");
+  auto info = os::Stat(home);
+  const uint32_t self = os::EffectiveUser();
+  if (!typed.empty() || !is_default || !info || info->user == self || info->user == 0) return {};
+  return Fail(
+      ErrorKind::kPermission,
+      fmt::format("the home folder {0} belongs to {1}, but this command runs as {2}, and {1} "
+                  "could not change the files that {2} makes there; nothing was started\n"
+                  "Name a folder for the state: --state DIR (or SPATE_STATE)",
+                  EscapeForScreen(home), os::AccountName(info->user), os::AccountName(self)));
+}
+
+std::string LogicalDirOf(const Surroundings& here) {
+  const std::string path = here.environment.GetOr("PWD", "");
+  auto named = os::Stat(path), now = os::Stat(here.cwd);
+  const bool same = path.starts_with('/') && os::AbsolutePath(path) == path && named && now &&
+                    named->device == now->device && named->inode == now->inode;
+  return same ? path : here.cwd;
 }
 
 std::string HubDirOf(const std::string& typed, const Surroundings& here) {

@@ -22,6 +22,12 @@ struct Surroundings {
 // Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
 // ~/.local/state/spate. Absolute.
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
+// Refuses the default in a home that belongs to another user: `sudo` may keep HOME, and what root
+// makes there its owner cannot change.
+Status CheckHome(const std::string& typed, const Surroundings& here);
+// The current folder by the path that the user took there ($PWD, as `pwd -L` prints it). Other
+// machines may lack the physical path, for example of an automounter.
+std::string LogicalDirOf(const Surroundings& here);
 // The folder of the user's own hub, below the state folder.
 std::string HubDirOf(const std::string& typed, const Surroundings& here);
 // The options by which commands reach that hub from elsewhere (present/advice.h); none are needed

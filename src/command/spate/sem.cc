@@ -78,6 +78,7 @@ Result<int> RunWithSemaphore(const Words& words) {
   auto here = TRY(client::Surroundings::Find());
   auto options = TRY(SemOptionsOf(words, here.machine.facts().cores));
   std::string state(words.Last(opt::kState).value_or(""));
+  TRY(client::CheckHome(state, here));
   return run::Semaphore(options, client::StateDirOf(state, here));
 }
 

@@ -105,6 +105,7 @@ class HubScene {
 
   FakeHub hub;
   std::string reach;
+  bool readable_by_others = false;
 
   Ran Run(std::string_view name, std::vector<std::string> argv) {
     Ran ran;
@@ -119,6 +120,7 @@ class HubScene {
     world.ask_hub = [&](const Words& typed, HubBody body) {
       HubScreen screen{hub, typed, OutputFormOf(typed).value()};
       screen.reach = reach;
+      screen.readable_by_others = readable_by_others;
       screen.write_out = [&](std::string_view text) {
         ran.out += text;
         return Status();

@@ -20,6 +20,7 @@ struct HubScreen {
   OutputForm form = OutputForm::kHuman;
   uint32_t width = 80;  // or kWholeWidth
   bool colour = false;
+  bool readable_by_others = false;  // the output is a file that is open to its group or to others
   // Options to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
   std::string reach;
   std::function<Status(std::string_view)> write_out;

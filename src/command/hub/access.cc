@@ -17,6 +17,8 @@
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "os/fd.h"
+#include "os/file.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
 #include "present/table/time_text.h"
@@ -45,12 +47,19 @@ constexpr Option kExpires = {.names = "expires",
                              .heading = Heading::kHub,
                              .help = "time until the access expires (default: never)"};
 
+constexpr Option kFile = {.names = "file",
+                          .argument = "FILE",
+                          .heading = Heading::kHub,
+                          .help = "new file for add, of mode 0600 (default: print)",
+                          .complete = Complete::kFile};
+
 enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 struct AccessOptions {
   enum class Verb : uint8_t { kAdd, kList, kRevoke } verb = Verb::kList;
   AccessRole role = AccessRole::kClient;
   std::string user;                  // empty: who asks
   std::optional<Duration> lifetime;  // not given: for ever
+  std::string file;                  // for add; empty: standard output
   std::vector<uint64_t> serials;     // of revoke; or all of `user`, of that role if `of_role`
   bool of_role = false;
 };
@@ -81,9 +90,13 @@ Result<AccessOptions> MakeAccessOptions(const Words& words) {
                          {"node", AccessRole::kNode},
                          {"admin", AccessRole::kAdmin}});
   in.Text(kUser, options.user);
+  in.Text(kFile, options.file);
   Duration lifetime;
   if (in.Read(kExpires, lifetime, ParseDuration)) options.lifetime = lifetime;
   TRY(in.status());
+  if (!options.file.empty() && options.verb != AccessOptions::Verb::kAdd) {
+    return Fail(ErrorKind::kInvalid, fmt::format("--file is for add, not for {}", verb));
+  }
   const bool revoke = options.verb == AccessOptions::Verb::kRevoke;
   const bool serials = words.words.size() > 1;
   options.of_role = words.Last(kRole).has_value();
@@ -104,9 +117,24 @@ Result<AccessOptions> MakeAccessOptions(const Words& words) {
 }
 
 Result<int> AddAccess(const HubScreen& screen, const AccessOptions& options) {
-  auto access = TRY(client::AskOne(screen.hub, wire::AddAccess{static_cast<uint32_t>(options.role),
-                                                               options.user, options.lifetime}));
-  return screen.Write(access.file);
+  const std::string& path = options.file;
+  if (path.empty() && screen.readable_by_others) {
+    return Fail(ErrorKind::kInvalid,
+                "standard output is a file that other users may read, and an access file is a "
+                "secret; no access was added. Write it to a new file: --file FILE");
+  }
+  // The file is made first: if that fails, no credential is made.
+  auto file = path.empty() ? os::Fd() : TRY(os::OpenWrite(path, os::OpenHow::kCreateNew, 0600));
+  auto access = client::AskOne(screen.hub, wire::AddAccess{static_cast<uint32_t>(options.role),
+                                                           options.user, options.lifetime});
+  if (!access) {
+    if (!path.empty()) (void)os::RemoveFile(path);
+    return std::unexpected(access.error());
+  }
+  if (path.empty()) return screen.Write(access->file);
+  TRY(os::WriteAll(file.get(), access->file, path));
+  screen.Say(fmt::format("access written to '{}'", EscapeForScreen(path)));
+  return kExitSuccess;
 }
 
 Result<int> ListAccess(const HubScreen& screen) {
@@ -181,15 +209,16 @@ extern const Command kHubAccess = {
     .arguments = "add | list | revoke [SERIAL...]",
     .summary = "grant, list and revoke access to the hub",
     .details =
-        "add prints an access file for --role and --user. Store it on the other machine as "
-        "~/.config/spate/access, with mode 0600. revoke invalidates a credential and closes the "
+        "add writes an access file for --role and --user to --file, or prints it. Store it on the "
+        "other machine as ~/.config/spate/access, with mode 0600. revoke invalidates a credential "
+        "and closes the "
         "connections that use it; with --user, all of that user (of one --role).",
-    .examples = {{{"spate hub access add --role node > node.access", "for a node elsewhere"},
-                  {"spate hub access add --user ann > ann.access", "for a user"},
+    .examples = {{{"spate hub access add --role node --file node.access", "for a node elsewhere"},
+                  {"spate hub access add --user ann --file ann.access", "for a user"},
                   {"spate hub access list", "who has access"},
-                  {"spate hub access revoke 7", "the access with serial 7"}}},
+                  {"spate hub access revoke 7", "the one with serial 7"}}},
     .words_min = 1,
-    .options = {{opt::kAboutHub, kRole, kUser, kExpires}},
+    .options = {{opt::kAboutHub, kRole, kUser, kExpires, kFile}},
     .run = AskHub<HubAccess>,
 };
 

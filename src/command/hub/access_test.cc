@@ -1,4 +1,6 @@
 #include "command/testing_world.h"
+#include "os/file.h"
+#include "os/temp_dir.h"
 
 namespace spate::cli::command {
 namespace {
@@ -17,6 +19,28 @@ TEST(HubAccess, AddPrintsTheFile) {
   EXPECT_EQ(asked[0].role, 1u);  // a node's
   EXPECT_EQ(asked[0].user, "ada");
   EXPECT_EQ(asked[0].lifetime, Duration::Seconds(90 * 86400));
+}
+
+TEST(HubAccess, AddWritesAFileOfItsOwn) {
+  HubScene scene;
+  os::TempDir temp;
+  const std::string path = temp.Path("access");
+  EXPECT_EQ(scene.Run("hub access", {"add", "--file", path}).code.error().kind,
+            ErrorKind::kNotFound);
+  EXPECT_FALSE(os::Exists(path)) << "the hub has refused";
+  scene.hub.Answers<wire::AddAccess>({{.file = "the access file\n"}});
+  auto ran = scene.Run("hub access", {"add", "--file", path});
+  EXPECT_EQ(ran.code, kExitSuccess);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(os::ReadPrivateFile(path, 100), "the access file\n");
+  const size_t asked = scene.hub.Asked<wire::AddAccess>().size();
+  EXPECT_EQ(scene.Run("hub access", {"add", "--file", path}).code.error().kind, ErrorKind::kExists);
+  EXPECT_EQ(scene.Run("hub access", {"list", "--file", path}).code.error().kind,
+            ErrorKind::kInvalid);
+  scene.readable_by_others = true;
+  EXPECT_EQ(scene.Run("hub access", {"add"}).code.error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(scene.hub.Asked<wire::AddAccess>().size(), asked) << "nothing was made";
+  EXPECT_EQ(scene.Run("hub access", {"add", "--file", path + "2"}).code, kExitSuccess);
 }
 
 TEST(HubAccess, ListHasARowForEach) {

@@ -1,15 +1,27 @@
 #include "cli/report.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <string>
 
+#include "os/terminal.h"
 #include "present/advice.h"
+#include "present/table/text_width.h"
 
 namespace spate::cli {
 
+void Say(std::string_view text) {
+  std::string line = fmt::format("spate: {}\n", text);
+  const os::Environment environment = os::Environment::OfProcess();
+  if (os::LookAtTerminal(os::kStderr, environment).is_terminal) {
+    line = present::WrapMessage(line, os::TerminalWidth(os::kStderr, environment));
+  }
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 int ReportError(const Error& error) {
-  std::string text = "spate: " + present::TextOf(error) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  Say(present::TextOf(error));
   return ExitCodeOf(error.kind);
 }
 

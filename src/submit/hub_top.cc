@@ -29,7 +29,6 @@ constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kClearLine = "\x1b[K";
-constexpr std::string_view kClearRest = "\x1b[J";
 
 class TopScreen {
  public:
@@ -77,10 +76,10 @@ void TopScreen::Draw() {
   std::string bytes(kHome);
   for (const std::string& line : view_.Draw(size, loop_.Now())) {
     if (bytes.size() > kHome.size()) bytes += "\r\n";
-    bytes += line;
+    // First, because behind a line as wide as the terminal the cursor stays on its last column.
     bytes += kClearLine;
+    bytes += line;
   }
-  bytes += kClearRest;
   if (!os::WriteAll(os::kStdout, bytes, "the terminal")) Quit(cli::kExitOutputClosed);
 }
 

@@ -105,6 +105,7 @@ class Terminal:
         self.held = slave
 
     def resize(self, rows, columns):
+        self.rows, self.columns = rows, columns
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def press(self, keys):
@@ -114,11 +115,18 @@ class Terminal:
         """The newest screen that is whole, line by line."""
         while select.select([self.master], [], [], 0)[0]:
             self.seen += os.read(self.master, 65536).decode()
-        frames = self.seen.split("\x1b[H")
-        whole = [frame.partition("\x1b[J")[0] for frame in frames if "\x1b[J" in frame]
+        frames = [frame.split("\r\n") for frame in self.seen.split("\x1b[H")]
+        whole = [frame for frame in frames if len(frame) == self.rows]
         if whole:
-            self.screen = [line.removesuffix("\x1b[K") for line in whole[-1].split("\r\n")]
+            self.screen = [self.shown(line) for line in whole[-1]]
         return self.screen
+
+    def shown(self, line):
+        """What the line leaves on the terminal, which stays on the last column behind a full line."""
+        text = ""
+        for piece in re.split("(\x1b\\[[JK])", line.rstrip("\r")):
+            text = text[:self.columns - 1] if piece.startswith("\x1b") else text + piece
+        return text
 
     def wait(self, condition, what):
         wait(lambda: condition(self.read()) or self.process.poll() is not None, what)
@@ -165,6 +173,29 @@ def test_top_draws_what_happens(place: Place):
     top.wait(lambda screen: not has("fold")(screen), "the job is over")
     top.press(b"q")
     top.ended(0)
+
+
+def test_a_table_as_wide_as_the_terminal_is_whole(place: Place):
+    cluster = cluster_of(place)
+    cluster.submit("--name", "n" * 80, "--", "true")
+    top = Terminal(place, columns=90)
+    top.wait(has("nnn..."), "a job whose name is cut")
+    titles = next(line for line in top.screen if "RUNNING" in line)
+    want(len(titles) == 90 and titles.endswith("ETA"), top.screen)
+    top.press(b"q")
+    top.ended(0)
+
+
+def test_messages_are_broken_between_words(place: Place):
+    words = ("run", "--memory", "400", "--", "true")
+    _, plain = place.run(*words[1:], code=2)
+    want(plain.count("\n") == 1 and len(plain) > 100, plain)
+    screen = Terminal(place, columns=40, words=words)
+    want(screen.process.wait(DEADLINE) == 2, screen.process.returncode)
+    screen.read()
+    lines_seen = screen.seen.splitlines()
+    want(len(lines_seen) > 3 and all(len(line) <= 40 for line in lines_seen), lines_seen)
+    want(" ".join(lines_seen) + "\n" == plain, lines_seen)
 
 
 def test_top_gives_the_terminal_back(place: Place):

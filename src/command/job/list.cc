@@ -76,11 +76,9 @@ std::vector<present::Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
   std::vector<present::Cell> cells = {{fmt::format("{}", job.job.value)}};
   if (call.on_hub()) cells.push_back({job.user});
   cells.push_back({damaged ? "?" : job.name.value_or("-")});
-  cells.push_back({WordOf(job.outcome()), ToneOf(job.outcome())});
-  if (damaged) {
-    cells.resize(7);
-    return cells;
-  }
+  const char* lost = job.not_kept.empty() ? "" : "*";
+  cells.push_back({fmt::format("{}{}", WordOf(job.outcome()), lost), ToneOf(job.outcome())});
+  if (damaged) return cells;  // the other columns are not reliable
   const JobCounts& counts = job.counts;
   cells.push_back({fmt::format("{}/{}", ShortCount(counts.succeeded), ShortCount(counts.total))});
   cells.push_back(
@@ -88,6 +86,7 @@ std::vector<present::Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
   bool waits = job.state == JobStanding::kQueued || !job.started;
   cells.push_back({waits ? "-" : call.TimeText(*job.started)});
   cells.push_back({job.took ? FormatDuration(*job.took) : "-"});
+  if (job.why_cancelled) cells.push_back({*job.why_cancelled});
   return cells;
 }
 
@@ -102,6 +101,8 @@ void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
                                  {"TOOK", present::Align::kRight}}) {
     columns.push_back(std::move(column));
   }
+  const bool noted = std::ranges::any_of(jobs, [](const auto& job) { return !!job.why_cancelled; });
+  if (noted) columns.push_back({"NOTE", present::Align::kLeft, 12});
   present::Table table(std::move(columns), call.width(), call.environment().colour,
                        [&](std::string_view text) { call.Put(text); });
   for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
@@ -144,6 +145,9 @@ void PrintForPeople(HistoryCall& call, const wire::ListJobs& asked, const wire::
   call.PutTitle();
   PrintTable(call, listed.jobs);
   if (listed.jobs.empty()) call.Say("no such job");
+  if (std::ranges::any_of(listed.jobs, [](const JobFacts& job) { return !job.not_kept.empty(); })) {
+    call.Say("* output was not kept; to see why: spate job info JOB");
+  }
   bool more = listed.jobs.size() == asked.most && listed.of > asked.most;
   if (bounded && asked.kinds == wire::ListJobs::kAllKinds && more) {
     call.Say(fmt::format("the newest {} of {} jobs; --all lists all", asked.most, listed.of));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/units.h"
 #include "present/table/text_width.h"
 
@@ -11,6 +10,8 @@ namespace {
 
 constexpr size_t kGap = 2;
 constexpr size_t kSampleRows = 500;
+// Without this bound, one long name would move the rest of every row.
+constexpr size_t kMostOfName = 200;
 
 size_t Total(const std::vector<size_t>& widths) {
   size_t total = widths.empty() ? 0 : (widths.size() - 1) * kGap;
@@ -35,8 +36,12 @@ Table::Table(std::vector<Column> columns, uint32_t width, bool colour, Sink sink
       sink_(std::move(sink)) {}
 
 void Table::Add(std::vector<Cell> cells) {
-  CHECK(cells.size() == columns_.size());
-  for (Cell& cell : cells) cell.text = EscapeForScreen(cell.text);
+  cells.resize(columns_.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i].text = EscapeForScreen(cells[i].text);
+    const bool is_name = columns_[i].least > 0 && i + 1 < cells.size();
+    if (is_name) cells[i].text = CutToWidth(cells[i].text, kMostOfName);
+  }
   ++rows_;
   if (!widths_.empty()) return WriteRow(cells);
   held_.push_back(std::move(cells));

@@ -17,7 +17,8 @@ enum class Tone : uint8_t { kPlain, kGood, kBad, kDoubtful };
 struct Column {
   std::string title;
   Align align = Align::kLeft;
-  // Where the table is too wide, this column may be cut down to so many columns; 0: never.
+  // The width to which this column may be cut if the table is too wide; 0: it is not cut. If it is
+  // not the last one, it has names, which are cut to 200 in any table.
   uint32_t least = 0;
 };
 
@@ -35,7 +36,9 @@ class Table {
   // No line is wider than `width`, unless that is kWholeWidth. `sink` gets whole lines.
   Table(std::vector<Column> columns, uint32_t width, bool colour, Sink sink);
 
-  void Add(std::vector<Cell> cells);  // one for each column
+  // One cell for each column, in order. Missing cells are empty, and cells beyond the last column
+  // are left out: a row never ends the program.
+  void Add(std::vector<Cell> cells);
   // Writes what is held back. A table without rows writes nothing.
   void Finish();
   uint64_t rows() const { return rows_; }

@@ -21,6 +21,21 @@ std::string Print(std::vector<Column> columns, std::vector<std::vector<Cell>> ro
   return text;
 }
 
+TEST(Table, NamesHaveAnEnd) {
+  const std::string name(1000, 'n'), text(1000, 't');
+  const std::vector<Column> columns = {
+      {"NAME", Align::kLeft, 8}, {"N", Align::kRight}, {"NOTE", Align::kLeft, 8}};
+  const std::string shown =
+      Print(columns, {{{name}, {"1"}, {text}}, {{"a"}, {"2"}, {"b"}}}, kWholeWidth);
+  const std::string cut = std::string(197, 'n') + "...", blanks(199, ' ');
+  EXPECT_NE(shown.find("\n" + cut + "  1  " + text + "\n"), std::string::npos);
+  EXPECT_NE(shown.find("\na" + blanks + "  2  b\n"), std::string::npos);
+  // A name that comes after the widths are set is cut as well.
+  std::vector<std::vector<Cell>> rows(600, {{"a"}, {"2"}, {"b"}});
+  rows.push_back({{name}, {"1"}, {text}});
+  EXPECT_NE(Print(columns, rows, kWholeWidth).find("\n" + cut + "  1  "), std::string::npos);
+}
+
 TEST(TextWidth, CountsColumns) {
   const std::pair<const char*, size_t> kCases[] = {
       {"", 0},       {"abc", 3},      {"äöü", 3}, {"日本語", 6},   {"e\xcc\x81", 1},
@@ -43,6 +58,29 @@ TEST(TextWidth, Wraps) {
   EXPECT_EQ(WrapToWidth("日本語", 4, 0), "日本\n語");
   EXPECT_EQ(WrapToWidth("", 4, 0), "");
   EXPECT_EQ(WrapToWidth("日", 1, 0), "日");
+}
+
+TEST(TextWidth, WrapsMessages) {
+  EXPECT_EQ(WrapMessage("spate: no such job; try another", 20), "spate: no such job;\ntry another");
+  EXPECT_EQ(WrapMessage("a line of 20 columns\nand the next line\n", 20),
+            "a line of 20 columns\nand the next line\n");
+  EXPECT_EQ(WrapMessage("a word/that/has/no/blanks/in/it is whole", 20),
+            "a\nword/that/has/no/blanks/in/it\nis whole");
+  EXPECT_EQ(WrapMessage("to retry: spate job retry --state /s 12; or wait for it", 20),
+            "to retry:\nspate job retry --state /s 12;\nor wait for it");
+  EXPECT_EQ(WrapMessage("use a pool (spate pool add) or a node", 20),
+            "use a pool\n(spate pool add) or\na node");
+  EXPECT_EQ(WrapMessage("  task 1: failed", 20), "  task 1: failed");
+  EXPECT_EQ(WrapMessage("a narrow place is left alone", 19), "a narrow place is left alone");
+}
+
+TEST(Table, TakesRowsOfAnyLength) {
+  const std::vector<Column> columns = {{"ID", Align::kRight}, {"NAME"}, {"STATE"}};
+  EXPECT_EQ(Print(columns, {{{"1"}, {"a"}}, {}, {{"3"}, {"c"}, {"ok"}, {"more"}}}, 80),
+            "ID  NAME  STATE\n"
+            " 1  a\n"
+            "\n"
+            " 3  c     ok\n");
 }
 
 TEST(Table, AlignsAndFits) {
@@ -84,7 +122,7 @@ TEST(Table, NoLineIsWiderWhateverIsInIt) {
   EXPECT_EQ(lines, 701u);
 }
 
-TEST(Table, WithoutAWidthNothingIsCut) {
+TEST(Table, WithoutAWidthOnlyNamesAreCut) {
   std::vector<Column> columns = {{"NAME", Align::kLeft, 3}, {"N", Align::kRight}, {"C"}};
   std::string first(200, 'n'), later(20'000, 'm');
   std::vector<std::vector<Cell>> rows(600, {{first}, {"1"}, {"c"}});
@@ -92,7 +130,8 @@ TEST(Table, WithoutAWidthNothingIsCut) {
   std::string text = Print(columns, rows, kWholeWidth);
   EXPECT_TRUE(text.starts_with("NAME" + std::string(first.size() - 4, ' ') + "  N  C\n" + first +
                                "  1  c\n"));
-  EXPECT_TRUE(text.ends_with("\n" + later + "  2  " + later + "\n"));
+  const std::string cut = std::string(197, 'm') + "...";
+  EXPECT_TRUE(text.ends_with("\n" + cut + "  2  " + later + "\n"));
 }
 
 TEST(Table, ColoursOnlyWhereAsked) {

@@ -102,4 +102,24 @@ std::string WrapToWidth(std::string_view text, size_t columns, size_t indent, si
   }
 }
 
+std::string WrapMessage(std::string_view text, size_t columns) {
+  constexpr size_t kFewest = 20;
+  if (columns < kFewest) return std::string(text);
+  std::string out;
+  for (size_t used = 0; !text.empty();) {
+    const bool command = text.starts_with("spate ") || text.starts_with("(spate ");
+    const size_t last = command ? text.find_first_of(";)\n") : 0;
+    const size_t end = std::min(text.find_first_of(" \n", last), text.size());
+    const size_t width = DisplayWidth(text.substr(0, end));
+    if (used + width > columns && out.ends_with(' ')) {
+      out.back() = '\n';
+      used = 0;
+    }
+    out += text.substr(0, end + 1);  // with the blank or line end
+    used = out.ends_with('\n') ? 0 : used + width + 1;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 }  // namespace spate::present

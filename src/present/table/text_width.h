@@ -23,4 +23,9 @@ std::string CutToWidth(std::string_view text, size_t columns);
 // Later lines begin with `indent` blanks, which count; of the first one `used` columns are taken.
 std::string WrapToWidth(std::string_view text, size_t columns, size_t indent, size_t used = 0);
 
+// A message with its line ends, broken at blanks where a line has more than `columns`. Longer words
+// stay whole, and so does a command ("spate ..." up to ; or ) or the line's end): a terminal breaks
+// it itself, and then copies it in one piece.
+std::string WrapMessage(std::string_view text, size_t columns);
+
 }  // namespace spate::present

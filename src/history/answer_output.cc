@@ -35,28 +35,29 @@ bool Wants(Streams streams, Stream stream) {
   return streams == Streams::kFiles;
 }
 
-OutputFacts PieceOf(const AttemptRef& ref, Stream stream, What what = What::kBytes) {
+OutputFacts PieceOf(const AttemptEnd& end, Stream stream, What what = What::kBytes) {
   OutputFacts piece;
   piece.what = what;
-  piece.job = ref.job;
-  piece.index = ref.index;
+  piece.job = end.ref.job;
+  piece.index = end.ref.index;
+  piece.why = end.not_kept;
   piece.stream = static_cast<uint32_t>(stream);
   return piece;
 }
 
-OutputFacts BytesOf(const AttemptRef& ref, Stream stream, std::string_view bytes,
+OutputFacts BytesOf(const AttemptEnd& end, Stream stream, std::string_view bytes,
                     uint64_t skipped = 0) {
-  OutputFacts piece = PieceOf(ref, stream);
+  OutputFacts piece = PieceOf(end, stream);
   piece.text = bytes;
   piece.count = skipped;
   return piece;
 }
 
 // A piece of it is a message.
-Status PutBytes(const Asking& call, const AttemptRef& ref, Stream stream, std::string_view bytes,
+Status PutBytes(const Asking& call, const AttemptEnd& end, Stream stream, std::string_view bytes,
                 uint64_t skipped = 0) {
   do {
-    auto put = call.Put(BytesOf(ref, stream, bytes.substr(0, kBlock), skipped));
+    auto put = call.Put(BytesOf(end, stream, bytes.substr(0, kBlock), skipped));
     if (!put) return put;
     bytes.remove_prefix(std::min(bytes.size(), kBlock));
     skipped = 0;
@@ -97,17 +98,17 @@ class Teller {
 };
 
 void Teller::TellStream(const store::AttemptEntry& attempt, Stream stream) {
-  const AttemptRef& ref = attempt.record.end.ref;
+  const AttemptEnd& end = attempt.record.end;
   auto extent =
       history_->ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
-        if (status_) status_ = PutBytes(call_, ref, stream, bytes, skipped);
+        if (status_) status_ = PutBytes(call_, end, stream, bytes, skipped);
       });
   if (!extent) {
-    OutputFacts damaged = PieceOf(ref, stream, What::kDamaged);
+    OutputFacts damaged = PieceOf(end, stream, What::kDamaged);
     damaged.text = extent.error().message;
     Put(damaged);
   } else if (extent->kept == 0 && extent->total > 0) {
-    OutputFacts lost = PieceOf(ref, stream, What::kNotKept);
+    OutputFacts lost = PieceOf(end, stream, What::kNotKept);
     lost.count = extent->total;
     Put(lost);
   }
@@ -116,7 +117,7 @@ void Teller::TellStream(const store::AttemptEntry& attempt, Stream stream) {
 // Pieces of a stream that may have a gap, as far as they are the rank's.
 void Teller::TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream, uint64_t begin,
                               uint64_t size) {
-  const AttemptRef& ref = attempt.record.end.ref;
+  const AttemptEnd& of = attempt.record.end;
   const uint64_t end = begin + size;
   uint64_t at = 0;
   uint64_t missing = 0;  // of the rank, since the last piece of it
@@ -130,22 +131,22 @@ void Teller::TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream,
     at += skipped;
     if (uint64_t count = in_common(bytes.size()); count > 0 && status_) {
       std::string_view own = bytes.substr(std::max(at, begin) - at, count);
-      status_ = PutBytes(call_, ref, stream, own, std::exchange(missing, 0));
+      status_ = PutBytes(call_, of, stream, own, std::exchange(missing, 0));
     }
     at += bytes.size();
   });
   if (!read) {
-    OutputFacts damaged = PieceOf(ref, stream, What::kDamaged);
+    OutputFacts damaged = PieceOf(of, stream, What::kDamaged);
     damaged.text = read.error().message;
     return Put(damaged);
   }
   if (read->kept == 0) missing = size;
   if (missing == 0) return;
   if (missing < size) {
-    if (status_) status_ = PutBytes(call_, ref, stream, {}, missing);
+    if (status_) status_ = PutBytes(call_, of, stream, {}, missing);
     return;
   }
-  OutputFacts lost = PieceOf(ref, stream, What::kNotKept);
+  OutputFacts lost = PieceOf(of, stream, What::kNotKept);
   lost.count = missing;
   Put(lost);
 }
@@ -197,15 +198,15 @@ std::vector<store::AttemptEntry> Teller::PartsOf(const store::TaskSummary& task)
 
 void Teller::TellFiles(const store::AttemptEntry& attempt) {
   if (attempt.kept.files_bytes == 0) return;
-  const AttemptRef& ref = attempt.record.end.ref;
+  const AttemptEnd& end = attempt.record.end;
   PackPart part(*texts_, attempt, PackPart::Of::kGets, [&](std::string_view bytes) {
-    if (status_) status_ = PutBytes(call_, ref, Stream::kFiles, bytes);
+    if (status_) status_ = PutBytes(call_, end, Stream::kFiles, bytes);
   });
   auto read = history_->ReadOutput(attempt, Stream::kFiles,
                                    [&](std::string_view bytes, uint64_t) { part.Feed(bytes); });
   Status taken = read ? part.Finish() : std::unexpected(read.error());
   if (taken) return;
-  OutputFacts damaged = PieceOf(ref, Stream::kFiles, What::kDamaged);
+  OutputFacts damaged = PieceOf(end, Stream::kFiles, What::kDamaged);
   damaged.text = taken.error().message;
   Put(damaged);
   stopped_ = true;  // behind a damaged pack nothing can be told apart
@@ -218,7 +219,7 @@ void Teller::TellPlaces(const store::TaskSummary& task) {
   for (auto [file, stream] :
        {std::pair{&body->stdout_file, Stream::kStdout}, {&body->stderr_file, Stream::kStderr}}) {
     if (file->empty() || !Wants(asked_.streams, stream)) continue;
-    OutputFacts piece = PieceOf(end.ref, stream, What::kInFile);
+    OutputFacts piece = PieceOf(end, stream, What::kInFile);
     piece.text = *file;
     Put(piece);
   }
@@ -344,7 +345,7 @@ Result<uint64_t> TellLast(const Asking& call, store::JobJournal& history,
     TRY(history.ReadOutputPart(
         part.attempt, part.stream, {part.skip}, [&](std::string_view bytes, uint64_t) {
           if (!status) return;
-          status = PutBytes(call, part.attempt.record.end.ref, part.stream, bytes);
+          status = PutBytes(call, part.attempt.record.end, part.stream, bytes);
         }));
     if (!status) return std::unexpected(std::move(status.error()));
   }
@@ -365,14 +366,14 @@ Status TellEnds(const Asking& call, store::Tail& tail, const std::vector<store::
                 Streams streams) {
   Status status;
   for (const store::Tail::End& end : ends) {
-    const AttemptRef& ref = end.attempt.record.end.ref;
+    const AttemptEnd& of = end.attempt.record.end;
     for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
       if (!Wants(streams, stream)) continue;
       TRY(tail.ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
-        if (status) status = PutBytes(call, ref, stream, bytes);
+        if (status) status = PutBytes(call, of, stream, bytes);
       }));
     }
-    if (status) status = PutPlace(call, What::kPosition, ref.job.value, end.seq);
+    if (status) status = PutPlace(call, What::kPosition, of.ref.job.value, end.seq);
     if (!status) return status;
   }
   return status;

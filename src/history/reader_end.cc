@@ -107,15 +107,19 @@ Result<OutputStream> EndsSender::ReadStream(const store::AttemptEntry& attempt,
 
 Status EndsSender::Add(const store::Tail::End& end) {
   TaskOutput output;
+  bool damaged = false;
   apart_ = false;
   for (auto [stream, to] :
        {std::pair{store::Stream::kStdout, &output.out}, {store::Stream::kStderr, &output.err}}) {
-    auto read = TRY(ReadStream(end.attempt, stream));
-    *to = std::move(read);
+    auto read = ReadStream(end.attempt, stream);
+    if (read) *to = std::move(*read);
+    if (!read && read.error().kind != ErrorKind::kCorrupt) return std::unexpected(read.error());
+    damaged |= !read;
   }
   bool empty = output.out.total + output.err.total == 0;
   message_.verdicts.push_back(static_cast<uint32_t>(end.attempt.record.verdict));
   message_.ends.ends.push_back(end.attempt.record.end);
+  if (damaged) message_.ends.ends.back().not_kept = NotKept::kDamaged;
   message_.ends.outputs.push_back(empty ? nullptr
                                         : std::make_shared<const TaskOutput>(std::move(output)));
   position_ = end.seq;

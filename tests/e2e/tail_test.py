@@ -57,6 +57,29 @@ def tail_of(place, *args):
     return place.run(*args, command="job tail")
 
 
+def test_a_running_job_shows_what_its_tasks_have_printed(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    cluster.node("n1", "--slots", "13", "--cpus", "13")
+    job = cluster.submit("--", "test {} = 1 && exit; test {} = 13 || printf 'a {}\\nb {}'; until test -e go; do sleep 0.05; done",
+                         ":::", *(str(n) for n in range(1, 14)))
+    wait(lambda: all(tail_of(place, f"{job}.{n}")[0] for n in range(2, 13)), "all have printed")
+    # The hub hears of starts a little later.
+    wait(lambda: "2 running tasks" in tail_of(place, job)[1], "the hub knows all that run")
+    out, err = tail_of(place, job)
+    want(out == "".join(f"{job}.{n}: a {n}\n{job}.{n}: b {n}\n" for n in range(2, 12)), out)
+    want(err == f"spate: 2 running tasks are not shown; to read one: spate job tail {job}.12\n", err)
+    out, err = tail_of(place, job, "-n", "1")
+    want(out.startswith(f"{job}.2: b 2\n{job}.3: b 3\n"), out)
+    # Nothing is offered where there is nothing.
+    _, err = cluster.spate("job cat", f"{job}.12", f"{job}.13")
+    want(f"{job}.12: it has not ended; its output so far: spate job tail {job}.12\n" in err, err)
+    want(f"{job}.13: it is running and has no output yet\n" in err, err)
+    want("to read" not in cluster.spate("job info", job)[0], cluster.spate("job info", job)[0])
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(f"to read    spate job cat {job}\n" in cluster.spate("job info", job)[0], cluster.spate("job info", job)[0])
+
+
 def test_a_task_of_a_hub_is_followed_to_its_end(place: Place):
     cluster = cluster_of(place, "--listen", "none")
     cluster.node("n1", "--slots", "2")

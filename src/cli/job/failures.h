@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +15,18 @@
 namespace spate::cli {
 
 // The first of a job's `failed` failures, with the end of what they wrote to stderr, as `run` tells
-// them: for the end of `submit --wait`.
+// them: for the end of `submit --wait`. `quiet`: a line for each failure, without what it wrote.
 Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
-                                 std::string_view reach);
+                                 std::string_view reach, bool quiet);
 
-// The nodes that a hub's job failed on while others succeeded elsewhere; empty also when the hub
-// cannot tell. For the end of a job.
-std::vector<BlamedFacts> AskBlamed(client::Asker& hub, JobId job);
+// For the end of a job: what the hub knows about it; nothing when it cannot tell.
+JobDetails AskDetails(client::Asker& hub, JobId job);
+
+using SayText = std::function<void(std::string)>;
+// Reports output that was not kept. Returns kExitTasksFailed if there is any cause other than a
+// --keep-output that the user typed.
+int TellNotKept(JobId job, const std::vector<NotKeptFacts>& facts, const SayText& say);
+// The same; nullopt: all was kept.
+std::optional<int> AskNotKept(client::Asker& hub, JobSelector job, const SayText& say);
 
 }  // namespace spate::cli

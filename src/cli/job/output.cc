@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/history/why_not.h"
+#include "cli/job/failures.h"
 #include "cli/options/shared.h"
 
 namespace spate::cli {
@@ -21,6 +22,16 @@ Result<Streams> StreamsOf(const Words& words) {
   if (*value == "stderr") return Streams::kStderr;
   return Fail(ErrorKind::kInvalid, fmt::format("--stream: '{}' is not one of: {}",
                                                EscapeForScreen(*value), opt::kStream.words));
+}
+
+Result<std::optional<uint32_t>> RankOf(const Words& words, const Option& option) {
+  auto value = words.Last(option);
+  if (!value) return std::nullopt;
+  auto rank = ParseCount(*value);
+  if (!rank) return Within("--rank", std::move(rank.error()));
+  if (*rank >= UINT32_MAX)
+    return Fail(ErrorKind::kInvalid, "--rank: no gang has that many processes");
+  return static_cast<uint32_t>(*rank);
 }
 
 void PutBytes(HistoryCall& call, Streams streams, const OutputFacts& piece) {
@@ -96,7 +107,8 @@ Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
     }
     if (call.environment().pause) call.environment().pause(kCallAgain);
   }
-  return kExitSuccess;
+  return AskNotKept(*TRY(call.Whom()), question.job, [&](auto text) { call.Say(text); })
+      .value_or(kExitSuccess);
 }
 
 }  // namespace spate::cli

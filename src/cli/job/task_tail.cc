@@ -98,8 +98,9 @@ class TaskTail {
   uint32_t number_ = 0;   // of the task
   uint32_t attempt_ = 0;  // that is being shown; 0: none
   std::array<Position, kStreamCount> positions_;
-  bool began_ = false;  // of the attempt, bytes were found where to begin
-  bool first_ = true;   // no attempt was shown: its last lines are wanted, of others all
+  std::array<bool, kStreamCount> in_line_ = {};  // with a tag: no line feed came last
+  bool began_ = false;                           // of the attempt, bytes were found where to begin
+  bool first_ = true;  // no attempt was shown: its last lines are wanted, of others all
   int transient_ = 0;
   int unreachable_ = 0;
   Duration pause_ = kSoonest;
@@ -138,6 +139,14 @@ RunWish TaskTail::WishFrom(uint64_t out, uint64_t err, uint32_t most) const {
 
 void TaskTail::Put(int stream, std::string bytes) {
   OutputFacts piece;
+  if (!wish_.tag.empty()) {
+    std::string tagged;
+    for (char c : bytes) {
+      if (!std::exchange(in_line_[stream - 1], c != '\n')) tagged += wish_.tag;
+      tagged += c;
+    }
+    bytes = std::move(tagged);
+  }
   piece.stream = static_cast<uint32_t>(stream);
   piece.text = std::move(bytes);
   PutBytes(call_, wish_.streams, piece);
@@ -348,10 +357,10 @@ Status TaskTail::ReadOutput(uint32_t attempt, const std::function<void(const Out
 // Pieces of a stream may have gaps; what is behind the place that was printed comes out.
 Status TaskTail::ReadRest(uint32_t attempt) {
   std::array<uint64_t, kStreamCount> at = {};
-  auto missing = [&](int stream, uint64_t count) {
+  auto missing = [&](int stream, uint64_t count, NotKept why) {
     incomplete_ = true;
-    call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing", Id(),
-                          FormatCount(count), StreamName(stream)));
+    call_.Say(fmt::format("{}: {} bytes of its {} were not kept{}", Id(), FormatCount(count),
+                          StreamName(stream), present::NotKeptWhy(why)));
   };
   return ReadOutput(attempt, [&](const OutputFacts& piece) {
     const int stream = piece.stream == 2 ? 2 : 1;
@@ -359,7 +368,7 @@ Status TaskTail::ReadRest(uint32_t attempt) {
     Position& position = positions_[stream - 1];
     here += piece.count;
     if (here > position.at) {
-      missing(stream, here - position.at);
+      missing(stream, here - position.at, piece.why);
       position.at = here;
     }
     const uint64_t known = position.at - here;
@@ -372,25 +381,25 @@ Status TaskTail::ReadRest(uint32_t attempt) {
 
 // Its last lines, of each stream.
 Status TaskTail::ReadLast(uint32_t attempt) {
+  NotKept why = NotKept::kNone;
   std::array<TailBuffer, kStreamCount> last = {TailBuffer(wish_.lines), TailBuffer(wish_.lines)};
   TRY(ReadOutput(attempt, [&](const OutputFacts& piece) {
     const int stream = piece.stream == 2 ? 2 : 1;
     if (piece.what == What::kNotKept) {
       incomplete_ = true;
-      return call_.Say(
-          fmt::format("{}: none of the {} bytes of its {} were kept (see "
-                      "--keep-output)",
-                      Id(), FormatCount(piece.count), StreamName(stream)));
+      return call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept{}", Id(),
+                                   FormatCount(piece.count), StreamName(stream),
+                                   present::NotKeptWhy(piece.why)));
     }
-    if (piece.count > 0) last[stream - 1].Gap();
+    if (piece.count > 0) last[stream - 1].Gap(), why = piece.why;
     last[stream - 1].Add(piece.text);
   }));
   for (int stream = 1; stream <= kStreamCount; ++stream) {
     TailBuffer& lines = last[stream - 1];
     if (lines.HasGap()) {
       incomplete_ = true;
-      call_.Say(fmt::format("{}: a part of its {} was not kept and is missing", Id(),
-                            StreamName(stream)));
+      call_.Say(fmt::format("{}: a part of its {} was not kept{}", Id(), StreamName(stream),
+                            present::NotKeptWhy(why)));
     }
     if (std::string bytes = lines.Take(); !bytes.empty()) Put(stream, std::move(bytes));
   }
@@ -498,6 +507,11 @@ Result<int> TaskTail::Run() {
     if (next == Next::kDone) break;
     if (next == Next::kPause) Pause();
     TRY(call_.Flush());
+  }
+  for (int stream = 1; stream <= kStreamCount; ++stream) {
+    if (!in_line_[stream - 1]) continue;
+    wish_.tag.clear();
+    Put(stream, "\n");
   }
   return incomplete_ ? kExitTasksFailed : kExitSuccess;
 }

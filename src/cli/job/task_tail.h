@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "cli/history/call.h"
@@ -17,6 +18,7 @@ struct TailWish {
   bool follow = false;
   wire::Streams streams = wire::Streams::kBoth;
   std::optional<uint32_t> rank = std::nullopt;  // of a gang; nullopt: the first
+  std::string tag = {};                         // in front of each line
 };
 
 // `task` names one, by its number. Everything else than output (how attempts end, why nothing

@@ -41,18 +41,33 @@ class Printer {
 
  private:
   void PrintBytes(const OutputFacts& piece, const std::string& id, const char* name);
+  bool HasPrinted(const OutputFacts& piece);
 
   HistoryCall& call_;
   const wire::Streams streams_;
   bool damaged_ = false;
   bool incomplete_ = false;  // something was not kept
+  int looks_ = 0;
 };
+
+// A running task, as far as is known: of a few their nodes are asked.
+bool Printer::HasPrinted(const OutputFacts& piece) {
+  constexpr int kMostLooks = 10;
+  auto asker = call_.Whom();
+  if (!asker || ++looks_ > kMostLooks) return true;
+  const uint32_t number = piece.index + 1;
+  auto shown = client::AskOne(
+      **asker, wire::LookAtRun{{.job = piece.job.value, .ranges = {{number, number, 1}}}});
+  if (!shown) return true;
+  const StreamSoFar &out = shown->look.out, &err = shown->look.err;
+  return out.total + err.total > 0 || !out.file.empty() || !err.file.empty();
+}
 
 void Printer::PrintBytes(const OutputFacts& piece, const std::string& id, const char* name) {
   if (piece.count > 0) {
     incomplete_ = true;
-    call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing", id,
-                          FormatCount(piece.count), name));
+    call_.Say(fmt::format("{}: {} bytes of its {} were not kept{}", id, FormatCount(piece.count),
+                          name, present::NotKeptWhy(piece.why)));
   }
   PutBytes(call_, streams_, piece);
 }
@@ -65,15 +80,13 @@ void Printer::Print(const OutputFacts& piece) {
       return PrintBytes(piece, id, name);
     case What::kNotKept:
       incomplete_ = true;
-      return call_.Say(
-          fmt::format("{}: none of the {} bytes of its {} were kept (see "
-                      "--keep-output)",
-                      id, FormatCount(piece.count), name));
+      return call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept{}", id,
+                                   FormatCount(piece.count), name, present::NotKeptWhy(piece.why)));
     case What::kInFile:
       return call_.Say(
           fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(piece.text)));
     case What::kNoneYet:
-      if (piece.state == TaskState::kLeased) {
+      if (piece.state == TaskState::kLeased && HasPrinted(piece)) {
         return call_.Say(fmt::format("{}: it has not ended; its output so far: spate job tail{} {}",
                                      id, call_.StateOption(), id));
       }
@@ -93,16 +106,6 @@ void Printer::Print(const OutputFacts& piece) {
   }
 }
 
-Result<std::optional<uint32_t>> RankOf(const Words& words) {
-  auto value = words.Last(kRank);
-  if (!value) return std::nullopt;
-  auto rank = ParseCount(*value);
-  if (!rank) return Within("--rank", std::move(rank.error()));
-  if (*rank > UINT32_MAX)
-    return Fail(ErrorKind::kInvalid, "--rank: no gang has that many processes");
-  return static_cast<uint32_t>(*rank);
-}
-
 Result<int> JobCat(HistoryCall& call) {
   if (call.words().Has(opt::kFollowOutput)) {
     if (!call.words().Has(kRank)) return FollowOutput(call, UINT64_MAX);
@@ -112,7 +115,7 @@ Result<int> JobCat(HistoryCall& call) {
   auto streams = TRY(StreamsOf(call.words()));
   auto states = TRY(TaskStatesOf(call.words()));
   auto tasks = TRY(SelectTasks(call.words().words));
-  auto rank = TRY(RankOf(call.words()));
+  auto rank = TRY(RankOf(call.words(), kRank));
   Printer printer(call, streams);
   TRY(call.Ask(wire::ReadOutput{std::move(tasks), states, streams, rank},
                [&](const OutputFacts& piece) { printer.Print(piece); }));

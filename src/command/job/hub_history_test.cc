@@ -273,6 +273,19 @@ TEST_F(HubHistoryTest, NodesThatAJobSetsAsideAreNamed) {
   EXPECT_EQ(Out("job info", {"1"}).find("excluded"), std::string::npos);
 }
 
+TEST_F(HubHistoryTest, VariablesOfTheSubmittersBatchJobAreNamed) {
+  WriteThree();
+  EXPECT_EQ(Out("job info", {"1"}).find("not passed"), std::string::npos);
+  world_.settings.environment = {"PATH=/bin",      "SLURM_NNODES=2", "SLURM_CONF=/c",
+                                 "SLURM_JOB_ID=7", "SLURM_NTASKS=4", "SLURM_PROCID=0"};
+  std::string info = Out("job info", {"1"});
+  EXPECT_NE(info.find("SLURM_JOB_ID, SLURM_NNODES, SLURM_NTASKS and 1 more"), std::string::npos)
+      << info;
+  auto line = nlohmann::json::parse(Out("job info", {"1", "--output=json"}));
+  EXPECT_EQ(line["not_passed"],
+            (Argv{"SLURM_JOB_ID", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_PROCID"}));
+}
+
 // The cost of a list does not depend on how much the jobs did: it reads no attempt.
 TEST_F(HubHistoryTest, AListReadsNoAttempts) {
   WriteThree();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -67,16 +68,11 @@ std::string HeldText(const HistoryCall& call, const JobDetails& details) {
 
 // Of a run that was stopped.
 std::string StoppedText(HoldReason held) {
-  switch (held) {
-    case HoldReason::kHaltRule:
-      return "stopped by --halt before all tasks had ended";
-    case HoldReason::kMaxFailures:
-      return "stopped by --max-failures before all tasks had ended";
-    case HoldReason::kAllFail:
-      return "held: too many failures in a row without a success";
-    default:
-      return "stopped before all tasks had ended";
-  }
+  if (held == HoldReason::kAllFail) return "held: too many failures in a row without a success";
+  const char* by = held == HoldReason::kHaltRule      ? " by --halt"
+                   : held == HoldReason::kMaxFailures ? " by --max-failures"
+                                                      : "";
+  return fmt::format("stopped{} before all tasks had ended", by);
 }
 
 std::string StandingText(const HistoryCall& call, const JobDetails& details) {
@@ -107,27 +103,22 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
   return StoppedText(details.held);
 }
 
+const wire::JobNow& NowOf(const JobDetails& details, const JobsNow& now) {
+  static const wire::JobNow kUnknown;
+  auto known = now.find(details.job.job);
+  return known == now.end() ? kUnknown : known->second;
+}
+
 // Empty: none waits, or its state has told it.
 std::string WhyWaits(const HistoryCall& call, const JobDetails& details, const JobsNow& now) {
-  auto known = now.find(details.job.job);
-  bool told = details.job.state == JobStanding::kHeld;
-  return known == now.end() || told ? "" : present::TextOf(known->second.waits, call.StateOption());
-}
-
-std::vector<LeftRunningFacts> LeftRunningOf(const JobDetails& details, const JobsNow& now) {
-  auto known = now.find(details.job.job);
-  return known == now.end() ? std::vector<LeftRunningFacts>() : known->second.left;
-}
-
-std::vector<RunningFacts> RunningOf(const JobDetails& details, const JobsNow& now) {
-  auto known = now.find(details.job.job);
-  return known == now.end() ? std::vector<RunningFacts>() : known->second.running;
+  const bool told = details.job.state == JobStanding::kHeld;
+  return told ? "" : present::TextOf(NowOf(details, now).waits, call.StateOption());
 }
 
 // When the gang of the job's newest story started, as far as it runs.
 std::optional<Instant> StartOf(const JobDetails& details, const JobsNow& now) {
   std::optional<Instant> start;
-  for (const RunningFacts& part : RunningOf(details, now)) {
+  for (const RunningFacts& part : NowOf(details, now).running) {
     if (part.task == details.story_task) start = std::min(start.value_or(part.since), part.since);
   }
   return start;
@@ -174,6 +165,16 @@ std::string CountsText(const JobCounts& counts) {
   return text;
 }
 
+// Empty: nothing was left out.
+std::string NotPassedText(const std::vector<std::string>& names) {
+  constexpr size_t kShownNames = 3;
+  if (names.empty()) return "";
+  const auto shown = std::span(names).first(std::min(names.size(), kShownNames));
+  const size_t more = names.size() - shown.size();
+  return fmt::format("{}{} (of the submitter's batch job; each node sets its own)",
+                     fmt::join(shown, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page& page) {
   const JobFacts& job = details.job;
   if (job.argv) page.Field("command", CommandLineOf(job, call.on_hub(), kShownValues));
@@ -199,6 +200,7 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page&
   if (details.time.ns > 0) page.Field("time limit", FormatDuration(details.time));
   if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
   page.Field("bound by", BoundName(details.bound));
+  page.Field("not passed", NotPassedText(details.foreign));
 }
 
 // Empty: tasks are not tried again.
@@ -235,6 +237,7 @@ void PrintTasks(const JobDetails& details, present::Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
   page.Field("tasks", CountsText(counts));
+  page.Field("cancelled", details.job.why_cancelled.value_or(""));
   if (details.withdrawn > 0) {
     page.Field("withdrawn", fmt::format("{} no longer in the list; not counted",
                                         present::CountOf(details.withdrawn, "task")));
@@ -267,6 +270,8 @@ void PrintTasks(const JobDetails& details, present::Page& page) {
                                      uint64_t{all.peak_task} + 1));
   }
   page.Field("output", fmt::format("{} kept", FormatSize(all.output_bytes)));
+  (void)TellNotKept(details.job.job, details.job.not_kept,
+                    [&](const std::string& text) { page.Field("", text); });
 }
 
 bool CanResume(const JobFacts& job) {
@@ -322,7 +327,7 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, present::Page
     page.Command("to see", fmt::format("spate job tasks{} {} --filter failed,unknown",
                                        call.StateOption(), number));
   }
-  if (job.counts.finished() > 0) {
+  if (details.statistics.output_bytes > 0) {
     page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), number));
   }
 }
@@ -352,9 +357,9 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
   page.Field("state", StandingText(call, details));
   page.Field("waits", WhyWaits(call, details, now));
-  PrintLeftRunning(LeftRunningOf(details, now), page);
+  PrintLeftRunning(NowOf(details, now).left, page);
   std::string label = "running";
-  const std::vector<RunningFacts> running = RunningOf(details, now);
+  const std::vector<RunningFacts>& running = NowOf(details, now).running;
   const auto uses = asker.Ask(details.job.job, running);
   for (const std::string& line :
        present::RunningLines(running, call.now(), /*with_task=*/true, uses)) {
@@ -434,7 +439,7 @@ void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDe
   CommandOrNull(line, "release_command", ReleaseCommand(call, details));
   line.Raw("set_aside", SetAsideJson(details.set_aside));
   CommandOrNull(line, "waits", WhyWaits(call, details, now));
-  line.Raw("left_running", LeftRunningJson(LeftRunningOf(details, now)));
+  line.Raw("left_running", LeftRunningJson(NowOf(details, now).left));
   line.Raw("start_news", present::StartNewsJson(details.story));
   if (details.story_task > 0) {
     line.Number("start_news_task", details.story_task);
@@ -470,10 +475,11 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   present::JsonLine line = present::TypedLine("job");
   present::AddFields(line, WithOutcome(job));
   AddHeldFields(line, call, details, now);
-  const std::vector<RunningFacts> running = RunningOf(details, now);
+  const std::vector<RunningFacts>& running = NowOf(details, now).running;
   const auto uses = asker.Ask(job.job, running);
   line.Raw("running_tasks", present::RunningJson(running, call.now(), uses));
   line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
+  present::TextsOrBase64(line, "not_passed", details.foreign);
   const RetryPolicy& retry = details.policy.retry;
   line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
   line.Number("retry_elsewhere", retry.elsewhere);

@@ -48,11 +48,12 @@ std::string KeysOf(const std::string& line) {
 
 constexpr const char* kJobKeys =
     "type v job name state total queued running succeeded failed cancelled unknown argv cwd files "
-    "user host pid runs created started ended took path problem";
+    "user host pid runs created started ended took path problem cut not_kept "
+    "why_cancelled";
 constexpr const char* kTaskKeys =
     "type v job task state attempts tries command attempt verdict counts cause status slot start "
     "wall user system peak_memory memory_source read_bytes written_bytes left_behind note "
-    "stdout_bytes stderr_bytes stdout_kept stderr_kept";
+    "stdout_bytes stderr_bytes not_kept stdout_kept stderr_kept";
 
 void ExpectNarrow(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
@@ -61,6 +62,22 @@ void ExpectNarrow(const std::string& text) {
     EXPECT_LE(present::DisplayWidth(line), 80u) << line;
     for (char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20u) << line;
     at = end + 1;
+  }
+}
+
+// The clock was set back since, by a hand that told nobody.
+TEST_F(JobCommands, AStartInTheFutureHasTakenNothing) {
+  auto running = world_.AddJob({.rows = {"true"}});
+  auto ended = world_.AddJob({.rows = {"true"}});
+  ended->End(store::JobState::kStopped, {}, -600);
+  ended.reset();
+  world_.now = kThen - Duration::Seconds(600);
+  for (const char* command : {"job list", "job info"}) {
+    const Ran ran = Run(command, {"--output", "json", "1", "2"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto jobs = Lines(ran.out);
+    EXPECT_EQ(jobs.size(), 2u) << command;
+    for (const auto& job : jobs) EXPECT_EQ(job["took"], 0) << command;
   }
 }
 
@@ -198,6 +215,23 @@ TEST_F(JobCommands, InfoTellsAll) {
             "  to read    spate job cat 1\n");
 }
 
+TEST_F(JobCommands, InfoOfATaskThatOutlivesEveryPilot) {
+  JobText text;
+  text.rows = {"a"};
+  {
+    auto job = world_.AddJob(text);
+    auto last = AttemptOf(1, 0, 1, Cause::kStopped, kCutOff, Verdict::kFailed, 1);
+    last.counts = false;
+    last.end.note = "it was cut off 3 times because its nodes ended, and more";
+    job->RunTask(std::move(last));
+    job->End(store::JobState::kFinished, {.total = 1, .failed = 1}, 5);
+  }
+  const std::string out = Out("job info", {"1"});
+  EXPECT_NE(out.find("failures   1: it was cut off 3 times because its nodes ended"),
+            std::string::npos)
+      << out;
+}
+
 TEST_F(JobCommands, InfoOfAnUnfinishedJobSaysHowToGoOn) {
   JobText text;
   text.rows = {"a", "b"};
@@ -295,12 +329,41 @@ TEST_F(JobCommands, CatIsByteExact) {
   EXPECT_EQ(ran.err, "spate: 1 task of job 1 has no output yet\n");
   ran = Run("job cat", {"--stream", "stderr", "last.2"});
   EXPECT_EQ(ran.out, std::string(65536, 'a') + std::string(65536, 'z'));
-  EXPECT_EQ(ran.err,
-            "spate: 1.2: 68,928 bytes of its standard error were not kept and are missing\n");
+  EXPECT_EQ(
+      ran.err,
+      "spate: 1.2: 68,928 bytes of its standard error were not kept, because of --keep-output\n");
   EXPECT_EQ(ran.code, kExitTasksFailed);
   EXPECT_EQ(Run("job cat", {"1.3"}).err, "spate: 1.3: it is queued and has no output yet\n");
   EXPECT_EQ(Run("job cat", {"--filter", "failed"}).out, "");
   EXPECT_EQ(Run("job cat", {"--stream", "both "}).code, kExitUsage);
+}
+
+TEST_F(JobCommands, OutputThatWasNotKeptIsNamed) {
+  JobText text;
+  text.rows = {"a", "b"};
+  text.keep_output = 10;
+  {
+    auto job = world_.AddJob(text);
+    job->RunTask(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded),
+                 "longer than 10");
+    job->RunTask(AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded),
+                 "silent, too");
+    job->Record(engine::JobFinished{JobId(1), {.total = 2, .succeeded = 2}});
+    job->End(store::JobState::kFinished, {.total = 2, .succeeded = 2}, 8);
+  }
+  const std::string why = "output of 2 tasks was not kept, because of --keep-output";
+  Ran ran = Run("job tail", {"1"});
+  EXPECT_EQ(ran.err, "spate: job 1: " + why + "\n");
+  EXPECT_EQ(ran.code, kExitSuccess) << "the bound was typed";
+  EXPECT_NE(Out("job info", {"1"}).find("job 1: " + why), std::string::npos);
+  ran = Run("job list", {});
+  EXPECT_NE(ran.out.find("succeeded*"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("spate job info"), std::string::npos) << ran.err;
+  auto json = nlohmann::json::parse(Out("job list", {"--json"}), nullptr, false);
+  EXPECT_EQ(json["not_kept"][0]["why"], "keep-output");
+  EXPECT_EQ(json["not_kept"][0]["tasks"], 2);
+  EXPECT_NE(Out("task info", {"1.1"}).find("(not kept), because of --keep-output"),
+            std::string::npos);
 }
 
 TEST_F(JobCommands, CatShowsARankOfAGang) {
@@ -331,12 +394,13 @@ TEST_F(JobCommands, CatShowsARankOfAGang) {
   EXPECT_EQ(of_rank("2", "1.1").err, "3.");
   EXPECT_EQ(Run("job cat", {"1.1"}).err, "two.3.last words");
   EXPECT_EQ(of_rank("0", "1.2").out, std::string(65'536, 'a'));
-  EXPECT_EQ(of_rank("0", "1.2").err,
-            "spate: 1.2: 4,464 bytes of its standard output were not kept and are missing\n");
+  EXPECT_EQ(
+      of_rank("0", "1.2").err,
+      "spate: 1.2: 4,464 bytes of its standard output were not kept, because of --keep-output\n");
   EXPECT_EQ(of_rank("1", "1.2").out, "");
   EXPECT_EQ(of_rank("1", "1.2").err,
-            "spate: 1.2: none of the 60,000 bytes of its standard output were kept (see "
-            "--keep-output)\n");
+            "spate: 1.2: none of the 60,000 bytes of its standard output were kept, because "
+            "of --keep-output\n");
   EXPECT_EQ(of_rank("2", "1.2").out, std::string(65'536, 'c'));
   EXPECT_EQ(of_rank("2", "1.2").code, kExitTasksFailed);
   for (const char* task : {"1.1", "1.3"}) {
@@ -420,7 +484,7 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(KeysOf(info),
             std::string(kJobKeys) +
                 " held held_since release_command set_aside waits left_running "
-                "start_news start_news_task running_tasks withdrawn retries "
+                "start_news start_news_task running_tasks withdrawn not_passed retries "
                 "retry_on retry_elsewhere retry_memory max_memory priority time_limit gang "
                 "deadline bound attempts failures blamed median_wall total_wall total_user "
                 "total_system peak_memory peak_task first_start last_end "

@@ -2,17 +2,21 @@
 // those of one task, also while it runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/call.h"
 #include "cli/history/select.h"
+#include "cli/job/failures.h"
 #include "cli/job/output.h"
 #include "cli/job/task_tail.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "present/text/end_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -40,14 +44,7 @@ Result<TailWish> WishOf(const Words& words) {
     if (!count) return Within("--lines", std::move(count.error()));
     wish.lines = *count;
   }
-  if (auto value = words.Last(kTailRank)) {
-    auto rank = ParseCount(*value);
-    if (!rank) return Within("--rank", std::move(rank.error()));
-    if (*rank >= UINT32_MAX) {
-      return Fail(ErrorKind::kInvalid, "--rank: no gang has that many processes");
-    }
-    wish.rank = static_cast<uint32_t>(*rank);
-  }
+  wish.rank = TRY(RankOf(words, kTailRank));
   return wish;
 }
 
@@ -81,28 +78,64 @@ Result<std::optional<TasksOfJob>> OnlyTask(HistoryCall& call, const JobSelector&
   return task;
 }
 
-// The last lines of a job lack what its running tasks have written.
-void TellRunning(HistoryCall& call, JobId job) {
-  if (!call.on_hub()) return;
-  (void)call.Ask(wire::LookAtJobs{JobSelector{.ranges = {{job.value, job.value, 1}}}},
-                 [&](const wire::JobNow& now) {
-                   if (now.running.empty()) return;
-                   call.Say(
-                       fmt::format("to read what a running task has written so far: spate job "
-                                   "tail{} {}.{}",
-                                   call.StateOption(), job.value, now.running.front().task));
-                 });
+constexpr size_t kMostRunning = 10;
+
+// The numbers of the tasks of a hub's job that run. The hub hears of a start a little later: where
+// it has heard of none, the first few that nodes have.
+std::vector<uint32_t> RunningTasks(HistoryCall& call, JobSelector job, JobId& id) {
+  std::vector<uint32_t> tasks;
+  job.last |= job.ranges.empty();
+  (void)call.Ask(wire::LookAtJobs{std::move(job)}, [&](const wire::JobNow& now) {
+    id = now.job;
+    for (const RunningFacts& part : now.running) {  // of a gang there are several
+      if (tasks.empty() || tasks.back() != part.task) tasks.push_back(part.task);
+    }
+  });
+  if (!tasks.empty() || id == JobId()) return tasks;
+  wire::ListTasks question;
+  question.tasks.push_back({.jobs = {.ranges = {{id.value, id.value, 1}}}, .tasks = {}});
+  question.states = 1u << static_cast<unsigned>(TaskState::kLeased);
+  question.most = kMostRunning;
+  question.commands = false;
+  (void)call.Ask(std::move(question), [&](const wire::TasksListed& some) {
+    for (const TaskFacts& task : some.tasks) tasks.push_back(task.index + 1);
+  });
+  return tasks;
+}
+
+// Prints the last lines of running tasks, each with its task's number. Returns whether some run.
+bool TailRunning(HistoryCall& call, JobSelector job, TailWish wish) {
+  JobId id;
+  std::vector<uint32_t> tasks;
+  if (call.on_hub()) tasks = RunningTasks(call, std::move(job), id);
+  for (size_t i = 0; i < std::min(tasks.size(), kMostRunning); ++i) {
+    wish.tag = fmt::format("{}.{}: ", id.value, tasks[i]);
+    auto read = TailTask(call, {.job = id.value, .ranges = {{tasks[i], tasks[i], 1}}}, wish);
+    if (!read) call.Say(read.error().message);
+  }
+  if (tasks.size() > kMostRunning) {
+    call.Say(fmt::format("{} are not shown; to read one: spate job tail{} {}.{}",
+                         present::CountOf(tasks.size() - kMostRunning, "running task"),
+                         call.StateOption(), id.value, tasks[kMostRunning]));
+  }
+  return !tasks.empty();
 }
 
 // Of a job as a whole.
 Result<int> TailJob(HistoryCall& call, JobSelector job, const TailWish& wish) {
   if (wish.follow) return FollowOutput(call, wish.lines);
-  TRY(call.Ask(
-      wire::TailOutput{std::move(job), wish.streams, wish.lines}, [&](const OutputFacts& piece) {
-        if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
-        call.Say(fmt::format("no task of job {} has printed anything yet", piece.job.value));
-        TellRunning(call, piece.job);
-      }));
+  std::optional<JobId> none;
+  TRY(call.Ask(wire::TailOutput{job, wish.streams, wish.lines}, [&](const OutputFacts& piece) {
+    if (piece.what == OutputFacts::What::kBytes) return PutBytes(call, wish.streams, piece);
+    none = piece.job;
+  }));
+  TRY(call.Flush());
+  auto lost = AskNotKept(*TRY(call.Whom()), job, [&](auto text) { call.Say(text); });
+  const bool runs = TailRunning(call, std::move(job), wish);
+  if (lost) return *lost;
+  if (!runs && none) {
+    call.Say(fmt::format("no task of job {} has printed anything yet", none->value));
+  }
   return kExitSuccess;
 }
 
@@ -135,7 +168,9 @@ extern const Command kJobTail = {
     .completes = Completes::kJobs,
     .summary = "print the last output lines of a job or task (default: last)",
     .details =
-        "The lines are in the order in which the tasks ended, and include all tries of a task. JOB "
+        "The lines are in the order in which the tasks ended, and include all tries of a task. "
+        "For a hub's job, the last lines of up to ten running tasks follow, with task numbers. "
+        "JOB "
         "may name one task, such as 12.3: its output is printed while it runs, and with --follow "
         "until it has ended. A job of one task that has not ended means that task.",
     .examples = {{{"spate job tail", "the last 10 lines of the newest job"},

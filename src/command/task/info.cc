@@ -14,12 +14,15 @@
 #include "cli/history/task_text.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/job_words.h"
 #include "cli/options/shared.h"
+#include "cli/options/words.h"
 #include "cli/run/list_places.h"
 #include "cli/task/tasks.h"
 #include "core/model/gang_end.h"
 #include "present/table/page.h"
 #include "present/text/end_text.h"
+#include "present/text/left_text.h"
 #include "present/text/running_text.h"
 #include "present/text/start_text.h"
 #include "wire/questions.h"
@@ -63,7 +66,7 @@ std::string OutputText(const AttemptFacts& attempt) {
     if (!text.empty() && !more.empty()) text += ", ";
     text += more;
   }
-  return text;
+  return text.append(present::NotKeptWhy(end.not_kept));
 }
 
 // How gangs ended, by attempt: their verdicts are with the parts that ended last.
@@ -173,7 +176,9 @@ std::string PlaceOf(const TaskDetails& at) {
     if (file.starts_with(cwd + "/")) file.remove_prefix(cwd.size() + 1);
     files.emplace_back(file);
   }
-  return PlacesInLists(cwd, files, {{at.task.index, *at.row}}).front();
+  auto typed = ParseWords(kRunWords, at.job.argv.value_or(std::vector<std::string>()));
+  std::string until(typed ? typed->Last(opt::kFollowUntil).value_or("") : "");
+  return PlacesInLists(cwd, files, {{at.task.index, *at.row}}, RowKind::kListLine, until).front();
 }
 
 // Processes that tasks wait for after their commands have ended, by job and task number, as the hub
@@ -201,7 +206,8 @@ LeftRunningTexts AskLeftRunning(HistoryCall& call) {
   (void)call.Ask(std::move(question), [&](const wire::JobNow& now) {
     for (const LeftRunningFacts& left : now.left) {
       texts[{now.job, left.task}] =
-          fmt::format("{} on node {}, left running by the command", left.processes, left.node);
+          present::WaitText("", fmt::format("{} on node {}", left.processes, left.node),
+                            ", left running by the command");
     }
   });
   return texts;
@@ -262,11 +268,11 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   if (at.live) {
     const RunningFacts here{.task = at.task.index + 1, .attempt = at.live->attempt};
     const auto uses = around.uses->Ask(at.job.job, {&here, 1});
-    page.Field(
-        fmt::format("attempt {}", at.live->attempt),
-        fmt::format("running since {} ({}) in slot {} as process {}",
-                    call.FullTimeText(at.live->since), FormatDuration(call.now() - at.live->since),
-                    at.live->slot, at.live->pid));
+    page.Field(fmt::format("attempt {}", at.live->attempt),
+               fmt::format("running since {} ({}) in slot {} as process {}",
+                           call.FullTimeText(at.live->since),
+                           FormatDuration(std::max(call.now() - at.live->since, Duration())),
+                           at.live->slot, at.live->pid));
     if (!uses.empty() && uses.front()) page.Field("", present::UseText(*uses.front()));
   } else if (!around.running.empty()) {
     std::string label = fmt::format("attempt {}", around.running.front().attempt);

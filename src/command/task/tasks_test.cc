@@ -79,7 +79,7 @@ TEST_F(TaskCommands, InfoOfChecksFilesAndNotes) {
        {"  stdin      1.in\n", "  checks     in exists a.txt\n", "             out line+ b.txt\n",
         "             memory peak 3.0 MB, as measured by its cgroup\n",
         "             I/O 2.0 KB read, 10 B written\n",
-        "             195 KB of output (beginning and end kept, 128 KB)\n",
+        "             195 KB of output (beginning and end kept, 128 KB), because its node\n",
         "             step 1 command 2: status 141\n", "             and \\x1b more\n"}) {
     EXPECT_NE(out.find(line), std::string::npos) << line << "in\n" << out;
   }
@@ -152,7 +152,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(KeysOf(task["ends"][0]),
             "attempt verdict counts cause status slot start wall user system peak_memory "
             "memory_source read_bytes written_bytes left_behind note stdout_bytes stderr_bytes "
-            "stdout_kept stderr_kept node processes");
+            "not_kept stdout_kept stderr_kept node processes");
   EXPECT_EQ(task["ends"][0]["note"], "leftover processes: 'sleep', ended");
   auto why = nlohmann::ordered_json::parse(Out("task explain", {"1.3", "--output", "json"}),
                                            nullptr, false);
@@ -269,6 +269,20 @@ TEST_F(ExplainTest, Failures) {
   Ended(Cause::kNode, 0, Verdict::kFailed);
   EXPECT_EQ(Get().reason, "losses");
   EXPECT_EQ(Get().remedy, Remedy::kRetry);
+}
+
+// No --retry-on names the cause: such an attempt is repeated without one.
+TEST_F(ExplainTest, ATaskThatOutlivesEveryPilot) {
+  task_.state = TaskState::kFailed;
+  at_.retry.retry_on = CauseBit(Cause::kSignal);
+  Ended(Cause::kStopped, kCutOff, Verdict::kFailed);
+  task_.last->counts = false;
+  task_.last->end.note =
+      "it was cut off 3 times because its nodes ended, after at most 1m00s, and no pool gives a "
+      "task more than 1m00s";
+  EXPECT_EQ(Get().reason, "cut-off");
+  EXPECT_EQ(Get().text,
+            task_.last->end.note + "; to let pilots run longer: spate pool set POOL --time-limit");
 }
 
 TEST_F(ExplainTest, WaitingInARun) {

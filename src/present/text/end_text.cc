@@ -58,6 +58,7 @@ std::string CauseText(const AttemptEnd& end) {
       }
       return WithNote("output check failed", end.note);
     case Cause::kNode:
+      if (IsDiskFull(end)) return WithNote("its node's disk was full", end.note);
       return "lost with its node";
     case Cause::kStart:
       if (!end.note.empty() && end.status > 0) {
@@ -68,7 +69,11 @@ std::string CauseText(const AttemptEnd& end) {
                                           : "could not be started",
                       end.note);
     case Cause::kStopped:
-      return IsCutOff(end) ? "cut off because its node ended" : "stopped";
+      if (!IsCutOff(end)) return "stopped";
+      if (end.note.empty() || end.note.starts_with("its node ended")) {
+        return "cut off because its node ended";
+      }
+      return EscapeForScreen(end.note);
   }
   return "?";
 }
@@ -80,6 +85,20 @@ std::string VerdictText(const AttemptEnd& end) {
 
 std::string FailureVerdict(const AttemptEnd& end, bool unknown) {
   return unknown ? "end unknown (--once)" : VerdictText(end);
+}
+
+std::string_view NotKeptWhy(NotKept why) {
+  constexpr std::string_view kWhy[] = {
+      "",
+      ", because the hub's disk had too little free space",
+      ", because the hub keeps no more output of this user (see spate hub user); to make room, "
+      "remove ended jobs with spate job forget",
+      ", because of --keep-output",
+      ", because a job keeps 1 GB unless --keep-output is larger",
+      ", because its node could not store or send it",
+      ", because its file on the hub is damaged",
+  };
+  return kWhy[std::min(static_cast<size_t>(why), std::size(kWhy) - 1)];
 }
 
 std::string FailureRest(const AttemptEnd& end, std::string_view command) {

@@ -24,6 +24,8 @@ std::string FailureRest(const AttemptEnd& end, std::string_view command);
 // Processes that its commands left behind and that were ended, "sleep (pid 12)"; empty for none,
 // and for those that made it fail.
 std::string LeftBehindText(const AttemptEnd& end);
+// Behind "was not kept": ", because the hub's disk had too little free space"; empty for kNone.
+std::string_view NotKeptWhy(NotKept why);
 // Columns of a command in a line of talk.
 inline constexpr size_t kCommandColumns = 200;
 

@@ -33,6 +33,12 @@ TEST(EndTextTest, Causes) {
       {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"}, "x is a folder (126)"},
       {{.cause = Cause::kStopped}, "stopped"},
       {{.cause = Cause::kStopped, .status = kCutOff}, "cut off because its node ended"},
+      {{.cause = Cause::kStopped, .status = kCutOff, .note = "its node ended: it was asked to"},
+       "cut off because its node ended"},
+      {{.cause = Cause::kStopped,
+        .status = kCutOff,
+        .note = "it was cut off 3 times because its nodes ended"},
+       "it was cut off 3 times because its nodes ended"},
   };
   for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);
 }

@@ -2,20 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/view/json_view.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
-namespace {
-
-void CountOrNull(present::JsonLine& line, std::string_view key, int64_t value) {
-  if (value < 0) {
-    line.Null(key);
-  } else {
-    line.Number(key, value);
-  }
-}
-
-}  // namespace
 
 const char* StateWord(TaskState state) {
   return state == TaskState::kLeased ? "running" : TaskStateName(state);
@@ -47,17 +37,7 @@ void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt) {
   line.Text("verdict", VerdictName(attempt.verdict));
   line.Flag("counts", attempt.counts);
   line.Text("cause", CauseName(end.cause)).Number("status", end.status);
-  line.Number("slot", end.slot).Seconds("start", end.start.seconds());
-  line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
-  line.Seconds("system", end.system.seconds());
-  line.Number("peak_memory", static_cast<int64_t>(end.peak_memory));
-  line.Text("memory_source", MemorySourceName(end.memory_source));
-  CountOrNull(line, "read_bytes", end.read_bytes);
-  CountOrNull(line, "written_bytes", end.written_bytes);
-  line.Number("left_behind", end.left_behind);
-  present::TextOrBase64(line, "note", end.note);
-  line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
-  line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
+  AddEndFields(line, end);
   line.Number("stdout_kept", static_cast<int64_t>(attempt.stdout_kept));
   line.Number("stderr_kept", static_cast<int64_t>(attempt.stderr_kept));
 }
@@ -73,10 +53,10 @@ void AddTaskFields(present::JsonLine& line, JobId job, const TaskFacts& task) {
 void AddLastEndFields(present::JsonLine& line, const TaskFacts& task) {
   if (task.last) return AddAttemptFields(line, *task.last);
   for (const char* key :
-       {"attempt",     "verdict",       "counts",       "cause",         "status",
-        "slot",        "start",         "wall",         "user",          "system",
-        "peak_memory", "memory_source", "read_bytes",   "written_bytes", "left_behind",
-        "note",        "stdout_bytes",  "stderr_bytes", "stdout_kept",   "stderr_kept"}) {
+       {"attempt",    "verdict",       "counts",      "cause",  "status",       "slot",
+        "start",      "wall",          "user",        "system", "peak_memory",  "memory_source",
+        "read_bytes", "written_bytes", "left_behind", "note",   "stdout_bytes", "stderr_bytes",
+        "not_kept",   "stdout_kept",   "stderr_kept"}) {
     line.Null(key);
   }
 }

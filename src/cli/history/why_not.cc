@@ -18,6 +18,7 @@ std::string KeyOf(const Reason& reason) {
     case ReasonKind::kSuspectNode:
       break;
     case ReasonKind::kPoolState:  // the other names are its state, which changes
+      if (reason.names.size() > 4 && reason.names[3] + reason.names[4] != "") key += "!";
       return reason.names.empty() ? key : key + reason.names.front();
     default:
       key += fmt::format("{};", fmt::join(reason.numbers, " "));
@@ -53,10 +54,6 @@ HintContext HintsOf(const wire::JobNow& now, std::string_view reach) {
   return hints;
 }
 
-bool IsForWantOfNodes(uint32_t nodes, const Why& why) {
-  return nodes == 0 && (why.empty() || why.front().kind == ReasonKind::kNoNodeJoined);
-}
-
 std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
   if (now.held == HoldReason::kResults) {
     return fmt::format("job {} starts no more tasks: {}; it continues by itself", now.job.value,
@@ -67,20 +64,22 @@ std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
                        now.job.value, HeldWhy(now.held), ReleaseCommand(HintsOf(now, reach)),
                        reach);
   }
-  if (IsForWantOfNodes(now.nodes, now.stuck)) {
-    return fmt::format("no node is connected, so nothing runs yet; start one: {}",
-                       present::TextOf(Advice("node start", "--daemon"), reach));
-  }
   if (now.stuck.empty()) return "";
-  // That names the job itself.
-  if (now.stuck.front().kind == ReasonKind::kOpen) return present::TextOf(now.stuck, reach);
-  return fmt::format("job {0} waits: {1}\nto cancel: spate job cancel{2} {0}", now.job.value,
-                     present::TextOf(now.stuck, reach), reach);
+  const Reason& first = now.stuck.front();
+  std::string text = present::TextOf(now.stuck, reach);
+  // These name the job themselves, or are for all jobs.
+  for (ReasonKind kind : {ReasonKind::kOpen, ReasonKind::kCancelled, ReasonKind::kNoNodeJoined}) {
+    if (first.kind == kind) return text;
+  }
+  text = fmt::format("job {} waits: {}", now.job.value, text);
+  const bool is_cancelled = first.kind == ReasonKind::kSilentNodes && first.numbers.size() > 2 &&
+                            first.numbers[2] == static_cast<int64_t>(SilentFate::kCancelled);
+  if (is_cancelled) return text;
+  return fmt::format("{}\nto cancel: spate job cancel{} {}", text, reach, now.job.value);
 }
 
 std::string KeyOfWait(const wire::JobNow& now) {
-  std::string key =
-      fmt::format("{};{};", static_cast<int>(now.held), IsForWantOfNodes(now.nodes, now.stuck));
+  std::string key = fmt::format("{};", static_cast<int>(now.held));
   for (const Reason& reason : now.stuck) key += KeyOf(reason);
   return key;
 }

@@ -13,8 +13,6 @@ namespace spate::cli {
 const char* HeldWhy(HoldReason reason);
 // Data for hints about the job. `reach`: options that make commands mean a job of this hub.
 HintContext HintsOf(const wire::JobNow& now, std::string_view reach);
-// The hub knows no more than that no node is there: no pool will bring one.
-bool IsForWantOfNodes(uint32_t nodes, const Why& why);
 // The reason why the job cannot continue; empty: none, or it only waits for its turn.
 // "job 29 is held: its tasks fail one after the other; ..."
 std::string WhyNot(const wire::JobNow& now, std::string_view reach);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "core/model/retry.h"
 #include "present/text/end_text.h"
@@ -45,6 +47,9 @@ Explanation Failed(const Situation& s) {
   if (OfDeadline(s, last.end.note)) {
     why.reason = "deadline";
     why.text = fmt::format("{}, and a retry could not end by its deadline", how);
+  } else if (!last.counts && IsCutOff(last.end)) {
+    why.reason = "cut-off";
+    why.text = fmt::format("{}; to let pilots run longer: spate pool set POOL --time-limit", how);
   } else if (!wanted) {
     why.reason = "not-retried";
     std::string name = RetryName(last.end.cause);
@@ -52,10 +57,6 @@ Explanation Failed(const Situation& s) {
       name += fmt::format(":{}", last.end.status);
     }
     why.text = fmt::format("{}, and --retry-on does not name {}", how, name);
-  } else if (!last.counts && IsCutOff(last.end)) {
-    why.reason = "cut-off";
-    why.text = fmt::format("{}; to let pilots run longer: spate pool set POOL --time-limit",
-                           last.end.note.empty() ? how : EscapeForScreen(last.end.note));
   } else if (!last.counts) {
     why.reason = "losses";
     why.text = fmt::format(
@@ -71,18 +72,10 @@ Explanation Failed(const Situation& s) {
 }
 
 std::string HeldText(HoldReason reason) {
-  switch (reason) {
-    case HoldReason::kHaltRule:
-      return "--halt";
-    case HoldReason::kMaxFailures:
-      return "--max-failures";
-    case HoldReason::kAllFail:
-      return "the rule that holds a job whose tasks all fail";
-    case HoldReason::kDamaged:
-      return "damage of its journal";
-    default:
-      return "a signal (Ctrl-C)";
-  }
+  if (reason == HoldReason::kHaltRule) return "--halt";
+  if (reason == HoldReason::kMaxFailures) return "--max-failures";
+  if (reason == HoldReason::kAllFail) return "the rule that holds a job whose tasks all fail";
+  return reason == HoldReason::kDamaged ? "damage of its journal" : "a signal (Ctrl-C)";
 }
 
 const char* WaitName(ReasonKind kind) {
@@ -199,8 +192,9 @@ Explanation Running(const Situation& s) {
   // A run on this machine knows more of what runs.
   const bool plain = why == ReasonKind::kRunning || why == ReasonKind::kGiven;
   if (!s.waits.empty() && (s.from.on_hub || !plain)) {
-    return {why == ReasonKind::kRunning ? "running" : "given",
-            present::TextOf(s.waits, s.from.reach), std::nullopt, Remedy::kNone};
+    const bool runs = why == ReasonKind::kRunning || why == ReasonKind::kCancelled;
+    return {runs ? "running" : "given", present::TextOf(s.waits, s.from.reach), std::nullopt,
+            Remedy::kNone};
   }
   if (!s.details.live) {
     return {"given", "it has a slot, and starts next or is just starting or ending", std::nullopt,
@@ -209,8 +203,8 @@ Explanation Running(const Situation& s) {
   std::string text =
       fmt::format("attempt {} has been running since {} ({}) in slot {} as process {}",
                   s.details.live->attempt, s.from.time(s.details.live->since),
-                  present::BriefDuration(s.from.now - s.details.live->since), s.details.live->slot,
-                  s.details.live->pid);
+                  present::BriefDuration(std::max(s.from.now - s.details.live->since, Duration())),
+                  s.details.live->slot, s.details.live->pid);
   return {"running", text, std::nullopt, Remedy::kNone};
 }
 

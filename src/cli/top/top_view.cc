@@ -214,9 +214,10 @@ TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
   Lines lines = table.Take();
   for (const JobGlance& job : snapshot_.jobs) {
     if (job.left.empty()) continue;
-    lines.push_back(
-        EscapeForScreen(fmt::format("job {} waits for processes that its commands left running: {}",
-                                    job.job.value, present::LeftTextOfAll(job.left))));
+    lines.push_back(EscapeForScreen(
+        fmt::format("job {} {}", job.job.value,
+                    present::WaitText("waits for processes that its commands left running: ",
+                                      present::LeftTextOfAll(job.left)))));
   }
   return lines;
 }

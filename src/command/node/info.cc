@@ -13,6 +13,7 @@
 #include "cli/options/shared.h"
 #include "present/json/json_fields.h"
 #include "present/table/time_text.h"
+#include "present/text/left_text.h"
 #include "present/text/node_note.h"
 
 namespace spate::cli::command {
@@ -50,8 +51,9 @@ std::string PageOf(const NodeFacts& node) {
   for (const RunFacts& run : node.runs) {
     std::string told =
         fmt::format("{}.{} since {}", run.job.value, run.task, present::DateAndTime(run.since));
-    if (!run.left.empty())
-      told += fmt::format(", waits for processes that it left running: {}", run.left);
+    if (!run.left.empty()) {
+      told += ", " + present::WaitText("waits for processes that it left running: ", run.left);
+    }
     add("runs", told);
   }
   return text;

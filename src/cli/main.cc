@@ -17,6 +17,7 @@
 #include "cli/manual/reference.h"
 #include "cli/manual/shell_scripts.h"
 #include "cli/options/help.h"
+#include "cli/options/list_files.h"
 #include "cli/options/option_words.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
@@ -51,6 +52,14 @@ Result<std::vector<std::string>> OptionWords(const Command& command, std::string
   return words;
 }
 
+// -J is the name of the job in batch systems.
+Error OrName(std::string_view name, Error error) {
+  if (error.kind == ErrorKind::kNotFound) {
+    error.message += fmt::format("; to name the job: --name {}", EscapeForScreen(ShellQuote(name)));
+  }
+  return error;
+}
+
 // ~/.config/spate/profiles/NAME, or the file when the name has a slash.
 std::string ProfilePath(const std::string& name, const os::Environment& environment) {
   if (name.find('/') != std::string::npos) return name;
@@ -63,17 +72,23 @@ std::string ProfilePath(const std::string& name, const os::Environment& environm
 Result<Invocation> TakeInvocation(const Command& command, std::vector<std::string> argv,
                                   const Wiring& wiring) {
   constexpr size_t kProfileMost = 64 * 1024;
+  const os::Environment environment = os::Environment::OfProcess();
   auto words = ParseWords(command, argv, wiring.commands);
+  bool asks = words && (words->Has(opt::kHelp) || words->Has(opt::kHelpAll));
+  if (!asks) {
+    TRY(CheckDashes(command, argv, environment.GetOr("PATH", "")));
+  }
   if (!words) return std::unexpected(words.error());
+  TRY(CheckGivenOnce(*words));
   Invocation invocation{.words = std::move(*words), .argv = std::move(argv), .wiring = &wiring};
-  bool asks = invocation.words.Has(opt::kHelp) || invocation.words.Has(opt::kHelpAll);
   if (asks || !Takes(command, opt::kProfile)) return invocation;
-  os::Environment environment = os::Environment::OfProcess();
   std::vector<std::string> profiles;
   for (const std::string& name : invocation.words.All(opt::kProfile)) {
     std::string path = ProfilePath(name, environment);
     auto text = os::ReadFile(path, kProfileMost);
-    if (!text) return Within("--profile", text.error());
+    if (!text) {
+      return Within("--profile", OrName(name, std::move(text.error())));
+    }
     auto typed =
         TRY(OptionWords(command, *text, "profile " + EscapeForScreen(path), wiring.commands));
     profiles.insert(profiles.end(), typed.begin(), typed.end());
@@ -110,7 +125,7 @@ int Dispatch(const Command& command, std::vector<std::string> argv, const Wiring
   auto invocation = TakeInvocation(command, std::move(argv), wiring);
   if (!invocation) return ReportError(invocation.error());
   const Words& words = invocation->words;
-  for (const std::string& note : words.notes) fmt::print(stderr, "spate: {}\n", note);
+  for (const std::string& note : words.notes) Say(note);
   if (words.Has(opt::kHelpAll)) return Print(CommandHelp(command, true));
   if (words.Has(opt::kHelp)) return Print(CommandHelp(command, false));
   if (command.group != CommandGroup::kGeneral) WarnOfStateFolder(words);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "cli/exit_code.h"
 #include "command/all_commands.h"
 
@@ -96,6 +98,22 @@ TEST(MainTest, CallsTheCommand) {
   Ran ran = RunMain({"run", "-j2", "--", "echo", "{}"});
   EXPECT_EQ(ran.invocation.argv, (std::vector<std::string>{"-j2", "--", "echo", "{}"}));
   EXPECT_EQ(ran.invocation.words.rest, (std::vector<std::string>{"echo", "{}"}));
+}
+
+TEST(MainTest, TwoPlacesForOneOutputAreRefused) {
+  for (const std::string option : {"--stdout", "--stderr", "--results", "--joblog"}) {
+    Ran ran = RunMain({"run", option, "a", option, "b", "--", "true"});
+    EXPECT_EQ(ran.code, kExitUsage) << option;
+    EXPECT_EQ(ran.err, "spate: " + option +
+                           " is given twice, as 'a' and as 'b', but this output goes to one place; "
+                           "leave one out\n");
+    EXPECT_EQ(RunMain({"job", "retry", option, "a", option, "b"}).code, kExitUsage) << option;
+    EXPECT_EQ(RunMain({"run", option, "a", option, "a", "--", "true"}).code, 7) << option;
+    // Typed options go before those of $SPATE_OPTIONS.
+    ::setenv("SPATE_OPTIONS", (option + " a").c_str(), 1);
+    EXPECT_EQ(RunMain({"run", option, "b", "--", "true"}).code, 7) << option;
+    ::unsetenv("SPATE_OPTIONS");
+  }
 }
 
 TEST(MainTest, ErrorsGoToStderrWithTheirCode) {

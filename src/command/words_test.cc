@@ -2,12 +2,16 @@
 #include "cli/options/shared.h"
 #include "command/testing_world.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "cli/options/foreign.h"
 #include "cli/options/job_words.h"
+#include "cli/options/option_uses.h"
 #include "present/advice.h"
 
 namespace spate::cli::command {
@@ -76,6 +80,118 @@ TEST(TableTest, NoOptionOfOursIsCalledForeign) {
   for (const Option* option : OptionsOf(Named("run"))) {
     EXPECT_FALSE(ForeignHint(option->name())) << option->name();
     for (char letter : option->letters) EXPECT_FALSE(ForeignHint(std::string(1, letter))) << letter;
+  }
+}
+
+// Tries what a text names: each "spate COMMAND" with the options after it, to the end of the phrase
+// (a comma, a bracket ...), and the options elsewhere as those of `typed` (null: any).
+void TryHint(const Command* typed, const std::string& text) {
+  Argv words;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) words.push_back(word);
+  const Command* command = typed;
+  Argv phrase;
+  bool is_other = false, after_dashes = false;
+  auto end_phrase = [&] {
+    if (is_other && command->makes == Makes::kRun) {
+      auto parsed = ParseWords(*command, phrase, AllCommands());
+      ASSERT_TRUE(parsed) << text << "\n" << parsed.error().message;
+      const Way way = parsed->Has(opt::kRunPool) ? Way::kPool
+                      : parsed->Has(opt::kHub)   ? Way::kHub
+                                                 : Way::kResume;
+      EXPECT_TRUE(CheckUses(way, *parsed)) << text;
+    }
+    command = typed;
+    is_other = after_dashes = false;
+    phrase.clear();
+  };
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string word =
+        words[i].substr(std::min(words[i].find_first_not_of("(`'"), words[i].size()));
+    const size_t last = word.find_last_not_of(",;:.?)`'");
+    const bool ends = word.find_first_of(",;)`", last + 1) != std::string::npos;
+    word.resize(last + 1);
+    if (word == "spate" && i + 1 < words.size()) {
+      if (words[++i].starts_with("--version")) continue;
+      end_phrase();
+      Argv name{words[i]};
+      if (i + 1 < words.size()) name.push_back(words[i + 1]);
+      for (std::string& part : name) part.resize(part.find_last_not_of(",;:.?)`'") + 1);
+      auto found = FindCommand(name, AllCommands());
+      ASSERT_TRUE(found) << text << "\n" << found.error().message;
+      command = found->command;
+      is_other = true;
+      i += found->words - 1;
+      if (words[i].find_first_of(",;)`") != std::string::npos) end_phrase();
+      continue;
+    }
+    after_dashes = after_dashes || word == "--";
+    if (!after_dashes) phrase.push_back(word);
+    const bool is_option =
+        word.size() > 1 && word[0] == '-' && word.find_first_not_of('-') != std::string::npos;
+    if (is_option && !after_dashes && command != nullptr) {
+      EXPECT_NE(FindOption(*command, word), nullptr)
+          << "spate " << command->name << " lacks " << word << ": " << text;
+    }
+    if (ends) end_phrase();
+  }
+  end_phrase();
+}
+
+TEST(HintTest, OptionsOfOtherProgramsLeadToOptionsThatExist) {
+  for (const Command* command : AllCommands()) {
+    if (command->hint == nullptr) continue;
+    std::string names = "N n p partition";
+    for (const ForeignOption& row : BatchOptions()) names += fmt::format(" {}", row.names);
+    for (const ForeignOption& row : ParallelOptions()) names += fmt::format(" {}", row.names);
+    std::istringstream in(names);
+    for (std::string name; in >> name;) {
+      const std::string typed = (name.size() == 1 ? "-" : "--") + name;
+      if (FindOption(*command, typed) != nullptr) continue;
+      auto parsed = ParseWords(*command, Argv{typed}, AllCommands());
+      if (parsed && parsed->notes.empty()) ADD_FAILURE() << command->name << " " << typed;
+      std::string text =
+          parsed ? (parsed->notes.empty() ? "" : parsed->notes.front()) : parsed.error().message;
+      if (text.starts_with(typed)) text.erase(0, text.find(": ") + 2);
+      text.resize(std::min(text.find('\n'), text.size()));
+      constexpr std::string_view kElsewhere = "with spate submit: ";
+      const bool elsewhere = text.starts_with(kElsewhere);
+      if (elsewhere) text.erase(0, kElsewhere.size());
+      TryHint(elsewhere ? &Named("submit") : command, text);
+    }
+  }
+}
+
+TEST(HintTest, CommandsOfOtherProgramsLeadToCommandsThatExist) {
+  for (const CommandWord& row : CommandWords()) {
+    const bool is_hint = row.meant.starts_with("spate ");
+    if (is_hint) TryHint(nullptr, std::string(row.meant));
+    std::istringstream in{std::string(row.words)};
+    for (std::string word; in >> word;) {
+      const size_t colon = word.find(':');
+      Argv typed{word.substr(0, colon)};
+      if (colon != std::string::npos) typed.push_back(word.substr(colon + 1));
+      auto found = FindCommand(typed, AllCommands());
+      EXPECT_EQ(found.has_value(), !is_hint) << word;
+      if (found) {
+        EXPECT_EQ(found->command, &Named(row.meant)) << word;
+      } else {
+        EXPECT_TRUE(found.error().message.contains(row.meant)) << found.error().message;
+      }
+    }
+  }
+}
+
+TEST(HintTest, RefusedOptionsLeadToOptionsThatExist) {
+  for (Way way : kWays) {
+    for (const Option* option : OptionsOf(CommandOf(way))) {
+      if (!HasUse(*option) || UseOf(*option, way) != Use::kRefused) continue;
+      Words words{.command = &CommandOf(way)};
+      words.options = {{option, option->argument.empty() ? "true" : "1"}};
+      auto refused = CheckUses(way, words);
+      ASSERT_FALSE(refused) << option->name();
+      TryHint(words.command, refused.error().message);
+    }
   }
 }
 
@@ -156,13 +272,32 @@ TEST(WordsTest, SaysWhatIsWrong) {
       {{"a", "-j"}, "--jobs needs a value: --jobs N|FILE"},
       {{"-kj"}, "--jobs needs a value: --jobs N|FILE"},
       {{"--tag=maybe"}, "--tag takes no value (except =false, which undoes it)"},
-      {{"--partition", "short"}, "--partition: write --pool NAME, or --label LABEL for some nodes"},
+      {{"--partition", "short"},
+       "--partition: with spate submit: write --pool NAME, or --label LABEL for some nodes"},
+      {{"--nodelist", "n1"}, "--nodelist: with spate submit: write --on NODE"},
       {{"-pe", "mpi"}, "-pe: write --procs N for the processes of one task, as of MPI"},
       {{"--request_memory", "1"}, "--request_memory: write --memory SIZE (of one task)"},
       {{"-S", "host", "a"},
        "-S: write --pool ssh:HOST for another machine; for several: spate pool add ssh NAME "
        "--hosts "
-       "HOST,HOST, then spate run --hub --pool NAME"},
+       "HOST,HOST, then spate submit --pool NAME"},
+      {{"-o", "FILE"},
+       "-o: write --stdout FILE; spate job cat prints what is kept; if you mean GNU parallel's: "
+       "tasks have no terminal; leave it out"},
+      {{"-t", "5"},
+       "-t: write --time-limit T (30m, 2h) to end a task after T, --time T for the time it is "
+       "expected to take; if you mean GNU parallel's: use --dry-run to see the commands; `spate "
+       "job tasks` shows what ran"},
+      {{"--limit", "./busy"},
+       "--limit: use --max-load N or --min-free-memory SIZE, or -j FILE, whose number may change "
+       "during the run"},
+      {{"--tmpl", "a=b"},
+       "--tmpl: not supported; let the command fill in the template, as in: sed 's/NAME/{}/' FILE "
+       "> OUT"},
+      {{"--workers=4"},
+       "--workers: write -j N for the number of tasks at once, --cpus N for the cores of one task"},
+      {{"--output-dir", "out"},
+       "--output-dir: write --stdout 'DIR/{#}.txt'; spate run has --results DIR"},
       {{"--array", "1-9"}, "--array: an option of spate submit and spate job add"},
       {{"--older-than=3d"}, "--older-than: an option of spate job forget"},
       {{"--semaphore"},
@@ -183,14 +318,36 @@ TEST(WordsTest, SaysWhatIsWrong) {
 }
 
 TEST(WordsTest, WhatHappensAnywayIsPassedOver) {
-  auto words = ParseWords(Named("run"), Argv{"--eta", "--will-cite", "-j2", "--bar", "a"});
+  auto words =
+      ParseWords(Named("run"), Argv{"--eta", "--will-cite", "-j2", "--bar", "a", "--keep-going"});
   ASSERT_TRUE(words) << words.error().message;
   EXPECT_EQ(words->words, Argv{"a"});
   EXPECT_EQ(words->Last(opt::kJobs), "2");
   EXPECT_EQ(words->notes, (Argv{"--eta: the bar on the terminal shows this already; ignored",
                                 "--will-cite: not needed; ignored",
-                                "--bar: the bar on the terminal shows this already; ignored"}));
+                                "--bar: the bar on the terminal shows this already; ignored",
+                                "--keep-going: a failed task does not stop the others; ignored"}));
   EXPECT_FALSE(ParseWords(Named("submit"), Argv{"--eta"}));
+}
+
+TEST(WordsTest, CoresAreThoseOfOneTask) {
+  auto notes = [](const char* command, const Argv& argv) {
+    auto words = ParseWords(Named(command), argv);
+    EXPECT_TRUE(words) << words.error().message;
+    return words ? words->notes : Argv();
+  };
+  const std::string note =
+      "--cores 2 means --cpus 2, the number of cores for each task; for the number of tasks at "
+      "once, write ";
+  EXPECT_EQ(notes("run", {"--cores", "2", "l"}), Argv{note + "-j 2"});
+  EXPECT_EQ(notes("run", {"--cores=3", "--cores=2", "--", "true"}), Argv{note + "-j 2"});
+  EXPECT_EQ(notes("submit", {"--cores=2", "l"}), Argv{note + "--max-running 2"});
+  for (const Argv& argv : std::vector<Argv>{{"--cpus", "2", "l"},
+                                            {"--cores", "2", "-j", "4", "l"},
+                                            {"--", "snakemake", "--cores", "2"}}) {
+    EXPECT_EQ(notes("run", argv), Argv()) << argv.front();
+  }
+  EXPECT_EQ(notes("node start", {"--cores", "2"}), Argv());
 }
 
 TEST(WordsTest, VerbsOfOtherPrograms) {
@@ -199,6 +356,9 @@ TEST(WordsTest, VerbsOfOtherPrograms) {
                               {"job rm", "job forget"},
                               {"job log", "job cat"},
                               {"job kill", "job cancel"},
+                              {"job status", "job info"},
+                              {"job watch", "job progress"},
+                              {"job explain", "task explain"},
                               {"task retry", "job retry"}}) {
     const std::string noun(typed, std::string_view(typed).find(' '));
     auto found =
@@ -208,6 +368,17 @@ TEST(WordsTest, VerbsOfOtherPrograms) {
     EXPECT_EQ(found->words, 2u);
   }
   EXPECT_FALSE(FindCommand(Argv{"job", "shw"}, AllCommands()));
+  for (auto [typed, hint] :
+       {std::pair{Argv{"job", "resume", "3"},
+                  "'job resume' is not a spate command; write: spate job release if it is held, or "
+                  "spate run --resume if a run was cut off\nSee: spate --help"},
+        {Argv{"hub", "restart"},
+         "'hub restart' is not a spate command; write: spate hub stop, then spate hub start\nSee: "
+         "spate --help"}}) {
+    auto found = FindCommand(typed, AllCommands());
+    ASSERT_FALSE(found) << typed[1];
+    EXPECT_EQ(found.error().message, hint);
+  }
 }
 
 TEST(WordsTest, CountsTheWordsOfACommand) {
@@ -250,6 +421,9 @@ TEST(FindCommandTest, FindsNounAndVerb) {
   EXPECT_EQ(find({"list"}), "'list' is not a spate command; write: spate job list");
   EXPECT_EQ(find({"cancel", "3"}), "'cancel' is not a spate command; write: spate job cancel");
   EXPECT_EQ(find({"ps"}), "'ps' is not a spate command; write: spate job list, or spate top");
+  EXPECT_EQ(find({"queue"}), "'queue' is not a spate command; write: spate job list, or spate top");
+  EXPECT_EQ(find({"-v"}), "'-v' is not a spate command; write: spate --version");
+  EXPECT_EQ(find({"server", "start"}), "'server' is not a spate command; write: spate hub start");
   EXPECT_EQ(find({"jobs.lst"}), "'jobs.lst' is not a spate command");
 }
 

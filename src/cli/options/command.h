@@ -62,7 +62,7 @@ struct Command {
   std::array<OptionRef, 24> options{};
   // Advice for an option ("-S", "--sshlogin") that the command does not take and that
   // people know from other programs; nullopt: nothing is known.
-  std::optional<std::string_view> (*hint)(std::string_view typed) = nullptr;
+  std::optional<std::string> (*hint)(std::string_view typed) = nullptr;
   // Whether such an option is passed over, with its advice as a note.
   bool (*ignores)(std::string_view typed) = nullptr;
   // Carries it out; returns an exit code (cli/exit_code.h), and reports its own errors. Null: this

@@ -3,22 +3,17 @@
 #include "cli/options/foreign.h"
 
 #include <algorithm>
-#include <span>
+
+#include "format/shell_words.h"
 
 namespace spate::cli {
 namespace {
 
-struct Foreign {
-  std::string_view names;  // separated by blanks
-  std::string_view hint;
-  bool ignored = false;  // a switch that asks for what happens here anyway
-};
-
-constexpr Foreign kForeign[] = {
+constexpr ForeignOption kForeign[] = {
     {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts filter-host "
      "filterhosts onall nonall hgrp hostgrp hostgroup hostgroups Y W",
      "write --pool ssh:HOST for another machine; for several: spate pool add ssh NAME --hosts "
-     "HOST,HOST, then spate run --hub --pool NAME"},
+     "HOST,HOST, then spate submit --pool NAME"},
     {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
      "basefile bf rsync-opts rsyncopts B",
      "write --put FILE and --get FILE, which copy files to tasks on other machines (--hub, --pool) "
@@ -29,9 +24,14 @@ constexpr Foreign kForeign[] = {
      "not supported: --pipe splits at the texts of --recstart and --recend; convert the input "
      "first"},
     {"eta bar progress", "the bar on the terminal shows this already", true},
-    {"total-jobs totaljobs total", "spate counts the tasks itself; leave it out"},
+    {"keep-going keepgoing", "a failed task does not stop the others", true},
+    {"wait", "a run waits for its tasks", true},
+    {"total-jobs totaljobs total", "tasks are counted anyway; leave it out"},
     {"memfree memsuspend", "use --min-free-memory SIZE"},
     {"load", "use --max-load N"},
+    {"limit",
+     "use --max-load N or --min-free-memory SIZE, or -j FILE, whose number may change during the "
+     "run"},
     {"noswap", "use --min-free-memory SIZE"},
     {"resume-failed resumefailed",
      "use --resume to continue, and `spate job retry last` to retry failed tasks"},
@@ -64,21 +64,28 @@ constexpr Foreign kForeign[] = {
     {"shellquote shell-quote shell_quote",
      "values are quoted where a shell reads them; leave it out"},
     {"quote", "values are quoted where a shell reads them; leave it out"},
-    {"semaphore fg bg wait id semaphore-name semaphorename semaphore-timeout semaphoretimeout st",
+    {"semaphore fg bg id semaphore-name semaphorename semaphore-timeout semaphoretimeout st",
      "semaphores are a separate command: spate sem -j 4 --id NAME -- COMMAND"},
     {"tmux tmux-pane tmuxpane tty T o open-tty", "tasks have no terminal; leave it out"},
-    {"compress compress-program use-compress-program decompress-program tmpdir tempdir",
+    {"compress compress-program use-compress-program decompress-program",
      "stored output is always compressed; leave it out"},
+    {"tmpdir tempdir",
+     "use --state DIR for the folder of stored output, --env TMPDIR=DIR for the tasks' own files"},
     {"term-seq termseq", "use --kill-grace T (TERM, then KILL)"},
     {"H", "use --halt"},
     {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
-     "spate always stores jobs in an SQLite file; see `spate job list`"},
+     "jobs are always stored in an SQLite file; see `spate job list`"},
     {"record-env recordenv", "tasks inherit the environment; leave it out"},
     {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain", "not needed",
      true},
     {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},
     {"filter", "filter the values before they reach spate"},
-    {"template tmpl shebang hashbang embed shell-completion parset", "not supported; leave it out"},
+    {"template tmpl",
+     "not supported; let the command fill in the template, as in: sed 's/NAME/{}/' FILE > OUT"},
+    {"shebang hashbang",
+     "not needed: make the list executable, with #!/usr/bin/spate run as its first line"},
+    {"embed", "not supported; copy the program itself, a single file, to the script's folder"},
+    {"shell-completion", "use spate completion SHELL"},
     {"ctrlc ctrl-c no-ctrlc no-ctrl-c noctrlc",
      "the first Ctrl-C lets tasks end, the second terminates them; leave it out"},
     {"number-of-cpus number-of-cores number-of-sockets number-of-threads show-limits "
@@ -90,8 +97,9 @@ constexpr Foreign kForeign[] = {
 };
 
 // Options of batch systems: Slurm's sbatch and srun (23.11), qsub of PBS (OpenPBS 23.06) and Grid
-// Engine (8.1.9), and the commands of HTCondor's submit files (23.0), as their manuals name them.
-constexpr Foreign kBatch[] = {
+// Engine (8.1.9), the commands of HTCondor's submit files (23.0), and hq submit of HyperQueue
+// (0.19), as their manuals name them; and those of workflow tools for the same purposes.
+constexpr ForeignOption kBatch[] = {
     {"partition p q queue destination", "write --pool NAME, or --label LABEL for some nodes"},
     {"mem mem-per-cpu request_memory request-memory vmem h_vmem",
      "write --memory SIZE (of one task)"},
@@ -99,9 +107,12 @@ constexpr Foreign kBatch[] = {
     {"ntasks pe np", "write --procs N for the processes of one task, as of MPI"},
     {"ntasks-per-node tasks-per-node", "write --procs-per-node N"},
     {"gres gpus-per-task gpus-per-node request_gpus request-gpus G", "write --gpus N"},
-    {"time t walltime", "write --time T for what it needs, --time-limit T for when it is ended"},
+    {"time t walltime",
+     "write --time-limit T (30m, 2h) to end a task after T, --time T for the time it is expected "
+     "to take"},
+    {"time-request", "write --time T"},
     {"constraint C requirements", "write --label LABEL"},
-    {"nodelist w", "write --on-node NODE"},
+    {"nodelist w", "write --on NODE"},
     {"exclude", "write --not-on NODE"},
     {"exclusive", "write --whole-nodes"},
     {"dependency hold_jid depend W", "write --after [HOW:]JOB, as --after ok:12"},
@@ -122,7 +133,7 @@ constexpr Foreign kBatch[] = {
     {"max_retries max-retries", "write --retries N"},
     {"wrap executable arguments", "write the command after --"},
     {"sync", "write --wait"},
-    {"parsable terse", "the number alone is printed already; leave it out"},
+    {"parsable terse", "spate submit prints the number alone; leave it out"},
     {"account A P project qos reservation licenses comment wckey clusters",
      "options of a batch system go to the pool: spate pool add --help"},
     {"test-only spool", "write --dry-run"},
@@ -130,39 +141,50 @@ constexpr Foreign kBatch[] = {
     {"transfer_input_files transfer-input-files", "write --put FILE"},
     {"transfer_output_files transfer-output-files", "write --get FILE"},
     {"l l_hard", "write what a task needs: --cpus N, --memory SIZE, --time T, --gpus N"},
+    {"each-line", "write -a FILE, and the command after -- ({} is the line)"},
+    {"from-json",
+     "write --json-lines FILE (one object per line), and the command after -- ({NAME} is a value)"},
+    {"pin", "nodes bind tasks to their cpus: spate node start --bind core"},
+    {"crash-limit",
+     "a task fails after five losses of its node; write --once if it must not run again at all"},
+    {"max-fails", "write --max-failures N"},
+    {"threads workers max-workers",
+     "write -j N for the number of tasks at once, --cpus N for the cores of one task"},
+    {"output-dir", "write --stdout 'DIR/{#}.txt'; spate run has --results DIR"},
     {"universe should_transfer_files when_to_transfer_output cwd b j k",
      "not needed; leave it out"},
     {"I interactive", "tasks have no terminal; run the command by hand"},
 };
 
-const Foreign* Find(std::span<const Foreign> all, std::string_view name) {
-  for (const Foreign& foreign : all) {
-    for (size_t at = 0; at < foreign.names.size();) {
-      size_t end = std::min(foreign.names.find(' ', at), foreign.names.size());
-      if (foreign.names.substr(at, end - at) == name) return &foreign;
-      at = end + 1;
-    }
+const ForeignOption* Find(std::span<const ForeignOption> all, std::string_view name) {
+  for (const ForeignOption& foreign : all) {
+    const auto names = format::SplitBlanks(foreign.names);
+    if (std::ranges::find(names, name) != names.end()) return &foreign;
   }
   return nullptr;
 }
 
-}  // namespace
-
-std::optional<std::string_view> ForeignHint(std::string_view name) {
-  const Foreign* found = Find(kForeign, name);
-  return found == nullptr ? std::nullopt : std::optional(found->hint);
+std::optional<std::string> HintOf(std::span<const ForeignOption> all, std::string_view name) {
+  const ForeignOption* found = Find(all, name);
+  return found == nullptr ? std::nullopt : std::optional(std::string(found->hint));
 }
 
+}  // namespace
+
+std::span<const ForeignOption> ParallelOptions() { return kForeign; }
+std::span<const ForeignOption> BatchOptions() { return kBatch; }
+
+std::optional<std::string> ForeignHint(std::string_view name) { return HintOf(kForeign, name); }
+
 bool IsForeignIgnored(std::string_view typed) {
-  const Foreign* found = Find(kForeign, typed.substr(typed.find_first_not_of('-')));
+  const ForeignOption* found = Find(kForeign, typed.substr(typed.find_first_not_of('-')));
   return found != nullptr && found->ignored;
 }
 
-std::optional<std::string_view> BatchSystemHint(std::string_view typed) {
+std::optional<std::string> BatchSystemHint(std::string_view typed) {
   if (typed == "-N") return "write --nodes N (values of one task: --max-args N)";
   if (typed == "-n") return "write --procs N (values of one task: --max-args N)";
-  const Foreign* found = Find(kBatch, typed.substr(typed.find_first_not_of('-')));
-  return found == nullptr ? std::nullopt : std::optional(found->hint);
+  return HintOf(kBatch, typed.substr(typed.find_first_not_of('-')));
 }
 
 }  // namespace spate::cli

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/options/words.h"
 
 namespace spate::cli {
 namespace {
@@ -29,28 +30,16 @@ bool IsProgram(std::string_view name, std::string_view path) {
   return false;
 }
 
-std::unexpected<Error> Missing(const std::string& file, bool first, std::string_view path) {
-  std::string shown = EscapeForScreen(file);
-  bool blanks = file.find_first_of(" \t") != std::string::npos;
-  if (first && (blanks || IsProgram(file, path))) {
-    return Fail(
-        ErrorKind::kInvalid,
-        fmt::format(
-            "{}: no such job list; to run a command, write -- before it: spate run -- {} ...",
-            shown, shown));
-  }
-  return Fail(
-      ErrorKind::kInvalid,
-      fmt::format(
-          "{}: no such file; check the name (it is relative to the folder where spate was started)",
-          shown));
-}
-
-Status CheckListFile(const std::string& file, bool first, std::string_view path) {
+Status CheckListFile(const std::string& file) {
   std::error_code error;
   auto status = fs::status(file, error);
   std::string shown = EscapeForScreen(file);
-  if (status.type() == fs::file_type::not_found) return Missing(file, first, path);
+  if (status.type() == fs::file_type::not_found) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{}: no such file; check the name (it is relative to the folder where "
+                            "spate was started)",
+                            shown));
+  }
   if (fs::is_directory(status)) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} is a folder; name a file with one command per line", shown));
@@ -72,12 +61,34 @@ Status CheckListFile(const std::string& file, bool first, std::string_view path)
 
 }  // namespace
 
-Status CheckListFiles(std::span<const std::string> files, std::string_view path) {
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (files[i] == "-") continue;
-    TRY(CheckListFile(files[i], i == 0, path));
+Status CheckListFiles(std::span<const std::string> files) {
+  for (const std::string& file : files) {
+    if (file == "-") continue;
+    TRY(CheckListFile(file));
   }
   return {};
+}
+
+Status CheckDashes(const Command& command, std::span<const std::string> argv,
+                   std::string_view path) {
+  const bool runs_it = command.makes != Makes::kNoJob || command.words_max == 0;
+  if (!command.takes_command || !runs_it) return {};
+  if (std::ranges::find(argv, "--") != argv.end()) return {};
+  size_t at = FirstPlainWord(command, argv);
+  // After the job of `job add`.
+  for (uint32_t i = 0; i < command.words_min; ++i) at = FirstPlainWord(command, argv, at + 1);
+  if (at >= argv.size()) return {};
+  const std::string& first = argv[at];
+  std::error_code error;
+  const bool blanks = first.find_first_of(" \t") != std::string::npos;
+  if (fs::exists(first, error) || !(blanks || IsProgram(first, path))) return {};
+  std::string meant = fmt::format("spate {}", command.name);
+  for (size_t i = 0; i < argv.size(); ++i) {
+    meant += (i == at ? " -- " : " ") + ShellQuote(argv[i]);
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("{}: no such file; to run a command, write -- before it: {}",
+                          EscapeForScreen(first), EscapeForScreen(meant)));
 }
 
 }  // namespace spate::cli

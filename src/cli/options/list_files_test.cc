@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/options/job_words.h"
+
 namespace spate::cli {
 namespace {
 
@@ -23,7 +25,11 @@ class ListFilesTest : public testing::Test {
     return folder_ + "/" + name;
   }
   std::string Check(const std::string& file) {
-    auto ok = CheckListFiles(std::vector{file}, folder_ + ":/nowhere");
+    auto ok = CheckListFiles(std::vector{file});
+    return ok ? "" : ok.error().message;
+  }
+  std::string CheckWords(const Command& command, std::vector<std::string> argv) {
+    auto ok = CheckDashes(command, argv, folder_ + ":/nowhere");
     return ok ? "" : ok.error().message;
   }
   std::string folder_;
@@ -41,12 +47,30 @@ TEST_F(ListFilesTest, GoodOnesPass) {
 TEST_F(ListFilesTest, NamesTheFix) {
   EXPECT_NE(Check(folder_).find("is a folder"), std::string::npos);
   EXPECT_NE(Check("nosuch.lst").find("no such file"), std::string::npos);
-  EXPECT_EQ(Check("echo hello"),
-            "echo hello: no such job list; to run a command, write -- before it: spate run -- echo "
-            "hello ...");
-  ::chmod(File("mytool").c_str(), 0755);
-  EXPECT_NE(Check("mytool").find("spate run -- mytool"), std::string::npos);
   EXPECT_NE(Check("a\x1b[0m").find("a\\x1b[0m"), std::string::npos);
+}
+
+TEST_F(ListFilesTest, ACommandNeedsDashes) {
+  ::chmod(File("mytool").c_str(), 0755);
+  const std::string begin = "mytool: no such file; to run a command, write -- before it: spate ";
+  EXPECT_EQ(CheckWords(kRunWords, {"mytool", "-9", "{}", ":::", "a b"}),
+            begin + "run -- mytool -9 '{}' ::: 'a b'");
+  EXPECT_EQ(CheckWords(kRunWords, {"-j", "4", "-k", "mytool", "-c"}),
+            begin + "run -j 4 -k -- mytool -c");
+  EXPECT_EQ(CheckWords(kSubmitWords, {"--name=x", "mytool", "hi"}),
+            begin + "submit --name=x -- mytool hi");
+  EXPECT_EQ(CheckWords(kAddWords, {"12", "mytool"}), begin + "job add 12 -- mytool");
+  EXPECT_EQ(CheckWords(kSubmitWords, {"echo hello"}),
+            "echo hello: no such file; to run a command, write -- before it: spate submit -- 'echo "
+            "hello'");
+  // Options' values, lists, and what comes after its dashes.
+  EXPECT_EQ(CheckWords(kRunWords, {"--name", "mytool", "--", "true"}), "");
+  EXPECT_EQ(CheckWords(kRunWords, {"--name", "mytool", "jobs.lst"}), "");
+  EXPECT_EQ(CheckWords(kRunWords, {"--", "mytool", "-9"}), "");
+  EXPECT_EQ(CheckWords(kRunWords, {File("echo it"), "--frob"}), "");
+  EXPECT_EQ(CheckWords(kRunWords, {"-"}), "");
+  EXPECT_EQ(CheckWords(kRunWords, {}), "");
+  EXPECT_EQ(CheckWords(kAddWords, {"12"}), "");
 }
 
 TEST_F(ListFilesTest, Unreadable) {

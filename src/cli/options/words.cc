@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/options/shared.h"
 #include "cli/options/values.h"
+#include "format/shell_words.h"
 
 namespace spate::cli {
 namespace {
@@ -92,6 +93,15 @@ std::string_view AsTyped(std::string_view left, std::span<const std::string> arg
   return left;
 }
 
+// True if the command has all options that the hint names before it names another command.
+bool TakesAll(const Command& command, std::string_view hint) {
+  auto words = format::SplitBlanks(hint.substr(0, hint.find("spate ")));
+  return std::ranges::all_of(words, [&](std::string_view word) {
+    word = word.substr(0, word.find_first_of(",;:)"));
+    return !word.starts_with("--") || word.size() == 2 || FindOption(command, word) != nullptr;
+  });
+}
+
 std::unexpected<Error> UnknownOption(const Command& command, std::string_view word,
                                      CommandList all) {
   std::string_view typed = word.substr(0, word.find('='));
@@ -108,7 +118,9 @@ std::unexpected<Error> UnknownOption(const Command& command, std::string_view wo
     const bool has_value = !is_long && !nearest && FindOption(command, letter) == nullptr;
     for (std::string_view shown : {typed, has_value ? letter : typed}) {
       if (auto hint = command.hint(shown)) {
-        return Usage(command, fmt::format("{}: {}", EscapeForScreen(shown), *hint));
+        return Usage(command,
+                     fmt::format("{}: {}{}", EscapeForScreen(shown),
+                                 TakesAll(command, *hint) ? "" : "with spate submit: ", *hint));
       }
     }
   }
@@ -172,6 +184,22 @@ Status CheckCount(const Words& words) {
   return {};
 }
 
+// --cores is the number of cores at once to other tools, where --cpus is that of one task here.
+void NoteCores(std::span<const std::string> argv, Words& words) {
+  const Makes makes = words.command->makes;
+  const bool is_new = makes == Makes::kRun || makes == Makes::kSubmission;
+  const auto cores = words.Last(opt::kCpus);
+  if (!is_new || !cores || words.Last(opt::kJobs) || words.Last(opt::kMaxRunning)) return;
+  auto names_cores = [](std::string_view word) {
+    return word.substr(0, word.find('=')) == "--cores";
+  };
+  if (std::ranges::none_of(argv, names_cores)) return;
+  words.notes.push_back(fmt::format(
+      "--cores {0} means --cpus {0}, the number of cores for each task; for the number of tasks at "
+      "once, write {1} {0}",
+      EscapeForScreen(*cores), makes == Makes::kRun ? "-j" : "--max-running"));
+}
+
 bool AsksForHelp(std::span<const std::string> argv, std::string_view name) {
   return std::find(argv.begin(), argv.end(), name) != argv.end();
 }
@@ -213,6 +241,15 @@ std::vector<std::string> Words::All(const Option& opt) const {
     if (option.opt == &opt) values.push_back(option.value);
   }
   return values;
+}
+
+size_t FirstPlainWord(const Command& command, std::span<const std::string> argv, size_t at) {
+  for (; at < argv.size() && IsOptionWord(argv[at]); ++at) {
+    const Option* option = FindOption(command, argv[at]);
+    const bool has_value = argv[at].find('=') != std::string::npos;
+    if (option != nullptr && !option->argument.empty() && !has_value) ++at;
+  }
+  return std::min(at, argv.size());
 }
 
 Result<Words> ParseWords(const Command& command, std::span<const std::string> argv,
@@ -258,20 +295,35 @@ Result<Words> ParseWords(const Command& command, std::span<const std::string> ar
     if (IsOptionWord(word)) return UnknownOption(command, AsTyped(word, argv), all);
     words.words.push_back(std::move(word));
   }
+  NoteCores(argv, words);
   TRY(CheckCount(words));
   return words;
 }
 
+Status CheckGivenOnce(const Words& typed) {
+  for (const Option* option : {&opt::kStdout, &opt::kStderr, &opt::kResults, &opt::kJoblog}) {
+    const std::vector<std::string> values = typed.All(*option);
+    auto other = std::ranges::find_if(values, [&](auto& each) { return each != values.front(); });
+    if (other == values.end()) continue;
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("{} is given twice, as '{}' and as '{}', but this output goes to one "
+                    "place; leave one out",
+                    DashedName(*option), EscapeForScreen(values.front()), EscapeForScreen(*other)));
+  }
+  if (typed.Has(opt::kKeepOrder) && typed.Last(opt::kOutput) == "json") {
+    return Fail(ErrorKind::kInvalid,
+                "--keep-order: --output json prints each task as soon as it has ended; leave out "
+                "--keep-order, and sort the lines by the field 'task'");
+  }
+  return {};
+}
+
 namespace {
 
-// Words that people type for a command when they think of another program.
-struct CommandWord {
-  std::string_view words;  // separated by blanks
-  std::string_view commands;
-};
 constexpr CommandWord kCommandWords[] = {
     {"list ls jobs history", "spate job list"},
-    {"ps squeue qstat status", "spate job list, or spate top"},
+    {"ps squeue qstat status queue condor_q", "spate job list, or spate top"},
     {"cancel kill stop scancel qdel abort", "spate job cancel"},
     {"wait", "spate job wait"},
     {"watch progress", "spate job progress"},
@@ -288,38 +340,50 @@ constexpr CommandWord kCommandWords[] = {
     {"nodes sinfo", "spate node list"},
     {"pools alloc autoalloc", "spate pool list, or spate pool add"},
     {"exec parallel xargs start", "spate run"},
-    {"sbatch qsub queue", "spate submit"},
+    {"env_parallel", "spate run --shell bash, after export -f of the shell's functions"},
+    {"sbatch qsub", "spate submit"},
+    {"server", "spate hub start"},
+    {"worker workers", "spate node start, or spate node list"},
     {"check", "spate state check"},
+    {"-v", "spate --version"},
+    {"job:ls", "job list"},
+    {"job:show job:status", "job info"},
+    {"job:rm", "job forget"},
+    {"job:log job:logs", "job cat"},
+    {"job:kill job:stop", "job cancel"},
+    {"job:rerun task:retry", "job retry"},
+    {"job:watch", "job progress"},
+    {"job:explain", "task explain"},
+    {"job:resume", "spate job release if it is held, or spate run --resume if a run was cut off"},
+    {"task:ls", "job tasks"},
+    {"task:show", "task info"},
+    {"task:log", "task cat"},
+    {"task:kill", "task cancel"},
+    {"node:ls", "node list"},
+    {"node:show", "node info"},
+    {"pool:ls", "pool list"},
+    {"pool:show", "pool info"},
+    {"pool:rm", "pool remove"},
+    {"hub:restart", "spate hub stop, then spate hub start"},
 };
-
-// The same behind a noun: these are understood.
-struct VerbWord {
-  std::string_view typed, command;
-};
-constexpr VerbWord kVerbWords[] = {
-    {"job ls", "job list"},      {"job show", "job info"},   {"job rm", "job forget"},
-    {"job log", "job cat"},      {"job logs", "job cat"},    {"job kill", "job cancel"},
-    {"job stop", "job cancel"},  {"job rerun", "job retry"}, {"task ls", "job tasks"},
-    {"task show", "task info"},  {"task log", "task cat"},   {"task kill", "task cancel"},
-    {"task retry", "job retry"}, {"node ls", "node list"},   {"node show", "node info"},
-    {"pool ls", "pool list"},    {"pool show", "pool info"}, {"pool rm", "pool remove"},
-};
-
-const Command* VerbMeant(std::string_view noun, std::string_view verb, CommandList commands) {
-  const std::string typed = fmt::format("{} {}", noun, verb);
-  auto known = std::ranges::find(kVerbWords, typed, &VerbWord::typed);
-  return known == std::end(kVerbWords) ? nullptr : FindNamed(commands, known->command);
-}
 
 std::string_view CommandMeant(std::string_view word) {
   for (const CommandWord& known : kCommandWords) {
     std::string words = fmt::format(" {} ", known.words);
-    if (words.find(fmt::format(" {} ", word)) != std::string::npos) return known.commands;
+    if (words.find(fmt::format(" {} ", word)) != std::string::npos) return known.meant;
   }
   return {};
 }
 
+std::unexpected<Error> NoCommand(std::string_view typed, std::string_view meant) {
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("'{}' is not a spate command; write: {}\nSee: spate --help", typed, meant));
+}
+
 }  // namespace
+
+std::span<const CommandWord> CommandWords() { return kCommandWords; }
 
 Result<FoundCommand> FindCommand(std::span<const std::string> argv, CommandList commands) {
   CHECK(!argv.empty());
@@ -341,17 +405,19 @@ Result<FoundCommand> FindCommand(std::span<const std::string> argv, CommandList 
   }
   if (verbs.empty()) {
     if (std::string_view meant = CommandMeant(noun); !meant.empty()) {
-      return Fail(
-          ErrorKind::kInvalid,
-          fmt::format("'{}' is not a spate command; write: {}\nSee: spate --help", noun, meant));
+      return NoCommand(noun, meant);
     }
     return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a spate command{}\nTo run a list or "
                                                  "a command: spate run. See: spate --help",
                                                  EscapeForScreen(noun), DidYouMean(noun, firsts)));
   }
   if (argv.size() > 1) {
-    const Command* meant = VerbMeant(noun, argv[1], commands);
-    if (meant != nullptr) return FoundCommand{&MeantBy(*meant), 2};
+    const std::string_view meant = CommandMeant(fmt::format("{}:{}", noun, argv[1]));
+    const Command* named = FindNamed(commands, meant);
+    if (named != nullptr) return FoundCommand{&MeantBy(*named), 2};
+    if (meant.starts_with("spate ")) {
+      return NoCommand(fmt::format("{} {}", noun, argv[1]), meant);
+    }
   }
   std::string known = fmt::format("spate {} needs one of: {}", noun, fmt::join(verbs, ", "));
   if (argv.size() < 2) return Fail(ErrorKind::kInvalid, known);

@@ -24,7 +24,7 @@ struct Words {
   std::vector<std::string> words;    // before `--`
   std::vector<std::string> rest;     // after `--`, untouched
   bool has_rest = false;             // there was a `--`
-  std::vector<std::string> notes;    // of options that were passed over: "--eta: ..."
+  std::vector<std::string> notes;    // for the user, of options: "--eta: ...; ignored"
 
   // Whether a switch is on, or an option was given. The last one counts; --quiet=false takes back
   // an earlier -q, which is short for --output quiet.
@@ -40,8 +40,23 @@ struct Words {
 Result<Words> ParseWords(const Command& command, std::span<const std::string> argv,
                          CommandList all = {});
 
+// Refuses two different places for one kind of output, and an order for JSON: one of the options
+// would be dropped without a word. For what was typed on one command line; that may override
+// profiles and $SPATE_OPTIONS.
+Status CheckGivenOnce(const Words& typed);
+
+// The place of the first word that is neither an option nor an option's value, from `at` on.
+size_t FirstPlainWord(const Command& command, std::span<const std::string> argv, size_t at = 0);
+
 // The option that "--jobs", "--jobs=3", "-j" or "-kj" (its last letter) names; null: none.
 const Option* FindOption(const Command& command, std::string_view word);
+
+// Words that people type for a command, or behind a noun, when they think of another program.
+struct CommandWord {
+  std::string_view words;  // "ls job:ls", separated by blanks
+  std::string_view meant;  // "job list": is understood; "spate job list": a hint
+};
+std::span<const CommandWord> CommandWords();
 
 // The command that the first words name, and how many words that took; an error names the nearest
 // command. `argv` is not empty. The noun alone ("job") is an error that lists its verbs.

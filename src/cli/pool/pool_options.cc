@@ -11,8 +11,9 @@
 #include "base/units.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
-#include "cli/pool/own_options.h"
 #include "core/model/limits.h"
+#include "core/model/name.h"
+#include "pool/own_options.h"
 
 namespace spate::cli {
 namespace {
@@ -37,12 +38,9 @@ Result<std::string> TakePath(std::string_view value) {
 }
 
 Result<std::string> TakeLabel(std::string_view value) {
-  bool fits = !value.empty() && value.size() <= 256 &&
-              value.find_first_of(" \t\n,") == std::string_view::npos;
-  if (fits && !value.starts_with(kPoolLabel)) return std::string(value);
+  if (!value.starts_with(kPoolLabel)) return ReadName(value, "label", kAlsoInLabels);
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is not a label; write a word without blanks and commas that does "
-                          "not begin with {}",
+              fmt::format("'{}' is not a label; those that begin with {} are the hub's own",
                           EscapeForScreen(value), kPoolLabel));
 }
 
@@ -116,7 +114,7 @@ class WishReader {
   void ReadNodes() {
     Take(opt::kPoolSlots, wish_.slots, CountFrom1(kLimits.slots));
     Take(opt::kPoolCpus, wish_.milli_cpus, ParseMilliCpus);
-    Take(opt::kPoolMemory, wish_.memory, ParseSize);
+    Take(opt::kPoolMemory, wish_.memory, ParseMemory);
     in_.ReadAll(opt::kPoolResource, ParseNamedNeed,
                 [&](NamedNeed named) { Put(std::move(named)); });
     uint32_t gpus = 0;
@@ -181,7 +179,7 @@ Status CheckWish(const PoolWish& wish) {
 // The words behind `--`, and the time limit that they set.
 Status TakeOwnOptions(const Words& words, std::string_view system, PoolWish& wish) {
   if (!words.has_rest) return {};
-  OwnOptions own = ReadOwnOptions(system, words.rest);
+  pool::OwnOptions own = pool::ReadOwnOptions(system, words.rest);
   if (own.limit && wish.time_limit && *own.limit != *wish.time_limit) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("--time-limit is {}, but '{}' after -- is {}; write only one of them",
@@ -258,7 +256,7 @@ Result<TimeSpan> ParseTimeSpan(std::string_view text) {
                           EscapeForScreen(text)));
 }
 
-std::optional<std::string_view> OwnOptionHint(std::string_view typed) {
+std::optional<std::string> OwnOptionHint(std::string_view typed) {
   // One letter: none of ours is one here. The others: of Slurm, Grid Engine, PBS and ssh.
   constexpr std::string_view kLong[] = {
       "--partition",     "--account",     "--qos",       "--time",     "--constraint",

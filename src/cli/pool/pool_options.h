@@ -34,7 +34,7 @@ struct NewPool {
 Result<NewPool> MakeNewPool(const Words& words);
 
 // Of `pool add` and `pool set`: options of a batch system that stand before the --.
-std::optional<std::string_view> OwnOptionHint(std::string_view typed);
+std::optional<std::string> OwnOptionHint(std::string_view typed);
 // Whether there is something behind `--`, so that the batch system has to be known.
 bool HasOwnOptions(const Words& words);
 // For `pool set`; changes something. `system` is the pools', and only looked at with HasOwnOptions.

@@ -1,4 +1,6 @@
 // `spate run`
+#include <fmt/format.h>
+
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/foreign.h"
@@ -18,9 +20,11 @@ int Run(const Invocation& invocation) {
   return hub ? submit::SubmitToHub(invocation) : run::RunLocally(invocation);
 }
 
-std::optional<std::string_view> Hint(std::string_view typed) {
-  auto hint = ForeignHint(typed.substr(typed.find_first_not_of('-')));
-  return hint ? hint : BatchSystemHint(typed);
+std::optional<std::string> Hint(std::string_view typed) {
+  auto parallel = ForeignHint(typed.substr(typed.find_first_not_of('-')));
+  auto batch = BatchSystemHint(typed);
+  if (!parallel || !batch) return parallel ? parallel : batch;
+  return fmt::format("{}; if you mean GNU parallel's: {}", *batch, *parallel);
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ extern const Command kSpateRun = {
                   {"spate run -j 8 -- gzip {} ::: *.txt", "one command, for many values"},
                   {"ls *.png | spate run -- optipng {}", "values from standard input"},
                   {"spate run --resume jobs.lst", "resume after a kill or a power failure"}}},
-    .footer = "T is a time (90, 1.5s, 10m, 1h30m, HH:MM:SS), SIZE is bytes (512, 64K, 2G).",
+    .footer = "T is a time (90, 1.5s, 10m, 1h30m, HH:MM:SS), SIZE is bytes (64K, 512M, 2G).",
     .makes = Makes::kRun,
     .takes_command = true,
     .options = {{opt::kOfRun}},

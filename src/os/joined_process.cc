@@ -1,5 +1,7 @@
 #include "os/joined_process.h"
 
+#include <signal.h>
+
 #include <utility>
 
 #include "os/environment.h"
@@ -8,6 +10,7 @@ namespace spate::os {
 namespace {
 
 constexpr Duration kJoinedLook = Duration::Millis(20);
+constexpr int kPassedOn[] = {SIGUSR1, SIGUSR2};
 
 }  // namespace
 
@@ -28,6 +31,11 @@ Result<std::unique_ptr<JoinedProcess>> JoinedProcess::Start(
 
 JoinedProcess::JoinedProcess(RealLoop& loop, Pid pid, std::function<void(int)> ended)
     : loop_(loop), pid_(pid), ended_(std::move(ended)) {
+  for (int signo : kPassedOn) {
+    loop_.OnSignal(signo, [this, signo] {
+      if (pid_ != 0) kill(pid_, signo);
+    });
+  }
   auto fd = PidfdOpen(pid_);
   if (!fd) {
     LookAgain();
@@ -38,6 +46,7 @@ JoinedProcess::JoinedProcess(RealLoop& loop, Pid pid, std::function<void(int)> e
 }
 
 JoinedProcess::~JoinedProcess() {
+  for (int signo : kPassedOn) loop_.OnSignal(signo, [] {});
   if (pidfd_) loop_.Unwatch(pidfd_.get());
   loop_.Cancel(timer_);
 }

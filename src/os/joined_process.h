@@ -1,5 +1,6 @@
 // JoinedProcess: a program that this process starts as if it were a part of it: with its standard
-// streams, its environment, its folder and its process group.
+// streams, its environment, its folder and its process group. The one that was started last gets
+// USR1 and USR2 in place of this process (--signal reaches this process only).
 //
 // Thread: the loop's.
 #pragma once

@@ -75,6 +75,17 @@ def test_where_members_of_a_gang_reach_a_node(place: Place):
     want(lines[-1] == "n3", lines)
 
 
+def test_a_signal_reaches_the_command_of_a_part(place: Place):
+    """Whose process is started by another one, which waits for members of the gang."""
+    cluster = cluster_of(place)
+    nodes_of(cluster, "n1")
+    place.write("catch.sh", "trap 'echo caught; kill $!; exit 0' USR1", "sleep 30 & wait")
+    for how in ("first", "node"):
+        out, _ = place.run("--hub", "--nodes", "1", "--start", how, "--signal", "USR1@59s", "--time-limit", "60s",
+                           "--", "sh", "catch.sh")
+        want(out == "caught\n", (how, out))
+
+
 def test_a_lost_node_has_all_parts_run_anew(place: Place):
     cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--suspect-after", "1s", "--lost-after", "2s")
     nodes = nodes_of(cluster, "n1", "n2", "n3", slots=1)
@@ -90,6 +101,8 @@ def test_a_lost_node_has_all_parts_run_anew(place: Place):
     want(re.search(rf"its node was silent for .* \({lost}, rank [01]\)", out), out)
     lines = place.read("ran").splitlines()
     want(len(lines) == 4, lines)
+    # Two attempts, of two parts each.
+    want(json.loads(cluster.spate("job info", job, "--json")[0])["attempts"] == 2, "parts are no attempts")
     want({line.split()[1] for line in lines if line.startswith("2 ")} == {"n1", "n2", "n3"} - {lost}, lines)
 
 

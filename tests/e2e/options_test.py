@@ -49,6 +49,18 @@ def test_values_are_those_of_parallel(place: Place):
         want(out == expected, f"{args}: {out!r}, not {expected!r}")
 
 
+def test_the_number_of_a_task_is_replaced_everywhere_or_nowhere(place: Place):
+    for option in (["--stdout", "out.{#}"], ["--tagstring", "t{#}"]):
+        _, err = place.run(*option, "--", "echo", "{#}", code=2)
+        want(f"{option[0]}: {{#}} is replaced by a number in this option but not in the command" in err, err)
+        want(not place.jobs(), place.jobs())
+        out, _ = place.run("-q", *option, "--", "echo", "{#}", ":::", "1")
+        want((out or place.read("out.1")).split()[-1] == "1", out)
+        place.run("-q", *option, "--literal-braces", "--", "echo", "{#}", stdin=None)
+        place.run("-q", *option, "--", "echo", "x")
+        shutil.rmtree(place.state)
+
+
 def test_values_are_asked_of_parallel(place: Place):
     version = shutil.which("parallel") and subprocess.run(
         ["parallel", "--version"], capture_output=True, text=True).stdout
@@ -105,9 +117,15 @@ def test_output_is_tagged_ordered_and_line_by_line(place: Place):
     want(sorted(out.split()) == ["a1", "b1", "b2"], out)
 
 
-def test_quiet_shows_nothing_but_output(place: Place):
+def test_quiet_shows_output_and_a_line_for_each_failure(place: Place):
     out, err = place.run("-q", "--", "echo o; echo e >&2; exit 3", code=3)
-    want(out == "o\n" and err == "e\n", out + err)
+    want(out == "o\n" and err.startswith("e\nspate: task 1: exit code 3 after ") and err.count("\n") == 2, out + err)
+    out, err = place.run("-q", "--", "echo o {}", ":::", "a", "b")
+    want(not err and out.count("\n") == 2, out + err)
+    place.write("jobs.lst", "true", "exit 2", "kill -9 $$")
+    _, err = place.run("-q", "-j1", "jobs.lst", code=1)
+    want([line.split(" after ")[0] for line in err.splitlines()]
+         == ["spate: task 2 (jobs.lst:2): exit code 2", "spate: task 3 (jobs.lst:3): signal 9 (KILL)"], err)
 
 
 def test_json_fields_and_results(place: Place):
@@ -123,6 +141,9 @@ def test_json_fields_and_results(place: Place):
     end = [json.loads(line) for line in out.splitlines() if '"end"' in line][0]
     want("stdout" not in end and end["stdout_bytes"] == 2, out)
     want(place.read("res/1/x/stdout") == "x\n", "not in --results")
+    for option, tag in ((["--tagstring", "T{#}"], "T1"), (["--tag"], "x y")):
+        out, _ = place.run("--json", *option, "--", "echo {1} {2}", ":::", "x", ":::", "y")
+        want([json.loads(line).get("tag") for line in out.splitlines() if '"end"' in line] == [tag], out)
 
 
 def test_the_order_of_starts(place: Place):
@@ -165,7 +186,9 @@ def test_no_task_overwrites_the_output_of_another(place: Place):
                        (["--stdout", "o", "--follow", "jobs.lst"], "that --follow makes"),
                        (["--stdout", "o", "--pipe", "--", "cat"], "that --pipe makes"),
                        (["--stdin", "jobs.lst", "--stdout", "./jobs.lst", "--", "cat"], "emptied"),
-                       (["--append", "--", "echo", "x"], "no file to append to")):
+                       (["--append", "--", "echo", "x"], "no file to append to"),
+                       (["--stdout", "o", "--stdout", "p", "--", "echo", "x"], "--stdout is given twice"),
+                       (["--results", "o", "--results", "p", "--", "echo", "x"], "--results is given twice")):
         out, err = place.run(*args, code=2, stdin=b"x\n")
         want(says in err and out == "" and not place.jobs(), f"{args}: {out}{err}")
     want(sorted(os.listdir(place.dir)) == ["jobs.lst", "new.json"], os.listdir(place.dir))
@@ -207,7 +230,7 @@ def test_mistyped_placeholders_are_refused(place: Place):
                        (["--json-lines", "t.json", "--", "echo", "{nmae/.}"], "{name/.}?"),
                        (["--stdout", "{indx}", "bad.lst"], "bad.lst:2: {chek in exists bad.lst}"),
                        (["bad.lst"], "did you mean check?"),
-                       (["--follow", "bad.lst"], "did you mean check?")):
+                       (["--follow-until", "END", "bad.lst"], "did you mean check?")):
         _, err = place.run(*args, code=2)
         want(says in err, f"{args}: {err}")
     out, _ = place.run("-q", "-k", "--literal-braces", *csv, "--", "echo", "{nmae}", "{name}")
@@ -217,6 +240,32 @@ def test_mistyped_placeholders_are_refused(place: Place):
     want(out.splitlines()[:3] == ["a x y 1 2", "5", "1"], out)
     out, _ = place.run("-q", "-k", "--literal-braces", "bad.lst")
     want(out == "a\n{chek in exists bad.lst}\n", out)
+
+
+def test_options_that_would_lose_each_other_are_refused(place: Place):
+    place.write("g.dag", "TASK A /bin/echo a")
+    place.write("jobs.lst", "echo a")
+    for args, says in ((["-X", "--", "echo", "{1}", ":::", "a", "b"], "{1} is only one of them; write {}"),
+                       (["-X", "--header", ":", "--", "echo {h}", ":::", "h", "a", "b"], "{h} is only one of them"),
+                       (["-k", "--json", "--", "echo", ":::", "a"], "--keep-order: --output json prints"),
+                       (["--resume", "--max-args", "2", "jobs.lst"], "--max-args is for the values of a command"),
+                       (["--shell", "bash", "g.dag"], "--shell and --pipefail: a graph"),
+                       (["--pipefail", "g.dag"], "--shell and --pipefail: a graph")):
+        out, err = place.run(*args, code=2)
+        want(says in err and not out and not place.jobs(), f"{args}: {err}")
+    # Also where a run is resumed.
+    for name in ("jobs.lst", "g.dag"):
+        place.run("-q", name)
+        place.write(name, "echo a", "echo b") if name == "jobs.lst" else place.write(name, "TASK B /bin/echo b")
+    for args, says in ((["--max-args", "2", "jobs.lst"], "--max-args is for the values of a command"),
+                       (["--shell", "bash", "g.dag"], "--shell and --pipefail: a graph"), (["-k", "g.dag"], "--keep-order: a graph")):
+        out, err = place.run("--resume", *args, code=2)
+        want(says in err and not out, f"{args}: {err}")
+    place.run("-q", "--resume", "jobs.lst")
+    out, _ = place.run("-q", "-j1", "-X", "--", "echo", "{1}", "{}", ":::", "a", "b")
+    want(out == "a a b\n", out)
+    out, _ = place.run("-q", "-j1", "-X", "-n2", "--", "echo", "{2}", "{1}", ":::", "a", "b")
+    want(out == "b a\n", out)
 
 
 def test_limits_on_tries_and_time(place: Place):
@@ -235,6 +284,24 @@ def test_limits_on_tries_and_time(place: Place):
     _, err = place.run("-j1", "--max-failures", "2", "--", "exit {}", ":::", "1", "0", "1", "1",
                        code=1)
     want("2 failed, 1 not done" in err, err)
+
+
+def test_times_that_nothing_holds_are_refused(place: Place):
+    for option in ("--time-limit", "--delay", "--retry-delay", "--time", "--warn-time", "--kill-grace"):
+        for time in ("2147483648", "1152921504.7s", "20000d"):
+            _, err = place.run(option, time, "--", "true", code=2)
+            want(option in err and f"'{time}' is 36 years or more" in err, err)
+    place.run("-q", "--time-limit", "1152921504", "--delay", "36ms", "--", "true")
+
+
+def test_few_descriptors_are_named_as_the_cause(place: Place):
+    served = 0
+    for most in (*range(4, 18), 20, 24, 30):
+        done = subprocess.run(["sh", "-c", f'ulimit -n {most}; exec "$@"', "sh", SPATE, "run", "--state", f"s{most}", "--", "true"],
+                              cwd=place.dir, env=place.env, capture_output=True, text=True)
+        want(done.returncode == 0 or "ulimit -n" in done.stderr, f"{most}: {done}")
+        served += done.returncode == 0
+    want(served > 0, "some of these limits are enough")
 
 
 def test_the_same_with_and_without_a_shell(place: Place):

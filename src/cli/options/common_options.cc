@@ -13,7 +13,8 @@ const Option kOutput = {.names = "output",
                         .help = "form of the output: human, json or quiet",
                         .more =
                             "json prints one object per line; its fields are documented and "
-                            "stable. quiet prints only the data.",
+                            "stable. quiet prints only the data; a run also prints one line on "
+                            "standard error for each failed task.",
                         .complete = Complete::kWords,
                         .words = "human json quiet"};
 

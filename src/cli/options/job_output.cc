@@ -138,9 +138,12 @@ const Option kNotify = {
     .heading = Heading::kSlots,
     .help = "run COMMAND once when the job has ended",
     .more =
-        "COMMAND runs however the job ended. It is shell text, and a job of its own with --after "
-        "any:JOB. SPATE_NOTIFY_JOB in its environment is the number of the job that has ended. The "
-        "number of the new job is printed to standard error."};
+        "COMMAND is a shell command. It runs whether or not the job succeeded, as a second job "
+        "with "
+        "--after any:JOB. A job that --halt or --max-failures has stopped has not ended until it "
+        "is "
+        "released or cancelled. SPATE_NOTIFY_JOB in its environment is the number of the job that "
+        "has ended. The number of the new job is printed to standard error."};
 
 const Option kPriority = {.names = "priority",
                           .argument = "N",

@@ -153,7 +153,34 @@ const Option kRoundRobin = {.names = "round-robin,round",
 const Option kFollow = {.names = "follow",
                         .heading = Heading::kSources,
                         .help = "start while the list is still being written",
-                        .more = "Lines are checked as they arrive; an invalid line stops the run."};
+                        .more =
+                            "Lines are checked as they arrive; an invalid line stops the run. A "
+                            "pipe ends when its writers have finished. A file does not show that, "
+                            "so it needs --follow-until."};
+
+const Option kFollowUntil = {
+    .names = "follow-until",
+    .argument = "TEXT",
+    .heading = Heading::kSources,
+    .help = "follow each list up to the line TEXT",
+    .more =
+        "TEXT is not a task, and the lines after it are not read. Its newline may be missing if "
+        "the file then stays unchanged for a second. Spate checks four times a second whether a "
+        "file has grown. A file that is truncated, removed or replaced before that line stops the "
+        "run. "
+        "--resume reads the list once, as it is then, up to the same line."};
+
+const Option kTarget = {
+    .names = "target",
+    .argument = "TASKS",
+    .heading = Heading::kSources,
+    .help = "run only these tasks and what they wait for",
+    .more =
+        "TASKS are names ({name NAME} in a list, TASK NAME in a graph) or numbers, separated by "
+        "commas. The job leaves out all other tasks and numbers its own from 1. With --resume, "
+        "tasks "
+        "that are left out count as removed from the list; --target all runs them.",
+    .repeat = true};
 
 const Option kResume = {
     .names = "resume",
@@ -164,6 +191,14 @@ const Option kResume = {
         "are. New lines of the list are added. Missing lines are withdrawn and no longer count, so "
         "a corrected command replaces the old one. Options for needs apply to the tasks that are "
         "still to run. Options that cannot be changed are refused."};
+
+const Option kSucceeded = {
+    .names = "succeeded",
+    .heading = Heading::kSources,
+    .help = "run the named tasks again although they succeeded",
+    .more =
+        "JOB names tasks: 12.3-9. The tasks that waited for them, directly or through others, run "
+        "again as well, however they have ended. Tasks that have not succeeded are refused."};
 
 constexpr OptionRef kListsRefs[] = {kFormat,    kArgFile, kJsonLines, kNull,
                                     kDelimiter, kColsep,  kCsv,       kHeader};

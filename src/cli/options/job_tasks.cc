@@ -67,14 +67,16 @@ const Option kMemory = {.names = "memory,mem",
                         .help = "memory of one task, enforced",
                         .more =
                             "A task that exceeds it is terminated and fails with the cause memory. "
+                            "A SIZE without a unit is in bytes, and at least 16000000. "
                             "{use ram SIZE} in a line of the list overrides this option."};
 
-const Option kGpus = {
-    .names = "gpus",
-    .argument = "N",
-    .heading = Heading::kNeeds,
-    .help = "GPUs of one task",
-    .more = "SPATE_GPUS and CUDA_VISIBLE_DEVICES in the task's environment list its GPUs."};
+const Option kGpus = {.names = "gpus",
+                      .argument = "N",
+                      .heading = Heading::kNeeds,
+                      .help = "GPUs of one task",
+                      .more =
+                          "SPATE_GPUS and the variable that selects the machine's GPUs (such as "
+                          "CUDA_VISIBLE_DEVICES) list them in the task's environment."};
 
 const Option kResource = {.names = "resource",
                           .argument = "NAME=N",

@@ -9,17 +9,17 @@ namespace spate::cli {
 namespace opt {
 
 constexpr OptionRef kOfRunRefs[] = {
-    kJobs,     kDelay,   kShuffles, kPacing,   kTaskNeeds,   kOffer,      kGangs,    kTries,
-    kDeadline, kEnds,    kEnv,      kShells,   kTaskStreams, kTaskFiles,  kResident, kMeasureIo,
-    kLists,    kMaxArgs, kValues,   kPipe,     kParts,       kRoundRobin, kFollow,   kResume,
-    kDryRun,   kScreen,  kForms,    kRunFiles, kKeepOutput,  kName,       kProfile,  kState,
-    kKeep,     kHub,     kAccess,   kPlanTime, kRunPool};
+    kJobs,     kDelay,   kShuffles, kPacing, kTaskNeeds,   kOffer,      kGangs,      kTries,
+    kDeadline, kEnds,    kEnv,      kShells, kTaskStreams, kTaskFiles,  kResident,   kMeasureIo,
+    kLists,    kMaxArgs, kValues,   kPipe,   kParts,       kRoundRobin, kFollow,     kFollowUntil,
+    kTarget,   kResume,  kDryRun,   kScreen, kForms,       kRunFiles,   kKeepOutput, kName,
+    kProfile,  kState,   kKeep,     kHub,    kAccess,      kPlanTime,   kRunPool,    kKey};
 const OptionGroup kOfRun = {kOfRunRefs};
 
 constexpr OptionRef kOfRetryRefs[] = {kJobs,  kDelay,    kPacing,      kTaskNeeds, kOffer,  kTries,
                                       kEnds,  kEnv,      kTaskStreams, kMeasureIo, kDryRun, kScreen,
                                       kForms, kRunFiles, kKeepOutput,  kName,      kState,  kKeep,
-                                      kWhose, kPlanTime, kNodeWishes};
+                                      kWhose, kPlanTime, kNodeWishes,  kSucceeded};
 const OptionGroup kOfRetry = {kOfRetryRefs};
 
 constexpr OptionRef kOfSubmitRefs[] = {
@@ -28,7 +28,7 @@ constexpr OptionRef kOfSubmitRefs[] = {
     kLists,      kLongMaxArgs, kValues,     kParts,       kDryRun,    kForms,    kKeepOutput,
     kName,       kProfile,     kState,      kAccess,      kWait,      kProgress, kKey,
     kArray,      kOpen,        kAfter,      kLike,        kNotify,    kPriority, kJobWeight,
-    kMaxRunning, kPlanTime,    kNodeWishes, kInPool};
+    kMaxRunning, kPlanTime,    kNodeWishes, kInPool,      kTarget};
 const OptionGroup kOfSubmit = {kOfSubmitRefs};
 
 constexpr OptionRef kOfAddRefs[] = {kResident, kLists,  kLongMaxArgs, kValues, kForms,

@@ -20,9 +20,9 @@ void ReadChange(OptionReader& in, const Option& opt, std::optional<T>& target, P
   if (in.Read(opt, value, parse)) target = std::move(value);
 }
 
-std::optional<std::vector<std::string>> Names(const Words& words, const Option& opt) {
-  if (!words.Last(opt)) return std::nullopt;
-  auto names = words.All(opt);
+std::optional<std::vector<std::string>> Names(OptionReader& in, const Option& opt) {
+  auto names = in.Names(opt);
+  if (names.empty()) return std::nullopt;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -42,18 +42,16 @@ Result<NeedsChange> MakeNeedsChange(const Words& words) {
   NeedsChange change;
   OptionReader in(words);
   ReadChange(in, opt::kCpus, change.milli_cpus, ParseMilliCpus);
-  ReadChange(in, opt::kMemory, change.memory, ParseSize);
+  ReadChange(in, opt::kMemory, change.memory, ParseMemory);
   ReadChange(in, opt::kPlanTime, change.time, ParseDuration);
   uint32_t gpus = 0;
   if (in.Read(opt::kGpus, gpus, CountUpTo(1024))) change.named.push_back({"gpus", gpus});
   in.ReadAll(opt::kResource, ParseNamedNeed,
              [&](NamedNeed need) { change.named.push_back(std::move(need)); });
   Sort(change.named);
-  change.labels = Names(words, opt::kWithLabel);
-  change.not_on = Names(words, opt::kNotOnNode);
-  std::string node;
-  in.Text(opt::kOnNode, node);
-  if (!node.empty()) change.on_node = std::move(node);
+  change.labels = Names(in, opt::kWithLabel);
+  change.not_on = Names(in, opt::kNotOnNode);
+  for (std::string& name : in.Names(opt::kOnNode)) change.on_node = std::move(name);
   TRY(in.status());
   return change;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -50,6 +51,22 @@ class OptionReader {
       if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
       return std::string(value);
     });
+  }
+
+  // Names of nodes or labels, one for each value: a list in one value would match nothing.
+  std::vector<std::string> Names(const Option& opt) {
+    std::vector<std::string> names;
+    auto read = [&](std::string_view value) -> Result<std::string> {
+      if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
+      if (value.find_first_of(", []") == std::string_view::npos) return std::string(value);
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("'{}' is a list of names; {}", EscapeForScreen(value),
+                              opt.repeat ? "repeat the option for each name"
+                                         : "to use any of several nodes, start them with --label "
+                                           "NAME and write --label NAME"));
+    };
+    ReadAll(opt, read, [&](std::string name) { names.push_back(std::move(name)); });
+    return names;
   }
 
   // One of a few words.

@@ -32,6 +32,8 @@ constexpr std::string_view kGang =
 constexpr std::string_view kHubKeeps =
     "a hub's job keeps the options that it was submitted with; only the needs of the retried tasks "
     "(--memory, --cpus, ...) and --time-limit can change";
+constexpr std::string_view kReadOnce =
+    "only a new run on this machine can follow a list; here, the list is read once, as it is now";
 constexpr std::string_view kNodesOffer =
     "the nodes of a hub declare their resources (spate node start --resource)";
 constexpr std::string_view kFiles =
@@ -132,9 +134,10 @@ constexpr Row kRows[] = {
     {&opt::kRoundRobin,
      {kKept, kNone, kNone, kNone, kNo, kNo},
      "blocks are distributed among the slots of this machine; leave it out"},
-    {&opt::kFollow,
-     {kNo, kNone, kNone, kNone, kNo, kNo},
-     "only a new run on this machine can follow a list; here, the list is read once, as it is now"},
+    {&opt::kFollow, {kNo, kNone, kNone, kNone, kNo, kNo}, kReadOnce},
+    {&opt::kFollowUntil, {kNo, kNone, kNone, kNone, kNo, kNo}, kReadOnce},
+    {&opt::kTarget, kSources, ""},
+    {&opt::kSucceeded, {kNone, kYes, kYes, kNone, kNone, kNone}, ""},
     {&opt::kResume,
      {kYes, kNone, kNone, kNone, kNo, kYes},
      "a hub's job continues without a terminal (spate job progress); to retry failed tasks: spate "
@@ -175,7 +178,9 @@ constexpr Row kRows[] = {
     // For a submit alone, and which nodes.
     {&opt::kWait, kSubmitOnly, ""},
     {&opt::kProgress, kSubmitOnly, ""},
-    {&opt::kKey, kSubmitOnly, ""},
+    {&opt::kKey,
+     {kNo, kNone, kNone, kYes, kYes, kNo},
+     "only a new job of a hub has a key; leave it out"},
     {&opt::kArray, kSubmitOnly, ""},
     {&opt::kOpen, kSubmitOnly, ""},
     {&opt::kAfter, kSubmitOnly, ""},

@@ -146,7 +146,7 @@ void ReadRetries(OptionReader& in, const Words& words, RetryPolicy& retry) {
   }
   in.Read(opt::kRetryElsewhere, retry.elsewhere, CountUpTo(kLimits.retries));
   in.Read(opt::kRetryMemory, retry.memory_growth, ParseGrowth);
-  in.Read(opt::kMaxMemory, retry.max_memory, ParseSize);
+  in.Read(opt::kMaxMemory, retry.max_memory, ParseMemory);
 }
 
 Status CheckRetries(const RetryPolicy& retry, uint64_t memory) {

@@ -11,11 +11,13 @@
 #include <functional>
 #include <iterator>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/retry_options.h"
 #include "cli/options/shared.h"
+#include "core/model/job_facts.h"
 #include "core/model/limits.h"
 #include "core/model/task_files.h"
 #include "format/forward.h"
@@ -70,8 +72,14 @@ void ReadInput(OptionReader& in, InputOptions& input) {
   } else if (!block.empty()) {
     in.Read(opt::kBlock, input.block, ParseSize);
   }
+  if (!block.empty() && input.block == 0 && input.per_slot == 0) {
+    in.Keep(opt::kBlock,
+            {ErrorKind::kInvalid, fmt::format("'{}' splits nothing; write for example 1M, or with "
+                                              "--pipepart -10",
+                                              EscapeForScreen(block))});
+  }
   if (in.Read(opt::kRecstart, input.recstart, ParseText)) input.recend.clear();
-  in.Read(opt::kRecend, input.recend, ParseRecordEnd);
+  input.recend_given = in.Read(opt::kRecend, input.recend, ParseRecordEnd);
   input.round_robin = in.Has(opt::kRoundRobin);
 }
 
@@ -95,7 +103,9 @@ void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
                                       {"r", TrimRule::kRight},
                                       {"lr", TrimRule::kBoth},
                                       {"rl", TrimRule::kBoth}});
-  sources.follow = in.Has(opt::kFollow);
+  in.Text(opt::kFollowUntil, sources.follow_until);
+  sources.follow = in.Has(opt::kFollow) || !sources.follow_until.empty();
+  sources.targets = words.All(opt::kTarget);
   sources.resident = in.Has(opt::kResident);
   ReadInput(in, sources.input);
 }
@@ -114,7 +124,7 @@ void Put(std::vector<Named>& list, Named item) {
 
 void ReadNeeds(OptionReader& in, RunOptions& options) {
   options.cpus_given = in.Read(opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
-  in.Read(opt::kMemory, options.needs.memory, ParseSize);
+  in.Read(opt::kMemory, options.needs.memory, ParseMemory);
   uint32_t gpus = 0;
   if (in.Read(opt::kGpus, gpus, CountUpTo(1024)) && gpus > 0) {
     Put(options.needs.named, NamedNeed{"gpus", gpus});
@@ -142,7 +152,7 @@ void ReadSlots(OptionReader& in, RunOptions& options) {
     return Result<SlotRule>(SlotRule());
   });
   in.Read(opt::kDelay, settings.start_delay, ParseDuration);
-  in.Read(opt::kMinFreeMemory, settings.min_free_memory, ParseSize);
+  in.Read(opt::kMinFreeMemory, settings.min_free_memory, ParseMemory);
   in.Read(opt::kMaxLoad, options.max_load, ParseLoadBound);
   in.Read(opt::kNice, settings.nice,
           [](std::string_view value) { return ParseInteger(value, -20, 19); });
@@ -274,7 +284,7 @@ Status CheckInput(const RunOptions& options) {
   auto wrong = [](std::string why) { return Fail(ErrorKind::kInvalid, std::move(why)); };
   if (!input.any()) {
     bool given = input.block > 0 || input.per_slot > 0 || !input.recstart.empty() ||
-                 input.recend != "\n" || input.round_robin;
+                 input.recend_given || input.round_robin;
     if (!given || options.resume) return {};
     return wrong(
         "--block, --recstart, --recend and --round-robin are for input that is split into blocks; "
@@ -309,10 +319,7 @@ Status CheckInput(const RunOptions& options) {
   if (!options.settings.stdin_pattern.empty()) {
     return wrong(name + ": the block is the standard input; leave out --stdin");
   }
-  bool values = std::any_of(sources.command.begin(), sources.command.end(), [](const auto& word) {
-    return word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
-  });
-  if (values || sources.csv || sources.fill || !sources.colsep.empty() ||
+  if (ValueSeparatorIn(sources.command) || sources.csv || sources.fill || !sources.colsep.empty() ||
       !sources.delimiter.empty() || sources.null_separated || !sources.json_files.empty()) {
     return wrong(name + ": tasks have no values; leave out options for values");
   }
@@ -393,20 +400,35 @@ Status AddPipefail(RunOptions& options) {
 
 // A list has its commands itself: ::: behind it is a command's, whose -- is missing, or a mistake.
 Status CheckSeparators(const std::vector<std::string>& files) {
-  constexpr std::array<std::string_view, 4> kSeparators = {":::", ":::+", "::::", "::::+"};
-  auto at = std::ranges::find_first_of(files, kSeparators);
-  if (at == files.end()) return {};
+  auto separator = ValueSeparatorIn(files);
+  if (!separator) return {};
   std::string typed;
   for (const std::string& word : files) typed += " " + ShellQuote(word);
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}': values are for a command, and a command stands behind --; write: "
                           "spate run --{}. The commands of a list take no values: write them into "
                           "it",
-                          *at, EscapeForScreen(typed)));
+                          *separator, EscapeForScreen(typed)));
+}
+
+Status CheckTargets(const SourceOptions& sources) {
+  if (sources.targets.empty()) return {};
+  if (sources.has_command || sources.input.any()) {
+    return Fail(
+        ErrorKind::kInvalid,
+        "--target selects tasks of a list or a graph, but a command was given; leave one of "
+        "them out");
+  }
+  if (!sources.follow) return {};
+  return Fail(
+      ErrorKind::kInvalid,
+      "--target needs the complete list, but --follow reads one that is still being written; "
+      "leave out --follow");
 }
 
 Status CheckTogether(const RunOptions& options) {
   TRY(CheckSeparators(options.sources.files));
+  TRY(CheckTargets(options.sources));
   TRY(CheckResident(options));
   bool is_list = !options.sources.files.empty() && !options.sources.resident;
   if (options.sources.has_command && is_list) {
@@ -471,7 +493,9 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   bool lists = makes == Makes::kRun || makes == Makes::kSubmission;
   options.is_submit = makes == Makes::kSubmission || makes == Makes::kAddition;
   if (lists) options.sources.files = words.words;
+  options.verb = words.command->name;
   if (makes == Makes::kAddition) {
+    options.verb += " " + ShellQuote(words.words.front());
     options.sources.files.assign(words.words.begin() + 1, words.words.end());
   }
   ReadSources(in, words, options.sources);
@@ -506,6 +530,10 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   TRY(CheckWarnSignal(options.settings, on_nodes));
   TRY(CheckGang(options));
   TRY(CheckFiles(options, makes));
+  if (makes == Makes::kRun && !options.hub && words.Has(opt::kKey)) {
+    return Fail(ErrorKind::kInvalid,
+                "--key: only jobs of a hub have keys (spate run --hub, spate submit)");
+  }
   // A list beside a command is what the command is given, line by line.
   if (options.sources.resident) {
     std::vector<std::string>& files = options.sources.files;
@@ -522,11 +550,48 @@ bool IsOfScreen(const TypedOption& option) {
          option.opt == &opt::kNoBar;
 }
 
+// "0:90" becomes "1:30".
+void CarryClock(std::string& value) {
+  for (size_t colon = value.rfind(':'); colon != value.npos && colon > 0;
+       colon = value.rfind(':', colon - 1)) {
+    const size_t first = value.find_last_not_of("0123456789._", colon - 1) + 1;  // npos + 1 is 0
+    const size_t end = std::min(value.find_first_not_of("0123456789", colon + 1), value.size());
+    const auto high = ReadNumber<uint32_t>(value.substr(first, colon - first));
+    const auto low = ReadNumber<uint32_t>(value.substr(colon + 1, end - colon - 1));
+    if (!high || !low || *low < 60) continue;
+    value.replace(first, end - first, fmt::format("{}:{:02}", *high + *low / 60, *low % 60));
+  }
+}
+
+// Words of a journal keep the meaning that they had for the version that wrote it: memory without a
+// unit is in bytes, an m of --keep is a minute, 0:90 is a time, and what meant nothing still does.
+void KeepMeanings(Words& stored) {
+  static constexpr std::array kTimes = {&opt::kTimeLimit, &opt::kPlanTime,   &opt::kWarnTime,
+                                        &opt::kKillGrace, &opt::kDelay,      &opt::kKeep,
+                                        &opt::kLeftovers, &opt::kRetryDelay, &opt::kWarnSignal};
+  std::erase_if(stored.options, [](const TypedOption& option) {
+    return (option.opt == &opt::kKeep && option.value.empty()) ||
+           (option.opt == &opt::kBlock && ParseSize(option.value) == 0u);
+  });
+  for (TypedOption& option : stored.options) {
+    if (std::ranges::find(kTimes, option.opt) != kTimes.end()) CarryClock(option.value);
+    const bool is_memory = option.opt == &opt::kMemory || option.opt == &opt::kMaxMemory ||
+                           option.opt == &opt::kMinFreeMemory;
+    const bool has_unit = option.value.find_first_not_of("0123456789._") != std::string::npos;
+    if (is_memory && !has_unit) option.value += 'B';
+    if (option.opt != &opt::kKeep) continue;
+    const size_t minutes = option.value.find('m');
+    const bool ends =
+        minutes + 1 == option.value.size() || option.value.substr(minutes + 1, 1) == ",";
+    if (minutes != std::string::npos && ends) option.value.insert(minutes + 1, "in");
+  }
+}
+
 Words OnTop(Words both, const Words& now) {
   std::erase_if(both.options, [&](const TypedOption& option) {
     // These add up on one command line only; what is given now takes their place.
     bool adds = option.opt == &opt::kArgFile || option.opt == &opt::kJsonLines ||
-                option.opt == &opt::kRetryOn;
+                option.opt == &opt::kTarget || option.opt == &opt::kRetryOn;
     bool replaced = adds && now.Last(*option.opt).has_value();
     return option.opt == &opt::kResume || option.opt == &opt::kDryRun || replaced;
   });
@@ -545,6 +610,7 @@ Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const
                             const Command& given_command) {
   auto first = ParseWords(kRunWords, stored);
   if (!first) return Within("options of the first run", first.error());
+  if (given.empty()) KeepMeanings(*first);
   auto now = TRY(ParseWords(given_command, given));
   return MakeRunOptions(OnTop(std::move(*first), now));
 }
@@ -557,6 +623,7 @@ Result<RunOptions> ParseAgain(std::span<const std::string> stored,
   auto always = ParseWords(kRunWords, preset);
   if (!always) return Within("$SPATE_OPTIONS", always.error());
   auto now = TRY(ParseWords(given_command, given));
+  KeepMeanings(*first);
   std::erase_if(first->options, IsOfScreen);
   std::ranges::copy_if(always->options, std::back_inserter(first->options), IsOfScreen);
   return MakeRunOptions(OnTop(std::move(*first), now));
@@ -584,7 +651,9 @@ Status CheckGraph(const RunOptions& options) {
        {std::tuple{sources.follow, "--follow", "is read completely before anything starts"},
         {options.show.keep_order, "--keep-order", "determines the order itself"},
         {options.order != TaskOrder::kGiven, "--order", "determines the order itself"},
-        {sources.input.any(), "--pipe and --pipepart", "has no input to split"}}) {
+        {sources.input.any(), "--pipe and --pipepart", "has no input to split"},
+        {!options.settings.shell.empty(), "--shell and --pipefail",
+         "starts its programs without a shell"}}) {
     if (!given) continue;
     return Fail(ErrorKind::kInvalid, fmt::format("{}: a graph {}", name, why));
   }
@@ -607,7 +676,27 @@ Status CheckSources(const RunOptions& options) {
                 "nothing to run: name a job list (- for standard input), or write a command after "
                 "--\nSee: spate run --help");
   }
-  if (sources.has_command) return {};
+  if (sources.follow && sources.has_command) {
+    return Fail(ErrorKind::kInvalid,
+                "--follow is for job lists: the values of a command are read to their end before "
+                "anything starts; leave out --follow, or follow a list of whole commands: PRODUCER "
+                "| spate run --follow -");
+  }
+  if (sources.follow && options.order != TaskOrder::kGiven) {
+    return Fail(ErrorKind::kInvalid,
+                "--follow starts tasks as their lines arrive; leave out --order");
+  }
+  std::string_view name = OptionOfValues(sources);
+  if (name.empty() && !options.settings.replace.empty()) name = "--replace-str";
+  const bool has_list = !options.resume || !sources.files.empty();
+  if (sources.has_command || name.empty() || !has_list) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("{} is for the values of a command; write the command after --, as in "
+                          "spate run {} ... -- gzip {{}}",
+                          name, name));
+}
+
+std::string_view OptionOfValues(const SourceOptions& sources) {
   for (auto [given, name] : {std::pair{!sources.arg_files.empty(), "--arg-file"},
                              {!sources.json_files.empty(), "--json-lines"},
                              {sources.null_separated, "--null"},
@@ -617,15 +706,16 @@ Status CheckSources(const RunOptions& options) {
                              {sources.fill, "--fill"},
                              {sources.csv, "--csv"},
                              {!sources.delimiter.empty(), "--delimiter"},
-                             {!options.settings.replace.empty(), "--replace-str"},
                              {sources.trim.has_value(), "--trim"}}) {
-    if (!given || options.resume) continue;
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("{} is for the values of a command; write the command after --, as in "
-                            "spate run {} ... -- gzip {{}}",
-                            name, name));
+    if (given) return name;
   }
-  return {};
+  return "";
+}
+
+std::optional<std::string> ValueSeparatorIn(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 4> kSeparators = {":::", ":::+", "::::", "::::+"};
+  auto at = std::ranges::find_first_of(words, kSeparators);
+  return at == words.end() ? std::nullopt : std::optional(*at);
 }
 
 TaskClass ClassOf(const RunOptions& options, Needs needs) {
@@ -683,10 +773,7 @@ std::string NameOf(const RunOptions& options) {
       add(std::filesystem::path(file).filename().string());
     }
   }
-  if (name.size() <= kBytes) return name;
-  size_t end = kBytes - 3;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
-  return name.substr(0, end) + "...";
+  return name.size() <= kBytes ? name : CutText(std::move(name), kBytes - 3);
 }
 
 Result<OutputForm> OutputFormOf(const Words& words) {

@@ -31,6 +31,7 @@ struct InputOptions {
   uint32_t per_slot = 0;  // --block -N: parts for each slot; 0: not given
   std::string recstart;
   std::string recend = "\n";
+  bool recend_given = false;
   bool round_robin = false;
   bool any() const { return from != From::kNone; }
 };
@@ -43,15 +44,17 @@ struct SourceOptions {
   std::vector<std::string> arg_files;   // -a, "-" is standard input
   std::vector<std::string> json_files;  // --json-lines, the same
   bool null_separated = false;
-  std::string delimiter;         // what values in files end with; empty: lines
-  std::string colsep;            // empty: none
-  bool csv = false;              // --csv; colsep is then empty or one character
-  bool header = false;           // --header :
-  uint32_t max_args = 0;         // 0: not given
-  bool fill = false;             // -X
-  std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
-  bool follow = false;
-  bool resident = false;  // tasks are given to processes of `command`, which stay
+  std::string delimiter;             // what values in files end with; empty: lines
+  std::string colsep;                // empty: none
+  bool csv = false;                  // --csv; colsep is then empty or one character
+  bool header = false;               // --header :
+  uint32_t max_args = 0;             // 0: not given
+  bool fill = false;                 // -X
+  std::optional<TrimRule> trim;      // not given: both ends with --colsep, else none
+  bool follow = false;               // --follow or --follow-until
+  std::string follow_until;          // the line that ends each list; empty: none
+  std::vector<std::string> targets;  // --target; empty: all tasks
+  bool resident = false;             // tasks are given to processes of `command`, which stay
   InputOptions input;
 
   // The tasks are a graph's (a DAG file).
@@ -74,6 +77,7 @@ struct RunOptions {
   SourceOptions sources;
   ShowOptions show;
   bool is_submit = false;             // spate submit or job add, not run
+  std::string verb = "run";           // what reads the lists: "submit", "job add 12"
   std::vector<std::string> profiles;  // as typed; what they hold was put before what is typed
   bool resume = false;
   bool dry_run = false;
@@ -130,6 +134,10 @@ inline TaskClass ClassOf(const RunOptions& options) { return ClassOf(options, op
 
 // Checks that belong to a new run: there must be something to run, in one of the forms.
 Status CheckSources(const RunOptions& options);
+// The first option there is about values, as "--colsep"; empty: none.
+std::string_view OptionOfValues(const SourceOptions& sources);
+// ":::" or another word that begins a source of values.
+std::optional<std::string> ValueSeparatorIn(const std::vector<std::string>& words);
 
 // ---- What the engine and the node get ----------------------------------------------------------
 

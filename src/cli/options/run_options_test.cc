@@ -118,6 +118,12 @@ Cases LateCases() {
       {&opt::kAppend,
        {{"--append", "--stdout", "log"},
         [](auto& o) { return o.settings.append_output && o.show.append_results; }}},
+      {&opt::kState, {{"--state", "s"}, [](auto& o) { return o.state_dir == "s"; }}},
+      {&opt::kKeep,
+       {{"--keep", "5G", "--keep", "7d"},
+        [](auto& o) {
+          return o.keep == HistoryBound{Duration::Seconds(7 * 86400), uint64_t{5} << 30};
+        }}},
       {&opt::kProfile, {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
   };
 }
@@ -135,6 +141,11 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {&opt::kFill, {{"-X"}, [](auto& o) { return o.sources.fill; }}},
       {&opt::kTrim, {{"--trim", "lr"}, [](auto& o) { return o.sources.trim == TrimRule::kBoth; }}},
       {&opt::kFollow, {{"--follow"}, [](auto& o) { return o.sources.follow; }}},
+      {&opt::kFollowUntil,
+       {{"--follow-until", "END"}, [](auto& o) { return o.sources.follow_until == "END"; }}},
+      {&opt::kTarget,
+       {{"--target", "a,b"},
+        [](auto& o) { return o.sources.targets == std::vector<std::string>{"a,b"}; }}},
       {&opt::kResume, {{"--resume"}, [](auto& o) { return o.resume; }}},
       {&opt::kDryRun, {{"--dry-run"}, [](auto& o) { return o.dry_run; }}},
       {&opt::kCpus,
@@ -223,18 +234,12 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {&opt::kName, {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
       {&opt::kHub, {{"--hub"}, [](auto& o) { return o.hub; }}},
       {&opt::kAccess, {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
-      {&opt::kState, {{"--state", "s"}, [](auto& o) { return o.state_dir == "s"; }}},
-      {&opt::kKeep,
-       {{"--keep", "5G", "--keep", "7d"},
-        [](auto& o) {
-          return o.keep == HistoryBound{Duration::Seconds(7 * 86400), uint64_t{5} << 30};
-        }}},
   };
   cases.merge(LateCases());
   for (const Option* option : OptionsOf(kRunWords)) {
     const Option& def = *option;
     if (def.heading == Heading::kGeneral) continue;
-    if (option == &opt::kRunPool) continue;  // it says where the run is, not how
+    if (option == &opt::kRunPool || option == &opt::kKey) continue;  // where and which job, not how
     auto found = cases.find(option);
     ASSERT_NE(found, cases.end()) << "no case for --" << def.name();
     EXPECT_TRUE(found->second.second(Good(found->second.first))) << "--" << def.name();
@@ -256,11 +261,11 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--put", "a"},
        "--put and --get are only for nodes of a hub (spate run --hub, spate submit); tasks on this "
        "machine have your files already"},
+      {{"--key", "k"}, "--key: only jobs of a hub have keys (spate run --hub, spate submit)"},
       {{"--hub", "--get", "../a"},
        "--get: '../a' leads out of the folder: files go to and from a task's own folder, so name "
        "them by a relative path without '..'"},
-      {{"--memory", "2Q"},
-       "--memory: '2Q' is not a size; write for example 512, 64K, 1.5G or 2GiB"},
+      {{"--memory", "2Q"}, "--memory: '2Q' is not a size; write for example 64K, 1.5G or 2GiB"},
       {{"--time-limit", "soon"},
        "--time-limit: 'soon' is not a duration; write for example 90, 1.5s, 200ms, 10m, 1h30m, "
        "HH:MM:SS or DAYS-HH:MM:SS, or 300% of the median"},
@@ -321,6 +326,16 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
        "value without using the value: -- ': {}; COMMAND' ::: ..."},
       {{"--keep", "90"},
        "--keep: '90' is neither a time nor a size; write for example 90d, 10G or 90d,10G"},
+      {{"--keep", ""},
+       "--keep: '' is neither a time nor a size; write for example 90d, 10G or 90d,10G"},
+      {{"--keep", ","},
+       "--keep: ',' is neither a time nor a size; write for example 90d, 10G or 90d,10G"},
+      {{"--keep", "1m"}, "--keep: '1m' could mean minutes or megabytes; write 1min or 1M"},
+      {{"--keep", "10G,1.5m"},
+       "--keep: '1.5m' could mean minutes or megabytes; write 1.5min or 1.5M"},
+      {{"--time", "1:99"},
+       "--time: '1:99' is not a duration; write for example 90, 1.5s, 200ms, 10m, 1h30m, HH:MM:SS "
+       "or DAYS-HH:MM:SS"},
       {{"--name", ""}, "--name: the value is empty"},
       {{"--max-load", "0"},
        "--max-load: '0' is not a load; write for example 4, 1.5 or 80% (of the cores)"},
@@ -346,9 +361,25 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--hub", "--pipe", "--", "wc"},
        "--pipe reads standard input on this machine; with a hub, use --pipepart with a file that "
        "its nodes can read"},
+  };
+  for (const auto& [argv, message] : kCases) EXPECT_EQ(Wrong(argv), message);
+}
+
+TEST(RunOptionsTest, WrongValuesOfInputNameTheFix) {
+  const std::pair<Argv, std::string> kCases[] = {
       {{"--block", "1M", "--", "wc"},
        "--block, --recstart, --recend and --round-robin are for input that is split into blocks; "
        "add --pipe (standard input) or --pipepart (files of -a)"},
+      {{"--recend", "\\n", "--", "wc"},
+       "--block, --recstart, --recend and --round-robin are for input that is split into blocks; "
+       "add --pipe (standard input) or --pipepart (files of -a)"},
+      {{"--block", "0", "--", "wc"},
+       "--block: '0' splits nothing; write for example 1M, or with --pipepart -10"},
+      {{"--pipepart", "-a", "f", "--block=-0", "--", "wc"},
+       "--block: '-0' splits nothing; write for example 1M, or with --pipepart -10"},
+      {{"--follow-until", "", "jobs.lst"}, "--follow-until: the value is empty"},
+      {{"--follow", "--shuf", "jobs.lst"},
+       "--follow starts tasks as their lines arrive; leave out --order"},
       {{"--csv", "--colsep", "ab", "--", "echo"},
        "--csv --colsep 'ab': the separator must be one character, as in --colsep ';'"},
       {{"-0", "-d", ",", "--", "echo"},
@@ -367,6 +398,25 @@ TEST(RunOptionsTest, ValuesBehindAList) {
   EXPECT_EQ(Wrong({"echo", ":::", "a b"}),
             "':::': values are for a command, and a command stands behind --; write: spate run -- "
             "echo ::: 'a b'. The commands of a list take no values: write them into it");
+}
+
+TEST(RunOptionsTest, ValuesAreNotFollowed) {
+  for (const Argv& argv :
+       {Argv{"--follow", "--", "echo", "{}", ":::", "a", "b"}, Argv{"--follow", "--", "echo", "{}"},
+        Argv{"--follow", "-a", "f", "--", "echo"}, Argv{"--follow-until", "x", "--", "echo"}}) {
+    EXPECT_EQ(Wrong(argv),
+              "--follow is for job lists: the values of a command are read to their end before "
+              "anything starts; leave out --follow, or follow a list of whole commands: PRODUCER | "
+              "spate run --follow -");
+  }
+}
+
+TEST(RunOptionsTest, HistoryBounds) {
+  const std::pair<Argv, HistoryBound> kCases[] = {
+      {{"--keep", "1min"}, {.age = Duration::Seconds(60)}},
+      {{"--keep", "1h30m"}, {.age = Duration::Seconds(5400)}},
+      {{"--keep", "1M"}, {.bytes = uint64_t{1} << 20}}};
+  for (const auto& [argv, bound] : kCases) EXPECT_EQ(Good(argv).keep, bound) << argv.back();
 }
 
 TEST(RunOptionsTest, LeftoversAreWaitedFor) {
@@ -463,6 +513,52 @@ TEST(ParseRunTest, GivenComesOnTop) {
   EXPECT_FALSE(options->show.tag);
 }
 
+TEST(RunOptionsTest, MemoryHasAUnit) {
+  for (const char* option : {"--memory", "--max-memory", "--min-free-memory"}) {
+    auto words =
+        ParseWords(kRunWords, Argv{"--memory", "1G", "--retry-memory", "x2", option, "4000"});
+    ASSERT_TRUE(words);
+    auto options = MakeRunOptions(*words);
+    ASSERT_FALSE(options) << option;
+    EXPECT_EQ(options.error().message,
+              std::string(option) +
+                  ": '4000' has no unit and would be 4,000 bytes; write 4000M (megabytes) or 4000G "
+                  "(gigabytes); for bytes: 4000B");
+  }
+}
+
+// A job of an earlier version may have asked for them.
+TEST(ParseRunTest, WordsOfAStoredRunKeepTheirMeaning) {
+  const Argv stored = {"--memory", "8000000", "--min-free-memory=4000", "--keep", "30m,500M",
+                       "--",       "true"};
+  auto options = ParseRun(stored, Argv{});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->needs.memory, 8'000'000u);
+  EXPECT_EQ(options->settings.min_free_memory, 4000u);
+  EXPECT_EQ(options->keep.age, Duration::Seconds(1800));
+  EXPECT_TRUE(ParseAgain(stored, Argv{}, Argv{"--resume"}, kRunWords));
+  EXPECT_FALSE(ParseAgain(stored, Argv{}, Argv{"--resume", "--memory", "400"}, kRunWords));
+  // $SPATE_OPTIONS, beside what is typed.
+  EXPECT_FALSE(ParseRun(Argv{"--memory=400"}, Argv{"--", "true"}));
+}
+
+// Forms that are refused when they are typed now.
+TEST(ParseRunTest, TimesAndEmptyValuesOfAStoredRunAreAccepted) {
+  const Argv stored = {"--time-limit", "0:90",       "--delay",  "1:75:90", "--time",  "1-0:90",
+                       "--signal",     "USR1@0:61",  "--keep",   "",        "--block", "0",
+                       "--leftovers",  "wait=0:120", "--stdout", "0:90",    "a.lst"};
+  auto options = ParseRun(stored, Argv{});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->settings.time_limit, Duration::Seconds(90));
+  EXPECT_EQ(options->settings.start_delay, Duration::Seconds(3600 + 75 * 60 + 90));
+  EXPECT_EQ(options->needs.time, Duration::Seconds(86400 + 90 * 60));
+  EXPECT_EQ(options->settings.warn_before, Duration::Seconds(61));
+  EXPECT_EQ(options->settings.leftovers_wait, Duration::Seconds(120));
+  EXPECT_EQ(options->settings.stdout_pattern, "0:90");
+  EXPECT_TRUE(ParseAgain(stored, Argv{}, Argv{"--resume"}, kRunWords));
+  EXPECT_FALSE(ParseAgain(stored, Argv{}, Argv{"--resume", "--time-limit", "0:90"}, kRunWords));
+}
+
 TEST(ParseRunTest, FilesGivenNowTakeThePlaceOfStoredOnes) {
   auto options = ParseRun(Argv{"a.lst", "b.lst"}, Argv{"--resume", "c.lst"});
   ASSERT_TRUE(options);
@@ -505,6 +601,7 @@ TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
                    "--label=b", "--label=a", "--on=n1", "--not-on=n2"}),
             all);
   EXPECT_FALSE(made({"--memory", "much"}));
+  EXPECT_FALSE(made({"--memory", "400"}));
 }
 
 }  // namespace

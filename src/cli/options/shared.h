@@ -8,7 +8,7 @@ namespace spate::cli::opt {
 // Where the tasks of a job come from.
 extern const Option kFormat, kArgFile, kJsonLines, kNull, kDelimiter, kColsep, kCsv, kHeader,
     kMaxArgs, kLongMaxArgs, kFill, kTrim, kReplace, kLiteralBraces, kPipe, kPipepart, kBlock,
-    kRecstart, kRecend, kRoundRobin, kFollow, kResume;
+    kRecstart, kRecend, kRoundRobin, kFollow, kFollowUntil, kTarget, kResume, kSucceeded;
 extern const OptionGroup kLists, kValues, kParts;
 
 // Its tasks.

@@ -11,6 +11,7 @@
 #include "cli/options/shared.h"
 #include "core/model/limits.h"
 #include "core/model/pool_facts.h"
+#include "os/batch_job.h"
 
 namespace spate::cli {
 namespace {
@@ -199,15 +200,15 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   in.Read(opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
   in.Read(opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;
-  needs.labels = words.All(opt::kWithLabel);
+  needs.labels = in.Names(opt::kWithLabel);
   in.Text(opt::kInPool, options.pool);
   if (!options.pool.empty()) needs.labels.push_back(std::string(kPoolLabel) + options.pool);
-  needs.not_on = words.All(opt::kNotOnNode);
+  needs.not_on = in.Names(opt::kNotOnNode);
   for (std::vector<std::string>* names : {&needs.labels, &needs.not_on}) {
     std::sort(names->begin(), names->end());
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
-  in.Text(opt::kOnNode, needs.on_node);
+  for (std::string& name : in.Names(opt::kOnNode)) needs.on_node = std::move(name);
   in.Text(opt::kKey, options.key);
   if (words.Last(opt::kKey) && options.key.empty()) {
     return Fail(ErrorKind::kInvalid, "--key: the key is empty");
@@ -230,6 +231,12 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
     return Fail(ErrorKind::kInvalid,
                 "--array provides values for a command; write the command after --, as in spate "
                 "submit --array 1-100 -- ./step {}");
+  }
+  std::string other(sources.input.any() ? "--pipepart" : OptionOfValues(sources));
+  if (auto separator = ValueSeparatorIn(sources.command)) other = *separator;
+  if (options.array && !other.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--array already provides the values; leave out {}", other));
   }
   return options;
 }
@@ -257,6 +264,15 @@ Result<std::vector<std::string>> CaptureEnvironment(const std::vector<std::strin
     std::erase_if(environment,
                   [&](const std::string& known) { return NameOfVariable(known) == name; });
     environment.push_back(std::move(assignment));
+    const auto foreign = os::ForeignVariables(all);
+    if (std::ranges::find(foreign, name) != foreign.end()) {
+      return Fail(
+          ErrorKind::kInvalid,
+          fmt::format("--env {}: this variable describes the batch job around this command, "
+                      "and tasks get it from their node's own; to set it for the command: "
+                      "-- env {}=VALUE COMMAND",
+                      EscapeForScreen(name), EscapeForScreen(name)));
+    }
   }
   return environment;
 }

@@ -68,6 +68,22 @@ TEST(SubmitOptions, TakesTheOptionsOfRun) {
   EXPECT_FALSE(Made(kSubmitWords, {"--array", "1-3", "jobs.lst"}, MakeSubmitOptions));
 }
 
+TEST(SubmitOptions, AnArrayHasNoOtherValues) {
+  for (const Argv& more :
+       {Argv{"-a", "f", "--", "echo"}, Argv{"--json-lines", "f", "--", "echo"},
+        Argv{"--max-args", "2", "--", "echo"}, Argv{"--header", ":", "--", "echo"},
+        Argv{"--pipepart", "-a", "f", "--", "cat"}, Argv{"--", "echo", ":::", "x"}}) {
+    Argv typed = {"--array", "1-3"};
+    typed.insert(typed.end(), more.begin(), more.end());
+    auto made = Made(kSubmitWords, typed, MakeSubmitOptions);
+    ASSERT_FALSE(made) << more.front();
+    EXPECT_TRUE(
+        made.error().message.starts_with("--array already provides the values; leave out "));
+  }
+  EXPECT_TRUE(
+      Made(kSubmitWords, {"--array", "1-3", "-I", ",,", "--", "echo", ",,"}, MakeSubmitOptions));
+}
+
 TEST(SubmitOptions, APoolIsALabel) {
   auto made =
       Made(kSubmitWords, {"--pool", "lab", "--label", "zoo", "jobs.lst"}, MakeSubmitOptions);
@@ -75,6 +91,22 @@ TEST(SubmitOptions, APoolIsALabel) {
   EXPECT_EQ(made->pool, "lab");
   EXPECT_EQ(made->run.needs.labels, (Argv{"pool:lab", "zoo"}));
   EXPECT_FALSE(Made(kSubmitWords, {"--pool", "", "jobs.lst"}, MakeSubmitOptions));
+}
+
+TEST(SubmitOptions, ListsOfNodesAreRefused) {
+  auto error = [](const Argv& words) {
+    auto made = Made(kSubmitWords, words, MakeSubmitOptions);
+    return made ? "" : made.error().message;
+  };
+  EXPECT_EQ(
+      error({"--on", "n1,n2", "jobs.lst"}),
+      "--on: 'n1,n2' is a list of names; to use any of several nodes, start them with --label "
+      "NAME and write --label NAME");
+  EXPECT_EQ(error({"--not-on", "n[1-2]", "jobs.lst"}),
+            "--not-on: 'n[1-2]' is a list of names; repeat the option for each name");
+  EXPECT_EQ(error({"--label", "a b", "jobs.lst"}),
+            "--label: 'a b' is a list of names; repeat the option for each name");
+  EXPECT_EQ(error({"--on", "n-1.site", "--not-on", "n2", "--label", "pool:a", "jobs.lst"}), "");
 }
 
 TEST(SubmitOptions, JobAddHasTheJobFirst) {
@@ -91,6 +123,13 @@ TEST(SubmitOptions, CapturesTheEnvironment) {
   EXPECT_EQ(CaptureEnvironment({"none", "A"}, all).value(), Argv{"A=1"});
   EXPECT_EQ(CaptureEnvironment({"A=2", "all"}, all).value(), (Argv{"PATH=/bin", "A=2"}));
   EXPECT_FALSE(CaptureEnvironment({"B"}, all));
+  // Nodes drop what describes the batch job around the command.
+  const Argv in_job = {"SLURM_JOB_ID=9", "SLURM_NTASKS=64", "A=1"};
+  EXPECT_EQ(CaptureEnvironment({"A=2"}, in_job).value().back(), "A=2");
+  auto refused = CaptureEnvironment({"SLURM_NTASKS=4"}, in_job);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.contains("-- env SLURM_NTASKS=VALUE COMMAND"));
+  EXPECT_EQ(CaptureEnvironment({"SLURM_NTASKS=4"}, all).value().back(), "SLURM_NTASKS=4");
 }
 
 }  // namespace

@@ -269,10 +269,20 @@ Result<std::string> ParseAssignment(std::string_view text) {
 }
 
 Status ParseHistoryBound(std::string_view text, HistoryBound& bound) {
-  for (std::string_view part : SplitCommas(text)) {
-    bool unit = part.find_first_not_of("0123456789._") != std::string_view::npos;
+  constexpr std::string_view kHistoryForms =
+      "is neither a time nor a size; write for example 90d, 10G or 90d,10G";
+  constexpr std::string_view kNumber = "0123456789._";
+  const auto parts = SplitCommas(text);
+  if (parts.empty()) return Bad(text, kHistoryForms);
+  for (std::string_view part : parts) {
+    if (part.size() > 1 && part.ends_with('m') &&
+        part.find_first_not_of(kNumber) == part.size() - 1) {
+      const std::string_view count = part.substr(0, part.size() - 1);
+      return Bad(part, fmt::format("could mean minutes or megabytes; write {0}min or {0}M", count));
+    }
+    bool unit = part.find_first_not_of(kNumber) != std::string_view::npos;
     if (auto size = ParseSize(part); unit && size) {
-      // "5m" is five minutes, "5M" are megabytes: sizes have a capital letter here.
+      // Sizes have a capital letter here, so that no time is taken for one.
       if (part.find_first_of("KMGTP") != std::string_view::npos) {
         bound.bytes = *size;
         continue;
@@ -280,7 +290,7 @@ Status ParseHistoryBound(std::string_view text, HistoryBound& bound) {
     }
     auto age = ParseDuration(part);
     if (!unit || !age) {
-      return Bad(part, "is neither a time nor a size; write for example 90d, 10G or 90d,10G");
+      return Bad(part, kHistoryForms);
     }
     bound.age = *age;
   }

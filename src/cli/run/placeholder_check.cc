@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,23 @@ Status CheckPlaceholders(const RunOptions& options, const JobSettings& settings)
   if (options.literal_braces) return {};
   format::Template::Known known{.names = settings.value_names,
                                 .replace = format::ReplaceOf(settings.replace)};
+  // Without values the command runs as written.
+  const bool as_written = settings.row_kind == RowKind::kValues && !settings.has_source;
+  auto is_kept = [&](std::string_view placeholder) {
+    auto has = [&](const std::string& word) { return word.contains(placeholder); };
+    return as_written && std::ranges::any_of(settings.command, has);
+  };
   auto check = [&](std::string_view option, const std::string& text) -> Status {
     std::string why = format::WhyMistyped(text, known);
+    for (std::string_view number : {"{#}", "{%}"}) {
+      if (!text.contains(number) || !is_kept(number)) continue;
+      why = fmt::format(
+          "{0} is replaced by a number in this option but not in the command, because the command "
+          "has "
+          "no values; add a value (::: 1), write 1 instead of {0}, or keep {0} in both with "
+          "--literal-braces",
+          number);
+    }
     if (why.empty()) return {};
     return Fail(ErrorKind::kInvalid, fmt::format("{}{}{}\nnothing was started", option,
                                                  option.empty() ? "" : ": ", why));

@@ -15,7 +15,7 @@ using std::string_view_literals::operator""sv;
 constexpr size_t kSignMost = 40;  // bytes that are shown of it
 
 // Directives of batch systems in a script; an option follows.
-constexpr std::array kDirectives = {"#SBATCH"sv, "#PBS"sv, "#$"sv, "#BSUB"sv, "#FLUX:"sv};
+constexpr std::array kDirectives = {"#SBATCH"sv, "#PBS"sv, "#$"sv, "#BSUB"sv, "#HQ"sv, "#FLUX:"sv};
 
 bool IsDirective(std::string_view line) {
   return std::ranges::any_of(kDirectives, [&](std::string_view word) {
@@ -42,20 +42,21 @@ bool NamesSpate(std::string_view interpreter) {
 
 std::optional<ScriptText> FindScript(std::string_view beginning) {
   beginning = WithoutByteOrderMark(beginning);
-  std::string interpreter;
+  ScriptText script;
   if (beginning.starts_with("#!")) {
     std::string_view line = *NextLine(&beginning);
-    interpreter = Trim(line.substr(2));
-    if (!NamesSpate(interpreter)) return ScriptText{SignOf(Trim(line)), std::move(interpreter)};
-    interpreter.clear();
+    std::string interpreter(Trim(line.substr(2)));
+    if (!NamesSpate(interpreter)) script = {SignOf(Trim(line)), std::move(interpreter)};
   }
   // They count before the first command only.
   while (auto line = NextLine(&beginning)) {
     std::string_view text = Trim(*line);
     if (!text.empty() && text.front() != '#') break;
-    if (IsDirective(text)) return ScriptText{SignOf(text), {}};
+    if (IsDirective(text)) script.directives.emplace_back(text);
   }
-  return std::nullopt;
+  if (script.sign.empty() && script.directives.empty()) return std::nullopt;
+  if (script.sign.empty()) script.sign = SignOf(script.directives.front());
+  return script;
 }
 
 }  // namespace spate::format

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spate::format {
 
 struct ScriptText {
-  std::string sign;         // what tells: "#!/bin/bash", "#SBATCH -n 4"
-  std::string interpreter;  // with its arguments; empty: the first line names none
+  std::string sign;                          // what tells: "#!/bin/bash", "#SBATCH -n 4"
+  std::string interpreter;                   // with its arguments; empty: the first line names none
+  std::vector<std::string> directives = {};  // of batch systems: whole lines, before any command
   friend bool operator==(const ScriptText&, const ScriptText&) = default;
 };
 

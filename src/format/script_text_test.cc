@@ -20,6 +20,7 @@ TEST(FindScriptTest, ByItsFirstLines) {
            {"# a job\n\n#PBS -l nodes=1\n./run\n", "#PBS -l nodes=1"},
            {"#$ -cwd\n./run\n", "#$ -cwd"},
            {"#BSUB -n 4\n./run\n", "#BSUB -n 4"},
+           {"#HQ --cpus=4\n./run\n", "#HQ --cpus=4"},
            {"#FLUX: -N4\n./run\n", "#FLUX: -N4"},
            {"#SBATCH --job-name=a-very-long-name-that-goes-on-and-on\n",
             "#SBATCH --job-name=a-very-long-name-that..."},
@@ -41,6 +42,12 @@ TEST(FindScriptTest, ByItsFirstLines) {
     EXPECT_EQ(script->sign, each.sign);
     EXPECT_EQ(script->interpreter, each.interpreter) << each.text;
   }
+}
+
+TEST(FindScriptTest, HasTheDirectivesBeforeTheFirstCommand) {
+  auto script = FindScript("#!/bin/sh\n#SBATCH -n 4\n\n# none\n  #PBS -q x \r\nls\n#SBATCH -p y\n");
+  ASSERT_TRUE(script);
+  EXPECT_EQ(script->directives, (std::vector<std::string>{"#SBATCH -n 4", "#PBS -q x"}));
 }
 
 }  // namespace

@@ -92,12 +92,10 @@ def test_commands_reach_the_hub_and_names_stay(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "2")
     reach = "--hub", "--state", place.state
-    job = cluster.submit("--label", "spate job x", "--", "true")
-    out, _ = cluster.spate("task explain", *reach, f"{job}.1")
-    want("label 'spate job x';" in out, out)
+    job = cluster.submit("--name", "spate job x", "--label", "none", "--", "true")
     cluster.spate("job hold", job)
-    out, _ = cluster.spate("task explain", *reach, f"{job}.1")
-    want(f"; to release it: spate job release --hub --state {place.state} {job}\n" in out, out)
+    out, _ = cluster.spate("job info", *reach, job)
+    want(f"job {job}  spate job x\n" in out and f" spate job release --hub --state {place.state} {job}\n" in out, out)
     failed = cluster.submit("--max-failures", "1", "--", "[ {} -gt 1 ] && exec sleep 300", ":::", "1", "2", "3", "4")
     release = f"its user can release it: spate job release --hub --state {place.state} {failed}\n"
     wait(lambda: release in place.read("hub.log"), "the hub's log names its state folder")
@@ -119,6 +117,9 @@ def test_a_submit_checks_what_a_run_checks(place: Place):
     cluster.node()
     place.write("jobs.lst", "date", "sh work.sh &> log")
     place.write("job.sh", "#!/bin/bash", "cd scratch", "rm -rf *")
+    place.write("steps.sh", "date", "cd scratch", "rm -rf *")
+    place.write("work.py", "date")
+    place.write("cut.lst", "date \\")
     place.write("good.lst", "cat")
     place.write("in.a", "x")
     bash = "'&>' is bash syntax, but /bin/sh reads the command: add --shell bash"
@@ -128,6 +129,9 @@ def test_a_submit_checks_what_a_run_checks(place: Place):
                         (["--", "sh", "-c", "[[ -e {} ]]", ":::", "a"], "use bash -c"),
                         (["--shell", "dash", "--", "source {}", ":::", "a"], "'source' is bash syntax, but dash"),
                         (["job.sh"], "job.sh: this is a script, not a list ('#!/bin/bash')"),
+                        (["steps.sh"], "steps.sh:2: 'cd scratch' is a line of a script, not a task"),
+                        (["work.py"], "work.py: by its name this is a program, not a list"),
+                        (["cut.lst"], "cut.lst:1: the command ends in a backslash"),
                         (["--shell", "no-such-shell -e", "good.lst"],
                          "--shell: 'no-such-shell' is not a program that can be started on this machine: check the "
                          "name, and PATH; if the nodes have it, write --shell 'env no-such-shell -e'"),
@@ -159,7 +163,29 @@ def test_output_that_the_hub_did_not_keep_is_said_to_be_missing(place: Place):
     out, err = place.run("--hub", "--keep-output", "300K", "--", "seq 20000")
     want(out.endswith("\n20000\n") and "missing" not in err, err)
     out, err = place.run("--hub", "--keep-output", "300K", "--", "seq 200000")
-    want("bytes were not kept]" in out and "the hub has not kept all that task 1 wrote" in err and "--keep-output" in err, err)
+    want("bytes were not kept]" in out and "output of 1 task was not kept, because of --keep-output" in err, err)
+    out, err = place.run("-q", "--hub", "--keep-output", "0", "--", "echo out")
+    want(out == "" and "output of 1 task was not kept, because of --keep-output" in err, err)
+
+
+def test_a_job_has_its_folder_by_the_path_that_its_user_took(place: Place):
+    cluster = cluster_of(place)
+    os.makedirs(os.path.join(place.dir, "real/below"))
+    link = os.path.join(place.dir, "link")
+    os.symlink("real", link)
+    real = os.path.join(place.dir, "real")
+
+    def folder(pwd, *options):
+        done = subprocess.run([SPATE, "submit", *options, "--", "true"], cwd=real, env=dict(place.env, PWD=pwd),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+        want(done.returncode == 0, done)
+        return json.loads(cluster.spate("job info", "--json", done.stdout.strip())[0])["cwd"]
+    want(folder(link) == link, "as `pwd -L`")
+    want(folder(link, "--cwd", "below") == f"{link}/below", "below it")
+    # Of another folder, or not a plain path: as the system has it.
+    for pwd in (place.dir, "link", f"{link}/.", f"{place.dir}/gone", ""):
+        want(folder(pwd) == real, pwd)
+    want(folder(link, "--cwd", "..") == place.dir, "the parent in the system")
 
 
 def test_failures_are_told_and_tried_again(place: Place):
@@ -190,6 +216,31 @@ def test_an_array_has_its_number_in_a_variable(place: Place):
     for typed, told in (("1,1", "names 1 twice"), ("1-9,5", "names 5 twice"), ("1,", "is not a range")):
         _, err = place.run("--array", typed, "--", "true", command="submit", code=2)
         want(told in err, err)
+
+
+def test_an_array_of_slurm_runs_as_the_refusal_says(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("job.sh", "#!/bin/sh", "#SBATCH --array=0-4:2%20 --mem=1G --time=1:00:00", 'echo "$SLURM_ARRAY_TASK_ID" >> ran')
+    os.chmod(os.path.join(place.dir, "job.sh"), 0o755)
+    options = "--array 0-4:2%20 --memory 1G --time-limit 1:00:00 -- env SLURM_ARRAY_TASK_ID={} ./job.sh\n"
+    _, err = place.run("job.sh", command="submit", code=2)
+    want(f"to run the script: spate submit {options}nothing was started" in err, err)
+    _, err = place.run("--wait", "--", "./job.sh", command="submit", code=2)
+    want("$SLURM_ARRAY_TASK_ID would be empty" in err and f"write: spate submit --wait {options}" in err, err)
+    _, err = place.run("--array", "5", "--", "./job.sh", command="submit", code=2)
+    want("write: spate submit --array 5 --memory 1G --time-limit 1:00:00 -- env SLURM_ARRAY_TASK_ID={} ./job.sh\n" in err, err)
+    _, err = place.run("--hub", "--", "./job.sh", code=2)
+    want("write: spate run --hub -j 20 --memory 1G" in err, err)
+    want(place.lines("ran") == [], "it ran")
+    _, err = place.run("--wait", *options.split(), command="submit")
+    want(sorted(place.lines("ran")) == ["0", "2", "4"] and "obey" not in err, (place.lines("ran"), err))
+    # A script that runs once is only told what it does not get.
+    place.write("one.sh", "#!/bin/sh", "#PBS -l walltime=1:00:00,mem=1gb -q long", "echo one >> ran")
+    out, err = place.run("--wait", "--memory", "1G", "--", "sh", "one.sh", command="submit")
+    want("one.sh: spate does not obey #PBS -l walltime=1:00:00, #PBS -q long; to request the same: "
+         "spate submit --wait --memory 1G --time-limit 1:00:00 -- sh one.sh\n" in err, err)
+    want(place.lines("ran")[-1] == "one", place.lines("ran"))
 
 
 def test_a_submit_in_a_loop_leaves_the_list_alone(place: Place):
@@ -265,60 +316,6 @@ def test_tasks_of_a_node_that_leaves_run_elsewhere(place: Place):
     node.send_signal(signal.SIGTERM)
     cluster.spate("job wait", job)
     want(place.lines("ran") == ["n1", "n2"], place.read("ran"))
-
-
-def test_other_machines_come_by_access_files(place: Place):
-    cluster = cluster_of(place)
-    node_access = cluster.access("--role", "node", name="node.access")
-    client_access = cluster.access("--role", "client", "--user", "ada", name="ada.access")
-    ada_node = cluster.access("--role", "node", "--user", "ada", name="adanode.access")
-    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"), HOME=place.dir)
-    cluster.node("far", "--access", node_access, env=far)
-    own, place.env = place.env, dict(far, SPATE_HUB=client_access)
-    job = cluster.submit("--", "true")
-    out, _ = cluster.spate("job list")
-    want("ada" in out, out)
-    # Ada's tasks are not for the node of another user.
-    out, _ = cluster.spate("task explain", f"{job}.1")
-    want("node" in out and "ada" in out, out)
-    place.env = own
-    cluster.ordinary_node("ada", ada_node)
-    place.env = dict(far, SPATE_HUB=client_access)
-    cluster.spate("job wait", job)
-    _, err = cluster.spate("hub access", "list", code=3)
-    want("administrators" in err, err)
-
-
-def test_a_revoked_access_is_no_access(place: Place):
-    cluster = cluster_of(place)
-    path = cluster.access("--role", "client", "--user", "ada", name="ada.access")
-    serial = re.search(r"serial = (\d+)", place.read("ada.access")).group(1)
-    cluster.spate("job list", "--access", path)
-    cluster.spate("hub access", "revoke", serial)
-    _, err = cluster.spate("job list", "--access", path, code=3)
-    want("revoked" in err and "hub access add" in err, err)
-    text = place.read("ada.access")
-    place.write("forged.access", re.sub(r"secret = ..", "secret = 00", text).rstrip("\n"))
-    os.chmod(os.path.join(place.dir, "forged.access"), 0o600)
-    _, err = cluster.spate("job list", "--access", "forged.access", code=3)
-    want("does not know this access" in err, err)
-    os.chmod(path, 0o644)
-    _, err = cluster.spate("job list", "--access", path, code=3)
-    want("chmod" in err, err)
-
-
-def test_users_see_their_own_jobs_only(place: Place):
-    cluster = cluster_of(place)
-    ada = cluster.access("--role", "client", "--user", "ada", name="ada.access")
-    bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
-    job = cluster.submit("--access", ada, "--", "echo", "secret words")
-    for verb in ("job cancel", "job hold", "job cat", "job tasks", "job info", "job retry"):
-        _, err = cluster.spate(verb, "--access", bob, job, code=3)
-        want("belongs to ada" in err, f"{verb}: {err}")
-    out, _ = cluster.spate("job list", "--access", bob)
-    want("ada" in out and "secret" not in out, out)
-    out, _ = cluster.spate("job info", job)  # the hub's owner is an administrator
-    want("secret words" in out, out)
 
 
 def test_jobs_are_held_released_cancelled(place: Place):
@@ -419,9 +416,12 @@ def test_an_open_job_grows(place: Place):
     cluster = cluster_of(place)
     cluster.node()
     place.write("one.lst", "echo 1 >> ran")
-    place.write("more.lst", "echo 2 >> ran", "echo 3 >> ran")
+    place.write("more.lst", "echo 2 \\", "  >> ran", "echo 3 >> ran")
+    place.write("steps.sh", "echo 4 >> ran", "set -e")
     job = cluster.submit("--open", "one.lst")
     wait(lambda: place.lines("ran"), "the first line runs")
+    _, err = place.run(job, "steps.sh", command="job add", code=2)
+    want("steps.sh:2: 'set -e' is a line of a script" in err and "spate job add 1 -- sh steps.sh;" in err, err)
     place.run(job, "more.lst", command="job add")
     cluster.spate("job close", job)
     cluster.spate("job wait", job)
@@ -707,20 +707,18 @@ def test_users_have_shares_and_bounds(place: Place):
     cluster.start_hub()
     out, _ = cluster.spate("hub user", "root", "--output", "json")
     want(json.loads(out)["weight"] == 3, out)
-    cluster.spate("hub user", "root", "--max-running", "0", "--max-output", "1000")
-    job = cluster.submit("--wait", "--", "head -c 2000 /dev/zero")
+    cluster.spate("hub user", "root", "--max-running", "0", "--max-output", "1M")
+    job = cluster.submit("--wait", "--", "head -c 2000000 /dev/zero")
     out, _ = cluster.spate("job cat", job, code=1)  # something is missing
-    want(len(out) <= 1000, "the job keeps no more than the user may")
-    job = cluster.submit("--wait", "--", "head -c 1000 /dev/zero")
-    _, err = place.run("--", "true", command="submit", code=3)
-    want("and may keep 1000 B" in err and "job forget" in err, err)
+    want(len(out) <= 1 << 20, "the job keeps no more than the user may")
+    place.write("half", os.urandom(600_000).hex())
+    job = cluster.submit("--put", "half", "--", "true")
+    place.write("other", os.urandom(600_000).hex())
+    _, err = place.run("--put", "other", "--", "true", command="submit", code=3)
+    want("and may keep 1.0 MB" in err and "job forget" in err, err)
+    cluster.spate("job wait", job)
     cluster.spate("job forget", job)
-    cluster.submit("--", "true")
-    place.write("much", "x" * 2000)
-    _, err = place.run("--put", "much", "--", "true", command="submit", code=3)
-    want("brings along 2.0 KB of files (--put)" in err and "job forget" in err, err)
-    place.write("little", "x" * 20)
-    cluster.submit("--put", "little", "--", "true")
+    cluster.submit("--put", "other", "--", "true")
 
 
 def test_jobs_are_forgotten(place: Place):

@@ -186,7 +186,7 @@ def test_a_list_of_bash_is_recognized(place: Place):
     place.write("g.dag", "TASK a sh -c '[[ -e x ]]'")
     _, err = place.run("g.dag", code=2)
     want("g.dag:1: '[[' is bash syntax, but sh reads the command: use bash -c" in err, err)
-    _, err = place.run("--follow", "jobs.lst", code=2)
+    _, err = place.run("--follow-until", "END", "jobs.lst", code=2)
     want("jobs.lst:2: '&>' is bash syntax" in err, err)
     _, err = place.run("--", "echo $RANDOM &> x", command="sem", code=2)
     want("write bash -c" in err, err)
@@ -240,6 +240,20 @@ def test_who_waits_for_values_is_told(place: Place):
     want(out == b"a\n" and process.returncode == 0, out)
 
 
+def test_who_waits_for_a_list_is_told(place: Place):
+    process = place.start("-", stdin=subprocess.PIPE)
+    process.stdin.write(b"echo a\n# b\n")
+    process.stdin.flush()
+    want(select.select([process.stderr], [], [], DEADLINE)[0], "told nothing")
+    line = process.stderr.readline().decode()
+    want("reading standard input to its end before anything starts (lines so far: 2); " in line, line)
+    want(line.endswith("add --follow\n"), line)
+    out, err = process.communicate(input=b"echo c\n")
+    want(sorted(out.split()) == [b"a", b"c"] and b"reading" not in err, (out, err))
+    _, err = place.run("-", stdin=b"echo a\n")
+    want("reading" not in err, err)
+
+
 def test_a_script_is_no_list(place: Place):
     place.write("job.sh", "#!/bin/bash", "cd scratch", "rm -rf *")
     _, err = place.run("job.sh", code=2)
@@ -248,7 +262,7 @@ def test_a_script_is_no_list(place: Place):
     os.chmod(os.path.join(place.dir, "job.sh"), 0o755)
     _, err = place.run("job.sh", code=2)
     want("spate run -- ./job.sh" in err, err)
-    _, err = place.run("--follow", "job.sh", code=2)
+    _, err = place.run("--follow-until", "END", "job.sh", code=2)
     want("a script, not a list" in err, err)
     _, err = place.run("-", stdin=b"#SBATCH -n 4\n./run\n", code=2)
     want("standard input: this is a script, not a list ('#SBATCH -n 4')" in err, err)
@@ -257,6 +271,132 @@ def test_a_script_is_no_list(place: Place):
     place.write("list", "#!/usr/bin/env -S spate run", "echo a")
     out, _ = place.run("-q", "list")
     want(out == "a\n", out)
+
+
+def test_a_batch_systems_script_is_translated(place: Place):
+    """What a refusal and a note say works when it is typed."""
+    place.write("job.sh", "#!/bin/sh", "#SBATCH --array=0-3%2 --mem=1G --time=60", "#SBATCH --partition=long",
+                'echo "$SLURM_ARRAY_TASK_ID $SPATE_MEMORY" >> ran')
+    os.chmod(os.path.join(place.dir, "job.sh"), 0o755)
+    line = "spate run -j 2 --memory 1G --time-limit 60m -- env SLURM_ARRAY_TASK_ID={} ./job.sh ::: $(seq 0 3)\n"
+    _, err = place.run("job.sh", code=2)
+    want(f"to run the script: {line}not translated: #SBATCH --partition=long\nnothing was started" in err, err)
+    for words in (["--", "./job.sh"], ["--", "sh", "job.sh"], ["--dry-run", "--", "./job.sh"]):
+        _, err = place.run(*words, code=2)
+        want("job.sh: the script is an array ('#SBATCH --array=0-3%2'), but $SLURM_ARRAY_TASK_ID would be empty" in err, err)
+    _, err = place.run("-q", "--", "./job.sh", code=2)
+    want(f"write: {line.replace('run', 'run -q')}" in err, err)
+    want("to run the script without a number: spate run -q -- env ./job.sh\n" in err, err)
+    subprocess.run(["sh", "-c", line.replace("spate", SPATE, 1)], cwd=place.dir, env=place.env, check=True, capture_output=True)
+    want(sorted(place.lines("ran")) == [f"{n} {1 << 30}" for n in range(4)], place.lines("ran"))
+    # The user's own values, a number that is there already, and no number on purpose.
+    _, err = place.run("--", "./job.sh", ":::", "a")
+    want("./job.sh: spate does not obey #SBATCH --mem=1G, #SBATCH --time=60, #SBATCH --partition=long, "
+         "#SBATCH --array=0-3%2; to request the same: spate run --memory 1G --time-limit 60m -- ./job.sh ::: a\n" in err, err)
+    _, err = place.run("--", "./job.sh", stdin=b"a\n")
+    want("obey" in err and "1 succeeded" in err, err)
+    _, err = place.run("--env", "SLURM_ARRAY_TASK_ID=2", "--", "./job.sh")
+    want("obey" in err and place.lines("ran")[-1].startswith("2 "), err)
+    _, err = place.run("--", "env", "./job.sh")
+    want("obey" not in err, err)
+    place.env["SLURM_ARRAY_TASK_ID"] = "7"
+    _, err = place.run("--memory", "1G", "--time-limit", "1h", "--", "./job.sh")
+    want("./job.sh: spate does not obey #SBATCH --partition=long\n" in err and "request" not in err, err)
+    want(place.lines("ran")[-1] == f"7 {1 << 30}", place.lines("ran"))
+    _, err = place.run("-q", "--", "./job.sh")
+    want(err == "", err)
+
+
+def test_instructions_of_disbatch_are_refused(place: Place):
+    for line in "#DISBATCH REPEAT 3 echo a", "#DISBATCH BARRIER", "#DISBATCH PREFIX cd x;", "#DISBATCH SUFFIX > log":
+        place.write("tasks", "touch ran", line, "touch late")
+        named = " ".join(line.split()[:2])
+        for words in (["tasks"], ["--dry-run", "tasks"], ["--follow-until", "END", "tasks"]):
+            _, err = place.run(*words, code=2)
+            want(f"tasks:2: '{named}' is an instruction of disBatch" in err, (words, err))
+            want(not os.path.exists(os.path.join(place.dir, "late")), "what follows it ran")
+        _, err = place.run("-", stdin=f"{line}\n".encode(), code=2)
+        want(f"standard input:1: '{named}'" in err, err)
+
+
+def test_a_command_needs_its_dashes(place: Place):
+    for words, command, meant in ((["gzip", "-9", "{}", ":::", "a"], "run", "spate run -- gzip -9 "),
+                                  (["wc", "-c", "f"], "run", "spate run -- wc -c f"),
+                                  (["bash", "-c", "echo a"], "run", "spate run -- bash -c 'echo a'"),
+                                  (["ls", "-la"], "run", "spate run -- ls -la"),
+                                  (["-j2", "sort", "-k", "2"], "run", "spate run -j2 -- sort -k 2"),
+                                  (["echo", "hi"], "submit", "spate submit -- echo hi"),
+                                  (["1", "echo", "hi"], "job add", "spate job add 1 -- echo hi")):
+        _, err = place.run(*words, command=command, code=2)
+        want("to run a command, write -- before it: " + meant in err, (words, err))
+    # A list of that name is a list.
+    place.write("sort", "true")
+    place.run("-j2", "sort", "-k")
+    _, err = place.run("sort", "-9", code=2)
+    want("-9: unknown option" in err, err)
+
+
+def test_a_compressed_list_is_refused(place: Place):
+    for name, command in {"l.lst.gz": "zcat l.lst.gz | spate run -", "l.xz": "xzcat l.xz | spate run -",
+                          "a b.zst": "zstdcat 'a b.zst' | spate run -",
+                          "l.dag.gz": "zcat l.dag.gz | spate run --format dag -"}.items():
+        place.write(name, "touch ran")
+        for words in ([name], ["--resume", name], ["--dry-run", name]):
+            _, err = place.run(*words, code=2)
+            want(f"{name}: the list is compressed; to run it: {command}\n" in err, (words, err))
+    want(not place.read("ran") and not place.jobs(), "it ran")
+
+
+def test_the_name_of_a_job_is_no_profile(place: Place):
+    place.env["HOME"] = place.dir
+    for command in "run", "submit":
+        _, err = place.run("-J", "my job", "--", "true", command=command, code=2)
+        want("to name the job: --name 'my job'" in err, err)
+
+
+def test_a_program_is_no_list(place: Place):
+    """By its name, and by lines that mean nothing by themselves; from standard input all of it is read."""
+    meant = {"analysis.py": "python3 analysis.py", "fit.R": "Rscript fit.R", "sub/a.pl": "perl sub/a.pl",
+             "flow.nf": "nextflow run flow.nf", "flow.smk": "snakemake -s flow.smk", "Snakefile": "snakemake -s Snakefile",
+             "Makefile": "make -f Makefile", "a b.py": "python3 'a b.py'"}
+    os.mkdir(os.path.join(place.dir, "sub"))
+    for name, command in meant.items():
+        place.write(name, "touch ran")
+        _, err = place.run(name, code=2)
+        want(f"{name}: by its name this is a program, not a list" in err and "nothing was started" in err, err)
+        want(f"to run the program: spate run -- {command};" in err, err)
+    for name in "data.json", "config.yml", "config.yaml":
+        place.write(name, "touch ran")
+        _, err = place.run(name, code=2)
+        want(f"{name}: by its name this is data, not a list" in err and f"write - < {name} instead" in err, err)
+    _, err = place.run("data.json", code=2)
+    want("spate run --json-lines data.json -- COMMAND" in err, err)
+    for line in ("cd scratch", "export A=1", "set -euo pipefail", "module load gcc", "A=1", "cd scratch || exit 1",
+                 "A=1; export A", "ulimit -s unlimited", "done"):
+        place.write("steps.sh", "# a script", "echo x >> ran", line)
+        for words in (["steps.sh"], ["--dry-run", "steps.sh"]):
+            _, err = place.run(*words, code=2)
+            want(f"steps.sh:3: '{line}' is a line of a script, not a task" in err, (words, err))
+            want("to run the script: spate run -- sh steps.sh; to run its lines as tasks anyway, write - < steps.sh" in err,
+                 (words, err))
+            want("nothing was started" in err and not place.lines("ran"), (words, err))
+    _, err = place.run("--follow-until", "END", "steps.sh", code=2)
+    want("steps.sh:3: 'done' is a line of a script" in err, err)
+    _, err = place.run("--shell", "bash -e", "steps.sh", code=2)
+    want("spate run -- bash -e steps.sh;" in err, err)
+    out, _ = place.run("-q", "-k", "-", stdin=b"cd /\nA=1\nexport A=2\necho read\n")
+    want(out == "read\n", out)
+    # Lines that do something are tasks, whatever they begin with; --format list names a list.
+    place.write("env.sh", "B=4; export B")
+    place.write("steps.sh", ". ./env.sh; echo $B", "cd / && pwd", "A=1 sh -c 'echo $A'", "export A=2; echo $A", "cd /; pwd")
+    out, _ = place.run("-q", "-k", "steps.sh")
+    want(out == "4\n/\n1\n2\n/\n", out)
+    place.write("list.py", "echo python")
+    out, _ = place.run("-q", "--format", "list", "list.py")
+    want(out == "python\n", out)
+    place.write("set.lst", "a = 1", "A=2", "print(3)")  # not a shell's lines
+    out, _ = place.run("-q", "--shell", "python3", "set.lst")
+    want(out == "3\n", out)
 
 
 # ---- Tables of results ---------------------------------------------------------------------------

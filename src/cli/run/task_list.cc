@@ -7,11 +7,15 @@
 #include <memory>
 
 #include "base/units.h"
+#include "cli/run/batch_script.h"
 #include "cli/run/graph_list.h"
 #include "cli/run/list_graph.h"
 #include "cli/run/part_list.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/problems.h"
+#include "cli/run/script_check.h"
+#include "cli/run/slow_list.h"
+#include "cli/run/targets.h"
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
 #include "format/joblist/reader.h"
@@ -47,22 +51,24 @@ class ListLoader {
         text_->bytes.reserve(text_->bytes.size() + info->size);
       }
     }
-    format::JobListReader reader;
+    format::JobListReader reader(options_.sources.follow_until);
+    SlowList slow(options_, context_, fd, name);
     std::string piece(kListPiece, '\0');
-    for (bool first = true;; first = false) {
+    for (bool first = true; !reader.ended(); first = false) {
+      slow.BeforeRead();
       auto size = os::ReadSome(fd, piece.data(), piece.size(), name);
       if (!size) return Fail(ErrorKind::kInvalid, size.error().message);
       if (*size == 0) break;
       auto text = std::string_view(piece).substr(0, *size);
+      slow.AfterRead(text);
       if (first) {
         TRY(CheckNoScript(options_, file, text));
       }
       reader.Feed(text);
-      while (auto entry = reader.Next()) Add(name, *entry);
+      TRY(AddAll(file, name, reader));
     }
     reader.Finish();
-    while (auto entry = reader.Next()) Add(name, *entry);
-    return {};
+    return AddAll(file, name, reader);
   }
 
   Result<TaskList> Finish() {
@@ -92,6 +98,19 @@ class ListLoader {
   }
 
  private:
+  Status AddAll(const std::string& file, const std::string& name, format::JobListReader& reader) {
+    while (auto entry = reader.Next()) {
+      std::string why;
+      if (entry->parsed) why = WhyScript(options_, file, entry->parsed->command);
+      if (!why.empty()) {
+        return Fail(ErrorKind::kInvalid,
+                    fmt::format("{}:{}: {}\nnothing was started", name, entry->line, why));
+      }
+      Add(name, *entry);
+    }
+    return {};
+  }
+
   void Add(const std::string& name, const format::JobListReader::Entry& entry) {
     auto place = [&] { return fmt::format("{}:{}", name, entry.line); };
     if (!entry.parsed) {
@@ -152,7 +171,7 @@ class ListLoader {
 Status CheckNoScript(const RunOptions& options, const std::string& file,
                      std::string_view beginning) {
   auto script = format::FindScript(beginning);
-  if (!script) return {};
+  if (!script) return beginning.starts_with("#!") ? Status() : CheckListName(options, file);
   std::string command = "FILE";
   if (file != "-") {
     bool runs = os::MayAccess(file, "x");
@@ -163,13 +182,14 @@ Status CheckNoScript(const RunOptions& options, const std::string& file,
           fmt::format("{} {}", script->interpreter.empty() ? "sh" : script->interpreter, command);
     }
   }
+  const BatchRequests requests = ReadDirectives(script->directives, options.is_submit);
   return Fail(
       ErrorKind::kInvalid,
       fmt::format("{}: this is a script, not a list ('{}'); each line would run as a separate "
-                  "task, all at once; to run the script: spate {} -- {}\nnothing was started",
+                  "task, all at once; to run the script: {}\n{}nothing was started",
                   file == "-" ? "standard input" : EscapeForScreen(file),
-                  EscapeForScreen(script->sign), options.is_submit ? "submit" : "run",
-                  EscapeForScreen(command)));
+                  EscapeForScreen(script->sign), EscapeForScreen(requests.Command("", command)),
+                  requests.OthersText()));
 }
 
 std::string WhyInputFails(const format::ListLine& line, const LoadContext& context) {
@@ -208,7 +228,16 @@ Result<TaskList> LoadAnyList(const RunOptions& options, const LoadContext& conte
 
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings) {
-  auto list = LoadAnyList(options, context, settings);
+  const auto& targets = options.sources.targets;
+  LoadContext first = context;
+  first.run_input_checks &= targets.empty();  // inputs of other tasks do not matter
+  auto list = LoadAnyList(options, first, settings);
+  if (list && !targets.empty()) {
+    TRY(KeepTargets(targets, settings.row_kind, *list));
+    if (context.run_input_checks) {
+      TRY(CheckInputs(list->rows, [](uint32_t) { return true; }, context));
+    }
+  }
   if (!list) return list;
   auto sound = CheckPlaceholders(options, settings);
   return sound ? std::move(list) : std::unexpected(std::move(sound.error()));

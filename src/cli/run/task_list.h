@@ -41,9 +41,10 @@ struct LoadContext {
   // Checks for the tasks' shell text; none when their shell is not known here.
   ShellCheck shell = {};
   bool literal_braces = false;  // of a list that is followed: see CheckPlaceholders
-  // Called once, after a second, when values are still being read from a standard input that
-  // nobody named.
-  std::function<void()> on_slow_stdin = {};
+  // Called once, after a second, when a list is still being read from a pipe, or values from a
+  // standard input that nobody named. `text` is the report.
+  std::function<void(std::string_view text)> on_slow = {};
+  bool may_follow = false;  // --follow would start tasks at once
 };
 
 // Fails when `beginning`, the first bytes of a list, is a script's. `file`: its path, "-" for

@@ -20,28 +20,14 @@ namespace {
 
 constexpr Duration kLookPatience = Duration::Seconds(2);
 
-// Why no task can read `file`, which the user calls `name`; empty when one may, or when that cannot
-// be told: a file server may take for ever to answer, and the tasks' own limits hold there. The
-// look is taken by a child that is ended then. A thread would stay in it, and the kernel lets
-// nobody who looks for the same file after it be killed.
-std::string WhyNoInput(const std::string& file, const std::string& name) {
+// The answer to a question about what the user calls `name`; empty when it does not come in time: a
+// file server may take for ever to answer. The question is asked by a child that is ended then. A
+// thread would stay in it, and the kernel lets nobody who looks for the same file after it be
+// killed.
+std::string AskInTime(const std::string& name, const shepherd::UserFiles::Question& question) {
   shepherd::UserFiles files;
-  std::string why;
-  auto look = [&] {
-    why = files
-              .Ask("", name,
-                   [&](bool*) -> std::string {
-                     auto info = os::Stat(file);
-                     if (!info) return info.error().message;
-                     if (info->kind == os::FileKind::kDir) {
-                       return fmt::format("'{}' is a folder", EscapeForScreen(name));
-                     }
-                     if (os::MayAccess(file, "r")) return {};
-                     return fmt::format("'{}' cannot be read: check its rights",
-                                        EscapeForScreen(name));
-                   })
-              .value_or("");
-  };
+  std::string answer;
+  auto look = [&] { answer = files.Ask("", name, question).value_or(""); };
   if (files.Start(look) != 0) return {};
   const int64_t until = os::MonotonicNanos() + kLookPatience.ns;
   while (!files.Read()) {
@@ -51,7 +37,21 @@ std::string WhyNoInput(const std::string& file, const std::string& name) {
   }
   if (!files.is_busy()) look();
   files.End(kLookPatience.ns);
-  return why;
+  return answer;
+}
+
+// Why no task can read `file`, which the user calls `name`; empty when one may, or when that cannot
+// be told: the tasks' own limits hold there.
+std::string WhyNoInput(const std::string& file, const std::string& name) {
+  return AskInTime(name, [&](bool*) -> std::string {
+    auto info = os::Stat(file);
+    if (!info) return info.error().message;
+    if (info->kind == os::FileKind::kDir) {
+      return fmt::format("'{}' is a folder", EscapeForScreen(name));
+    }
+    if (os::MayAccess(file, "r")) return {};
+    return fmt::format("'{}' cannot be read: check its rights", EscapeForScreen(name));
+  });
 }
 
 const char* NothingDone(TasksRun where) {
@@ -103,6 +103,37 @@ Status CheckSharedNeeds(const client::Surroundings& here, const JobSettings& set
                         TasksRun where) {
   auto shell = CheckShell(here, settings, where);
   return shell ? CheckStdin(settings, where) : shell;
+}
+
+std::string ReadBeginning(const std::string& file) {
+  constexpr size_t kBeginning = 16 * 1024;
+  return AskInTime(file, [&](bool*) -> std::string {
+    auto info = os::Stat(file);
+    if (!info || info->kind != os::FileKind::kFile) return {};
+    auto opened = os::OpenRead(file);
+    std::string text(kBeginning, '\0');
+    auto size = opened ? os::ReadSome(opened->get(), text.data(), text.size(), file) : 0;
+    text.resize(size.value_or(0));
+    return text;
+  });
+}
+
+std::vector<size_t> MissingOf(const std::vector<std::string>& files) {
+  std::vector<size_t> missing;
+  if (files.empty()) return missing;
+  // One character for each file.
+  const std::string answer = AskInTime(files.front(), [&](bool*) {
+    std::string each;
+    for (const std::string& file : files) {
+      auto info = os::Stat(file);
+      each += !info && info.error().kind == ErrorKind::kNotFound ? 'n' : 'y';
+    }
+    return each;
+  });
+  for (size_t i = 0; i < answer.size(); ++i) {
+    if (answer[i] == 'n') missing.push_back(i);
+  }
+  return missing;
 }
 
 }  // namespace spate::run

@@ -1,6 +1,9 @@
 // Requirements of all tasks of a job, checked once before it starts rather than by each task.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "client/surroundings.h"
 #include "core/model/job.h"
@@ -21,5 +24,13 @@ Status CheckStdin(const JobSettings& settings, TasksRun where);
 // Both.
 Status CheckSharedNeeds(const client::Surroundings& here, const JobSettings& settings,
                         TasksRun where);
+
+// The first 16 KB of a regular file; empty where there is none, or where that cannot be told
+// because a file server does not answer for 2 s.
+std::string ReadBeginning(const std::string& file);
+
+// Positions of the files that do not exist, in order; none when a file server does not answer for
+// 2 s.
+std::vector<size_t> MissingOf(const std::vector<std::string>& files);
 
 }  // namespace spate::run

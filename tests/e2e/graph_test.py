@@ -60,7 +60,7 @@ def test_resume_runs_what_changed_and_what_waits_for_it(place: Place):
     place.run("d.dag")
     diamond(place, c="echo other >> ran")
     _, err = place.run("--resume", "d.dag")
-    want("2 new tasks" in err, err)
+    want("the list has changed: d.dag:3 edited, 1 task with changed predecessors\n" in err, err)
     want(place.lines("ran")[4:] == ["C", "other", "D"], place.lines("ran"))
     # An edge more: D waits for a new task as well.
     before = len(place.lines("ran"))
@@ -83,7 +83,7 @@ def test_a_fixed_task_of_a_graph_takes_the_place_of_the_old_one(place: Place):
     place.run("d.dag", code=1)
     diamond(place, c="true")
     _, err = place.run("--resume", "d.dag")
-    want("the list has changed: 2 new tasks, 2 tasks no longer in it\n" in err, err)
+    want("the list has changed: d.dag:3 edited, 1 task with changed predecessors\n" in err, err)
     want("4 tasks: 4 succeeded" in err, err)
     want(states(place) == dict.fromkeys("ABCD", "succeeded"), states(place))
     want(place.lines("ran").count("A") == 1 and place.lines("ran").count("D") == 1, place.lines("ran"))
@@ -112,8 +112,10 @@ def test_a_graph_is_refused_whole(place: Place):
             ("TASK A true\nEDGE A A\n", "bad.dag:2: the tasks wait for one another in a circle: A -> A"),
             ("TASK A true\nEDGE A B\n", "bad.dag:2: No such task: B"),
             ("TASK A true\nTASK A true\n", "bad.dag:2: Duplicate task: A"),
+            (f"TASK A true\nTASK B true {'y' * 131072}\n",
+             "bad.dag:2: an argument of the command is 131,072 bytes long, but the system accepts at most 131,071"),
             ("TASK A -m 5\n", "bad.dag:1: Invalid TASK record: TASK A -m 5"),
-            ("job A\n", "bad.dag:1: Invalid DAG record: job A")):
+            ("job A\n", "bad.dag: this is a DAG of HTCondor ('job A')"), ("what A\n", "bad.dag:1: Invalid DAG record: what A")):
         place.write("bad.dag", text)
         _, err = place.run("bad.dag", code=2)
         want(told in err and "nothing was started" in err, (text, err))
@@ -226,7 +228,7 @@ def test_wrong_names_in_a_list_are_told(place: Place):
     place.write("ok.lst", "{name a} true", "true {after a}")
     _, err = place.run("--order", "shuffle", "ok.lst", code=2)
     want("--order" in err, err)
-    _, err = place.run("--follow", "ok.lst", code=2)
+    _, err = place.run("--follow-until", "END", "ok.lst", code=2)
     want("ok.lst:2: {after} in a list that is followed" in err, err)
 
 
@@ -307,10 +309,162 @@ def test_a_mosaic_is_the_same_wherever_it_is_made(place: Place):
         want(place.read(f"{library}/mosaic") == place.read("here/mosaic"), library)
 
 
+def test_a_dag_of_htcondor_is_named(place: Place):
+    place.write("c.dag", "# of DAGMan", "", "Job A a.sub", "JOB B b.sub", "PARENT A CHILD B")
+    for words in (["c.dag"], ["--dry-run", "c.dag"]):
+        _, err = place.run(*words, code=2)
+        want("c.dag: this is a DAG of HTCondor ('Job A a.sub')" in err and "condor_submit_dag" in err, err)
+    place.write("d.dag", "TASK A true", "JOB B b.sub")
+    _, err = place.run("d.dag", code=2)
+    want("d.dag:2: Invalid DAG record: JOB B b.sub" in err, err)
+    want(not place.jobs(), "a job was made")
+
+
 def test_a_fan(place: Place):
     subprocess.run(["sh", f"{EXAMPLES}/fan.sh", place.dir], check=True)
     place.run("fan.dag")
     want(place.lines("total") == ["500000500000"], place.lines("total"))
+
+
+def test_a_task_that_succeeded_runs_again_with_what_waited_for_it(place: Place):
+    diamond(place, c="test -e fixed")
+    place.run("d.dag", code=1)
+    for word in ("last", "1"):
+        _, err = place.run("--succeeded", word, command="job retry", code=2)
+        want("name the tasks that are to run again, as in: spate job retry --succeeded 12.3-9" in err, err)
+    for word, task in (("last.C", "1.3"), ("last.1-4", "1.3")):
+        _, err = place.run("--succeeded", word, command="job retry", code=2)
+        want(f"task {task} has not succeeded; to retry failed tasks: spate job retry" in err, err)
+    place.write("fixed")
+    out, _ = place.run("--succeeded", "last.B", "--dry-run", command="job retry")
+    want("echo B" in out and len(out.splitlines()) == 2, out)  # D, which was cancelled, waited for B
+    want(sorted(place.lines("ran")) == ["A", "B", "C"], place.lines("ran"))
+    _, err = place.run("--succeeded", "last.A", command="job retry")
+    want("4 tasks: 4 succeeded" in err, err)
+    want(sorted(place.lines("ran")[3:]) == ["A", "B", "C", "D"], place.lines("ran"))
+    check_order(place.lines("ran")[3:])
+    _, err = place.run("--succeeded", "last.B", command="job retry")
+    want("4 tasks: 4 succeeded; this run: 2" in err, err)
+    want(place.lines("ran")[7:] == ["B", "D"], place.lines("ran"))
+    want(set(states(place).values()) == {"succeeded"}, states(place))
+
+
+def test_what_runs_again_does_so_after_a_kill(place: Place):
+    place.write("k.dag", 'TASK A /bin/sh -c "echo A >> ran"',
+                'TASK B /bin/sh -c "echo B >> ran; until test -e go; do sleep 0.02; done"',
+                'TASK C /bin/sh -c "echo C >> ran"', "EDGE A B", "EDGE B C")
+    place.write("go")
+    place.run("k.dag")
+    os.remove(os.path.join(place.dir, "go"))
+    retry = subprocess.Popen([SPATE, "job", "retry", "--succeeded", "last.A"], cwd=place.dir, env=place.env,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait(lambda: len(place.lines("ran")) == 5 or retry.poll() is not None, "B runs again")
+    retry.send_signal(signal.SIGKILL)
+    retry.wait(DEADLINE)
+    want(states(place)["A"] == "succeeded" and states(place)["C"] != "succeeded", states(place))
+    # Also where the killed run has left tasks running that waited for it.
+    place.write("go")
+    _, err = place.run("--succeeded", "last.A", command="job retry")
+    want("3 tasks: 3 succeeded" in err, err)
+    want(place.lines("ran")[5:] == ["A", "B", "C"], place.lines("ran"))
+    _, err = place.run("--resume", "k.dag")
+    want("nothing left to do: job 1 is complete (3 of 3 tasks succeeded)" in err, err)
+
+
+def test_a_hub_runs_a_task_that_succeeded_again(place: Place):
+    place.write("h.dag", 'TASK A /bin/sh -c "echo A >> ran"',
+                'TASK B /bin/sh -c "echo B >> ran; until test -e go; do sleep 0.02; done"',
+                'TASK C /bin/sh -c "echo C >> ran"', "EDGE A B", "EDGE B C")
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    job = cluster.submit("h.dag")
+    wait(lambda: len(place.lines("ran")) == 2, "B runs")
+    _, err = cluster.spate("job retry", "--succeeded", f"{job}.A", code=3)
+    want(f"task {job}.2, which waited for them, is running; wait for it" in err, err)
+    place.write("go")
+    cluster.spate("job wait", job)
+    # Of a job that has ended, and whose end a hub has read back.
+    cluster.kill_hub()
+    cluster.start_hub()
+    _, err = cluster.spate("job retry", "--succeeded", f"{job}.B", "--dry-run")
+    want(f"would be: job {job}: 2 tasks run again" in err, err)
+    _, err = cluster.spate("job retry", "--succeeded", f"{job}.B")
+    want(f"job {job}: 2 tasks run again" in err, err)
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["A", "B", "C", "B", "C"], place.lines("ran"))
+    cluster.kill_hub()
+    cluster.start_hub()
+    want(set(states(place, job).values()) == {"succeeded"}, states(place, job))
+    _, err = cluster.spate("job retry", "--succeeded", f"{job}.9")
+    want(f"nothing to retry: no selected task of job {job} has succeeded" in err, err)
+
+
+def test_a_resumed_run_names_outputs_that_are_missing(place: Place):
+    place.write("out.lst", "{name a} echo a > {check out exists a.txt}",
+                "{name b} cat a.txt > {check out exists+ b.txt} {after a}",
+                "echo c > {check out line c.txt}", "echo d > d.txt")
+    place.run("out.lst")
+    _, err = place.run("--resume", "out.lst")
+    want("nothing left to do" in err and "missing" not in err, err)
+    for name in ("a.txt", "b.txt", "d.txt"):
+        os.remove(os.path.join(place.dir, name))
+    _, err = place.run("--resume", "out.lst")
+    want("2 outputs of finished tasks are missing: a.txt (task 1), b.txt (task 2)\n" in err, err)
+    want("to run these tasks again:  spate job retry --succeeded 1.1,2\n" in err, err)
+    place.run("--succeeded", "1.1,2", command="job retry")
+    want(place.lines("b.txt") == ["a"], place.lines("b.txt"))
+    # The same where there are tasks left to run, but not of tasks that leave the list.
+    os.remove(os.path.join(place.dir, "c.txt"))
+    place.write("out.lst", "{name a} echo a > {check out exists a.txt}", "echo c > {check out line c.txt}",
+                "echo e > e.txt")
+    os.remove(os.path.join(place.dir, "b.txt"))
+    _, err = place.run("--resume", "out.lst")
+    want("1 output of finished tasks is missing: c.txt (task 3)\n" in err and "b.txt" not in err, err)
+    want("to run this task again:  spate job retry --succeeded 1.3\n" in err, err)
+    _, err = place.run("--resume", "-q", "out.lst")
+    want(not err, err)
+
+
+def test_targets_run_with_what_they_need_alone(place: Place):
+    place.write("pipe.lst", "{name left} echo left >> ran", "{name right} echo right >> ran",
+                "{name merge} echo merge >> ran {after left}", "{name report} echo report >> ran {after merge right}",
+                "cat {check in exists none.txt}")
+    out, _ = place.run("--dry-run", "--target", "merge", "pipe.lst")
+    want(out.splitlines() == ["echo left >> ran", "echo merge >> ran"] and not place.lines("ran"), out)
+    _, err = place.run("--target", "merge", "pipe.lst")
+    want("2 tasks: 2 succeeded" in err and place.lines("ran") == ["left", "merge"], err)
+    _, err = place.run("--resume", "pipe.lst")
+    want("nothing left to do: job 1 is complete (2 of 2 tasks succeeded)" in err, err)
+    want("to run the tasks that --target left out: spate run --resume pipe.lst --target all" in err, err)
+    _, err = place.run("--resume", "--target", "report", "pipe.lst")
+    want("the selection by --target has changed: 2 new tasks" in err and "4 tasks: 4 succeeded" in err, err)
+    want(place.lines("ran") == ["left", "merge", "right", "report"], place.lines("ran"))
+    out, _ = place.run("--dry-run", "--target", "1,right", "--target", "name=merge", "pipe.lst")
+    want(len(out.splitlines()) == 3, out)
+    # A graph likewise.
+    diamond(place)
+    os.remove(os.path.join(place.dir, "ran"))
+    place.run("--target", "C", "d.dag")
+    want(place.lines("ran") == ["A", "C"], place.lines("ran"))
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    cluster.submit("--wait", "--target", "B", "d.dag")
+    want(place.lines("ran") == ["A", "C", "A", "B"], place.lines("ran"))
+
+
+def test_targets_that_make_no_sense_are_refused(place: Place):
+    place.write("pipe.lst", "{name left} true", "{name 1} true", "{name merge} true {after left}")
+    place.write("plain.lst", "true", "true")
+    for words, told in ((("--target", "merg", "pipe.lst"), "no task is called merg; did you mean merge?"),
+                        (("--target", "4", "pipe.lst"), "no task is called 4"),
+                        (("--target", "1", "pipe.lst"), "write '#1' or 'name=1'"),
+                        (("--target", "1", "plain.lst"), "no task of this list has a name"),
+                        (("--target", "a", "--follow", "-"), "leave out --follow"),
+                        (("--target", "a", "--", "echo", ":::", "a"), "leave one of them out")):
+        _, err = place.run(*words, code=2, stdin=b"")
+        want(told in err and not place.jobs(), (words, err))
+    _, err = place.run("--target", "#1", "pipe.lst")
+    want("1 task: 1 succeeded" in err, err)
 
 
 def test_the_picture(place: Place):

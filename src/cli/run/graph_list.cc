@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/units.h"
 #include "cli/run/problems.h"
+#include "cli/run/slow_list.h"
 #include "core/model/limits.h"
 #include "format/argv.h"
+#include "format/byte_order_mark.h"
 #include "format/dag/dag.h"
+#include "format/dag_line.h"
+#include "format/lines.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -17,10 +22,11 @@ namespace spate::cli {
 namespace {
 
 // The whole text; it is walked again for each use of the rows.
-Result<std::string> ReadWhole(const std::string& file, int stdin_fd, const std::string& name) {
+Result<std::string> ReadWhole(const RunOptions& options, const LoadContext& context,
+                              const std::string& file, const std::string& name) {
   constexpr size_t kPieceBytes = 256 * 1024;
   os::Fd opened;
-  int fd = stdin_fd;
+  int fd = context.stdin_fd;
   std::string text;
   if (file != "-") {
     auto open = TRY(os::OpenRead(file));
@@ -28,14 +34,34 @@ Result<std::string> ReadWhole(const std::string& file, int stdin_fd, const std::
     fd = opened.get();
     if (auto info = os::StatFd(fd, file)) text.reserve(info->size + 1);
   }
+  SlowList slow(options, context, fd, name);
   for (size_t size = 0;;) {
+    slow.BeforeRead();
     text.resize(size + kPieceBytes);
     auto more = os::ReadSome(fd, text.data() + size, kPieceBytes, name);
     if (!more) return Fail(ErrorKind::kInvalid, more.error().message);
+    slow.AfterRead(std::string_view(text).substr(size, *more));
     size += *more;
     text.resize(size);
     if (*more == 0) return text;
   }
+}
+
+// The first record of a DAG of HTCondor, whose nodes are submit files, not commands; empty: the
+// text is something else.
+std::string_view CondorLine(std::string_view text) {
+  constexpr std::string_view kKeywords[] = {"JOB",  "PARENT", "SUBDAG",   "SPLICE",
+                                            "VARS", "CONFIG", "CATEGORY", "INCLUDE"};
+  text = format::WithoutByteOrderMark(text);
+  while (auto line = format::NextLine(&text)) {
+    const std::string_view record = format::Trim(*line);
+    if (record.empty() || record.starts_with('#')) continue;
+    std::string_view rest = record;
+    std::string word(format::NextWord(&rest));
+    for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return std::ranges::find(kKeywords, word) == std::end(kKeywords) ? "" : record;
+  }
+  return "";
 }
 
 class GraphLoader {
@@ -52,6 +78,14 @@ class GraphLoader {
       Add(entry);
     };
     auto dag = format::ReadDag(*text, kLimits.list_errors, add, known_);
+    const std::string_view condor = dag.error_count > 0 ? CondorLine(*text) : "";
+    if (!condor.empty()) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("{}: this is a DAG of HTCondor ('{}'), whose nodes are submit files; "
+                              "submit it with condor_submit_dag, or write its commands as lines "
+                              "'TASK NAME COMMAND' and 'EDGE PARENT CHILD'\nnothing was started",
+                              name_, format::ShownInDag(condor)));
+    }
     for (const format::DagError& error : dag.errors) {
       problems_.Add(fmt::format("{}:{}: {}", name_, error.line, EscapeForScreen(error.text)));
     }
@@ -128,7 +162,7 @@ Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context
   settings.row_kind = RowKind::kDagTask;
   const std::string& file = options.sources.files.front();
   std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
-  auto text = TRY(ReadWhole(file, context.stdin_fd, name));
+  auto text = TRY(ReadWhole(options, context, file, name));
   auto known = TRY(context.known_names ? context.known_names() : std::vector<std::string>());
   return GraphLoader(options, context.shell, std::move(name), std::move(known))
       .Load(std::move(text));

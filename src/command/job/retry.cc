@@ -1,10 +1,13 @@
 // `spate job retry`
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/advice.h"
 #include "base/units.h"
+#include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
@@ -49,6 +52,7 @@ Result<wire::Retry> RetryOf(const Words& words, const std::string& word, client:
   TRY(LookUpNames(hub, tasks));
   question.tasks = std::move(tasks.front());
   question.dry_run = words.Has(opt::kDryRun);
+  question.succeeded = words.Has(opt::kSucceeded);
   return question;
 }
 
@@ -93,7 +97,8 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   }
   std::string tasks = present::CountOf(done.count, "task");
   if (done.count == 0) {
-    screen.Say(fmt::format("nothing to retry: no selected task of job {} has failed", job));
+    screen.Say(fmt::format("nothing to retry: no selected task of job {} has {}", job,
+                           screen.words.Has(opt::kSucceeded) ? "succeeded" : "failed"));
     return {};
   }
   if (dry) {
@@ -114,6 +119,15 @@ Status RetryOne(const HubScreen& screen, const std::string& word) {
   }
   TellDependents(screen, done.job);
   return {};
+}
+
+// A whole job is not run again by a slip.
+Status CheckNamesTasks(const Words& words) {
+  auto names_tasks = [](const std::string& word) { return word.find('.') != std::string::npos; };
+  const bool all = !words.words.empty() && std::ranges::all_of(words.words, names_tasks);
+  if (!words.Has(opt::kSucceeded) || all) return {};
+  return Fail(ErrorKind::kInvalid, "--succeeded: name the tasks that are to run again",
+              Remedy(", as in: {}", Advice("job retry", "--succeeded", "12.3-9")));
 }
 
 Result<int> RetryJobs(const HubScreen& screen) {
@@ -146,11 +160,14 @@ extern const Command kJobRetry = {
         "once.",
     .examples = {{{"spate job retry", "failed tasks of the newest job"},
                   {"spate job retry 12.3-9", "these tasks of job 12"},
-                  {"spate job retry 12 --memory 8G", "with more memory, from now on"}}},
+                  {"spate job retry 12 --memory 8G", "with more memory, from now on"},
+                  {"spate job retry --succeeded 12.3", "task 3 and what waited for it"}}},
     .makes = Makes::kRetry,
     .options = {{opt::kOfRetry}},
     .run =
         [](const Invocation& invocation) {
+          auto named = CheckNamesTasks(invocation.words);
+          if (!named) return Conclude(invocation, std::unexpected(named.error()));
           return invocation.wiring->world->MeansHub(invocation.words)
                      ? AskHub(invocation, RetryJobs)
                      : run::RetryLocally(invocation);

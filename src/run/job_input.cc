@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/run/script_check.h"
 #include "cli/run/value_list.h"
 #include "os/file.h"
 #include "os/terminal.h"
@@ -65,11 +66,15 @@ std::unique_ptr<ListFollower> JobInput::MakeFollower() {
   sink.check = [this](const std::string& file, std::string_view beginning) {
     return cli::CheckNoScript(job_.options(), file, beginning);
   };
+  sink.why_script = [this](const std::string& file, std::string_view command) {
+    return cli::WhyScript(job_.options(), file, command);
+  };
   sink.full = [this] { return job_.StoreIsFull(); };
   auto context = LoadContextOf(job_.settings(), 1, /*run_checks=*/true);
   context.literal_braces = job_.options().literal_braces;
   return std::make_unique<ListFollower>(job_.loop(), job_.options().sources.files,
-                                        job_.options().needs, std::move(context), std::move(sink));
+                                        job_.options().sources.follow_until, job_.options().needs,
+                                        std::move(context), std::move(sink));
 }
 
 std::unique_ptr<PipeInput> JobInput::MakePipeInput() {

@@ -6,20 +6,22 @@
 
 #include "base/units.h"
 #include "cli/run/placeholder_check.h"
-#include "os/file.h"
 
 namespace spate::run {
 namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
 constexpr Duration kFollowerLook = Duration::Millis(20);
+constexpr Duration kGrowthLook = Duration::Millis(250);
+constexpr Duration kUnfinishedRests = Duration::Seconds(1);
 
 }  // namespace
 
-ListFollower::ListFollower(os::RealLoop& loop, std::vector<std::string> files,
+ListFollower::ListFollower(os::RealLoop& loop, std::vector<std::string> files, std::string until,
                            const Needs& defaults, const cli::LoadContext& context, Sink sink)
     : loop_(loop),
       files_(std::move(files)),
+      until_(std::move(until)),
       defaults_(defaults),
       context_(context),
       sink_(std::move(sink)) {
@@ -40,7 +42,7 @@ void ListFollower::OpenNext() {
   if (next_file_ == files_.size()) return sink_.end();
   const std::string& file = files_[next_file_++];
   name_ = file == "-" ? "standard input" : EscapeForScreen(file);
-  reader_ = format::JobListReader();
+  reader_ = format::JobListReader(until_);
   begins_ = true;
   fd_ = context_.stdin_fd;
   if (file != "-") {
@@ -49,7 +51,38 @@ void ListFollower::OpenNext() {
     file_ = std::move(*opened);
     fd_ = file_.get();
   }
+  auto info = os::StatFd(fd_, name_);
+  grows_ = info && info->kind == os::FileKind::kFile;
+  if (grows_) known_ = *info;
   loop_.WatchRead(fd_, [this] { Read(); });
+}
+
+std::string ListFollower::WhatHappened() {
+  const std::string& file = files_[next_file_ - 1];
+  // The name first: what was written before the file was removed is still read.
+  auto there = file == "-" ? Result<os::FileInfo>(known_) : os::Stat(file);
+  auto now = os::StatFd(fd_, name_);
+  if (!now) return "";
+  const uint64_t before = std::exchange(known_, *now).size;
+  if (now->size != before) return now->size < before ? "truncated" : "";
+  if (!there) return there.error().kind == ErrorKind::kNotFound ? "removed" : "";
+  const bool same = there->device == now->device && there->inode == now->inode;
+  return same ? "" : "replaced";
+}
+
+// At the end of a regular file that has not had its last line.
+void ListFollower::AwaitGrowth() {
+  if (std::string what = WhatHappened(); !what.empty()) {
+    Stop();
+    return sink_.wrong({ErrorKind::kInvalid,
+                        fmt::format("{}: the list was {} while it was followed, so nothing more is "
+                                    "read and no more tasks start",
+                                    name_, what)});
+  }
+  if (reader_.may_have_ended() && loop_.Now() - grown_ >= kUnfinishedRests) return OpenNext();
+  loop_.Unwatch(fd_);
+  timer_ =
+      loop_.At(loop_.Now() + kGrowthLook, [this] { loop_.WatchRead(fd_, [this] { Read(); }); });
 }
 
 void ListFollower::Read() {
@@ -67,9 +100,11 @@ void ListFollower::Read() {
     return sink_.wrong(size.error());
   }
   if (*size == 0) {
+    if (grows_) return AwaitGrowth();
     reader_.Finish();
     return Take(/*at_end=*/true);
   }
+  grown_ = loop_.Now();
   auto text = std::string_view(piece).substr(0, *size);
   if (std::exchange(begins_, false)) {
     if (auto list = sink_.check(files_[next_file_ - 1], text); !list) {
@@ -87,7 +122,8 @@ std::string ListFollower::WhyWrong(const format::ListLine& line) const {
            "before "
            "anything starts";
   }
-  std::string why = context_.shell.Why(line.command);
+  std::string why = sink_.why_script(files_[next_file_ - 1], line.command);
+  if (why.empty()) why = context_.shell.Why(line.command);
   if (why.empty()) why = cli::WhyMistypedIn(line, context_.literal_braces);
   if (why.empty()) why = sink_.why_never(cli::NeedsOf(line, defaults_));
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
@@ -111,7 +147,7 @@ void ListFollower::Take(bool at_end) {
   if (!wrong.empty()) {
     Stop();
     sink_.wrong({ErrorKind::kInvalid, std::move(wrong)});
-  } else if (at_end) {
+  } else if (at_end || reader_.ended()) {
     OpenNext();
   }
 }

@@ -18,7 +18,8 @@ constexpr size_t kPieceBytes = 256 * 1024;
 
 class PlaceFinder {
  public:
-  PlaceFinder(const std::vector<WantedPlace>& wanted, RowKind kind) : wanted_(wanted), kind_(kind) {
+  PlaceFinder(const std::vector<WantedPlace>& wanted, RowKind kind, std::string_view until)
+      : wanted_(wanted), kind_(kind), until_(until) {
     for (const WantedPlace& one : wanted) by_row_[one.row];
   }
 
@@ -29,7 +30,7 @@ class PlaceFinder {
                                                           : Fail(ErrorKind::kNotFound, name);
     if (!file) return next_.reset();  // how many tasks it had is not known
     if (kind_ == RowKind::kDagTask) return ReadGraph(path, name);
-    format::JobListReader reader;
+    format::JobListReader reader(until_);
     std::string piece(kPieceBytes, '\0');
     auto take = [&] {
       while (auto entry = reader.Next()) Add(entry->line, entry->row, name);
@@ -83,6 +84,7 @@ class PlaceFinder {
 
   const std::vector<WantedPlace>& wanted_;
   const RowKind kind_;
+  const std::string_view until_;
   std::unordered_map<std::string, Matches> by_row_;
   std::unordered_map<TaskIndex, std::string> exact_;
   std::optional<TaskIndex> next_ = 0;  // the next task of the lists
@@ -92,8 +94,9 @@ class PlaceFinder {
 
 std::vector<std::string> PlacesInLists(const std::string& cwd,
                                        const std::vector<std::string>& files,
-                                       const std::vector<WantedPlace>& wanted, RowKind kind) {
-  PlaceFinder finder(wanted, kind);
+                                       const std::vector<WantedPlace>& wanted, RowKind kind,
+                                       std::string_view until) {
+  PlaceFinder finder(wanted, kind, until);
   for (const std::string& file : files) finder.Read(os::JoinPath(cwd, file), file);
   return finder.Found();
 }

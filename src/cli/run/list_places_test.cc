@@ -11,7 +11,8 @@ TEST(PlacesInLists, NamesFileAndLine) {
   os::TempDir temp;
   temp.Write("a.lst", "# first\n\ntrue\nfalse\n");
   temp.Write("b.lst", "false\nexit 3");
-  std::vector<std::string> files = {"a.lst", "b.lst"};
+  temp.Write("c.lst", "exit \\\n4\nexit 5\n");
+  std::vector<std::string> files = {"a.lst", "b.lst", "c.lst"};
   struct Row {
     WantedPlace wanted;
     const char* place;
@@ -21,6 +22,8 @@ TEST(PlacesInLists, NamesFileAndLine) {
       {{1, "false"}, "a.lst:4"},
       {{2, "false"}, "b.lst:1"},  // equal lines are told apart by their order
       {{3, "exit 3"}, "b.lst:2"},
+      {{4, "exit 4"}, "c.lst:1"},  // it continues in the next line
+      {{5, "exit 5"}, "c.lst:3"},
       {{7, "exit 3"}, "b.lst:2"},  // the list has changed, and has one such line
       {{7, "false"}, ""},          // and two of these
       {{1, "gone"}, ""},
@@ -29,6 +32,16 @@ TEST(PlacesInLists, NamesFileAndLine) {
     EXPECT_EQ(PlacesInLists(temp.path(), files, {row.wanted}), std::vector<std::string>{row.place})
         << row.wanted.index << ' ' << row.wanted.row;
   }
+}
+
+TEST(PlacesInLists, ListsEndAtTheLineOfFollowUntil) {
+  os::TempDir temp;
+  temp.Write("a.lst", "true\nfalse\nEND\nexit 3\n");
+  temp.Write("b.lst", "false\n\nexit 3\nEND\n");
+  const std::vector<std::string> files = {"a.lst", "b.lst"};
+  const std::vector<WantedPlace> wanted = {{1, "false"}, {2, "false"}, {3, "exit 3"}};
+  EXPECT_EQ(PlacesInLists(temp.path(), files, wanted, RowKind::kListLine, "END"),
+            (std::vector<std::string>{"a.lst:2", "b.lst:1", "b.lst:3"}));
 }
 
 TEST(PlacesInLists, AListFromAPipeIsNotRead) {

@@ -80,12 +80,12 @@ class SourceReader {
     constexpr Duration kLong = Duration::Seconds(1);
     constexpr size_t kStdinPiece = 64 * 1024;
     const std::string name = NameOf("-");
-    const Instant last = os::Clock().Now() + kLong;
+    const Instant last = Instant{os::MonotonicNanos()} + kLong;
     std::string text;
-    while (context_.on_slow_stdin && text.size() < kValuesBytesMost) {
-      Duration left = last - os::Clock().Now();
+    while (context_.on_slow && text.size() < kValuesBytesMost) {
+      Duration left = last - Instant{os::MonotonicNanos()};
       if (left.ns <= 0 || !os::WaitReadable(context_.stdin_fd, left)) {
-        context_.on_slow_stdin();
+        context_.on_slow("reading values from standard input (for none: < /dev/null)");
         break;
       }
       size_t size = text.size();
@@ -229,6 +229,9 @@ Result<TaskList> ListOf(const RunOptions& options, const LoadContext& context,
   settings.value_names = first.names();
   settings.record_values = static_cast<uint32_t>(first.values_per_record().value_or(0));
   auto compiled = TRY(format::CompileJob(settings, JobId(1)));
+  if (rules.fill && options.sources.max_args == 0 && settings.row_kind == RowKind::kValues) {
+    TRY(format::CheckFill(settings));
+  }
   if (auto most = first.values_per_row()) {
     TRY(format::CheckPositions(settings, *most));
   }

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "present/text/end_text.h"
+#include "present/text/left_text.h"
 
 namespace spate::cli {
 namespace {
@@ -40,8 +41,13 @@ std::string Graphic(const BarState& state, size_t columns) {
 
 std::string Waits(const BarState& state) {
   if (!state.pause.empty()) return fmt::format("waiting: {}", EscapeForScreen(state.pause));
-  if (!state.left.empty()) return fmt::format("left running: {}", EscapeForScreen(state.left));
+  if (!state.left.empty()) return EscapeForScreen(present::WaitText("left running: ", state.left));
   return "";
+}
+
+std::string Running(const BarState& state) {
+  if (state.running == 0) return "";
+  return fmt::format("{} running{}", FormatCount(state.running), state.ahead ? " or next" : "");
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ std::string DrawBar(const BarState& state, int width) {
       {counts, 0},
       {state.failed ? fmt::format("{} failed", FormatCount(state.failed)) : "", 1},
       {Waits(state), 2},
-      {state.running ? fmt::format("{} running", FormatCount(state.running)) : "", 5},
+      {Running(state), 5},
       {present::BriefRate(state.rate), 4},
       {Eta(state), 3},
   }};
@@ -114,8 +120,8 @@ std::string ProgressLine(const BarState& state) {
                                  FormatCount(state.total), state.open ? "+" : "");
   if (!state.open) line += fmt::format(" ({}%)", Percent(state));
   if (state.failed > 0) line += fmt::format(", {} failed", FormatCount(state.failed));
-  if (state.running > 0) line += fmt::format(", {} running", FormatCount(state.running));
-  for (const std::string& more : {present::BriefRate(state.rate), Eta(state), Waits(state)}) {
+  for (const std::string& more :
+       {Running(state), present::BriefRate(state.rate), Eta(state), Waits(state)}) {
     if (!more.empty()) line += ", " + more;
   }
   return line;

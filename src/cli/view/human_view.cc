@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/units.h"
+#include "present/table/text_width.h"
 #include "present/text/bash_hint.h"
 #include "present/text/end_text.h"
+#include "present/text/left_text.h"
 
 namespace spate::cli {
 namespace {
@@ -47,6 +49,7 @@ void HumanView::OnStart(const RunStart& start) {
   bar_.ended = start.counts.finished();
   bar_.total = start.counts.total;
   bar_.open = start.open;
+  bar_.ahead = options_.hints.on_hub;
   bar_.colour = screen_.Look().colour;
   rate_.Start(start.now);
   drawn_ = start.now;
@@ -76,13 +79,13 @@ void HumanView::OnEnded(const TaskEnded& ended) {
   if (!behind.empty() && ++left_behind_count_ <= kLeftBehindShown) {
     left_behind_.push_back({ended.end.ref.index, std::move(behind)});
   }
-  rate_.Note(ended.now, totals_.succeeded + totals_.failed + totals_.unknown);
+  rate_.Note(ended.now, totals_.ended());
   // The bar goes along with the output.
   if (screen_.bar_visible() && ended.now - made_ >= kRedrawStep) {
     screen_.SetNextBar(BarNow(ended.now));
   }
   if (options_.show_output) writer_.OnEnded(ended);
-  if (final && !good && !options_.quiet) NoteFailure(ended);
+  if (final && !good) NoteFailure(ended);
 }
 
 void HumanView::NoteFailure(const TaskEnded& ended) {
@@ -98,13 +101,28 @@ void HumanView::NoteFailure(const TaskEnded& ended) {
   failures_.push_back(std::move(failure));
 }
 
-void HumanView::Say(std::string_view line) { screen_.WriteLines(fmt::format("spate: {}\n", line)); }
+void HumanView::Say(std::string_view line) {
+  screen_.WriteLines(Fit(fmt::format("spate: {}\n", line)));
+}
+
+std::string HumanView::Fit(std::string text) const {
+  if (!screen_.IsTerminal(Stream::kErr)) return text;
+  return present::WrapMessage(text, static_cast<size_t>(screen_.Look().width));
+}
+
+std::string HumanView::TaskText(TaskIndex index) const {
+  const std::string name = texts_.name ? texts_.name(index) : "";
+  if (name.empty()) return fmt::format("task {}", uint64_t{index} + 1);
+  // Selectors of tasks spell it so.
+  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+  return fmt::format("task {}{}", is_number ? "name=" : "", EscapeForScreen(name));
+}
 
 void HumanView::SayNews(const News& news) {
   if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     TaskIndex index = slow->ref.index;
     Say(fmt::format(
-        "task {} runs longer than --warn-time: {}", index + 1,
+        "{} runs longer than --warn-time: {}", TaskText(index),
         present::CutTo(EscapeForScreen(texts_.command(index)), present::kCommandColumns)));
   } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     std::string tasks = present::CountOf(held->running, "task");
@@ -157,9 +175,10 @@ void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
   ShowLeftRunning();
   if (left.processes.empty()) return;
   if (bar_on_ || options_.quiet || std::exchange(left_running_said_, true)) return;
-  Say(fmt::format(
-      "task {} has ended but left processes running: {}; waiting for them (see --leftovers)",
-      left.ref.index + 1, EscapeForScreen(left.processes)));
+  const std::string text = present::WaitText("has ended but left processes running: ",
+                                             left.processes,
+                                             "; waiting for them (see --leftovers)");
+  Say(fmt::format("{} {}", TaskText(left.ref.index), EscapeForScreen(text)));
 }
 
 void HumanView::ShowLeftRunning() {
@@ -169,7 +188,8 @@ void HumanView::ShowLeftRunning() {
   }
 }
 
-void HumanView::OnNews(const News& news, Instant) {
+void HumanView::OnNews(const News& news, Instant now) {
+  if (std::holds_alternative<PaceBegins>(news)) return rate_.Start(now, totals_.ended());
   if (const auto* left = std::get_if<TaskLeftRunning>(&news)) return NoteLeftRunning(*left);
   if (const auto* total = std::get_if<TotalChanged>(&news)) {
     bar_.total = total->total;
@@ -232,20 +252,25 @@ void HumanView::SayFailures(const RunFinish& finish) {
     for (const Failure& failure : failures_) indices.push_back(failure.index);
     places = texts_.places(indices);
   }
-  std::string text = fmt::format("spate: {}:\n", Bad(present::CountOf(count, "task") + " failed"));
+  // With --quiet each is a line by itself.
+  const std::string_view begin = options_.quiet ? "spate: " : "  ";
+  std::string text;
+  if (!options_.quiet) {
+    text = fmt::format("spate: {}:\n", Bad(present::CountOf(count, "task") + " failed"));
+  }
   for (size_t i = 0; i < failures_.size(); ++i) {
     const Failure& failure = failures_[i];
     std::string place = places[i].empty() ? "" : fmt::format(" ({})", places[i]);
-    text += fmt::format("  task {}{}: {}{}\n", failure.index + 1, place, Bad(failure.verdict),
-                        failure.rest);
+    text += fmt::format("{}{}{}: {}{}\n", begin, TaskText(failure.index), place,
+                        Bad(failure.verdict), failure.rest);
     // The only task of a run has said it just now.
-    if (finish.counts.total <= 1) continue;
+    if (finish.counts.total <= 1 || options_.quiet) continue;
     for (const std::string& line : failure.error_lines) text += fmt::format("      {}\n", line);
   }
   if (count > failures_.size()) {
     HintContext hints = options_.hints;
     hints.job = start_.job;
-    text += fmt::format("  and {} more: {}\n", FormatCount(count - failures_.size()),
+    text += fmt::format("{}and {} more: {}\n", begin, FormatCount(count - failures_.size()),
                         FailedTasksCommand(hints));
   }
   screen_.Write(Stream::kErr, text);
@@ -264,7 +289,7 @@ void HumanView::SayLeftBehind() {
   std::string text = fmt::format("spate: {} left processes running, which were terminated:\n",
                                  present::CountOf(left_behind_count_, "task"));
   for (const LeftBehind& one : left_behind_) {
-    text += fmt::format("  task {}: {}\n", one.index + 1, EscapeForScreen(one.processes));
+    text += fmt::format("  {}: {}\n", TaskText(one.index), EscapeForScreen(one.processes));
   }
   if (left_behind_count_ > left_behind_.size()) {
     text += fmt::format("  and {} more\n", FormatCount(left_behind_count_ - left_behind_.size()));
@@ -276,8 +301,8 @@ void HumanView::OnFinish(const RunFinish& finish) {
   screen_.EraseBar();
   if (finish.how == RunEnd::kOutputClosed) return;
   if (options_.show_output) writer_.OnFinish();
-  if (options_.quiet) return;
   SayFailures(finish);
+  if (options_.quiet) return;
   SayLeftBehind();
   SayShell();
   // A hub's job goes on: it has no sum yet, and who goes away says so.
@@ -290,7 +315,7 @@ void HumanView::OnFinish(const RunFinish& finish) {
   hints.held = held_;
   text += BlameText(hints, finish.counts, finish.blamed);
   text += Hints(hints, finish.counts, finish.how);
-  screen_.Write(Stream::kErr, text);
+  screen_.Write(Stream::kErr, Fit(std::move(text)));
 }
 
 }  // namespace spate::cli

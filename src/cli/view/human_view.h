@@ -1,5 +1,6 @@
-// The human and the quiet form: the tasks' output on the screen, and (human) a bar, remarks, the
-// errors of failed tasks once more at the end, one summary line, and what to type next.
+// The human and the quiet form: the tasks' output on the screen, and a line for each failed task at
+// the end; human also has a bar, remarks, what failed tasks wrote to stderr once more, one summary
+// line, and what to type next.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ std::string EscapeLines(std::string_view text);
 class HumanView final : public RunView {
  public:
   struct Options {
-    bool quiet = false;       // nothing but the tasks' output and errors of ours
+    bool quiet = false;       // the tasks' output, their failures, errors of ours
     bool bar = true;          // where standard error is a terminal; elsewhere lines in its place
     bool show_output = true;  // false with --results
     OutputWriter::Options output;
@@ -47,6 +48,7 @@ class HumanView final : public RunView {
   };
 
   void Say(std::string_view line);
+  std::string Fit(std::string text) const;  // on a terminal, in lines that fit
   void NoteFailure(const TaskEnded& ended);
   // The list may be another shell's.
   void SayShell();
@@ -61,6 +63,8 @@ class HumanView final : public RunView {
   // In a log: a line after ten seconds, then each time that the run has lasted twice as long.
   void SayProgress(Instant now);
   std::string BarNow(Instant now);
+  // "task 12", or of one that has a name "task NAME".
+  std::string TaskText(TaskIndex index) const;
 
   BarScreen screen_;
   const ViewTexts texts_;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/view/testing_view.h"
 
 namespace spate::cli {
@@ -41,6 +43,25 @@ class HumanViewTest : public testing::Test {
   std::unique_ptr<HumanView> view_;
 };
 
+TEST_F(HumanViewTest, TasksHaveTheirNames) {
+  ViewTexts texts = TestTexts();
+  texts.name = [](TaskIndex i) { return std::vector<std::string>{"align", "7", ""}.at(i); };
+  texts.places = [](const std::vector<TaskIndex>& all) {
+    return std::vector<std::string>(all.size(), "m.dag:4");
+  };
+  Make(80, false);
+  view_ = std::make_unique<HumanView>(
+      screen_, texts, HumanView::Options{.output = {.spill_folder = folder_.path()}});
+  view_->OnStart(StartOf(3));
+  view_->OnNews(TaskLeftRunning{{JobId(12), 0, Attempt(1)}, "sort (pid 12)"}, At(350));
+  for (TaskIndex i : {0, 1, 2}) Fail(400, i, nullptr);
+  Finish(500, {.total = 3, .failed = 3});
+  for (const char* text : {"spate: task align has ended but left", "  task align (m.dag:4): exit",
+                           "  task name=7 (m.dag:4): exit", "  task 3 (m.dag:4): exit"}) {
+    EXPECT_TRUE(screen_.err.contains(text)) << text << " in " << screen_.err;
+  }
+}
+
 TEST_F(HumanViewTest, ALogGetsALineNowAndThen) {
   Make(80, false);
   view_->OnStart(StartOf(40));
@@ -52,6 +73,12 @@ TEST_F(HumanViewTest, ALogGetsALineNowAndThen) {
   const std::string counts = "spate: 11 of 40 tasks done (27%), 1 failed, 2 running";
   EXPECT_EQ(screen_.err, counts + ", 1.2/s, ETA 23s\n" + counts + ", 36/min, ETA 47s\n" + counts +
                              ", 18/min, ETA 1m33s\n" + counts + ", 9/min, ETA 3m07s\n");
+  // Nodes of a hub have more than they run.
+  Make(80, false, {.hints = {.on_hub = true}});
+  screen_.err.clear();
+  view_->OnStart(StartOf(40));
+  Tick(10'000);
+  EXPECT_EQ(screen_.err, "spate: 0 of 40 tasks done (0%), 2 running or next\n");
   Make(80, false, {.bar = false});
   screen_.err.clear();
   view_->OnStart(StartOf(40));
@@ -88,8 +115,8 @@ TEST_F(HumanViewTest, AWholeRunAt80Columns) {
             "  task 2: exit code 3 after 1.23 s, attempt 2: cmd 2\n"
             "      line 1\n"
             "      bad thing\n"
-            "spate: 4 tasks: 3 succeeded, 1 failed in 3.00 s (1.3 tasks/s), 0.10 s CPU, peak 3.0 "
-            "MB\n"
+            "spate: 4 tasks: 3 succeeded, 1 failed in 3.00 s (1.3 tasks/s), 0.10 s CPU, peak\n"
+            "3.0 MB\n"
             "to retry the failed tasks:  spate job retry 12\n");
 }
 
@@ -102,6 +129,16 @@ TEST_F(HumanViewTest, TheBarAt40Columns) {
   Fail(1000, 100, nullptr);
   Tick(1000);
   EXPECT_EQ(screen_.Shown(), " 10% 100/1,000  1 failed  101/s  ETA 9s");
+}
+
+TEST_F(HumanViewTest, OlderEndsSayNothingOfThePace) {
+  Make(40, true);
+  view_->OnStart(StartOf(1000));
+  for (TaskIndex i = 0; i < 400; ++i) End(100, i);
+  view_->OnNews(PaceBegins(), At(100));
+  for (TaskIndex i = 400; i < 410; ++i) End(1100, i);
+  Tick(1100, 0);
+  EXPECT_EQ(screen_.Shown(), " 41% 410/1,000  10/s  ETA 59s");
 }
 
 TEST_F(HumanViewTest, TheBarIsDrawnAtMostTenTimesASecond) {
@@ -186,7 +223,7 @@ TEST_F(HumanViewTest, WithoutATerminalThereIsOnlyTheSummary) {
             "spate: 2 tasks: 2 succeeded in 2.00 s (1.0 tasks/s), 0.05 s CPU, peak 3.0 MB\n");
 }
 
-TEST_F(HumanViewTest, QuietShowsTheOutputOnly) {
+TEST_F(HumanViewTest, QuietShowsOutputAndFailures) {
   Make(80, true, {.quiet = true});
   view_->OnStart(StartOf(2));
   Tick(1000);
@@ -195,7 +232,17 @@ TEST_F(HumanViewTest, QuietShowsTheOutputOnly) {
   view_->OnNews(Remark{"disk\x1b full", true}, At(1600));
   Finish(2000, {.total = 2, .succeeded = 1, .failed = 1});
   EXPECT_EQ(screen_.out, "one\n");
-  EXPECT_EQ(screen_.err, "err\nspate: disk\\x1b full\n");
+  EXPECT_EQ(screen_.err,
+            "err\nspate: disk\\x1b full\nspate: task 1: exit code 3 after 1.23 s: cmd 1\n");
+}
+
+TEST_F(HumanViewTest, QuietBoundsFailures) {
+  Make(80, false, {.quiet = true});
+  view_->OnStart(StartOf(50));
+  for (TaskIndex i = 0; i < 30; ++i) Fail(10, i, nullptr);
+  Finish(100, {.total = 50, .queued = 20, .failed = 30}, RunEnd::kHalted);
+  EXPECT_EQ(std::ranges::count(screen_.err, '\n'), 11);
+  EXPECT_TRUE(screen_.err.ends_with("spate: and 20 more: spate job tasks 12 --filter failed\n"));
 }
 
 TEST_F(HumanViewTest, ResultsAreNotShown) {
@@ -306,6 +353,18 @@ TEST_F(HumanViewTest, NewsGoesAboveTheBar) {
   view_->OnNews(StartsPaused{"the load is 9, above 8"}, At(520));
   Tick(700, 0);
   EXPECT_EQ(screen_.Shown(), "spate: hello\n0/9+  waiting: the load is 9, above 8");
+}
+
+TEST_F(HumanViewTest, NewsIsBrokenBetweenWordsOnATerminal) {
+  const std::string news = "this word is the last of a line of 40 columns";
+  for (bool terminal : {true, false}) {
+    Make(40, terminal);
+    screen_.err.clear();
+    view_->OnStart(StartOf(5));
+    view_->OnNews(Remark{news}, At(500));
+    const std::string second = std::string(terminal ? "\n" : " ") + "of 40 columns\n";
+    EXPECT_EQ(screen_.err, "spate: this word is the last of a line" + second);
+  }
 }
 
 TEST_F(HumanViewTest, AResumedRunSaysSo) {

@@ -42,6 +42,21 @@ const char* EndName(RunEnd how) {
 
 }  // namespace
 
+void AddEndFields(present::JsonLine& line, const AttemptEnd& end) {
+  line.Number("slot", end.slot).Seconds("start", end.start.seconds());
+  line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
+  line.Seconds("system", end.system.seconds());
+  line.Number("peak_memory", static_cast<int64_t>(end.peak_memory));
+  line.Text("memory_source", MemorySourceName(end.memory_source));
+  CountOrNull(line, "read_bytes", end.read_bytes);
+  CountOrNull(line, "written_bytes", end.written_bytes);
+  line.Number("left_behind", end.left_behind);
+  present::TextOrBase64(line, "note", end.note);
+  line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
+  line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
+  line.Text("not_kept", WordOf(end.not_kept));
+}
+
 void JsonView::WriteLine(const present::JsonLine& line) {
   screen_.Write(Stream::kOut, line.Finish());
 }
@@ -95,17 +110,12 @@ void JsonView::OnEnded(const TaskEnded& ended) {
   line.Text("verdict", engine::VerdictName(ended.verdict)).Text("cause", CauseName(end.cause));
   line.Number("status", end.status);
   present::TextOrBase64(line, "command", texts_.command(end.ref.index));
-  line.Number("slot", end.slot).Seconds("start", end.start.seconds());
-  line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
-  line.Seconds("system", end.system.seconds());
-  line.Number("peak_memory", static_cast<int64_t>(end.peak_memory));
-  line.Text("memory_source", MemorySourceName(end.memory_source));
-  CountOrNull(line, "read_bytes", end.read_bytes);
-  CountOrNull(line, "written_bytes", end.written_bytes);
-  line.Number("left_behind", end.left_behind);
-  present::TextOrBase64(line, "note", end.note);
-  line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
-  line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
+  if (options_.tag) {
+    TaskIndex index = end.ref.index;
+    std::string values = fmt::format("{}", fmt::join(texts_.values(index), " "));
+    present::TextOrBase64(line, "tag", texts_.tag ? texts_.tag(index) : values);
+  }
+  AddEndFields(line, end);
   if (options_.show_output) {
     static const TaskOutput kNothing;
     const TaskOutput& output = ended.output ? *ended.output : kNothing;
@@ -118,6 +128,7 @@ void JsonView::OnEnded(const TaskEnded& ended) {
 void JsonView::OnNews(const News& news, Instant now) {
   const auto* no_longer = std::get_if<TaskLeftRunning>(&news);
   if (no_longer != nullptr && no_longer->processes.empty()) return;
+  if (std::holds_alternative<PaceBegins>(news)) return;  // of the bar
   present::JsonLine line;
   if (const auto* started = std::get_if<TaskStarted>(&news)) {
     line = TaskLine("start", started->ref);
@@ -174,8 +185,9 @@ void JsonView::OnFinish(const RunFinish& finish) {
     line.Null("retry_command");
   }
   if (counts.queued + counts.leased > 0 && !goes_on) {
+    bool released = hints.on_hub || held_ == engine::HoldReason::kMaxFailures;
     present::TextOrBase64(line, "resume_command",
-                          hints.on_hub ? ReleaseCommand(hints) : ResumeCommand(hints));
+                          released ? ReleaseCommand(hints) : ResumeCommand(hints));
   } else {
     line.Null("resume_command");
   }

@@ -11,10 +11,14 @@
 
 namespace spate::cli {
 
+// The use and output of an attempt: fields from `slot` to `not_kept`.
+void AddEndFields(present::JsonLine& line, const AttemptEnd& end);
+
 class JsonView final : public RunView {
  public:
   struct Options {
     bool show_output = true;   // false with --results
+    bool tag = false;          // --tag or --tagstring
     std::string spill_folder;  // for the escaped form of long output
     HintContext hints;
   };

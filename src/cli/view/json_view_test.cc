@@ -76,6 +76,7 @@ TEST_F(JsonViewTest, End) {
   end.written_bytes = 4096;
   end.stdout_total = 4;
   end.left_behind = 1;
+  end.not_kept = NotKept::kDisk;
   end.note = "left sleep";
   End(end, Verdict::kFailed, Wrote("a\"\n\x01", "ä"));
   Json line = Line();
@@ -85,7 +86,7 @@ TEST_F(JsonViewTest, End) {
           "type",         "task",          "attempt",    "verdict",       "cause",       "status",
           "command",      "slot",          "start",      "wall",          "user",        "system",
           "peak_memory",  "memory_source", "read_bytes", "written_bytes", "left_behind", "note",
-          "stdout_bytes", "stderr_bytes",  "stdout",     "stderr"}));
+          "stdout_bytes", "stderr_bytes",  "not_kept",   "stdout",        "stderr"}));
   EXPECT_EQ(line["type"], "end");
   EXPECT_EQ(line["task"], 17);
   EXPECT_EQ(line["attempt"], 2);
@@ -104,9 +105,22 @@ TEST_F(JsonViewTest, End) {
   EXPECT_EQ(line["written_bytes"], 4096);
   EXPECT_EQ(line["left_behind"], 1);
   EXPECT_EQ(line["note"], "left sleep");
+  EXPECT_EQ(line["not_kept"], "disk");
   EXPECT_EQ(line["stdout_bytes"], 4);
   EXPECT_EQ(line["stdout"], "a\"\n\x01");
   EXPECT_EQ(line["stderr"], "ä");
+}
+
+TEST_F(JsonViewTest, TagsAreAField) {
+  for (bool is_text : {false, true}) {
+    ViewTexts texts = TestTexts();
+    texts.values = [](TaskIndex) { return std::vector<std::string>{"a", "b c"}; };
+    if (is_text) texts.tag = [](TaskIndex index) { return "T" + std::to_string(index); };
+    JsonView view(screen_, texts, {.tag = true});
+    AttemptEnd end = EndOf(3);
+    view.OnEnded({.end = end, .output = nullptr, .now = kTestStart});
+    EXPECT_EQ(Line()["tag"], is_text ? "T3" : "a b c");
+  }
 }
 
 TEST_F(JsonViewTest, BytesThatAreNoTextAreBase64) {
@@ -197,6 +211,10 @@ TEST_F(JsonViewTest, Finish) {
   EXPECT_EQ(line["wall"], 2);
   EXPECT_EQ(line["retry_command"], "spate job retry 12");
   EXPECT_EQ(line["resume_command"], "spate run --resume jobs.lst");
+  view_.OnNews(HoldNews{engine::HoldReason::kMaxFailures}, kTestStart);
+  screen_.out.clear();
+  view_.OnFinish({.counts = {.total = 2, .queued = 1, .failed = 1}, .now = kTestStart});
+  EXPECT_EQ(Line()["resume_command"], "spate job retry 12");
   view_.OnFinish({.counts = {.total = 1, .succeeded = 1}, .now = kTestStart});
   line = Line();
   EXPECT_TRUE(line["retry_command"].is_null());
@@ -219,7 +237,8 @@ TEST(JsonDocumentTest, NamesEveryField) {
         "left_behind", "note",        "stdout_bytes",  "stderr_bytes",  "stdout",
         "stderr",      "reason",      "running",       "error",         "text",
         "how",         "succeeded",   "failed",        "unknown",       "cancelled",
-        "not_done",    "tried_again", "cpu",           "retry_command", "resume_command"}) {
+        "not_done",    "tried_again", "cpu",           "retry_command", "resume_command",
+        "tag",         "not_kept"}) {
     EXPECT_NE(text.str().find("`" + std::string(key) + "`"), std::string::npos) << key;
   }
 }

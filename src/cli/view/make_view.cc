@@ -48,10 +48,11 @@ std::unique_ptr<RunView> ScreenView(ViewParts& parts) {
                     .files = parts.files};
   bool show_output = parts.show.results_dir.empty();
   if (parts.show.form == OutputForm::kJson) {
-    return std::make_unique<JsonView>(
-        parts.screen, parts.texts,
-        JsonView::Options{
-            .show_output = show_output, .spill_folder = parts.spill_folder, .hints = hints});
+    return std::make_unique<JsonView>(parts.screen, parts.texts,
+                                      JsonView::Options{.show_output = show_output,
+                                                        .tag = parts.show.tag,
+                                                        .spill_folder = parts.spill_folder,
+                                                        .hints = hints});
   }
   HumanView::Options options{
       .quiet = parts.show.form == OutputForm::kQuiet,
@@ -86,7 +87,7 @@ Result<std::unique_ptr<RunView>> MakeRunView(ViewParts parts,
   }
   if (!parts.show.joblog.empty()) {
     bool plus = parts.show.joblog.starts_with('+');
-    std::string path = os::JoinPath(parts.cwd, parts.show.joblog.substr(plus ? 1 : 0));
+    std::string path = JoblogPath(parts.cwd, parts.show.joblog);
     auto log = TRY(Joblog::Open(path, parts.append_joblog || plus, parts.texts.command, on_broken));
     views.push_back(std::move(log));
   }

@@ -70,12 +70,13 @@ struct TotalChanged {  // tasks were added, or no more will be
   uint32_t total = 0;
   bool open = false;
 };
-struct Remark {  // anything else, without "spate: "; a second line says what to do
+struct PaceBegins {};  // ends so far were older than the view
+struct Remark {        // anything else, without "spate: "; a second line says what to do
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };
 using News = std::variant<TaskStarted, TaskSlow, TaskLeftRunning, StartsPaused, HoldNews,
-                          TotalChanged, Remark>;
+                          TotalChanged, PaceBegins, Remark>;
 
 enum class RunEnd : uint8_t {
   kFinished,      // every task has ended
@@ -110,6 +111,7 @@ struct ViewTexts {
   std::function<std::string(TaskIndex)> command;              // as people see it
   std::function<std::vector<std::string>(TaskIndex)> values;  // a list's line is one value
   std::function<std::string(TaskIndex)> tag = nullptr;        // --tagstring; null: the values
+  std::function<std::string(TaskIndex)> name = nullptr;       // in its list, or empty; may be null
   // Where tasks stand in their list, "jobs.lst:5", empty where that is not known. May be null.
   std::function<std::vector<std::string>(const std::vector<TaskIndex>&)> places = nullptr;
 };

@@ -51,7 +51,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   add(counts.queued + counts.leased, "not done");
   if (totals.tried_again > 0)
     line += fmt::format(", {}", present::CountOf(totals.tried_again, "further attempt"));
-  uint64_t ended = totals.succeeded + totals.failed + totals.unknown;
+  const uint64_t ended = totals.ended();
   if (before.finished() > 0) line += fmt::format("; this run: {}", FormatCount(ended));
   line += fmt::format(" in {}", FormatDuration(elapsed));
   double seconds = elapsed.seconds();
@@ -74,6 +74,30 @@ std::string WhoseOption(const HintContext& context) {
 
 std::string RetryCommand(const HintContext& context) {
   return fmt::format("spate job retry{} {}", WhoseOption(context), context.job.value);
+}
+
+std::string AgainText(const HintContext& context, const std::string& cancelled) {
+  if (cancelled.empty()) return "to run them again: " + RetryCommand(context);
+  const std::string why = "cancelled: " + EscapeForScreen(cancelled);
+  // A retry would be cancelled, too.
+  if (cancelled.find(" deadline") != std::string::npos) {
+    return why + "\nto run what was cancelled, submit it again with a later --deadline";
+  }
+  return why + "\nto run it anyway, without that condition: " + RetryCommand(context);
+}
+
+std::string EndedText(JobId job, const JobCounts& counts, const char* cancelled) {
+  std::string text =
+      fmt::format("spate: job {}: {} of {} succeeded", job.value, FormatCount(counts.succeeded),
+                  present::CountOf(counts.total, "task"));
+  for (auto [count, what] :
+       {std::pair{counts.failed, "failed"},
+        {counts.unknown, "unknown"},
+        {counts.cancelled, cancelled},
+        {counts.total - std::min(counts.total, counts.finished()), "not done"}}) {
+    if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
+  }
+  return text + "\n";
 }
 
 std::string RetryElsewhereCommand(const HintContext& context,
@@ -113,7 +137,7 @@ std::string FailedTasksCommand(const HintContext& context) {
                      context.job.value);
 }
 
-// Released with all its failures, --max-failures would hold it again at once.
+// Released or resumed with all its failures, --max-failures would hold it again at once.
 std::string ReleaseCommand(const HintContext& context) {
   if (context.held == engine::HoldReason::kMaxFailures) return RetryCommand(context);
   return fmt::format("spate job release{} {}", WhoseOption(context), context.job.value);
@@ -145,7 +169,8 @@ std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd ho
   std::string text;
   uint32_t left = counts.queued + counts.leased;
   bool held = context.held != engine::HoldReason::kNone;
-  if (left > 0 && context.on_hub && held) {
+  bool too_many = context.held == engine::HoldReason::kMaxFailures;
+  if (left > 0 && (context.on_hub ? held : too_many)) {
     text += fmt::format("to run the remaining tasks:  {}\n", ReleaseCommand(context));
   } else if (left > 0 && !context.on_hub) {
     text += fmt::format("to run the remaining tasks:  {}\n", ResumeCommand(context));
@@ -153,7 +178,7 @@ std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd ho
   uint32_t failed = counts.failed + counts.unknown;
   // A job that goes on may still run them again.
   bool goes_on = context.on_hub && left > 0 && !held;
-  bool said = context.on_hub && left > 0 && context.held == engine::HoldReason::kMaxFailures;
+  bool said = left > 0 && too_many;
   if (failed > 0 && how != RunEnd::kOutputClosed && !goes_on && !said) {
     text += fmt::format("to retry the failed tasks:  {}\n", RetryCommand(context));
   }

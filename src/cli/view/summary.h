@@ -21,6 +21,7 @@ struct RunTotals {
   Duration cpu;              // user and system, of all attempts
   uint64_t peak_memory = 0;  // the largest of one attempt; 0: not measured
   void Add(const AttemptEnd& end, engine::Verdict verdict);
+  uint64_t ended() const { return uint64_t{succeeded} + failed + unknown; }
 };
 
 // "1,000 tasks: 998 succeeded, 2 failed in 12.3 s (81 tasks/s), 24.1 s CPU, peak 52 MB"
@@ -41,6 +42,11 @@ struct HintContext {
 std::string WhoseOption(const HintContext& context);
 // `spate job retry 12`
 std::string RetryCommand(const HintContext& context);
+// The command to type once a job has ended without success. `cancelled`: why tasks of it were
+// cancelled, unless by a user.
+std::string AgainText(const HintContext& context, const std::string& cancelled);
+// For commands that wait. "spate: job 12: 3 of 4 tasks succeeded, 1 failed", with its newline.
+std::string EndedText(JobId job, const JobCounts& counts, const char* cancelled = "cancelled");
 // `spate job tasks 12 --filter failed`
 std::string FailedTasksCommand(const HintContext& context);
 // `spate job retry 12 --not-on n1`
@@ -52,7 +58,7 @@ std::string BlameText(const HintContext& context, const JobCounts& counts,
                       const std::vector<BlamedFacts>& blamed);
 // The same for JSON: [{"node":"n1","failed":8}].
 std::string BlamedJson(const std::vector<BlamedFacts>& blamed);
-// The command that releases a held job of a hub: `spate job release 12`.
+// The command that releases a held job: `spate job release 12`, or after --max-failures a retry.
 std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
 std::string ResumeCommand(const HintContext& context);

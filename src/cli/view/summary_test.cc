@@ -61,6 +61,10 @@ TEST(SummaryTest, HintsAreWhatOneTypes) {
   EXPECT_EQ(Hints(command, {.total = 2, .queued = 1, .failed = 1}, RunEnd::kHalted),
             "to run the remaining tasks:  spate run --resume --state '/tmp/s t'\n"
             "to retry the failed tasks:  spate job retry --state '/tmp/s t' 3\n");
+  // Resumed with all its failures, it would stop again at once.
+  list.held = engine::HoldReason::kMaxFailures;
+  EXPECT_EQ(Hints(list, {.total = 2, .queued = 1, .failed = 1}, RunEnd::kHalted),
+            "to run the remaining tasks:  spate job retry 12\n");
 }
 
 TEST(SummaryTest, HintsOfAHubsJobMeanThatOne) {

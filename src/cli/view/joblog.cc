@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/units.h"
 #include "core/model/ranges.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 
 namespace spate::cli {
 namespace {
@@ -28,7 +30,7 @@ Result<uint64_t> WholeLines(int fd, uint64_t size, const std::string& path) {
 }
 
 Status CutUnfinished(const std::string& path) {
-  auto file = TRY(os::OpenWrite(path, os::OpenHow::kReadWrite));
+  auto file = TRY(os::OpenNamed(path, os::OpenHow::kReadWrite));
   auto info = TRY(os::StatFd(file.get(), path));
   if (info.kind != os::FileKind::kFile) return {};
   auto whole = TRY(WholeLines(file.get(), info.size, path));
@@ -37,6 +39,23 @@ Status CutUnfinished(const std::string& path) {
 }
 
 }  // namespace
+
+std::string JoblogPath(const std::string& cwd, std::string_view option) {
+  return option.empty() ? "" : os::JoinPath(cwd, option.substr(option.starts_with('+') ? 1 : 0));
+}
+
+Status CheckNoRows(const std::string& path) {
+  auto info = os::Stat(path);
+  if (!info || info->kind != os::FileKind::kFile || info->size <= kHeader.size()) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--joblog: '{}' has tasks of a run that Spate does not know, so all of "
+                          "them would run again; nothing was started\n"
+                          "to finish a run of GNU parallel: parallel --joblog ... --resume ...\n"
+                          "to run only the other tasks: remove those in the file from the list, as "
+                          "in docs/user/guide.md (From GNU parallel)\n"
+                          "to run all tasks: name another file",
+                          EscapeForScreen(path)));
+}
 
 std::pair<int, int> JoblogStatus(const AttemptEnd& end) {
   constexpr int kTerm = 15;
@@ -108,8 +127,8 @@ Result<std::unique_ptr<Joblog>> Joblog::Open(std::string path, bool append,
   if (append && os::Exists(path)) {
     if (auto ok = CutUnfinished(path); !ok) return Within("--joblog", ok.error());
   }
-  auto how = append ? os::OpenHow::kAppend : os::OpenHow::kTruncate;
-  auto file = os::OpenWrite(path, how);
+  auto how = append ? os::OpenHow::kAppend : os::OpenHow::kEmptied;
+  auto file = os::OpenNamed(path, how);
   if (!file) return Within("--joblog", file.error());
   auto info = os::StatFd(file->get(), path);
   std::unique_ptr<Joblog> log(new Joblog);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace spate::cli {
 std::string JoblogLine(const AttemptEnd& end, std::string_view command);
 // Exitval and Signal as parallel would have them; never 0 and 0 for a task that failed.
 std::pair<int, int> JoblogStatus(const AttemptEnd& end);
+
+// The file that --joblog names: FILE, or +FILE; empty: none.
+std::string JoblogPath(const std::string& cwd, std::string_view option);
+// Checks the file of a --resume that found no run to resume. kInvalid: it has tasks, of GNU
+// parallel or of a run whose state is gone, and would be emptied.
+Status CheckNoRows(const std::string& path);
 
 // The tasks of `ended` that have no line in the file: a kill can come between an end and its line.
 // A missing file has none; an unfinished last line does not count.

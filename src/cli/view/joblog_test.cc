@@ -1,6 +1,7 @@
 #include "cli/view/joblog.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <regex>
 
@@ -67,6 +68,15 @@ TEST_F(JoblogTest, OneLineATaskAtItsEnd) {
   EXPECT_EQ(folder_.Get("log"), kHeader + LineOf(1) + LineOf(0));
 }
 
+// Like copytruncate of logrotate.
+TEST_F(JoblogTest, GoesOnAtTheNewEndOfAFileThatWasCut) {
+  auto log = Open(false);
+  End(*log, 0, Verdict::kSucceeded);
+  ASSERT_EQ(truncate((folder_.path() + "/log").c_str(), 0), 0);
+  End(*log, 1, Verdict::kSucceeded);
+  EXPECT_EQ(folder_.Get("log"), LineOf(1));
+}
+
 TEST_F(JoblogTest, AppendsAndCutsAnUnfinishedLine) {
   folder_.Put("log", kHeader + LineOf(0) + "2\t:\t17000");
   auto log = Open(true);
@@ -89,6 +99,21 @@ TEST_F(JoblogTest, FindsTasksWithoutALine) {
   auto all = MissingInJoblog(folder_.path() + "/none", {{0, 2}});
   ASSERT_TRUE(all);
   EXPECT_EQ(*all, (std::vector<TaskRange>{{0, 2}}));
+}
+
+TEST_F(JoblogTest, RowsOfAnotherRunAreFound) {
+  EXPECT_TRUE(CheckNoRows(folder_.path() + "/none"));
+  EXPECT_TRUE(CheckNoRows("/dev/null"));
+  EXPECT_TRUE(CheckNoRows(folder_.Put("log", "")));
+  EXPECT_TRUE(CheckNoRows(folder_.Put("log", kHeader)));
+  std::string path = folder_.Put("log", kHeader + LineOf(0));
+  auto rows = CheckNoRows(path);
+  ASSERT_FALSE(rows);
+  EXPECT_NE(rows.error().message.find(path), std::string::npos) << rows.error().message;
+  EXPECT_EQ(JoblogPath("/here", "log"), "/here/log");
+  EXPECT_EQ(JoblogPath("/here", "+log"), "/here/log");
+  EXPECT_EQ(JoblogPath("/here", "/log"), "/log");
+  EXPECT_EQ(JoblogPath("/here", ""), "");
 }
 
 TEST_F(JoblogTest, NamesWhatCannotBeWritten) {

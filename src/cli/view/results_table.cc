@@ -9,6 +9,7 @@
 #include "cli/view/output_pieces.h"
 #include "core/model/ranges.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "present/json/json_line.h"
 
 namespace spate::cli {
@@ -90,7 +91,7 @@ Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
   std::vector<bool> there(ended.empty() ? 0 : ended.back().first + ended.back().count);
   if (os::Exists(path)) {
     auto whole = TRY(ReadRows(path, there));
-    auto file = TRY(os::OpenWrite(path, os::OpenHow::kReadWrite));
+    auto file = TRY(os::OpenNamed(path, os::OpenHow::kReadWrite));
     TRY(os::Truncate(file.get(), whole, path));
   }
   std::vector<TaskRange> missing;
@@ -105,7 +106,7 @@ Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
 
 Result<std::unique_ptr<ResultsTable>> ResultsTable::Open(
     std::string path, bool append, ViewTexts texts, std::function<void(const Error&)> on_broken) {
-  auto file = os::OpenWrite(path, append ? os::OpenHow::kAppend : os::OpenHow::kTruncate);
+  auto file = os::OpenNamed(path, append ? os::OpenHow::kAppend : os::OpenHow::kEmptied);
   if (!file) return Within("--results", file.error());
   auto info = os::StatFd(file->get(), path);
   std::unique_ptr<ResultsTable> table(new ResultsTable);

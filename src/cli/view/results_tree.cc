@@ -8,6 +8,7 @@
 
 #include "cli/view/output_pieces.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 
 namespace spate::cli {
 namespace {
@@ -41,7 +42,7 @@ double LeadingNumber(std::string_view text) {
 }
 
 Status WriteStream(const std::string& path, const OutputStream* stream, os::OpenHow how) {
-  auto file = TRY(os::OpenWrite(path, how));
+  auto file = TRY(os::OpenNamed(path, how, os::Missing::kMake));
   if (!stream || stream->total == 0) return {};
   Status written;
   auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
@@ -80,7 +81,8 @@ std::string ResultsFolder(const std::vector<std::string>& values,
 Result<std::unique_ptr<ResultsTree>> ResultsTree::Open(
     Options options, std::function<std::vector<std::string>(TaskIndex)> values,
     std::function<void(const Error&)> on_broken) {
-  if (auto ok = os::MakeDirs(options.dir); !ok) return Within("--results", ok.error());
+  auto dir = os::OpenDirBelow(options.dir.starts_with('/') ? "/" : ".", options.dir);
+  if (!dir) return Within("--results", dir.error());
   if (!os::MayAccess(options.dir, "rwx")) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("--results: {} is not a writable folder", options.dir));
@@ -96,7 +98,6 @@ Status ResultsTree::WriteTask(const TaskEnded& ended) {
   TaskIndex index = ended.end.ref.index;
   std::string folder = os::JoinPath(
       options_.dir, ResultsFolder(values_(index), options_.value_names, options_.columns));
-  TRY(os::MakeDirs(folder));
   auto how = options_.append ? os::OpenHow::kAppend : os::OpenHow::kTruncate;
   OutputStream seq{.bytes = std::to_string(index + 1), .spool = {}, .total = 1};
   if (options_.append) seq.bytes += '\n';

@@ -22,8 +22,9 @@ namespace spate::daemon {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Millis(500);
-// So long the pilots have to go; those that are left find no hub, and end by themselves.
-constexpr Duration kEndPatience = Duration::Seconds(60);
+// How long the hub waits for the pilots' ends, also while the batch system does not answer: as long
+// as pilots wait for a hub before they end by themselves.
+constexpr Duration kEndPatience = Duration::Seconds(600);
 
 // Watches whether the run is there.
 class Owner {

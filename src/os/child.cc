@@ -16,34 +16,37 @@ constexpr size_t kChildRead = 64 * 1024;
 }  // namespace
 
 Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, const std::vector<std::string>& argv,
-                                            std::string input, Events events, Errors errors) {
+                                            std::string input, Events events, Errors errors,
+                                            Ends ends) {
   auto in = TRY(MakePipe());
   auto out = TRY(MakePipe());
   Spawn spawn{.argv = argv, .environment = Environment::OfProcess().entries()};
   spawn.in = in.read.get();
   spawn.out = out.write.get();
   if (errors == Errors::kOutput) spawn.err = out.write.get();
+  spawn.session = ends == Ends::kByItself;
   auto pid = TRY(SpawnChild(spawn));
   for (int fd : {in.write.get(), out.read.get()}) {
     TRY(SetNonBlocking(fd, true));
   }
   return std::unique_ptr<Child>(new Child(loop, pid, std::move(in.write), std::move(out.read),
-                                          std::move(input), std::move(events)));
+                                          std::move(input), std::move(events), ends));
 }
 
-Child::Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events)
+Child::Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events, Ends ends)
     : loop_(loop),
       pid_(pid),
       input_(loop, std::move(in), std::move(input)),
       out_(std::move(out)),
-      events_(std::move(events)) {
+      events_(std::move(events)),
+      ends_(ends) {
   Watch();
 }
 
 Child::~Child() {
   if (out_) loop_.Unwatch(out_.get());
   loop_.Cancel(timer_);
-  if (pid_ == 0) return;
+  if (pid_ == 0 || ends_ == Ends::kByItself) return;
   kill(pid_, SIGKILL);
   Reap(loop_, pid_);
 }

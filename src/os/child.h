@@ -29,13 +29,18 @@ class Child {
     std::function<void(int)> exited = nullptr;
   };
   enum class Errors : uint8_t { kOurs, kOutput };  // where its standard error goes
+  // kByItself: it leads a session of its own, so signals of our terminal do not reach it, and it
+  // outlives this object.
+  enum class Ends : uint8_t { kWithUs, kByItself };
   // Runs `argv`, looked for in PATH, with standard error as this process has it, or as a part of
   // its output. The functions are called by the loop and may destroy the child. kExhausted: no
   // process or descriptor is left.
   static Result<std::unique_ptr<Child>> Start(RealLoop& loop, const std::vector<std::string>& argv,
                                               std::string input, Events events,
-                                              Errors errors = Errors::kOurs);
-  // Kills it; no function is called any more. The loop, which must outlive this, sees to the rest.
+                                              Errors errors = Errors::kOurs,
+                                              Ends ends = Ends::kWithUs);
+  // Kills it, unless it ends by itself; no function is called any more. The loop, which must
+  // outlive this, sees to the rest.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -46,7 +51,7 @@ class Child {
   void Pause(bool paused);
 
  private:
-  Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events);
+  Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events, Ends ends);
   void Watch();
   void OnReadable();
   void AwaitExit();
@@ -58,6 +63,7 @@ class Child {
   Fd out_;
   bool paused_ = false;
   Events events_;
+  const Ends ends_;
 };
 
 }  // namespace spate::os

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "os/signals.h"
 
@@ -95,6 +96,25 @@ TEST_F(ChildTest, EndsWithItsOwner) {
   child_.reset();
   loop_->At(loop_->Now() + Duration::Millis(1), [&] { AwaitEnd(pid); });
   loop_->Run();
+}
+
+TEST_F(ChildTest, OutlivesItsOwner) {
+  auto child = Child::Start(*loop_, {"/bin/sh", "-c", "echo $$; exec sleep 1000"}, "",
+                            {[this](std::string_view bytes) {
+                               output_ += bytes;
+                               loop_->Stop();
+                             },
+                             nullptr},
+                            Child::Errors::kOurs, Child::Ends::kByItself);
+  ASSERT_TRUE(child) << child.error().message;
+  loop_->Run();
+  pid_t pid = std::stoi(output_);
+  EXPECT_EQ(getsid(pid), pid) << "signals of our terminal do not reach it";
+  child->reset();
+  kill(pid, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM) << "nothing else has ended it";
 }
 
 TEST_F(ChildTest, GetsSignalsAsEverybody) {

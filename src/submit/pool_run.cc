@@ -15,7 +15,6 @@
 #include "cli/options/option_uses.h"
 #include "cli/options/option_words.h"
 #include "cli/options/shared.h"
-#include "cli/pool/own_options.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
 #include "daemon/pool_hub.h"
@@ -26,7 +25,9 @@
 #include "os/remove_tree.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "pool/own_options.h"
 #include "present/advice.h"
+#include "present/text/end_text.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {
@@ -66,6 +67,18 @@ std::string NameOf(const std::vector<std::string>& words) {
   return fmt::format("{:016x}", hash);
 }
 
+// The pilots of the run, as its hub knows them.
+struct Pilots {
+  bool has_pool = false;  // its hub has not forgotten the pool yet
+  uint32_t count = 0;
+  uint32_t unknown = 0;          // neither their batch jobs nor nodes of them are known
+  std::vector<std::string> ids;  // of the batch jobs
+};
+
+std::string Its(uint32_t pilots) {
+  return pilots == 1 ? "its pilot" : fmt::format("its {} pilots", pilots);
+}
+
 class PoolRun {
  public:
   explicit PoolRun(const cli::Invocation& invocation) : invocation_(invocation) {}
@@ -78,7 +91,12 @@ class PoolRun {
   Result<bool> TakeUpPool();
   Status AddPool();
   Status Release();
+  Status Look();
+  Status EndWork();
+  Result<uint32_t> EndPilots();
+  void TellLeft(const Error& why);
   void Withdraw();
+  Result<int> Work(const cli::Invocation& inner);
   void Pause(Duration time) {
     loop_->At(loop_->Now() + time, [this] { loop_->Stop(); });
     loop_->Run();
@@ -93,6 +111,7 @@ class PoolRun {
   std::unique_ptr<os::Child> hub_;
   bool up_ = false, gone_ = false;
   std::unique_ptr<client::HubCall> call_;
+  std::optional<Pilots> pilots_;  // at the last look
 };
 
 // A run that nobody has gone on with for as long as a run's history is kept.
@@ -147,8 +166,9 @@ Status PoolRun::StartHub() {
     gone_ = true;
     loop_->Stop();
   };
-  auto hub = os::Child::Start(*loop_, {program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())},
-                              "", std::move(events));
+  auto hub =
+      os::Child::Start(*loop_, {program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())}, "",
+                       std::move(events), os::Child::Errors::kOurs, os::Child::Ends::kByItself);
   if (!hub) return std::unexpected(hub.error());
   hub_ = std::move(*hub);
   const Instant until = loop_->Now() + kUpPatience;
@@ -189,7 +209,7 @@ Status PoolRun::AddPool() {
     wish.max_pilots = wish.min_pilots = 1;
     if (!word_.options.empty()) wish.host = word_.options.front();
   } else {
-    cli::OwnOptions own = cli::ReadOwnOptions(word_.system, word_.options);
+    pool::OwnOptions own = pool::ReadOwnOptions(word_.system, word_.options);
     wish.options = std::move(own.words);
     wish.time_limit = own.limit;
   }
@@ -207,38 +227,106 @@ Status PoolRun::Release() {
   return released || none ? Status() : std::unexpected(released.error());
 }
 
-// Whatever goes wrong here, the hub sees the rest through when this process has gone.
-void PoolRun::Withdraw() {
-  call_->Resume();
+Status PoolRun::Look() {
+  Pilots now;
+  TRY(client::Ask(*call_, wire::LookAtPools{{}, true}, [&](const PoolFacts& pool) {
+    now.has_pool = true;
+    for (const PilotFacts& pilot : pool.pilots) {
+      ++now.count;
+      if (!pilot.id.empty()) now.ids.push_back(pilot.id);
+      if (pilot.id.empty() && pilot.nodes == 0) ++now.unknown;
+    }
+  }));
+  pilots_ = std::move(now);
+  return {};
+}
+
+// Ends what runs, and lets no further pilots be requested.
+Status PoolRun::EndWork() {
+  wire::ChangeJobs hold;
+  hold.jobs.all = true;
+  hold.end_running = true;
+  auto held = client::AskOne(*call_, std::move(hold));
+  if (!held && held.error().kind != ErrorKind::kNotFound) return std::unexpected(held.error());
   wire::ChangePools remove;
   remove.names = {kPool};
   remove.change = wire::ChangePools::Change::kRemove;
-  if (!client::AskOne(*call_, std::move(remove))) return;
+  auto removed = client::AskOne(*call_, std::move(remove));
+  bool none = !removed && removed.error().kind == ErrorKind::kNotFound;
+  return removed || none ? Status() : std::unexpected(removed.error());
+}
+
+// The number of pilots that were withdrawn; kBusy: interrupted, or some of them need too long.
+Result<uint32_t> PoolRun::EndPilots() {
+  TRY(Look());
+  uint32_t most = pilots_->count;
+  TRY(EndWork());
   const Instant until = loop_->Now() + kEndPatience;
   Instant known_until = loop_->Now() + kUnknownPatience;
-  bool told = false;
-  for (;;) {
-    uint32_t left = 0;
-    uint32_t unknown = 0;
-    auto asked = client::Ask(*call_, wire::LookAtPools{{}, true}, [&](const PoolFacts& pool) {
-      left += std::max(1u, pool.queued + pool.joined + pool.leaving);
-      unknown +=
-          static_cast<uint32_t>(std::ranges::count_if(pool.pilots, [](const PilotFacts& pilot) {
-            return pilot.id.empty() && pilot.nodes == 0;
-          }));
-    });
-    if (!asked || left == 0 || loop_->Now() >= until) break;
-    if (left > unknown) known_until = loop_->Now() + kUnknownPatience;
-    if (loop_->Now() >= known_until) break;
-    if (!std::exchange(told, true)) {
-      fmt::print(stderr, "spate: withdrawing {}; Ctrl-C leaves this to its hub\n",
-                 left == 1 ? "its pilot" : fmt::format("its {} pilots", left));
+  for (bool told = false;;) {
+    TRY(Look());
+    most = std::max(most, pilots_->count);
+    const Instant now = loop_->Now();
+    if (pilots_->count > pilots_->unknown) known_until = now + kUnknownPatience;
+    if (!pilots_->has_pool || now >= known_until) return most - pilots_->unknown;
+    if (now >= until) return Fail(ErrorKind::kBusy, "the batch system has not ended them yet");
+    if (most > 0 && !std::exchange(told, true)) {
+      fmt::print(stderr, "spate: withdrawing {}; Ctrl-C leaves this to the run's hub\n", Its(most));
     }
-    if (call_->interrupted()) return;
-    Pause(kLook);
+    call_->Pause(kLook);
   }
+}
+
+// Names the pilots that could not be withdrawn, and what ends them.
+void PoolRun::TellLeft(const Error& why) {
+  Pause(kLook);  // to hear whether the hub has ended
+  if (pilots_ && pilots_->count == 0) return;
+  if (!call_->interrupted()) {
+    fmt::print(stderr, "spate: cannot withdraw the pilots: {}\n", why.message);
+  }
+  const bool is_batch = word_.system != "local" && word_.system != "ssh";
+  std::string left = pilots_ ? present::CountOf(pilots_->count, "pilot") : "its pilots, if any";
+  if (pilots_ && !pilots_->ids.empty()) {
+    const auto& ids = pilots_->ids;
+    left = fmt::format("{}{} {}", is_batch ? "batch job" : "pilot", ids.size() == 1 ? "" : "s",
+                       fmt::join(ids, ", "));
+    if (ids.size() < pilots_->count) left += fmt::format(", {} more", pilots_->count - ids.size());
+  }
+  const std::string ends = gone_ ? "the run's hub has ended; pilots end after 10 minutes without it"
+                                 : fmt::format("the run's hub withdraws {} and then ends",
+                                               pilots_ && pilots_->count == 1 ? "it" : "them");
+  fmt::print(stderr, "spate: left {}: {} ({}; log: {})\n", is_batch ? "in the queue" : "running",
+             left, ends, os::JoinPath(client::HubDirOf(state_, *here_), "log"));
+}
+
+// Where this fails, the hub withdraws the pilots when this process has ended (daemon/pool_hub.h).
+void PoolRun::Withdraw() {
+  call_->Resume();
+  loop_->OnSignal(os::kSignalInt, [this] { call_->Interrupt(); });
+  auto withdrawn = EndPilots();
+  if (!withdrawn) return TellLeft(withdrawn.error());
   (void)client::AskOne(*call_, wire::StopHub{});
-  while (!gone_ && loop_->Now() < until) Pause(kLook);
+  const Instant until = loop_->Now() + kUpPatience;
+  while (!gone_ && loop_->Now() < until && !call_->interrupted()) Pause(kLook);
+  if (pilots_->unknown > 0) {
+    fmt::print(stderr,
+               "spate: requested, but not shown by the batch system: {} (without a hub, pilots end "
+               "by themselves)\n",
+               present::CountOf(pilots_->unknown, "pilot"));
+  }
+  if (*withdrawn > 0) fmt::print(stderr, "spate: withdrew {}\n", Its(*withdrawn));
+}
+
+Result<int> PoolRun::Work(const cli::Invocation& inner) {
+  TRY(AddPool());
+  if (resume_) {
+    TRY(Release());
+  }
+  std::string line = present::TextOf(Advice("run", "--resume"));
+  for (const std::string& typed : invocation_.argv) {
+    if (typed != "--resume") line += " " + ShellQuote(typed);
+  }
+  return RunOnOwnHub(inner, line);
 }
 
 Result<int> PoolRun::Run() {
@@ -263,15 +351,7 @@ Result<int> PoolRun::Run() {
   inner.words.options.push_back({&cli::opt::kState, state_});
   auto setting = TRY(FindSetting(inner.words));
   call_ = std::make_unique<client::HubCall>(*loop_, setting.target);
-  TRY(AddPool());
-  if (resume_) {
-    TRY(Release());
-  }
-  std::string line = present::TextOf(Advice("run", "--resume"));
-  for (const std::string& typed : invocation_.argv) {
-    if (typed != "--resume") line += " " + ShellQuote(typed);
-  }
-  auto code = RunOnOwnHub(inner, line);
+  auto code = Work(inner);
   Withdraw();
   return code;
 }

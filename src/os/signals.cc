@@ -41,6 +41,18 @@ bool IsSignalIgnored(int signo) {
 
 void RestoreSignal(int signo) { signal(signo, SIG_DFL); }
 
+void EndBySignal(int signo, std::string_view text, int code) {
+  if (IsSignalIgnored(signo)) return;
+  static std::string last_words;
+  static int last_code;
+  last_words = text;
+  last_code = code;
+  signal(signo, [](int) {
+    (void)!write(STDERR_FILENO, last_words.data(), last_words.size());
+    _exit(last_code);
+  });
+}
+
 void StopSelf(int signo) { raise(signo); }
 
 void DieOfSignal(int signo) {

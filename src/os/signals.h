@@ -30,6 +30,9 @@ void IgnoreSignal(int signo);
 bool IsSignalIgnored(int signo);
 // The signal does again what it does by default.
 void RestoreSignal(int signo);
+// From now on the signal ends this process with `code`, after `text` on standard error. Nothing is
+// cleaned up. One that is ignored stays so.
+void EndBySignal(int signo, std::string_view text, int code);
 // Stops this process as Ctrl-Z would have done; returns when it is continued. `signo` must not be
 // watched by a loop at that time, unless it is kSignalStop.
 void StopSelf(int signo = kSignalStop);

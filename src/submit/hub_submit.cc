@@ -21,6 +21,7 @@
 #include "cli/options/submit_options.h"
 #include "cli/pool/pool_options.h"
 #include "cli/report.h"
+#include "cli/run/batch_script.h"
 #include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/start_order.h"
@@ -51,6 +52,8 @@ namespace {
 using client::HubCall;
 
 // ---- Submitting --------------------------------------------------------------------------------
+
+constexpr std::string_view kNotSubmitted = "spate: interrupted; nothing was submitted\n";
 
 // Of a hub that one run has to itself: sent again, it is the same job.
 constexpr const char* kOnlyJob = "run";
@@ -85,9 +88,8 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
 
 using KnownNames = std::function<Result<std::vector<std::string>>()>;
 
-Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client::Surroundings& here,
-                                KnownNames known, cli::ShellCheck job_shell,
-                                JobSettings& settings) {
+Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, KnownNames known,
+                                cli::ShellCheck job_shell, JobSettings& settings) {
   cli::ShellCheck shell(settings, /*inherits=*/false);
   if (!options.job.empty()) shell = std::move(job_shell);
   if (options.array) {
@@ -97,8 +99,7 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client:
     return compiled ? Result<cli::TaskList>(std::move(tasks)) : std::unexpected(compiled.error());
   }
   TRY(cli::CheckSources(options.run));
-  std::string path = here.environment.GetOr("PATH", "");
-  TRY(cli::CheckListFiles(options.run.sources.files, path));
+  TRY(cli::CheckListFiles(options.run.sources.files));
   cli::LoadContext context = run::LoadContextOf(settings, 1, !options.run.dry_run);
   context.known_names = std::move(known);
   context.shell = std::move(shell);
@@ -107,7 +108,9 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client:
 
 Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options,
                                      const client::Surroundings& here) {
-  JobSettings settings = cli::SettingsOf(options.run, here.cwd, here.machine.facts().cores);
+  const bool climbs = options.run.cwd.contains("..");
+  const std::string folder = climbs ? here.cwd : client::LogicalDirOf(here);
+  JobSettings settings = cli::SettingsOf(options.run, folder, here.machine.facts().cores);
   auto environment = TRY(cli::CaptureEnvironment(options.environment, here.environment.entries()));
   settings.environment = std::move(environment);
   settings.umask = static_cast<int>(os::CurrentUmask());
@@ -173,8 +176,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const std::vector<std::string>& argv, KnownNames known,
                                   cli::ShellCheck job_shell) {
   auto settings = TRY(SettingsOfSubmit(options, setting.here));
-  cli::TaskList tasks =
-      TRY(LoadTasks(options, setting.here, std::move(known), std::move(job_shell), settings));
+  cli::TaskList tasks = TRY(LoadTasks(options, std::move(known), std::move(job_shell), settings));
   TRY(CheckShared(options, setting.here, settings));
   TRY(cli::CheckPlaceholders(options.run, settings));
   TRY(run::CheckOutputs(options.run, settings, tasks.rows));
@@ -358,7 +360,11 @@ Result<std::optional<JobFacts>> FactsOf(HubCall& call, JobId job) {
 }
 
 // --key: it was there already.
-Status TellKnown(HubCall& call, const wire::Submit& head, JobId job) {
+Status TellKnown(HubCall& call, const cli::SubmitOptions& options, const wire::Submit& head,
+                 const wire::Accepted& accepted) {
+  const JobId job = accepted.job;
+  const bool human = options.run.show.form == cli::OutputForm::kHuman;
+  if (!accepted.known || options.key.empty() || !human) return {};
   if (head.add_to != JobId()) {
     fmt::print(stderr, "spate: the tasks with this key are in job {} already; none were added\n",
                job.value);
@@ -366,7 +372,9 @@ Status TellKnown(HubCall& call, const wire::Submit& head, JobId job) {
   }
   fmt::print(stderr, "spate: job {} has this key already; nothing was submitted\n", job.value);
   auto facts = TRY(FactsOf(call, job));
-  if (!facts || !facts->argv || *facts->argv == head.argv) return {};
+  std::vector<std::string> ours = head.argv;
+  CutTexts(ours);
+  if (!facts || !facts->argv || *facts->argv == ours) return {};
   Advice typed("submit");
   typed.args = *facts->argv;
   fmt::print(stderr, "spate: job {} was submitted by another command, and stays as it is: {}\n",
@@ -447,18 +455,35 @@ Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invoca
   return options;
 }
 
+// Ctrl-C. Until the list is sent it ends this process: the list may come from a pipe that nobody
+// closes. A run's own pool is withdrawn first.
+void WatchInterrupts(client::HubSetting& setting, HubCall& call, bool reads) {
+  if (reads && setting.resume.empty()) {
+    return os::EndBySignal(os::kSignalInt, kNotSubmitted, cli::kExitInterrupted);
+  }
+  setting.loop->OnSignal(os::kSignalInt, [&call] { call.Interrupt(); });
+}
+
 Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invocation& invocation,
                      Result<cli::SubmitOptions> options) {
   os::RealLoop& loop = *setting.loop;
-  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  WatchInterrupts(setting, call, /*reads=*/true);
   if (options->run.show.form != cli::OutputForm::kQuiet) call.OnSlow(TellSlowHub);
   if (auto like = invocation.words.Last(cli::opt::kLike)) {
     options = TakeLike(call, invocation, *like);
     if (!options) return std::unexpected(options.error());
   }
   TRY(cli::SetDeadline(options->run, loop.Now()));
-  TRY(cli::CheckMpi(options->run, os::JoinPath(setting.here.cwd, options->run.cwd),
-                    {.say = [](std::string text) { fmt::print(stderr, "spate: {}\n", text); },
+  const std::string folder = os::JoinPath(setting.here.cwd, options->run.cwd);
+  auto read = [&](const std::string& file) {
+    return run::ReadBeginning(os::JoinPath(folder, file));
+  };
+  auto note = TRY(cli::CheckBatchScript(invocation.words, invocation.argv, options->run, read));
+  if (!note.empty() && options->run.show.form != cli::OutputForm::kQuiet) {
+    cli::Say(note);
+  }
+  TRY(cli::CheckMpi(options->run, folder,
+                    {.say = [](std::string text) { cli::Say(text); },
                      .pmix_nodes = [&] { return PmixNodes(call); }}));
   auto job = TRY(JobToAddTo(*options));
   KnownNames known;
@@ -473,13 +498,15 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   }
   if (submission->end.requests.empty()) submission->end.requests = {cli::ClassOf(options->run)};
   TRY(AskFirst(call, *options, setting.reach, *submission));
+  WatchInterrupts(setting, call, /*reads=*/false);
   auto sent = client::Submit(call, *submission);
   if (!sent && call.interrupted() && sent.error().kind != ErrorKind::kUnknown) {
-    fmt::print(stderr, "spate: interrupted; nothing was submitted\n");
+    fmt::print(stderr, "{}", kNotSubmitted);
     return cli::kExitInterrupted;
   }
   const wire::Accepted accepted = TRY(std::move(sent));
   if (invocation.words.command->makes == cli::Makes::kRun) {
+    TRY(TellKnown(call, *options, submission->head, accepted));
     auto code = FollowJob(call, setting, *options, *submission, accepted.job);
     return code ? BringHome(call, setting, *submission, accepted.job, *code) : code;
   }
@@ -487,10 +514,7 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   submission->rows = nullptr;
   submission->edges = {};
   TellSubmitted(options->run.show.form, accepted.job, submission->end.count, accepted.known);
-  if (accepted.known && !options->key.empty() &&
-      options->run.show.form == cli::OutputForm::kHuman) {
-    TRY(TellKnown(call, submission->head, accepted.job));
-  }
+  TRY(TellKnown(call, *options, submission->head, accepted));
   TellOfArray(*options);
   if (!options->notify.empty()) {
     Submission notify = MakeNotify(options->notify, submission->head, accepted.job);
@@ -498,14 +522,15 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   }
   if (options->wait || options->progress) {
     WaitOptions how{options->progress, options->run.show.form == cli::OutputForm::kQuiet,
-                    options->run.policy.halt, setting.reach};
+                    options->run.policy.halt, setting.reach,
+                    submission->forwards || !submission->head.settings->get_patterns.empty()};
     auto code = Waiter(call, loop, setting.here, std::move(how)).Wait(accepted.job);
     return code ? BringHome(call, setting, *submission, accepted.job, *code) : code;
   }
   if (options->run.show.form == cli::OutputForm::kHuman) {
     std::string why =
         WhyNot({accepted.job, {}, false, 0, accepted.nodes, accepted.why}, setting.reach);
-    if (!why.empty()) fmt::print(stderr, "spate: {}\n", why);
+    if (!why.empty()) cli::Say(why);
   }
   return cli::kExitSuccess;
 }

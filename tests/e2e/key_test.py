@@ -35,6 +35,18 @@ def test_a_job_with_a_key_is_submitted_once(place: Place):
     want(numbers(cluster) == ["1", "2"], numbers(cluster))
 
 
+def test_a_run_on_a_hub_with_a_key_follows_the_one_job(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    for again in (False, True):
+        out, err = place.run("--hub", "--key", "k", "--", "echo {}", ":::", "1", "2")
+        want(sorted(out.split()) == ["1", "2"], out)
+        want(("job 1 has this key already; nothing was submitted" in err) == again, err)
+    want(numbers(cluster) == ["1"], numbers(cluster))
+    _, err = place.run("--key", "k", "--", "true", code=2)
+    want("--key: only jobs of a hub have keys" in err, err)
+
+
 def test_tasks_are_added_once_by_their_key(place: Place):
     cluster = cluster_of(place)
     job = cluster.submit("--open", "--", "echo {}", ":::", "1", "2")

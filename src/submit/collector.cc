@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/history/task_text.h"
+#include "cli/report.h"
 #include "client/follower.h"
 #include "client/surroundings.h"
 #include "forward/shared_files.h"
@@ -73,7 +74,7 @@ class Collector {
 // ForwardWhat a killed process was appending goes; what it had appended is not asked for again.
 Status Collector::Recover() {
   const std::string log = path_ + ".log";
-  auto tell = [](const std::string& text) { fmt::print(stderr, "spate: {}\n", text); };
+  auto tell = [](const std::string& text) { cli::Say(text); };
   auto none = [](std::string_view) { return false; };
   TRY(forward::SharedFiles::Recover(log, none, tell, /*keep=*/true));
   auto done = TRY(forward::SharedFiles::Done(log));

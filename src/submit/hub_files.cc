@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/units.h"
@@ -14,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
+#include "cli/job/failures.h"
 #include "format/expand.h"
 #include "format/template.h"
 #include "os/fd.h"
@@ -23,6 +27,7 @@
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "submit/collector.h"
+#include "submit/hub_wait.h"
 
 namespace spate::submit {
 namespace {
@@ -122,52 +127,80 @@ Status CheckGets(const cli::TaskList& tasks, const JobSettings& settings) {
   return has_rank ? CheckNamesOfRanks(tasks, settings) : Status();
 }
 
-// The names of all files that any task needs.
-Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSettings& settings) {
+// Visits what each task runs, with the task's number, up to the first error.
+Status ForEachTask(const cli::TaskList& tasks, const JobSettings& settings,
+                   const std::function<Status(const TaskBody&, TaskIndex number)>& visit) {
   auto compiled = TRY(format::CompileJob(settings, JobId(1)));
-  std::set<std::string> names;
   Status status;
-  TaskIndex index = 0;
+  TaskIndex number = 0;
   tasks.rows([&](std::string_view row) {
     if (!status) return;
-    auto body = format::Expand(compiled, row, index++, 1);
-    if (!body) {
-      status = std::unexpected(body.error());
-      return;
-    }
-    for (TaskPut& put : body->puts) names.insert(std::move(put.name));
-    if (names.size() > kLimits.put_files) {
-      status = Fail(ErrorKind::kInvalid,
-                    fmt::format("--put: the tasks name more than {} files; make several jobs of "
-                                "them, or put them into one archive",
-                                FormatCount(kLimits.put_files)));
-    }
+    auto body = format::Expand(compiled, row, number++, 1);
+    status = body ? visit(*body, number) : Status(std::unexpected(body.error()));
   });
-  if (!status) return std::unexpected(status.error());
+  return status;
+}
+
+// Refuses files of --stdin that are missing in the tasks' own folders, and files of --stdout and
+// --stderr that are removed with them.
+Status CheckStreams(const cli::TaskList& tasks, const JobSettings& settings) {
+  const std::string& input = settings.stdin_pattern;
+  if (input.empty() && settings.stdout_pattern.empty() && settings.stderr_pattern.empty()) {
+    return {};
+  }
+  return ForEachTask(tasks, settings, [&](const TaskBody& body, TaskIndex) -> Status {
+    const std::string read = std::filesystem::path(body.stdin_file).lexically_normal().string();
+    const bool there = read.starts_with('/') ||
+                       std::ranges::find(body.puts, read, &TaskPut::name) != body.puts.end();
+    if (!input.empty() && !there) {
+      return Fail(
+          ErrorKind::kInvalid,
+          fmt::format("--stdin '{0}': with --put or --get, each task looks for this file in its "
+                      "own folder; to copy the file there, add --put '{0}'",
+                      EscapeForScreen(input)));
+    }
+    for (const auto& [option, pattern, file] :
+         {std::tuple{"--stdout", &settings.stdout_pattern, &body.stdout_file},
+          {"--stderr", &settings.stderr_pattern, &body.stderr_file}}) {
+      const std::string name = std::filesystem::path(*file).lexically_normal().string();
+      const bool stays = name.empty() || name.starts_with('/');
+      if (stays || std::ranges::find(body.gets, name) != body.gets.end()) continue;
+      const std::string typed = EscapeForScreen(*pattern);
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("{} '{}': a task of --put or --get writes it into its own folder, "
+                              "which is then removed; to bring the file home, add --get '{}'",
+                              option, typed, typed.substr(typed.starts_with("./") ? 2 : 0)));
+    }
+    return {};
+  });
+}
+
+// The names of all files that any task needs.
+Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSettings& settings) {
+  std::set<std::string> names;
+  TRY(ForEachTask(tasks, settings, [&](const TaskBody& body, TaskIndex) -> Status {
+    for (const TaskPut& put : body.puts) names.insert(put.name);
+    if (names.size() <= kLimits.put_files) return {};
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--put: the tasks name more than {} files; make several jobs of them, "
+                            "or put them into one archive",
+                            FormatCount(kLimits.put_files)));
+  }));
   return names;
 }
 
 // The collector of the forwarded data then writes nowhere else, whatever a hub may send.
 Status CheckForwards(const cli::TaskList& tasks, const JobSettings& settings) {
-  auto compiled = TRY(format::CompileJob(settings, JobId(1)));
-  Status status;
-  TaskIndex index = 0;
-  tasks.rows([&](std::string_view row) {
-    if (!status) return;
-    auto body = format::Expand(compiled, row, index++, 1);
-    if (!body) {
-      status = std::unexpected(body.error());
-      return;
-    }
-    for (const TaskForward& forward : body->forwards) {
+  return ForEachTask(tasks, settings, [](const TaskBody& body, TaskIndex number) -> Status {
+    for (const TaskForward& forward : body.forwards) {
       if (CheckTaskFileName(forward.to)) continue;
-      status = Fail(ErrorKind::kInvalid,
-                    fmt::format("task {} forwards to '{}': with a hub that is a file below the "
-                                "job's folder, by a relative path without '..'",
-                                index, EscapeForScreen(forward.to)));
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("task {} forwards to '{}': with a hub that is a file below the "
+                              "job's folder, by a relative path without '..'",
+                              number, EscapeForScreen(forward.to)));
     }
+    return {};
   });
-  return status;
 }
 
 Result<std::string> ReadOne(const std::string& path, uint32_t& mode) {
@@ -320,11 +353,15 @@ Result<int> GetFrom(client::HubCall& call, const HubSetting& setting, const std:
   auto whole = TRY(WholeJobOf(call, tasks.front()));
   if (whole) {
     TRY(Collect(call, setting, *whole, folder, fetched));
+    auto lost =
+        cli::AskNotKept(call, {.ranges = {{whole->value, whole->value, 1}}},
+                        [](const std::string& text) { fmt::print(stderr, "spate: {}\n", text); });
+    if (fetched.code == cli::kExitSuccess) fetched.code = lost.value_or(cli::kExitSuccess);
   }
   if (!fetched.any && fetched.code == cli::kExitSuccess) {
     fmt::print(stderr,
-               "spate: nothing new has come home: files do with --get and --forward of submit, "
-               "when a task has ended; see: {}\n",
+               "spate: no files have been copied back yet (--get and --forward copy them when a "
+               "task ends); see: {}\n",
                present::TextOf(Advice("job info", job), setting.reach));
   }
   return fetched.code;
@@ -355,6 +392,9 @@ Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettin
   std::vector<std::string> pieces;
   TRY(CheckPuts(settings));
   TRY(CheckGets(tasks, settings));
+  if (settings.has_own_folder()) {
+    TRY(CheckStreams(tasks, settings));
+  }
   if (HasForwards(tasks, settings)) {
     TRY(CheckForwards(tasks, settings));
   }
@@ -391,21 +431,26 @@ Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
   bool ended = code == cli::kExitSuccess || code == cli::kExitTasksFailed;
   const JobSettings& settings = *submission.head.settings;
   if (!ended || (settings.get_patterns.empty() && !submission.forwards)) return code;
+  auto say = [](const std::string& text) { fmt::print(stderr, "spate: {}\n", text); };
+  Patience patience(call);
   Result<Fetched> fetched = Fetched();
-  if (!settings.get_patterns.empty()) {
-    wire::TaskPick all;
-    all.tasks.push_back({.job = job.value, .all = true, .ranges = {}, .names = {}});
-    fetched = Fetch(call, {std::move(all)}, settings.cwd);
-  }
-  if (fetched && submission.forwards) {
-    auto done = Collect(call, setting, job, settings.cwd, *fetched);
-    if (!done) fetched = std::unexpected(done.error());
-  }
+  do {  // all of them again: each file is replaced as a whole
+    fetched = Fetched();
+    if (!settings.get_patterns.empty()) {
+      wire::TaskPick all;
+      all.tasks.push_back({.job = job.value, .all = true, .ranges = {}, .names = {}});
+      fetched = Fetch(call, {std::move(all)}, settings.cwd);
+    }
+    if (fetched && submission.forwards) {
+      auto done = Collect(call, setting, job, settings.cwd, *fetched);
+      if (!done) fetched = std::unexpected(done.error());
+    }
+  } while (!fetched && !call.connected() && patience.Again(fetched.error(), say));
   if (fetched && fetched->code == cli::kExitSuccess) return code;
   fmt::print(stderr, "spate: {}to fetch what job {} has brought: {}\n",
              fetched ? "" : present::TextOf(fetched.error(), setting.reach) + "; ", job.value,
              present::TextOf(Advice("job get", job.value), setting.reach));
-  return cli::kExitCouldNotRun;
+  return call.interrupted() ? cli::kExitInterrupted : cli::kExitCouldNotRun;
 }
 
 int GetFiles(const cli::Invocation& invocation) {

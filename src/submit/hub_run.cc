@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/job/failures.h"
+#include "cli/report.h"
 #include "cli/run/list_places.h"
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
@@ -29,8 +30,6 @@ namespace spate::submit {
 namespace {
 
 constexpr Duration kTickEvery = Duration::Millis(100);
-constexpr Duration kFirstPause = Duration::Millis(200);
-constexpr Duration kLongestPause = Duration::Seconds(5);
 // How long the first Ctrl-C waits for a second one.
 constexpr Duration kSecondThoughts = Duration::Seconds(2);
 
@@ -70,7 +69,6 @@ class JobScreen {
   // The journal has told of every end that the hub has counted.
   bool AllRead() const;
   TaskOutputPtr Whole(const TaskOutputPtr& output);
-  void TellMissing(const AttemptEnd& end, const TaskOutputPtr& output);
   void Tick();
   int Finish(const wire::JobNews& news);
   int GoAway();
@@ -92,6 +90,7 @@ class JobScreen {
   JobCounts counts_;
   uint64_t position_ = 0;
   uint64_t ends_ = 0;                       // of tasks, not of attempts that were tried again
+  std::optional<uint64_t> old_ends_;        // those there were at the first news
   int task_code_ = 0;                       // of the last task that failed
   uint32_t held_ = 0;                       // as was told
   std::string told_;                        // why nothing is started: its KeyOfWait
@@ -101,7 +100,7 @@ class JobScreen {
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
   os::TimerId tick_ = 0;
   bool output_closed_ = false;
-  bool told_missing_ = false;
+  uint64_t damaged_ = 0;  // tasks whose output cannot be read
 };
 
 Status JobScreen::MakeView() {
@@ -112,6 +111,9 @@ Status JobScreen::MakeView() {
   cli::ViewTexts texts;
   texts.command = [this](TaskIndex index) {
     return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
+  };
+  texts.name = [this](TaskIndex index) {
+    return index < rows_.size() ? (*compiled_)->Name(rows_[index]) : std::string();
   };
   texts.values = [this](TaskIndex index) {
     return index < rows_.size() ? run::ValuesOfRow(*submission_.head.settings, rows_[index])
@@ -145,7 +147,7 @@ Status JobScreen::MakeView() {
                        /*on_hub=*/true,
                        reach_};
   auto view = TRY(cli::MakeRunView(std::move(parts), [this](const Error& error) {
-    fmt::print(stderr, "spate: {}\n", error.message);
+    cli::Say(error.message);
     output_closed_ = true;
     call_.Interrupt();
   }));
@@ -181,22 +183,6 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
           [first, second](const TaskOutput* each) { delete each; }};
 }
 
-// Once: what the hub did not keep is not here either, and nobody else says so. Of a long stream a
-// line in its middle does.
-void JobScreen::TellMissing(const AttemptEnd& end, const TaskOutputPtr& output) {
-  if (told_missing_ || submission_.head.keep_output == 0) return;
-  static const TaskOutput kNone;
-  const TaskOutput& here = output ? *output : kNone;
-  if (here.out.total == end.stdout_total && here.err.total == end.stderr_total) return;
-  told_missing_ = true;
-  view_->OnNews(
-      cli::Remark{fmt::format("the hub has not kept all that task {} wrote, so a part of it is "
-                              "missing here; it keeps {} of a job: --keep-output SIZE",
-                              end.ref.index + 1, FormatSize(submission_.head.keep_output)),
-                  true},
-      loop_.Now());
-}
-
 void JobScreen::DecodeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
@@ -205,15 +191,20 @@ void JobScreen::DecodeEnds(wire::EndsRead& read) {
       task_code_ = cli::ExitCodeOfTask(read.ends.ends[i]);
     }
     const TaskOutputPtr output = Whole(read.ends.outputs[i]);
-    TellMissing(read.ends.ends[i], output);
+    if (read.ends.ends[i].not_kept == NotKept::kDamaged) ++damaged_;
     view_->OnEnded({std::move(read.ends.ends[i]), verdict, output, loop_.Now()});
   }
   position_ = read.position;
+  // Ends from before this program came, as of a job that is resumed, come all at once.
+  if (old_ends_.value_or(0) == 0 || ends_ < *old_ends_) return;
+  old_ends_ = 0;
+  view_->OnNews(cli::PaceBegins{}, loop_.Now());
 }
 
 // A hold by the job's own rule is told as `run` tells it; all else in words that name the job.
 void JobScreen::DrainNews(const wire::JobNews& news) {
   counts_ = news.counts;
+  if (!old_ends_) old_ends_ = uint64_t{counts_.succeeded} + counts_.failed + counts_.unknown;
   Instant now = loop_.Now();
   TakeLeftRunning(news);
   auto reason = static_cast<engine::HoldReason>(news.held);
@@ -292,13 +283,24 @@ int JobScreen::Finish(const wire::JobNews& news) {
   loop_.Cancel(tick_);
   auto how = news.finished ? cli::RunEnd::kFinished : cli::RunEnd::kHalted;
   cli::RunFinish finish{how, counts_, loop_.Now()};
-  if (counts_.failed > 0) finish.blamed = cli::AskBlamed(call_, job_);
+  if (counts_.failed + counts_.cancelled > 0) {
+    JobDetails details = cli::AskDetails(call_, job_);
+    finish.blamed = std::move(details.blamed);
+    if (auto why = details.job.why_cancelled) {
+      view_->OnNews(cli::Remark{"cancelled: " + *why, true}, loop_.Now());
+    }
+  }
+  std::vector<NotKeptFacts> not_kept = news.not_kept;
+  if (damaged_ > 0) not_kept.push_back({NotKept::kDamaged, damaged_});
+  const int lost = cli::TellNotKept(job_, not_kept, [&](std::string text) {
+    view_->OnNews(cli::Remark{std::move(text), true}, loop_.Now());
+  });
   view_->OnFinish(finish);
   while (!screen_.Drain(kTickEvery)) {
     loop_.Post([this] { loop_.Stop(); });
     loop_.Run();
   }
-  const int code = WaitedCode(options_.run.policy.halt, news);
+  const int code = std::max(WaitedCode(options_.run.policy.halt, news), lost);
   const bool is_task = counts_.total == 1 && counts_.failed == 1 && task_code_ > 0;
   return code == cli::kExitTasksFailed && is_task ? task_code_ : code;
 }
@@ -345,27 +347,18 @@ Result<int> JobScreen::Run() {
   counts_.queued = counts_.total;
   view_->OnStart({job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()});
   Tick();
-  Duration pause = kFirstPause;
-  bool told = false;
+  Patience patience(call_);
   for (;;) {
     uint64_t before = position_;
     auto code = Stream();
     if (code) return code;
-    if (call_.interrupted()) return GoAway();
-    if (code.error().kind != ErrorKind::kUnavailable) return code;
-    if (position_ != before) pause = kFirstPause, told = false;
-    if (!told) {
-      view_->OnNews(
-          cli::Remark{"the hub is unreachable (" + code.error().message + "); trying again", false},
-          loop_.Now());
-    }
-    told = true;
+    if (position_ != before) patience.Heard();
     pieces_[0] = pieces_[1] = nullptr;
-    do {
-      call_.Pause(pause);
-      pause = std::min(pause + pause, kLongestPause);
-    } while (!call_.interrupted() && !call_.Connect());
+    const bool again = patience.Again(code.error(), [this](std::string text) {
+      view_->OnNews(cli::Remark{std::move(text), false}, loop_.Now());
+    });
     if (call_.interrupted()) return GoAway();
+    if (!again) return code;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/why_not.h"
 #include "cli/job/failures.h"
+#include "cli/report.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 #include "present/advice.h"
@@ -20,7 +21,6 @@
 namespace spate::submit {
 namespace {
 
-constexpr Duration kFirstWaitPause = Duration::Millis(200);
 constexpr Duration kLongestWaitPause = Duration::Seconds(5);
 
 engine::HoldReason HeldBy(const wire::JobNews& news) {
@@ -39,8 +39,7 @@ std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
 
 std::string BriefWhyNot(const wire::JobNews& news) {
   if (news.held != 0) return fmt::format("held, {}", cli::HeldWhy(HeldBy(news)));
-  return cli::IsForWantOfNodes(news.nodes, news.why) ? "no node is connected"
-                                                     : present::TextOf(news.why);
+  return present::TextOf(news.why);
 }
 
 std::string KeyOfWait(const wire::JobNews& news) { return cli::KeyOfWait(NowOf(news)); }
@@ -53,6 +52,20 @@ bool HasStopped(const wire::JobNews& news) {
 int WaitedCode(const HaltRule& halt, const wire::JobNews& news) {
   bool good = cli::DidAsAsked(halt, HeldBy(news), news.counts);
   return good ? cli::kExitSuccess : cli::kExitTasksFailed;
+}
+
+bool Patience::Again(const Error& error, const std::function<void(std::string)>& say) {
+  const bool refused = error.kind == ErrorKind::kBusy && !call_.connected();
+  const bool lost = error.kind == ErrorKind::kUnavailable || refused;
+  if (call_.interrupted() || !call_.reached() || !lost) return false;
+  const int trouble = call_.hung() ? 2 : 1;
+  if (trouble > told_) {
+    say(fmt::format("the hub is unreachable ({}); trying again", error.message));
+    told_ = trouble;
+  }
+  call_.Pause(pause_);
+  pause_ = std::min(pause_ + pause_, kLongestWaitPause);
+  return true;
 }
 
 Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
@@ -76,18 +89,18 @@ void Waiter::TellWhyNot(const wire::JobNews& news) {
   told_ = std::move(key);
   if (options_.quiet) return;
   EraseBar();
-  fmt::print(stderr, "spate: {}\n", why);
+  cli::Say(why);
 }
 
 // Once, as `run` does; a bar shows the rest.
 void Waiter::TellLeftRunning(const wire::JobNews& news) {
   if (bar_ || options_.quiet || news.left.empty() || std::exchange(told_left_, true)) return;
   const LeftRunningFacts& left = news.left.front();
-  fmt::print(stderr,
-             "spate: job {}: task {} has ended but left running on node {}: {}; waiting for that "
-             "(see --leftovers)\n",
-             news.job.value, left.task, EscapeForScreen(left.node),
-             EscapeForScreen(left.processes));
+  const std::string text =
+      present::WaitText(fmt::format("has ended but left processes running on node {}: ", left.node),
+                        left.processes, "; waiting for them (see --leftovers)");
+  fmt::print(stderr, "spate: job {}: task {} {}\n", news.job.value, left.task,
+             EscapeForScreen(text));
 }
 
 void Waiter::Show(const wire::JobNews& news) {
@@ -95,8 +108,7 @@ void Waiter::Show(const wire::JobNews& news) {
   TellLeftRunning(news);
   if (!bar_) return;
   Instant now = loop_.Now();
-  if (!rated_) rate_.Start(now);
-  rated_ = true;
+  if (!std::exchange(rated_, true)) rate_.Start(now, news.counts.finished());
   rate_.Note(now, news.counts.finished());
   cli::BarState state;
   state.done = news.counts.succeeded;
@@ -104,6 +116,7 @@ void Waiter::Show(const wire::JobNews& news) {
   state.total = news.counts.total;
   state.failed = news.counts.failed + news.counts.unknown;
   state.running = news.counts.leased;
+  state.ahead = true;
   state.rate = rate_.PerSecond(now);
   state.pause = BriefWhyNot(news);
   state.left = present::LeftTextOfAll(news.left);
@@ -116,7 +129,7 @@ void Waiter::Show(const wire::JobNews& news) {
 // As `run` does. A user who may not look into the job, or asks an older hub, hears nothing of it.
 void Waiter::TellFailures(const wire::JobNews& news) {
   uint64_t failed = uint64_t{news.counts.failed} + news.counts.unknown;
-  auto text = cli::FailuresText(call_, news.job, failed, options_.reach);
+  auto text = cli::FailuresText(call_, news.job, failed, options_.reach, options_.quiet);
   if (text) fmt::print(stderr, "{}", *text);
 }
 
@@ -125,26 +138,22 @@ int Waiter::Finish(const wire::JobNews& news) {
   const JobCounts& counts = news.counts;
   bool good = counts.succeeded == counts.total;
   int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
-  if (options_.quiet || (good && !bar_)) return code;
   if (counts.failed + counts.unknown > 0) TellFailures(news);
-  std::string text =
-      fmt::format("spate: job {}: {} of {} succeeded", news.job.value,
-                  FormatCount(counts.succeeded), present::CountOf(counts.total, "task"));
-  for (auto [count, what] : {std::pair{counts.failed, "failed"},
-                             {counts.cancelled, "cancelled"},
-                             {counts.unknown, "unknown"},
-                             {counts.queued + counts.leased, "not done"}}) {
-    if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
-  }
-  fmt::print(stderr, "{}\n", text);
+  const int lost = cli::TellNotKept(news.job, news.not_kept, [&](const std::string& text) {
+    if (!options_.quiet || options_.needs_output) fmt::print(stderr, "spate: {}\n", text);
+  });
+  if (options_.needs_output) code = std::max(code, lost);
+  if (options_.quiet || (good && !bar_)) return code;
+  fmt::print(stderr, "{}", cli::EndedText(news.job, counts));
+  if (good) return code;
   const cli::HintContext hints = cli::HintsOf(NowOf(news), options_.reach);
-  if (counts.failed > 0) {
-    std::string blame = cli::BlameText(hints, counts, cli::AskBlamed(call_, news.job));
-    if (!blame.empty()) fmt::print(stderr, "spate: {}", blame);
-  }
+  const JobDetails details = cli::AskDetails(call_, news.job);
+  const std::string blame = cli::BlameText(hints, counts, details.blamed);
+  if (!blame.empty()) fmt::print(stderr, "spate: {}", blame);
   // One that is held has told what to type.
-  if (!good && news.finished) {
-    fmt::print(stderr, "spate: to run them again: {}\n", cli::RetryCommand(hints));
+  if (news.finished) {
+    fmt::print(stderr, "spate: {}\n",
+               cli::AgainText(hints, details.job.why_cancelled.value_or("")));
   }
   return code;
 }
@@ -158,8 +167,7 @@ int Waiter::GoAway(JobId job) {
 }
 
 Result<int> Waiter::Wait(JobId job) {
-  Duration pause = kFirstWaitPause;
-  bool told = false;
+  Patience patience(call_);
   for (;;) {
     auto watch = call_.Begin(wire::Watch{job});
     Error error = watch ? Error() : std::move(watch.error());
@@ -169,22 +177,16 @@ Result<int> Waiter::Wait(JobId job) {
         error = std::move(news.error());
         break;
       }
-      pause = kFirstWaitPause;
-      told = false;
+      patience.Heard();
       job = news->job;
       Show(*news);
       if (news->finished || (options_.stopped && HasStopped(*news))) return Finish(*news);
     }
     if (call_.interrupted()) return GoAway(job);
-    bool again = error.kind == ErrorKind::kUnavailable && call_.reached();
+    const bool again = patience.Again(error, [this](const std::string& text) {
+      fmt::print(stderr, "{}spate: {}\n", shown_ ? "\n" : "", text);
+    });
     if (!again) return std::unexpected(std::move(error));
-    if (!told) {
-      fmt::print(stderr, "{}spate: the hub is unreachable ({}); trying again\n", shown_ ? "\n" : "",
-                 error.message);
-    }
-    told = true;
-    call_.Pause(pause);
-    pause = std::min(pause + pause, kLongestWaitPause);
   }
 }
 

@@ -1,6 +1,7 @@
 // Waiting for a job of a hub: to its end, or until only a person can change something.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,23 @@ struct WaitOptions {
   bool quiet = false;               // nothing but errors
   std::optional<HaltRule> stopped;  // a job that has stopped is waited for no longer; its --halt
   std::string reach;                // what makes commands mean a job of this hub
+  bool needs_output = false;        // it failed where output was not kept
+};
+
+// Retries with a hub that is lost, for as long as that lasts.
+class Patience {
+ public:
+  explicit Patience(client::HubCall& call) : call_(call) {}
+  // After `error`. `say` gets the trouble, once for each kind of it. False, without a pause:
+  // another try does not help, or Ctrl-C came.
+  bool Again(const Error& error, const std::function<void(std::string)>& say);
+  void Heard() { pause_ = kFirst, told_ = 0; }
+
+ private:
+  static constexpr Duration kFirst = Duration::Millis(200);
+  client::HubCall& call_;
+  Duration pause_ = kFirst;
+  int told_ = 0;  // 1: it is lost; 2: it does not answer
 };
 
 // Follows one job.

@@ -86,6 +86,34 @@ def test_nodes_add_to_files_with_append(place: Place):
     want(place.lines("a.o") == ["a.x"] and place.lines("b.o") == ["b.x"], "added")
 
 
+def test_streams_in_a_folder_of_its_own_come_home_or_are_refused(place: Place):
+    cluster = cluster_of(place)
+    node_at(cluster, "n1")
+    place.write("in.txt", "text")
+    task = ("--", "cat in.txt; echo oops >&2; : {}", ":::", "a")
+    for words in (("--stdout", "out.{#}"), ("--stderr", "err.{#}"), ("--append", "--stdout", "log"),
+                  ("--stdout", "out.{#}", "--get", "other")):
+        _, err = cluster.spate("submit", "--put", "in.txt", *words, *task, code=2)
+        name = words[-1] if "--get" not in words else "out.{#}"
+        want("which is then removed" in err and f"add --get '{name}'" in err, f"{words}: {err}")
+    _, err = place.run("--hub", "--put", "in.txt", "--stdout", "out.{#}", *task, code=2)
+    want("--stdout 'out.{#}': " in err, err)
+    cluster.submit("--wait", "--put", "in.txt", "--stdout", "./out.{#}", "--get", "out.{#}", "--stderr",
+                   os.path.join(place.dir, "err"), *task)
+    want(place.lines("out.1") == ["text"] and place.lines("err") == ["oops"], "come home")
+
+
+def test_input_in_a_folder_of_its_own_is_put_there_or_refused(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("in.txt", "input")
+    for words in (("--get", "made"), ("--put", "other")):
+        _, err = place.run("--hub", "--stdin", "in.txt", *words, "--", "cat > made", code=2)
+        want("--stdin 'in.txt': " in err and "add --put 'in.txt'" in err, err)
+    place.run("--hub", "--stdin", "in.txt", "--put", "in.txt", "--get", "made", "--", "cat > made")
+    want(place.read("made") == "input\n", "it was not read")
+
+
 def test_who_waits_has_them_at_the_end(place: Place):
     cluster = cluster_of(place)
     node_at(cluster, "n1")

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <ranges>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -129,6 +131,29 @@ Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::strin
     }
   }
   return found;
+}
+
+std::optional<store::JobSummary> FindCutOff(const std::string& state_dir, const std::string& cwd,
+                                            const cli::RunOptions& options) {
+  constexpr size_t kLookedAt = 16;
+  const Words files = AbsoluteFiles(options, cwd);
+  auto numbers = store::RunNumbers(state_dir);
+  // Standard input may be another list each time.
+  if (!numbers || files.empty() || std::ranges::find(files, "-") != files.end()) return {};
+  const size_t count = std::min(numbers->size(), kLookedAt);
+  for (uint32_t number : std::span(*numbers).last(count) | std::views::reverse) {
+    auto row = store::RowOfIdle(state_dir, number);
+    if (!row || row->cwd != cwd || row->files != files) continue;
+    // It has ended, or has shown how to resume it.
+    if (row->state != store::JobState::kRunning) return {};
+    auto job = store::SummarizeJob(state_dir, number);
+    if (!job) continue;  // its tasks were never stored
+    const JobCounts& counts = job->row.counts;
+    const bool is_cut = job->standing == store::JobStanding::kInterrupted;
+    if (!is_cut || counts.finished() == counts.total) return {};
+    return std::move(*job);
+  }
+  return {};
 }
 
 std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::string& cwd,

@@ -26,6 +26,11 @@ struct EarlierRun {
 Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::string& cwd,
                                   const cli::RunOptions& options);
 
+// The newest run of the same lists from the same folder, if it was cut off (by a kill, a power
+// failure) with tasks left. Of the newest few runs: a new run waits for the answer.
+std::optional<store::JobSummary> FindCutOff(const std::string& state_dir, const std::string& cwd,
+                                            const cli::RunOptions& options);
+
 // The order that starts what took longest first, by the newest earlier run of the same lists or
 // command; tasks that it did not know come before all others. Empty when there is no such run.
 std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::string& cwd,

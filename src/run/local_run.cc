@@ -2,6 +2,7 @@
 #include "run/local_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,12 +15,16 @@
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
 #include "cli/options/option_uses.h"
+#include "cli/options/shared.h"
 #include "cli/report.h"
+#include "cli/run/batch_script.h"
+#include "cli/run/list_places.h"
 #include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/shell_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
+#include "cli/view/joblog.h"
 #include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
@@ -28,10 +33,12 @@
 #include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "present/advice.h"
 #include "present/text/end_text.h"
 #include "run/earlier_runs.h"
 #include "run/history.h"
 #include "run/job_text.h"
+#include "run/missing_outputs.h"
 #include "run/prepared_job.h"
 #include "run/run_to_end.h"
 #include "run/shared_needs.h"
@@ -73,10 +80,27 @@ int DryRun(const cli::RowSource& rows, const JobSettings& settings, JobId job,
   return status ? cli::kExitSuccess : cli::ReportError(status.error());
 }
 
-// With --resume people are told when everything begins anew.
-void TellNew(const RunOptions& options, JobId job) {
-  if (!options.resume || options.show.form == cli::OutputForm::kQuiet) return;
-  fmt::print(stderr, "spate: no earlier run of this: starting job {}\n", job.value);
+// Reports that a new job starts where the user may expect a resumed one: --resume found no earlier
+// run, or the newest run was cut off.
+void TellNew(const PreparedJob& job) {
+  const RunOptions& options = job.options();
+  if (options.show.form == cli::OutputForm::kQuiet) return;
+  if (options.resume) {
+    fmt::print(stderr, "spate: no earlier run to resume: starting job {}\n", job.id().value);
+    return;
+  }
+  auto cut = FindCutOff(job.state_dir(), job.here().cwd, options);
+  if (!cut) return;
+  cli::HintContext hints = job.hints();
+  hints.files = options.sources.files;
+  // --resume takes the newest run of the list.
+  fmt::print(stderr,
+             "spate: job {0} of the same list was cut off: {1} of {2} done; job {3} runs all of "
+             "them again\nto resume job {0} instead, stop this run, and type: {4} && {5}\n",
+             cut->number, FormatCount(cut->row.counts.succeeded),
+             present::CountOf(cut->row.counts.total, "task"), job.id().value,
+             present::TextOf(Advice("job forget", job.id().value), cli::WhoseOption(hints)),
+             cli::ResumeCommand(hints));
 }
 
 // A run that was never accepted cannot be resumed.
@@ -93,13 +117,30 @@ Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSetti
                    const std::vector<std::string>& argv) {
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
-  TellNew(options, job->id());
+  TellNew(*job);
   settings.row_kind = RowKind::kListLine;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
   none.requests = {cli::ClassOf(options)};
   TRY(job->SetTasks(none, std::move(settings), {}));
   return RunToEnd(*job, /*resumed=*/false);
+}
+
+// Refuses a regular file without --follow-until, because its end does not show when its writers
+// have finished.
+Status CheckFollowed(const cli::SourceOptions& sources) {
+  for (const std::string& file : sources.files) {
+    const bool is_stdin = file == "-";
+    auto info = is_stdin ? os::StatFd(os::kStdin, file) : os::Stat(file);
+    if (!sources.follow_until.empty() || !info || info->kind != os::FileKind::kFile) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--follow: {} is a file, which does not show when its writers have "
+                            "finished; name the line that they write last (--follow-until TEXT), "
+                            "or write: tail -n +1 -F {} | spate run --follow -",
+                            is_stdin ? "standard input" : EscapeForScreen(file),
+                            is_stdin ? "FILE" : ShellQuote(file)));
+  }
+  return {};
 }
 
 // Input that is cut up while it runs.
@@ -129,11 +170,13 @@ Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSett
 Result<int> RunNew(const Surroundings& here, const RunOptions& options,
                    const std::vector<std::string>& argv) {
   TRY(cli::CheckSources(options));
-  std::string path = here.environment.GetOr("PATH", "");
-  TRY(cli::CheckListFiles(options.sources.files, path));
+  TRY(cli::CheckListFiles(options.sources.files));
   JobSettings settings = cli::SettingsOf(options, here.cwd, here.machine.facts().cores);
   auto info = os::Stat(settings.cwd);
-  if (!info) return Fail(ErrorKind::kInvalid, "--cwd: " + info.error().message);
+  if (!info) {
+    const std::string whose = options.cwd.empty() ? "the current folder: " : "--cwd: ";
+    return Fail(ErrorKind::kInvalid, whose + info.error().message);
+  }
   if (info->kind != os::FileKind::kDir) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("--cwd: '{}' is not a folder", EscapeForScreen(settings.cwd)));
@@ -148,14 +191,16 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   if (options.sources.follow) {
     TRY(cli::CheckLaterOutputs(OutputRulesOf(options, settings), "--follow"));
-    return Follow(here, options, std::move(settings), argv);
+    TRY(CheckFollowed(options.sources));
+    if (!options.dry_run) return Follow(here, options, std::move(settings), argv);
   }
   if (options.sources.input.from == cli::InputOptions::From::kPipe) {
     return RunPipe(here, options, std::move(settings), argv);
   }
   Offer offer = OfferOf(options, here);
-  auto tasks =
-      cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run), settings);
+  cli::LoadContext context = LoadContextOf(settings, offer.slots, !options.dry_run);
+  context.may_follow = !options.dry_run;
+  auto tasks = cli::LoadTaskList(options, context, settings);
   if (!tasks) return std::unexpected(tasks.error());
   TRY(CheckOutputs(options, settings, tasks->rows));
   if (options.dry_run) {
@@ -169,7 +214,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
-  TellNew(options, job->id());
+  TellNew(*job);
   TRY(job->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks)));
   *tasks = {};  // the text is in the store now
   auto code = RunToEnd(*job, /*resumed=*/false);
@@ -233,9 +278,13 @@ std::vector<TaskRange> ToReopen(const PreparedJob& job, const std::vector<TaskRa
 Result<Changes> ReadChanges(PreparedJob& job, const Surroundings& here, const RunOptions& typed) {
   Changes changes;
   const RunOptions& options = job.options();
-  if (!HasListOfNow(options, typed)) return changes;
-  std::string path = here.environment.GetOr("PATH", "");
-  TRY(cli::CheckListFiles(options.sources.files, path));
+  if (!HasListOfNow(options, typed)) {
+    if (typed.sources.targets.empty()) return changes;
+    return Fail(
+        ErrorKind::kInvalid,
+        "--target: spate needs the list to select tasks; name its file as in the first run");
+  }
+  TRY(cli::CheckListFiles(options.sources.files));
   Offer offer = OfferOf(options, here);
   JobSettings settings = job.settings();
   auto context = LoadContextOf(settings, offer.slots, /*run_checks=*/false);
@@ -317,6 +366,25 @@ Result<engine::ChangeNeeds> OtherNeeds(const PreparedJob& job, const Changes& ch
   return needs;
 }
 
+// Fails when --max-failures would stop the run at once, because it counts the failed tasks of
+// earlier runs. Tasks that are `gone` are withdrawn or retried and do not count.
+Status CheckMaxFailures(const PreparedJob& job, const std::vector<TaskRange>& gone) {
+  const uint32_t most = job.options().policy.max_failures;
+  uint32_t failed = job.counts().failed;
+  for (TaskRange range : gone) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (job.engine().StateOf(job.id(), i) == TaskState::kFailed) --failed;
+    }
+  }
+  if (most == 0 || failed < most || job.engine().Finished(job.id())) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("job {} has {} already, so --max-failures {} starts nothing; to retry "
+                          "them and run the remaining tasks: {}; to run only the remaining tasks, "
+                          "add --max-failures 0",
+                          job.id().value, present::CountOf(failed, "failed task"), most,
+                          cli::RetryCommand(job.hints())));
+}
+
 int NothingLeft(const PreparedJob& job) {
   JobCounts counts = job.counts();
   uint32_t failed = counts.failed + counts.unknown;
@@ -328,13 +396,43 @@ int NothingLeft(const PreparedJob& job) {
   if (failed > 0) {
     fmt::print(stderr, "spate: to run again what failed: {}\n", cli::RetryCommand(job.hints()));
   }
+  const cli::SourceOptions& sources = job.options().sources;
+  if (!sources.targets.empty() && sources.targets.back() != "all") {
+    cli::HintContext hints = job.hints();
+    hints.files = sources.files;
+    fmt::print(stderr, "spate: to run the tasks that --target left out: {} --target all\n",
+               cli::ResumeCommand(hints));
+  }
   return code;
 }
 
-void TellChange(size_t added, size_t missing) {
-  std::string text = present::CountOf(added, "new task");
-  if (missing > 0) text += fmt::format(", {} no longer in it", present::CountOf(missing, "task"));
-  fmt::print(stderr, "spate: the list has changed: {}\n", text);
+void TellChange(std::string_view what, PreparedJob& job, const Surroundings& here,
+                const Changes& changes, size_t missing) {
+  constexpr size_t kNamed = 5;
+  // Each task by itself: what waits for a task that was edited is not edited.
+  cli::ListChange own = cli::CompareLists(job.StoredRows(), changes.tasks.rows);
+  const size_t again = changes.list.added.size() - own.added.size();
+  size_t fresh = own.added.size();
+  std::erase_if(own.added, [&](uint32_t at) { return !SortedContains(own.missing, at); });
+  if (own.added.size() > missing) own.added.clear();  // these had left the list before
+  std::vector<cli::WantedPlace> edited;
+  changes.tasks.rows([&, at = 0u](std::string_view row) mutable {
+    if (std::ranges::binary_search(own.added, at)) edited.push_back({at, std::string(row)});
+    ++at;
+  });
+  fresh -= edited.size();
+  missing -= std::min(missing, edited.size() + again);
+  auto places =
+      cli::PlacesInLists(here.cwd, job.options().sources.files, edited, job.settings().row_kind);
+  if (places.size() > kNamed || std::ranges::find(places, "") != places.end()) {
+    places = {present::CountOf(edited.size(), "task")};
+  }
+  std::vector<std::string> news;
+  if (!edited.empty()) news.push_back(fmt::format("{} edited", fmt::join(places, ", ")));
+  if (again > 0) news.push_back(present::CountOf(again, "task") + " with changed predecessors");
+  if (fresh > 0) news.push_back(present::CountOf(fresh, "new task"));
+  if (missing > 0) news.push_back(present::CountOf(missing, "task") + " no longer in it");
+  fmt::print(stderr, "spate: the {} has changed: {}\n", what, fmt::join(news, ", "));
 }
 
 // Another input than the one that was taken whole must not be passed over in silence.
@@ -366,6 +464,7 @@ Result<int> ResumePipe(PreparedJob& job, const RunOptions& typed, const Surround
     job.TellRestOfInput();
     return cli::kExitTasksFailed;
   }
+  TRY(CheckMaxFailures(job, {}));
   TRY(job.Resume());
   if (!needs.runs.empty()) job.Post(std::move(needs));
   if (!whole && given) {
@@ -410,6 +509,7 @@ Status CheckOutputsOfList(PreparedJob& job, const Changes& changes) {
 
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
                    const cli::Invocation& invocation, const RunOptions& typed, uint32_t number) {
+  TRY(cli::CheckSources(typed));
   auto parse = [&](const std::vector<std::string>& stored) -> Result<RunOptions> {
     TRY(cli::CheckKept(stored, invocation.argv));
     return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRunWords);
@@ -424,20 +524,28 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   auto needs = TRY(OtherNeeds(job, changes, change, OfferOf(job.options(), here)));
   const cli::ListChange& list = changes.list;
   bool changed = !list.added.empty() || !changes.reopened.empty() || !changes.withdrawn.empty();
-  if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
+  if (job.engine().Finished(job.id()) && !changed) {
+    const int code = NothingLeft(job);
+    TellMissingOutputs(job, {});
+    return code;
+  }
+  TRY(CheckMaxFailures(job, changes.withdrawn));
   TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
   TRY(CheckOutputsOfList(job, changes));
+  TellMissingOutputs(job, Normalized(changes.withdrawn));
   size_t missing = 0;
   for (TaskRange range : changes.withdrawn) missing += range.count;
   bool told = missing > 0 || !list.added.empty();
   if (told && job.options().show.form != cli::OutputForm::kQuiet) {
-    TellChange(list.added.size(), missing);
+    const bool is_whole = typed.sources.targets.empty();
+    TellChange(is_whole ? "list" : "selection by --target", job, here, changes, missing);
   }
   const uint32_t known = job.task_count();
-  TRY(job.Resume());
+  std::optional<engine::Event> withdrawn;
   if (missing > 0) {
-    job.Post(engine::WithdrawTasks{job.id(), changes.withdrawn, /*left_list=*/true});
+    withdrawn = engine::WithdrawTasks{job.id(), changes.withdrawn, /*left_list=*/true};
   }
+  TRY(job.Resume(std::move(withdrawn)));
   if (!changes.reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes.reopened});
   job.AddTasks(changes.tasks, list.added, cli::EdgesOfAdded(changes.tasks.edges, list, known));
   if (!needs.runs.empty()) job.Post(std::move(needs));
@@ -481,6 +589,26 @@ Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir)
   return *last;
 }
 
+// Selected tasks that a retry runs again, sorted; `succeeded`: all of them, and the tasks that
+// waited for them.
+Result<std::vector<TaskRange>> ToRetry(const PreparedJob& job, const TasksOfJob& selected,
+                                       bool succeeded) {
+  std::vector<TaskRange> tasks;
+  for (TaskIndex i = 0; i < job.task_count(); ++i) {
+    auto state = job.engine().StateOf(job.id(), i);
+    bool bad = state == TaskState::kFailed || state == TaskState::kUnknown;
+    if ((bad || succeeded) && selected.Contains(i + 1)) AppendIndex(tasks, i);
+  }
+  if (!succeeded) return tasks;
+  if (job.is_pipe()) {
+    return Fail(ErrorKind::kInvalid,
+                "--succeeded: the input of a task of --pipe is removed when the task has "
+                "succeeded; to run it again, start a new run with that input");
+  }
+  // What a killed run has left leased does not run any more.
+  return job.engine().RunAgain(job.id(), std::move(tasks), /*idle=*/true);
+}
+
 Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   const auto& words = invocation.words.words;
   if (words.size() > 1) {
@@ -504,21 +632,16 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRetryWords);
   }));
   PreparedJob& job = *opened;
-  auto is_wanted = [&](TaskIndex i) {
-    auto state = job.engine().StateOf(job.id(), i);
-    bool bad = state == TaskState::kFailed || state == TaskState::kUnknown;
-    return bad && tasks.Contains(i + 1);
-  };
-  std::vector<TaskRange> failed;
-  for (TaskIndex i = 0; i < job.task_count(); ++i) {
-    if (is_wanted(i)) AppendIndex(failed, i);
-  }
-  if (failed.empty()) {
+  const bool again = invocation.words.Has(cli::opt::kSucceeded);
+  auto retried = TRY(ToRetry(job, tasks, again));
+  auto is_wanted = [&](TaskIndex i) { return SortedContains(retried, i); };
+  if (retried.empty()) {
     bool chosen = !words.empty() && words.front().find('.') != std::string::npos;
-    fmt::print(stderr, "spate: nothing to retry: no {}task of job {} has failed\n",
-               chosen ? "chosen " : "", number);
+    fmt::print(stderr, "spate: nothing to retry: no {}task of job {} has {}\n",
+               chosen ? "chosen " : "", number, again ? "succeeded" : "failed");
     return cli::kExitSuccess;
   }
+  TRY(CheckMaxFailures(job, retried));
   TRY(CheckOutputsOfNow(job, is_wanted, {}));
   if (typed.dry_run) {
     int code = DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
@@ -528,16 +651,17 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   auto change = TRY(cli::MakeNeedsChange(invocation.words));
   TRY(CheckChange(job, change, OfferOf(job.options(), here)));
   TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
-  TellOldText(job, here, typed, failed);
-  TRY(job.Resume());
-  job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(change)});
+  TellOldText(job, here, typed, retried);
+  TRY(job.Resume(engine::ReopenTasks{job.id(), std::move(retried), std::move(change), again}));
   return RunToEnd(job, /*resumed=*/true);
 }
 
 Result<int> RunAny(const cli::Invocation& invocation) {
   auto here = TRY(Surroundings::Find());
   auto options = TRY(cli::ParseRun(invocation.preset, invocation.argv));
+  if (!options.dry_run) TRY(client::CheckHome(options.state_dir, here));
   TRY(ReadSlotsFile(options, here.cwd, here.machine.facts().cores));
+  TRY(UseGrantedGpus(here.machine.facts(), options.offers));
   if (options.resume) {
     std::string state_dir = client::StateDirOf(options.state_dir, here);
     auto earlier = TRY(FindEarlierRun(state_dir, here.cwd, options));
@@ -546,9 +670,16 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     if (options.sources.files.empty() && !options.sources.has_command) {
       return Fail(ErrorKind::kNotFound, "no unfinished run of this folder; name the list to run");
     }
+    TRY(cli::CheckNoRows(cli::JoblogPath(here.cwd, options.show.joblog)));
   }
   TRY(cli::SetDeadline(options, os::Clock().Now()));
-  TRY(cli::CheckMpiHere(options, os::JoinPath(here.cwd, options.cwd)));
+  const std::string folder = os::JoinPath(here.cwd, options.cwd);
+  TRY(cli::CheckMpiHere(options, folder));
+  auto read = [&](const std::string& file) { return ReadBeginning(os::JoinPath(folder, file)); };
+  auto note = TRY(cli::CheckBatchScript(invocation.words, invocation.argv, options, read));
+  if (!note.empty() && options.show.form != cli::OutputForm::kQuiet) {
+    cli::Say(note);
+  }
   std::vector<std::string> argv = invocation.preset;
   argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
   return RunNew(here, options, argv);

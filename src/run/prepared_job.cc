@@ -87,7 +87,7 @@ Result<std::unique_ptr<PreparedJob>> PreparedJob::Create(const Surroundings& her
     row.files.push_back(ListName(here.cwd, file));
   }
   row.user = facts.user_name;
-  row.created = job->loop_->Now();
+  row.created = job->loop_->Wall();
   row.runs = 0;
   return job;
 }
@@ -113,6 +113,7 @@ Result<std::unique_ptr<PreparedJob>> PreparedJob::Open(const Surroundings& here,
   job->options_ = std::move(options);
   if (const std::string& name = job->options_.settings.name; !name.empty()) job->row_.name = name;
   TRY(ReadSlotsFile(job->options_, job->row_.cwd, here.machine.facts().cores));
+  TRY(UseGrantedGpus(here.machine.facts(), job->options_.offers));
   *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
   TRY(DecodeRowSettings(job->row_.settings, *job->settings_));
   if (job->is_pipe()) job->settings_->stdin_pattern = job->InputFolder();
@@ -270,10 +271,11 @@ void PreparedJob::Grow(std::vector<std::string> rows, const std::vector<Needs>& 
 
 bool PreparedJob::StoreIsFull() const { return store_->Backlog() > kBacklogMost; }
 
-Status PreparedJob::Resume() {
+Status PreparedJob::Resume(std::optional<engine::Event> first) {
   PutRow();
   TRY(run_->Begin(row_));
   run_->Post(engine::ChangePolicy{id(), options_.policy});
+  if (first) run_->Post(std::move(*first));
   run_->Post(engine::ReleaseJob{id()});
   return {};
 }
@@ -329,7 +331,8 @@ void PreparedJob::SetMostRunning(uint32_t slots) {
 void PreparedJob::PutEnd() {
   store::JobProgress progress;
   progress.job = id();
-  progress.ended = loop_->Now();
+  progress.started = loop_->ToWall(row_.started);
+  progress.ended = loop_->Wall();
   progress.counts = counts();
   progress.state = engine().Finished(id()) ? store::JobState::kFinished : store::JobState::kStopped;
   store_->PutProgress(progress);

@@ -75,8 +75,9 @@ class PreparedJob {
   void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added,
                 std::vector<Edge> edges = {});
   // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
-  // held job go on.
-  Status Resume();
+  // held job go on. `first` happens before that: --max-failures counts the tasks that it removes
+  // or reopens.
+  Status Resume(std::optional<engine::Event> first = {});
   void Post(engine::Event event) { run_->Post(std::move(event)); }
 
   // Tasks come while it runs: adds some.

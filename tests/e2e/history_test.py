@@ -15,7 +15,7 @@ def test_resume_finds_the_run(place: Place):
     _, err = place.run("--resume", code=2)
     want("no unfinished run" in err and not place.jobs(), err)
     _, err = place.run("--resume", "-j1", "--halt", "now,fail=1", "jobs.lst", code=1)
-    want(err.startswith("spate: no earlier run of this: starting job 1\n"), err)
+    want(err.startswith("spate: no earlier run to resume: starting job 1\n"), err)
     want(place.lines("ran") == ["1", "2"], place.read("ran"))
     os.mkdir(os.path.join(place.dir, "sub"))
     elsewhere = subprocess.run([SPATE, "run", "--resume"], cwd=os.path.join(place.dir, "sub"),
@@ -40,7 +40,7 @@ def test_more_values_go_on_with_the_run(place: Place):
     want(out == "c\n" and "the list has changed: 1 new task\n" in err, (out, err))
     # Other values of the same command are another run; the one that had most is gone on with.
     out, err = place.run(*command, ":::", "x", "y")
-    want(out == "x\ny\n" and "no earlier run of this: starting job 2" in err, (out, err))
+    want(out == "x\ny\n" and "no earlier run to resume: starting job 2" in err, (out, err))
     out, _ = place.run(*command, ":::", "a", "b", "c", "d")
     want(out == "d\n", out)
     _, err = place.run(*command, ":::", "x", "y")

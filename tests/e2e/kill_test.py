@@ -58,6 +58,37 @@ def test_what_was_reported_never_runs_again(place: Place):
     want(not set(reported) & set(after), "a reported task ran again")
 
 
+def test_a_run_after_a_kill_names_the_run_that_was_cut_off(place: Place):
+    place.write("jobs.lst", *(f"echo {i}; test {i} -ne 17 || until test -e go; do sleep 0.01; done; echo {i} >> ran"
+                              for i in range(1, 41)))
+    run = place.start("-j1", "jobs.lst")
+    for _ in range(16):
+        run.stdout.readline()
+    kill(run)
+    place.write("go")
+    note = "job 1 of the same list was cut off: 16 of 40 tasks done; job 2 runs all of them again"
+    _, err = place.run("--dry-run", "jobs.lst")
+    want(not err, err)
+    _, err = place.run("-q", "jobs.lst")
+    want(not err, err)
+    place.run("2", command="job forget")
+    place.write("other.lst", "true")
+    _, err = place.run("other.lst")
+    want("cut off" not in err, err)
+    place.run("2", command="job forget")
+    os.remove(os.path.join(place.dir, "ran"))
+    _, err = place.run("jobs.lst")
+    want(note in err, err)
+    # What it says to type resumes the first one, and then nothing is left to say.
+    typed = err.split("stop this run, and type: ")[1].splitlines()[0]
+    done = subprocess.run(["sh", "-c", typed], cwd=place.dir, capture_output=True, text=True,
+                          env=place.env | {"PATH": f"{os.path.dirname(SPATE)}:{os.environ['PATH']}"})
+    want(done.returncode == 0 and "resuming job 1: 16 of 40 tasks done" in done.stderr, done.stderr)
+    want(len(place.lines("ran")) == 40 + 24, place.lines("ran"))
+    _, err = place.run("jobs.lst")
+    want("cut off" not in err, err)
+
+
 def test_once_is_unknown_after_a_kill(place: Place):
     place.write("jobs.lst", "echo x >> ran; test -e go || sleep 1000", "true")
     run = place.start("--once", "-j1", "jobs.lst")
@@ -255,6 +286,10 @@ def test_a_full_disk_stops_and_a_resume_goes_on(place: Place):
         _, err = place.run("--state", small, "--keep-output", "1G", "jobs.lst", code=3)
         want("space" in err or "full" in err, err)
         want("--resume" in err, err)
+        # The sum is that of the journal, which ends of the last moment have not reached.
+        out, _ = place.run("--state", small, "--json", command="job list")
+        kept = json.loads(out.splitlines()[-1])["succeeded"]
+        want(0 < kept < 400 and f"400 tasks: {kept} succeeded, {400 - kept} not done" in err, (kept, err))
         before = len(place.lines("ran"))
         subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
         place.run("--state", small, "--resume", "jobs.lst")

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import DEADLINE, Place, SPATE, main, wait, want
+from harness import DEADLINE, Place, SPATE, main, mounted, wait, want
 
 
 def test_outputs_are_grouped_and_shown(place: Place):
@@ -45,6 +45,41 @@ def test_values(place: Place):
     want(out == "b\ne\n", out)
     out, _ = place.run("--", "echo", "{}")
     want(out == "{}\n", out)
+
+
+def test_a_command_that_continues_in_the_next_line_is_one_task(place: Place):
+    place.write("in.txt", "b", "a")
+    place.write("jobs.lst", "# a comment \\", "sort in.txt \\", "  > out.txt", "", "exit \\", "\\", "3", "echo a # b \\",
+                "echo c", "echo d\\\\", "exit 4")
+    out, err = place.run("-k", "jobs.lst", code=1)
+    want(out == "a\nc\nd\\\n" and "6 tasks: 4 succeeded, 2 failed" in err, out + err)
+    want(place.lines("out.txt") == ["a", "b"], place.read("out.txt"))
+    want("task 2 (jobs.lst:5)" in err and "task 6 (jobs.lst:11)" in err, err)
+    out, _ = place.run("--dry-run", "jobs.lst")
+    want(out.splitlines()[:2] == ["sort in.txt   > out.txt", "exit 3"], out)
+    # Nothing of a command whose rest is missing runs.
+    place.write("cut.lst", "echo x > ran", "rm -r out.txt \\", "  {check out exists \\")
+    for words, name, stdin in ((["cut.lst"], "cut.lst", None), (["-"], "standard input", place.read("cut.lst").encode())):
+        _, err = place.run(*words, stdin=stdin, code=2)
+        want(f"{name}:2: the command ends in a backslash, but the list has no line after it" in err, err)
+    want(not place.lines("ran") and place.lines("out.txt"), "a list that is refused runs nothing")
+    # Of a list that is followed, no half of a line starts.
+    process = place.start("-q", "--follow", "-", stdin=subprocess.PIPE)
+    process.stdin.write(b"echo first\necho sec\\\n")
+    process.stdin.flush()
+    want(process.stdout.readline() == b"first\n", "the first task's output")
+    out, _ = process.communicate(input=b"ond\n", timeout=DEADLINE)
+    want(out == b"second\n" and process.returncode == 0, out)
+
+
+def test_values_end_as_they_are(place: Place):
+    place.write("values", "a\\", "b")
+    for words in (["-a", "values", "--", "echo", "{}"], ["--", "echo", "{}", "::::", "values"]):
+        out, _ = place.run("-q", "-k", *words)
+        want(out == "a\\\nb\n", (words, out))
+    place.write("json", '{"v": "a\\\\"}', '{"v": "b"}')
+    out, _ = place.run("-q", "-k", "--json-lines", "json", "--", "echo", "{v}")
+    want(out == "a\\\nb\n", out)
 
 
 def test_json_lines_are_values_with_names(place: Place):
@@ -127,6 +162,42 @@ def test_resources_have_indices(place: Place):
     want("card" in err and "--offer" in err, err)
 
 
+def test_gpus_of_a_grant(place: Place):
+    names = cuda, hip, rocr, ze = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                   "ZE_AFFINITY_MASK")
+    show = "echo $SPATE_GPUS " + " ".join(f"${{{name}--}}" for name in names)
+
+    def see(grant, *options, code=0):
+        place.env = {k: v for k, v in place.env.items() if k not in names} | grant
+        out, err = place.run(*options, "--", show, code=code)
+        return out.strip() if code == 0 else err
+
+    # A grant, options, what a task sees: one variable more than it has from the grant would select again.
+    for grant, options, seen in (
+            ({cuda: "4,5"}, ("--gpus", "1"), "4 4 - - -"),
+            ({cuda: "4,5"}, ("--gpus", "2", "--offer", "gpus=2"), "4,5 4,5 - - -"),
+            ({cuda: "4,5"}, ("--gpus", "1", "--offer", "gpus=1"), "4 4 - - -"),
+            ({cuda: "1,2"}, ("--gpus", "2", "--offer", "gpus=0,1"), "1,2 1,2 - - -"),
+            ({cuda: "GPU-8f6d,GPU-ab"}, ("--gpus", "1", "--offer", "gpus=1"), "GPU-8f6d GPU-8f6d - - -"),
+            ({cuda: "MIG-GPU-8f6d/1/0"}, ("--gpus", "1"), "MIG-GPU-8f6d/1/0 MIG-GPU-8f6d/1/0 - - -"),
+            ({rocr: "2,3"}, ("--gpus", "1"), "2 - - 2 -"),
+            ({rocr: "2,3"}, ("--gpus", "2", "--offer", "gpus=2"), "2,3 - - 2,3 -"),
+            ({hip: "2,3"}, ("--gpus", "1"), "2 - 2 - -"),
+            ({rocr: "4,5", hip: "0,1"}, ("--gpus", "1"), "0 - 0 4,5 -"),
+            ({ze: "0.1,1"}, ("--gpus", "1"), "0.1 - - - 0.1")):
+        found = see(grant, *options)
+        want(found == seen, f"{grant} {options}: {found}, not {seen}")
+    for grant, offered, why in (
+            ({cuda: "4,5"}, "gpus=3", "CUDA_VISIBLE_DEVICES grants only 2 GPUs (4,5)"),
+            ({rocr: "4"}, "gpus=4,5", "ROCR_VISIBLE_DEVICES grants only 1 GPU (4)"),
+            ({cuda: ""}, "gpus=1", "CUDA_VISIBLE_DEVICES grants no GPUs"),
+            ({cuda: "NoDevFiles"}, "gpus=1", "CUDA_VISIBLE_DEVICES grants no GPUs")):
+        err = see(grant, "--gpus", "1", "--offer", offered, code=2)
+        want(why in err, f"{grant} {offered}: {err}")
+    found = see({}, "--gpus", "2", "--offer", "gpus=2").split()
+    want(found[0] == "0,1" and sorted(found[1:]) == ["-", "-", "-", "0,1"], str(found))
+
+
 def test_time_limit(place: Place):
     _, err = place.run("--time-limit", "100ms", "--kill-grace", "100ms", "--",
                        "trap '' TERM; sleep 100; sleep 100", code=1)
@@ -137,6 +208,11 @@ def test_memory_is_enforced(place: Place):
     hog = "import time; b = bytearray(300 << 20); print(len(b)); time.sleep(60)"
     _, err = place.run("--memory", "100M", "--", "python3", "-c", hog, code=1)
     want("memory" in err, err)
+    # The task's own message, its failure and the summary have the same peak, though it still grows.
+    grows = "b = []\nwhile len(b) < 600: b.append(b'x' * (1 << 20))\nimport time; time.sleep(60)"
+    _, err = place.run("--memory", "100M", "--", "python3", "-c", grows, code=1)
+    peaks = re.findall(r"(?:used|peak) ([\d.]+ \w+)", err)
+    want(len(peaks) >= 2 and len(set(peaks)) == 1, err)
 
 
 def test_shared_and_mapped_pages_are_no_need(place: Place):
@@ -294,7 +370,7 @@ def test_a_fixed_command_runs_and_the_run_can_succeed(place: Place):
     want("1 task is no longer in the list as it was then; a retry runs the commands of job 1 as they were\n"
          "to run the list as it is now:  spate run --resume jobs.lst\n" in err, err)
     _, err = place.run("--resume", "jobs.lst")
-    want("the list has changed: 1 new task, 1 task no longer in it\n" in err, err)
+    want("the list has changed: jobs.lst:2 edited\n" in err, err)
     want("3 tasks: 3 succeeded" in err, err)
     want(sorted(place.lines("ran")) == ["a", "b", "c"], place.lines("ran"))
     job = json.loads(place.run("last", "--json", command="job info")[0])
@@ -342,7 +418,7 @@ def test_what_is_typed_beside_resume_is_obeyed_or_refused(place: Place):
 def test_how_a_run_is_shown_may_stand_in_the_environment(place: Place):
     place.env["SPATE_OPTIONS"] = "--quiet"
     _, err = place.run("--", "test -e {}", ":::", "a", "b", code=1)
-    want(err == "", err)
+    want([line[:13] for line in err.splitlines()] == ["spate: task 1", "spate: task 2"], err)
     _, err = place.run("--resume", "--", "test -e {}", ":::", "a", "b", code=1)
     want(err == "", err)
     del place.env["SPATE_OPTIONS"]
@@ -375,6 +451,29 @@ def test_joblog_and_results_are_made_whole(place: Place):
     want(place.read("res/1/echo a/stdout") == "a\n", "the results of task 1 are not there again")
 
 
+def test_a_joblog_of_parallel_is_not_emptied(place: Place):
+    place.write("jobs.lst", "echo a >> ran", "echo b >> ran")
+    place.write("log", "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand",
+                "1\t:\t1796021555.625\t     0.003\t0\t0\t0\t0\techo a >> ran")
+    before = place.read("log")
+    for name in ("log", "+log"):
+        _, err = place.run("--joblog", name, "--resume", "jobs.lst", code=2)
+        want("log' has tasks of a run that Spate does not know" in err, err)
+        want(place.read("log") == before and not place.jobs() and not place.read("ran"), err)
+    # As the guide says.
+    subprocess.run("awk -F'\\t' 'NR == FNR { done[$1]; next } !(FNR in done)' log jobs.lst > rest.lst", shell=True,
+                   check=True, cwd=place.dir)
+    place.run("--joblog", "+log", "rest.lst")
+    want(place.read("ran") == "b\n" and len(place.lines("log")) == 3, place.read("log"))
+    place.run("--joblog", "new", "--resume", "jobs.lst")
+    want(len(place.lines("new")) == 3, place.read("new"))
+    # A run that Spate knows goes on, and its log with it.
+    place.write("more.lst", "true", "false", "true")
+    place.run("-j1", "--joblog", "+log", "--halt", "soon,fail=1", "more.lst", code=1)
+    place.run("--resume", "more.lst", code=1)
+    want(len(place.lines("log")) == 6 and not os.path.exists(os.path.join(place.dir, "+log")), place.read("log"))
+
+
 def test_a_wrong_joblog_stores_nothing(place: Place):
     _, err = place.run("--joblog", "no/such/folder/log", "--", "true", code=2)
     want("no/such/folder/log" in err and not place.jobs(), err)
@@ -394,7 +493,7 @@ def test_long_output_is_kept_whole(place: Place):
     out, err = place.run("--stream", "stdout", "last", command="job cat", code=1)
     want(len(out) == 131072 and whole.startswith(out[:65536]) and whole.endswith(out[-65536:]),
          f"{len(out)}")
-    want("bytes of its standard output were not kept and are missing" in err, err)
+    want("bytes of its standard output were not kept, because of --keep-output" in err, err)
 
 
 def test_json_is_one_object_a_line(place: Place):
@@ -403,14 +502,26 @@ def test_json_is_one_object_a_line(place: Place):
     want(any("hi\n" in str(event.get("stdout")) for event in events), out)
 
 
-def test_follow(place: Place):
-    run = place.start("--follow", "-", stdin=subprocess.PIPE)
-    run.stdin.write(b"echo first > first; echo done\n")
-    run.stdin.flush()
-    from harness import wait
-    wait(lambda: place.read("first") == "first\n", "the first task runs before the list ends")
-    out, _ = run.communicate(b"echo second\n", timeout=60)
-    want(sorted(out.split()) == [b"done", b"second"], out)
+def test_a_retry_after_max_failures_runs(place: Place):
+    place.write("jobs.lst", "test -e go && echo a >> ran", *["echo b >> ran"] * 3)
+    _, err = place.run("-j1", "--max-failures", "1", "jobs.lst", code=1)
+    want(err.endswith("to run the remaining tasks:  spate job retry 1\n") and "--resume" not in err, err)
+    _, err = place.run("--resume", "jobs.lst", code=2)
+    want("job 1 has 1 failed task already, so --max-failures 1 starts nothing; " in err, err)
+    place.write("go")
+    _, err = place.run("1", command="job retry")
+    want("4 tasks: 4 succeeded" in err and sorted(place.lines("ran")) == ["a", "b", "b", "b"], err)
+    # A corrected line takes the place of the one that failed.
+    place.write("jobs.lst", "false", "true")
+    place.run("-j1", "--max-failures", "1", "jobs.lst", code=1)
+    place.write("jobs.lst", "true # corrected", "true")
+    _, err = place.run("--resume", "jobs.lst")
+    want("2 tasks: 2 succeeded" in err, err)
+    # What is left alone, with another limit.
+    place.write("jobs.lst", "false", "true")
+    place.run("-j1", "--max-failures", "1", "jobs.lst", code=1)
+    _, err = place.run("--resume", "--max-failures", "0", "jobs.lst", code=1)
+    want("2 tasks: 1 succeeded, 1 failed" in err, err)
 
 
 def test_an_empty_list_is_a_success(place: Place):
@@ -478,6 +589,27 @@ def test_a_bound_of_file_sizes_is_told(place: Place):
     want(done.returncode == 153 and b"File size limit exceeded" in done.stderr + done.stdout, done)
 
 
+def test_a_bound_of_memory_is_told(place: Place):
+    """Wherever memory ends: a message and exit code 3, not an abort."""
+    def bound(kilobytes, command):
+        return shell(place, f"ulimit -v {kilobytes}; exec spate {command}")
+    small, enough = 1 << 10, 1 << 20
+    if bound(enough, "--version").returncode != 0:
+        return print("       (skipped: the program reserves many addresses, as sanitizers do)")
+    while enough - small > 16:  # the least in which the program starts at all
+        middle = (small + enough) // 2
+        small, enough = (small, middle) if bound(middle, "--version").returncode == 0 else (middle, enough)
+    said = b""
+    for more in (20, 60, 100, 150, 250, 400, 1000, 2000, 4000, 8000, *range(8500, 10000, 250), 16000, 32000):
+        done = bound(enough + more, "run -- true")
+        want(done.returncode in (0, 3) and b"terminate called" not in done.stderr, (more, done))
+        want(b"spate: " in done.stderr, (more, done))
+        said += done.stderr
+    want(b"spate: out of memory; free some, or raise the limit (ulimit -v)\n" in said, said)
+    want(b"raise the limits of processes and memory (ulimit -u, -v)\n" in said, said)
+    want(done.returncode == 0, done)
+
+
 def test_the_job_server_of_make_reaches_tasks(place: Place):
     """Two descriptors that MAKEFLAGS names, whatever their numbers are."""
     pipe = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in os.pipe()]
@@ -537,6 +669,17 @@ def test_a_state_that_cannot_be_written(place: Place):
     file = place.write("file")
     _, err = place.run("--state", file, "--", "true", code=2)
     want(file in err, err)
+
+
+def test_a_program_on_a_file_system_without_programs(place: Place):
+    folder = os.path.join(place.dir, "data")
+    if not mounted(folder, "noexec,size=64k"):
+        return
+    place.on_remove = lambda: subprocess.run(["umount", folder], check=True)
+    place.write("data/tool", "#!/bin/sh")
+    os.chmod(os.path.join(folder, "tool"), 0o755)
+    _, err = place.run("--", "data/tool", "x", code=126)
+    want("data/tool: programs on its file system cannot run (it is mounted noexec)" in err and "chmod" not in err, err)
 
 
 def test_a_lost_journal_is_not_made_again(place: Place):

@@ -12,7 +12,7 @@
 #include "core/model/limits.h"
 #include "os/signals.h"
 #include "present/advice.h"
-#include "present/text/end_text.h"
+#include "present/table/time_text.h"
 #include "present/why.h"
 
 namespace spate::run {
@@ -96,6 +96,7 @@ cli::RunEnd Foreground::Run(Show show) {
                      os::kSignalContinue})
     loop_.OnSignal(signal, nullptr);
   if (how_ == cli::RunEnd::kFinished && !engine().Finished(job_.id)) how_ = cli::RunEnd::kHalted;
+  if (MissedDeadline() && !cancelled_job_) Remark("cancelled: the --deadline passed", true);
   if (exit_code_ == 0 && !Succeeded()) {
     const bool is_task = counts().total == 1 && counts().failed == 1 && task_code_ > 0;
     exit_code_ = is_task ? task_code_ : cli::kExitTasksFailed;
@@ -108,7 +109,7 @@ cli::RunEnd Foreground::Run(Show show) {
 
 bool Foreground::MissedDeadline() const {
   if (counts().cancelled == 0) return false;
-  const Instant now = loop_.Now();
+  const Instant now = loop_.Wall();
   return std::ranges::any_of(engine().Requests(job_.id), [now](const TaskClass& each) {
     return each.deadline && now + each.needs.time > *each.deadline;
   });
@@ -312,6 +313,18 @@ Status Foreground::AllowCancel(const wire::Cancel& asked) {
 
 // ---- Time --------------------------------------------------------------------------------------
 
+// Nothing runs before the next try of a task may start.
+void Foreground::TellDelay(Instant now) {
+  const bool idle = counts().queued > 0 && counts().leased == 0;
+  const Why why = idle ? engine().WhyWaits(job_.id, now) : Why();
+  const bool delayed = !why.empty() && why.front().kind == ReasonKind::kNextTry &&
+                       (delayed_ || why.front().times.front() > Duration::Seconds(2));
+  if (std::exchange(delayed_, delayed) == delayed) return;
+  std::string until = delayed ? present::DateAndTime(loop_.Wall() + why.front().times.front()) : "";
+  if (delayed) until = "the next try of a task waits for --retry-delay until " + until;
+  show_->view.OnNews(cli::StartsPaused{std::move(until)}, now);
+}
+
 void Foreground::Tick() {
   Instant now = loop_.Now();
   show_->view.Tick(now, running());
@@ -321,6 +334,7 @@ void Foreground::Tick() {
     node_->SetOutputBlocked(blocked);
   }
   StopWhenIdle();  // tasks that were given back make no notice
+  TellDelay(now);
   tick_ = loop_.At(now + kTickEvery, [this] { Tick(); });
 }
 

@@ -65,6 +65,9 @@ class Foreground final : public hub::Watcher {
   // Zeros before the job is accepted.
   JobCounts counts() const { return engine().Counts(job_.id).value_or(JobCounts{}); }
 
+  // The journal cannot be written: counts() may be ahead of it.
+  bool store_failed() const { return !failure_.has_value(); }
+
   // Starts nothing more and lets tasks end; the view was told why.
   void StopStarting(cli::RunEnd how, int exit_code);
   // Ends what runs, for a reason that the view was told. Also before Run.
@@ -95,6 +98,7 @@ class Foreground final : public hub::Watcher {
   void OnTerminalStop();
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes);
   void Tick();
+  void TellDelay(Instant now);
   void StopWhenIdle();
   bool Succeeded() const;
   bool MissedDeadline() const;
@@ -118,6 +122,7 @@ class Foreground final : public hub::Watcher {
   bool cancelled_job_ = false;              // by a client
   std::optional<uint32_t> cancelled_from_;  // a client cancelled tasks: how many were before
   bool output_blocked_ = false;
+  bool delayed_ = false;
   os::TimerId tick_ = 0;
 };
 

@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "base/product.h"
+#include "core/model/name.h"
+#include "core/model/run_look.h"
 
 namespace spate::run {
 namespace {
@@ -29,7 +31,7 @@ class InprocPort final : public hub::NodePort {
 wire::Greeting GreetingOf(const Offer& offer) {
   wire::Greeting greeting;
   greeting.role = wire::Role::kNode;
-  greeting.node_name = offer.node_name.empty() ? "localhost" : offer.node_name;
+  greeting.node_name = ReadName(offer.node_name, "node name").value_or("localhost");
   return greeting;
 }
 
@@ -65,7 +67,7 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
 
 void LocalNode::Join() {
   auto port = std::make_unique<InprocPort>(parts_.deliverer.Over(std::move(channels_.first)));
-  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion(), {wire::kLooks}},
+  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion(), {kLookFeature}},
                          kOwnNode);
   host_->node().Connect(*channels_.second);
 }

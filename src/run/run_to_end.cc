@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/run/list_places.h"
+#include "cli/view/joblog.h"
 #include "cli/view/run_view.h"
 #include "cli/view/terminal_screen.h"
 #include "core/model/ranges.h"
@@ -28,6 +29,7 @@
 #include "run/late_delivery.h"
 #include "run/this_machine.h"
 #include "run/whose_jobs.h"
+#include "store/sqlite/job_journal.h"
 #include "store/sqlite/prune.h"
 
 namespace spate::run {
@@ -51,6 +53,7 @@ class JobRun {
   void TellBounds(cli::RunView& view, const Offer& offer);
   node::ProcessExecutorOptions ExecutorOptions(cli::RunView& view) const;
   void Prune();
+  JobCounts DurableCounts() const;
   void ShowRest(cli::TerminalScreen& screen);
 
   PreparedJob& job_;
@@ -71,13 +74,17 @@ Status JobRun::CompileTexts() {
   texts_.command = [this](TaskIndex index) {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
+  if ((*compiled_)->HasNames()) {
+    texts_.name = [this](TaskIndex index) { return (*compiled_)->Name(RowOf(index)); };
+  }
   texts_.values = [this](TaskIndex index) { return ValuesOfRow(job_.settings(), RowOf(index)); };
   const RowKind kind = job_.settings().row_kind;
   if (kind != RowKind::kListLine && kind != RowKind::kDagTask) return CompileTag();
   texts_.places = [this, kind](const std::vector<TaskIndex>& indices) {
     std::vector<cli::WantedPlace> wanted;
     for (TaskIndex index : indices) wanted.push_back({index, RowOf(index)});
-    return cli::PlacesInLists(job_.row().cwd, job_.options().sources.files, wanted, kind);
+    const cli::SourceOptions& sources = job_.options().sources;
+    return cli::PlacesInLists(job_.row().cwd, sources.files, wanted, kind, sources.follow_until);
   };
   return CompileTag();
 }
@@ -104,7 +111,7 @@ Status JobRun::DeliverLate() {
   LateDelivery late;
   late.state_dir = job_.state_dir();
   late.job = job_.dir().number();
-  if (!show.joblog.empty()) late.joblog = os::JoinPath(job_.row().cwd, show.joblog);
+  late.joblog = cli::JoblogPath(job_.row().cwd, show.joblog);
   if (!show.results_dir.empty()) late.results_dir = os::JoinPath(job_.row().cwd, show.results_dir);
   late.spill_folder = job_.dir().SpoolPath();
   late.value_names = job_.settings().value_names;
@@ -191,8 +198,18 @@ void JobRun::Prune() {
   keep.keep_age = job_.options().keep.age;
   keep.keep_size = job_.options().keep.bytes;
   keep.at_most_every = Duration::Seconds(600);
+  keep.most_steps = 100;  // some 20 ms: a person waits for the prompt
   (void)store::Prune(job_.state_dir(), keep,
                      job_.loop().Now());  // tidying is never worth a failed run
+}
+
+// As the next run reads them.
+JobCounts JobRun::DurableCounts() const {
+  if (!job_.foreground().store_failed()) return job_.counts();
+  store::JobPlace place(job_.state_dir());
+  place.keep_replay_after = UINT64_MAX;  // there is no room for the file
+  auto journal = store::SqliteJobJournal::Open(place, job_.dir().number());
+  return journal ? journal->Counts().value_or(job_.counts()) : job_.counts();
 }
 
 Result<int> JobRun::Run(bool resumed) {
@@ -226,11 +243,11 @@ Result<int> JobRun::Run(bool resumed) {
   job_.PutEnd();
   // All that was appended is of tasks that are done.
   if (job_.engine().Finished(job_.id())) (void)os::RemoveFile(job_.ForwardsLog());
-  Prune();
-  view->OnFinish({how, job_.counts(), job_.loop().Now()});
+  view->OnFinish({how, DurableCounts(), job_.loop().Now()});
   ShowRest(screen);
   if (broken_) (void)cli::ReportError(*broken_);
   job_.TellRestOfInput();
+  Prune();
   return job_.foreground().exit_code();
 }
 

@@ -25,6 +25,8 @@
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
+#include "present/text/left_text.h"
+#include "present/why.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
 #include "store/sqlite/job_journal.h"
@@ -59,18 +61,18 @@ struct RunSetting {
   }
 };
 
-// Whether a job's tasks were cancelled by somebody; else they have left their list.
-bool WasCancelled(const std::string& state_dir, uint32_t number) {
+// Why a job's tasks were cancelled (empty: somebody did that); nullopt: they have left their list.
+std::optional<std::string> WhyCancelled(const std::string& state_dir, uint32_t number) {
   auto history = store::SqliteJobJournal::Open(state_dir, number);
-  bool cancelled = false;
-  if (!history) return true;
+  std::optional<std::string> why;
+  if (!history) return "";
   auto read = history->Log([&](const engine::Record& record) {
-    if (std::holds_alternative<engine::JobCancelled>(record)) cancelled = true;
-    if (std::holds_alternative<engine::TasksCancelled>(record)) cancelled = true;
+    if (const auto* job = std::get_if<engine::JobCancelled>(&record)) why = job->reason;
+    if (const auto* tasks = std::get_if<engine::TasksCancelled>(&record)) why = tasks->reason;
     const auto* withdrawn = std::get_if<engine::TasksWithdrawn>(&record);
-    if (withdrawn != nullptr && !withdrawn->reason.empty()) cancelled = true;
+    if (withdrawn != nullptr && !withdrawn->reason.empty()) why = withdrawn->reason;
   });
-  return !read || cancelled;
+  return read ? why : "";
 }
 
 class Waiter {
@@ -137,8 +139,10 @@ void Waiter::Show(const wire::JobNews& news) {
                       .total = news.counts.total,
                       .failed = uint64_t{news.counts.failed} + news.counts.unknown,
                       .running = news.counts.leased,
+                      .ahead = true,
                       .rate = rate_->PerSecond(now),
-                      .pause = news.held != 0 ? "held" : "",
+                      .pause = news.held != 0 ? "held" : present::TextOf(news.why, place_.whose),
+                      .left = present::LeftTextOfAll(news.left),
                       .colour = terminal_.may_colour};
   auto width = static_cast<int>(os::TerminalWidth(os::kStderr, place_.here.environment));
   fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
@@ -158,19 +162,13 @@ int Waiter::Finish(const store::JobSummary& job) {
   const JobCounts& counts = job.row.counts;
   uint32_t failed = counts.failed + counts.unknown;
   bool ended = job.standing == JobStanding::kFinished;
-  bool good = ended && failed == 0 &&
-              (counts.cancelled == 0 || !WasCancelled(place_.state_dir, job.number));
+  std::optional<std::string> why;
+  if (counts.cancelled > 0) why = WhyCancelled(place_.state_dir, job.number);
+  const bool good = ended && failed == 0 && !why;
   if (good && !tells_) return cli::kExitSuccess;
-  std::string text =
-      fmt::format("spate: job {}: {} of {} succeeded", job.number, FormatCount(counts.succeeded),
-                  present::CountOf(counts.total, "task"));
-  for (auto [count, what] : {std::pair{counts.failed, "failed"},
-                             {counts.unknown, "unknown"},
-                             {counts.cancelled, good ? "not in the list any more" : "cancelled"},
-                             {counts.total - counts.finished(), "not done"}}) {
-    if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
-  }
-  fmt::print(stderr, "{}\n", text);
+  const char* cancelled = good ? "no longer in the list" : "cancelled";
+  fmt::print(stderr, "{}", cli::EndedText(JobId(job.number), counts, cancelled));
+  if (why && !why->empty()) fmt::print(stderr, "spate: cancelled: {}\n", EscapeForScreen(*why));
   if (!ended) {
     fmt::print(stderr, "spate: it {}; for the next step: {}\n",
                job.standing == JobStanding::kStopped ? "has stopped" : "was interrupted",

@@ -44,6 +44,27 @@ bool HubRuns(const std::string& hub_dir) {
 
 bool KnowsHub(const std::string& hub_dir) { return os::Exists(hub_dir + "/hub.db"); }
 
+bool HubRests(const std::string& hub_dir) { return os::Exists(os::JoinPath(hub_dir, kRestsName)); }
+
+std::string StoppingText(const std::string& hub_dir) {
+  const std::string process = os::ReadFile(hub_dir + "/" + kStopsName, 64).value_or("");
+  if (process.empty() || !os::FileLock::IsHeld(hub_dir + "/lock").value_or(false)) return "";
+  return fmt::format("the hub in '{}' is stopping ({}); it exits once everything is stored",
+                     EscapeForScreen(hub_dir), EscapeForScreen(process));
+}
+
+Error CauseOfLoss(const HubTarget& hub, Error error) {
+  if (hub.folder.empty()) return error;
+  auto info = os::Stat(hub.folder);
+  if (!info && info.error().kind == ErrorKind::kNotFound) {
+    return {ErrorKind::kIo, fmt::format("the hub's folder '{}' was removed or moved away",
+                                        EscapeForScreen(hub.folder))};
+  }
+  std::string stops = StoppingText(hub.folder);
+  if (!stops.empty()) error.message = std::move(stops);
+  return error;
+}
+
 Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir) {
@@ -65,7 +86,10 @@ Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
   if (!file && named) return std::unexpected(file.error());
   auto socket = FindLocalHub(hub_dir);
   if (!socket) return std::nullopt;
-  return HubTarget{link::Target::Of(*socket), "the socket '" + EscapeForScreen(socket->path) + "'"};
+  HubTarget hub{link::Target::Of(*socket), "the socket '" + EscapeForScreen(socket->path) + "'"};
+  // The system's folder comes and goes with its hub.
+  if (socket->path != SystemSocket().path) hub.folder = hub_dir;
+  return hub;
 }
 
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
@@ -79,6 +103,9 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
       found->start = fmt::format("{} (on the hub's machine)", StartHubLine());
     }
     return std::move(*found);
+  }
+  if (std::string stops = StoppingText(hub_dir); !stops.empty()) {
+    return Fail(ErrorKind::kUnavailable, stops + "\nThen start it again: " + start.text);
   }
   if (KnowsHub(hub_dir) && start.restarts) {
     return Fail(ErrorKind::kUnavailable,

@@ -18,7 +18,8 @@ struct HubTarget {
   link::Target target;
   std::string name;  // for people: the access file, or the socket
   wire::Role role = wire::Role::kClient;
-  std::string start = {};  // the line that starts it, where it is known
+  std::string start = {};   // the line that starts it, where it is known
+  std::string folder = {};  // of a user's own hub on this machine; it stays while the hub is away
 };
 
 // The hub of `--access`, $SPATE_HUB, the user's or the system's access file; else the user's own on
@@ -39,6 +40,16 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
                           const std::string& hub_dir, const StartLine& start);
 // Whether a hub with this folder has ever run, and may run again.
 bool KnowsHub(const std::string& hub_dir);
+// A file in its folder while it is stopped by order and has no job left: commands pass it over.
+inline constexpr const char* kRestsName = "rests";
+bool HubRests(const std::string& hub_dir);
+// A file in its folder from the order to stop until its next start; it names the process.
+inline constexpr const char* kStopsName = "stopping";
+// A sentence about a hub with this folder that still runs, but is stopping; empty: it is not.
+std::string StoppingText(const std::string& hub_dir);
+// The true cause of `error`, with which a hub was lost that had been reached. kIo: its folder is
+// gone, so it will not be there again.
+Error CauseOfLoss(const HubTarget& hub, Error error);
 // The socket of a hub with this folder, whether it runs or not.
 os::Address SocketOf(const std::string& hub_dir);
 // The socket of the system's hub on this machine, whether it runs or not.

@@ -45,7 +45,7 @@ constexpr size_t kLineBytes = 64 << 10;
 void NoteStart(const std::string& hub_dir, const cli::Words& words) {
   std::string line = present::TextOf(Advice("hub start"));
   for (const cli::TypedOption& option : words.options) {
-    if (option.opt == &cli::opt::kState) continue;
+    if (option.opt == &cli::opt::kState || option.opt == &cli::opt::kNewKey) continue;
     line += " " + cli::DashedName(*option.opt);
     if (!option.opt->argument.empty()) line += "=" + ShellQuote(option.value);
   }
@@ -74,11 +74,18 @@ constexpr std::string_view kEverywhere = "--listen '*'";
 Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
   std::string access = os::JoinPath(hub_dir, link::kNodeAccess);
   if (options.says_where || !os::Exists(access)) return {};
+  const std::string before = StartLineOf(hub_dir);
+  const bool listened = before.contains(" --listen=") && !before.contains(" --listen=none");
+  if (!listened && os::Exists(os::JoinPath(hub_dir, kStartedName))) return {};  // cut off already
+  std::string state = options.state_dir;
+  if (!state.empty()) state = " --state " + ShellQuote(state);
   return Fail(
       ErrorKind::kInvalid,
-      fmt::format("other machines could reach this hub ({} exists), and without --listen they "
-                  "cannot\nAdd {} or the address used before; --listen none cuts them off",
-                  EscapeForScreen(access), kEverywhere));
+      fmt::format("other machines have access to this hub ({} exists), but without --listen "
+                  "they cannot connect to it\n{}\nTo exclude other machines: --listen none",
+                  EscapeForScreen(access),
+                  listened ? "Start it as before: " + before + state
+                           : fmt::format("Add {} or the address used before", kEverywhere)));
 }
 
 // Of a hub whose port was not typed. Empty: it has the usual one, or listens on this machine only.
@@ -143,7 +150,8 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   const std::string reach = client::ReachOf(options.state_dir, here);
   with.reach = reach;
   with.hub.dir = client::HubDirOf(options.state_dir, here);
-  TRY(CheckReach(options, with.hub.dir));
+  // A hub that runs in the folder is the first obstacle, so this waits for the folder's lock.
+  with.check = [options, dir = with.hub.dir] { return CheckReach(options, dir); };
   const PortWish wish = TRY(SetAddresses(options, with.hub.dir, with.door));
   with.door.suspect_after = options.suspect_after;
   with.door.lost_after = options.lost_after;
@@ -156,6 +164,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   }
   with.user = here.machine.facts().user_name;
   with.node_user = with.user;
+  with.new_key = options.new_key;
   with.door.host = here.machine.facts().host_name;
   with.hub.policy = options.policy;
   with.hub.keep = options.keep.age;
@@ -182,11 +191,7 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
                    const std::function<std::string(HubProgram&)>& welcome) {
   os::SetUmask(0077);
   TRY(MakeHubDir(options.hub.dir));
-  std::optional<os::Background> background;
-  if (life.background) {
-    auto entered = TRY(os::Background::Enter());
-    background = std::move(entered);
-  }
+  auto background = TRY(EnterBackground(life));
   run::FitOpenFiles(100'000);
   // The journal, strangers and those who read for clients need files, too.
   uint64_t files = os::GetOpenFileLimit().now;

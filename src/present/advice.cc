@@ -23,11 +23,11 @@ struct CommandReach {
 // The first that fits counts; others take none. A test compares it with the commands' options.
 constexpr CommandReach kCommands[] = {
     {"hub backup", Takes::kState}, {"hub restore", Takes::kState}, {"hub start", Takes::kState},
-    {"node stop", Takes::kState},  {"state ", Takes::kState},      {"hub ", Takes::kOfHub},
-    {"node ", Takes::kOfHub},      {"pool ", Takes::kOfHub},       {"submit", Takes::kOfHub},
-    {"job add", Takes::kOfHub},    {"job close", Takes::kHub},     {"job get", Takes::kHub},
-    {"job set", Takes::kHub},      {"job ", Takes::kAll},          {"task ", Takes::kAll},
-    {"events", Takes::kOfHub}};
+    {"hub remove", Takes::kState}, {"node stop", Takes::kState},   {"state ", Takes::kState},
+    {"hub ", Takes::kOfHub},       {"node ", Takes::kOfHub},       {"pool ", Takes::kOfHub},
+    {"submit", Takes::kOfHub},     {"job add", Takes::kOfHub},     {"job close", Takes::kHub},
+    {"job get", Takes::kHub},      {"job set", Takes::kHub},       {"job ", Takes::kAll},
+    {"task ", Takes::kAll},        {"events", Takes::kOfHub}};
 
 std::string_view ReachOf(const Advice& advice, std::string_view reach) {
   constexpr std::array<std::string_view, 4> kOwn = {"--access", "--hub", "--local", "--state"};

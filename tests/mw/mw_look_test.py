@@ -83,5 +83,13 @@ def test_a_killed_master_is_not_listed(place: MwPlace):
     want(not os.path.exists(os.path.dirname(socket)), "its folder stays")
 
 
+def test_the_overseer_starts_a_slave_for_a_master_that_asks_for_none(place: MwPlace):
+    master = place.master("submit echo x times=3", "wait-results 3", "exit 0")
+    place.await_file("r")
+    told = spate(place, "overseer", "r", "--local", "2", "--every", "50ms")
+    master.ends(0)
+    want(len(master.results()) == 3, told)
+
+
 if __name__ == "__main__":
     main(globals())

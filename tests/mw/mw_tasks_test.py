@@ -354,6 +354,67 @@ def test_a_task_that_kills_its_slaves_beside_others(place: MwPlace):
     want(died == 10, f"{died} slaves: {why}")
 
 
+def crashes_once(place, *tasks):
+    """The slaves that die of these tasks with losses=1, and the tasks that fail; one slave at a time."""
+    file = f"r{len(place.children)}"
+    master = place.master(*(f"submit {task} losses=1" for task in tasks), "poll", "show", "-", file=file)
+    master.await_line("shown")
+    count = len(master.matching("task "))
+    master.say(f"wait-results {count}", "say done")
+    died, slave = 0, None
+    while not master.matching("said done"):
+        slave = slave or place.slave(file=file)
+        wait(lambda: master.matching("said done") or not slave.running(), "it dies, or all is over")
+        if not slave.running():
+            died, slave = died + 1, None
+        want(died < 10, master.told())
+    results = master.results()
+    over(master, *filter(None, [slave]))
+    for task, (_, _, ok, _, text) in results.items():
+        want(ok or text == "lost slaves that computed it: 1 (policy::losses)", f"{task}: {text}")
+    return died, [task for task, (_, _, ok, _, _) in sorted(results.items()) if not ok]
+
+
+def test_a_lost_slave_counts_for_the_task_that_it_was_in(place: MwPlace):
+    """The result of the task before may not have left the slave yet, above all a long one."""
+    for _ in range(3):
+        found = crashes_once(place, "big 3000000", "crash 9", "echo x times=3")
+        want(found == (1, [2]), found)
+        found = crashes_once(place, "echo x times=20", "crash 11", "echo x times=20", "leave 0",
+                             "echo x times=20")
+        want(found == (2, [21, 42]), found)
+
+
+def test_a_task_without_a_limit_is_not_counted_for_the_one_before(place: MwPlace):
+    log = place.path("log")
+    master = place.master("submit big 3000000 losses=1", f"submit crash-first {log} 1",
+                          "submit echo x losses=1", "wait-results 3", "say done", "-")
+    first = place.slave()
+    wait(lambda: not first.running(), "it dies")
+    second = place.slave()
+    master.await_line("said done")
+    want(all(ok for _, _, ok, _, _ in master.results().values()), master.results())
+    over(master, second)
+
+
+def test_a_task_that_has_failed_takes_no_further_slave(place: MwPlace):
+    """Though others had room for it when its slave was lost."""
+    master = place.master("wait-slaves 6", "-")
+    slaves = place.slaves(6)
+    for left in (5, 4, 3):
+        name = f"h{left}"
+        master.say("submit crash 9 losses=1", f"wait-results {6 - left}", "say one")
+        master.await_line("said one", 6 - left)
+        wait(lambda left=left: sum(slave.running() for slave in slaves) <= left, "one dies")
+        # Whoever is left can compute: one that was given the task as well would be dead by now.
+        master.say(f"submit until-stopped {place.path(name)} x times={left}")
+        wait(lambda left=left, name=name: len(place.lines(name + ".begun")) >= left
+             or sum(slave.running() for slave in slaves) < left, "all that are left begin a task")
+        want(sum(slave.running() for slave in slaves) == left, f"{left}: {master.told()}")
+        master.say("cancel-all")
+    over(master, *(slave for slave in slaves if slave.running()))
+
+
 def test_a_task_is_retried_however_many_slaves_are_lost(place: MwPlace):
     log = place.path("log")
     master = place.master(f"submit crash-first {log} 7", "wait-results 1", "say done", "-")

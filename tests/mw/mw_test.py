@@ -340,6 +340,39 @@ def test_the_resource_file(place: MwPlace):
          os.listdir(place.dir))
 
 
+def test_tasks_without_a_slave_ask_for_one(place: MwPlace):
+    """Also a program that asks for none, and when the last one was lost."""
+    def needs(count):
+        return place.resource()["slaves-needed"] == str(count)
+    master = place.master("-")
+    place.await_file("r")
+    want(needs(0), place.read("r"))
+    master.say(f"submit hold {place.path('h')} x", "submit echo x times=4")
+    for _ in range(2):
+        wait(lambda: needs(1), "one is asked for")
+        slave = place.slave()
+        wait(lambda: needs(0), "one is enough")
+        wait(lambda: place.lines("h.begun"), "it computes")
+        slave.kill()
+    place.touch("h")
+    slave = place.slave()
+    master.say("wait-results 5", "exit 0")
+    master.ends(0)
+    slave.ends(0)
+
+
+def test_audit_lines_without_a_file(place: MwPlace):
+    """A slave's are its output, as CL-MW's manual says; a master's output is its results."""
+    master = place.master("submit echo x", "wait-results 1", "exit 0")
+    slave = place.slave()
+    master.ends(0)
+    slave.ends(0)
+    told = [line for line in slave.out if " [A] " in line]
+    want(any("INIT SLAVE" in line for line in told) and "FINI" in told[-1], slave.told())
+    want(slave.err == [] and not any(" [A] " in line for line in master.out), master.told())
+    want(any("INIT MASTER" in line for line in master.err), master.told())
+
+
 def test_slaves_with_an_access_file(place: MwPlace):
     ports = set()
     for _ in range(2):  # the second master takes what the first has made

@@ -170,18 +170,18 @@ def test_results_that_wait_in_files_are_kept_by_a_checkpoint(place: MwPlace):
 
 def test_slaves_with_long_results_are_killed(place: MwPlace):
     """Each result comes once, and whole."""
-    count = 200
-    master = place.master("wait-slaves 3", f"submit big-note {place.path('notes')} {MB} times={count}",
-                          f"wait-results {count}", "exit 0")
+    rounds, each_round = 4, 50
+    count = rounds * each_round
+    master = place.master("wait-slaves 3", "-")
     slaves = place.slaves(3)
-    killed = 0
-    while master.running():
-        if len(master.matching("result")) >= 40 * (killed + 1) and killed < 4:
-            slaves[0].kill()
-            slaves = slaves[1:] + [place.slave()]
-            killed += 1
+    for number in range(rounds):
+        master.say(f"submit big-note {place.path('notes')} {MB} times={each_round}\nwait-results {each_round}")
+        master.await_line("result", number * each_round + 1)
+        slaves[0].kill()
+        slaves = slaves[1:] + [place.slave()]
+    master.await_line("result", count)
+    master.say("exit 0")
     master.ends(0)
-    want(killed == 4, f"{killed} were killed")
     results = master.results()
     want(len(results) == count and all(each[4] == f"{MB} whole" for each in results.values()), master.told())
 

@@ -26,7 +26,7 @@ std::string WriteCalls(std::span<const Call> calls) {
   writer to;
   to.reserve(size);
   for (const Call& call : calls) {
-    to(call.task, call.tries, call.limit.ns);
+    to(call.task, call.tries, call.limit.ns, call.counts_losses);
     AddBytes(to, call.algorithm);
     AddBytes(to, call.arguments);
     to.length(call.constants.size());
@@ -41,7 +41,7 @@ Result<std::vector<Call>> ReadCalls(std::string_view bytes) {
     reader from(bytes);
     while (!from.empty()) {
       Call& call = calls.emplace_back();
-      from(call.task, call.tries, call.limit.ns);
+      from(call.task, call.tries, call.limit.ns, call.counts_losses);
       call.algorithm = Bytes(from);
       call.arguments = Bytes(from);
       const uint64_t constants = from.length();

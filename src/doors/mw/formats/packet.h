@@ -42,6 +42,8 @@ struct Call {
   std::string_view arguments;
   Duration limit = {};  // of its time; 0: none
   std::vector<NamedConstant> constants = {};
+  // A slave that is lost with it counts, so the master must know when it is begun.
+  bool counts_losses = false;
   friend bool operator==(const Call&, const Call&) = default;
 };
 std::string WriteCalls(std::span<const Call> calls);

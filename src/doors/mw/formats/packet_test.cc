@@ -10,7 +10,8 @@ TEST(PacketTest, CallsComeBack) {
   const std::vector<Call> calls = {{1, "square", 1, std::string_view("\0\1", 2)},
                                    {2, "", 7, "", Duration::Seconds(3)},
                                    {uint64_t{1} << 60, "a", 1, large},
-                                   {3, "b", 1, "", {}, {{0xa8000'0001, 5}, {0x8000'0002, 0}}}};
+                                   {3, "b", 1, "", {}, {{0xa8000'0001, 5}, {0x8000'0002, 0}}},
+                                   {4, "c", 1, "", {}, {}, true}};
   const std::string packet = WriteCalls(calls);
   auto read = ReadCalls(packet);
   ASSERT_TRUE(read);

@@ -133,7 +133,8 @@ void Ledger::Recorded(const engine::Record& record) {
     lane = FindLane(ended->end.ref.job);
     if (at == packets_.end() || lane == nullptr || ended->verdict != Verdict::kRetry) return;
     // Tasks that had not been begun are ordered again with those that wait.
-    const bool is_free = ended->end.cause == Cause::kStopped && !at->second.twin;
+    const bool is_begun = at->second.begins == ended->end.ref.attempt;
+    const bool is_free = ended->end.cause == Cause::kStopped && !at->second.twin && !is_begun;
     if (at->second.once || is_free) {
       Leave(at->second);
       std::vector<uint64_t>& lost = lost_[ended->end.ref];
@@ -195,6 +196,7 @@ std::string Ledger::Row(JobId job, TaskIndex index) const {
     if (held == tasks_.end()) continue;  // another slave was quicker
     const task& what = held->second;
     calls.push_back({id, what.algorithm, what.how.tries, what.arguments, {what.how.time.count()}});
+    calls.back().counts_losses = CountsLosses(at->second) != nullptr;
     for (const auto& each : what.constants) {
       calls.back().constants.push_back({each->id(), each->size()});
     }
@@ -282,7 +284,9 @@ void Ledger::Want(group which, int64_t change) {
 uint64_t Ledger::Missing() const {
   uint64_t missing = 0;
   for (size_t i = 0; i < 3; ++i) missing += wanted_[i] - std::min(wanted_[i], have_[i]);
-  return missing;
+  // Tasks for a slave of their own are handed back without it, so any slave may compute these.
+  const bool is_stuck = slaves_.empty() && !tasks_.empty();
+  return std::max<uint64_t>(missing, is_stuck ? 1 : 0);
 }
 
 group Ledger::Arrived(slave_id id, std::string host) {
@@ -416,13 +420,28 @@ void Ledger::Begun(const AttemptRef& ref, Instant now) {
   if (auto at = packets_.find({ref.job, ref.index}); at != packets_.end()) at->second.begun = now;
 }
 
-// A slave was lost while it computed this task, whose policy counts that; null: it does not count.
-const Ledger::Held* Ledger::LostOnceMore(const engine::NoticeEnded& notice,
-                                         const Packet& packet) const {
-  if (notice.end.cause != Cause::kNode || packet.once || packet.tasks.size() != 1) return nullptr;
+bool Ledger::Begins(const AttemptRef& ref) {
+  auto at = packets_.find({ref.job, ref.index});
+  if (at == packets_.end()) return true;
+  at->second.begins = ref.attempt;
+  return !at->second.cancelled;
+}
+
+// The only task of a packet, whose policy counts the slaves that are lost with it; else null.
+const Ledger::Held* Ledger::CountsLosses(const Packet& packet) const {
+  if (packet.once || packet.tasks.size() != 1) return nullptr;
   auto held = tasks_.find(packet.tasks[0]);
   if (held == tasks_.end() || held->second.how.losses == 0) return nullptr;
   return &held->second;
+}
+
+// The same, if a slave was lost that had begun it; else null.
+const Ledger::Held* Ledger::LostOnceMore(const engine::NoticeEnded& notice,
+                                         const Packet& packet) const {
+  const AttemptEnd& end = notice.end;
+  const bool is_lost = end.cause == Cause::kNode || end.cause == Cause::kStopped;
+  if (!is_lost || IsCutOff(end) || packet.begins != end.ref.attempt) return nullptr;
+  return CountsLosses(packet);
 }
 
 std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
@@ -494,7 +513,9 @@ void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
   if (const Held* what = LostOnceMore(notice, at->second)) ++tasks_.at(what->id.value).lost;
   for (result& each : results) Deliver(std::move(each));
   if (notice.verdict == Verdict::kRetry) {
-    Leave(at->second);
+    // Another slave may have it by now.
+    const Lane* lane = FindLane(at->first.first);
+    if (lane == nullptr || lane->again.contains(at->first)) Leave(at->second);
     if (!results.empty()) CancelPacket(at->first, "too many slaves were lost with it");
     return;
   }

@@ -68,7 +68,7 @@ class Ledger {
 
   // So many more slaves are wanted in a group, or fewer.
   void Want(group which, int64_t change);
-  // Slaves that are wanted and not there.
+  // Slaves that are wanted and not there; at least one while tasks wait and there is no slave.
   uint64_t Missing() const;
   // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
   group Arrived(slave_id slave, std::string host = {});
@@ -82,6 +82,9 @@ class Ledger {
   // A slave was given packets; it has begun one.
   void Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets, Instant now);
   void Begun(const AttemptRef& ref, Instant now);
+  // A slave waits to begin a packet (Call::counts_losses): if it is lost now, that counts for this
+  // packet. False: it must not begin it, because nobody wants it; the engine tells the slave.
+  bool Begins(const AttemptRef& ref);
   // A record of the engine, in their order, before anything that depends on it leaves: packets get
   // their tasks, and lose them.
   void Recorded(const engine::Record& record);
@@ -171,6 +174,7 @@ class Ledger {
     slave_id slave;                      // who has it; none: nobody
     Instant given = {};                  // to this slave
     Instant begun = {};                  // there; 0: not yet
+    Attempt begins = {};                 // the last one that has passed Begins
     bool once = false;                   // its tasks must not be given out twice
     bool cancelled = false;              // the engine was told so
     bool may_double = false;             // any slave may compute it, also twice
@@ -211,6 +215,7 @@ class Ledger {
   void SubmitJob(JobId job, JobPlan plan);
   Lane* FindLane(JobId job) const;
   std::optional<task> CancelOne(uint64_t id, Lanes& touched);
+  const Held* CountsLosses(const Packet& packet) const;
   const Held* LostOnceMore(const engine::NoticeEnded& notice, const Packet& packet) const;
   void Deliver(result answer);
   void Learn(std::string_view algorithm, Duration time);

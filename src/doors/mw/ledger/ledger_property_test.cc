@@ -154,6 +154,7 @@ class RandomMaster {
     for (const result& each : world_.results) {
       RC_ASSERT(ended.insert(each.task.value).second);
       RC_ASSERT(each.ok() || tasks_.at(each.task.value).losses > 0);
+      RC_ASSERT(begun_.contains(each.task.value));
     }
     for (const task& each : world_.unrunnable) {
       RC_ASSERT(ended.insert(each.id.value).second);

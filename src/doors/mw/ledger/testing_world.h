@@ -92,7 +92,16 @@ class World {
     if (nth >= Computing(slave)) return {};
     const AttemptRef ref = leases_[slave][nth];
     ledger_.Begun(ref, now_);
+    const std::string row = ledger_.Row(ref.job, ref.index);
+    auto calls = ReadCalls(row);
+    if (calls && !calls->empty() && calls->front().counts_losses) {
+      EXPECT_TRUE(MayBegin(slave, nth));
+    }
     return ledger_.TasksOf(ref.job, ref.index);
+  }
+  // The slave asks whether it may begin a packet, in whatever order.
+  bool MayBegin(uint64_t slave, size_t nth = 0) {
+    return ledger_.Begins(leases_.at(slave).at(nth));
   }
   // The slave has computed its first packet, or a later one. Its tasks; empty: it has none.
   std::vector<uint64_t> Compute(uint64_t slave, CallEnd end = CallEnd::kDone,

@@ -32,6 +32,7 @@
 #include "os/process.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
+#include "os/terminal.h"
 #include "os/thread.h"
 #include "transport/tcp/identity.h"
 
@@ -183,7 +184,7 @@ class MasterHub::Inside final : public hub::Watcher {
 // ---- The beginning -----------------------------------------------------------------------------
 
 Status MasterHub::Inside::Begin() {
-  auto audit = Audit::Open(loop_, options_.audit_file);
+  auto audit = Audit::Open(loop_, options_.audit_file, os::kStderr);
   if (!audit) return std::unexpected(audit.error());
   audit_ = std::move(*audit);
   audit_->Say(audit::Version(SPATE_VERSION));
@@ -510,7 +511,8 @@ std::unique_ptr<hub::NodePort> MasterHub::Inside::Joined(slave_id slave, const s
           .constant =
               [this, slave](uint64_t bytes) {
                 audit_->SayOften(audit::SentConstant(slave.value, bytes));
-              }});
+              },
+          .begins = [this](const AttemptRef& ref) { return ledger_.Begins(ref); }});
   slaves_[slave] = channel.get();
   // Connected, as else nobody would hear of its end.
   loop_.Post([this, slave] {

@@ -172,6 +172,10 @@ bool Seat::Step(std::chrono::nanoseconds most) {
     calls_ = calls ? std::move(*calls) : std::vector<Call>();
     next_ = 0;
     group_ = calls_.size();
+    // A slave that is lost counts for the packet that it was in, not for the one before.
+    const bool counts = !calls_.empty() && calls_.front().counts_losses;
+    const bool waits = std::exchange(counts_losses_, counts) || counts;
+    if (waits && !bench_.AwaitGo(*packet_)) next_ = calls_.size();
     began_ = os::MonotonicNanos();
     start_ = clock_.Now();
   }

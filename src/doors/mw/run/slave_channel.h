@@ -26,6 +26,8 @@ class SlaveChannel final : public hub::NodePort {
     // Makes the offer that the engine gets from the slave's own.
     std::function<Offer(Offer)> offer;
     std::function<void(uint64_t)> constant;  // of this many bytes leaves
+    // Whether the slave may begin this packet.
+    std::function<bool(const AttemptRef&)> begins;
   };
   // `constants` outlives it.
   SlaveChannel(std::unique_ptr<hub::NodePort> under, ConstantServer& constants, Events events)
@@ -43,6 +45,11 @@ class SlaveChannel final : public hub::NodePort {
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
     under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
       if (const auto* want = std::get_if<wire::WantPiece>(&message)) return line_.Want(*want);
+      // Whatever the slave has computed came before it.
+      if (const auto* room = std::get_if<wire::RoomTaken>(&message)) {
+        if (events_.begins(room->ref)) under_->Send(wire::Go{Epoch(1), room->ref});
+        return;
+      }
       if (auto* hello = std::get_if<wire::Hello>(&message)) {
         hello->offer = events_.offer(std::move(hello->offer));
       }

@@ -49,6 +49,7 @@ class Seat {
   std::optional<Workbench::Packet> packet_;
   std::vector<Call> calls_;
   size_t next_ = 0;
+  bool counts_losses_ = false;  // the packet in work, or the last one
   std::string answers_;
   int64_t began_ = 0;
   Instant start_;

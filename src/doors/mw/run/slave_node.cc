@@ -21,6 +21,7 @@
 #include "node/host.h"
 #include "os/environment.h"
 #include "os/file.h"
+#include "os/terminal.h"
 #include "os/thread.h"
 
 namespace spate::mw {
@@ -181,6 +182,7 @@ class SlaveNode::Inside {
  private:
   void Call(Master master);
   void Reached(std::expected<link::Connector::Met, link::Connector::Failure> result);
+  void Drain();
   void AskForConstants();
   void Closed(const link::Ended& ended);
   void Lost(const std::string& why, Duration look_for = kLookFor);
@@ -294,7 +296,7 @@ void SlaveNode::Inside::Reached(
   executor_ = std::make_unique<BenchExecutor>(loop_, bench_, life_);
   bench_.Begin([this, life = life_] {
     loop_.Post([this, life] {
-      if (life == life_ && executor_) executor_->Drain();
+      if (life == life_ && executor_) Drain();
     });
   });
   bench_.constants().Begin([this, life = life_] {
@@ -306,6 +308,10 @@ void SlaveNode::Inside::Reached(
                          .offer = OfferOf(options_, id),
                          .tasks = executor_.get(),
                          .first = [this](wire::ToNode& message) {
+                           if (const auto* go = std::get_if<wire::Go>(&message)) {
+                             bench_.Go(go->ref);
+                             return true;
+                           }
                            if (!bench_.constants().Take(message)) return false;
                            AskForConstants();
                            return true;
@@ -317,6 +323,17 @@ void SlaveNode::Inside::Reached(
   executor_->SetEvents(node_->events());
   node_->Connect(std::move(result->connection),
                  [this](const link::Ended& ended) { Closed(ended); });
+}
+
+void SlaveNode::Inside::Drain() {
+  std::vector<AttemptRef> begins = bench_.DrainBegins();  // before what was done by then
+  executor_->Drain();
+  if (begins.empty()) return;
+  // The node sends the ends in its next turn; they go first.
+  loop_.Post([this, life = life_, begins = std::move(begins)] {
+    if (life != life_ || !node_ || node_->channel() == nullptr) return;
+    for (const AttemptRef& ref : begins) node_->channel()->Send(wire::RoomTaken{ref});
+  });
 }
 
 void SlaveNode::Inside::AskForConstants() {
@@ -447,7 +464,7 @@ Result<std::unique_ptr<SlaveNode>> SlaveNode::Open(const Options& options, Workb
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   slave->loop_ = std::move(*loop);
-  auto audit = TRY(Audit::Open(*slave->loop_, options.audit_file));
+  auto audit = TRY(Audit::Open(*slave->loop_, options.audit_file, os::kStdout));
   slave->inside_ =
       std::make_unique<Inside>(*slave->loop_, options, bench, std::move(audit), std::move(say));
   TRY(slave->inside_->Begin());

@@ -25,6 +25,7 @@ void Workbench::Begin(std::function<void()> ring) {
     each.packets.clear();
   }
   done_.clear();
+  begins_.clear();
   ring_ = std::move(ring);
   WakeAll();
 }
@@ -41,7 +42,9 @@ void Workbench::Put(Packet packet) {
 void Workbench::Stop(const AttemptRef& ref) {
   std::lock_guard lock(mutex_);
   for (Slot& each : slots_) {
-    if (each.current.ref == ref && each.current.life == life_) each.stopped = true;
+    if (each.current.ref != ref || each.current.life != life_) continue;
+    each.stopped = true;
+    each.changed.notify_all();
   }
   constants_.Wake();
 }
@@ -61,6 +64,20 @@ std::optional<uint16_t> Workbench::Withdraw(const AttemptRef& ref) {
 std::vector<Workbench::Done> Workbench::DrainDone() {
   std::lock_guard lock(mutex_);
   return std::exchange(done_, {});
+}
+
+std::vector<AttemptRef> Workbench::DrainBegins() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(begins_, {});
+}
+
+void Workbench::Go(const AttemptRef& ref) {
+  std::lock_guard lock(mutex_);
+  for (Slot& each : slots_) {
+    if (each.current.ref != ref || each.current.life != life_) continue;
+    each.go = ref;
+    each.changed.notify_all();
+  }
 }
 
 void Workbench::End(Over how, const std::string& why) {
@@ -166,6 +183,18 @@ std::optional<Workbench::Packet> Workbench::Take(uint16_t number, std::chrono::n
   slot.stopped = false;
   slot.current = {.ref = packet.ref, .slot = packet.slot, .life = packet.life, .calls = {}};
   return packet;
+}
+
+bool Workbench::AwaitGo(const Packet& packet) {
+  std::unique_lock lock(mutex_);
+  Slot& slot = slots_[packet.slot - 1];
+  auto is_over = [&] { return over_ || slot.stopped || packet.life != life_; };
+  if (is_over()) return false;
+  slot.go = {};
+  begins_.push_back(packet.ref);
+  ring_();
+  slot.changed.wait(lock, [&] { return slot.go == packet.ref || is_over(); });
+  return !is_over();
 }
 
 bool Workbench::Computed(const Packet& packet) {

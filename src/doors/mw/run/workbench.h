@@ -61,6 +61,9 @@ class Workbench {
   // The slot that it was for; nullopt: it is not here, or has begun.
   std::optional<uint16_t> Withdraw(const AttemptRef& ref);
   std::vector<Done> DrainDone();
+  // Packets that wait in AwaitGo. What was done before is in DrainDone by then.
+  std::vector<AttemptRef> DrainBegins();
+  void Go(const AttemptRef& ref);
   // Nothing comes any more, but after a shutdown for this reason.
   enum class Over : uint8_t { kShutdown, kMasterLost, kMasterFailed };
   void End(Over how, const std::string& why);
@@ -88,6 +91,9 @@ class Workbench {
   void Close();
   // Whether nobody wants to hear of the packet that the slot's thread has; on any thread.
   bool IsStopped(uint16_t slot) const { return slots_[slot - 1].stopped; }
+  // After Take: waits until the master knows that the slot begins this packet, and has whatever
+  // was computed before. False: nobody wants it any more.
+  bool AwaitGo(const Packet& packet);
   // Before and after each call of an algorithm. Then: whether the packet is wanted (still).
   void Compute(uint16_t slot, std::string_view algorithm, uint64_t task, Duration limit);
   bool Computed(const Packet& packet);
@@ -109,6 +115,7 @@ class Workbench {
     std::deque<Packet> packets;
     std::condition_variable changed;
     Packet current;                    // the last one that was taken, without its calls
+    AttemptRef go;                     // the packet that may begin
     std::atomic<bool> stopped{false};  // nobody wants it
     std::string_view computing;        // the algorithm, while it is called
     uint64_t task = 0;                 // of `computing`
@@ -125,6 +132,7 @@ class Workbench {
   std::condition_variable lived_;
   std::vector<Slot> slots_;  // their number never changes
   std::vector<Done> done_;
+  std::vector<AttemptRef> begins_;
   std::function<void()> ring_;  // wakes the network's thread
   uint64_t life_ = 0;
   std::optional<Over> over_;

@@ -81,6 +81,28 @@ struct argument_bytes {
   constant_list constants;  // that are among the arguments
 };
 
+// True if a conversion of From to To can lose a fraction or digits.
+template <class To, class From>
+inline constexpr bool is_narrowing = std::is_floating_point_v<From> && std::is_arithmetic_v<To> &&
+                                     (!std::is_floating_point_v<To> || sizeof(To) < sizeof(From));
+
+// The argument as the algorithm takes it. Throws `error`: an integer does not fit.
+template <class To, class From>
+To converted(From&& given) {
+  using from = std::remove_cvref_t<From>;
+  static_assert(!is_narrowing<To, from>,
+                "the argument is floating-point, but the algorithm takes an integer or a smaller "
+                "floating-point type: convert the argument first (std::lround, static_cast)");
+  if constexpr (std::is_integral_v<To> && std::is_integral_v<from>) {
+    const To value = static_cast<To>(given);
+    if (static_cast<from>(value) != given || (value < 1) != (given < 1)) {
+      throw error("the algorithm's parameter type cannot hold the argument " +
+                  std::to_string(given));
+    }
+  }
+  return std::forward<From>(given);
+}
+
 // The bytes of a tuple of these, without making it: arguments may be large.
 template <class Tuple, class... A>
 argument_bytes encode_as(A&&... given) {
@@ -90,8 +112,8 @@ argument_bytes encode_as(A&&... given) {
     if constexpr (std::same_as<std::remove_cvref_t<U>, T>) {
       to(each);
     } else {
-      const T converted = std::forward<U>(each);
-      to(converted);
+      const T value = converted<T>(std::forward<U>(each));
+      to(value);
     }
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -298,7 +320,8 @@ struct policy {
   // Slaves that may be lost while they compute the task; the loss of the last one ends the task
   // with a failure. 0: no limit, another slave always computes it. Slaves that are lost with a
   // packet of several tasks do not count, because another task may be to blame. The loss of a slave
-  // counts for each task that its slots compute.
+  // counts for each task that its slots compute. Before and after a task with a limit its slot
+  // waits once for the master, so that no other task is blamed.
   std::uint32_t losses = 0;
   // The longest that a slave may compute the task, all its tries together; 0: no limit. Then the
   // result has a failure, and the slave ends with 255, because nothing else stops an algorithm.
@@ -473,6 +496,8 @@ class master {
                        detail::constant_list constants = {});
 
   // A task: the algorithm with these arguments. Its number. The policy: the default, or given.
+  // Throws `error`: an integer does not fit the type that the algorithm takes. Floating-point
+  // numbers for integers do not compile.
   template <class Algorithm, class... A>
     requires requires { typename Algorithm::arguments; }
   task_id submit(const Algorithm& algorithm, A&&... given) {
@@ -730,3 +755,17 @@ int run(int argc, char** argv, M as_master, S as_slave) {
 
 }  // namespace v1
 }  // namespace spate::mw
+
+// Task and slave numbers as keys of unordered containers.
+template <>
+struct std::hash<spate::mw::task_id> {
+  std::size_t operator()(spate::mw::task_id id) const noexcept {
+    return std::hash<std::uint64_t>()(id.value);
+  }
+};
+template <>
+struct std::hash<spate::mw::slave_id> {
+  std::size_t operator()(spate::mw::slave_id id) const noexcept {
+    return std::hash<std::uint64_t>()(id.value);
+  }
+};

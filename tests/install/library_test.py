@@ -168,6 +168,19 @@ class Library(unittest.TestCase):
                 self.build(f"examples/mw/{example}", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
                            "-Wno-unused-command-line-argument", compiler=compiler)
 
+    def test_a_number_that_loses_its_fraction_does_not_compile(self):
+        with open(self.path("narrow.cc"), "w", encoding="utf-8") as out:
+            out.write('#include <spate/mw.h>\nconst auto f = spate::mw::algorithm<"f">([](int x) { return x; });\n'
+                      'void Submit(spate::mw::master& m) { m.submit(f, NUMBER); }\n')
+
+        def compiled(number):
+            words = [COMPILER, "-std=c++20", "-fsyntax-only", f"-DNUMBER={number}", *self.pkg_config("--cflags"), self.path("narrow.cc")]
+            return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(compiled("1u").returncode, 0)
+        refused = compiled("1.5")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("the argument is floating-point, but the algorithm takes an integer", refused.stderr)
+
     def test_cmake(self):
         os.mkdir(self.path("project"))
         lines = ["cmake_minimum_required(VERSION 3.16)", "project(user CXX)",

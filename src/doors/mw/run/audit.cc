@@ -8,9 +8,9 @@
 
 namespace spate::mw {
 
-Result<std::unique_ptr<Audit>> Audit::Open(os::Loop& loop, const std::string& path) {
-  std::unique_ptr<Audit> audit(new Audit(loop));
-  audit->path_ = path.empty() ? "standard error" : path;
+Result<std::unique_ptr<Audit>> Audit::Open(os::Loop& loop, const std::string& path, int otherwise) {
+  std::unique_ptr<Audit> audit(new Audit(loop, otherwise));
+  audit->path_ = path;
   if (path.empty()) return audit;
   auto fd = TRY(os::OpenWrite(path, os::OpenHow::kAppend));
   audit->fd_ = std::move(fd);
@@ -30,7 +30,7 @@ void Audit::Say(const audit::Event& event) {
 // A full disk costs lines, not the work.
 void Audit::Flush() {
   if (lines_.empty()) return;
-  (void)os::WriteAll(fd_ ? fd_.get() : os::kStderr, std::exchange(lines_, {}), path_);
+  (void)os::WriteAll(fd_ ? fd_.get() : otherwise_, std::exchange(lines_, {}), path_);
 }
 
 }  // namespace spate::mw

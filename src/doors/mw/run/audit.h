@@ -1,4 +1,4 @@
-// Audit: the audit lines of one process, added to a file or told on standard error.
+// Audit: the audit lines of one process, added to a file or to a standard stream.
 //
 // Thread: the loop's. Lines leave together, at the end of a turn of the loop.
 #pragma once
@@ -15,8 +15,9 @@ namespace spate::mw {
 
 class Audit {
  public:
-  // `path` is empty for standard error; then lines of single packets are left out.
-  static Result<std::unique_ptr<Audit>> Open(os::Loop& loop, const std::string& path);
+  // `path` is empty for `otherwise`, a standard stream; then lines of single packets are left out.
+  static Result<std::unique_ptr<Audit>> Open(os::Loop& loop, const std::string& path,
+                                             int otherwise);
   ~Audit() { Flush(); }
 
   void Say(const audit::Event& event);
@@ -29,9 +30,10 @@ class Audit {
   void Flush();
 
  private:
-  explicit Audit(os::Loop& loop) : loop_(loop) {}
+  Audit(os::Loop& loop, int otherwise) : loop_(loop), otherwise_(otherwise) {}
 
   os::Loop& loop_;
+  const int otherwise_;
   os::Fd fd_;
   std::string path_;
   std::string lines_;

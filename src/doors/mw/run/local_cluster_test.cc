@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace spate::mw {
@@ -62,6 +64,51 @@ TEST_F(LocalClusterTest, AMasterFunctionIsCalledAsItIs) {
   EXPECT_EQ(SumOfSquares(cluster.master()), 0);
   auto failing = cluster.master().async(fails);
   EXPECT_THROW(failing.get(), error);
+}
+
+// ---- Numbers -----------------------------------------------------------------------------------
+
+// Floating-point numbers do not compile then (detail::converted).
+static_assert(detail::is_narrowing<int, double> && detail::is_narrowing<bool, float> &&
+              detail::is_narrowing<float, double>);
+static_assert(!detail::is_narrowing<double, int> && !detail::is_narrowing<double, float> &&
+              !detail::is_narrowing<std::string, double> && !detail::is_narrowing<int, size_t>);
+
+TEST_F(LocalClusterTest, AnIntegerThatDoesNotFitIsRefused) {
+  local_cluster cluster(1);
+  master& m = cluster.master();
+  EXPECT_THROW(m.submit(square, int64_t{1} << 32), error);
+  EXPECT_THROW(m.submit(square, UINT32_MAX), error);
+  EXPECT_THROW(m.submit(make, -1), error);
+  EXPECT_EQ(m.pending(), 0u);
+  EXPECT_EQ(m.async(square, size_t{3}).get(), 9);
+  EXPECT_EQ(m.async(square, -3l).get(), 9);
+  EXPECT_EQ(m.async(make, true).get(), "x");
+}
+
+TEST_F(LocalClusterTest, NumbersOfTasksAreKeys) {
+  std::unordered_map<task_id, std::string> names = {{{1}, "one"}, {{2}, "two"}};
+  std::unordered_set<slave_id> slaves = {{1}, {1}, {2}};
+  EXPECT_EQ(names.at({2}), "two");
+  EXPECT_EQ(slaves.size(), 2u);
+}
+
+// Its slot waits for the master's word, and goes on with other tasks after it.
+TEST_F(LocalClusterTest, TasksWithALimitOfLossesBesideOthers) {
+  for (const char* group : {"1", "4"}) {
+    local_cluster cluster(2, {"--mw-slave-task-group", group, "--mw-slots", "2"});
+    master& m = cluster.master();
+    for (int i = 1; i <= 100; ++i) {
+      m.submit(square, policy{.losses = static_cast<uint32_t>(i % 3)}, i);
+    }
+    for (int left = 100; left > 0;) {
+      m.wait();
+      for (const result& each : m.take_results()) {
+        EXPECT_TRUE(each.ok());
+        --left;
+      }
+    }
+  }
 }
 
 // ---- Slots -------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ std::unexpected<Error> Damaged(const std::string& path, const error& why) {
 }  // namespace
 
 Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& dir) {
-  TRY(os::MakeOwnDir(dir, os::Others::kMayRead, "--mw-state DIR"));
+  TRY(os::MakeOwnDir(dir, os::Others::kStayOut, "--mw-state DIR"));
   auto lock = os::FileLock::TryLock(os::JoinPath(dir, "lock"), fmt::format("pid {}", os::OwnPid()));
   if (!lock && lock.error().kind == ErrorKind::kBusy) {
     return Fail(ErrorKind::kBusy,

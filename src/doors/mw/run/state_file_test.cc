@@ -149,6 +149,15 @@ TEST(StateFileTest, ANewOneIsEmpty) {
   EXPECT_EQ(lines, Model().All());
 }
 
+TEST(StateFileTest, OthersStayOut) {
+  os::TempDir dir;
+  ASSERT_TRUE(os::MakeDir(dir.Path("open"), 0700));
+  ASSERT_TRUE(os::SetPermissions(dir.Path("open"), 0711));
+  EXPECT_NE(OpenAndLoad(dir.Path("open")).find("chmod go-rwx"), std::string::npos);
+  ASSERT_TRUE(os::SetPermissions(dir.Path("open"), 0700));
+  EXPECT_EQ(OpenAndLoad(dir.Path("open")), "");
+}
+
 TEST(StateFileTest, WhateverIsWrittenIsFoundAfterAKillBetweenAnyTwoWrites) {
   os::TempDir dir;
   Prng chance(1);

@@ -51,7 +51,7 @@ def test_too_few_words_print_the_usage(place: Place):
 
 def test_a_reader_that_is_gone_ends_it_as_it_ends_others(place: Place):
     cluster_of(place).node("n1")
-    for words in (["list", "machines"], ["status"]):
+    for words in (["list", "machines"], ["status"], ["ping"], ["pstat2"], ["-printId", "add", "job", "true"]):
         reader, writer = os.pipe()
         os.close(reader)  # as `parasol ... | head -1` may find it
         done = subprocess.run([SPATE, "parasol", *words], stdout=writer, stderr=subprocess.PIPE, env=place.env,
@@ -83,8 +83,12 @@ def test_status_and_lists(place: Place):
     want(parasol(place, "pstat2") == "Total Jobs: 0\nResults Size: 0\n", "pstat2")
     want(parasol(place, "ping") == "Pinged hub 1 times\n", "ping")
     want(parasol(place, "ping", "3") == "Pinged hub 3 times\n", "ping 3")
-    for quiet in (["check", "dead"], ["add", "spoke"], ["clear", "sick"], ["flushResults"]):
+    for quiet in (["check", "dead"], ["add", "spoke"], ["clear", "sick"]):
         want(parasol(place, *quiet) == "", quiet)
+    for words in (["check", "dead", "x"], ["clear", "sick", "x"], ["flushResults", "x"]):
+        want("usage:" in place.run(*words, command="parasol", code=255)[1], words)
+    out, err = place.run("flushResults", command="parasol", code=255)
+    want(out == "" and "Batch not found." in err, (out, err))
 
     for number in range(6):
         parasol(place, "add", "job", "sh", "-c", f": {number}; until test -e go; do sleep 0.1; done")
@@ -274,6 +278,33 @@ def test_machines_come_and_go(place: Place):
     want(done == [""], done)
 
 
+def test_jobs_of_a_removed_machine_end_there_first(place: Place):
+    """No copy begins while the first one still writes, whichever command removes the machine."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    place.write("job", "trap 'sleep 1; echo end >> log; exit 0' TERM", "echo begin $HOST >> log",
+                "while :; do sleep 0.05; done")
+    place.write("log")
+    parasol(place, "add", "job", "sh", "job")
+    log = []
+    for node, other in (("n1", "n2"), ("n2", "n3")):
+        log.append(f"begin {node}")
+        wait(lambda: place.lines("log")[-1:] == log[-1:], f"it runs on {node}")
+        cluster.node(other, "-j", "1")
+        if node == "n1":
+            want(parasol(place, "remove", "machine", node, "it smokes") == "ok\n", node)
+        else:
+            cluster.spate("node remove", node)
+        want(f"{node} " not in parasol(place, "list", "machines"), "it is listed still")
+        log.append("end")
+    wait(lambda: "begin n3" in place.lines("log"), "it runs on n3")
+    want(place.lines("log") == [*log, "begin n3"], place.lines("log"))
+    # One that was removed has ended its jobs, and works again when it is wanted.
+    want(parasol(place, "add", "machine", "n1", "/tmp") == "", "n1")
+    parasol(place, "-wait", "add", "job", "true")
+    parasol(place, "remove", "jobs", parasol(place, "list", "users").split()[0])
+
+
 def test_a_sick_batch(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1")
@@ -330,7 +361,7 @@ def test_questions_leave_no_files(place: Place):
     cluster_of(place)
     folder = os.path.join(place.dir, "empty")
     os.mkdir(folder)
-    for words, code in ((["parasol", "pstat2"], 0), (["parasol", "-host=127.0.0.1", "flushResults"], 0),
+    for words, code in ((["parasol", "pstat2"], 0), (["parasol", "-host=127.0.0.1", "flushResults"], 255),
                         (["para", "flushResults"], 255)):
         done = subprocess.run([SPATE, *words], cwd=folder, env=place.env, timeout=DEADLINE, capture_output=True)
         want(done.returncode == code, (words, done.stderr))

@@ -132,7 +132,10 @@ Result<BatchClient::State> BatchClient::AskToReport() {
   auto own = AskAbout("");
   if (!own || job_ != JobId()) return own;
   std::string owner = OwnerOf(os::DirName(link_.results()));
-  return owner.empty() ? own : AskAbout(owner);
+  if (owner.empty()) return own;
+  auto state = TRY(AskAbout(owner));
+  state.of_owner = true;
+  return state;
 }
 
 Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {

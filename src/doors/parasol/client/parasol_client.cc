@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/formats/job_list.h"
 #include "doors/parasol/formats/results.h"
+#include "doors/parasol/programs/para_talk.h"
 #include "doors/parasol/programs/parasol.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
@@ -91,14 +91,12 @@ Status Parasol::Ping() {
   for (int64_t i = 0; i < count; ++i) {
     TRY(client::AskOne(link_, wire::LookAtHub()));
   }
-  fmt::print("Pinged hub {} times\n", count);
-  return {};
+  return ParaPrint(fmt::format("Pinged hub {} times\n", count));
 }
 
 Status Parasol::RemoveMachineOf() {
   auto removed = TRY(RemoveMachine(link_, ask_.words));
-  fmt::print("{}\n", removed ? "ok" : "Machine not found.");
-  return {};
+  return ParaPrint(removed ? "ok\n" : "Machine not found.\n");
 }
 
 // Jobs that the hub no longer names are in the results when their size is printed.
@@ -106,8 +104,7 @@ Status Parasol::Pstat2() {
   TRY(TellAboutSite(ask_, link_, OwnerOf(results_)));
   TRY(CatchUpResults(link_));
   auto file = os::Stat(results_);
-  fmt::print("{}", ResultsSizeText(file ? file->size : 0));
-  return {};
+  return ParaPrint(ResultsSizeText(file ? file->size : 0));
 }
 
 // A batch that the hub does not know is not sick.
@@ -137,6 +134,7 @@ Status Parasol::Do() {
     case ParasolVerb::kClearSick:
       return ClearSick();
     case ParasolVerb::kFlushResults:
+      (void)TRY(link_.NeedJob());
       return CatchUpResults(link_);
     default:
       return TellAboutSite(ask_, link_, OwnerOf(results_));
@@ -182,11 +180,11 @@ Result<int> Parasol::AddJob() {
   FollowResults(link_);
   uint64_t id = ParasolId(accepted->job, accepted->first);
   if (ask_.options.Has("printId")) {
-    fmt::print("{}\n", id);
+    TRY(ParaPrint(fmt::format("{}\n", id)));
   } else if (ask_.options.Has("verbose")) {
-    fmt::print("your job {} (\"{}\") has been submitted\n", id, fmt::join(ask_.words, " "));
+    TRY(ParaPrint(
+        fmt::format("your job {} (\"{}\") has been submitted\n", id, fmt::join(ask_.words, " "))));
   }
-  std::fflush(stdout);
   if (!ask_.options.Has("wait")) return 0;
   return WaitFor(id, before ? before->size : 0);
 }
@@ -232,9 +230,7 @@ Result<int> RunParasol(std::span<const std::string> args) {
   auto ask = TRY(ParseParasol(args));
   auto results = TRY(os::AbsolutePath(ask.options.Text("results").value_or("results")));
   auto setting = TRY(SettingOf(ask));
-  auto code = Parasol(ask, std::move(setting), std::move(results)).Run();
-  if (code && std::fflush(stdout) != 0) return kParasolExitError;
-  return code;
+  return Parasol(ask, std::move(setting), std::move(results)).Run();
 }
 
 }  // namespace spate::parasol

@@ -63,7 +63,7 @@ Status ReadUse(std::string_view inner, const Line& line, ParasolJob* job) {
   std::string_view amount = words[2];
   if (words[1] == "cpu") {
     const char* end = amount.data() + amount.size();
-    auto [read, error] = std::from_chars(amount.data(), end, job->cpus, std::chars_format::fixed);
+    auto [read, error] = std::from_chars(amount.data(), end, job->cpus);
     if (error == std::errc() && read == end && std::isfinite(job->cpus) && job->cpus >= 0) {
       return {};
     }

@@ -31,6 +31,7 @@ TEST(ParasolListTest, Lines) {
             {{kIn, CheckKind::kExists, "a"}, {kIn, CheckKind::kExists, "b"}}},
            {"p {use cpu 2} {use ram 4g} q", "p   q", {}, 2, 4ull << 30},
            {"p {user cpu 2}", "p ", {}, 2},
+           {"p {use cpu 1e2}", "p ", {}, 100},
            {"{use ram 1g} p", " p", {}, 0, 1 << 30},
            {"p {checks out line o}", "p o", {{kOut, CheckKind::kLine, "o"}}},
            {"p { use ram 1g}", "p { use ram 1g}"},
@@ -58,6 +59,12 @@ TEST(ParasolListTest, SkipsBlankLinesAndComments) {
   EXPECT_EQ((*jobs)[0].command, "a # b");
   EXPECT_EQ((*jobs)[1].command, "c");
   EXPECT_TRUE(ReadParasolList("", "jobs")->empty());
+  // Each line is a job, as in Parasol: a backslash at its end is a word.
+  jobs = ReadParasolList("a \\\nb\ncd c\nd\\", "jobs");
+  ASSERT_TRUE(jobs);
+  ASSERT_EQ(jobs->size(), 4u);
+  EXPECT_EQ((*jobs)[0].command, "a \\");
+  EXPECT_EQ((*jobs)[2].command, "cd c");
 }
 
 TEST(ParasolListTest, Errors) {
@@ -80,6 +87,7 @@ TEST(ParasolListTest, Errors) {
            {"p {use disk 1}", "Unrecognized word 'disk' in use line 2 of d/jobs"},
            {"p {use cpu x}", "'x' is no number of CPUs in use line 2 of d/jobs"},
            {"p {use cpu -1}", "'-1' is no number of CPUs in use line 2 of d/jobs"},
+           {"p {use cpu inf}", "'inf' is no number of CPUs in use line 2 of d/jobs"},
            {"p {use cpu nan}", "'nan' is no number of CPUs in use line 2 of d/jobs"},
            {"p {use ram 2G}", "Invalid RAM expression '2G' in 'use' clause line 2 of d/jobs"},
            {"{use cpu 1}", "No command beside the clauses in line 2 of d/jobs"}}) {

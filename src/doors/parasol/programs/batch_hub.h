@@ -37,6 +37,7 @@ class BatchQuestions {
   // was removed or lost.
   struct State {
     bool known = false;            // the hub has heard of this batch
+    bool of_owner = false;         // and it is not this user's
     uint64_t submitted = 0;        // so many times a job of this batch was, ever
     uint64_t everybody = 0;        // jobs of all users that wait or run
     std::vector<IdRange> unended;  // sorted

@@ -49,7 +49,7 @@ void ParaBatch::FindOpen() {
   if (!std::ranges::is_sorted(open_, {}, &Open::id)) std::ranges::stable_sort(open_, {}, &Open::id);
 }
 
-void ParaBatch::Insert(uint32_t job, uint64_t id, int64_t now) {
+void ParaBatch::Insert(uint32_t job, uint64_t id, int64_t now, bool added) {
   auto& submissions = jobs_[job].submissions;
   ParasolSubmission submission;
   submission.id = fmt::format_int(id).str();
@@ -58,6 +58,7 @@ void ParaBatch::Insert(uint32_t job, uint64_t id, int64_t now) {
   submission.host = submission.err_file = kNotYet;
   submissions.insert(submissions.begin(), std::move(submission));
   Open open{.id = id, .job = job, .place = static_cast<uint32_t>(submissions.size() - 1)};
+  open.added = added;
   open_.insert(std::ranges::upper_bound(open_, id, {}, &Open::id), open);
   ++in_hub_;
 }
@@ -68,7 +69,7 @@ void ParaBatch::Add(const BatchHub::Submitted& submitted) {
   std::string id = fmt::format_int(submitted.id).str();
   auto same = [&](const ParasolSubmission& known) { return known.id == id; };
   if (std::ranges::any_of(jobs_[job].submissions, same)) return;
-  Insert(job, submitted.id, submitted.submitted);
+  Insert(job, submitted.id, submitted.submitted, true);
   counted_ = false;
 }
 
@@ -149,8 +150,9 @@ void ParaBatch::SetHung(const BatchHub::Running& running) {
   if (IsNewest(*open)) CountEnded(open->job);
 }
 
-void ParaBatch::Mark(const BatchHub::State& state, int64_t now, int64_t warn_minutes) {
+bool ParaBatch::Mark(const BatchHub::State& state, int64_t now, int64_t warn_minutes) {
   auto running = state.running.begin();
+  bool more = false;
   for (const Open& open : open_) {
     if (open.ended) continue;
     while (running != state.running.end() && running->id < open.id) ++running;
@@ -158,23 +160,29 @@ void ParaBatch::Mark(const BatchHub::State& state, int64_t now, int64_t warn_min
     submission.running = running != state.running.end() && running->id == open.id;
     submission.in_queue = !submission.running && !open.lost;
     submission.host = submission.running ? running->host : std::string(kNotYet);
-    submission.started = submission.running ? running->started : 0;
-    submission.slow = submission.running && now - submission.started > warn_minutes * 60;
+    const int64_t started = submission.running ? running->started : 0;
+    const bool was = submission.slow && submission.started == started;
+    submission.started = started;
+    submission.slow = submission.running && (was || now - started > warn_minutes * 60);
+    more |= submission.slow && !was;
   }
+  return more;
 }
 
-bool ParaBatch::DropLost() {
+bool ParaBatch::DropLost(Lost which) {
   bool dropped = false;
   for (const Open& open : open_) {
-    if (!open.lost || open.ended) continue;
+    if (!open.lost || open.ended || (which == Lost::kAdded && !open.added)) continue;
     dropped = true;
-    std::erase_if(jobs_[open.job].submissions, [](const ParasolSubmission& submission) {
-      return submission.tracking_error != 0;
+    std::erase_if(jobs_[open.job].submissions, [&](const ParasolSubmission& submission) {
+      return submission.tracking_error != 0 &&
+             (which == Lost::kAll || NumberOf(submission.id) == open.id);
     });
   }
+  if (!dropped) return false;
   FindOpen();
   counted_ = false;
-  return dropped;
+  return true;
 }
 
 void ParaBatch::CountEnded(uint32_t job) {

@@ -5,6 +5,7 @@
 // may come late. A look costs by the open submissions, not by the size of the batch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,10 +45,12 @@ class ParaBatch {
   void FindLost(const BatchHub::State& state);
   // Gives up one that runs.
   void SetHung(const BatchHub::Running& running);
-  // Which of the open ones wait, which run and which of these are slow.
-  void Mark(const BatchHub::State& state, int64_t now, int64_t warn_minutes);
+  // Which of the open ones wait, which run and which of these are slow, as they stay while they
+  // run. Whether more are.
+  bool Mark(const BatchHub::State& state, int64_t now, int64_t warn_minutes);
   // Lost submissions leave the batch, as if they had never been made. Whether there were some.
-  bool DropLost();
+  enum class Lost : uint8_t { kAll, kAdded };
+  bool DropLost(Lost which = Lost::kAll);
 
   // The next jobs to submit, at most `most`: those with the fewest tries first.
   std::vector<uint32_t> Next(uint64_t most);
@@ -59,6 +62,7 @@ class ParaBatch {
   size_t CountDone() { return Count(), done_; }
   bool AllDone() { return CountDone() == jobs_.size(); }
   bool AnyAtHub() const { return in_hub_ > 0; }
+  bool AnyLost() const { return std::ranges::any_of(open_, &Open::lost); }
   // A job that has failed in all its tries, if there is one.
   std::optional<uint32_t> Failed() { return Count(), failed_; }
 
@@ -68,6 +72,7 @@ class ParaBatch {
     uint32_t job = 0;
     uint32_t place = 0;  // among the job's submissions, the oldest is 0
     bool lost = false, ended = false;
+    bool added = false;  // by Add
   };
   // Jobs with the same number of tries, in order; those before `next` are submitted.
   struct Waiting {
@@ -80,7 +85,7 @@ class ParaBatch {
     return open.place + 1 == jobs_[open.job].submissions.size();
   }
   void FindOpen();
-  void Insert(uint32_t job, uint64_t id, int64_t now);
+  void Insert(uint32_t job, uint64_t id, int64_t now, bool added = false);
   Open* OpenOf(uint64_t id);
   void Close(Open& open);
   void CountEnded(uint32_t job);  // as done, as waiting or as failed, by its newest submission

@@ -20,6 +20,7 @@ namespace {
 
 constexpr Duration kHaltLook = Duration::Seconds(1);
 constexpr Duration kTurnLook = Duration::Millis(20);
+constexpr Duration kResultsLag = Duration::Seconds(1), kResultsLook = Duration::Millis(50);
 constexpr uint64_t kTurnLooksInSilence = 5;  // each of them waits a while by itself
 constexpr int kMostSurprises = 10;           // of one push
 
@@ -125,12 +126,14 @@ Status ParaCycle::Look(For what) {
   if (!caught_up_ && os::Exists(parts_.folder.Results())) return caught_up_;
   TRY(AcceptResults());
   batch_.FindLost(state_);
+  if (state_.of_owner) TRY(LookAsReader());
   TellTime("read results");
   return {};
 }
 
 // Takes in the submissions of a push that was killed, or whose answer was lost.
 Status ParaCycle::AcceptSubmitted() {
+  if (state_.of_owner) marks_.known = 0;  // ours is of another batch
   if (state_.submitted < marks_.known) {
     marks_.known = 0;
     forgotten_ = true;
@@ -160,6 +163,18 @@ Status ParaCycle::AcceptResults() {
   };
   auto bytes = TRY(parts_.folder.ReadResults(marks_.results, take));
   marks_.results = bytes;
+  return {};
+}
+
+// Only its owner knows which submissions the batch has dropped, and writes the results: a moment
+// after the hub has the ends.
+Status ParaCycle::LookAsReader() {
+  batch_.DropLost(ParaBatch::Lost::kAdded);
+  for (const Instant until = now() + kResultsLag; batch_.AnyLost() && now() < until;) {
+    TRY(parts_.hub.Pause(kResultsLook));
+    TRY(AcceptResults());
+    batch_.FindLost(state_);
+  }
   return {};
 }
 
@@ -278,9 +293,9 @@ void ParaCycle::ChangeJobs(const std::function<void(ParasolJob&)>& change) {
 }
 
 Status ParaCycle::Save() {
+  Mark();
   if (!changed_) return {};
   step_began_ = now();
-  Mark();
   auto written = parts_.folder.Write(batch_.jobs(), marks_);
   if (written) changed_ = checked_ = false;
   TellTime("write batch");

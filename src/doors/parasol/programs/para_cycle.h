@@ -79,13 +79,18 @@ class ParaCycle {
   void DropAll();
   void ChangeJobs(const std::function<void(ParasolJob&)>& change);
   // Writes into the batch what waits and runs, for reports.
-  void Mark() { batch_.Mark(state_, seconds(), parts_.options.warn_minutes); }
+  void Mark() {
+    const bool slow = batch_.Mark(state_, seconds(), parts_.options.warn_minutes);
+    changed_ |= slow;
+    checked_ |= slow;
+  }
 
  private:
   // With -verbose=2: how long a step took, or what came before it.
   void TellTime(std::string_view step);
   Status AcceptSubmitted();
   Status AcceptResults();
+  Status LookAsReader();
   Result<uint64_t> Submit(const std::vector<uint32_t>& jobs);
   Status LetOthers();
 

@@ -35,8 +35,9 @@ struct FakeHubWorld {
   std::vector<std::string> lines;  // ends that are not in para.results
   std::vector<std::string> log;    // what was called, where that changes something
   std::string results, folder;
-  bool known = true;    // the batch
-  uint64_t others = 0;  // jobs of other users
+  bool known = true;      // the batch
+  bool of_owner = false;  // the asking user is another one
+  uint64_t others = 0;    // jobs of other users
   bool sick = false;
   uint64_t failures_in_row = 0;
   JobId held;
@@ -99,7 +100,13 @@ class FakeHub : public BatchHub {
     state.sick_nodes = world_.sick_nodes;
     return state;
   }
+  Result<State> AskToReport() override {
+    auto state = TRY(Ask());
+    state.of_owner = world_.of_owner;
+    return state;
+  }
   Status CatchUp() override {
+    if (world_.of_owner) return {};
     if (world_.catch_up) return std::unexpected(*std::exchange(world_.catch_up, std::nullopt));
     if (world_.lines.empty()) return {};
     auto file = TRY(os::OpenWrite(world_.results, os::OpenHow::kAppend));

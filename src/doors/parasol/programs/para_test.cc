@@ -351,10 +351,6 @@ TEST_F(ParaTest, Reports) {
        std::vector<Case>{{{"check"},
                           "queued and waiting: 1\ncrashed: 1\nrunning: 1\nranOk: 1\ntotal jobs in "
                           "batch: 4\n"},
-                         {{"check", "-warnTime=5", "-retries=1"},
-                          "queued and waiting: 1\ncrashed: 1\nslow (> 5 minutes): 1\nrunning: "
-                          "1\nranOk: 1\nfailed "
-                          "1 times: 1\ntotal jobs in batch: 4\n"},
                          {{"finished"}, "good\tx\n"},
                          {{"crashed"}, "bad {check out exists no}\n"},
                          {{"failed"}, ""},
@@ -365,9 +361,6 @@ TEST_F(ParaTest, Reports) {
                          {{"hippos"}, run + "\ntotal hippos running: 1\n"},
                          {{"hippo", "10"}, "total hippos running: 0\n"},
                          {{"slow"}, "total hippos running: 0\n"},
-                         {{"slow", "-warnTime=9"},
-                          run + "This is a slow job, running time > 9 minutes.\n\ntotal "
-                                "hippos running: 1\n"},
                          {{"problems"}, problem},
                          {{"problem"}, problem},
                          {{"status"},
@@ -375,7 +368,14 @@ TEST_F(ParaTest, Reports) {
                           "done\t1\t100.00\t100.50\tn1\t100000000\tgood x\n"
                           "crash\t1\t10.00\t10.50\tn1\t100000001\tbad no\n"
                           "run\t1\t600.00\t0.00\tn1\t\truns\n"
-                          "queue\t1\t0.00\t0.00\tn/a\t100000003\twaits\n"}}) {
+                          "queue\t1\t0.00\t0.00\tn/a\t100000003\twaits\n"},
+                         {{"slow", "-warnTime=9"},
+                          run + "This is a slow job, running time > 9 minutes.\n\ntotal "
+                                "hippos running: 1\n"},
+                         {{"check", "-warnTime=5", "-retries=1"},
+                          "queued and waiting: 1\ncrashed: 1\nslow (> 5 minutes): 1\nrunning: "
+                          "1\nranOk: 1\nfailed "
+                          "1 times: 1\ntotal jobs in batch: 4\n"}}) {
     Ran ran = Para(c.args);
     EXPECT_EQ(ran.code, 0);
     EXPECT_EQ(ran.out, c.out) << c.args[0];

@@ -188,6 +188,79 @@ TEST_F(ParaTroubleTest, ReportsEndHungJobs) {
   EXPECT_NE(Para({"time"}).out.find("Crashed: 1 jobs\n"), std::string::npos);
 }
 
+// Everybody sees that a job is slow, until it ends.
+TEST_F(ParaTroubleTest, SlowJobsStaySlow) {
+  MustCreate("a\nb\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  world_.Start(0);
+  world_.now = world_.now + Duration::Seconds(61);
+  EXPECT_EQ(Check(), "queued and waiting: 1\nrunning: 1\ntotal jobs in batch: 2\n");
+  auto slow = [](int minutes) {
+    return fmt::format(
+        "queued and waiting: 1\nslow (> {} minutes): 1\nrunning: 1\n"
+        "total jobs in batch: 2\n",
+        minutes);
+  };
+  EXPECT_EQ(Para({"-warnTime=1", "check"}).out, slow(1));
+  EXPECT_EQ(Check(), slow(4320));
+  EXPECT_NE(Para({"problems"}).out.find("failure type: slow\n"), std::string::npos);
+  // Its node was lost, and it has begun again.
+  world_.Start(0);
+  EXPECT_EQ(Check(), "queued and waiting: 1\nrunning: 1\ntotal jobs in batch: 2\n");
+  world_.now = world_.now + Duration::Seconds(61);
+  ASSERT_EQ(Para({"-warnTime=1", "push"}).code, 0);
+  EXPECT_EQ(Check(), slow(4320));
+  world_.End(0, 0);
+  EXPECT_EQ(Check(), "queued and waiting: 1\nranOk: 1\ntotal jobs in batch: 2\n");
+}
+
+// Another user does not know what the owner has dropped from the batch, or what is on its way to
+// the results.
+TEST_F(ParaTroubleTest, OthersSeeWhatItsOwnerSees) {
+  auto theirs = [&] {
+    os::TempDir state;
+    ParaParts parts = Parts();
+    parts.state_root = state.path();
+    world_.of_owner = true;
+    testing::internal::CaptureStdout();
+    auto code = RunPara(std::vector<std::string>{"check", "-batch=" + dir_.path()}, parts);
+    world_.of_owner = false;
+    EXPECT_EQ(code.value_or(255), 0);
+    return testing::internal::GetCapturedStdout();
+  };
+  MustCreate("a\nb\nc\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  EXPECT_EQ(theirs(), "queued and waiting: 3\ntotal jobs in batch: 3\n");
+  world_.End(0, 0);
+  world_.Start(1);
+  ASSERT_EQ(Para({"stop"}).code, 0);
+  EXPECT_EQ(theirs(), "unsubmitted jobs: 2\nranOk: 1\ntotal jobs in batch: 3\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  world_.Start(3);
+  ASSERT_EQ(Para({"chill"}).code, 0);
+  EXPECT_EQ(theirs(), "unsubmitted jobs: 1\nrunning: 1\nranOk: 1\ntotal jobs in batch: 3\n");
+  // Its line comes a moment later.
+  world_.End(3, 0);
+  world_.on_wait = [&] {
+    world_.of_owner = false;
+    return FakeHub(world_).CatchUp();
+  };
+  EXPECT_EQ(theirs(), "unsubmitted jobs: 1\nranOk: 2\ntotal jobs in batch: 3\n");
+  world_.on_wait = [] { return Status(); };
+  MustCreate("d\ne\n");
+  EXPECT_EQ(theirs(), "unsubmitted jobs: 2\ntotal jobs in batch: 2\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  world_.EndAll(0);
+  ASSERT_EQ(Para({"push"}).code, 0);
+  EXPECT_EQ(theirs(), "ranOk: 2\ntotal jobs in batch: 2\n");
+  // A lost one is lost for all.
+  MustCreate("f\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  world_.tasks.back().unended = false;
+  EXPECT_EQ(theirs(), "tracking errors: 1\ntotal jobs in batch: 1\n");
+  EXPECT_EQ(Check(), "tracking errors: 1\ntotal jobs in batch: 1\n");
+}
+
 TEST_F(ParaTroubleTest, SickBatch) {
   MustCreate("a\nb\n");
   world_.sick = true;

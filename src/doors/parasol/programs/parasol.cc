@@ -60,6 +60,10 @@ bool WordsFit(ParasolVerb verb, std::string_view first, std::span<const std::str
       return std::ranges::all_of(words, IsIds);
     case ParasolVerb::kPing:
       return std::ranges::all_of(words, IsNumber);
+    case ParasolVerb::kCheckDead:
+    case ParasolVerb::kClearSick:
+    case ParasolVerb::kFlushResults:
+      return words.empty();
     default:
       return true;
   }

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/near.h"
 #include "base/number.h"
 
 namespace spate::parasol {
 namespace {
+
+// Word processors, and the manual, write it for a dash.
+constexpr std::string_view kEnDash = "\xE2\x80\x93";
 
 bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -18,6 +22,7 @@ bool IsNameByte(char c) {
 
 // A lone - is a word, and so is =x.
 bool IsOption(std::string_view arg) {
+  if (arg.starts_with(kEnDash)) return arg.size() > kEnDash.size();
   if (arg.starts_with('-')) return arg.size() > 1;
   size_t equals = arg.find('=');
   return equals != std::string_view::npos && equals > 0 &&
@@ -45,7 +50,7 @@ void ParasolOptions::Read(std::span<const std::string> args, bool until_word) {
       words_.push_back(arg);
       options = options && !until_word;
     } else {
-      size_t start = arg.front() == '-' ? 1 : 0;
+      size_t start = arg.front() == '-' ? 1 : arg.starts_with(kEnDash) ? kEnDash.size() : 0;
       size_t equals = std::min(arg.find('='), arg.size());
       bool has_value = equals < arg.size();
       typed_.push_back(
@@ -119,7 +124,12 @@ std::vector<std::string_view> ParasolOptions::All(std::string_view name) const {
 
 Result<int64_t> ParasolOptions::Int(std::string_view name, int64_t otherwise) const {
   auto text = Text(name);
-  return text ? Number<int64_t>(name, *text, "a whole number") : otherwise;
+  if (!text) return otherwise;
+  auto number = TRY(Number<int64_t>(name, *text, "a whole number"));
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  if (number >= -kLargest && number <= kLargest) return number;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("-{0}={1}: must be from -{2} to {2}", name, *text, kLargest));
 }
 
 Result<double> ParasolOptions::Float(std::string_view name, double otherwise) const {

@@ -23,6 +23,7 @@ TEST(ParasolOptionsTest, WordsAndOptions) {
   for (const Case& c : std::vector<Case>{
            {{"-log=x", "a"}, {"a"}, "log", "x"},
            {{"log=x", "a"}, {"a"}, "log", "x"},
+           {{"–log=x", "a", "–"}, {"a", "–"}, "log", "x"},
            {{"a", "-log=x", "b"}, {"a", "b"}, "log", "x"},
            {{"-log=a", "-log=b"}, {}, "log", "b"},
            {{"-log"}, {}, "log", ""},
@@ -73,6 +74,7 @@ TEST(ParasolOptionsTest, Checked) {
            {"-retries=x", "-retries=x is not a whole number; write for example -retries=4"},
            {"-retries=", "-retries= is not a whole number; write for example -retries=4"},
            {"-retries=1.5", "-retries=1.5 is not a whole number; write for example -retries=4"},
+           {"-retries=99999999999", "-retries=99999999999: must be from -2147483647 to 2147483647"},
            {"-verbose", "-verbose needs a value; write -verbose=VALUE"},
            {"-cpu=nan", "-cpu=nan is not a number; write for example -cpu=4"},
            {"-cpu=1g", "-cpu=1g is not a number; write for example -cpu=4"}}) {

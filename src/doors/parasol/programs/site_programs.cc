@@ -64,8 +64,9 @@ constexpr std::string_view kPassed[] = {"log",      "logFacility", "logMinPriori
 // A host that does not answer must not hold up the others, and nobody is there for questions.
 constexpr std::string_view kSsh = "ssh -o BatchMode=yes -o ConnectTimeout=15";
 
-Status WantOneWord(const ParasolOptions& options, const cli::Program& program) {
-  if (options.words().size() == 1) return {};
+Status WantOneWord(const ParasolOptions& options, const cli::Program& program,
+                   ptrdiff_t without_effect = 0) {
+  if (std::ssize(options.words()) == 1 + without_effect) return {};
   return Fail(ErrorKind::kInvalid, std::string(program.usage));
 }
 
@@ -120,7 +121,9 @@ Result<Duration> KeepOf(const ParasolOptions& options, Duration otherwise) {
 
 Result<ParaHubOptions> MakeParaHubOptions(std::span<const std::string> args) {
   auto options = TRY(ParasolOptions::Parse(args, kHubKnown));
-  TRY(WantOneWord(options, kParaHub));
+  // The manual writes these switches without a dash. They have no effect in either form.
+  auto is_bare = [](std::string_view word) { return word == "logFlush" || word == "noResume"; };
+  TRY(WantOneWord(options, kParaHub, std::ranges::count_if(options.words(), is_bare)));
   ParaHubOptions made;
   made.machine_list = options.words().front();
   made.subnet = TextOf(options, "subnet");

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "base/units.h"
+#include "format/byte_order_mark.h"
 #include "format/lines.h"
 
 namespace spate::format {
@@ -110,7 +111,7 @@ Result<SwfTrace> SwfReader::Finish() {
 }
 
 Status SwfReader::AcceptLine(std::string_view line) {
-  ++line_;
+  if (++line_ == 1) line = WithoutByteOrderMark(line);
   line = Trim(line);
   if (line.empty()) return {};
   if (!line.starts_with(';')) return AcceptJob(line);

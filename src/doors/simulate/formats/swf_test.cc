@@ -51,6 +51,16 @@ TEST(Swf, HeaderAndJobs) {
   }
 }
 
+TEST(Swf, MayBeginWithAByteOrderMark) {
+  for (const std::string& head : {std::string(kHead), std::string()}) {
+    auto trace = Read("\xEF\xBB\xBF" + head + Line(1, 0, 10, 2, 4, 20), 1);
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->broken_lines, 0u);
+    EXPECT_EQ(trace->jobs.size(), 1u);
+    EXPECT_EQ(trace->header.computer, head.empty() ? "" : "A machine");
+  }
+}
+
 TEST(Swf, BrokenLinesAreNamed) {
   struct Case {
     std::string line;

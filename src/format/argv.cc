@@ -27,8 +27,8 @@ Status CheckArgv(const std::vector<std::string>& argv) {
   if (total > kLimits.argv_bytes) {
     return Fail(
         ErrorKind::kInvalid,
-        fmt::format("the command has {} arguments of {} bytes in total, but the system accepts at "
-                    "most {}; pass fewer values at once (-n), or pass them in a file",
+        fmt::format("the command has {} arguments of {} bytes in total, but Spate accepts at most "
+                    "{}; pass fewer values at once (-n), or pass them in a file",
                     FormatCount(argv.size()), FormatCount(total), FormatCount(kLimits.argv_bytes)));
   }
   return {};

@@ -1,4 +1,4 @@
-// Limits of the system on the arguments of a program.
+// Limits on the arguments of a program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace spate::format {
 
-// kInvalid: more than execve takes; says what to do.
+// kInvalid: one is longer than execve takes, or all are longer than kLimits.argv_bytes, which it
+// takes next to an environment of half a megabyte; says what to do.
 Status CheckArgv(const std::vector<std::string>& argv);
 
 }  // namespace spate::format

@@ -307,7 +307,6 @@ class DagTaskReader final : public RowReader {
   explicit DagTaskReader(Parts parts) : parts_(std::move(parts)) {}
   Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
     auto task = TRY(ParseDagTask(row));
-    TRY(CheckArgv(task.argv));
     TaskBody body;
     body.steps.emplace_back().commands.emplace_back().argv = std::move(task.argv);
     for (Forward& pipe : task.pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
@@ -598,6 +597,21 @@ bool AsksForValue(std::span<const std::string> command, std::string_view replace
 
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
   return Dialects().Compile(settings, job);
+}
+
+Status CheckFill(const JobSettings& settings) {
+  std::string first;
+  for (const std::string& word : settings.command) {
+    Template parsed = Template::Parse(
+        word, {.names = settings.value_names, .replace = ReplaceOf(settings.replace)});
+    if (parsed.has_all_values()) return {};
+    if (first.empty()) first = parsed.first_value();
+  }
+  if (first.empty()) return {};  // they are added to the end
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("-X gives a task as many values as fit, but {} is only one of them; "
+                          "write {{}}, or leave out -X",
+                          EscapeForScreen(first)));
 }
 
 Status CheckPositions(const JobSettings& settings, size_t values_per_row) {

@@ -38,6 +38,10 @@ bool AsksForValue(std::span<const std::string> command, std::string_view replace
 // or of a file's name asks for more ({3} of 2).
 Status CheckPositions(const JobSettings& settings, size_t values_per_row);
 
+// For -X without -n: an error when the command takes single values only ({1}, {name}); the others
+// of a task would be lost.
+Status CheckFill(const JobSettings& settings);
+
 // For the task `index` of the job when it runs in `slot` (from 1; 0, not known yet).
 inline Result<TaskBody> Expand(const CompiledJob& job, std::string_view row, TaskIndex index,
                                uint16_t slot) {

@@ -248,6 +248,22 @@ TEST(CheckPositions, AgainstTheValuesOfARow) {
             "or add a source (:::)");
 }
 
+TEST(CheckFill, NeedsAPlaceForAllValues) {
+  JobSettings settings = Values({"echo", "{1}", "{n}"});
+  settings.value_names = {"n"};
+  EXPECT_FALSE(CheckFill(settings));
+  settings.command = {"echo", "{n}"};
+  EXPECT_EQ(CheckFill(settings).error().message,
+            "-X gives a task as many values as fit, but {n} is only one of them; write {}, or "
+            "leave out -X");
+  for (const char* word : {"{}", "{/.}", "x", "{#}"}) {
+    settings.command = {"echo", word};
+    EXPECT_TRUE(CheckFill(settings)) << word;
+  }
+  settings.command = {"echo", "{1}", "{}"};
+  EXPECT_TRUE(CheckFill(settings));
+}
+
 TEST(ExpandValues, RefusesWhatCannotBeStarted) {
   const size_t word = kLimits.shell_text_bytes;
   EXPECT_EQ(Argv(Values({"a", "{}"}), std::string(word, 'x')).size(), 2u);
@@ -262,7 +278,7 @@ TEST(ExpandValues, RefusesWhatCannotBeStarted) {
   EXPECT_EQ(Argv(Values({"a", "{}"}), row).size(), 150'000u);
   EXPECT_EQ(
       Argv(Values({"a", "{}"}), row + "\0x"s),
-      Words({"the command has 150,001 arguments of 1,500,010 bytes in total, but the system "
+      Words({"the command has 150,001 arguments of 1,500,010 bytes in total, but Spate "
              "accepts at most 1,500,000; pass fewer values at once (-n), or pass them in a file"}));
 }
 

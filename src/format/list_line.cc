@@ -218,8 +218,8 @@ Status CheckLength(std::string_view command) {
   }
   if (command.size() > kLimits.argv_bytes) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("the command is {} bytes long, but the system accepts at most {}; pass "
-                            "the arguments in a file",
+                fmt::format("the command is {} bytes long, but Spate accepts at most {}; pass the "
+                            "arguments in a file",
                             FormatCount(command.size()), FormatCount(kLimits.argv_bytes)));
   }
   for (const std::string& word : SplitBlanks(command)) {

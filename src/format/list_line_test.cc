@@ -91,7 +91,7 @@ TEST(ListLine, ErrorsNameTheProblemAndTheFix) {
        "'two' in {use cpu} is not a number of processors: write for example "
        "{use cpu 2} or {use cpu 0.5}"},
       {"a {use ram 2x}",
-       "in {use ram}: '2x' is not a size; write for example 512, 64K, 1.5G or "
+       "in {use ram}: '2x' is not a size; write for example 64K, 1.5G or "
        "2GiB"},
       {"a {use ram 0}",
        "'0' in {use ram} requests no memory; write for example {use ram 2g}, or "
@@ -129,8 +129,7 @@ TEST(ListLine, RefusesWhatCannotBeStarted) {
   for (const Case& c : std::vector<Case>{
            {"'" + std::string(word - 1, 'a') + "'", "the command is 131,072 bytes long, but a"},
            {"a " + std::string(word + 1, 'b'), "the word 'bbb"},
-           {many,
-            "the command is 1,500,004 bytes long, but the system accepts at most 1,500,000"}}) {
+           {many, "the command is 1,500,004 bytes long, but Spate accepts at most 1,500,000"}}) {
     auto parsed = ParseListLine(c.line);
     ASSERT_FALSE(parsed) << c.start;
     EXPECT_EQ(parsed.error().message.substr(0, c.start.size()), c.start);

@@ -79,7 +79,8 @@ def test_a_start_that_fails_on_one_host_alone_is_no_failure(place: Place):
     place.write("tools/work.sh", "#!/bin/sh", "sleep 0.2; echo I am $PMC_TASK")
     place.write("hide.sh", "#!/bin/sh", 'test "$(hostname)" = ha && exec unshare --mount sh hidden.sh "$@"', 'exec "$@"')
     place.write("hidden.sh", "mount -t tmpfs none tools", 'exec "$@"')
-    place.write("h.dag", *(f"TASK T{i} tools/work.sh" for i in range(6)))
+    # The first task gives the other host's ranks time to join: nothing can run elsewhere before.
+    place.write("h.dag", "TASK F /bin/sleep 0.5", *(f"TASK T{i} tools/work.sh\nEDGE F T{i}" for i in range(6)))
     for name in ("tools/work.sh", "hide.sh"):
         os.chmod(os.path.join(place.dir, name), 0o755)
     for pmc in each(place):
@@ -90,9 +91,9 @@ def test_a_start_that_fails_on_one_host_alone_is_no_failure(place: Place):
         os.chmod(os.path.join(place.dir, "all.sh"), 0o755)
         pmc.program = os.path.join(place.dir, "all.sh")
         done = pmc.run("h.dag", "--jobstate-log", ranks=4, hosts=(("hb", 2), ("ha", 2)))
-        want(sorted(done.records()) == [(f"T{i}", 0) for i in range(6)], (done.out, done.err))
+        want(sorted(done.records()) == [("F", 0), *((f"T{i}", 0) for i in range(6))], (done.out, done.err))
         summary = done.summary()
-        want((summary["submitted"], summary["succeeded"], summary["failed"]) == ("6", "6", "0"), (summary, done.err))
+        want((summary["submitted"], summary["succeeded"], summary["failed"]) == ("7", "7", "0"), (summary, done.err))
         want("[warn] Task T" in done.err and "[error]" not in done.err, done.err)
         steps = [tuple(line.split()[1:3]) for line in place.lines("jobstate.log")[1:-1]]
         for i in range(6):
@@ -203,62 +204,119 @@ def small_for_rank_0(place, pmc, folder):
     os.chmod(pmc.program, 0o755)
 
 
-def test_what_the_first_process_cannot_keep_fails_its_task(place: Place):
-    """And costs no host: all else goes on, and a restart with room runs that task alone."""
+def spools(place):
+    return [name for name in os.listdir(place.dir) if ".spool." in name]
+
+
+def test_long_output_waits_where_there_is_room(place: Place):
+    """Next to the DAG file, as in the original, if that has more of it than TMPDIR."""
     small = tempfile.mkdtemp(prefix="spate-small-")
     if not mounted(small, "size=4m"):
         return
-    place.write("l.dag", "TASK A /bin/sh l.sh 30000000", "TASK F -f D=out/f /bin/sh f.sh 30000000", "TASK B /bin/sh l.sh 1000000",
-                "EDGE A B", "TASK C /bin/sh l.sh 1000000")
+    place.write("l.dag", "TASK A /bin/sh l.sh 30000000", "TASK F -f D=out/f /bin/sh f.sh 30000000")
     place.write("l.sh", "head -c $1 /dev/zero | tr '\\0' x; echo")
     place.write("f.sh", "head -c $1 /dev/zero >&$D")
     try:
         for pmc in each(place):
             program = pmc.program
-            small_for_rank_0(place, pmc, small)
-            done = pmc.run("l.dag", ranks=2, code=1)
-            want(sorted(done.records()) == [("A", 256), ("C", 0), ("F", 256)], (done.out[-500:], done.err))
-            for task, stream in (("A", "stdout"), ("F", "files")):
-                want(re.search(rf"Task {task}: {stream} is not whole: .*{re.escape(small)}", done.err), done.err)
-            want("lost" not in done.err and done.summary()["failed"] == "2", done.err)
-            want(not os.listdir(small), "nothing is left there")
-            pmc.program = program
-            done = pmc.run("l.dag", ranks=2)
-            want(sorted(done.records()) == [("A", 0), ("B", 0), ("F", 0)], done.records())
-            want("x" * 30000000 in done.out and len(place.read("out/f")) == 30000000, "all of it")
+            for of_all in (False, True):
+                if not of_all:
+                    small_for_rank_0(place, pmc, small)
+                # As a killed run leaves it.
+                os.mkdir(os.path.join(place.dir, "l.dag.spool.abcdef"))
+                env = {"TMPDIR": small, "OMPI_MCA_orte_tmpdir_base": "/tmp"} if of_all else {}
+                done = pmc.run("-s", "-o", "l.out", "l.dag", ranks=2, env=env)
+                pmc.program = program
+                want("x" * 30000000 in place.read("l.out"), (of_all, done.err))
+                want(len(place.read("out/f")) == 30000000, (of_all, done.err))
+                want(not [name for name in os.listdir(small) if "spate" in name] and not spools(place), "nothing is left there")
+                os.unlink(os.path.join(place.dir, "out/f"))
+            os.mkdir(os.path.join(place.dir, "l.dag.spool.abcdef"))
+            place.write("l.dag.rescue", "DONE A", "DONE F")
+            pmc.run("-n", "l.dag", ranks=2)
+            want(spools(place), "without the lock it may be another run's")
     finally:
         subprocess.run(["umount", "-l", small], check=False)
         os.rmdir(small)
+
+
+class SmallDisks:
+    """A folder of 4 MB for temporary files, and a DAG file in a folder where nothing can be written."""
+
+    def __init__(self, *dag):
+        self.small, self.dags = (tempfile.mkdtemp(prefix="spate-small-") for _ in range(2))
+        self.is_there = mounted(self.small, "size=4m") and mounted(self.dags, "size=1m")
+        self.dag = os.path.join(self.dags, "l.dag")
+        if self.is_there:
+            with open(self.dag, "w") as file:
+                file.writelines(line + "\n" for line in dag)
+            subprocess.run(["mount", "-o", "remount,ro", self.dags], check=True)
+        self.words = ["--no-resource-log", "-r", "l.rescue", self.dag]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for folder in (self.small, self.dags):
+            subprocess.run(["umount", "-l", folder], check=False, stderr=subprocess.DEVNULL)
+            os.rmdir(folder)
+
+
+def test_what_the_first_process_cannot_keep_fails_its_task(place: Place):
+    """And costs no host: all else goes on, and a restart with room runs that task alone."""
+    place.write("l.sh", "head -c $1 /dev/zero | tr '\\0' x; echo")
+    place.write("f.sh", "head -c $1 /dev/zero >&$D")
+    with SmallDisks("TASK A /bin/sh l.sh 30000000", "TASK F -f D=out/f /bin/sh f.sh 30000000", "TASK B /bin/sh l.sh 1000000",
+                    "EDGE A B", "TASK C /bin/sh l.sh 1000000") as disks:
+        if not disks.is_there:
+            return
+        for pmc in each(place):
+            program = pmc.program
+            small_for_rank_0(place, pmc, disks.small)
+            done = pmc.run(*disks.words, ranks=2, code=1)
+            want(sorted(done.records()) == [("A", 256), ("C", 0), ("F", 256)], (done.out[-500:], done.err))
+            for task, stream in (("A", "stdout"), ("F", "files")):
+                want(re.search(rf"Task {task}: {stream} is not whole: .*{re.escape(disks.small)}", done.err), done.err)
+            want("lost" not in done.err and done.summary()["failed"] == "2", done.err)
+            want(not os.listdir(disks.small), "nothing is left there")
+            pmc.program = program
+            done = pmc.run(*disks.words, ranks=2)
+            want(sorted(done.records()) == [("A", 0), ("B", 0), ("F", 0)], done.records())
+            want("x" * 30000000 in done.out and len(place.read("out/f")) == 30000000, "all of it")
 
 
 def test_what_a_host_cannot_keep_fails_its_task(place: Place):
-    small = tempfile.mkdtemp(prefix="spate-small-")
-    if not mounted(small, "size=4m"):
-        return
-    place.write("l.dag", "TASK A /bin/sh l.sh 30000000", "TASK C /bin/sh l.sh 10000")
     place.write("l.sh", "head -c $1 /dev/zero | tr '\\0' x; echo")
-    try:
+    with SmallDisks("TASK A /bin/sh l.sh 30000000", "TASK C /bin/sh l.sh 10000") as disks:
+        if not disks.is_there:
+            return
         for pmc in each(place):
-            done = pmc.run("l.dag", ranks=2, code=1, env={"TMPDIR": small, "OMPI_MCA_orte_tmpdir_base": "/tmp"})
+            done = pmc.run(*disks.words, ranks=2, code=1, env={"TMPDIR": disks.small, "OMPI_MCA_orte_tmpdir_base": "/tmp"})
             want(sorted(done.records()) == [("A", 256), ("C", 0)], (done.out[-500:], done.err))
             want(re.search(r"Task A: a part of the output is lost: cannot write .*No space left", done.err), done.err)
-    finally:
-        subprocess.run(["umount", "-l", small], check=False)
-        os.rmdir(small)
 
 
 def test_a_line_that_no_host_takes_is_refused(place: Place):
     words = " ".join(["x" * 1000] * 4200)
-    for line, told in ((f"TASK A /bin/true {words}", "Task A: its line is 4,2"),
-                       (f"TASK A /bin/true {'y' * 131072}", "is 131,072 bytes long")):
-        place.write("l.dag", "TASK B /usr/bin/touch began", line)
-        for pmc in each(place):
-            done = pmc.run("l.dag", ranks=2, code=1)
-            want(told in done.err + done.out and "l.dag:2" in done.err + done.out, (done.out, done.err))
-            want(not os.path.exists(os.path.join(place.dir, "began")), "something began")
-    place.write("l.dag", f"TASK A /bin/true {'y' * 131071}")
+    place.write("l.dag", "TASK B /usr/bin/touch began", f"TASK A /bin/true {words}")
     for pmc in each(place):
-        pmc.run("l.dag", ranks=2)
+        done = pmc.run("l.dag", ranks=2, code=1)
+        told = done.err + done.out
+        want("Task A: its line is 4,2" in told and "l.dag:2" in told, told)
+        want(not os.path.exists(os.path.join(place.dir, "began")), "something began")
+
+
+def test_arguments_are_limited_by_the_system(place: Place):
+    """Its limits are one argument's and those of all with the environment; they fail the task alone."""
+    most = os.sysconf("SC_ARG_MAX") - 200_000 - sum(len(name) + len(value) + 10 for name, value in os.environ.items())
+    words = " ".join(["x" * 1000] * (min(most, 3_900_000) // 1009))
+    place.write("l.dag", f"TASK A /bin/true {'y' * 140000}", f"TASK B /bin/true {'y' * 131071}",
+                f"TASK C /bin/true {words}", "TASK D true", "EDGE A D")
+    for pmc in each(place):
+        done = pmc.run("l.dag", ranks=2, code=1)
+        want(sorted(done.records()) == [("A", 256), ("B", 0), ("C", 0)], (done.out[-500:], done.err[-500:]))
+        want("its arguments and environment are longer than the system allows" in done.err, done.err[-500:])
+        want(pmc.rescue("l.dag") == ["B", "C"] or pmc.rescue("l.dag") == ["C", "B"], pmc.rescue("l.dag"))
 
 
 def test_more_than_a_gigabyte_by_hand(place: Place):

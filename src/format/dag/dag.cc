@@ -16,26 +16,6 @@ namespace {
 // A task goes to its node in one message, which takes no longer row (wire/limits.h).
 constexpr size_t kMostLine = 4u << 20;
 
-// Why no node could be given the task, or start it; empty: it can. What all arguments may come to
-// depends on the node's limits.
-std::string WhyTooLong(std::string_view line, const DagTask& task) {
-  if (line.size() > kMostLine) {
-    return fmt::format(
-        "Task {}: its line is {} bytes long, but at most {} are sent to a node; pass the arguments "
-        "in a file",
-        ShownInDag(task.name), FormatCount(line.size()), FormatCount(kMostLine));
-  }
-  for (const std::string& word : task.argv) {
-    if (word.size() <= kLimits.shell_text_bytes) continue;
-    return fmt::format(
-        "Task {}: the argument '{}' is {} bytes long, but the system accepts at most {}; pass it "
-        "in a file",
-        ShownInDag(task.name), ShownInDag(word), FormatCount(word.size()),
-        FormatCount(kLimits.shell_text_bytes));
-  }
-  return "";
-}
-
 class DagReader {
  public:
   DagReader(std::string_view text, size_t most_errors, std::span<const std::string> known,
@@ -115,7 +95,13 @@ class DagReader {
           fmt::format("more than {} tasks in one run; split the graph", kLimits.tasks_per_job));
     }
     if (!Add(task->name)) return Wrong("Duplicate task: " + ShownInDag(task->name));
-    if (std::string why = WhyTooLong(line, *task); !why.empty()) return Wrong(std::move(why));
+    // The node's system limits the arguments.
+    if (line.size() > kMostLine) {
+      return Wrong(
+          fmt::format("Task {}: its line is {} bytes long, but at most {} are sent to a node; pass "
+                      "the arguments in a file",
+                      ShownInDag(task->name), FormatCount(line.size()), FormatCount(kMostLine)));
+    }
     if (dag_.error_count == 0) visit_({line_, line, *task, id});
   }
 

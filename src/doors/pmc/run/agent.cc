@@ -70,6 +70,8 @@ std::string HandoverFolder(const std::string& handover, uint32_t number) {
   return os::JoinPath(handover, fmt::format("{}", number));
 }
 
+std::string SpoolPrefix(const Options& options) { return options.dag + ".spool"; }
+
 namespace {
 
 // Else this one might have room for output where the first process has none.
@@ -83,7 +85,7 @@ bool AreOnOneFileSystem(const std::string& folder, const std::string& other) {
 
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
                  std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover) {
-  os::TempDir spool;
+  os::TempDir spool(SpoolPrefix(options));
   const bool may_share = !handover.empty() && AreOnOneFileSystem(handover, spool.path());
   const std::string shared = may_share ? HandoverFolder(handover, number) : "";
   const bool shares =

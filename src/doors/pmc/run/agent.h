@@ -15,11 +15,13 @@ namespace spate::pmc {
 
 // A host's folder in the one of the first process (ServeHost).
 std::string HandoverFolder(const std::string& handover, uint32_t number);
+// Prefix of folders for long output next to the DAG file, where more room is than in $TMPDIR.
+std::string SpoolPrefix(const Options& options);
 
 // Serves the master through `stream` until that ends; `slots` are the surroundings of the host's
 // workers. `handover`: a folder of the first process, if this is its machine: tasks' long output
 // goes there, and is the first process's from a task's end on. It is sent if that is empty, or on
-// another file system than this process's temporary files. Blocks.
+// another file system than this process's spool folder. Blocks.
 Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
                  std::vector<SlotSurroundings> slots, os::Fd stream, const std::string& handover);
 

@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/product.h"
+#include "core/model/name.h"
+#include "core/model/run_look.h"
 #include "doors/pmc/formats/records.h"
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
@@ -118,7 +120,7 @@ class Master final : public hub::Watcher {
   const Talk talk_;
   const std::shared_ptr<Delivery> delivery_;
   RunLogs logs_;
-  os::TempDir spool_;
+  os::TempDir spool_{SpoolPrefix(run_.options)};
   RescueStore store_;
   LiveOutput live_;
   forward::Deliverer deliverer_;
@@ -213,14 +215,15 @@ void Master::Connect(size_t host, os::Fd stream) {
   auto see = [this, host](const wire::ToHub& message) { See(host, message); };
   const hub::Caller everybody{.user = "*"};
   const std::string& name = run_.hosts[host].facts.name;
-  auto node = service().AdmitNode({.role = wire::Role::kNode, .node_name = name}, everybody);
+  const std::string known = ReadName(name, "").value_or(fmt::format("host-{}", host + 1));
+  auto node = service().AdmitNode({.role = wire::Role::kNode, .node_name = known}, everybody);
   CHECK(node && *node == NodeOf(host));
   service().NodeArrived(
       *node,
       {.port = std::make_unique<HostPort>(deliverer_.Over(std::move(channel), std::move(see)), end),
        .peer = name,
        .product = ProductVersion(),
-       .features = {wire::kLooks}},
+       .features = {kLookFeature}},
       everybody);
 }
 

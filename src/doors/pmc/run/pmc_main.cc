@@ -169,7 +169,7 @@ int Process::RunMaster() {
       loop ? Prepare(options_, hosts_, talk_) : Result<Prepared>(std::unexpected(loop.error()));
   job_.Tell(prepared ? 1 : 0);
   if (!prepared) return Abort(prepared.error().message);
-  std::optional<os::TempDir> handover(std::in_place);
+  std::optional<os::TempDir> handover(std::in_place, SpoolPrefix(options_));
   std::string trouble;
   auto all = job_.Gather(MarkHandover(*handover, host_name_));
   all.front().clear();  // our own

@@ -27,6 +27,18 @@ Status CheckMaxFds(const Options& options) {
                   options.max_fds, limit));
 }
 
+// Folders that a killed run has left next to the DAG file (SpoolPrefix). The lock is held.
+void RemoveOldSpools(const Options& options) {
+  const std::string folder = os::DirName(options.dag);
+  const std::string prefix = os::BaseName(SpoolPrefix(options)) + ".";
+  constexpr size_t kRandom = 6;
+  for (const os::DirEntry& entry : os::ListDir(folder).value_or(std::vector<os::DirEntry>())) {
+    if (entry.kind != os::FileKind::kDir || !entry.name.starts_with(prefix)) continue;
+    if (entry.name.size() != prefix.size() + kRandom) continue;
+    (void)os::RemoveTree(os::JoinPath(folder, entry.name));
+  }
+}
+
 // A lock that needs no right to write. It is the system's, and goes with the process.
 Result<os::Fd> LockDag(const Options& options, const Talk& talk) {
   const char* what = options.lock ? "Unable to open DAG file" : "Error opening DAG file";
@@ -43,6 +55,8 @@ Result<os::Fd> LockDag(const Options& options, const Talk& talk) {
                          locked.error().message));
   } else if (!*locked) {
     return Fail(ErrorKind::kBusy, DagLockedText(options.dag));
+  } else {
+    RemoveOldSpools(options);
   }
   return file;
 }

@@ -65,6 +65,16 @@ TEST_F(TaskRowTest, ProgramsAreLookedForInTheCurrentFolderFirst) {
   EXPECT_EQ(program("./prog"), "./prog");
 }
 
+// The system's limits hold on the host.
+TEST_F(TaskRowTest, ArgumentsMayBeLong) {
+  const std::string words = "TASK A /bin/true" + std::string(1'999'000, ' ') + "x";
+  EXPECT_EQ(Body(words).steps.front().commands.front().argv.size(), 2u);
+  std::string many = "TASK A /bin/true";
+  for (int i = 0; i < 200'000; ++i) many += " x";
+  EXPECT_EQ(Body(many).steps.front().commands.front().argv.size(), 200'001u);
+  EXPECT_EQ(Body("TASK A /bin/true " + std::string(140'000, 'y')).steps.size(), 1u);
+}
+
 // The original counted in 32 bits: 5000 MB were 904.
 TEST_F(TaskRowTest, LimitsAreStrictOnlyWhereAskedAndOfAnySize) {
   EXPECT_TRUE(Body("TASK A -m 100 /bin/true").limits.empty());

@@ -82,7 +82,7 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     : workload_(workload), slack_(slack), hub_(hub) {
   for (auto make : {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck,
                     MakeResourcesCheck, MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck,
-                    MakeLimitsCheck, MakeGraphCheck, MakeGangsCheck}) {
+                    MakeLimitsCheck, MakeGraphCheck, MakeGangsCheck, MakeJournalCheck}) {
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;
@@ -90,7 +90,7 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
        {MakeLossesCheck, MakeSilentCheck, MakeStraysCheck, MakeAcksCheck, MakeAnswersCheck,
         MakeOrderCheck, MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck,
         MakeDeadlinesCheck, MakeReservationsCheck, MakeStarvingCheck, MakeDemandCheck,
-        MakePassedCheck, MakeLivesCheck, MakeGrowthCheck}) {
+        MakePassedCheck, MakeLivesCheck, MakeGrowthCheck, MakeClockCheck}) {
     checkers_.push_back(make());
   }
 }

@@ -56,6 +56,7 @@ std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt
 std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
 std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
 std::unique_ptr<Checker> MakeGangsCheck();      // a gang runs whole or not at all
+std::unique_ptr<Checker> MakeJournalCheck();    // nobody's journal is called damaged
 // Of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();     // what runs on a living node is not taken for lost
 std::unique_ptr<Checker> MakeSilentCheck();     // what holds its tasks in silence is given up
@@ -68,6 +69,7 @@ std::unique_ptr<Checker> MakeFairCheck();       // users with enough work get th
 std::unique_ptr<Checker> MakeBlameCheck();      // a machine that fails everything costs no task
 std::unique_ptr<Checker> MakePoolsCheck();      // pilots are asked for once, for work, and let go
 std::unique_ptr<Checker> MakeDeadlinesCheck();  // nothing starts too late, or runs too long
+std::unique_ptr<Checker> MakeClockCheck();      // times are told right, whatever clocks do
 std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
 std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last
 std::unique_ptr<Checker> MakeDemandCheck();        // pools request no more than there is work for

@@ -31,7 +31,10 @@ class DurableCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* committed = std::get_if<Committed>(&fact)) {
-      durable_.push_back({store::JobOf(*committed->record), HashOf(*committed->record)});
+      // Use that was counted stands for all such records before it.
+      const bool is_use = std::holds_alternative<engine::UseCounted>(*committed->record);
+      if (is_use) std::erase_if(durable_, [](const Durable& each) { return each.is_use; });
+      durable_.push_back({store::JobOf(*committed->record), HashOf(*committed->record), is_use});
       if (scene.hub != nullptr) SeeLease(*committed->record);
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended != nullptr && ended->verdict == engine::Verdict::kPart) {
@@ -101,6 +104,7 @@ class DurableCheck final : public Checker {
   struct Durable {
     JobId job;
     uint64_t hash = 0;
+    bool is_use = false;
   };
   // A hub's journal gives back what has not finished.
   void SkipFinished(const Scene& scene) {

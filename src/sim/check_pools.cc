@@ -65,9 +65,10 @@ class PoolsCheck final : public Checker {
     bool waits = true;  // for its first begin
     bool excused = false;
   };
-  // Answers that were cut off, one after the other, showed nothing of it.
+  // Answers that were cut off, one after the other, showed nothing of it; or one answer that left
+  // it out, after its node had taken leave.
   void Excuse(const Scene& scene, PilotId pilot) {
-    if (scene.hub->batch_garbles_percent == 0) return;
+    if (scene.hub->batch_garbles_percent + scene.hub->batch_forgets_percent == 0) return;
     for (auto& [id, job] : jobs_) job.excused |= job.pilot == pilot;
   }
 

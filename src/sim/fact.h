@@ -18,6 +18,7 @@
 #include "core/model/needs.h"
 #include "core/provision/record.h"
 #include "node/executor.h"
+#include "store/sqlite/salvage.h"
 #include "wire/client_messages.h"
 
 namespace spate::sim {
@@ -25,6 +26,10 @@ namespace spate::sim {
 struct LifeBegan {
   Epoch epoch;
   Duration clock_ahead = {};  // the hub's clock, of the world's
+};
+// The hub's clocks are ahead of the world's by so much, from now on.
+struct ClockMoved {
+  Duration steady, wall;
 };
 // A record came back from the disk; all of them come, in order, after LifeBegan.
 struct Replayed {
@@ -169,6 +174,10 @@ struct HubHolds {
   size_t pool_rows = 0;    // in its journal
   uint64_t log_lines = 0;  // of all lives
 };
+// The journal was checked after a life.
+struct JournalChecked {
+  const store::HubCheck* check = nullptr;
+};
 // For the trace alone: what the person and the faults do.
 struct Remark {
   std::string_view text;
@@ -178,12 +187,12 @@ struct WorldDone {
   const engine::Engine* engine = nullptr;
 };
 
-using Fact =
-    std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut, Executed,
-                 Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided, Acknowledged,
-                 NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns, PilotOver,
-                 PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed, PoolReplayDone, PoolsCut,
-                 PoolsDue, HubHolds, RoomHeard, Asked, Answered, Forgotten, EndsTold>;
+using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut,
+                          Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
+                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
+                          PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
+                          PoolReplayDone, PoolsCut, PoolsDue, HubHolds, RoomHeard, Asked, Answered,
+                          Forgotten, EndsTold, JournalChecked, ClockMoved>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

@@ -34,7 +34,8 @@ bool SaysHopeless(const Why& why) {
   auto has = [&](std::initializer_list<ReasonKind> kinds) {
     return std::ranges::find_first_of(why, kinds, {}, &Reason::kind) != why.end();
   };
-  return has({ReasonKind::kNoNodeJoined, ReasonKind::kNoNodeFits, ReasonKind::kNoSetOfNodes}) &&
+  return has({ReasonKind::kNoNodeJoined, ReasonKind::kNoNodeFits, ReasonKind::kNoSetOfNodes,
+              ReasonKind::kNodesAway, ReasonKind::kPoolGone}) &&
          !has({ReasonKind::kPoolPaused, ReasonKind::kPoolState});
 }
 

@@ -11,6 +11,7 @@
 #include "present/why.h"
 #include "sim/broken_answers.h"
 #include "sim/deaf_client.h"
+#include "store/sqlite/hub_scan.h"
 
 namespace spate::sim {
 
@@ -38,9 +39,9 @@ HubProcess::HubProcess(Parts parts)
       prng_(Derive(parts_.seed, 2)),
       uploads_(parts_.workload, parts_.sabotage, Derive(parts_.seed, 4)) {
   const Options& o = parts_.options;
-  store::MemoryStoreOptions disk{o.commit_min, o.commit_max, parts_.seed, /*is_hub=*/true};
-  store_ = std::make_unique<SimStore>(
-      SimStore::Parts{loop_, faults_, RecordSink(), parts_.disk, disk, parts_.sabotage});
+  store_ =
+      std::make_unique<SimStore>(StoreParts{loop_, faults_, RecordSink(), parts_.disk, o.commit_min,
+                                            o.commit_max, parts_.seed, parts_.sabotage});
   if (parts_.batch != nullptr) {
     commands_ = std::make_unique<SimCommands>(*parts_.batch, loop_, faults_);
   } else {
@@ -95,6 +96,7 @@ hub::Service::Options HubProcess::ServiceOptions() {
 
 Status HubProcess::Resume() {
   parts_.sink(LifeBegan{Epoch(parts_.life), parts_.clock_ahead});
+  TRY(store_->Begin());
   auto told = store_->ReplayPools([&](const provision::Record& record) {
     parts_.sink(PoolReplayed{&record});
     of_pools_.Apply(record);
@@ -119,12 +121,13 @@ Status HubProcess::Resume() {
 // Of the jobs on the disk that have not finished.
 uint64_t HubProcess::DigestOf(bool as_hub) const {
   engine::Engine engine(parts_.options.limits());
-  auto loop = ProcessLoop(parts_.world, {});
-  Faults faults;
-  store::MemoryStoreOptions options;
-  options.is_hub = as_hub;
-  SimStore reader({loop, faults, [](const Fact&) {}, parts_.disk, options, parts_.sabotage});
-  CHECK(reader.Replay([&](const engine::Record& record) { engine.Apply(record); }).has_value());
+  auto apply = [&](const engine::Record& record) { engine.Apply(record); };
+  if (as_hub) {
+    auto scan = store::ScanJobs(parts_.disk->db());
+    if (!scan || !store::ReplayHub(parts_.disk->db(), *scan, apply)) return 0;
+  } else if (!parts_.disk->Visit(apply)) {
+    return 0;
+  }
   engine.CheckInvariants();
   for (const engine::JobInfo& job : engine.Jobs()) engine.Unload(job.job);
   return engine.Digest();
@@ -141,9 +144,9 @@ HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
     digests.replayed = ~digests.live;
   }
   size_t also_durable = 0;
-  if (lose_nothing) also_durable = store_->queued();
-  if (!lose_nothing && prng.Chance(50)) also_durable = prng.Below(store_->queued() + 1);
-  store_->Crash(also_durable);
+  if (lose_nothing) also_durable = store_->writer().queued();
+  if (!lose_nothing && prng.Chance(50)) also_durable = prng.Below(store_->writer().queued() + 1);
+  store_->writer().End(also_durable, lose_nothing);
   // The records that a hub's replay leaves out must make no difference, but to the order of tasks
   // that waited for each of the left out ones.
   if (!parts_.options.after && DigestOf(/*as_hub=*/false) != DigestOf(/*as_hub=*/true)) {

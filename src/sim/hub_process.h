@@ -42,7 +42,7 @@ class HubProcess final : hub::Watcher {
     const Options& options;
     const Workload& workload;
     FactSink sink;
-    std::shared_ptr<store::MemoryDisk> disk;
+    std::shared_ptr<SimDisk> disk;
     HubEvents& events;
     uint32_t life = 1;  // of the hub, whether or not an epoch of its own became durable
     Duration clock_ahead;

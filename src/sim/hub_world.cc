@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "present/why.h"
+#include "sim/greed.h"
 
 namespace spate::sim {
 HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
@@ -21,6 +22,7 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       clients_break_(Prng(Derive(options.seed, 12)).Chance(50)),
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
+      disk_(std::make_shared<SimDisk>(/*is_hub=*/true, Derive(options.seed, 34))),
       people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
                [this]() -> HubProcess* { return hub_ && hub_->answers() ? hub_.get() : nullptr; },
                report_, prng_.Next()}),
@@ -84,13 +86,19 @@ WorldReport HubWorld::Run() {
     bool late = options_.late_nodes && prng_.Chance(60);
     AddMachine(workload_.offers()[i], late ? Random(Duration::Seconds(30)) : Duration{});
   }
+  if (const auto silent = SilentNodeOf(options_)) {
+    AddMachine(*silent, {});
+    After(kCheatIsSilent, [this] {
+      if (places_.back().heard) Break(places_.size() - 1);
+    });
+  }
   StartHub();
   people_.Begin();
   Live();
   if (hub_) EndHub(!witness_.Found());
   for (size_t i = 0; i < places_.size(); ++i) places_[i].machine->End(/*all=*/true);
   report_.virtual_time = loop_.Now() - began;
-  return witness_.Take(loop_.Now(), disk_->commits);
+  return witness_.Take(loop_.Now(), *disk_);
 }
 
 void HubWorld::Live() {
@@ -133,7 +141,7 @@ void HubWorld::LookForTheDead() {
     EndHub(/*clean=*/false);
   } else if (hub_->stopped()) {
     // News that came after its last word may be under way still.
-    EndHub(/*clean=*/hub_->service().hub().Settled() && hub_->store().queued() == 0);
+    EndHub(/*clean=*/hub_->service().hub().Settled() && hub_->store().writer().queued() == 0);
   }
 }
 
@@ -172,7 +180,7 @@ void HubWorld::TellHubHolds() {
       .pilot_nodes = static_cast<size_t>(std::ranges::count_if(
           nodes, [&](const auto& each) { return pilots_.contains(each.second.row.name); })),
       .pools = hub_->service().pools().count(),
-      .pool_rows = disk_->pool_log.size(),
+      .pool_rows = batch_ ? disk_->PoolRows() : 0,
       .log_lines = log_lines_ + hub_->log_lines()});
 }
 
@@ -236,13 +244,14 @@ void HubWorld::StartHub() {
   uint64_t crash_at = PlanCrash(options_, report_.lives, peace_ ? 0 : crashes_left_, prng_);
   Duration ahead;
   if (options_.node_clocks) ahead = Random(Duration::Seconds(600)) - Duration::Seconds(300);
+  clock_ahead_ = wall_ahead_ = ahead;
   ++report_.lives;
   hub_ = std::make_unique<HubProcess>(HubProcess::Parts{
       loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_, people_,
       report_.lives, ahead, crash_at, prng_.Next(), sabotage_, batch_.get()});
   if (store_failures_left_ > 0 && !peace_ && prng_.Chance(50)) {
     --store_failures_left_;
-    hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
+    hub_->store().writer().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
   }
   if (auto up = hub_->Resume(); !up) {
     witness_.Find("replay", "the journal cannot be read: " + up.error().message);
@@ -261,14 +270,35 @@ void HubWorld::PlanHubTroubles() {
   };
   if (options_.suspend && prng_.Chance(70)) {
     plan(Duration::Seconds(20), [this] {
+      const auto time = Duration::Micros(Random(options_.patience * 2).micros());
+      if (prng_.Chance(50)) return Sleep(time);
       See(Remark{"the hub is suspended"});
-      hub_->loop().Suspend(Random(options_.patience * 2));
+      hub_->loop().Suspend(time);
+    });
+  }
+  for (int i = 0; options_.node_clocks && i < 3; ++i) {
+    plan(Duration::Seconds(60), [this] {
+      const auto by = Duration::Millis(Random(Duration::Seconds(600)).millis() - 300'000);
+      wall_ahead_ = wall_ahead_ + by;
+      See(ClockMoved{clock_ahead_, wall_ahead_});
+      if (sabotage_ != Sabotage::kDeafToClock) hub_->loop().SetClock(by);
     });
   }
   if (stops_left_ > 0 && prng_.Chance(70)) {
     --stops_left_;
     plan(Duration::Seconds(30), [this] { StopHub(); });
   }
+}
+
+// The clocks move before anything else happens at that time.
+void HubWorld::Sleep(Duration time) {
+  See(Remark{"the hub's machine is suspended"});
+  After(time, [this, time, life = report_.lives] {
+    if (!hub_ || report_.lives != life) return;
+    clock_ahead_ = clock_ahead_ - time;
+    See(ClockMoved{clock_ahead_, wall_ahead_});
+  });
+  hub_->loop().Sleep(time);
 }
 
 void HubWorld::StopHub() {
@@ -287,19 +317,29 @@ void HubWorld::EndHub(bool clean) {
   report_.digest = live;
   if (found || sabotage_ == Sabotage::kLoseCommit) digests.replayed = digests.live;
   See(LifeEnded{clean, digests.live, digests.replayed});
+  const store::HubCheck check = store::CheckJournal(disk_->db(), disk_->place);
+  See(JournalChecked{&check});
   hub_ = nullptr;
   After(Gap(), [this] { StartHub(); });
 }
 
 // ---- Nodes -------------------------------------------------------------------------------------
 
+// The disk has a row of this node from now on.
+void HubWorld::Know(store::NodeRow row) {
+  const bool lives = hub_ && hub_->is_up() && !hub_->faults().dead();
+  if (lives) return hub_->store().writer().Know(std::move(row));
+  disk_->nodes.push_back(std::move(row));
+}
+
 void HubWorld::AddMachine(Offer offer, Duration wait) {
   size_t index = places_.size();
   NodeId id(static_cast<uint32_t>(index + 1));
-  Machine::Parts parts{loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
-                       sabotage_};
+  Machine::Parts parts{loop_,     options_,
+                       workload_, [this](const Fact& fact) { See(fact); },
+                       sabotage_, Duration::Seconds(options_.full_disk ? 3 : 0)};
   // Its name has its number, whenever it comes first.
-  disk_->nodes[id] = {.id = id, .name = offer.node_name, .created = loop_.Now()};
+  Know({.id = id, .name = offer.node_name, .created = loop_.Now()});
   NodeHost& place = places_.emplace_back();
   place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
   After(wait, [this, index] { StartNode(index); });
@@ -380,7 +420,7 @@ void HubWorld::StartPilot(const std::string& name, Instant end) {
   const NodeId id(static_cast<uint32_t>(index + 1));
   if (added) {
     places_.emplace_back().pilot = name;
-    disk_->nodes[id] = {.id = id, .name = name, .created = loop_.Now(), .forgotten = loop_.Now()};
+    Know({.id = id, .name = name, .created = loop_.Now(), .forgotten = loop_.Now()});
   }
   NodeHost& place = places_[index];
   if (place.machine && place.machine->up()) return;
@@ -421,6 +461,10 @@ hub::Guest HubWorld::GuestOf(const NodeHost& place) {
   if (!place.pilot.empty()) guest.greeting.instance += fmt::format(" {}", place.processes);
   guest.local_user = place.pilot.empty() ? 0 : HubProcess::kHubUser;
   guest.user = place.pilot.empty() ? "root" : "hub";
+  if (place.pilot.empty() && place.machine->offer().user == GreedyUser()) {
+    guest.local_user = HubProcess::kHubUser + 1;
+    guest.user = GreedyUser();
+  }
   return guest;
 }
 
@@ -540,6 +584,9 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
 }
 
 bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
+  const bool cheats = options_.cheat && index == options_.nodes;
+  const bool silent = cheats && loop_.Now() - began_ < kCheatIsSilent;
+  if (silent && !std::holds_alternative<wire::Hello>(said)) return false;
   if (const auto* room = std::get_if<wire::RoomTaken>(&said)) {
     if (sabotage_ == Sabotage::kLoseRooms) return false;
     constexpr Duration kNoRoomFor = Duration::Seconds(200);

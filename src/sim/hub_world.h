@@ -96,7 +96,9 @@ class HubWorld final : public SimBatch::Machines {
   void EndHub(bool clean);
   void StopHub();
   void PlanHubTroubles();
+  void Sleep(Duration time);
 
+  void Know(store::NodeRow row);
   void AddMachine(Offer offer, Duration wait);
   void StartNode(size_t index);
   void EndNode(size_t index, bool all);
@@ -143,7 +145,7 @@ class HubWorld final : public SimBatch::Machines {
   os::FakeLoop loop_;
   Witness witness_;
   WorldReport& report_;
-  std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
+  const std::shared_ptr<SimDisk> disk_;
   HubPeople people_;
   std::unique_ptr<SimBatch> batch_;  // null: there are no pools
   std::vector<NodeHost> places_;
@@ -152,6 +154,7 @@ class HubWorld final : public SimBatch::Machines {
 
   uint64_t log_lines_ = 0;  // of the hub's earlier lives
 
+  Duration clock_ahead_, wall_ahead_;  // the hub's clocks, of the world's
   Instant began_;
   bool peace_ = false;
   Instant uneasy_at_;  // somebody was missing then, or wanted something

@@ -14,6 +14,12 @@ std::function<MachineLoad()> LoadOf(const Options& options, uint64_t seed) {
   };
 }
 
+// Of the second node: full for 20 s of 40.
+std::function<std::string()> RoomOf(const Options& options, const os::Loop& loop, NodeId id) {
+  if (!options.full_disk || id != NodeId(2)) return nullptr;
+  return [&loop] { return loop.Now().ns / 20'000'000'000 % 2 == 0 ? "its disk is full" : ""; };
+}
+
 Machine::Machine(Parts parts, NodeId id, Offer offer, uint64_t seed)
     : parts_(std::move(parts)), id_(id), offer_(std::move(offer)), prng_(seed) {}
 
@@ -32,7 +38,9 @@ void Machine::Start(uint64_t crash_at) {
       node::Node::Parts{.loop = parts_.loop,
                         .executor = *executor_,
                         .sample_load = LoadOf(parts_.options, prng_.Next()),
-                        .tell_every = parts_.tell_every},
+                        .tell_every = parts_.tell_every,
+                        .no_room = RoomOf(parts_.options, parts_.loop, id_),
+                        .watches_room = true},
       parts_.options.limits());
   parts_.sink(NodeProcess{id_, true});
   executor_->Attach(*faults_, *node_);

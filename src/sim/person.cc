@@ -220,6 +220,7 @@ bool Person::RedoSome() {
     if (prng_.Chance(20)) continue;
     engine::ReopenTasks event{job.id, {}};
     bool all = prng_.Chance(50);
+    event.succeeded = all && prng_.Chance(30);
     for (TaskIndex i = 0; i < submitted_[job.id]; ++i) {
       bool ended_well = hub_->engine().StateOf(job.id, i) == TaskState::kSucceeded;
       if (all || (!ended_well && prng_.Chance(70))) event.tasks.push_back({i, 1});

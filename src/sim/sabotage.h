@@ -10,6 +10,7 @@ enum class Sabotage : uint8_t {
   kNone,
   kReleaseEarly,  // the store says "durable" before it is                        -> durable
   kLoseCommit,    // a crash loses the last durable record                        -> durable
+  kLoseRow,       // a crash loses the newest record's row, alone                 -> journal
   kForgetRecord,  // the journal leaves out every tenth record when it is read    -> replay
   kRunTwice,      // an attempt begins anew under its old number                  -> attempts
   kOversell,      // a slot runs what it should hold ahead                        -> resources
@@ -31,6 +32,7 @@ enum class Sabotage : uint8_t {
   kLateDeadlines,  // jobs are submitted with later deadlines                      -> deadlines
   kShortTimes,     // jobs are submitted with half of the --time of their tasks
                    //                                                -> reservations, lives
+  kDeafToClock,    // the hub never hears that its clock was set            -> clock, deadlines
   kLoseRooms,      // the hub never hears that a node has room                      -> starving
   // Of a hub's answers (broken_answers.h).
   kAckEarly,       // the cancelling of a job is acknowledged at once              -> answers

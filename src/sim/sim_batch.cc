@@ -123,7 +123,15 @@ pool::Outcome SimBatch::Do(const pool::CommandLine& call) {
   pool::Outcome outcome;
   const std::string& script = call.argv.at(2);
   if (script.find("tail") == std::string::npos) return outcome;
-  for (size_t i = 4; i < call.argv.size(); ++i) outcome.out += std::string("last words\n\0", 12);
+  for (size_t i = 5; i < call.argv.size(); ++i) {
+    outcome.out += "last words\n";
+    auto failed = failed_.find(call.argv[i].substr(0, call.argv[i].rfind('.')));
+    if (failed != failed_.end()) {
+      outcome.out +=
+          fmt::format("spate: the pilot ended with exit status 1 on host h{}\n", failed->second);
+    }
+    outcome.out += '\0';
+  }
   return outcome;
 }
 
@@ -310,6 +318,7 @@ void SimBatch::End(uint32_t id, const char* state) {
   job.over = true;
   job.forgotten = false;
   job.state = state;
+  if (job.state == "FAILED") failed_[job.tag] = id % 3;
   bool forgets = Trouble(parts_.options.batch_forgets_percent);
   job.known_until = parts_.loop.Now() + (forgets ? Duration{} : kRemembered);
   parts_.machines.EndPilot(job.node);

@@ -99,6 +99,7 @@ class SimBatch {
   Parts parts_;
   Prng prng_;
   std::map<uint32_t, Job> jobs_;
+  std::map<std::string, uint32_t> failed_;  // by tag, the number of the host
   uint32_t last_id_ = 1000;
   uint32_t troubles_left_ = 150;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

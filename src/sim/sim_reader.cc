@@ -11,12 +11,12 @@ namespace {
 constexpr size_t kEndsOfOneMessage = 5;
 
 // Of the attempts of a job that have ended, those from `after` on.
-wire::EndsRead EndsOf(const store::MemoryDisk& disk, const wire::ReadEnds& asked) {
+wire::EndsRead EndsOf(SimDisk& disk, const wire::ReadEnds& asked) {
   wire::EndsRead read;
   uint64_t position = 0;
   bool finished = false;
   bool more = false;
-  (void)disk.VisitJob(asked.job, [&](const engine::Record& record) {
+  (void)store::ReplayOne(disk.db(), asked.job, [&](const engine::Record& record) {
     if (std::holds_alternative<engine::JobFinished>(record)) finished = true;
     if (std::holds_alternative<engine::TasksReopened>(record)) finished = false;
     if (std::holds_alternative<engine::JobGrown>(record)) finished = false;

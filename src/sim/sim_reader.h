@@ -8,15 +8,14 @@
 #include "hub/journal_reader.h"
 #include "os/loop.h"
 #include "sim/faults.h"
-#include "store/memory_store.h"
+#include "sim/sim_store.h"
 
 namespace spate::sim {
 
 class SimReader final : public hub::JournalReader {
  public:
   // All outlive it.
-  SimReader(os::Loop& loop, Faults& faults, std::shared_ptr<const store::MemoryDisk> disk,
-            uint64_t seed)
+  SimReader(os::Loop& loop, Faults& faults, std::shared_ptr<SimDisk> disk, uint64_t seed)
       : loop_(loop), faults_(faults), disk_(std::move(disk)), prng_(seed) {}
   Result<std::unique_ptr<hub::JournalAnswer>> Start(const hub::Caller& caller,
                                                     const wire::Request& request,
@@ -27,7 +26,7 @@ class SimReader final : public hub::JournalReader {
 
   os::Loop& loop_;
   Faults& faults_;
-  const std::shared_ptr<const store::MemoryDisk> disk_;
+  const std::shared_ptr<SimDisk> disk_;
   Prng prng_;
 };
 

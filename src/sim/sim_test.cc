@@ -42,7 +42,7 @@ std::string Say(const WorldReport& report) {
 // Promises are kept in so many worlds, and among them every kind of trouble is met: a fault that
 // never happens tests nothing.
 TEST(Sim, PromisesAreKept) {
-  constexpr uint64_t kSeeds = 1000;
+  constexpr uint64_t kSeeds = 400;
   WorldReport all;
   uint64_t clean_exits = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -54,18 +54,22 @@ TEST(Sim, PromisesAreKept) {
     all.cuts += report.cuts;
     all.executions += report.executions;
     all.orphans += report.orphans;
+    all.cut_commits += report.cut_commits;
+    all.kept_commits += report.kept_commits;
     clean_exits += report.lives - report.crashes - report.store_failures;
   }
   EXPECT_GT(all.crashes, kSeeds);
   EXPECT_GT(all.store_failures, kSeeds / 50);
   EXPECT_GT(all.cuts, kSeeds / 2);
+  EXPECT_GT(all.cut_commits, kSeeds / 10);
+  EXPECT_GT(all.kept_commits, 0u);
   EXPECT_GT(all.orphans, kSeeds / 50);
   EXPECT_GT(all.executions, kSeeds * 20);
   EXPECT_GT(clean_exits, kSeeds + kSeeds / 10);
 }
 
 TEST(Sim, PromisesOfAHubAreKept) {
-  constexpr uint64_t kSeeds = 300;
+  constexpr uint64_t kSeeds = 150;
   WorldReport all;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Options options = DrawOptions(seed, std::nullopt, Worlds::kHub);
@@ -88,7 +92,7 @@ TEST(Sim, PromisesOfAHubAreKept) {
 
 // Worlds with a batch system: each of its troubles is met.
 TEST(Sim, PromisesOfPoolsAreKept) {
-  constexpr uint64_t kWorlds = 200;
+  constexpr uint64_t kWorlds = 100;
   uint64_t worlds = 0;
   WorldReport all;
   for (uint64_t seed = 1; worlds < kWorlds; ++seed) {
@@ -140,7 +144,7 @@ TEST(Sim, SameSeedSameBytes) {
 TEST(Sim, DiesAtEveryPoint) {
   for (const char* worlds : {"--run", "--hub"}) {
     std::string text =
-        OutputOf({"--seed", "1", "--seeds", "10", "--tasks", "6", "--every-point", worlds}, 0);
+        OutputOf({"--seed", "1", "--seeds", "3", "--tasks", "6", "--every-point", worlds}, 0);
     EXPECT_NE(text.find("  ok at every one of "), std::string::npos) << text;
   }
 }
@@ -194,6 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, SimCanary,
     testing::Values(
         Canary{Sabotage::kReleaseEarly, "durable"}, Canary{Sabotage::kLoseCommit, "durable"},
+        Canary{Sabotage::kLoseRow, "journal"}, Canary{Sabotage::kLoseRow, "journal", Worlds::kHub},
         Canary{Sabotage::kForgetRecord, "replay"}, Canary{Sabotage::kRunTwice, "attempts"},
         Canary{Sabotage::kOversell, "resources"}, Canary{Sabotage::kTellTwice, "ends"},
         Canary{Sabotage::kLoseEnds, "complete"}, Canary{Sabotage::kMixOutput, "output"},
@@ -220,6 +225,8 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kBelieveLies, "output", Worlds::kHub},
         Canary{Sabotage::kGoEarly, "gangs", Worlds::kHub},
         Canary{Sabotage::kLateDeadlines, "deadlines", Worlds::kHub},
+        Canary{Sabotage::kDeafToClock, "deadlines", Worlds::kHub},
+        Canary{Sabotage::kDeafToClock, "clock", Worlds::kHub},
         Canary{Sabotage::kLoseRooms, "starving", Worlds::kHub, true, 8, HasGangsInTime},
         Canary{Sabotage::kShortTimes, "reservations", Worlds::kHub, true, {}, HasGangsInTime},
         Canary{Sabotage::kAckEarly, "answers", Worlds::kHub},
@@ -240,7 +247,12 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kForgetMost, "most", Worlds::kHub},
         Canary{Sabotage::kKeepMost, "demand", Worlds::kHub},
         Canary{Sabotage::kShortTimes, "lives", Worlds::kHub},
-        Canary{Sabotage::kForgetShares, "passed", Worlds::kHub},
+        Canary{Sabotage::kForgetShares,
+               "passed",
+               Worlds::kHub,
+               true,
+               {},
+               [](const Options& o) { return o.glutton && !o.gangs && !o.user_rules; }},
         Canary{Sabotage::kForgetServed, "vain", Worlds::kHub},
         Canary{Sabotage::kDeafToCancel, "left", Worlds::kHub},
         Canary{Sabotage::kLosePilots, "complete", Worlds::kHub},

@@ -139,7 +139,9 @@ bool TaskBook::Apply(const engine::TasksReopened& record) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr) return false;
       if (std::exchange(task->left_list, false)) job->finished = job->cancelled = false;
-      if (!IsFinal(task->state) || task->state == TaskState::kSucceeded) continue;
+      const bool done = task->state == TaskState::kSucceeded;
+      if (!IsFinal(task->state) || (done && !record.succeeded)) continue;
+      if (done) task->attempt = job->last_success;
       *task = {.attempt = task->attempt, .node = task->node, .reopened = task->reopened + 1};
       job->finished = job->cancelled = false;
     }
@@ -208,6 +210,8 @@ bool TaskBook::Apply(const engine::AttemptEnded& record) {
   switch (record.verdict) {
     case engine::Verdict::kSucceeded:
       task->state = TaskState::kSucceeded;
+      FindJob(record.end.ref.job)->last_success =
+          std::max(FindJob(record.end.ref.job)->last_success, record.end.ref.attempt);
       break;
     case engine::Verdict::kRetry:
       task->state = TaskState::kQueued;

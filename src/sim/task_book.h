@@ -50,6 +50,7 @@ struct BookedJob {
   bool finished = false;
   bool held = false;
   bool cancelled = false;
+  Attempt last_success = {};  // the highest number of an attempt that succeeded
 
   const TaskClass& ClassOf(TaskIndex index) const;
   JobCounts Counts() const;

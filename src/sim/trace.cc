@@ -15,6 +15,9 @@ class Writer {
   explicit Writer(std::string& text) : to_(std::back_inserter(text)), text_(text) {}
 
   void operator()(const LifeBegan& f) { fmt::format_to(to_, "life {}", f.epoch.value); }
+  void operator()(const ClockMoved& f) {
+    fmt::format_to(to_, "clock ahead by {} s, steady {} s", f.wall.seconds(), f.steady.seconds());
+  }
   void operator()(const Replayed&) { text_ += "replayed a record"; }
   void operator()(const Decided&) {}
   void operator()(const ReplayDone&) { text_ += "replay done"; }
@@ -69,6 +72,9 @@ class Writer {
     } else {
       fmt::format_to(to_, " with {}", f.answers->size());
     }
+  }
+  void operator()(const JournalChecked& f) {
+    text_ += f.check->sound() ? "the journal is sound" : "the journal is damaged";
   }
   void operator()(const Forgotten& f) { fmt::format_to(to_, "forgotten {}", f.job.value); }
   void operator()(const EndsTold& f) {
@@ -172,6 +178,7 @@ class Writer {
   void operator()(const engine::TasksReopened& r) {
     Ranges("reopened", r.job, {}, r.tasks);
     for (const After& each : r.after) fmt::format_to(to_, " after {}", each.job.value);
+    if (r.succeeded) fmt::format_to(to_, " succeeded");
   }
   void operator()(const engine::NeedsChanged& r) {
     fmt::format_to(to_, "needs of {} changed", r.job.value);
@@ -200,6 +207,9 @@ class Writer {
   void operator()(const engine::UseCounted& r) {
     fmt::format_to(to_, "use");
     for (const auto& [user, use] : r.users) fmt::format_to(to_, " {}:{}", user, use / 1'000'000);
+  }
+  void operator()(const engine::ClockStepped& r) {
+    fmt::format_to(to_, "clock stepped by {} s", (r.to - r.from).seconds());
   }
   void operator()(const engine::PriorityChanged& r) {
     fmt::format_to(to_, "{} priority {}", r.job.value, r.priority);

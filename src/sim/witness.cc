@@ -69,13 +69,15 @@ void Witness::Expect(Instant now) {
   turns_at_moment_ = 0;
 }
 
-WorldReport Witness::Take(Instant now, uint64_t commits) {
+WorldReport Witness::Take(Instant now, const SimDisk& disk) {
   report_.findings = judge_.findings();
   report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
                           findings_.lines().end());
   report_.last_events = trace_.Last();
   report_.now = now;
-  report_.commits = commits;
+  report_.commits = disk.commits;
+  report_.cut_commits = disk.cut_commits;
+  report_.kept_commits = disk.kept_commits;
   report_.trace_hash = trace_.hash();
   return std::move(report_);
 }

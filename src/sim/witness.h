@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "sim/check.h"
 #include "sim/options.h"
+#include "sim/sim_store.h"
 #include "sim/trace.h"
 #include "sim/workload.h"
 
@@ -44,6 +45,8 @@ struct WorldReport {
   uint64_t cut_off = 0;          // attempts that ended with their node
   uint64_t orphans = 0;          // executions on a node that was cut off
   uint64_t commits = 0;
+  uint64_t cut_commits = 0;        // see SimDisk
+  uint64_t kept_commits = 0;       // the same
   uint64_t steps = 0;              // turns of the loop
   uint64_t first_life_points = 0;  // at which the first life could have died
   Duration virtual_time;
@@ -68,7 +71,7 @@ class Witness {
   TaskBook& book() { return judge_.book(); }
   WorldReport& report() { return report_; }
   // The report, completed.
-  WorldReport Take(Instant now, uint64_t commits);
+  WorldReport Take(Instant now, const SimDisk& disk);
 
  private:
   const Duration standstill_;

@@ -23,6 +23,7 @@ World::World(const Options& options, Sabotage sabotage, Printer print)
       prng_(Derive(options.seed, 6)),
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
+      disk_(std::make_shared<SimDisk>(/*is_hub=*/false, Derive(options.seed, 34))),
       now_(kBeginning),
       crashes_left_(options.crashes),
       store_failures_left_(options.commit_failures ? 3 : 0) {}
@@ -37,7 +38,7 @@ WorldReport World::Run() {
     LiveOn();
     EndLife(/*clean=*/!life_->faults.dead() && !life_->person->store_failed());
   }
-  return witness_.Take(now_, disk_->commits);
+  return witness_.Take(now_, *disk_);
 }
 
 // ---- Lives -------------------------------------------------------------------------------------
@@ -49,16 +50,12 @@ void World::BeginLife() {
   ++report_.lives;
   witness_.Expect(now_);
   auto sink = [this](const Fact& fact) { See(fact); };
-  life.store = std::make_unique<SimStore>(
-      SimStore::Parts{life.loop,
-                      life.faults,
-                      sink,
-                      disk_,
-                      {options_.commit_min, options_.commit_max, prng_.Next()},
-                      sabotage_});
+  life.store = std::make_unique<SimStore>(StoreParts{life.loop, life.faults, sink, disk_,
+                                                     options_.commit_min, options_.commit_max,
+                                                     prng_.Next(), sabotage_});
   if (store_failures_left_ > 0 && prng_.Chance(50)) {
     --store_failures_left_;
-    life.store->FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
+    life.store->writer().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
   }
   life.person = std::make_unique<Person>(Person::Parts{life.loop, life.faults, *life.store,
                                                        workload_, options_, sink, memory_,
@@ -73,12 +70,12 @@ void World::BeginLife() {
   life.hub =
       std::make_unique<hub::Hub>(life.loop, *life.store, *life.person, epoch, options_.limits());
   See(LifeBegan{epoch});
-  Status replayed = life.hub->Replay();
+  Status replayed = life.store->Begin();
+  if (replayed) replayed = life.hub->Replay();
   if (!replayed)
     return witness_.Find("replay", "the journal cannot be read: " + replayed.error().message);
   // The hub read the same records; that it keeps them is what check_replay compares.
-  Status told = SimStore({life.loop, life.faults, sink, disk_, {}, sabotage_})
-                    .Replay([&](const engine::Record& record) { See(Replayed{&record}); });
+  Status told = life.store->Replay([&](const engine::Record& record) { See(Replayed{&record}); });
   CHECK(told.has_value());
   See(ReplayDone{});
   life.hub->Resume(engine::LastNodes::kEnded);
@@ -129,12 +126,14 @@ void World::EndLife(bool clean) {
   if (report_.lives == 1) report_.first_life_points = life.faults.points();
   life.faults.Die();
   // Any prefix of the queue may have been durable; of none is the usual case.
-  size_t also_durable = prng_.Chance(50) ? 0 : prng_.Below(life.store->queued() + 1);
-  life.store->Crash(also_durable);
+  size_t also_durable = prng_.Chance(50) ? 0 : prng_.Below(life.store->writer().queued() + 1);
+  life.store->writer().End(also_durable, clean && life.store->writer().queued() == 0);
   for (SimNode& each : life.nodes) TakeDown(each);
   LifeEnded ended{clean, report_.digest, report_.digest};
   if (!found && sabotage_ != Sabotage::kLoseCommit) ended.replayed_digest = ReplayedDigest();
   See(ended);
+  const store::HubCheck check = store::CheckJournal(disk_->db(), disk_->place);
+  See(JournalChecked{&check});
   report_.virtual_time = report_.virtual_time + (life.loop.Now() - now_);
   now_ = life.loop.Now();
   life_ = nullptr;
@@ -145,10 +144,9 @@ void World::EndLife(bool clean) {
 // The digest of what a reader of the disk sees, and of what was under way to it.
 uint64_t World::ReplayedDigest() {
   engine::Engine engine(options_.limits());
-  SimStore reader({life_->loop, life_->faults, [](const Fact&) {}, disk_, {}, sabotage_});
-  Status status = reader.Replay([&](const engine::Record& record) { engine.Apply(record); });
-  CHECK(status.has_value());
-  for (const engine::Record& record : life_->store->Pending()) engine.Apply(record);
+  auto apply = [&](const engine::Record& record) { engine.Apply(record); };
+  if (!disk_->Visit(ReadAs(sabotage_, apply))) return 0;
+  for (const engine::Record& record : life_->store->writer().Pending()) engine.Apply(record);
   engine.CheckInvariants();
   return engine.Digest();
 }

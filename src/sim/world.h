@@ -69,7 +69,7 @@ class World {
   Prng prng_;
   Witness witness_;
   WorldReport& report_;
-  std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
+  const std::shared_ptr<SimDisk> disk_;
   Person::Memory memory_;
 
   std::unique_ptr<Life> life_;

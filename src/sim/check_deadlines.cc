@@ -26,6 +26,9 @@ class DeadlinesCheck final : public Checker {
     if (const auto* began = std::get_if<LifeBegan>(&fact)) {
       clock_ahead_ = began->clock_ahead;
       stopped_ = stopped_for_good_;
+    } else if (const auto* moved = std::get_if<ClockMoved>(&fact)) {
+      clock_ahead_ = moved->wall;
+      moved_at_ = scene.now;
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
       Decide(scene, *decided->record, findings);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
@@ -134,7 +137,7 @@ class DeadlinesCheck final : public Checker {
     if (heard == heard_since_.end() || scene.hub->suspend || scene.hub->slow_disk()) {
       return std::nullopt;
     }
-    const Duration late = scene.now - std::max(due, heard->second);
+    const Duration late = scene.now - std::max({due, heard->second, moved_at_});
     // A hello, the commits that stand in line, and an order.
     const Duration commits = std::max(lag_, scene.hub->commit_max * 30);
     const Duration most = scene.slack + scene.hub->link_latency * 4 + commits;
@@ -158,7 +161,8 @@ class DeadlinesCheck final : public Checker {
                                      FormatDuration(*late)));
   }
 
-  Duration clock_ahead_;
+  Duration clock_ahead_;  // the hub's wall clock
+  Instant moved_at_;      // when that changed last
   std::map<PartRef, Instant> running_;
   std::map<NodeId, Instant> heard_since_;
   std::map<std::pair<JobId, TaskIndex>, Instant> leased_at_;  // decided, and not durable yet

@@ -36,6 +36,8 @@ class RepeatsCheck final : public Checker {
       ++life_;
     } else if (const auto* began = std::get_if<LifeBegan>(&fact)) {
       clock_ahead_ = began->clock_ahead;
+    } else if (const auto* moved = std::get_if<ClockMoved>(&fact)) {
+      clock_ahead_ = moved->steady;
     }
   }
 

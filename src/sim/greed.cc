@@ -67,6 +67,22 @@ std::vector<SimJob> JobsOfHoarder(const Options& options) {
           JobOf(options, std::move(all), 1, {})};
 }
 
+std::optional<Offer> SilentNodeOf(const Options& options) {
+  if (!options.cheat || options.seed % 2 == 0) return std::nullopt;
+  return Offer{.node_name = "own", .slots = 1, .milli_cpus = kMilliCpu, .user = GreedyUser()};
+}
+
+std::vector<SimJob> JobsOfCheat(const Options& options) {
+  const bool silent = SilentNodeOf(options).has_value();
+  TaskClass all(Needs{.milli_cpus = 100, .time = Duration::Seconds(1)});
+  const uint32_t nodes = options.nodes + (silent ? 1 : 0);
+  all.gang = {.procs = nodes, .nodes = nodes, .whole = true};
+  std::vector<SimJob> jobs = {JobOf(options, std::move(all), 1, Duration::Seconds(1))};
+  const Needs brief{.milli_cpus = 100, .time = Duration::Seconds(3)};
+  if (!silent) jobs.push_back(JobOf(options, brief, 1, kHoarded));
+  return jobs;
+}
+
 std::vector<SimPool> PoolsOfGlutton(const Options& options) {
   Prng prng(Derive(options.seed, 27));
   SimPool shared = PoolOf("all", "*", prng);

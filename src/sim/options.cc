@@ -172,7 +172,8 @@ void DrawStream(Prng prng, Options& o) {
   Options calm;
   calm.seed = o.seed;
   calm.hub = calm.stream = calm.gangs = true;
-  calm.users = calm.jobs = 2;
+  calm.cheat = Prng(Derive(o.seed, 43)).Chance(50);
+  calm.users = calm.jobs = calm.cheat ? 1 : 2;
   calm.nodes = static_cast<uint32_t>(1 + prng.Below(2));
   calm.slots = static_cast<uint32_t>(2 + prng.Below(3));
   calm.tasks = 300 * calm.slots * calm.nodes;
@@ -241,6 +242,7 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   if (hub && !o.stream) DrawChanges(Prng(Derive(seed, 31)), o);
   const bool others = hub && o.nodes > 1 && !o.fair && !o.black_holes && !o.stream;
   o.silent_node = others && Prng(Derive(seed, 25)).Chance(20);
+  o.full_disk = others && !o.gangs && o.pools == 0 && Prng(Derive(seed, 44)).Chance(20);
   return o;
 }
 
@@ -312,6 +314,7 @@ void DescribeHub(const Options& o, Words& words) {
   words.Flag("node-clocks", o.node_clocks);
   words.Flag("suspend", o.suspend);
   words.Flag("silent-node", o.silent_node);
+  words.Flag("full-disk", o.full_disk);
   words.Flag("hub-stops", o.hub_stops);
   words.Count("pools", o.pools);
   words.Flag("glutton", o.glutton);
@@ -354,6 +357,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("deadlines", o.deadlines);
   words.Flag("roomless", o.roomless);
   words.Flag("stream", o.stream);
+  words.Flag("cheat", o.cheat);
   words.Flag("retries", o.retries);
   words.Flag("retry-delay", o.retry_delay);
   words.Flag("retry-on-some", o.retry_on_some);

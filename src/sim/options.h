@@ -118,10 +118,11 @@ struct Options {
   unsigned sick_percent = 0;   // of nodes: nearly all fails there
   unsigned adopt_percent = 0;  // of node processes that die: their shepherds go on
   uint32_t node_crashes = 0;   // at most
-  bool node_clocks = false;  // the hub's clock differs from theirs, in each life by something else
-  bool suspend = false;      // the hub's process stands still for a while
+  bool node_clocks = false;    // the hub's clock differs from theirs, and is set now and then
+  bool suspend = false;        // the hub's process, or its machine, stands still for a while
   bool silent_node =
       false;               // the connection of one stays, and nothing comes of it or arrives there
+  bool full_disk = false;  // of one node, on and off
   bool hub_stops = false;  // it is asked to end, and does so in order
 
   // Pools of a batch system (sim_batch.h), with work that only their pilots can do.
@@ -141,6 +142,7 @@ struct Options {
   bool deadlines = false;
   bool roomless = false;  // one node finds no room for gangs, for a while
   bool stream = false;    // single tasks for minutes, and gangs that want a whole node
+  bool cheat = false;     // such tasks, and a user who lies about times or has a silent node
 
   // No attempt takes longer by itself.
   Duration longest() const {

@@ -1,6 +1,7 @@
 // ProcessLoop: the loop of one simulated process among others. It has its own clock, may stand
-// still for a while (all that was due comes at once afterwards), and when it is destroyed nothing
-// of it is called any more.
+// still for a while (all that was due comes at once afterwards), alone or with its machine, whose
+// steady clock then stands still as well, and when it is destroyed nothing of it is called any
+// more.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +21,23 @@ class ProcessLoop final : public os::Loop {
   ~ProcessLoop() override { *alive_ = false; }
 
   void Suspend(Duration time) { stands_until_ = std::max(stands_until_, world_.Now() + time); }
+  void Sleep(Duration time) {
+    Suspend(time);
+    world_.At(stands_until_, [this, alive = alive_, time] {
+      if (!*alive) return;
+      ahead_ = ahead_ - time;
+      SetWall(set_, asleep_ = asleep_ + time);
+    });
+  }
+  // Somebody sets the wall clock of its machine.
+  void SetClock(Duration by) { SetWall(set_ = set_ + by, asleep_); }
   bool suspended() const { return stands_until_ > world_.Now(); }
 
   Instant Now() const override { return world_.Now() + ahead_; }
   os::TimerId At(Instant when, std::function<void()> fn) override {
     if (when == Instant::Never()) return 0;
     os::TimerId id = ++last_timer_;
-    Wait(id, when - ahead_, std::move(fn));
+    Wait(id, when, std::move(fn));
     return id;
   }
   void Cancel(os::TimerId id) override {
@@ -39,22 +50,24 @@ class ProcessLoop final : public os::Loop {
     world_.Post([this, alive = alive_, fn = std::move(fn)] {
       if (!*alive) return;
       if (!suspended()) return fn();
-      Wait(++last_timer_, stands_until_, fn);
+      Wait(++last_timer_, Now(), fn);
     });
   }
 
  private:
-  void Wait(os::TimerId id, Instant when, std::function<void()> fn) {
-    timers_[id] = world_.At(when, [this, alive = alive_, id, fn = std::move(fn)] {
+  void Wait(os::TimerId id, Instant due, std::function<void()> fn) {
+    const Instant when = std::max(due - ahead_, stands_until_);
+    timers_[id] = world_.At(when, [this, alive = alive_, id, due, fn = std::move(fn)] {
       if (!*alive) return;
-      if (suspended()) return Wait(id, stands_until_, fn);
+      if (suspended() || Now() < due) return Wait(id, due, fn);
       timers_.erase(id);
       fn();
     });
   }
 
   os::Loop& world_;
-  const Duration ahead_;
+  Duration ahead_;         // Now() is, of the world
+  Duration set_, asleep_;  // of the wall clock
   Instant stands_until_;
   os::TimerId last_timer_ = 0;
   std::map<os::TimerId, os::TimerId> timers_;  // ours, and the world's

@@ -123,6 +123,7 @@ void Workload::MakeHubJobs() {
   }
   std::vector<SimJob> greedy;
   if (HasHoarder(options_)) greedy = JobsOfHoarder(options_);
+  if (options_.cheat) greedy = JobsOfCheat(options_);
   if (options_.glutton) {
     greedy = JobsOfGlutton(options_, {pools_.begin() + options_.pools, pools_.end()});
   }

@@ -1,5 +1,5 @@
 """Runs the examples of the documents: every ```console block, in one folder for each document. Words are the documents
-to run (all).
+to run (all). Tutorials: tutorials_test.py.
 
 A line `$ COMMAND` is run by sh; the lines below are its output (standard output, then standard
 error). `...` stands for anything: within a line, or as a line of its own for any lines. A last line
@@ -17,12 +17,12 @@ import tempfile
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
-PLACES = ("docs/user/*.md", "docs/user/tutorials/*.md", "docs/formats/*.md")
+PLACES = ("docs/user/*.md", "docs/formats/*.md")
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
 NEEDS = {"docs/user/pmc.md": ("pegasus-mpi-cluster", "mpiexec"),
          "docs/user/master-worker.md": ("mw_hello_world", "mw_search", "mw_best_first", "mw_first_of_many", "mw_nearest",
                                        "mw_unit_test"),
-         "docs/user/tutorials/first-master-worker.md": ("mw_monte_carlo_pi",),
+         "docs/user/tutorials/first-master-worker.md": ("g++", "pkg-config", "../lib/libspate_mw.a"),
          "docs/user/tutorials/first-mpi-job.md": ("mpicc", "mpirun")}
 # Programs of examples/mw, as a reader has built them.
 EXAMPLES = ("hello_world", "monte_carlo_pi", "search", "best_first", "first_of_many", "nearest", "unit_test")
@@ -57,14 +57,14 @@ def pattern(lines):
     return "".join(parts) + r"\Z"
 
 
-def ordinary_user(folder):
+def ordinary_user(folder, examples=EXAMPLES):
     """Root's tests run the examples as somebody without rights, with a program that they may read."""
     os.mkdir(folder + "/.bin")
     os.mkdir(folder + "/.batch")
     for command in ("sbatch", "squeue", "scancel"):  # a small Slurm
         shutil.copy(f"{SOURCE}/tests/batch/fake_slurm.py", f"{folder}/.bin/{command}")
     shutil.copy(f"{SOURCE}/tests/batch/fake_queue.py", f"{folder}/.bin")
-    for example in EXAMPLES:
+    for example in examples:
         if os.path.exists(f"{BIN}/mw_{example}"):
             shutil.copy(f"{BIN}/mw_{example}", f"{folder}/.bin/{example}")
     shutil.copy(f"{SOURCE}/python/spate_resident.py", f"{folder}/.bin")  # in PYTHONPATH
@@ -79,7 +79,7 @@ def ordinary_user(folder):
 
 
 def end_daemons(folder):
-    """Hubs and nodes that the examples have left; returns when they have gone, since the next document's hub has the same port."""
+    """Hubs and nodes that the examples have left; returns when they have gone: the next hub has the same port."""
     left = []
     for path in glob.glob("/proc/[0-9]*/environ"):
         try:
@@ -96,39 +96,64 @@ def end_daemons(folder):
         os.close(process)
 
 
-def run(document):
-    failures = 0
+def can_run(document):
     missing = [program for program in NEEDS.get(document, ())
                if not (os.path.exists(f"{BIN}/{program}") or shutil.which(program))]
     if missing:
         print(f"{document}: passed over: there is no {missing[0]}")
-        return 0
+    return not missing
+
+
+def read(document):
     with open(os.path.join(SOURCE, document)) as file:
-        text = file.read()
+        return file.read()
+
+
+def environment(folder, programs):
+    """That of a reader whose home it is."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
+    return env | {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
+                  "HOME": folder, "PYTHONPATH": folder + "/.bin", "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
+                  "OMPI_MCA_rmaps_base_oversubscribe": "1",  # this machine may have few processors
+                  "OMPI_MCA_btl_tcp_if_exclude": "sppp"}  # and no network but loopback
+
+
+def write_files(text, folder):
+    for name, content in files(text):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(content)
+
+
+def is_as_shown(place, command, expected, done):
+    """`done`: exit code and output. Tells what differs."""
+    code, output = done
+    shown = 0
+    if expected and re.fullmatch(r"\[\d+\]", expected[-1]):
+        shown = int(expected.pop()[1:-1])
+    any_code = code in (124, 137) and "timeout" in command
+    if (code == shown or any_code) and re.match(pattern(expected), output):
+        return True
+    print(f"{place}: $ {command}\n  exit code {code}, expected {shown}; output:\n{output}  expected:\n" +
+          "\n".join(expected) + "\n")
+    return False
+
+
+def run(document):
+    failures = 0
+    if not can_run(document):
+        return 0
+    text = read(document)
     found = examples(text)
     with tempfile.TemporaryDirectory(prefix="spate-docs-") as folder:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         programs, who = ordinary_user(folder)
-        env |= {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
-                "HOME": folder, "PYTHONPATH": folder + "/.bin", "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
-                "OMPI_MCA_rmaps_base_oversubscribe": "1",  # this machine may have few processors
-                "OMPI_MCA_btl_tcp_if_exclude": "sppp"}  # and no network but loopback
-        for name, content in files(text):
-            with open(os.path.join(folder, name), "w") as file:
-                file.write(content)
+        env = environment(folder, programs)
+        write_files(text, folder)
         for number, command, expected in found:
-            code = 0
-            if expected and re.fullmatch(r"\[\d+\]", expected[-1]):
-                code = int(expected.pop()[1:-1])
             done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, timeout=60,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, umask=0o022, **who)
-            output = done.stdout + done.stderr
-            any_code = done.returncode in (124, 137) and "timeout" in command
-            if (done.returncode != code and not any_code) or not re.match(pattern(expected), output):
+            if not is_as_shown(f"{document}:{number}", command, expected, (done.returncode, done.stdout + done.stderr)):
                 failures += 1
-                print(f"{document}:{number}: $ {command}\n  exit code {done.returncode}, expected "
-                      f"{code}; output:\n{output}  expected:\n" + "\n".join(expected) + "\n")
         end_daemons(folder)
     print(f"{document}: {len(found)} examples, {failures} failures")
     return failures
@@ -138,15 +163,13 @@ def documents():
     """Those with examples."""
     for place in PLACES:
         for path in sorted(glob.glob(os.path.join(SOURCE, place))):
-            with open(path) as file:
-                if "\n```console\n" in file.read():
-                    yield os.path.relpath(path, SOURCE)
+            if "\n```console\n" in read(path):
+                yield os.path.relpath(path, SOURCE)
 
 
 def code_blocks(document):
     """Those that show a program are its file, which other tests build; as short pieces they are prose."""
-    with open(os.path.join(SOURCE, document)) as file:
-        blocks = re.findall(r"```cpp\n(.*?)```", file.read(), re.DOTALL)
+    blocks = re.findall(r"```cpp[^\n]*\n(.*?)```", read(document), re.DOTALL)
     failures = 0
     for block in blocks:
         if "#include" not in block:
@@ -164,9 +187,10 @@ def code_blocks(document):
 def main():
     chosen = sys.argv[1:] or list(documents())
     failures = sum(run(document) + code_blocks(document) for document in chosen)
-    if len(sys.argv) == 1 and len(chosen) < 14:
+    if len(sys.argv) == 1 and len(chosen) < 9:
         sys.exit("the documents were not found")
     sys.exit(1 if failures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """GLOSSARY.md, ARCHITECTURE.md and HACKING.md name only what there is: each path and each name of the code
-that stands in `backticks`, and each path in their pictures, is found in the sources. So is each test that SECURITY.md
-names. And json.md has each type of JSON that the code prints, and no other.
+that stands in `backticks`, and each path in their pictures, is found in the sources. Each row of SECURITY.md's table of
+threats names a test, and each test that the page names is one of the build. And json.md has each type of JSON that the
+code prints, and no other.
 
 A path is looked for from the root, from src/, from docs/, and from anywhere below src/ when it is a
 file's name alone; `.h` and `.cc` may be left out. NAME and the like stand for any name.
@@ -82,12 +83,28 @@ def mistakes(document, basenames, code):
                     yield number, word, "no such name in the code"
 
 
-def tests_that_are_missing(document, code):
+def tests_of_the_build(names):
+    found = set()
+    for name in names:
+        if os.path.basename(name) == "CMakeLists.txt":
+            with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
+                found.update(re.findall(r"^ *spate_(?:script_)?test\((\w+)", file.read(), re.M))
+    return found
+
+
+def tests_that_are_missing(document, tests):
+    """Names of tests that do not exist, and rows of the table of threats that name none."""
+    threats = 0
     with open(os.path.join(SOURCE, document), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            for word in re.findall(r"`(\w+_(?:test|e2e))`", line):
-                if word not in code:
-                    yield number, word, "no such test"
+            named = re.findall(r"`(\w+_(?:test|e2e))`", line)
+            yield from ((number, word, "no such test") for word in named if word not in tests)
+            if line.startswith("| threat |"):
+                threats = number
+            elif not line.startswith("|"):
+                threats = 0
+            elif threats and number > threats + 1 and not re.search(r"`\w+_(?:test|e2e)`", line.rsplit("|", 2)[1]):
+                yield number, line.split("|")[1].strip(), "names no test that would fail"
 
 
 def types_of_json(names):
@@ -109,7 +126,7 @@ def main():
     basenames = {os.path.basename(name) for name in names}
     code = words_of_the_code(names)
     found = [(document, *each) for document in DOCUMENTS for each in mistakes(document, basenames, code)]
-    found += [("docs/SECURITY.md", *each) for each in tests_that_are_missing("docs/SECURITY.md", code)]
+    found += [("docs/SECURITY.md", *each) for each in tests_that_are_missing("docs/SECURITY.md", tests_of_the_build(names))]
     for document, number, word, why in found:
         print(f"{document}:{number}: `{word}`: {why}")
     undocumented = types_of_json(names)

@@ -36,7 +36,7 @@ install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${spat
 install(DIRECTORY docs examples DESTINATION "${spate_doc}" USE_SOURCE_PERMISSIONS)
 # Programs import it from there, or from a copy.
 install(FILES python/spate_resident.py DESTINATION "${CMAKE_INSTALL_DATADIR}/spate/python")
-install(FILES packaging/spate-hub.service packaging/spate-node.service packaging/spate-node-tasks.service DESTINATION lib/systemd/system)
+install(FILES packaging/spate-hub.service packaging/spate-node.service packaging/spate-node@.service packaging/spate-node-tasks.service DESTINATION lib/systemd/system)
 
 # The library, its headers, and what pkg-config and CMake are to know of it (--component library: these alone).
 if(TARGET spate_mw)

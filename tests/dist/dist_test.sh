@@ -49,12 +49,30 @@ test_same_bytes_twice() {
   if grep -v ' 0/0 .* 2023-11-14 22:13 ' "$work/list"; then fail "the tarball tells who made it, or when"; fi
 }
 
+# Programs that were built in two folders differ only in debug information, which the release does not have.
+test_no_trace_of_the_folder() {
+  mkdir "$work/files"
+  tar -C "$work/files" -xf "$tarball"
+  for program in "$work"/files/*/bin/*; do
+    if [ ! -L "$program" ] && LC_ALL=C readelf -SW "$program" | grep -F .gnu_debuglink; then fail "$program has a sum of its debug file"; fi
+  done
+  if grep -rlF "$SPATE_SOURCE" "$work/files"; then fail "files name the folder of the sources"; fi
+}
+
+test_versions_are_listed() {
+  command -v dpkg-query > /dev/null || return 0
+  versions=$(echo "$work"/files/*/share/doc/spate/notices)/VERSIONS
+  for package in libc6 libsqlite3-0 libssl3 libstdc++6 libprotobuf-dev; do
+    grep -qx "$package $(dpkg-query -W -f '${Version}' $package)" "$versions" || fail "the version of $package is not listed"
+  done
+}
+
 test_what_is_inside() {
   library=
   [ ! -e "$build/lib/libspate_mw.a" ] || library="include/spate/mw.h lib/libspate_mw.a lib/pkgconfig/spate-mw.pc"
   for file in $library bin/spate bin/para share/man/man1/spate-run.1 share/bash-completion/completions/spate share/doc/spate/LICENSE \
       share/doc/spate/README.md share/doc/spate/docs/user/guide.md share/doc/spate/examples/first-run/run \
-      lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service lib/systemd/system/spate-node-tasks.service; do
+      lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service lib/systemd/system/spate-node@.service lib/systemd/system/spate-node-tasks.service; do
     grep -q " spate-$version-[^ ]*/$file\( ->.*\)\?\$" "$work/list" || fail "the tarball has no $file"
   done
   if grep -e bin/pegasus-mpi -e bin/spate-pmix "$work/list"; then fail "the tarball has programs of this machine's libraries"; fi
@@ -63,6 +81,15 @@ test_what_is_inside() {
 test_the_commit_is_named() {
   commit=$(git -C "$SPATE_SOURCE" rev-parse --short=12 HEAD 2> /dev/null) || return 0
   "$SPATE_BIN/spate" --version | grep -q "^spate $version+$commit" || fail "spate --version does not name $commit"
+}
+
+# 30 of systemd's scale is 3.0 of 10. spate-node runs the tasks of all users, with all rights that they have (see there).
+test_units_have_few_rights() {
+  command -v systemd-analyze > /dev/null || return 0
+  for unit in spate-hub spate-node@; do
+    systemd-analyze security --offline=true --threshold=30 --no-pager "$work"/files/*/lib/systemd/system/$unit.service > "$work/log" 2>&1 ||
+      { tail -1 "$work/log"; fail "$unit.service has more rights than it needs"; }
+  done
 }
 
 test_tarball_in_an_empty_root() {
@@ -101,18 +128,21 @@ test_deb_in_an_empty_root() {
     dpkg-deb -c "$work/first"/libspate-mw-dev_*.deb > "$work/list"
     grep -q ' ./usr/include/spate/mw.h$' "$work/list" || fail "the library's package has no mw.h"
   fi
-  mkdir -p "$root/var/lib/spate/hub" "$root/var/lib/spate-node"
+  mkdir -p "$root/var/lib/spate/hub" "$root/var/lib/spate-node" "$root/var/lib/spate-nodes"
   dpkg_in "$root" -r spate
   [ -d "$root/var/lib/spate/hub" ] || fail "removed, it takes the jobs along"
   [ -z "$(find "$root/usr" -type f 2>/dev/null)" ] || fail "removed, it leaves files"
   dpkg_in "$root" -P spate
-  [ ! -e "$root/var/lib/spate" ] && [ ! -e "$root/var/lib/spate-node" ] || fail "purged, it leaves folders"
+  [ ! -e "$root/var/lib/spate" ] && [ ! -e "$root/var/lib/spate-node" ] && [ ! -e "$root/var/lib/spate-nodes" ] || fail "purged, it leaves folders"
   if grep -q '^spate:' "$root/etc/passwd"; then fail "purged, it leaves the hub's user"; fi
 }
 
 test_same_bytes_twice
+test_no_trace_of_the_folder
+test_versions_are_listed
 test_what_is_inside
 test_the_commit_is_named
+test_units_have_few_rights
 unshare -rm true 2>/dev/null || { echo "skipped: no user namespaces here; the files are sound"; exit $((failures ? 1 : 77)); }
 test_tarball_in_an_empty_root
 if [ -e "$deb" ]; then test_deb_in_an_empty_root; fi

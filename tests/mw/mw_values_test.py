@@ -175,7 +175,8 @@ def test_slaves_with_long_results_are_killed(place: MwPlace):
     master = place.master("wait-slaves 3", "-")
     slaves = place.slaves(3)
     for number in range(rounds):
-        master.say(f"submit big-note {place.path('notes')} {MB} times={each_round}\nwait-results {each_round}")
+        master.say(f"submit big-note {place.path('notes')} {MB} times={each_round}",
+                   f"wait-results {(number + 1) * each_round}")
         master.await_line("result", number * each_round + 1)
         slaves[0].kill()
         slaves = slaves[1:] + [place.slave()]

@@ -31,6 +31,12 @@ add unittest "echo 'OK (skipped=3)'"
 add script "echo '       (skipped: one cpu)'"
 add other 'exit 77'
 expect 0 '100% tests passed, 0 tests failed out of 6; skipped 2 tests: other, whole; skipped 6 cases in: google (2), script (1), unittest (3)'
+add crowded "test -e $here/crowded || { touch $here/crowded; exit 1; }"
+expect 0 '100% tests passed, 0 tests failed out of 7; passed only at the second time, alone: crowded; skipped 2 tests: other, whole; skipped 6 cases in: google (2), script (1), unittest (3)'
+grep -q 'Once more, with nothing beside: crowded' "$here/tests.log"
 add broken 'exit 1'
-expect 8 '86% tests passed, 1 tests failed out of 7; skipped 2 tests: other, whole; skipped 6 cases in: google (2), script (1), unittest (3)'
+expect 8 '88% tests passed, 1 tests failed out of 8; skipped 2 tests: other, whole; skipped 6 cases in: google (2), script (1), unittest (3)'
+for name in two three four; do add $name 'exit 1'; done
+expect 8 '64% tests passed, 4 tests failed out of 11; skipped 2 tests: other, whole; skipped 6 cases in: google (2), script (1), unittest (3)'
+[ "$(grep -c 'Once more' "$here/tests.log")" = 0 ] || { echo "four failures are no accident"; exit 1; }
 echo "run-tests: ok"

@@ -487,6 +487,8 @@ void AttemptRunner::Finish() {
   if (commands_.started() > 0 && end_.cause != Cause::kMemory) memory_.Tell(end_);
   killer_.Tell(end_);
   outbox_.AddEnd(end_, streams_.out(), streams_.err(), pack_.view());
+  streams_.CloseSpools();
+  pack_.Close();
   phase_ = Phase::kIdle;
   phase_until_ = kNever;
 }

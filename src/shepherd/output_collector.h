@@ -67,8 +67,10 @@ class OutputCollector {
   void ResetFlags();
   // Puts this behind what came, as if the attempt had written it.
   void Add(std::string_view bytes);
-  // Output collected from Begin to Drain; valid until the next Begin. The reader owns the spool.
+  // Output collected from Begin to Drain; valid until Close. The reader owns the spool.
   StreamView view() const;
+  // The reader alone has the spool from now on, so that its room is free once it removes it.
+  void Close() { spool_.Reset(); }
   // A piece of what was collected since Begin, of at most `most` bytes.
   StreamSoFar SoFar(uint64_t from, uint32_t most) const;
   uint64_t total() const { return total_; }

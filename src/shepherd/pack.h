@@ -33,8 +33,10 @@ class Pack {
   bool met_full_disk() const { return full_; }
   // It is empty again.
   void Drop();
-  // Valid until the next Begin. The spool file is the reader's.
+  // Valid until Close. The spool file is the reader's.
   StreamView view() const;
+  // The reader alone has the spool file from now on, so that its room is free once it removes it.
+  void Close() { spool_.Reset(); }
 
  private:
   std::string Put(std::string_view bytes);

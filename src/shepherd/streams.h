@@ -85,6 +85,11 @@ class Streams {
   void TellRanks(AttemptEnd& end) const;
   StreamView out() const { return out_.view(); }
   StreamView err() const { return err_.view(); }
+  // The end with these views is on its way.
+  void CloseSpools() {
+    out_.Close();
+    err_.Close();
+  }
   // Nobody will hear of the attempt.
   void Discard();
 

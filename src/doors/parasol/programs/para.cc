@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/near.h"
+#include "base/units.h"
 #include "doors/parasol/formats/batch_report.h"
 #include "doors/parasol/formats/job_list.h"
 #include "doors/parasol/programs/para_cycle.h"
@@ -174,6 +175,12 @@ Result<ParaCycle*> Para::OpenInTurn() {
 }
 
 Result<ParaCycle*> Para::OpenToPush() {
+  // Jobs that were submitted could not be noted there, and their results not written.
+  if (os::Exists(folder_.Batch()) && !os::MayAccess(folder_.dir(), "wx")) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("you may not write in '{}', so nothing was submitted",
+                            EscapeForScreen(folder_.dir())));
+  }
   auto cycle = OpenInTurn();
   if (cycle) (*cycle)->TellJobs();
   return cycle;

@@ -2,6 +2,8 @@
 // cannot be written.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <optional>
@@ -515,6 +517,19 @@ TEST_F(ParaTroubleTest, AFolderThatCannotBeWritten) {
   auto made = RunPara(std::vector<std::string>{"create", list, "-batch=" + file + "/batch"}, parts);
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find(file), std::string::npos);
+}
+
+TEST_F(ParaTroubleTest, AFolderOfSomebodyElse) {
+  ASSERT_EQ(Para({"create", dir_.Write("list", "a\nb\n")}).code, 0);
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0555), 0);
+  const bool root = geteuid() == 0;
+  if (root) ASSERT_EQ(seteuid(65534), 0);  // nobody
+  auto pushed = Para({"push"});
+  if (root) ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
+  EXPECT_NE(pushed.code, 0);
+  EXPECT_TRUE(pushed.err.contains("you may not write in")) << pushed.err;
+  EXPECT_EQ(world_.tasks.size(), 0u);
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ TEST_F(HubCallTest, AChangeWithoutAnAnswerIsUnknown) {
   EXPECT_EQ(changed.error().kind, ErrorKind::kUnknown);
   ASSERT_EQ(changed.error().remedy.commands.size(), 1u);
   EXPECT_EQ(changed.error().remedy.commands[0].command, "job list");
-  EXPECT_EQ(AskOne(call_, wire::SetUser()).error().remedy.commands.at(0).command, "hub user");
+  EXPECT_EQ(AskOne(call_, wire::SetUser{.user = "ann"}).error().remedy.commands.at(0).command,
+            "hub user");
   EXPECT_EQ(AskOne(call_, wire::AddPool()).error().remedy.commands.at(0).command, "pool list");
   EXPECT_EQ(AskOne(call_, wire::SetHub()).error().remedy.commands.at(0).command, "hub status");
   EXPECT_EQ(AskOne(call_, wire::ReadStderr()).error().kind, ErrorKind::kUnavailable);

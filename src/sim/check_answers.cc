@@ -209,6 +209,14 @@ class AnswersCheck final : public Checker {
           Find(fmt::format("job {} is said to have ended, and has not", job.value));
         }
       }
+      for (JobId job : done.free) {
+        auto before = open.jobs.find(job);
+        const BookedJob* now = scene.book.FindJob(job);
+        if (before != open.jobs.end() && before->second.held && now != nullptr && now->held) {
+          Find(fmt::format("job {} is said not to be held, and is", job.value));
+        }
+      }
+      told.insert(done.free.begin(), done.free.end());
       told.insert(done.changed.begin(), done.changed.end());
       told.insert(done.ended.begin(), done.ended.end());
     }

@@ -1,5 +1,7 @@
 """A hub and nodes as real processes on this machine, and a network between them that can fail."""
+import contextlib
 import os
+import random
 import resource
 import signal
 import socket
@@ -104,10 +106,12 @@ def cluster_of(place, *hub_options, files=None, inside=(), program=SPATE):
     return cluster
 
 
-def free_port():
-    """For a hub that is started again where its access files say."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
+def free_port(host="127.0.0.1"):
+    """For a hub that is started again where its access files say. The system gives no port of this range to other sockets, so
+    none of them takes it while the hub is down."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server((host, random.randrange(20_000, 32_768))) as free:
+            return free.getsockname()[1]
 
 
 class Proxy:

@@ -36,8 +36,14 @@ class Place:
         self.on_remove = lambda: None
 
     def write(self, name, *lines):
-        with open(os.path.join(self.dir, name), "w") as out:
+        """A new file appears with all of its lines, because tasks may be waiting for it."""
+        path = os.path.join(self.dir, name)
+        folder, base = os.path.split(path)
+        at = path if os.path.lexists(path) else os.path.join(folder, f".{base}.new")
+        with open(at, "w") as out:
             out.writelines(line + "\n" for line in lines)
+        if at != path:
+            os.rename(at, path)
         return name
 
     def read(self, name):
@@ -115,8 +121,11 @@ def states(pid):
     """Of its threads, as /proc has them: "R", "S", "T" (stopped) ..."""
     found = ""
     for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
-            found += file.read().rsplit(")", 1)[1].split()[0]
+        try:
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+                found += file.read().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # the thread has ended
     return found
 
 

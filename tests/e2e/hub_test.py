@@ -593,12 +593,15 @@ def test_a_report_tells_what_a_job_ran_beside(place: Place):
     alone = cluster.submit("--", "true")
     cluster.spate("job wait", alone)
     # The first one stays for three times as long as it was alone, and the second one until then.
-    place.write("near.sh", "touch near; from=$(date +%s%N)", "until test -e far; do sleep 0.01; done",
-                "sleep $(awk \"BEGIN {print 3 * ($(date +%s%N) - $from) / 1e9}\"); touch done")
-    place.write("far.sh", "touch far; until test -e done; do sleep 0.01; done; sleep 0.1")
-    near = cluster.submit("--bound", "network", "--", "sh near.sh")
-    far = cluster.submit("--bound", "cpu", "--", "sh far.sh")
-    cluster.spate("job wait", near, far)
+    begun = time.monotonic()
+    near = cluster.submit("--bound", "network", "--", "until test -e near; do sleep 0.01; done")
+    far = cluster.submit("--bound", "cpu", "--", "touch begun; until test -e far; do sleep 0.01; done")
+    wait(lambda: os.path.exists(os.path.join(place.dir, "begun")), "both run")
+    time.sleep(3 * (time.monotonic() - begun))
+    place.write("near")
+    cluster.spate("job wait", near)
+    place.write("far")
+    cluster.spate("job wait", far)
     out, _ = cluster.spate("report", alone, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     want([(row["type"], row.get("beside")) for row in rows] == [("use", None), ("pair", "alone")], rows)

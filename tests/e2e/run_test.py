@@ -255,7 +255,7 @@ def test_a_task_is_over_when_all_that_it_started_is(place: Place):
 
 
 def test_leftovers_that_fail_or_stay_make_the_task_fail(place: Place):
-    _, err = place.run("--", "sh -c 'sleep 0.2; exit 3' & exit 0", code=3)
+    _, err = place.run("--", "sh -c 'sleep 1; exit 3' & exit 0", code=3)
     want(re.search(r"task 1: exit code 3: left running: sh \(pid \d+\) exited with 3 after ", err), err)
     for how in ("wait=100ms", "fail"):
         _, err = place.run("--leftovers", how, "--", "sleep 1000 & exit 0", code=1)
@@ -320,13 +320,17 @@ def test_limits_hold_while_leftovers_are_waited_for(place: Place):
     _, err = place.run("--time-limit", "1s", "--", "sleep 1000 & exit 0", code=1)
     want("over its time limit" in err, err)
     run = place.start("--", "sleep 1000 & exit 0")
-    wait(lambda: b"left processes running: sleep (pid " in os.read(run.stderr.fileno(), 4096), "the wait is told")
+    seen = b""
+    while b"left processes running: sleep (pid " not in seen:
+        piece = os.read(run.stderr.fileno(), 4096)
+        want(piece, f"not told: {seen}")
+        seen += piece
     run.send_signal(signal.SIGTERM)
     want(run.wait(timeout=60) == 143, str(run.returncode))
 
 
 def test_a_signal_comes_before_the_time_limit(place: Place):
-    out, _ = place.run("--time-limit", "100s", "--signal", "USR1@99.5s", "--",
+    out, _ = place.run("--time-limit", "100s", "--signal", "USR1@98s", "--",
                        "trap 'echo saved; exit 0' USR1; while :; do sleep 0.01; done")
     want(out == "saved\n", out)
     place.run("--signal", "USR1@60s", "--", "true", code=2)

@@ -3,10 +3,9 @@ import json
 import os
 import re
 import signal
-import socket
 import time
 
-from cluster import cluster_of
+from cluster import cluster_of, free_port
 from harness import Place, alive, main, wait, want
 
 
@@ -60,8 +59,7 @@ def test_a_rank_that_fails_ends_the_others(place: Place):
 
 def test_where_members_of_a_gang_reach_a_node(place: Place):
     cluster = cluster_of(place, "--listen", "none")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     for name, *words in (("n1", "--gang-port", port), ("n2", "--gang-port", "none"), ("n3",)):
         cluster.node(name, "--slots", "1", *words)
     job = cluster.submit("--wait", "--nodes", "3", "--start", "first", "--", "sh", "-c",
@@ -81,7 +79,7 @@ def test_a_signal_reaches_the_command_of_a_part(place: Place):
     nodes_of(cluster, "n1")
     place.write("catch.sh", "trap 'echo caught; kill $!; exit 0' USR1", "sleep 30 & wait")
     for how in ("first", "node"):
-        out, _ = place.run("--hub", "--nodes", "1", "--start", how, "--signal", "USR1@59s", "--time-limit", "60s",
+        out, _ = place.run("--hub", "--nodes", "1", "--start", how, "--signal", "USR1@57s", "--time-limit", "60s",
                            "--", "sh", "catch.sh")
         want(out == "caught\n", (how, out))
 
@@ -147,7 +145,7 @@ def test_it_is_told_where_and_since_when_tasks_run(place: Place):
 def test_why_a_gang_starts_later_than_it_was_told(place: Place):
     cluster = cluster_of(place, "--listen", "none", "--policy", "easy")
     nodes_of(cluster, "n1", slots=1)
-    first = cluster.submit("--procs", "1", "--time", "2s", "--time-limit", "10m", "--", "sh", "-c",
+    first = cluster.submit("--procs", "1", "--time", "6s", "--time-limit", "10m", "--", "sh", "-c",
                            "until test -e go; do sleep 0.05; done")
     cluster.spate("task explain", f"{first}.1")
     gang = cluster.submit("--procs", "1", "--time", "1m", "--", "true")

@@ -359,6 +359,7 @@ def test_what_runs_again_does_so_after_a_kill(place: Place):
     retry = subprocess.Popen([SPATE, "job", "retry", "--succeeded", "last.A"], cwd=place.dir, env=place.env,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait(lambda: len(place.lines("ran")) == 5 or retry.poll() is not None, "B runs again")
+    wait(lambda: states(place)["A"] == "succeeded" or retry.poll() is not None, "the end of A is durable")
     retry.send_signal(signal.SIGKILL)
     retry.wait(DEADLINE)
     want(states(place)["A"] == "succeeded" and states(place)["C"] != "succeeded", states(place))

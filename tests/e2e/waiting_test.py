@@ -192,8 +192,10 @@ def test_who_follows_a_held_job_is_told(place: Place):
         follow = Waiting(place, "job", verb, "-f", job, log=verb)
         follow.says(f"spate: job {job} is held: a user held it\nto continue: spate job release {job}; "
                     f"to cancel: spate job cancel {job}\n")
-    cluster.spate("job release", job)
+    # It waits for nothing else when it is released, so no other reason is told.
     cluster.spate("job close", "1")
+    cluster.spate("job wait", "1")
+    cluster.spate("job release", job)
     cluster.spate("job wait", job)
     want(sorted(follow.ended(0).splitlines()[2:]) == ["a", "b"], place.read("cat"))
 
@@ -379,6 +381,7 @@ def test_a_node_that_looks_up_a_user_says_so(place: Place):
     out, _ = cluster.spate("task explain", f"{job}.1")
     want(why in out, out)
     want(why in json.loads(cluster.spate("job info", job, "--json")[0])["waits"], "the same in JSON")
+    wait(lambda: place.read("asked").strip(), "the name service is asked")
     os.kill(int(place.read("asked")), signal.SIGKILL)
     waits.ended(1)
     want("cannot run tasks of 'ghost'" in cluster.spate("task explain", f"{job}.1")[0], "why it failed")

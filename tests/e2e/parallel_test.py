@@ -696,9 +696,10 @@ def test_options_that_are_not_typed(place: Place):
 
 def test_a_semaphore_counts(place: Place):
     for i in range(6):  # what goes on in the background must not hold our pipes
+        # The first one stays until the second is there; a third beside them would be seen.
         place.run("-j2", "--id", "s", "--", "sh", "-c",
-                  f"exec > /dev/null 2>&1; mkdir run.{i}; ls -d run.* | wc -l >> most; sleep 0.1; rmdir run.{i}",
-                  command="sem")
+                  f"exec > /dev/null 2>&1; mkdir run.{i}; n=$(ls -d run.* | wc -l); echo $n >> most; [ $n -lt 2 ] || touch two; "
+                  f"until [ -e two ]; do sleep 0.01; done; sleep 0.1; rmdir run.{i}", command="sem")
     place.run("--id", "s", "--wait", command="sem")
     counts = [int(line) for line in place.lines("most")]
     want(len(counts) == 6 and max(counts) == 2, counts)

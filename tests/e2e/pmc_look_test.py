@@ -18,15 +18,20 @@ def sockets_of(place):
     return [at for at in found if "cannot reach" not in told(place, "job list", "--at", at, code=None)]
 
 
+def socket_of(place):
+    found = []
+    wait(lambda: found.extend(sockets_of(place)) or found, "job list shows the run")
+    return found[0]
+
+
 def test_a_run_is_asked_while_it_runs(place: Place):
     for pmc in each(place):
         place.write("wait.sh", WAIT)
         place.write("d.dag", "TASK A /bin/sh wait.sh go", "TASK B /bin/true", "TASK C /bin/false",
                     "TASK D /bin/true", *DIAMOND)
         run = pmc.start("d.dag")
-        wait(lambda: sockets_of(place), "job list shows the run")
-        at = sockets_of(place)[0]
-        wait(lambda: "A" in told(place, "job tasks", "--filter", "running", "--at", at), "A runs")
+        at = socket_of(place)
+        wait(lambda: "wait.sh" in told(place, "job tasks", "--filter", "running", "--at", at), "A runs")
         top = told(place, "top", "--once", "--at", at)
         want(sockets.gethostname() in top and "d.dag" in top, top)
         info = told(place, "job info", "--at", at)
@@ -49,8 +54,7 @@ def test_a_task_after_a_failure_is_explained(place: Place):
     place.write("d.dag", "TASK A /bin/false", "TASK B /bin/true", "TASK C /bin/sh wait.sh go", "EDGE A B")
     for pmc in each(place):
         run = pmc.start("d.dag")
-        wait(lambda: sockets_of(place), "job list shows the run")
-        at = sockets_of(place)[0]
+        at = socket_of(place)
         wait(lambda: "1 failed, 1 cancelled" in told(place, "job info", "--at", at), "A has failed")
         why = told(place, "task explain", "1.B", "--at", at)
         want("it waited for task 1 (A), which did not succeed" in why, why)
@@ -68,8 +72,7 @@ def test_output_is_read_while_a_task_runs(place: Place):
                 "TASK D /bin/sh b.sh", "EDGE B D")
     for pmc in each(place):
         run = pmc.start("d.dag")
-        wait(lambda: sockets_of(place), "job list shows the run")
-        at = sockets_of(place)[0]
+        at = socket_of(place)
         wait(lambda: place.run("1.A", "--at", at, command="job tail", code=None) == ("one\ntwo\n", "bad\n"),
              "its output so far")
         want(place.run("1.1", "-n", "1", "--stream", "stdout", "--at", at, command="task tail") == ("two\n", ""), "1")

@@ -11,7 +11,7 @@ import fcntl
 import termios
 import time
 
-from harness import DEADLINE, Place, SPATE, main, wait, want
+from harness import DEADLINE, Place, SPATE, main, states, stop, wait, want
 
 # A task that says that it runs, and ends when it may.
 TASK = "echo {} >> ran; while [ ! -e go{} ] && [ ! -e go ]; do sleep 0.02; done"
@@ -183,7 +183,7 @@ def test_a_killed_run_is_not_waited_for(place: Place):
 
 def test_a_run_that_does_not_answer(place: Place):
     run = started(place)
-    run.send_signal(signal.SIGSTOP)
+    stop(run)
     err = ask(place, "hold", "last", code=3)
     want(f"process {run.pid}, which does not answer" in err, err)
     run.send_signal(signal.SIGCONT)
@@ -286,8 +286,9 @@ def test_the_bar_stays_while_output_flows(place: Place):
                 break
             screen.feed(data)
             continue
-        # The terminal has all that was written: a picture.
-        if run.poll() is None and time.monotonic() - begun > 1 and seen < 200:
+        # The run waits, and the terminal has all that it has written: a picture.
+        waits = run.poll() is None and set(states(run.pid)) == {"S"} and not select.select([master], [], [], 0)[0]
+        if waits and time.monotonic() - begun > 1 and seen < 200:
             seen += 1
             pictures.append(screen.lines[-1])
     run.wait()

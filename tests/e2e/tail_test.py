@@ -94,7 +94,7 @@ def test_a_task_of_a_hub_is_followed_to_its_end(place: Place):
     want(err == "", err)
     want(tail_of(place, task, "-n", "2")[0] == "line 29\nline 30\n", "so many lines as are wanted")
     want(tail_of(place, task, "-n", "0")[0] == "", "or none")
-    want(tail_of(place, f"{job}.2") == ("", ""), "the other one has written nothing")
+    wait(lambda: tail_of(place, f"{job}.2") == ("", ""), "the other one runs, and has written nothing")
     follower = Tail(place, "-f", task, "-n", "1")
     whole = Tail(place, "-f", task, "-n", "1000")
     follower.shows("line 30")
@@ -165,7 +165,8 @@ def test_ranks_of_a_gang(place: Place):
                          'while [ ! -e end ]; do sleep 0.02; done; echo "end of $SPATE_RANK"')
     wait(lambda: all(os.path.exists(os.path.join(place.dir, f"there{n}")) for n in range(4)), "all ranks run")
     for rank in range(4):
-        want(tail_of(place, job, "--rank", str(rank))[0] == f"rank {rank}\n", rank)
+        # The hub hears of starts a little later.
+        wait(lambda rank=rank: tail_of(place, job, "--rank", str(rank))[0] == f"rank {rank}\n", f"rank {rank} is read")
     out, err = tail_of(place, job)
     want(out == "rank 0\n" and f"{job}.1: output of rank 0 of 4 ranks" in err, out + err)
     _, err = place.run(job, "--rank", "4", command="job tail", code=2)

@@ -144,7 +144,7 @@ def test_output_through_a_process_of_the_shell_is_whole(place: Place):
         done = subprocess.run(["gzip", "-dc", "log.gz"], cwd=place.dir, capture_output=True)
         return done.stdout if done.returncode == 0 else b""
     whole = b"".join(b"%d\n" % i for i in range(200_000))
-    wait(lambda: unpacked() == whole, "all of the output is in the file", 10)
+    wait(lambda: unpacked() == whole, "all of the output is in the file")
 
 
 # A service with a process below it; the service ends before the run does.
@@ -179,6 +179,14 @@ def test_a_second_run_of_the_same_job_is_refused(place: Place):
     kill(run)
 
 
+def says(run, text):
+    seen = b""
+    while text not in seen:
+        piece = os.read(run.stderr.fileno(), 4096)
+        want(piece, f"not told: {seen}")
+        seen += piece
+
+
 def test_ctrl_c_once_lets_tasks_end_and_twice_ends_them(place: Place):
     place.write("jobs.lst", "echo x > started; while [ ! -e go ]; do sleep 0.01; done; echo fine",
                 "echo second")
@@ -186,11 +194,7 @@ def test_ctrl_c_once_lets_tasks_end_and_twice_ends_them(place: Place):
     wait(lambda: place.lines("started"), "it runs")
     run.send_signal(signal.SIGINT)
     # Only when the first one was taken may the task go on.
-    seen = b""
-    while b"no more tasks start" not in seen:
-        piece = os.read(run.stderr.fileno(), 4096)
-        want(piece, f"not told: {seen}")
-        seen += piece
+    says(run, b"no more tasks start")
     place.write("go")
     out, _ = run.communicate(timeout=60)
     want(out == b"fine\n" and run.returncode == 130, f"{out} {run.returncode}")
@@ -199,8 +203,7 @@ def test_ctrl_c_once_lets_tasks_end_and_twice_ends_them(place: Place):
     run = place.start("more.lst")
     wait(lambda: place.lines("started"), "it runs")
     run.send_signal(signal.SIGINT)
-    while b"no more tasks start" not in os.read(run.stderr.fileno(), 4096):
-        pass
+    says(run, b"no more tasks start")
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)
     want(run.returncode == 130, f"exit code {run.returncode}")

@@ -12,7 +12,7 @@ import threading
 import time
 
 from cluster import NOBODY, cluster_of
-from harness import SPATE, Place, main, wait, want
+from harness import DEADLINE, SPATE, Place, main, wait, want
 from peer import (ANSWER, ANSWERED, CANCEL, CHANGE_JOBS, DESCRIBE_JOBS, EXPLAIN, FORGET, REQUEST, WELCOME, Hub, Node, Peer, ask,
                   frame, greeting, local, message, packed, ranges, raw, read_ends, request, rows, submit, submit_end, texts,
                   zigzag)
@@ -361,6 +361,7 @@ print(got, flush=True)
     late = hub.cluster.node("n2", join=False)
     wait(lambda: "belongs to a node of" in place.read("n2.log"), "the name is taken")
     late.terminate()
+    late.wait(DEADLINE)
     hub.cluster.spate("node remove", "n2")
     hub.cluster.spate("node resume", "n2")
     hub.cluster.node("n2")
@@ -459,7 +460,7 @@ def test_files_come_home_over_no_links_of_others(place: Place):
 
 def test_access_that_expires_ends_what_is_open(place: Place):
     cluster = cluster_of(place)
-    access = cluster.access("--role", "node", "--expires", "2s", name="short.access")
+    access = cluster.access("--role", "node", "--expires", "5s", name="short.access")
     cluster.node("n1", "--access", access)
     wait(lambda: "this access has expired" in place.read("n1.log"), "the node is told")
 

@@ -232,8 +232,8 @@ def test_damage_of_one_job_stays_that_jobs(place: Place):
         return json.loads(cluster.spate("job list", "--output", "json", job)[0])["state"]
     wait(lambda: state(jobs[0]) == "held", "no task runs with damaged settings")
     cancel = f"spate job cancel --hub --state {place.state} {jobs[0]}"
-    want(f"nothing of it can run; to end it: {cancel}\n" in place.read("hub.log")
-         and "job release" not in place.read("hub.log"), place.read("hub.log"))
+    wait(lambda: f"nothing of it can run; to end it: {cancel}\n" in place.read("hub.log"), "the log says so")
+    want("job release" not in place.read("hub.log"), place.read("hub.log"))
     want(state(jobs[1]) == "damaged", state(jobs[1]))
     want(sorted(place.lines("ran")) == ["c1", "c2", "c3"], place.lines("ran"))
     cluster.kill_hub()

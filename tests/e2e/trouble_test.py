@@ -135,7 +135,7 @@ def test_a_node_without_room_takes_no_task_until_there_is_some(place: Place):
     wait(lambda: state_of(cluster, "small") == "full", "it says so")
     page, _ = cluster.spate("node list")
     want("full" in page and "no room on the disk" in page, page)
-    want("node small gets no tasks: no room on the disk" in place.read("hub.log"), place.read("hub.log"))
+    wait(lambda: "node small gets no tasks: no room on the disk" in place.read("hub.log"), "so does the hub's log")
     job = cluster.submit("--", "echo {} >> ran", ":::", "a", "b")
     waiting = Waiting(place, "job", "wait", job, log="wait-full")
     bar = OnTerminal(place, "job", "progress", job, log="bar-full")
@@ -144,7 +144,7 @@ def test_a_node_without_room_takes_no_task_until_there_is_some(place: Place):
     waiting.ended(0)
     bar.ended(0)
     want(counted(place, "ran") == {"a": 1, "b": 1} and state_of(cluster, "small") == "ready", place.read("ran"))
-    want("node small has room on its disk again" in place.read("hub.log"), place.read("hub.log"))
+    wait(lambda: "node small has room on its disk again" in place.read("hub.log"), "the log says so")
 
 
 def test_what_met_a_full_disk_runs_elsewhere_at_no_try(place: Place):

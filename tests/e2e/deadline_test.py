@@ -25,7 +25,7 @@ def test_a_run_refuses_what_is_too_late(place: Place):
 
 def test_a_run_ends_what_runs_and_what_waits(place: Place):
     begun = time.monotonic()
-    out, err = place.run("-j1", "--retries", "5", "--deadline", "+1s", "--kill-grace", "1s", "--",
+    out, err = place.run("-j1", "--retries", "5", "--deadline", "+3s", "--kill-grace", "1s", "--",
                          "echo {} > started.{}; exec sleep {}", ":::", "50", "51", "52", code=1)
     want(time.monotonic() - begun < 30, "it was stopped")
     want("3 cancelled" in err, err)

@@ -268,7 +268,7 @@ def test_a_silent_node_is_suspected_then_lost_and_its_late_news_is_ignored(place
     want(place.lines("done") == ["2"], place.read("done"))
     ends = world.ends(job, 1)[1]["ends"]
     want([(end["attempt"], end["cause"]) for end in ends] == [(1, "node"), (2, "success")], ends)
-    want("silent for 4" in ends[0]["note"], ends)
+    want(re.search(r"silent for ([4-9]|\d\d)", ends[0]["note"]), ends)
 
 
 def test_a_link_that_is_cut_or_slow_repeats_nothing(place: Place):
@@ -323,7 +323,7 @@ class Host:
         try:
             wait(lambda: self.holder.poll() is not None
                  or os.readlink(f"/proc/{self.holder.pid}/ns/net") != own, "it has its own network")
-        except PermissionError:
+        except (PermissionError, FileNotFoundError):  # the latter as it ends
             return False
         steps = [f"ip link add {self.cable} type veth peer name far netns {self.holder.pid}",
                  f"ip addr add {self.hub}/24 dev {self.cable}", f"ip link set {self.cable} up",

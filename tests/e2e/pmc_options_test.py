@@ -413,7 +413,7 @@ def large_and_small(place, small):
                 *(f"TASK S{i} {small} touch s{i}" for i in range(3)))
     place.write("l.sh", "echo $1 in >> log", WAIT.replace("$1", "$2"), "echo $1 out >> log")
     for pmc in each(place):
-        pmc.run("m.dag", "--host-memory", "1000", "--host-cpus", "8", ranks=4, deadline=20)
+        pmc.run("m.dag", "--host-memory", "1000", "--host-cpus", "8", ranks=4)
         want(len(place.lines("log")) == 6 and ran_alone(place.lines("log")), place.lines("log"))
 
 

@@ -30,7 +30,7 @@ class Slurm:
         self.nodes = nodes
         self.dir = os.path.join(place.dir, "slurm")
         place.env = dict(place.env, PATH=place.env["PATH"] + SBIN, SLURM_CONF=os.path.join(self.dir, "slurm.conf"))
-        up = self.call("bash", os.path.join(SCRIPTS, "up.sh"), self.dir, str(nodes), str(cpus), str(free_port() // 64 * 64 % 20000 + 30000))
+        up = self.call("bash", os.path.join(SCRIPTS, "up.sh"), self.dir, str(nodes), str(cpus), str(free_port() // 64 * 64))
         want(up.returncode == 0, up.stdout + up.stderr)
         place.on_remove = self.stop
 

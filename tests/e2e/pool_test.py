@@ -154,7 +154,7 @@ def test_one_bad_host_of_several(place: Place):
         f"echo $SLURMD_NODENAME >>{place.dir}/tried; test $SLURMD_NODENAME != n1 || {{ echo no scratch here; exit 4; }}")
     cluster.submit("--wait", "--pool", "p", "--", "echo {} >>done", ":::", "0", "1")
     pool_cluster.all_done(place, 2)
-    want(place.lines("tried")[:2] == ["n1", "n2"] and place.lines("tried").count("n1") == 1, place.lines("tried"))
+    want(sorted(place.lines("tried")[:2]) == ["n1", "n2"] and place.lines("tried").count("n1") == 1, place.lines("tried"))
     [pool] = pools(cluster)
     want(pool["state"] == "on" and pool["avoids"] == ["n1"], pool)
     info = cluster.spate("pool info", "p")[0]
@@ -492,7 +492,8 @@ def test_a_run_with_a_pool_of_its_own(place: Place):
 
 def test_a_run_with_a_pool_that_is_killed(place: Place):
     batch = slurm(place)
-    place.write("jobs.lst", *[f"echo {i} >> began; sleep 1; echo {i} >> done" for i in range(6)])
+    # None of them ends in the moment in which its pilot is withdrawn.
+    place.write("jobs.lst", *[f"echo {i} >> began; until [ -e go ]; do sleep 0.05; done; echo {i} >> done" for i in range(6)])
     options = ("--pool", "slurm:-t 60", "jobs.lst")
     run = place.start(*options)
     wait(lambda: place.lines("began"), "a task runs")
@@ -500,6 +501,7 @@ def test_a_run_with_a_pool_that_is_killed(place: Place):
     run.wait()
     wait(lambda: not batch.alive(), "no pilot is left")
     wait(lambda: not hubs_of(place), "its hub has ended")
+    place.write("go")
     place.run("--resume", *options)
     want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
@@ -557,7 +559,7 @@ def test_a_run_with_a_pool_whose_machine_dies(place: Place):
     options = ("--pool", "slurm:-t 60", "jobs.lst")
     run = place.start(*options)
     wait(lambda: place.lines("began"), "a task runs")
-    [hub] = hubs_of(place)
+    hub = min(hubs_of(place), key=int)  # a process that it has just forked has the same words
     os.kill(run.pid, signal.SIGSTOP)  # so that it sees nothing of its hub's end
     os.kill(int(hub), signal.SIGKILL)
     os.kill(run.pid, signal.SIGKILL)

@@ -76,16 +76,16 @@ def test_a_start_that_fails_on_one_host_alone_is_no_failure(place: Place):
         return
     # Host ha does not have the tasks' program. They take so long that it is given some.
     os.mkdir(os.path.join(place.dir, "tools"))
-    place.write("tools/work.sh", "#!/bin/sh", "sleep 0.2; echo I am $PMC_TASK")
+    place.write("tools/work.sh", "#!/bin/sh", "sleep 0.4; echo I am $PMC_TASK")
     place.write("hide.sh", "#!/bin/sh", 'test "$(hostname)" = ha && exec unshare --mount sh hidden.sh "$@"', 'exec "$@"')
     place.write("hidden.sh", "mount -t tmpfs none tools", 'exec "$@"')
     # The first task gives the other host's ranks time to join: nothing can run elsewhere before.
-    place.write("h.dag", "TASK F /bin/sleep 0.5", *(f"TASK T{i} tools/work.sh\nEDGE F T{i}" for i in range(6)))
+    place.write("h.dag", "TASK F /bin/sleep 1", *(f"TASK T{i} tools/work.sh\nEDGE F T{i}" for i in range(6)))
     for name in ("tools/work.sh", "hide.sh"):
         os.chmod(os.path.join(place.dir, name), 0o755)
     for pmc in each(place):
         os.makedirs(os.path.join(place.dir, "tools"), exist_ok=True)
-        place.write("tools/work.sh", "#!/bin/sh", "sleep 0.2; echo I am $PMC_TASK")
+        place.write("tools/work.sh", "#!/bin/sh", "sleep 0.4; echo I am $PMC_TASK")
         os.chmod(os.path.join(place.dir, "tools/work.sh"), 0o755)
         place.write("all.sh", "#!/bin/sh", f'exec ./hide.sh {pmc.program} "$@"')
         os.chmod(os.path.join(place.dir, "all.sh"), 0o755)

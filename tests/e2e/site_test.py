@@ -6,15 +6,10 @@ import signal
 import socket
 import subprocess
 
+from cluster import free_port
 from harness import DEADLINE, SPATE, main, wait, want
 
 PROGRAMS = ("para", "parasol", "paraHub", "paraHubStop", "paraNode", "paraNodeStart", "paraNodeStop", "paraNodeStatus")
-
-
-def free_port():
-    """At all of this machine's loopback addresses."""
-    with socket.create_server(("", 0)) as free:
-        return free.getsockname()[1]
 
 
 class Site:
@@ -30,7 +25,7 @@ class Site:
         # As ssh: what follows the host's name goes to a shell.
         self.rsh = self.script("rsh", 'host=$1; shift; [ "$host" = 127.0.0.9 ] && exec /no/such/program; eval "$*"')
         place.write("machines", "# the site", *(f"{m} 2 64 {place.dir} /local 1 switch" for m in self.machines))
-        self.port, self.node_port = free_port(), free_port()
+        self.port, self.node_port = free_port(""), free_port("")  # at all of this machine's loopback addresses
         self.hub_dir = os.path.join(place.state, "hub")
         place.on_remove = self.remove
 
@@ -74,7 +69,7 @@ class Site:
         out, _ = self.place.run("list", command="node")
         return len(re.findall(r"ready", out))
 
-    def pids(self):
+    def pids(self, names=(b"paraHub", b"paraNode")):
         """Daemons of this site, by where they keep their things."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -85,7 +80,7 @@ class Site:
                     words = file.read().split(b"\0")
             except OSError:
                 continue
-            if ours and os.path.basename(words[0]) in (b"paraHub", b"paraNode"):
+            if ours and os.path.basename(words[0]) in names:
                 found.append(int(pid))
         return found
 
@@ -244,7 +239,7 @@ def test_strangers_are_refused(place):
     site.start_hub()
     wait(lambda: site.joined() == 1, "the node joins")
     site.stop_nodes()
-    wait(lambda: site.joined() == 0, "the node goes")
+    wait(lambda: site.joined() == 0 and not site.pids([b"paraNode"]), "the node goes")
     wrong = re.sub("secret = ....", "secret = 0000", head) + "[port]" + port
     site.run("paraNode", "start", "-node=127.0.0.1", f"-port={site.node_port}", "-access=stdin", stdin=wrong)
     wait(lambda: "the hub refuses this node" in site.node_log("127.0.0.1"), "it is refused")

@@ -231,9 +231,11 @@ class Hub:
         return json.loads(out)
 
     def check(self):
-        """It answers within a second: the best of a few tries, for the machine may be busy."""
-        best = min(self.timed() for _ in range(3))
-        want(best < 1, f"hub status took {best:.1f} s")
+        """It answers within a second: in one of a few tries, for the machine may be busy."""
+        tries = []
+        while len(tries) < 5 and min(tries, default=1) >= 1:
+            tries.append(self.timed())
+        want(min(tries) < 1, f"hub status took {tries} s")
         with open(f"/proc/{self.cluster.hub.pid}/status") as file:
             memory = int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) << 10
         want(memory < MEMORY_MOST, f"the hub took {memory >> 20} MB")

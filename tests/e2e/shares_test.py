@@ -65,6 +65,11 @@ def test_three_shapes_of_work_get_equal_shares(place: Place):
         cluster.spate("job cancel", "--user", user)
 
 
+def are_not_delayed(cluster, access, quiet):
+    """Not in each of three tries, since the machine may be busy meanwhile."""
+    return any(time_of_short_tasks(cluster, access) < 5 * quiet for _ in range(3))
+
+
 def time_of_short_tasks(cluster, access):
     """Seconds until the user's short tasks have run: seven jobs, one after the other."""
     begun = time.monotonic()
@@ -91,7 +96,7 @@ def test_who_lies_about_times_or_has_silent_nodes_delays_nobody(place: Place):
     wait(lambda: "longer than estimated" in cluster.spate("task explain", f"{gang}.1")[0], "the lie has come out")
     for policy in ("fair", "easy", "easy-sjbf", "fcfs"):
         cluster.spate("hub set", "--policy", policy)
-        want(time_of_short_tasks(cluster, bob) < 5 * quiet, f"{policy}: others wait for a gang whose user lies about times")
+        want(are_not_delayed(cluster, bob, quiet), f"{policy}: others wait for a gang whose user lies about times")
     cluster.spate("job cancel", lie)
     cluster.spate("job wait", gang)
     access = cluster.access("--role", "node", "--user", "ann", name="own.access")
@@ -100,7 +105,7 @@ def test_who_lies_about_times_or_has_silent_nodes_delays_nobody(place: Place):
     own = cluster.node("own", "--access", access, "--slots", "1", env=dict(place.env, SPATE_STATE=state), inside=inside)
     stop(own)
     gang = cluster.submit("--nodes", "4", *whole, "--", "true").split()[0]
-    want(time_of_short_tasks(cluster, bob) < 5 * quiet, "others wait for a node that never answers")
+    want(are_not_delayed(cluster, bob, quiet), "others wait for a node that never answers")
     own.send_signal(signal.SIGCONT)
     cluster.spate("job wait", gang)
 

@@ -55,6 +55,14 @@ class Child:
         return f"{self.args}\nstdout: {self.out[-60:]}\nstderr:\n" + "\n".join(self.err[-60:])
 
     def running(self):
+        """A process that has closed its files, which its peers may have seen, has ended or is about to."""
+        if self.process.poll() is None:
+            try:
+                files = os.listdir(f"/proc/{self.pid}/fd")
+            except OSError:
+                files = []
+            if not files:
+                self.process.wait()
         return self.process.poll() is None
 
     def matching(self, pattern):

@@ -31,17 +31,17 @@ def whole(master, size, count):
 
 
 def test_many_tasks_and_each_slave_gets_it_once(place: MwPlace):
-    """By the socket and over TLS; a slave that comes late gets it, too."""
+    """By the socket and over TLS; a slave that comes late gets it, too. Tasks take so long that none is without any."""
     log = place.path("log")
     master = place.master("--mw-access", "access", "--mw-audit-file", "audit", "wait-slaves 2", f"constant {LARGE}",
-                          f"with 0 {log} 1 200", "wait-results 200", "-")
+                          f"with 0 {log} 20 200", "wait-results 200", "-")
     place.await_file("r")
     near, far = place.slave(), place.direct()
     results = (master.await_line("result", 200), whole(master, LARGE, 200))[1]
     want({each[1] for each in results.values()} == {1, 2}, "one of them has computed nothing")
     want(sent(place) == {1: sizes_on_the_way(LARGE), 2: sizes_on_the_way(LARGE)}, sent(place))
     late = place.slave()
-    master.say("wait-slaves 3", f"with 0 {log} 1 200", "wait-results 400", "exit 0")
+    master.say("wait-slaves 3", f"with 0 {log} 20 200", "wait-results 400", "exit 0")
     results = (master.ends(0), whole(master, LARGE, 400))[1]
     want({each[1] for each in results.values()} == {1, 2, 3}, "the late one has computed nothing")
     want(sent(place) == {each: sizes_on_the_way(LARGE) for each in (1, 2, 3)}, sent(place))

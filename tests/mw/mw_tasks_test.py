@@ -174,7 +174,7 @@ def test_what_is_running_may_be_handed_back(place: MwPlace):
 # ---- Slaves that stand still, or are slow ------------------------------------------------------
 
 def test_a_slave_that_stands_still_is_dropped(place: MwPlace):
-    master = place.master("--mw-access", "access", "--mw-client-timeout", "1",
+    master = place.master("--mw-access", "access", "--mw-client-timeout", "3",
                           "--mw-audit-file", "audit", "allocate ordered 1", "wait-arrived 1",
                           f"submit hold {place.path('h')} it slave=1 anyway", "-")
     still = place.direct()
@@ -195,8 +195,8 @@ def test_a_slave_that_stands_still_is_dropped(place: MwPlace):
 
 
 def test_a_slave_may_compute_for_longer_than_the_timeout(place: MwPlace):
-    master = place.master("--mw-client-timeout", "1", "allocate ordered 1", "wait-arrived 1",
-                          "submit sleep 3500 slave=1", "wait-results 1", "-")
+    master = place.master("--mw-client-timeout", "3", "allocate ordered 1", "wait-arrived 1",
+                          "submit sleep 6500 slave=1", "wait-results 1", "-")
     slave = place.slave()
     master.await_line("result 1 sleep 1 ok")
     want(not master.matching("lost"), master.told())
@@ -204,8 +204,8 @@ def test_a_slave_may_compute_for_longer_than_the_timeout(place: MwPlace):
 
 
 def test_a_master_may_compute_for_longer_than_the_timeout(place: MwPlace):
-    master = place.master("--mw-client-timeout", "1", "allocate ordered 1", "wait-arrived 1",
-                          "busy 2500", "submit echo x slave=1", "wait-results 1", "-")
+    master = place.master("--mw-client-timeout", "3", "allocate ordered 1", "wait-arrived 1",
+                          "busy 6500", "submit echo x slave=1", "wait-results 1", "-")
     slave = place.slave()
     master.await_line("result 1 echo 1 ok")
     want(not master.matching("lost"), master.told())
@@ -253,7 +253,7 @@ def test_the_packets_of_a_stopped_slave_go_to_others(place: MwPlace):
 
 
 def test_a_slave_that_never_hears_of_the_end(place: MwPlace):
-    master = place.master("--mw-shutdown-timeout", "1", "wait-slaves 2", "say there", "-")
+    master = place.master("--mw-shutdown-timeout", "4", "wait-slaves 2", "say there", "-")
     still, other = place.slaves(2)
     master.await_line("said there")
     stop(still.process)

@@ -21,7 +21,7 @@ def test_ten_million_tasks_in_little_memory(place: MwPlace):
         except (TypeError, FileNotFoundError):
             pass  # it has ended
         return not master.running()
-    wait(watch, "all come back", deadline=90)
+    wait(watch, "all come back", deadline=240)
     master.ends(0)
     for slave in slaves:
         slave.ends(0)

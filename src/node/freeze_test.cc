@@ -20,7 +20,7 @@ class FreezeTest : public ProcessExecutorTest, public testing::WithParamInterfac
   }
   void TearDown() override {
     executor_.reset();
-    if (tree_) EXPECT_TRUE(tree_->Remove(Duration::Seconds(2)));
+    if (tree_) EXPECT_TRUE(tree_->Remove(Duration::Seconds(20)));
   }
   // A task that shows that it runs, in two processes, until there is `go`.
   AttemptRef Begin() {

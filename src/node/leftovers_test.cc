@@ -235,8 +235,9 @@ class WarnSignalTest : public ProcessExecutorTest {
   WarnSignalTest() {
     settings_.warn_signal = SIGUSR1;
     settings_.time_limit = Duration::Seconds(1000);
-    settings_.warn_before = settings_.time_limit - Duration::Millis(100);
+    settings_.warn_before = settings_.time_limit - kReady;
   }
+  static constexpr Duration kReady = Duration::Seconds(1);  // in which a shell sets its trap
 };
 
 TEST_F(WarnSignalTest, ComesBeforeTheTimeLimit) {
@@ -244,7 +245,7 @@ TEST_F(WarnSignalTest, ComesBeforeTheTimeLimit) {
   EXPECT_EQ(ended.output->out.bytes, "warned\n");
   EXPECT_EQ(ended.end.cause, Cause::kExit);
   EXPECT_EQ(ended.end.status, 7);
-  EXPECT_GE(ended.end.wall, Duration::Millis(100));
+  EXPECT_GE(ended.end.wall, kReady);
 }
 
 TEST_F(WarnSignalTest, GoesToTheFirstProcessAlone) {

@@ -408,7 +408,7 @@ TEST_F(ProcessExecutorTest, AKillOrderIsObeyedWhileNobodyTakesOutput) {
     for (pid_t pid : shepherds) shepherd::ProcessTree(pid).Each([&](pid_t) { ++children; });
     return children == 0;
   };
-  EXPECT_TRUE(Until(Duration::Seconds(2), childless));
+  EXPECT_TRUE(Until(Duration::Seconds(20), childless));
   EXPECT_EQ(Await(ref).end.cause, Cause::kStopped);
 }
 

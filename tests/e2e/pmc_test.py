@@ -385,7 +385,7 @@ def test_the_wall_time(place: Place):
     place.write("w.dag", "TASK A true", 'TASK B /bin/sh -c "echo $$ > pid; exec sleep 1000"', "TASK C true",
                 "EDGE A B", "EDGE B C")
     for pmc in each(place):
-        done = pmc.run("--max-wall-time", "0.01", "w.dag", code=1)
+        done = pmc.run("--max-wall-time", "0.05", "w.dag", code=1)
         want("Aborting workflow" in done.err and done.summary()["stat"] == "failed", done.err)
         want(pmc.rescue("w.dag") == ["A"], pmc.rescue("w.dag"))
         if place.lines("pid"):

@@ -320,8 +320,9 @@ def test_history_of_runs(place: Place):
     want((told["jobs"], told["dropped"], told["processors"], told["filter"]) == (4, 1, 1, "history"), str(told))
     want([line[0] for line in schedule] == ["1.1", "1.2", "1.3", "1.4"], str(schedule))
     # Four that took 0.11 s and more, at the same time, one after the other on one processor.
-    want(0.5 > told["mean_wait"] >= 1.5 * 0.11 and told["queue_depth_max"] == 3, str(told))
-    want(all(float(line[3]) >= 0.1 for line in schedule), str(schedule))
+    times = [float(line[3]) for line in schedule]
+    want(min(times) >= 0.1, str(schedule))
+    want(1.5 * max(times) + 0.01 >= told["mean_wait"] >= 1.5 * 0.11 and told["queue_depth_max"] == 3, str(told))
     told, _ = history(place, place.state, nodes=2, cpus=2)
     want((told["jobs"], told["dropped"], told["processors"]) == (5, 0, 4), str(told))
     want(told["mean_wait"] == 0 and told["computer"] == "2 nodes with 2 cpus each", str(told))

@@ -277,7 +277,7 @@ def test_limits_on_tries_and_time(place: Place):
     place.run("--retries", "1", "--retry-delay", "200ms", "--", "date +%s.%N >> at; false", code=1)
     first, second = map(float, place.lines("at"))
     want(second - first >= 0.19, f"{second - first}")
-    place.write("slow.lst", "sleep 0.1", "sleep 0.1", "sleep 0.1", "sleep 60")
+    place.write("slow.lst", "sleep 0.3", "sleep 0.3", "sleep 0.3", "sleep 60")
     _, err = place.run("-j1", "--time-limit", "400%", "slow.lst", code=1)
     want("task 4 (slow.lst:4): over its time limit" in err and "3 succeeded" in err, err)
     _, err = place.run("--warn-time", "50ms", "--", "sleep 0.2")

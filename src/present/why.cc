@@ -75,6 +75,7 @@ class Clause {
   std::string OtherGang() const;
   std::string Kept() const;
   std::string Pool() const;
+  std::string InLine() const;
 
   const Reason& reason_;
   std::string_view reach_;
@@ -215,7 +216,7 @@ std::string Clause::OnNode() const {
     case ReasonKind::kRunning:
       return fmt::format("it has been running on node {} for {}", Name(), Time());
     case ReasonKind::kGiven:
-      return fmt::format("it was given to {}, which has not reported yet that it runs",
+      return fmt::format("it is next on {}, which starts it as soon as it can",
                          reason_.names.empty() ? "a node" : "node " + Name());
     case ReasonKind::kUserLookedUp:
       return fmt::format(
@@ -560,7 +561,44 @@ std::string Clause::Pool() const {
   return text;
 }
 
+// ---- On its node -------------------------------------------------------------------------------
+
+std::string Clause::InLine() const {
+  const std::string next = "it is next on node " + Name();
+  switch (reason_.kind) {
+    case ReasonKind::kSlotsTaken:
+      return fmt::format("{}, which starts it when {} ends", next,
+                         Number(0) == 1 ? fmt::format("task {}.{}", Number(1), Number(2))
+                                        : fmt::format("one of the {} tasks there", Number(0)));
+    case ReasonKind::kSlotKept:
+      if (Name(1).starts_with(kStillWaiting)) {
+        return fmt::format("{}, where the command of task {}.{} has not started: {}", next,
+                           Number(0), Number(1), Name(1));
+      }
+      return fmt::format(
+          "{}, where the command of task {}.{} has ended but left running: {} (see --leftovers)",
+          next, Number(0), Number(1), Name(1));
+    case ReasonKind::kNodeLacks: {
+      auto amount = [&](size_t at) {
+        if (Name(1) == "memory") return FormatSize(Count(at));
+        return fmt::format("{:g}", Number(at) / (Name(1) == "cpus" ? 1000.0 : 1.0));
+      };
+      return fmt::format("{}, but it needs {} of '{}', and {} of it is free there", next, amount(0),
+                         Name(1), amount(1));
+    }
+    case ReasonKind::kStartsPaused:
+      return fmt::format("{}, which starts no tasks at the moment: {}", next, Name(1));
+    case ReasonKind::kStartDelay:
+      return fmt::format("{}, which starts a task of its job every {} (--delay)", next, Time());
+    case ReasonKind::kLineOfNode:
+      return next + ", where other tasks are ahead of it";
+    default:
+      return kNewer;
+  }
+}
+
 std::string Clause::Text() const {
+  if (reason_.kind >= ReasonKind::kSlotsTaken) return InLine();
   if (reason_.kind >= ReasonKind::kPoolPaused) return Pool();
   if (reason_.kind >= ReasonKind::kGangBefore) return Gang();
   if (reason_.kind >= ReasonKind::kOnOtherNode) return Misfit();

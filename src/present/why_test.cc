@@ -160,5 +160,30 @@ TEST(WhyText, ArgumentsGoOverTheWire) {
       "time, the next in 3.00 s, and no other node has room");
 }
 
+TEST(WhyText, OnItsNode) {
+  const std::pair<Reason, const char*> table[] = {
+      {{ReasonKind::kSlotsTaken, {1, 3, 2}, {}, {"n1"}}, ", which starts it when task 3.2 ends"},
+      {{ReasonKind::kSlotsTaken, {8}, {}, {"n1"}},
+       ", which starts it when one of the 8 tasks there ends"},
+      {{ReasonKind::kSlotKept, {3, 2}, {}, {"n1", "sort (pid 12)"}},
+       ", where the command of task 3.2 has ended but left running: sort (pid 12) (see "
+       "--leftovers)"},
+      {{ReasonKind::kNodeLacks, {1, 0}, {}, {"n1", "licence"}},
+       ", but it needs 1 of 'licence', and 0 of it is free there"},
+      {{ReasonKind::kNodeLacks, {1500, 500}, {}, {"n1", "cpus"}},
+       ", but it needs 1.5 of 'cpus', and 0.5 of it is free there"},
+      {{ReasonKind::kNodeLacks, {2 << 20, 1 << 20}, {}, {"n1", "memory"}},
+       ", but it needs 2.0 MB of 'memory', and 1.0 MB of it is free there"},
+      {{ReasonKind::kStartsPaused, {}, {}, {"n1", "the load is 3.0"}},
+       ", which starts no tasks at the moment: the load is 3.0"},
+      {{ReasonKind::kStartDelay, {}, {Duration::Seconds(60)}, {"n1"}},
+       ", which starts a task of its job every 1m00s (--delay)"},
+      {{ReasonKind::kLineOfNode, {}, {}, {"n1"}}, ", where other tasks are ahead of it"},
+  };
+  for (const auto& [reason, text] : table) {
+    EXPECT_EQ(TextOf({reason}), std::string("it is next on node n1") + text);
+  }
+}
+
 }  // namespace
 }  // namespace spate::present

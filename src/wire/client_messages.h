@@ -80,6 +80,7 @@ struct ReadEnds {
 // Failed.
 struct Query {
   Question question;
+  std::vector<JobLive> live = {};  // for the hub's reader: in frames behind this
 };
 // Ends the request with the id of this message, whatever it is waiting for; it has no reply, and
 // what is on its way in reply to that request is ignored. One that is over already is left alone.

@@ -325,10 +325,12 @@ void Put(pb::ToHub& to, const NodeState& message) {
   std::vector<std::string> users;
   for (const NodeState::Wait& wait : message.waits) {
     const AttemptRef& ref = wait.first;
+    const bool in_line = wait.why.kind != ReasonKind::kUnknown;
     for (uint32_t v : {ref.job.value, ref.index, uint32_t{ref.attempt.value}, wait.tasks}) {
-      state.add_waits(v);
+      (in_line ? state.mutable_lines() : state.mutable_waits())->Add(v);
     }
-    users.push_back(wait.user.substr(0, kLeftBytes));
+    if (!in_line) users.push_back(wait.user.substr(0, kLeftBytes));
+    if (in_line) AppendBytes(*state.add_lines_why(), wait.why);
   }
   if (!users.empty()) PutTexts(*state.mutable_waits_for(), users);
   if (!message.no_room.empty()) state.set_no_room(message.no_room.substr(0, kLeftBytes));
@@ -453,6 +455,20 @@ ToHub Decode(FieldReader& in, const pb::NodeState& from) {
     const AttemptRef ref =
         RefOf(in, from.waits(4 * i), from.waits(4 * i + 1), from.waits(4 * i + 2));
     state.waits.push_back({ref, from.waits(4 * i + 3), std::move(users[static_cast<size_t>(i)])});
+  }
+  if (std::cmp_greater(from.lines_why_size(), kNodeWaits) ||
+      from.lines_size() != 4 * from.lines_why_size()) {
+    in.Defect("lines", "has a wrong number of values");
+    return state;
+  }
+  for (int i = 0; i < from.lines_why_size(); ++i) {
+    const AttemptRef ref =
+        RefOf(in, from.lines(4 * i), from.lines(4 * i + 1), from.lines(4 * i + 2));
+    auto why = in.Fields<Reason>("lines_why", from.lines_why(i));
+    if (from.lines_why(i).size() > kLeftBytes || why.kind < ReasonKind::kSlotsTaken) {
+      in.Defect("lines_why", "is no reason of a node");
+    }
+    state.waits.push_back({ref, from.lines(4 * i + 3), "", std::move(why)});
   }
   auto left = in.Texts("left", from.left(), kLeftBytes, kLimits.slots);
   if (!left.empty() && std::cmp_not_equal(left.size(), count)) {

@@ -47,6 +47,21 @@ TEST(Codec, MessagesToTheHubComeBackAsTheyWere) {
   }
 }
 
+TEST(Codec, ReasonsOfANodeComeBehindItsOtherWaits) {
+  const AttemptRef ref{JobId(3), 4, Attempt(5)};
+  NodeState state;
+  state.waits = {{ref, 6, "", {ReasonKind::kNodeLacks, {1, 0}, {}, {"licence"}}},
+                 {ref, 7, "ann"},
+                 {ref, 8, ""}};
+  auto decoded = DecodeToHub(Bytes(ToHub(state)));
+  ASSERT_TRUE(decoded);
+  std::ranges::rotate(state.waits, state.waits.begin() + 1);
+  EXPECT_EQ(std::get<NodeState>(*decoded).waits, state.waits);
+  // A node speaks for itself only.
+  state.waits = {{ref, 1, "", {ReasonKind::kHeld, {3, 1}}}};
+  EXPECT_FALSE(DecodeToHub(Bytes(ToHub(state))));
+}
+
 TEST(Codec, PiecesOfOutputComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check("output piece", [] {
     const std::string text = testing::SomeText();

@@ -16,6 +16,7 @@
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
 #include "core/model/run_look.h"
+#include "core/model/why.h"
 
 namespace spate::wire {
 
@@ -134,7 +135,7 @@ struct Slow {  // an attempt has passed the job's warn_time
 struct RoomTaken {
   AttemptRef ref;
 };
-// The machine's free resources, and the attempts that have run for a while.
+// The machine's free resources, and the attempts that run.
 struct NodeState {
   struct Run {
     AttemptRef ref;
@@ -146,12 +147,13 @@ struct NodeState {
   struct Wait {
     AttemptRef first;       // one of them
     uint32_t tasks = 0;     // how many
-    std::string user = {};  // whose account is being looked up; empty: files are on their way
+    std::string user = {};  // whose account is being looked up; empty: files are on their way,
+    Reason why = {};        // or this, which leaves out the node's name (agent::Line)
     friend bool operator==(const Wait&, const Wait&) = default;
   };
   MachineLoad machine;
   std::vector<Run> runs;    // by slot
-  std::vector<Wait> waits;  // by job; at most kNodeWaits
+  std::vector<Wait> waits;  // by job; at most kNodeWaits with a reason, and as many without
   std::string no_room;      // why it starts nothing: its disk is full; empty: it has room
   Instant clock = {};       // as of Hello
 };

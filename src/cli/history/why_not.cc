@@ -17,6 +17,11 @@ std::string KeyOf(const Reason& reason) {
     case ReasonKind::kParents:
     case ReasonKind::kSuspectNode:
       break;
+    case ReasonKind::kSlotsTaken:
+    case ReasonKind::kSlotKept:
+    case ReasonKind::kNodeLacks:
+    case ReasonKind::kStartsPaused:  // the rest changes with the tasks there
+      return reason.names.empty() ? key : key + reason.names.front();
     case ReasonKind::kPoolState:  // the other names are its state, which changes
       if (reason.names.size() > 4 && reason.names[3] + reason.names[4] != "") key += "!";
       return reason.names.empty() ? key : key + reason.names.front();

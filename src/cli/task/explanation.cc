@@ -79,6 +79,7 @@ std::string HeldText(HoldReason reason) {
 }
 
 const char* WaitName(ReasonKind kind) {
+  if (kind == ReasonKind::kGiven || kind >= ReasonKind::kSlotsTaken) return "given";
   switch (kind) {
     case ReasonKind::kHeld:
       return "held";

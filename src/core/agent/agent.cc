@@ -18,6 +18,7 @@ uint32_t Agent::busy() const { return state_->busy(); }
 uint32_t Agent::waiting() const { return state_->waiting(); }
 size_t Agent::jobs() const { return state_->jobs(); }
 std::vector<Run> Agent::Runs() const { return state_->Runs(); }
+std::vector<Line> Agent::Lines(Instant begun) const { return state_->Lines(begun); }
 std::vector<HeldTasks> Agent::Holds() const { return state_->Holds(); }
 std::vector<AttemptRef> Agent::PartsWithRoom() const { return state_->PartsWithRoom(); }
 void Agent::CheckInvariants() const { state_->CheckInvariants(); }
@@ -123,6 +124,7 @@ void Agent::State::On(LeaseArrived& event) {
                           .attempt = event.attempt,
                           .needs = event.needs,
                           .tasks = {range.first + k, at_once},
+                          .since = now_,
                           .part = event.part});
     }
   }
@@ -314,6 +316,7 @@ void Agent::State::On(OrderTakenBack& event) {
                          .attempt = event.ref.attempt,
                          .needs = std::move(needs),
                          .tasks = {event.ref.index, 1},
+                         .since = given.since,
                          .part = std::move(given.part),
                          .may_go = given.is_part});
   }

@@ -30,6 +30,7 @@
 #include "core/model/limits.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/why.h"
 
 namespace spate::agent {
 
@@ -133,6 +134,7 @@ struct StartAttempt {
   bool tell_start = false;        // AttemptStarted is wanted
   bool sample_memory = false;     // MemorySampled is wanted
   std::shared_ptr<const GangPart> part = nullptr;
+  bool ahead = false;  // its slot starts it when the one before has ended
 };
 // A part of a gang has its slot and its resources. It waits there for GoArrived; one that has heard
 // it before starts at once.
@@ -181,6 +183,14 @@ struct Run {
   uint16_t slot = 0;
 };
 
+// Leased tasks of a job that have not started, and the reason why the first one has not. It leaves
+// out the node's name.
+struct Line {
+  AttemptRef first;
+  uint32_t tasks = 0;
+  Reason why;
+};
+
 struct Input {
   Instant now;
   std::vector<Event> events;
@@ -209,6 +219,8 @@ class Agent {
   size_t jobs() const;
   // Attempts that run now, by slot.
   std::vector<Run> Runs() const;
+  // Tasks that have waited here since `begun` or longer, a line for each job.
+  std::vector<Line> Lines(Instant begun) const;
   // The tasks of all leases that it has neither reported nor returned.
   std::vector<HeldTasks> Holds() const;
   // Parts of gangs that have room or run, by slot.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 
 #include "base/units.h"
 #include "core/agent/state.h"
@@ -23,6 +24,11 @@ constexpr size_t kAheadMost = 32;
 constexpr Duration kStuck = Duration::Millis(20);
 // So many ranges of tasks are looked at for one that fits when the first does not.
 constexpr size_t kLooksBehind = 64;
+
+// The slot that it waits for is one task's.
+Reason WhyTaken(const AttemptRef& by) {
+  return {ReasonKind::kSlotsTaken, {1, by.job.value, int64_t{by.index} + 1}};
+}
 
 }  // namespace
 
@@ -44,6 +50,43 @@ std::string Agent::State::WhyPaused() const {
   return "";
 }
 
+// As of the last step.
+Reason Agent::State::WhyInLine(const Waiting& waiting) const {
+  const Job& job = jobs_.at(waiting.job);
+  if (!paused_.empty()) return {ReasonKind::kStartsPaused, {}, {}, {paused_}};
+  if (free_slots_.empty()) {
+    const bool by_one = offer_.slots == 1 && !slots_.front().given.empty();
+    if (by_one) return WhyTaken(slots_.front().given.front().ref);
+    return {ReasonKind::kSlotsTaken, {offer_.slots}};
+  }
+  if (job.next_start > now_) return {ReasonKind::kStartDelay, {}, {job.settings->start_delay}};
+  return free_.WhatLacks(waiting.needs).value_or(Reason{ReasonKind::kLineOfNode});
+}
+
+std::vector<Line> Agent::State::Lines(Instant begun) const {
+  std::map<JobId, Line> lines;
+  auto line_of = [&](const AttemptRef& first, const auto& why) -> Line& {
+    auto [line, is_first] = lines.try_emplace(first.job);
+    if (is_first) line->second = {first, 0, why()};
+    return line->second;
+  };
+  // Held ahead by a slot whose task has turned out long.
+  for (const Slot& slot : slots_) {
+    for (size_t k = 1; k < slot.given.size(); ++k) {
+      if (slot.given[k].since > begun) continue;
+      ++line_of(slot.given[k].ref, [&] { return WhyTaken(slot.given.front().ref); }).tasks;
+    }
+  }
+  for (const Waiting& waiting : waiting_) {
+    if (waiting.since > begun) continue;
+    const AttemptRef first{waiting.job, waiting.tasks.first, waiting.attempt};
+    line_of(first, [&] { return WhyInLine(waiting); }).tasks += waiting.tasks.count;
+  }
+  std::vector<Line> all;
+  for (auto& [job, line] : lines) all.push_back(std::move(line));
+  return all;
+}
+
 // The first sample is under way.
 bool Agent::State::WaitsForLoad() const {
   return !load_ && !waiting_.empty() && Watches(*jobs_.at(waiting_.front().job).settings);
@@ -55,7 +98,8 @@ void Agent::State::OrderStart(uint16_t number, const Given& given) {
   bool timed =
       settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
   out_->orders.push_back(StartAttempt{given.ref, number, slot.needs, slot.resources, timed,
-                                      slot.needs.memory > 0, given.part});
+                                      slot.needs.memory > 0, given.part,
+                                      given.ref != slot.given.front().ref});
 }
 
 // A part that has its node for itself waits until all others have left, and nothing joins it. A hub

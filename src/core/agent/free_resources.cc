@@ -22,6 +22,21 @@ bool FreeResources::CanTake(const Needs& needs) const {
   });
 }
 
+std::optional<Reason> FreeResources::WhatLacks(const Needs& needs) const {
+  auto lacks = [](int64_t needed, int64_t free, std::string what) {
+    return Reason{ReasonKind::kNodeLacks, {needed, std::max<int64_t>(free, 0)}, {}, {what}};
+  };
+  if (needs.milli_cpus > milli_cpus_) return lacks(needs.milli_cpus, milli_cpus_, "cpus");
+  const auto memory = static_cast<int64_t>(needs.memory);
+  if (offer_.memory > 0 && memory > memory_) return lacks(memory, memory_, "memory");
+  for (const NamedNeed& need : needs.named) {
+    auto it = free_.find(need.name);
+    const size_t free = it == free_.end() ? 0 : it->second.size();
+    if (free < need.count) return lacks(need.count, static_cast<int64_t>(free), need.name);
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // The rest is enough for the first, or is no less than before.

@@ -16,6 +16,8 @@ class FreeResources {
   explicit FreeResources(const Offer& offer);
 
   bool CanTake(const Needs& needs) const;
+  // The first of its needs that is short (kNodeLacks); nullopt: none is.
+  std::optional<Reason> WhatLacks(const Needs& needs) const;
   // The same, and `first` can be taken as soon as it could without.
   bool CanTakeBefore(const Needs& needs, const Needs& first) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.

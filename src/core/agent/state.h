@@ -35,6 +35,7 @@ struct Waiting {
   Attempt attempt;
   Needs needs;
   TaskRange tasks;
+  Instant since;                       // it came
   Instant no_room = Instant::Never();  // since when its first task is the first, and does not fit
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang; one task then
   bool may_go = false;                             // GoArrived came before there was room
@@ -83,6 +84,7 @@ class Agent::State {
   uint32_t waiting() const;
   size_t jobs() const { return jobs_.size(); }
   std::vector<Run> Runs() const;
+  std::vector<Line> Lines(Instant begun) const;
   std::vector<HeldTasks> Holds() const;
   std::vector<AttemptRef> PartsWithRoom() const;
   void CheckInvariants() const;
@@ -131,6 +133,7 @@ class Agent::State {
   void HoldAhead();
   void Unstick();
   std::string WhyPaused() const;
+  Reason WhyInLine(const Waiting& waiting) const;
   bool WaitsForLoad() const;
   size_t AheadOf(const Job& job) const;
 

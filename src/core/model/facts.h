@@ -68,13 +68,13 @@ struct HubFacts {
   std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
   std::string policy;              // for gangs: "fair", "easy", ...
   Duration stuck;                  // so long nothing that waits could be stored; 0: it goes on
-  uint64_t kept = 0;       // bytes of disk that jobs and their output take, now
-  uint64_t keep_most = 0;  // so much is kept (--keep); 0: there is no bound
-  uint64_t disk_free = 0;  // on the disk of its folder
-  uint64_t held = 0;       // of the jobs that have not ended
-  uint64_t came = 0;       // nodes that have joined in this life,
-  uint64_t went = 0;       // and that were disconnected
-  uint64_t lost_ends = 0;  // attempts that ended because their node was lost, in this life
+  uint64_t kept = 0;               // bytes of disk that jobs and their output take, now
+  uint64_t keep_most = 0;          // so much is kept (--keep); 0: there is no bound
+  uint64_t disk_free = 0;          // on the disk of its folder
+  uint64_t held = 0;               // of the jobs that have not ended
+  uint64_t came = 0;               // nodes that have joined in this life,
+  uint64_t went = 0;               // and that were disconnected
+  uint64_t lost_ends = 0;          // attempts that ended because their node was lost, in this life
   std::optional<ClockChange> clock;  // the last time in this life that the clock was set
   Duration oldest_queued;  // since the oldest job that waits for nodes was submitted; 0: none waits
   std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
@@ -195,7 +195,7 @@ struct NodeFacts {
   uint32_t slots = 0;
   double cpus = 0;
   uint64_t memory = 0;                 // bytes; 0: not known
-  uint32_t tasks = 0;                  // that it holds
+  uint32_t tasks = 0;                  // that it runs
   double used = 0;                     // the part of it that they take
   uint64_t ended = 0;                  // attempts, in this life of the hub
   uint64_t failed = 0;                 // of them
@@ -212,6 +212,7 @@ struct NodeFacts {
   std::string temp_dir;  // of its tasks
   // Features that depend on the node's machine, such as kPmixFeature.
   std::vector<std::string> features;
+  uint32_t next = 0;  // tasks that it was given and has not started
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -237,6 +238,7 @@ struct NodeFacts {
     visit(20, kNotInJson, self.temp_dir);
     visit(21, "refused_protocol", self.speaks);
     visit(22, kNotInJson, self.features);
+    visit(23, "next", self.next);
   }
 };
 

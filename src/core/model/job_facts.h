@@ -287,6 +287,24 @@ struct TaskFacts {
   }
 };
 
+// What a hub knows of a job that has not ended, and the journal has later or not at all.
+struct JobLive {
+  JobId job;
+  bool started = false;  // one of its tasks
+  JobCounts counts;
+  bool tells_runs =
+      false;  // `running` has all of its tasks that run, and its other leased ones wait
+  std::vector<TaskRange> running;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "started", self.started);
+    visit(3, "counts", self.counts);
+    visit(4, "tells_runs", self.tells_runs);
+    visit(5, "running", self.running);
+  }
+};
+
 // Some tasks of a job, in columns, and some of the edges among all of them.
 struct GraphFacts {
   JobId job;

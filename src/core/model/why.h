@@ -47,7 +47,7 @@ enum class ReasonKind : uint8_t {
   kUserLookedUp = 26,  // ; ; node, user
   kFilesOnWay = 27,    // ; ; node
   kCancelled = 28,     // job, tasks that have not ended yet
-  kOutputWaits = 29,  // ; ; node that keeps it until the hub's disk has room
+  kOutputWaits = 29,   // ; ; node that keeps it until the hub's disk has room
 
   // ---- No node can run it. A misfit follows those that end in "it".
   kNoNodeJoined = 30,   //
@@ -107,6 +107,14 @@ enum class ReasonKind : uint8_t {
   // reason, words, trouble
   kPoolState = 101,
   kPoolGone = 102,  // ; ; pool that was removed
+
+  // ---- A node was given it, and starts it as soon as it can
+  kSlotsTaken = 110,    // slots, and with one slot: job, task; ; node
+  kSlotKept = 111,      // job, task; ; node, processes that the task left running
+  kNodeLacks = 112,     // needed, free (bytes, thousandths of cpus); ; node, resource
+  kStartsPaused = 113,  // ; ; node, why, in words
+  kStartDelay = 114,    // ; --delay; node
+  kLineOfNode = 115,    // others go first; ; node
 };
 template <>
 inline constexpr ReasonKind kLastOf<ReasonKind> = ReasonKind{255};

@@ -66,11 +66,11 @@ std::vector<AttemptEnd> HeldEnds::DrainCutOff(const std::string& why) {
   return cut_off;
 }
 
-std::vector<AttemptRef> HeldEnds::refs() const {
-  std::vector<AttemptRef> refs;
-  refs.reserve(ends_.size());
-  for (const auto& [until, held] : ends_) refs.push_back(held.end.ref);
-  return refs;
+std::vector<const AttemptEnd*> HeldEnds::ends() const {
+  std::vector<const AttemptEnd*> ends;
+  ends.reserve(ends_.size());
+  for (const auto& [until, held] : ends_) ends.push_back(&held.end);
+  return ends;
 }
 
 }  // namespace spate::node

@@ -43,7 +43,7 @@ class HeldEnds {
   bool empty() const { return ends_.empty(); }
   // When the next one is believed; Never(): none is held.
   Instant next() const { return ends_.empty() ? Instant::Never() : ends_.begin()->first; }
-  std::vector<AttemptRef> refs() const;
+  std::vector<const AttemptEnd*> ends() const;
 
  private:
   struct Held {

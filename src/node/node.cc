@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "core/model/job_facts.h"
 #include "core/model/late_ends.h"
 #include "node/part_body.h"
 #include "wire/greeting.h"
@@ -18,9 +19,11 @@ namespace spate::node {
 namespace {
 
 constexpr Duration kLoadEvery = Duration::Seconds(1);
-// The hub hears at least so often how the machine is, and at once of attempts that run this long.
+// The hub hears at least so often how the machine is, and sooner of tasks that wait this long.
 constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
+constexpr Duration kLineWorthTelling = Duration::Seconds(1);
+constexpr size_t kLeftTold = 800;  // bytes of a text in a reason
 constexpr size_t kAnswerMost = 1 << 20;
 
 // A hub at the other end of a network knows them by the greeting.
@@ -66,6 +69,7 @@ void Node::Connect(HubChannel& channel) {
   for (const auto& [number, report] : untaken_) channel.Send(report);
   for (const AttemptRef& ref : agent_.PartsWithRoom()) channel.Send(wire::RoomTaken{ref});
   told_at_ = Instant();
+  if (parts_.tell_every.ns > 0) TellChanged();
 }
 
 void Node::Adopt(Adopted adopted) {
@@ -130,8 +134,8 @@ void Node::SendReport(Report report) {
 // Tasks that the agent has, and ended ones whose report the hub may not have.
 std::vector<HeldTasks> Node::Holds() const {
   std::vector<HeldTasks> holds = agent_.Holds();
-  for (const AttemptRef& ref : held_.refs()) {
-    holds.push_back({ref.job, ref.attempt, {{ref.index, 1}}});
+  for (const AttemptEnd* end : held_.ends()) {
+    holds.push_back({end->ref.job, end->ref.attempt, {{end->ref.index, 1}}});
   }
   for (const auto& [number, report] : untaken_) {
     if (const auto* ends = std::get_if<wire::Ends>(&report)) {
@@ -452,8 +456,7 @@ void Node::SampleLoad() {
   });
 }
 
-// Those that have waited since then or longer.
-std::vector<wire::NodeState::Wait> Node::Waits(Instant begun) const {
+std::vector<wire::NodeState::Wait> Node::Waits(Instant now) const {
   std::vector<wire::NodeState::Wait> waits;
   auto add = [&](const auto& some, const std::string& user) {
     wire::NodeState::Wait wait{{}, 0, user};
@@ -463,11 +466,23 @@ std::vector<wire::NodeState::Wait> Node::Waits(Instant begun) const {
       wait.first = {lease->job, lease->tasks.front().first, lease->attempt};
       for (TaskRange range : lease->tasks) wait.tasks += range.count;
     }
-    const bool told = wait.tasks > 0 && some.since <= begun && waits.size() < wire::kNodeWaits;
+    const bool long_enough = now - some.since >= kWorthTelling;
+    const bool told = wait.tasks > 0 && long_enough && waits.size() < wire::kNodeWaits;
     if (told) waits.push_back(std::move(wait));
   };
   for (const auto& [job, stranger] : strangers_) add(stranger, stranger.user);
   for (const auto& [job, fetch] : fetches_) add(fetch, "");
+  std::vector<agent::Line> lines = agent_.Lines(now - kLineWorthTelling);
+  if (lines.size() > wire::kNodeWaits) lines.resize(wire::kNodeWaits);
+  for (agent::Line& line : lines) {
+    const bool all_left = left_running_.size() >= offer_.slots && !left_running_.empty();
+    if (line.why.kind == ReasonKind::kSlotsTaken && all_left) {
+      const auto& [ref, processes] = *left_running_.begin();
+      line.why = {ReasonKind::kSlotKept, {ref.job.value, int64_t{ref.index} + 1}, {}, {processes}};
+    }
+    for (std::string& name : line.why.names) name = CutText(std::move(name), kLeftTold);
+    waits.push_back({line.first, line.tasks, "", std::move(line.why)});
+  }
   return waits;
 }
 
@@ -484,22 +499,30 @@ void Node::TellState() {
     if (*alive) TellState();
   });
   LookAtRoom(false);
-  if (channel_ == nullptr) return;
+  if (channel_ != nullptr) TellChanged();
+}
+
+void Node::TellChanged() {
   Instant now = parts_.loop.Now();
   wire::NodeState state;
   for (const agent::Run& run : agent_.Runs()) {
     auto left = left_running_.find(run.ref);
-    if (now - run.since < kWorthTelling && left == left_running_.end()) continue;
     state.runs.push_back({run.ref, run.since, left == left_running_.end() ? "" : left->second});
   }
-  state.waits = Waits(now - kWorthTelling);
+  // For the hub they run until it hears of their ends.
+  for (const AttemptEnd* end : held_.ends()) {
+    const bool fits = state.runs.size() < kLimits.slots;
+    if (fits && end->wall >= kEndsLateBy) state.runs.push_back({end->ref, end->start});
+  }
+  state.waits = Waits(now);
   if (parts_.watches_room) state.no_room = no_room_;
   const bool same =
       state.runs == told_.runs && state.waits == told_.waits && state.no_room == told_.no_room;
-  if (now - told_at_ < kStateEvery && same) return;
+  if (now - told_at_ < kStateEvery && same && !told_early_) return;
   if (parts_.sample_load) state.machine = parts_.sample_load();
   told_ = state;
   told_at_ = now;
+  told_early_ = false;
   state.clock = now;
   Send(std::move(state));
 }
@@ -602,6 +625,7 @@ void Node::Start(const agent::StartAttempt& order) {
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
                              order.tell_start, order.sample_memory, order.part});
       Send(wire::Running{ref, order.slot});
+      told_early_ |= order.ahead;
       return;
     }
     problem = body.error().message;

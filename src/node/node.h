@@ -149,7 +149,8 @@ class Node final : public ExecutorEvents {
   void SampleLoad();
   void LookAtRoom(bool in_doubt);
   void TellState();
-  std::vector<wire::NodeState::Wait> Waits(Instant begun) const;
+  void TellChanged();
+  std::vector<wire::NodeState::Wait> Waits(Instant now) const;
 
   const NodeId id_;
   const Offer offer_;
@@ -178,6 +179,8 @@ class Node final : public ExecutorEvents {
   std::string no_room_;   // as the agent knows it
   wire::NodeState told_;  // what the hub has heard last,
   Instant told_at_;       // and when
+  // It has been told of a start that waits for its slot (StartAttempt::ahead).
+  bool told_early_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -41,7 +41,7 @@ class GraphTeller {
   }
 
  private:
-  // On this machine by its processes; on a hub what is leased counts.
+  // On this machine by its processes; on a hub by their states (JobLive).
   void FindRunning() {
     const store::JobSummary& job = history_.summary();
     if (!job.owner) return;

@@ -45,6 +45,7 @@ TaskFacts FactsOf(const store::TaskSummary& task) {
   TaskFacts facts;
   facts.index = task.index;
   facts.state = task.state;
+  facts.is_next = task.is_next;
   facts.attempts = task.attempts;
   facts.tries = task.tries;
   if (task.last) facts.last = AttemptFactsOf(*task.last);
@@ -120,7 +121,7 @@ Status TaskLister::Tell(const PickedTasks& picked) {
       status = std::unexpected(std::move(facts.error()));
       return false;
     }
-    facts->is_next =
+    facts->is_next |=
         task.state == TaskState::kLeased && !alive.empty() && !alive.contains(task.index);
     texts_bytes += facts->command.size() + facts->stderr_end.size();
     answer.tasks.push_back(std::move(*facts));

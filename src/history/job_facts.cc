@@ -87,6 +87,16 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   }
   if (!IsReadable(facts.state)) return facts;
   facts.counts = CountsOfRow(row);
+  auto live = source.live.find(summary.number);
+  const bool is_live = live != source.live.end() && facts.state != JobStanding::kFinished;
+  if (is_live) {
+    facts.counts = live->second.counts;
+    const bool at_work =
+        facts.state == JobStanding::kQueued || facts.state == JobStanding::kRunning;
+    if (at_work && source.on_hub()) {
+      facts.state = live->second.started ? JobStanding::kRunning : JobStanding::kQueued;
+    }
+  }
   facts.not_kept = row.not_kept;
   bool current = facts.state == JobStanding::kFinished || facts.state == JobStanding::kStopped;
   // The hub and the run keep both in one time (os::Loop::ToWall); rows of earlier lives, of which
@@ -96,8 +106,9 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   const bool is_read = whole || !source.on_hub() || row.counts.total <= kReplayedTasks;
   if (current && row.counts.cancelled > 0 && is_read) TRY(AddCancelled(source, facts));
   bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
-  if (begun) facts.took = since_start(source.now());
-  if (current || source.on_hub() || row.counts.total > kCountedTasks) return facts;
+  if (begun && row.started.ns > 0) facts.took = since_start(source.now());
+  const bool is_counted = is_live || source.on_hub() || row.counts.total > kCountedTasks;
+  if (current || is_counted) return facts;
   TRY(Count(source, facts));
   return facts;
 }

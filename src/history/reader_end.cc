@@ -16,12 +16,13 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 #include "wire/frame.h"
 
 namespace spate::history {
 namespace {
 
-constexpr size_t kQuestionMost = wire::kMaxFrame;
+constexpr size_t kQuestionMost = 4 * wire::kMaxFrame;  // with what the hub adds
 constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kEndsAtOnce = 64;
 constexpr Duration kFirstReaderPause = Duration::Millis(5);
@@ -61,7 +62,14 @@ Result<wire::Request> ReadQuestion() {
   frames.Feed(bytes);
   auto frame = TRY(frames.Next());
   if (!frame) return Fail(ErrorKind::kIo, "the question is not whole");
-  return wire::DecodeRequest(frame->message);
+  auto request = TRY(wire::DecodeRequest(frame->message));
+  auto* query = std::get_if<wire::Query>(&request);
+  while (query != nullptr) {
+    auto live = TRY(frames.Next());
+    if (!live) break;
+    query->live.push_back(TRY(wire::FromBytes<JobLive>("live", live->message)));
+  }
+  return request;
 }
 
 // Passes the ends of one job on, as they become durable.
@@ -182,8 +190,10 @@ void AnswerOnce(const Source& source) {
   auto question = ReadQuestion();
   if (!question) {
     SendFailed(question.error());
-  } else if (const auto* query = std::get_if<wire::Query>(&*question)) {
-    AnswerQuestion(source, query->question);
+  } else if (auto* query = std::get_if<wire::Query>(&*question)) {
+    Source now = source;
+    for (JobLive& each : query->live) now.live.insert_or_assign(each.job.value, std::move(each));
+    AnswerQuestion(now, query->question);
   } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {
     auto sent = SendEnds(*source.history, *read);
     if (!sent) SendFailed(sent.error());

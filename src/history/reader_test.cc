@@ -273,6 +273,38 @@ TEST(Reader, WhatOnlyAHubKnowsIsRefused) {
   EXPECT_EQ(told.error().kind, ErrorKind::kInvalid);
 }
 
+// The hub knows which leased tasks run; the journal does not.
+TEST(Reader, WhatANodeHasNotStartedIsQueued) {
+  store::HubWorld world;
+  const JobId job = world.Submit(4);
+  ASSERT_TRUE(world.Record(engine::Leased{NodeId(1), job, Attempt(1), {{0, 3}}}));
+  Source source = SourceOf(world);
+  wire::ListTasks question;
+  question.tasks = {{.jobs = {.ranges = {{1, 1}}}, .tasks = {}}};
+  auto states = [&] {
+    std::vector<std::pair<TaskState, bool>> told;
+    for (const auto& listed : Ask(source, question)) {
+      for (const TaskFacts& task : listed.tasks) told.emplace_back(task.state, task.is_next);
+    }
+    return told;
+  };
+  const std::pair runs{TaskState::kLeased, false}, next{TaskState::kQueued, true},
+      waits{TaskState::kQueued, false};
+  EXPECT_EQ(states(), (std::vector{runs, runs, runs, waits})) << "nobody knows better";
+  JobLive live{.job = job, .started = true};
+  live.counts = {.total = 4, .queued = 3, .leased = 1};
+  live.tells_runs = true;
+  live.running = {{1, 1}};
+  source.live[1] = live;
+  EXPECT_EQ(states(), (std::vector{next, runs, next, waits}));
+  question.states = 1u << static_cast<unsigned>(TaskState::kLeased);
+  EXPECT_EQ(states(), (std::vector{runs}));
+  auto listed = Ask(source, wire::ListJobs());
+  ASSERT_EQ(listed.at(0).jobs.size(), 1u);
+  EXPECT_EQ(listed[0].jobs[0].state, JobStanding::kRunning);
+  EXPECT_EQ(listed[0].jobs[0].counts, live.counts);
+}
+
 // ---- Events ------------------------------------------------------------------------------------
 
 std::vector<std::string> Told(const std::vector<wire::ReadEvents::Answer>& answers) {

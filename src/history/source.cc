@@ -16,6 +16,10 @@ bool Source::MaySee(const store::JobRow& row) const {
 
 Result<std::unique_ptr<store::JobJournal>> Source::Open(uint32_t job) const {
   auto journal = history->Open(job);
+  auto known = live.find(job);
+  if (journal && known != live.end() && known->second.tells_runs) {
+    (*journal)->SetRunning(known->second.running);
+  }
   if (!journal || MaySee((*journal)->summary().row)) return journal;
   std::string owner = EscapeForScreen((*journal)->summary().row.user);
   return Fail(ErrorKind::kPermission,

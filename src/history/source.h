@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/model/job.h"
+#include "core/model/job_facts.h"
 #include "format/dialect.h"
 #include "store/history.h"
 
@@ -26,6 +28,7 @@ struct Source {
 
   std::shared_ptr<const store::History> history;
   Viewer viewer = {};  // of a hub's jobs
+  std::map<uint32_t, JobLive> live = {};
   // How the rows of a job become commands.
   std::function<Result<JobSettings>(const store::JobRow&)> settings;
   format::Dialects dialects = {};

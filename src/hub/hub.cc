@@ -179,6 +179,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     CompareClock(node, state->clock);
     for (auto& run : state->runs) run.since = ByOurClock(node, run.since, Duration());
     watcher_.OnNodeState(node, std::move(*state));
+  } else if (const auto* running = std::get_if<wire::Running>(&message)) {
+    watcher_.OnRunning(node, *running);
   } else if (auto* answer = std::get_if<wire::KeptStderr>(&message)) {
     watcher_.OnKeptStderr(node, std::move(*answer));
   } else if (auto* looked = std::get_if<wire::RunLooked>(&message)) {

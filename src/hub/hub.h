@@ -49,6 +49,7 @@ class NodeWatcher {
   virtual ~NodeWatcher() = default;
   // Running, Live, Slow, Paused: one-way news.
   virtual void OnNews(const wire::ToHub& news) = 0;
+  virtual void OnRunning(NodeId, const wire::Running& running) { OnNews(running); }
   virtual void OnNodeState(NodeId, wire::NodeState) {}
   virtual void OnKeptStderr(NodeId, wire::KeptStderr) {}
   virtual void OnRunLooked(NodeId, wire::RunLooked) {}

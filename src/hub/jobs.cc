@@ -91,7 +91,7 @@ wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
                      .nodes = nodes_joined,
                      .why = known_.WhyStalled(job)};
   // The entry may be a little older than its hold: who waits would see that nothing runs.
-  if (!entry.finished) news.counts = engine().Counts(job).value_or(entry.counts);
+  if (!entry.finished) news.counts = known_.Counts(job).value_or(entry.counts);
   if (!entry.finished && news.held == 0) return news;
   auto rows = parts_.store.ReadJobsBetween(job, job, 1);
   if (rows && !rows->empty()) news.not_kept = std::move(rows->front().not_kept);

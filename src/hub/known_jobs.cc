@@ -59,7 +59,7 @@ Status KnownJobs::Load(PublicRule rule) {
       job.held = engine_.Held(row.job);
       job.finished = engine_.Finished(row.job);
     }
-    job.started = job.counts.leased + job.counts.finished() > 0;
+    job.started = row.state == store::JobState::kRunning || job.counts.finished() > 0;
     if (store_.damaged().contains(row.job)) continue;
     // The last life may have ended before it wrote down what had changed.
     if (!job.finished && StateOf(job) != row.state) Changed(row.job);
@@ -320,6 +320,15 @@ std::vector<JobId> KnownJobs::WithResetCounts(JobId from, size_t most) const {
   return jobs;
 }
 
+std::optional<JobCounts> KnownJobs::Counts(JobId job) const {
+  auto counts = engine_.Counts(job);
+  if (!counts || !count_running_ || engine_.Held(job) != engine::HoldReason::kNone) return counts;
+  const uint32_t running = count_running_(job, counts->leased);
+  counts->queued += counts->leased - running;
+  counts->leased = running;
+  return counts;
+}
+
 void KnownJobs::Schedule() {
   if (tell_timer_ == 0) {
     tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] { TellChanged(); });
@@ -337,7 +346,7 @@ void KnownJobs::Flush() {
     if (rows_ == Rows::kOfOwner) continue;
     Job& entry = jobs_[job];
     if (entry.finished || !entry.accepted) continue;
-    if (auto counts = engine_.Counts(job)) entry.counts = *counts;
+    if (auto counts = Counts(job)) entry.counts = *counts;
     Put(job, entry);
   }
 }
@@ -350,7 +359,7 @@ void KnownJobs::ClockStepped() {
                         .state = of_hub ? StateOf(job) : store::JobState::kRunning,
                         .started = loop_.ToWall(job.since),
                         .ended = std::nullopt,
-                        .counts = engine_.Counts(id).value_or(job.counts)},
+                        .counts = Counts(id).value_or(job.counts)},
                        nullptr);
   }
 }
@@ -406,8 +415,8 @@ const Why& KnownJobs::WhyStalled(JobId job) {
     entry.stalled = engine_.WhyStalled(job, now);
     if (add_reasons_) entry.stalled = add_reasons_(job, std::move(entry.stalled));
     const auto info = engine_.Info(job);
-    const bool idle =
-        info && (info->cancelled || (info->counts.queued > 0 && info->counts.leased == 0));
+    const JobCounts counts = Counts(job).value_or(JobCounts());
+    const bool idle = info && (info->cancelled || (counts.queued > 0 && counts.leased == 0));
     entry.idle_since = idle ? std::min(entry.idle_since, now) : Instant::Never();
     if (idle && entry.stalled.empty() && now - entry.idle_since >= kIdleFor) {
       entry.stalled = engine_.WhyWaits(job, now);
@@ -449,7 +458,7 @@ void KnownJobs::Tell(JobId job) {
   auto entry = jobs_.find(job);
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {
-    if (auto counts = engine_.Counts(job)) entry->second.counts = *counts;
+    if (auto counts = Counts(job)) entry->second.counts = *counts;
     entry->second.started |= entry->second.counts.leased + entry->second.counts.finished() > 0;
   }
   // A listener may go while others are told.

@@ -90,6 +90,12 @@ class KnownJobs {
   void ResetCounts(JobId job);
   // Those that it was called for, as UnfinishedFrom.
   std::vector<JobId> WithResetCounts(JobId from, size_t most) const;
+  // Of a job in the engine, now: leased tasks that wait for their turn on their nodes count as
+  // queued. While the job is held all leased ones count, because these may still start.
+  std::optional<JobCounts> Counts(JobId job) const;
+  // How many of so many leased tasks of a job run.
+  using CountRunning = std::function<uint32_t(JobId job, uint32_t leased)>;
+  void SetCountRunning(CountRunning count) { count_running_ = std::move(count); }
   // The reason why a job that is not held cannot continue by itself, or why none of its tasks has
   // been started for kIdleFor; empty: none. At most half a second old.
   const Why& WhyStalled(JobId job);
@@ -155,6 +161,7 @@ class KnownJobs {
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;
   AddReasons add_reasons_;
+  CountRunning count_running_;
   os::TimerId look_timer_ = 0;  // while there are listeners
   mutable os::TimerId past_timer_ = 0;
   JobId last_looked_;

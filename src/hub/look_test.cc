@@ -1,4 +1,5 @@
 // Looks at running tasks, from the client's question to the node that has the task and back.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -198,6 +199,88 @@ TEST_F(LookTest, TheNodeOfARankIsAsked) {
   }
   Look(ann, job, 1, {.rank = 4});
   EXPECT_EQ(Refusal(ann), fmt::format("--rank 4: task {}.1 has ranks 0 to 3", job.value));
+}
+
+// ---- What runs, and what waits on its node -----------------------------------------------------
+
+TEST_F(LookTest, WhatANodeHasNotStartedIsQueued) {
+  NodeEnd& node = Node("n1", 1);
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 2);
+  ASSERT_EQ(service_->engine().Counts(job)->leased, 2u) << "one is held ahead";
+  auto running = [&] {
+    const JobCounts counts = service_->known().Counts(job).value_or(JobCounts());
+    const HubFacts hub = service_->Facts();
+    EXPECT_EQ(counts.leased, hub.running);
+    EXPECT_EQ(counts.queued, hub.queued);
+    return counts.leased;
+  };
+  EXPECT_EQ(running(), 2u) << "the node does not tell";
+  node.say(wire::NodeState());
+  EXPECT_EQ(running(), 0u);
+  const AttemptRef first{job, 0, Attempt(1)}, second{job, 1, Attempt(1)};
+  node.say(wire::Running{first, 1});
+  EXPECT_EQ(running(), 1u) << "at once";
+  loop_.RunFor(KnownJobs::kTellEvery * 2);
+  EXPECT_TRUE(service_->known().Find(job)->started);
+  wire::NodeState state;
+  state.runs = {{first, loop_.Now()}};
+  state.waits = {{second, 1, "", {ReasonKind::kSlotsTaken, {1, job.value, 1}}}};
+  node.say(state);
+  EXPECT_EQ(running(), 1u);
+  ann.replies.clear();
+  ann.Ask(wire::Query{wire::ExplainTasks{{{.job = job.value, .ranges = {{2, 2}}}}}});
+  loop_.RunFor(Duration::Millis(50));
+  ASSERT_TRUE(ann.Done());
+  auto why =
+      wire::FromBytes<TaskWhy>("why", std::get<wire::QueryAnswer>(ann.replies.front()).bytes);
+  ASSERT_TRUE(why);
+  ASSERT_EQ(why->why.size(), 1u);
+  EXPECT_EQ(why->why[0].kind, ReasonKind::kSlotsTaken);
+  ASSERT_FALSE(why->why[0].names.empty());
+  // The first ends: the second waits until the node begins it.
+  AttemptEnd end;
+  end.ref = first;
+  node.say(wire::Ends{1, {end}, {nullptr}});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(running(), 0u);
+  node.say(wire::Running{second, 1});
+  EXPECT_EQ(running(), 1u);
+  // While the node is away, what it ran counts as running.
+  service_->NodeGone(ids_[0], "cut", {});
+  loop_.RunFor(Duration::Millis(50));
+  EXPECT_EQ(running(), 1u);
+}
+
+// As after a restart of the hub: a node that is not back yet may run what it has.
+TEST_F(LookTest, WhatANodeHasThatHasNotToldCountsAsRunning) {
+  NodeEnd& told = Node("n1", 1);
+  NodeEnd& untold = Node("n2", 1);
+  told.say(wire::NodeState());
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 2);
+  ASSERT_EQ(service_->engine().Leased(ids_[1], job), 1u) << "each has one";
+  const uint32_t leased = service_->engine().Counts(job)->leased;
+  EXPECT_EQ(service_->known().Counts(job)->leased, leased);
+  EXPECT_FALSE(service_->nodes().RunningTasks(job));
+  untold.say(wire::NodeState());
+  EXPECT_EQ(service_->known().Counts(job)->leased, 0u);
+  EXPECT_EQ(service_->known().Counts(job)->queued, 2u);
+  EXPECT_EQ(service_->nodes().RunningTasks(job), std::vector<TaskRange>());
+}
+
+TEST_F(LookTest, ANodeThatStartsManyIsNotFollowedOneByOne) {
+  NodeEnd& node = Node("n1", 100);
+  node.say(wire::NodeState());
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 100);
+  for (TaskIndex i = 0; i < 100; ++i) node.say(wire::Running{{job, i, Attempt(1)}, 1});
+  EXPECT_EQ(service_->known().Counts(job)->leased, 50u);
+  wire::NodeState state;
+  for (TaskIndex i = 0; i < 100; ++i) state.runs.push_back({{job, i, Attempt(1)}, loop_.Now()});
+  node.say(state);
+  EXPECT_EQ(service_->known().Counts(job)->leased, 100u);
+  EXPECT_EQ(service_->known().Counts(job)->queued, 0u);
 }
 
 }  // namespace

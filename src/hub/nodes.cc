@@ -74,7 +74,7 @@ size_t MemoryOfState(const wire::NodeState& state) {
   for (const wire::NodeState::Run& run : state.runs)
     bytes += kMemoryOfRun + spate::MemoryOf(run.left);
   for (const wire::NodeState::Wait& wait : state.waits)
-    bytes += kMemoryOfRun + spate::MemoryOf(wait.user);
+    bytes += kMemoryOfRun + spate::MemoryOf(wait.user, wait.why);
   return bytes;
 }
 
@@ -94,6 +94,13 @@ std::vector<AttemptRef> RunsIn(const std::optional<wire::NodeState>& state) {
   for (const wire::NodeState::Run& run : state->runs) refs.push_back(run.ref);
   std::ranges::sort(refs);
   return refs;
+}
+
+void Leave(std::map<JobId, std::set<NodeId>>& of, JobId job, NodeId node) {
+  auto at = of.find(job);
+  if (at == of.end()) return;
+  at->second.erase(node);
+  if (at->second.empty()) of.erase(at);
 }
 
 std::unexpected<wire::Refusal> RefuseName(std::string reason, Remedy remedy = {}) {
@@ -125,6 +132,7 @@ Status Nodes::Load() {
     Node& node = nodes_[row.id];
     node.row = std::move(row);
     node.since = loop_.Now();
+    untold_.insert(node.row.id);
   }
   return {};
 }
@@ -182,6 +190,8 @@ bool Nodes::Forget(NodeId id) {
   auto at = nodes_.find(id);
   if (at == nodes_.end() || at->second.channel || at->second.row.removed) return false;
   if (!hub_.ForgetNode(id)) return false;
+  ForgetState(id);
+  untold_.erase(id);
   Node node = std::move(at->second);
   nodes_.erase(at);
   by_name_.erase(node.row.name);
@@ -198,7 +208,12 @@ bool Nodes::Forget(NodeId id) {
 void Nodes::ForgetAway(Instant when, Instant rows) {
   bool any = !std::exchange(looked_at_rows_, true);
   for (auto at = nodes_.begin(); at != nodes_.end();) {
-    const auto& [id, node] = *at++;
+    auto& [id, node] = *at++;
+    // Its runs have been given up.
+    if (node.state && !node.channel && hub_.engine().Leased(id) == 0) {
+      ForgetState(id);
+      node.state.reset();
+    }
     if (node.since >= when && !node.is_pilot) continue;
     const bool is_pilot = node.is_pilot;
     const std::string name = node.row.name;
@@ -278,6 +293,7 @@ void Nodes::Knocked(const wire::Greeting& greeting, const Caller& caller) {
 void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   Node& node = nodes_.at(id);
   if (node.channel) Gone(id, "it came again");
+  if (!node.state) untold_.insert(id);
   node.speaks = 0;
   node.peer = std::move(arrival.peer);
   node.serial = caller.serial;
@@ -325,6 +341,12 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   std::erase_if(state.waits, [&](const wire::NodeState::Wait& wait) {
     return !hub_.engine().Holds(node, wait.first);
   });
+  untold_.erase(node);
+  std::erase_if(untold_, [&](NodeId id) {
+    auto other = nodes_.find(id);
+    const bool connected = other != nodes_.end() && other->second.channel;
+    return !connected && hub_.engine().Leased(id) == 0;
+  });
   Node& told = nodes_.at(node);
   const std::string full = told.state ? told.state->no_room : "";
   if (full != state.no_room) {
@@ -346,7 +368,10 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
   }
   auto now = LeftOf(told.state);
   for (const auto& each : now) left_running_[each.first.job].insert(node);
-  for (const wire::NodeState::Run& run : told.state->runs) running_[run.ref.job].insert(node);
+  for (const wire::NodeState::Run& run : told.state->runs) {
+    running_[run.ref.job].insert(node);
+    ++started_[run.ref.job][run.ref];
+  }
   for (const wire::NodeState::Wait& wait : told.state->waits) held_up_[wait.first.job].insert(node);
   std::set<JobId> changed;
   std::vector<AttemptRef> differ;
@@ -371,6 +396,58 @@ void Nodes::SetWaits(NodeId id, bool waits) {
   TellOf(node, fmt::format("node {} {}", node.row.name,
                            waits ? "keeps its tasks' output until the hub's disk has room"
                                  : "continues: the hub's disk has room for its tasks' output"));
+}
+
+bool Nodes::Started(NodeId id, const AttemptRef& ref) {
+  constexpr uint32_t kStartsTold = 50;
+  auto at = nodes_.find(id);
+  if (at == nodes_.end() || !at->second.state) return false;
+  Node& node = at->second;
+  const Instant now = loop_.Now();
+  if (now - node.starts_since >= Duration::Seconds(1)) {
+    node.starts = 0;
+    node.starts_since = now;
+  }
+  std::vector<wire::NodeState::Run>& runs = node.state->runs;
+  if (++node.starts > kStartsTold || runs.size() >= kLimits.slots) return false;
+  const bool known = std::ranges::find(runs, ref, &wire::NodeState::Run::ref) != runs.end();
+  if (known || !hub_.engine().Holds(id, ref)) return false;
+  runs.push_back({ref, now});
+  ++runs_;
+  auto waits = [&](const wire::NodeState::Wait& wait) { return wait.first == ref; };
+  if (std::erase_if(node.state->waits, waits) > 0) Leave(held_up_, ref.job, id);
+  running_[ref.job].insert(id);
+  ++started_[ref.job][ref];
+  hub_.peer_memory().Set(node.row.user, node.news, MemoryOfState(*node.state));
+  return true;
+}
+
+void Nodes::Ended(const AttemptRef& ref) {
+  auto job = started_.find(ref.job);
+  if (job == started_.end()) return;
+  job->second.erase(ref);
+  if (job->second.empty()) started_.erase(job);
+}
+
+bool Nodes::AllTold(JobId job) const {
+  return std::ranges::none_of(untold_,
+                              [&](NodeId id) { return hub_.engine().Leased(id, job) > 0; });
+}
+
+uint32_t Nodes::Running(JobId job, uint32_t leased) const {
+  if (leased == 0 || !AllTold(job)) return leased;
+  auto started = started_.find(job);
+  const size_t count = started == started_.end() ? 0 : started->second.size();
+  return static_cast<uint32_t>(std::min<size_t>(count, leased));
+}
+
+std::optional<std::vector<TaskRange>> Nodes::RunningTasks(JobId job) const {
+  if (!AllTold(job)) return std::nullopt;
+  std::vector<TaskRange> tasks;
+  auto started = started_.find(job);
+  if (started == started_.end()) return tasks;
+  for (const auto& [ref, nodes] : started->second) AppendIndex(tasks, ref.index);
+  return tasks;
 }
 
 bool Nodes::TakeLine(LogShare& share, uint32_t most, const std::string& whose, std::string& line) {
@@ -409,19 +486,20 @@ void Nodes::Unweigh(Node& node) {
 
 // Before its state is another one.
 void Nodes::ForgetState(NodeId node) {
-  auto leave = [node](std::map<JobId, std::set<NodeId>>& of, JobId job) {
-    auto at = of.find(job);
-    if (at == of.end()) return;
-    at->second.erase(node);
-    if (at->second.empty()) of.erase(at);
-  };
   const std::optional<wire::NodeState>& state = nodes_.at(node).state;
   if (!state) return;
   runs_ -= state->runs.size();
   hub_.peer_memory().Set(nodes_.at(node).row.user, nodes_.at(node).news, 0);
-  for (const wire::NodeState::Run& run : state->runs) leave(running_, run.ref.job);
-  for (const auto& each : LeftOf(state)) leave(left_running_, each.first.job);
-  for (const wire::NodeState::Wait& wait : state->waits) leave(held_up_, wait.first.job);
+  for (const wire::NodeState::Run& run : state->runs) {
+    Leave(running_, run.ref.job, node);
+    auto job = started_.find(run.ref.job);
+    if (job == started_.end()) continue;
+    auto task = job->second.find(run.ref);
+    if (task != job->second.end() && --task->second == 0) job->second.erase(task);
+    if (job->second.empty()) started_.erase(job);
+  }
+  for (const auto& each : LeftOf(state)) Leave(left_running_, each.first.job, node);
+  for (const wire::NodeState::Wait& wait : state->waits) Leave(held_up_, wait.first.job, node);
 }
 
 Why Nodes::WhyHeldUp(const Node& node, JobId job) {
@@ -430,27 +508,27 @@ Why Nodes::WhyHeldUp(const Node& node, JobId job) {
   auto wait = std::ranges::find(node.state->waits, job,
                                 [](const wire::NodeState::Wait& each) { return each.first.job; });
   if (wait == node.state->waits.end()) return {};
+  if (wait->why.kind != ReasonKind::kUnknown) {
+    Reason why = wait->why;
+    why.names.insert(why.names.begin(), node.row.name);
+    return {std::move(why)};
+  }
   if (wait->user.empty()) return {{ReasonKind::kFilesOnWay, {}, {}, {node.row.name}}};
   return {{ReasonKind::kUserLookedUp, {}, {}, {node.row.name, wait->user}}};
 }
 
-Why Nodes::WhyHeldUp(JobId job) const {
+Why Nodes::WhyOutputWaits(JobId job) const {
   for (NodeId id : keeping_) {
     if (hub_.engine().Leased(id, job) > 0) return WhyHeldUp(nodes_.at(id), job);
   }
+  return {};
+}
+
+Why Nodes::WhyHeldUp(JobId job) const {
+  if (Why output = WhyOutputWaits(job); !output.empty()) return output;
   auto of_job = held_up_.find(job);
   if (of_job == held_up_.end()) return {};
-  Why why;
-  uint64_t waiting = 0;
-  for (NodeId id : of_job->second) {
-    const Node& node = nodes_.at(id);
-    for (const wire::NodeState::Wait& wait : node.state->waits) {
-      if (wait.first.job == job) waiting += wait.tasks;
-    }
-    if (why.empty()) why = WhyHeldUp(node, job);
-  }
-  const JobCounts counts = hub_.engine().Counts(job).value_or(JobCounts());
-  return waiting >= counts.leased ? why : Why();
+  return WhyHeldUp(nodes_.at(*of_job->second.begin()), job);
 }
 
 const std::set<NodeId>& Nodes::WithRunsOf(JobId job) const {
@@ -481,9 +559,13 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   if (!node.channel) return;
   TellOf(node, fmt::format("node {} is disconnected: {}", node.row.name, why));
   hub_.Disconnect(id, what, quiet);
+  // What it runs counts until it is given up (Ended), or the node tells again.
+  if (node.state) {
+    for (const auto& wait : node.state->waits) Leave(held_up_, wait.first.job, id);
+    node.state->waits.clear();
+    node.state->no_room.clear();
+  }
   // We may be called by the channel.
-  ForgetState(id);
-  node.state.reset();
   node.waits = false;
   keeping_.erase(id);
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
@@ -492,6 +574,8 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   ++went_;
   if (node.is_pilot) pilots_.away(id);
   if (what != engine::LastNodes::kEnded) return;
+  ForgetState(id);
+  untold_.erase(id);
   by_name_.erase(node.row.name);
   Unweigh(node);
   nodes_.erase(id);

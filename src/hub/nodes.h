@@ -51,10 +51,12 @@ class Nodes {
     Instant refused_at{};                  // when, the last time
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
-    std::optional<wire::NodeState> state;  // what it told last; not while it is away
+    std::optional<wire::NodeState> state;  // what it told last; while it is away only its runs
     LogShare told;                         // lines about it
     bool waits = false;                    // Nodes::SetWaits
     size_t offer = 0, news = 0;            // memory of its Hello, and of its state
+    Instant starts_since{};                // of a second, in which it started so many tasks
+    uint32_t starts = 0;
     // It still calls, and is refused for its protocol: a refused node calls again within half a
     // minute (link::NodeOptions).
     bool IsRefused(Instant now) const {
@@ -112,6 +114,16 @@ class Nodes {
   // Stores the node's report on itself and its tasks. Returns the jobs of which other tasks run
   // there than it told before, or for which the answer of LeftRunning has changed.
   std::set<JobId> Tell(NodeId node, wire::NodeState state);
+  // The node has begun to run it. Of a node that begins many in a second its next report tells.
+  // False: nothing has changed.
+  bool Started(NodeId node, const AttemptRef& ref);
+  // The attempt has ended durably, all parts of it.
+  void Ended(const AttemptRef& ref);
+  // How many of the job's leased tasks run, and which, as nodes have told; the others wait there.
+  // All of them, and nullopt, while a node that has some has not told yet in this life of the hub.
+  // Cost: such nodes, and of RunningTasks the tasks.
+  uint32_t Running(JobId job, uint32_t leased) const;
+  std::optional<std::vector<TaskRange>> RunningTasks(JobId job) const;
   // The node has output for which the hub's disk has no room: what it reports waits there, and is
   // not heard.
   void SetWaits(NodeId node, bool waits);
@@ -121,9 +133,11 @@ class Nodes {
   static constexpr size_t kLeftRunningMost = 20;
   // Nodes that have told of tasks of the job that run.
   const std::set<NodeId>& WithRunsOf(JobId job) const;
-  // Why none of the job's tasks runs that nodes have (NodeState::Wait); empty: some do, as far as
-  // is known. Cost: all nodes, and the waits of those that have such tasks.
+  // Why a task of the job waits that a node has (NodeState::Wait); empty: none does, as far as is
+  // known. Cost: the waits of a node that has one, and as WhyOutputWaits.
   Why WhyHeldUp(JobId job) const;
+  // The same if it is for the hub's disk. Cost: the nodes that have such output (SetWaits).
+  Why WhyOutputWaits(JobId job) const;
   // The same of a task that a node has; empty: it does not wait there.
   static Why WhyHeldUp(const Node& node, JobId job);
 
@@ -152,6 +166,7 @@ class Nodes {
   void NameSilent(Reason& silent) const;
   // Counts the memory of the offer. An error: it is too much, and the node is refused.
   Status KeepOffer(Node& node, const Offer& offer);
+  bool AllTold(JobId job) const;
   void ForgetState(NodeId node);
   // The memory of the node's offer and state counts no longer.
   void Unweigh(Node& node);
@@ -171,7 +186,11 @@ class Nodes {
   std::map<NodeId, Node> nodes_;
   uint64_t runs_ = 0;  // in their states
   std::map<std::string, NodeId> by_name_;
-  std::map<JobId, std::set<NodeId>> running_;       // whose state has runs of the job
+  std::map<JobId, std::set<NodeId>> running_;  // whose state has runs of the job
+  // Those of these runs that have not ended, and on how many nodes: parts of gangs.
+  std::map<JobId, std::map<AttemptRef, uint32_t>> started_;
+  // They have not told their state in this life, and may have tasks.
+  std::set<NodeId> untold_;
   std::map<JobId, std::set<NodeId>> left_running_;  // whose state has such tasks of the job
   std::map<JobId, std::set<NodeId>> held_up_;       // whose state has waits of the job
   std::map<std::string, store::NodeRow> leaving_;   // forgotten, which is not durable yet

@@ -65,7 +65,7 @@ constexpr std::tuple kNodeRows{
     Row<wire::Ends>{"Ends", "ends and outputs of leases until they are durable", "",
                     "leases that the node holds"},
     Row<wire::Returned>{"Returned", kNothing, "", "-"},
-    Row<wire::Running>{"Running", kNothing, "", "-"},
+    Row<wire::Running>{"Running", "a task that runs, as of NodeState", "", "as of NodeState"},
     Row<wire::Live>{"Live", kNothing, "", "-"},
     Row<wire::Slow>{"Slow", kNothing, "", "-"},
     Row<wire::Paused>{"Paused", kNothing, "", "-"},

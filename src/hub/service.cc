@@ -82,11 +82,15 @@ void Service::MakePools() {
                   .records = options_.limits.pool_records,
                   .owner = options_.owner,
                   .reached_at = [this] { return self_.reached_at; }});
+  jobs_->known().SetCountRunning(
+      [this](JobId job, uint32_t leased) { return nodes_->Running(job, leased); });
   jobs_->known().SetAddReasons([this](JobId job, Why stalled) -> Why {
     auto since = parts_.store.StuckSince();
     if (since && parts_.loop.Now() - *since >= kStuckAfter) return {{ReasonKind::kNothingStored}};
     stalled = nodes_->Complete(std::move(stalled));
-    if (stalled.empty()) stalled = nodes_->WhyHeldUp(job);
+    if (stalled.empty()) stalled = nodes_->WhyOutputWaits(job);
+    const bool runs = jobs_->known().Counts(job).value_or(JobCounts()).leased > 0;
+    if (stalled.empty() && !runs) stalled = nodes_->WhyHeldUp(job);
     return pools_->WhyStalled(job, std::move(stalled));
   });
   hub_->SetStepped([this] {
@@ -304,6 +308,16 @@ void Service::OnQuery(ClientRequest& client, wire::Query query) {
   if (cost >= kDear && took.ns > 0) pace_.Correct(user, cost, took);
 }
 
+Result<std::unique_ptr<JournalAnswer>> Service::QuestionReader::Start(const Caller& caller,
+                                                                      const wire::Request& request,
+                                                                      Events events) {
+  const auto* query = std::get_if<wire::Query>(&request);
+  if (query == nullptr) return service_.parts_.reader.Start(caller, request, std::move(events));
+  wire::Query asked = *query;
+  asked.live = LiveOf(service_.PartsOfAnswers(), caller, asked.question);
+  return service_.parts_.reader.Start(caller, asked, std::move(events));
+}
+
 HubFacts Service::Facts() const { return FactsOfHub(PartsOfAnswers()); }
 
 const JobHabits& Service::HabitsOf(RowKind kind) const {
@@ -327,6 +341,7 @@ void Service::OnHubNotice(const engine::Notice& notice) {
 
 void Service::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
   jobs_->OnEnded(notice);
+  if (notice.verdict != engine::Verdict::kPart) nodes_->Ended(notice.end.ref);
   if (keeper_) keeper_->Ended(notice.end.ref.job);
   parts_.owner.OnEnded(notice, output);
 }
@@ -340,6 +355,11 @@ void Service::OnFinished(const engine::NoticeFinished& notice) {
   jobs_->OnFinished(notice);
   if (keeper_) keeper_->Finished(notice.job);
   parts_.owner.OnFinished(notice);
+}
+
+void Service::OnRunning(NodeId node, const wire::Running& running) {
+  if (nodes_->Started(node, running.ref)) jobs_->known().Changed(running.ref.job);
+  parts_.owner.OnNews(running);
 }
 
 void Service::OnNodeState(NodeId node, wire::NodeState state) {

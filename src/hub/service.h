@@ -149,7 +149,7 @@ class Service final : public Watcher, public ClientHost {
     return nodes_->LeftRunning(job);
   }
   const JobHabits& HabitsOf(RowKind kind) const override;
-  Readers readers() override { return {reader_turns_, parts_.reader, changes_}; }
+  Readers readers() override { return {reader_turns_, question_reader_, changes_}; }
   Duration CostOf(const wire::Query& query) const;
   std::optional<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;
@@ -160,6 +160,7 @@ class Service final : public Watcher, public ClientHost {
   void OnHeld(const engine::NoticeHeld& notice) override;
   void OnFinished(const engine::NoticeFinished& notice) override;
   void OnNews(const wire::ToHub& news) override { parts_.owner.OnNews(news); }
+  void OnRunning(NodeId node, const wire::Running& running) override;
   void OnNodeState(NodeId node, wire::NodeState state) override;
   void OnKeptStderr(NodeId node, wire::KeptStderr answer) override {
     calls_->OnAnswer(node, std::move(answer));
@@ -182,6 +183,17 @@ class Service final : public Watcher, public ClientHost {
 
   void TellAbout(HubFacts& facts) const;
 
+  // The journal's reader. It gets wire::Query::live with each question.
+  class QuestionReader final : public JournalReader {
+   public:
+    explicit QuestionReader(const Service& service) : service_(service) {}
+    Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
+                                                 Events events) override;
+
+   private:
+    const Service& service_;
+  };
+
   const Parts parts_;
   const Options options_;
   const std::function<void(HubFacts& facts)> about_ = [this](HubFacts& facts) { TellAbout(facts); };
@@ -197,6 +209,7 @@ class Service final : public Watcher, public ClientHost {
   std::unique_ptr<ReplayKeeper> keeper_;
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
   uint64_t last_client_ = 0;
+  QuestionReader question_reader_{*this};
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
   Pace pace_;
   // Paces changes of jobs, 1 ms each: 50 a second, after 100,000 at once.

@@ -139,7 +139,6 @@ void Waiter::Show(const wire::JobNews& news) {
                       .total = news.counts.total,
                       .failed = uint64_t{news.counts.failed} + news.counts.unknown,
                       .running = news.counts.leased,
-                      .ahead = true,
                       .rate = rate_->PerSecond(now),
                       .pause = news.held != 0 ? "held" : present::TextOf(news.why, place_.whose),
                       .left = present::LeftTextOfAll(news.left),

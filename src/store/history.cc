@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/advice.h"
+#include "core/model/ranges.h"
 
 namespace spate::store {
 
@@ -50,12 +51,19 @@ Result<JobCounts> JobJournal::Counts() {
   auto replay = TRY(Replayed());
   JobCounts counts = replay->job().counts();
   if (!IsAtWork(summary_)) counts.queued += std::exchange(counts.leased, 0);
+  if (running_) {
+    uint64_t running = 0;
+    for (const TaskRange& range : *running_) running += range.count;
+    const auto leased = static_cast<uint32_t>(std::min<uint64_t>(counts.leased, running));
+    counts.queued += std::exchange(counts.leased, leased) - leased;
+  }
   return counts;
 }
 
 TaskState JobJournal::StateOf(TaskIndex index) const {
   TaskState state = replay_->job().StateOf(index);
-  return state == TaskState::kLeased && !IsAtWork(summary_) ? TaskState::kQueued : state;
+  const bool waits = !IsAtWork(summary_) || (running_ && !SortedContains(*running_, index));
+  return state == TaskState::kLeased && waits ? TaskState::kQueued : state;
 }
 
 Result<JobStatistics> JobJournal::Statistics() {
@@ -79,6 +87,7 @@ Result<TaskSummary> JobJournal::SummaryOf(TaskIndex index) {
                            .last = std::nullopt,
                            .has_parts = ends->has_parts,
                            .left_list = replay_->job().LeftList(index)};
+    summary.is_next = IsAtWork(summary_) && summary.state != replay_->job().StateOf(index);
     if (ends->last_seq == 0) return summary;
     summary.last = TRY(ReadEnd(ends->last_seq, index));
     if (!summary.last) return std::nullopt;

@@ -75,6 +75,7 @@ struct TaskSummary {
   std::optional<AttemptEntry> last;
   bool has_parts = false;  // an attempt of it has several rows, as a gang's on several nodes
   bool left_list = false;  // the job's counts leave it out
+  bool is_next = false;    // a node has it, and has not started it: it counts as queued
 };
 
 struct TaskFilter {
@@ -102,6 +103,8 @@ class JobJournal {
   // those below that say so; Refresh makes the next call look again.
   Result<std::shared_ptr<const JobReplay>> Replayed();
   void Refresh() { replay_.reset(); }
+  // All tasks that run, sorted: other leased ones are shown as queued.
+  void SetRunning(std::vector<TaskRange> tasks) { running_ = std::move(tasks); }
   // By Replayed, but that in a job that nobody runs leased tasks are counted and shown as queued:
   // they will be run again.
   Result<JobCounts> Counts();
@@ -160,6 +163,7 @@ class JobJournal {
 
   JobSummary summary_;
   std::shared_ptr<JobReplay> replay_;
+  std::optional<std::vector<TaskRange>> running_;
 };
 
 // The ends of one job's attempts, as they become durable. For whoever passes them on to a waiting

@@ -116,7 +116,6 @@ void Waiter::Show(const wire::JobNews& news) {
   state.total = news.counts.total;
   state.failed = news.counts.failed + news.counts.unknown;
   state.running = news.counts.leased;
-  state.ahead = true;
   state.rate = rate_.PerSecond(now);
   state.pause = BriefWhyNot(news);
   state.left = present::LeftTextOfAll(news.left);

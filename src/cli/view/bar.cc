@@ -47,7 +47,7 @@ std::string Waits(const BarState& state) {
 
 std::string Running(const BarState& state) {
   if (state.running == 0) return "";
-  return fmt::format("{} running{}", FormatCount(state.running), state.ahead ? " or next" : "");
+  return fmt::format("{} running", FormatCount(state.running));
 }
 
 }  // namespace

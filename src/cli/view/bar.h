@@ -38,10 +38,9 @@ struct BarState {
   bool open = false;  // the total may grow
   uint64_t failed = 0;
   uint32_t running = 0;
-  bool ahead = false;  // `running` includes tasks that nodes hold for next
-  double rate = 0;     // of ends, a second; 0: unknown
-  std::string pause;   // why nothing is started; empty: it is
-  std::string left;    // what ended commands have left running, and is waited for
+  double rate = 0;    // of ends, a second; 0: unknown
+  std::string pause;  // why nothing is started; empty: it is
+  std::string left;   // what ended commands have left running, and is waited for
   bool colour = false;
 };
 

@@ -49,7 +49,6 @@ void HumanView::OnStart(const RunStart& start) {
   bar_.ended = start.counts.finished();
   bar_.total = start.counts.total;
   bar_.open = start.open;
-  bar_.ahead = options_.hints.on_hub;
   bar_.colour = screen_.Look().colour;
   rate_.Start(start.now);
   drawn_ = start.now;
@@ -175,9 +174,9 @@ void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
   ShowLeftRunning();
   if (left.processes.empty()) return;
   if (bar_on_ || options_.quiet || std::exchange(left_running_said_, true)) return;
-  const std::string text = present::WaitText("has ended but left processes running: ",
-                                             left.processes,
-                                             "; waiting for them (see --leftovers)");
+  const std::string text =
+      present::WaitText("has ended but left processes running: ", left.processes,
+                        "; waiting for them (see --leftovers)");
   Say(fmt::format("{} {}", TaskText(left.ref.index), EscapeForScreen(text)));
 }
 

@@ -73,12 +73,11 @@ TEST_F(HumanViewTest, ALogGetsALineNowAndThen) {
   const std::string counts = "spate: 11 of 40 tasks done (27%), 1 failed, 2 running";
   EXPECT_EQ(screen_.err, counts + ", 1.2/s, ETA 23s\n" + counts + ", 36/min, ETA 47s\n" + counts +
                              ", 18/min, ETA 1m33s\n" + counts + ", 9/min, ETA 3m07s\n");
-  // Nodes of a hub have more than they run.
   Make(80, false, {.hints = {.on_hub = true}});
   screen_.err.clear();
   view_->OnStart(StartOf(40));
   Tick(10'000);
-  EXPECT_EQ(screen_.err, "spate: 0 of 40 tasks done (0%), 2 running or next\n");
+  EXPECT_EQ(screen_.err, "spate: 0 of 40 tasks done (0%), 2 running\n");
   Make(80, false, {.bar = false});
   screen_.err.clear();
   view_->OnStart(StartOf(40));

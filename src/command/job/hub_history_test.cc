@@ -153,7 +153,7 @@ TEST_F(HubHistoryTest, OwnJobsTellAll) {
   WriteThree();
   std::string info = Out("job info", {"1"});
   EXPECT_NE(info.find("running\n"), std::string::npos) << info;
-  EXPECT_NE(info.find("4: 2 succeeded, 1 running or next, 1 queued"), std::string::npos) << info;
+  EXPECT_NE(info.find("4: 2 succeeded, 1 running, 1 queued"), std::string::npos) << info;
   EXPECT_NE(info.find("spate submit "), std::string::npos) << info;
   EXPECT_EQ(info.find(hub_.path()), std::string::npos) << info;
   std::string tasks = Out("job tasks", {"1", "--limit", "3"});

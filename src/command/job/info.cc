@@ -149,14 +149,14 @@ std::string LeftRunningJson(const std::vector<LeftRunningFacts>& left) {
   return "[" + list + "]";
 }
 
-std::string CountsText(const JobCounts& counts) {
+std::string CountsText(const JobCounts& counts, bool on_hub) {
   std::string text = FormatCount(counts.total);
   bool first = true;
   for (auto [count, what] : {std::pair{counts.succeeded, "succeeded"},
                              {counts.failed, "failed"},
                              {counts.unknown, "unknown"},
                              {counts.cancelled, "cancelled"},
-                             {counts.leased, "running or next"},
+                             {counts.leased, on_hub ? "running" : "running or next"},
                              {counts.queued, "queued"}}) {
     if (count == 0) continue;
     text += fmt::format("{} {} {}", first ? ":" : ",", FormatCount(count), what);
@@ -233,10 +233,10 @@ void PrintBlamed(const JobDetails& details, present::Page& page) {
   }
 }
 
-void PrintTasks(const JobDetails& details, present::Page& page) {
+void PrintTasks(const JobDetails& details, bool on_hub, present::Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
-  page.Field("tasks", CountsText(counts));
+  page.Field("tasks", CountsText(counts, on_hub));
   page.Field("cancelled", details.job.why_cancelled.value_or(""));
   if (details.withdrawn > 0) {
     page.Field("withdrawn", fmt::format("{} no longer in the list; not counted",
@@ -373,7 +373,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
     page.Field("problem", job.problem.value_or(""));
   } else {
     PrintWho(call, details, page);
-    PrintTasks(details, page);
+    PrintTasks(details, call.on_hub(), page);
     PrintGraph(call, details, page);
     PrintSetAside(details, page);
   }

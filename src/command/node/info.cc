@@ -45,8 +45,8 @@ std::string PageOf(const NodeFacts& node) {
   add("labels", fmt::format("{}", fmt::join(node.labels, " ")));
   add("features", fmt::format("{}", fmt::join(node.features, " ")));
   if (node.until) add("until", present::DateAndTime(*node.until));
-  add("tasks",
-      fmt::format("{} now, {} ended, {} of them failed", node.tasks, node.ended, node.failed));
+  add("tasks", fmt::format("{} now, {} next, {} ended, {} of them failed", node.tasks, node.next,
+                           node.ended, node.failed));
   if (node.machine) add("machine", MachineText(*node.machine));
   for (const RunFacts& run : node.runs) {
     std::string told =

@@ -63,8 +63,8 @@ Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
 
 }  // namespace
 
-Status Answer(Asking& asking, const engine::Engine& engine, const wire::ListUsers& asked) {
-  for (const UserFacts& user : FactsOfUsers(engine, asked.user)) asking.Give(user);
+Status Answer(Asking& asking, const Jobs& jobs, const wire::ListUsers& asked) {
+  for (const UserFacts& user : FactsOfUsers(jobs, asked.user)) asking.Give(user);
   asking.End();
   return {};
 }

@@ -162,9 +162,15 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     if (!jobs.CheckRight(asking.caller(), job)) continue;
     const KnownJobs::Job* entry = jobs.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
-    Why waits = nodes.Complete(jobs.engine().WhyWaits(job, asking.now));
-    if (waits.empty()) waits = nodes.WhyHeldUp(job);
+    // What a node was given is next.
+    Why waits = nodes.Complete(jobs.engine().WhyStalled(job, asking.now));
+    const bool may_start = waits.empty() && entry->held == HoldReason::kNone;
+    Why here = may_start ? nodes.WhyHeldUp(job) : Why();
+    if (waits.empty() && here.empty()) {
+      waits = nodes.Complete(jobs.engine().WhyWaits(job, asking.now));
+    }
     AddPools(jobs.engine(), pools, job, jobs.engine().NewestRequest(job), waits);
+    if (waits.empty()) waits = std::move(here);
     wire::JobNow now{job,
                      entry->held,
                      nodes.connected(),

@@ -29,7 +29,7 @@ RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes,
   RunsOfJobs runs;
   for (JobId job : picked) runs[job];
   for (const auto& [id, node] : nodes.all()) {
-    if (!node.state || (node.row.removed && engine.Leased(id) == 0)) continue;
+    if (!node.channel || !node.state || (node.row.removed && engine.Leased(id) == 0)) continue;
     for (const wire::NodeState::Run& run : node.state->runs) {
       const auto& [job, task, attempt] = run.ref;
       auto of_job = runs.find(job);

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <type_traits>
 #include <variant>
 
 #include "hub/answers/look.h"
@@ -14,6 +17,26 @@ namespace spate::hub {
 namespace {
 
 constexpr uint32_t kMostOfAll = 1'000;
+
+// The jobs that a question of the journal names.
+template <typename Q>
+std::vector<JobSelector> NamedIn(const Q& q) {
+  if constexpr (std::is_same_v<Q, wire::ListJobs>) return {q.jobs.value_or(JobSelector{true})};
+  if constexpr (requires { requires std::is_same_v<decltype(q.jobs), JobSelector>; }) {
+    return {q.jobs};
+  }
+  std::vector<JobSelector> named;
+  if constexpr (requires { q.tasks.front().jobs; }) {
+    for (const wire::TaskPick& pick : q.tasks) {
+      if (pick.tasks.empty()) named.push_back(pick.jobs);
+      for (const TasksOfJob& each : pick.tasks) {
+        named.push_back({.last = !each.job});
+        if (each.job) named.back().ranges = {{*each.job, *each.job}};
+      }
+    }
+  }
+  return named;
+}
 
 class Answers {
  public:
@@ -89,7 +112,7 @@ class Answers {
   }
   Status operator()(const wire::LookAtNode&) { return NotOfHub(); }
   Status operator()(const wire::StopNode&) { return NotOfHub(); }
-  Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs.engine(), q); }
+  Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::SetUser& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::ListAccess& q) { return Answer(a_, p_.access, q); }
   Status operator()(const wire::AddAccess& q) {
@@ -122,6 +145,40 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
 }
 
 }  // namespace
+
+// Of more jobs the journal's word does.
+std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
+                            const wire::Question& question) {
+  constexpr size_t kMostJobs = 1'000;
+  const KnownJobs& known = parts.jobs.known();
+  std::map<JobId, JobLive> jobs;
+  auto add = [&](const NumberRange& range) {
+    const size_t most = std::min(kMostJobs - jobs.size(), size_t{range.last} - range.first + 1);
+    for (JobId id : known.UnfinishedFrom(JobId(range.first), most)) {
+      if (id.value > range.last) return;
+      auto [job, is_new] = jobs.try_emplace(id);
+      if (!is_new) continue;
+      const JobCounts counts = known.Counts(id).value_or(JobCounts());
+      job->second = {id, known.Find(id)->started || counts.leased > 0, counts};
+      if (std::holds_alternative<wire::ListJobs>(question)) continue;  // it shows no tasks
+      auto running = parts.nodes.RunningTasks(id);
+      job->second.tells_runs = running && parts.jobs.engine().Held(id) == HoldReason::kNone;
+      if (job->second.tells_runs) job->second.running = std::move(*running);
+    }
+  };
+  std::optional<JobId> newest;
+  auto select = [&](const JobSelector& named) {
+    if (named.all) return add({1, UINT32_MAX});
+    for (const NumberRange& range : named.ranges) add(range);
+    if (!named.last && !named.ranges.empty()) return;
+    if (!newest) newest = known.NewestOf(caller.user).value_or(JobId());
+    add({newest->value, newest->value});
+  };
+  std::ranges::for_each(std::visit([](const auto& q) { return NamedIn(q); }, question), select);
+  std::vector<JobLive> live;
+  for (auto& [id, job] : jobs) live.push_back(std::move(job));
+  return live;
+}
 
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
   Asking asking{client, parts.jobs.loop().Now(), parts.jobs.loop().Wall()};

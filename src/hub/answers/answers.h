@@ -43,6 +43,10 @@ struct AnswerParts {
 // The client has its answer, or gets it later.
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query);
 
+// Facts for the journal's reader, of the jobs that the question names and that have not ended.
+std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
+                            const wire::Question& question);
+
 // A question on its way to its answer.
 struct Asking {
   ClientRequest& client;
@@ -96,7 +100,7 @@ Status Answer(Asking& asking, const Jobs& jobs, const Nodes& nodes, const wire::
 Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
               const wire::ChangeNodes& asked);
 // ---- Of users and credentials (answer_users.cc)
-Status Answer(Asking& asking, const engine::Engine& engine, const wire::ListUsers& asked);
+Status Answer(Asking& asking, const Jobs& jobs, const wire::ListUsers& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked);
 Status Answer(Asking& asking, const Credentials& access, const wire::ListAccess& asked);
 Status Answer(Asking& asking, Credentials& access, const Self& self,

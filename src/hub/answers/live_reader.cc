@@ -147,6 +147,16 @@ std::function<std::optional<wire::Reply>()> Each(Result<std::vector<wire::Reply>
   return Each(std::move(*told));
 }
 
+// A leased task that its node has not started counts as queued.
+void ShowNext(const std::vector<JobLive>& live, JobId job, TaskFacts& facts) {
+  if (facts.state != TaskState::kLeased) return;
+  auto known = std::ranges::find(live, job, &JobLive::job);
+  if (known == live.end() || !known->tells_runs) return;
+  if (SortedContains(known->running, facts.index)) return;
+  facts.state = TaskState::kQueued;
+  facts.is_next = true;
+}
+
 }  // namespace
 
 LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& query) const {
@@ -162,29 +172,36 @@ LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& q
   if (const auto* list = std::get_if<wire::ListTasks>(&query.question)) {
     auto picked = Pick(caller, list->tasks);
     if (!picked) return Each(std::vector{ReplyOf(picked.error())});
-    return EachOf(std::move(*picked), [this, states = list->states, left = list->most](
-                                          JobId job, std::span<const TaskIndex> some) mutable {
-      wire::TasksListed listed{job, FactsOf(job).name.value_or(""), {}};
-      for (TaskIndex index : some) {
-        TaskFacts facts = FactsOf(job, index);
-        if ((states >> static_cast<uint32_t>(facts.state) & 1) == 0 || left == 0) continue;
-        --left;
-        listed.tasks.push_back(std::move(facts));
-      }
-      return std::vector{ReplyOf(listed)};
-    });
+    return EachOf(std::move(*picked),
+                  [this, states = list->states, left = list->most, live = query.live](
+                      JobId job, std::span<const TaskIndex> some) mutable {
+                    wire::TasksListed listed{job, FactsOf(job).name.value_or(""), {}};
+                    for (TaskIndex index : some) {
+                      TaskFacts facts = FactsOf(job, index);
+                      ShowNext(live, job, facts);
+                      if ((states >> static_cast<uint32_t>(facts.state) & 1) == 0 || left == 0)
+                        continue;
+                      --left;
+                      listed.tasks.push_back(std::move(facts));
+                    }
+                    return std::vector{ReplyOf(listed)};
+                  });
   }
   if (const auto* describe = std::get_if<wire::DescribeTasks>(&query.question)) {
     auto picked = Pick(caller, describe->tasks);
     if (!picked) return Each(std::vector{ReplyOf(picked.error())});
-    return EachOf(std::move(*picked), [this](JobId job, std::span<const TaskIndex> some) {
-      std::vector<TaskDetails> all;
-      for (TaskIndex index : some) all.push_back(DetailsOf(job, index));
-      TellWhyCancelled(job, all);
-      std::vector<wire::Reply> replies;
-      for (TaskDetails& details : all) replies.push_back(ReplyOf(std::move(details)));
-      return replies;
-    });
+    return EachOf(std::move(*picked),
+                  [this, live = query.live](JobId job, std::span<const TaskIndex> some) {
+                    std::vector<TaskDetails> all;
+                    for (TaskIndex index : some) {
+                      all.push_back(DetailsOf(job, index));
+                      ShowNext(live, job, all.back().task);
+                    }
+                    TellWhyCancelled(job, all);
+                    std::vector<wire::Reply> replies;
+                    for (TaskDetails& details : all) replies.push_back(ReplyOf(std::move(details)));
+                    return replies;
+                  });
   }
   return Each(std::vector{ReplyOf(Error{
       ErrorKind::kUnavailable,
@@ -260,12 +277,14 @@ Result<std::vector<wire::Reply>> LiveReader::Tell(const Caller& caller,
 JobFacts LiveReader::FactsOf(JobId job) const {
   const engine::Engine& engine = jobs_->engine();
   JobFacts facts{.job = job, .name = "", .state = JobStanding::kRunning};
-  facts.counts = engine.Counts(job).value_or(JobCounts());
+  facts.counts = jobs_->known().Counts(job).value_or(JobCounts());
+  const KnownJobs::Job* known = jobs_->known().Find(job);
+  const bool started = known != nullptr && known->started;
   if (engine.Finished(job)) {
     facts.state = JobStanding::kFinished;
   } else if (engine.Held(job) != engine::HoldReason::kNone) {
     facts.state = JobStanding::kHeld;
-  } else if (facts.counts.leased + facts.counts.finished() == 0) {
+  } else if (!started && facts.counts.leased + facts.counts.finished() == 0) {
     facts.state = JobStanding::kQueued;
   }
   auto row = jobs_->store().ReadJob(job);
@@ -277,7 +296,6 @@ JobFacts LiveReader::FactsOf(JobId job) const {
   facts.pid = row->pid;
   facts.runs = row->runs;
   facts.created = facts.started = row->created;
-  const KnownJobs::Job* known = jobs_->known().Find(job);
   if (known != nullptr) facts.took = std::max(loop_.Now() - known->since, Duration());
   return facts;
 }

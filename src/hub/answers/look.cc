@@ -61,6 +61,11 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const o
   facts.user = node.row.user;
   AddOffer(facts, info.offer);
   facts.tasks = info.leased;
+  if (node.state) {
+    const size_t runs = std::min<size_t>(node.state->runs.size(), info.offer.slots);
+    facts.tasks = static_cast<uint32_t>(std::min<size_t>(info.leased, runs));
+  }
+  facts.next = info.leased - facts.tasks;
   facts.used = info.used;
   facts.ended = info.ended;
   facts.failed = info.failed;
@@ -70,7 +75,7 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const o
   facts.why = info.text;
   if (facts.until) facts.until = loop.ToWall(*facts.until);
   facts.since = loop.ToWall(node.since);
-  if (!node.state) return facts;
+  if (!node.state || !node.channel) return facts;
   facts.machine = node.state->machine;
   return facts;
 }
@@ -88,15 +93,15 @@ std::vector<RunFacts> RunsFor(const Caller& caller, const Jobs& jobs,
   return runs;
 }
 
-const char* StateOf(const engine::JobInfo& job) {
-  if (job.held != engine::HoldReason::kNone) return "held";
-  return job.counts.leased + job.counts.finished() > 0 ? "running" : "queued";
-}
-
 JobGlance GlanceAt(const Jobs& jobs, const Nodes& nodes, const Caller& caller,
                    const engine::JobInfo& job) {
-  JobGlance glance{job.job, job.user, std::nullopt, StateOf(job), job.counts, {}};
   const KnownJobs::Job* entry = jobs.known().Find(job.job);
+  const JobCounts counts = jobs.known().Counts(job.job).value_or(job.counts);
+  const bool started = entry != nullptr && entry->started;
+  const char* state = job.held != engine::HoldReason::kNone ? "held"
+                      : started || counts.leased > 0        ? "running"
+                                                            : "queued";
+  JobGlance glance{job.job, job.user, std::nullopt, state, counts, {}};
   bool may_see = entry != nullptr && MaySee(caller, job.user);
   if (may_see) glance.name = entry->name;
   if (may_see) glance.left = nodes.LeftRunning(job.job);
@@ -134,7 +139,8 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
   for (const auto& [id, node] : nodes.all()) {
     if (!removed && node.row.removed) continue;
     facts.push_back(FactsOf(node, infos[id], jobs.loop()));
-    if (caller != nullptr && node.state) facts.back().runs = RunsFor(*caller, jobs, *node.state);
+    const bool tells = node.channel && node.state;
+    if (caller != nullptr && tells) facts.back().runs = RunsFor(*caller, jobs, *node.state);
   }
   return facts;
 }
@@ -146,14 +152,13 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
   facts.life = parts.self.epoch.value;
   facts.since = parts.jobs.loop().ToWall(parts.self.since);
   facts.clock = parts.self.clock;
-  for (const engine::UserInfo& user : engine.Users()) {
-    facts.jobs += user.jobs;
-    facts.queued += user.queued;
-    facts.running += user.leased;
-  }
+  for (const engine::UserInfo& user : engine.Users()) facts.jobs += user.jobs;
   for (const engine::JobInfo& job : parts.jobs.known().Unfinished()) {
     facts.held += job.held != engine::HoldReason::kNone ? 1 : 0;
-    const bool waits = job.counts.queued > 0 && job.held == engine::HoldReason::kNone;
+    const JobCounts counts = parts.jobs.known().Counts(job.job).value_or(job.counts);
+    facts.queued += counts.queued;
+    facts.running += counts.leased;
+    const bool waits = counts.queued > 0 && job.held == engine::HoldReason::kNone;
     const KnownJobs::Job* known = waits ? parts.jobs.known().Find(job.job) : nullptr;
     if (known == nullptr || known->since.ns == 0) continue;
     const Duration age = parts.jobs.loop().Now() - known->since;
@@ -200,13 +205,22 @@ TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most)
   return facts;
 }
 
-std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::string& user) {
+std::vector<UserFacts> FactsOfUsers(const Jobs& jobs, const std::string& user) {
+  const engine::Engine& engine = jobs.engine();
+  std::map<std::string, uint32_t> next;  // tasks that nodes have not started, by user and group
+  for (const engine::JobInfo& job : jobs.known().Unfinished()) {
+    const JobCounts counts = jobs.known().Counts(job.job).value_or(job.counts);
+    for (const std::string& name : {job.user, engine.RuleOf(job.user).group}) {
+      next[name] += job.counts.leased - counts.leased;
+    }
+  }
   std::vector<UserFacts> facts;
   auto add = [&](const std::vector<engine::UserInfo>& infos) {
     for (const engine::UserInfo& info : infos) {
       if (!user.empty() && info.user != user) continue;
-      facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule,
-                       info.use, info.kept});
+      const uint32_t waiting = std::min(next[info.user], info.leased);
+      facts.push_back({info.user, info.jobs, info.leased - waiting, info.queued + waiting,
+                       info.used, info.rule, info.use, info.kept});
     }
   };
   add(engine.Groups());

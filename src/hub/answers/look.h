@@ -20,7 +20,7 @@ std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool r
 // Those at work first, at most so many nodes and jobs.
 TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most);
 // By name; one user when there is a name.
-std::vector<UserFacts> FactsOfUsers(const engine::Engine& engine, const std::string& user);
+std::vector<UserFacts> FactsOfUsers(const Jobs& jobs, const std::string& user);
 // By serial.
 std::vector<AccessFacts> FactsOfAccess(const Credentials& access, Instant now);
 

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "os/child.h"
 #include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 #include "wire/frame.h"
 
 namespace spate::hub {
@@ -64,6 +65,12 @@ Result<std::unique_ptr<JournalAnswer>> ReaderProcesses::Start(const Caller& call
   std::string input;
   bool fits = wire::AppendFrame(input, wire::FrameType::kRequest,
                                 [&](std::string& out) { wire::Append(out, request); });
+  if (const auto* query = std::get_if<wire::Query>(&request)) {
+    for (const JobLive& each : query->live) {
+      fits &= wire::AppendFrame(input, wire::FrameType::kRequest,
+                                [&](std::string& out) { AppendBytes(out, each); });
+    }
+  }
   if (!fits) return Fail(ErrorKind::kInvalid, "the question is too long");
   auto answer = std::make_unique<ReaderProcess>(std::move(events));
   std::vector<std::string> argv = command_;

@@ -90,7 +90,7 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
        {MakeLossesCheck, MakeSilentCheck, MakeStraysCheck, MakeAcksCheck, MakeAnswersCheck,
         MakeOrderCheck, MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck,
         MakeDeadlinesCheck, MakeReservationsCheck, MakeStarvingCheck, MakeDemandCheck,
-        MakePassedCheck, MakeLivesCheck, MakeGrowthCheck, MakeClockCheck}) {
+        MakePassedCheck, MakeLivesCheck, MakeGrowthCheck, MakeClockCheck, MakeRunningCheck}) {
     checkers_.push_back(make());
   }
 }

@@ -587,6 +587,11 @@ bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
   const bool cheats = options_.cheat && index == options_.nodes;
   const bool silent = cheats && loop_.Now() - began_ < kCheatIsSilent;
   if (silent && !std::holds_alternative<wire::Hello>(said)) return false;
+  if (sabotage_ == Sabotage::kLoseStarts) {
+    const auto* state = std::get_if<wire::NodeState>(&said);
+    const bool tells_runs = state != nullptr && !state->runs.empty();
+    if (tells_runs || std::holds_alternative<wire::Running>(said)) return false;
+  }
   if (const auto* room = std::get_if<wire::RoomTaken>(&said)) {
     if (sabotage_ == Sabotage::kLoseRooms) return false;
     constexpr Duration kNoRoomFor = Duration::Seconds(200);

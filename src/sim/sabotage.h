@@ -34,6 +34,7 @@ enum class Sabotage : uint8_t {
                    //                                                -> reservations, lives
   kDeafToClock,    // the hub never hears that its clock was set            -> clock, deadlines
   kLoseRooms,      // the hub never hears that a node has room                      -> starving
+  kLoseStarts,     // the hub never hears that a node runs a task                   -> running
   // Of a hub's answers (broken_answers.h).
   kAckEarly,       // the cancelling of a job is acknowledged at once              -> answers
   kForgetHold,     // jobs are not held, and that is acknowledged                  -> answers

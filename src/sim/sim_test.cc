@@ -228,6 +228,14 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kDeafToClock, "deadlines", Worlds::kHub},
         Canary{Sabotage::kDeafToClock, "clock", Worlds::kHub},
         Canary{Sabotage::kLoseRooms, "starving", Worlds::kHub, true, 8, HasGangsInTime},
+        Canary{Sabotage::kLoseStarts,
+               "running",
+               Worlds::kHub,
+               true,
+               {},
+               [](const Options& o) {
+                 return o.full_disk && !o.cheat && !o.suspend && !o.liars && !o.silent_node;
+               }},
         Canary{Sabotage::kShortTimes, "reservations", Worlds::kHub, true, {}, HasGangsInTime},
         Canary{Sabotage::kAckEarly, "answers", Worlds::kHub},
         Canary{Sabotage::kForgetHold, "answers", Worlds::kHub},

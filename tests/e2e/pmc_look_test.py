@@ -35,7 +35,7 @@ def test_a_run_is_asked_while_it_runs(place: Place):
         top = told(place, "top", "--once", "--at", at)
         want(sockets.gethostname() in top and "d.dag" in top, top)
         info = told(place, "job info", "--at", at)
-        want("d.dag" in info and "4: 1 running or next, 3 queued" in info, info)
+        want("d.dag" in info and "4: 1 running, 3 queued" in info, info)
         tasks = told(place, "job tasks", "1", "--at", at)
         want("/bin/sh wait.sh go" in tasks and "queued" in tasks, tasks)
         why = told(place, "task explain", "1.D", "--at", at)

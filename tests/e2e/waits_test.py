@@ -89,6 +89,122 @@ def test_every_wait_is_told(place: Place):
     place.write("go")
 
 
+# What a node waits for that was given a task: what keeps it busy, the options of the task, how many of its tasks
+# wait, and the reason. A hub with one node gives it a task ahead of time.
+ON_NODE = {
+    "a resource": (["--resource", "licence=1"], ["--resource", "licence=1"],
+                   "but it needs 1 of 'licence', and 0 of it is free there"),
+    "memory": (["--memory", "800M"], ["--memory", "800M"], r"but it needs 800 MB of 'memory', and \S+ MB of it is free there"),
+    "cpus": (["--cpus", "2"], ["--cpus", "2"], "but it needs 2 of 'cpus', and 0 of it is free there"),
+    "free memory": (None, ["--min-free-memory", "100T"],
+                    r"which starts no tasks at the moment: \S+ \S+ of memory is free, less than --min-free-memory"),
+    "load": (None, ["--max-load", "0.0001"],
+             r"which starts no tasks at the moment: the load is \S+, above --max-load"),
+    "delay": (None, ["--delay", "1h"], r"which starts a task of its job every 1h00m00s \(--delay\)"),
+}
+
+
+def running(cluster, job):
+    return json.loads(cluster.spate("job info", job, "--json")[0])["running"]
+
+
+def counted(cluster, job):
+    """How many tasks of the job run and wait, as everything says that counts them."""
+    info = json.loads(cluster.spate("job info", job, "--json")[0])
+    listed = json.loads(cluster.spate("job list", job, "--json")[0])
+    tasks = [json.loads(line)["state"] for line in cluster.spate("job tasks", job, "--json")[0].splitlines()]
+    counts = info["running"], info["queued"]
+    want(counts == (listed["running"], listed["queued"]), (info, listed))
+    want(info["state"] == listed["state"], (info, listed))
+    want(counts == (tasks.count("running"), tasks.count("queued")), (info, tasks))
+    return counts
+
+
+def everywhere(cluster, running, queued):
+    """The hub and its node count the same tasks."""
+    hub = json.loads(cluster.spate("hub status", "--json")[0])
+    want((hub["running"], hub["queued"]) == (running, queued), hub)
+    node = json.loads(cluster.spate("node list", "--json")[0])
+    want((node["tasks"], node["next"]) == (running, queued), node)
+    user = json.loads(cluster.spate("hub user", "--json")[0].splitlines()[0])
+    want((user["running"], user["queued"]) == (running, queued), user)
+    top, _ = cluster.spate("top", "--once")
+    want(re.search(rf"tasks {running} running, {queued} queued", top), top)
+
+
+def test_what_its_node_waits_for_is_told(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "2", "--memory", "1G", "--resource", "licence=1")
+    for name, (busy, options, why) in ON_NODE.items():
+        before = cluster.submit(*busy, "--", BUSY) if busy else None
+        if before:
+            wait(lambda job=before: running(cluster, job) == 1, f"{name}: it is busy")
+        job = cluster.submit(*options, "--", "true", "{}", ":::", *("12" if name == "delay" else "1"))
+        waiting = Waiting(place, "job", "wait", job, log=f"on-node-{name}")
+        bar = OnTerminal(place, "job", "progress", job, log=f"on-node-bar-{name}")
+        told_everywhere(cluster, job, f"it is next on node n1, {why}", waiting, bar)
+        want(counted(cluster, job) == (0, 1), name)
+        everywhere(cluster, 1 if before else 0, 1)
+        last = f"{job}.{2 if name == 'delay' else 1}"
+        out, _ = cluster.spate("task explain", last)
+        want(re.search(f"{last}: it is next on node n1, {why}", out), out)
+        want("next" in cluster.spate("job tasks", job)[0], "its list")
+        cluster.spate("job cancel", *filter(None, (before, job)))
+        waiting.process.wait(60)
+        bar.process.wait(60)
+        want(name == "delay" or "running" not in bar.seen, bar.seen)
+        wait(lambda: json.loads(cluster.spate("node list", "--json")[0])["next"] == 0, "it was taken back")
+
+
+def test_the_first_in_line_does_not_run(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    first = cluster.submit("--leftovers", "wait=600s", "--",
+                           f"({BUSY}) & until test -e end; do sleep 0.05; done")
+    wait(lambda: running(cluster, first) == 1, "it runs")
+    second = cluster.submit("--", "true")
+    waits = Waiting(place, "job", "wait", second)
+    waits.says(f"job {second} waits: it is next on node n1, which starts it when task {first}.1 ends")
+    bar = OnTerminal(place, "job", "progress", second, log="bar")
+    bar.shows("waiting: it is next on node n1")
+    want("running" not in bar.seen, bar.seen)
+    want(counted(cluster, second) == (0, 1), "it waits")
+    everywhere(cluster, 1, 1)
+    info = cluster.spate("job info", second)[0]
+    want("queued: none of its tasks has been started yet" in info and "1: 1 queued" in info, info)
+    want(f"{second}.1: it is next on node n1, which starts it when task {first}.1 ends"
+         in cluster.spate("task explain", f"{second}.1")[0], "why")
+    place.write("end")
+    waits.says(f"where the command of task {first}.1 has ended but left running: ")
+    place.write("go")
+    waits.ended(0)
+    bar.ended(0)
+
+
+def test_a_start_is_one_fact(place: Place):
+    """Whoever has read that a task runs reads it everywhere from then on."""
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    job = cluster.submit("--", f"{BUSY} # {{}}", ":::", "1", "2")
+
+    def tasks():
+        return [json.loads(line)["state"] for line in cluster.spate("job tasks", job, "--json")[0].splitlines()]
+
+    seen = 0
+    while seen < 2:
+        seen = tasks().count("running")
+        info = json.loads(cluster.spate("job info", job, "--json")[0])
+        want(info["running"] >= seen, (seen, info))
+        want(info["state"] == "running" or seen == 0, info)
+    top, _ = cluster.spate("job top", job, "--once")
+    want("running: 0 of 2 done, 2 running" in top, top)
+    want(counted(cluster, job) == (2, 0), "they run")
+    everywhere(cluster, 2, 0)
+    for task in 1, 2:
+        want("it has been running on node n1" in cluster.spate("task explain", f"{job}.{task}")[0], task)
+    place.write("go")
+    cluster.spate("job wait", job)
+
 
 def test_waits_behind_gangs_and_own_limits(place: Place):
     """The gang's wait, a job that may not pass it, and one that runs as many of its tasks as it may."""

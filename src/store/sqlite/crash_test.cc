@@ -440,152 +440,63 @@ TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
   EXPECT_GT(refused, 120);
 }
 
-// The folder of tests/journals: jobs that an older spate wrote.
-TEST(Crash, OlderVersionsAreReadAsTheyAre) {
-  std::string path = SPATE_JOURNALS "/v2/hub.db";
-  auto db = OpenJournalToRead(path, /*frozen=*/true);
-  ASSERT_TRUE(db) << MessageOf(db.error());
-  EXPECT_EQ(*db->QueryInt("SELECT COUNT(*) FROM attempt LEFT JOIN attempt_rare USING (seq) "
-                          "WHERE COALESCE(files_len, 0) = 0"),
-            3);
+void MakeVersion13(const std::string& path) {
+  auto db = Database::Open(path, DbMode::kWrite);
+  ASSERT_TRUE(db && db->Run(kMakeVersion13));
 }
 
-// A hub's job 1 has ended and job 2 is held; a run's was killed.
-TEST(Crash, Version3IsUpgradedAndHasChecksumsThen) {
-  os::TempDir temp;
-  for (std::string_view file : {"hub.db", "output/1", "jobs/1/job.db", "jobs/1/output"}) {
-    auto bytes = os::ReadFile(fmt::format("{}/v3/{}", SPATE_JOURNALS, file), 1 << 20);
-    ASSERT_TRUE(bytes);
-    temp.Write(std::string(file), *bytes);
-  }
-  std::string hub = temp.Path("hub.db");
-  for (const std::string& path : {hub, temp.Path("jobs/1/job.db")}) {
-    auto old = OpenJournalToRead(path);
-    ASSERT_TRUE(old) << MessageOf(old.error());
-    EXPECT_EQ(ReadJobRow(*old, JobId(1))->counts.total, path == hub ? 3u : 5u);
-    EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 3);
-    auto upgraded = OpenJournal(path);
-    ASSERT_TRUE(upgraded) << MessageOf(upgraded.error());
-    EXPECT_EQ(*upgraded->QueryInt("PRAGMA user_version"), kSchemaVersion);
-    EXPECT_EQ(*upgraded->QueryInt("SELECT COUNT(*) FROM job WHERE checksum = 0"), 0);
-    EXPECT_TRUE(os::Exists(path + "-v3"));
-  }
-  auto check = CheckHub(temp.path());
-  ASSERT_TRUE(check);
-  EXPECT_TRUE(check->sound());
-  EXPECT_EQ(check->job_count, 2u);
-  auto run = CheckJob(temp.path(), 1);
-  ASSERT_TRUE(run);
-  for (const std::string& problem : run->problems) ADD_FAILURE() << problem;
-  auto db = OpenJournalToRead(hub);
-  auto scan = ScanJobs(*db);
-  ASSERT_TRUE(scan);
-  EXPECT_TRUE(scan->damaged.empty());
-  EXPECT_EQ(scan->unfinished.size(), 1u);
-  int records = 0;
-  auto again = ReplayHub(*db, *scan, [&](const engine::Record&) { ++records; });
-  ASSERT_TRUE(again && !*again);
-  EXPECT_EQ(records, 3);  // accepted, held; of no job: what a user may have
+int64_t VersionOf(const std::string& path) {
+  return OpenJournalToRead(path)->QueryInt("PRAGMA user_version").value_or(0);
 }
 
-// A run that was killed while two of its tasks were leased. Its classes have nothing but needs.
-TEST(Crash, Version4IsUpgraded) {
-  os::TempDir temp;
-  for (std::string_view file : {"jobs/1/job.db", "jobs/1/output"}) {
-    auto bytes = os::ReadFile(fmt::format("{}/v4/{}", SPATE_JOURNALS, file), 1 << 20);
-    ASSERT_TRUE(bytes);
-    temp.Write(std::string(file), *bytes);
-  }
-  std::string path = temp.Path("jobs/1/job.db");
-  auto old = OpenJournalToRead(path);
-  ASSERT_TRUE(old) << MessageOf(old.error());
-  EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 4);
-  auto upgraded = OpenJournal(path);
-  ASSERT_TRUE(upgraded) << MessageOf(upgraded.error());
-  EXPECT_EQ(*upgraded->QueryInt("PRAGMA user_version"), kSchemaVersion);
-  EXPECT_TRUE(os::Exists(path + "-v4"));
-  auto run = CheckJob(temp.path(), 1);
-  ASSERT_TRUE(run);
-  for (const std::string& problem : run->problems) ADD_FAILURE() << problem;
-  auto blob = upgraded->Prepare("SELECT kind, data FROM log ORDER BY seq LIMIT 1");
-  ASSERT_TRUE(blob);
-  ASSERT_TRUE(*blob->Step());
-  auto record = DecodeRecord(static_cast<int>(blob->Int(0)), blob->Bytes(1));
-  ASSERT_TRUE(record) << MessageOf(record.error());
-  const JobPlan& plan = std::get<engine::JobAccepted>(*record).plan;
-  EXPECT_EQ(plan.task_count, 5u);
-  EXPECT_EQ(plan.requests, std::vector<TaskClass>(plan.requests.size(), TaskClass()));
-}
-
-// Version 5 lacks what version 6 added.
-TEST(Crash, Version5GetsATableOfPools) {
+TEST(Crash, AnOlderHubIsReadAsItIsAndUpgradedByItsFirstWrite) {
   HubWorld world;
-  world.Submit(3);
+  const JobId job = world.Submit(3);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 2)));
   world.Close();
-  std::string path = world.path() + "/hub.db";
+  const std::string path = world.path() + "/hub.db";
+  MakeVersion13(path);
+  world.Open();
+  auto records = [&] {
+    int count = 0;
+    EXPECT_TRUE(world.store().Replay([&](const engine::Record&) { ++count; }));
+    return count;
+  };
+  EXPECT_EQ(records(), 4);
+  EXPECT_TRUE(CheckHub(world.path())->sound());
+  EXPECT_EQ(VersionOf(path), 13);
+  EXPECT_FALSE(os::Exists(path + "-v13")) << "it was only read";
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 2, 1, "text")));
+  EXPECT_EQ(VersionOf(path), kSchemaVersion);
+  EXPECT_EQ(VersionOf(path + "-v13"), 13);
+  EXPECT_EQ(records(), 6);
+  world.Reopen();
+  EXPECT_EQ(records(), 6);
+  EXPECT_TRUE(CheckHub(world.path())->sound());
+}
+
+// The copy of before the upgrade is the way back.
+TEST(Crash, AnOlderRunIsUpgradedAndItsCopyIsNamed) {
+  StoreWorld world;
+  ASSERT_TRUE(world.Put(ExampleJob(5)));
+  ASSERT_TRUE(world.Commit(AcceptBundle(5)));
+  world.CloseStore();
+  const std::string path = world.dir().DbPath();
+  MakeVersion13(path);
+  ASSERT_TRUE(OpenJournal(path));
+  EXPECT_EQ(VersionOf(path), kSchemaVersion);
+  auto copy = OpenJournalToRead(path + "-v13");
+  ASSERT_TRUE(copy) << MessageOf(copy.error());
+  EXPECT_EQ(ReadJobRow(*copy, JobId(1))->counts.total, 5u);
+  EXPECT_TRUE(CheckJob(world.state(), 1)->sound());
   {
     auto db = Database::Open(path, DbMode::kWrite);
-    ASSERT_TRUE(
-        db->Run("DROP TABLE pool_log; DROP TABLE span; DROP TABLE shared; DROP TABLE shared_by"));
-    ASSERT_TRUE(db->Run(SqlForVersion(5).c_str()));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 99"));
   }
-  world.Open();
-  ASSERT_TRUE(world.store().ReplayPools([](const provision::Record&) { FAIL(); }));
-  EXPECT_TRUE(world.store().ReadPoolLog(provision::PoolId(1), 10)->empty());
-  EXPECT_TRUE(CheckHub(world.path())->sound());
-  EXPECT_FALSE(os::Exists(path + "-v5")) << "it was only read";
-  provision::PoolPolicy policy;
-  policy.name = "pool";
-  ASSERT_TRUE(Await(world.loop(), [&](auto done) {
-    world.store().AppendPoolRecords({provision::PoolChanged{provision::PoolId(1), policy}}, {},
-                                    done);
-  }));
-  EXPECT_TRUE(os::Exists(path + "-v5"));
-  world.Reopen();
-  EXPECT_EQ(PilotsAndRules(world.store()).pools.pools().size(), 1u);
-  EXPECT_TRUE(CheckHub(world.path())->sound());
-}
-
-// Node 1 was set aside by job 1, which has ended, and by job 2, which goes on when its last task
-// has ended: job 1 left no word of it behind, and job 2 does.
-TEST(Crash, Version8IsUpgradedAndRemembersNodes) {
-  os::TempDir temp;
-  temp.Write("hub.db", *os::ReadFile(SPATE_JOURNALS "/v8/hub.db", 1 << 20));
-  const std::string path = temp.Path("hub.db");
-  {
-    auto old = OpenJournalToRead(path);
-    ASSERT_TRUE(old) << MessageOf(old.error());
-    EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 8);
-  }
-  auto loop = std::move(*os::RealLoop::Create());
-  const NodeId bad(1);
-  for (int life = 0; life < 3; ++life) {
-    auto dir = HubDir::Open(temp.path());
-    ASSERT_TRUE(dir) << MessageOf(dir.error());
-    auto store = SqliteStore::Open(*dir, *loop);
-    ASSERT_TRUE(store) << MessageOf(store.error());
-    engine::Engine engine;
-    ASSERT_TRUE((*store)->Replay([&](const engine::Record& record) { engine.Apply(record); }));
-    engine.CheckInvariants();
-    EXPECT_EQ(engine.IsBlamed(bad), life == 1) << life;
-    if (life == 0) {
-      EXPECT_EQ(engine.Troubles(JobId(2)).size(), 1u);
-      EXPECT_TRUE(engine.Troubles(JobId(1)).empty());
-    }
-    engine::Output out;
-    const auto now = Instant{} + Duration::Seconds(2'000'000'000);
-    engine.Resume(engine::LastNodes::kEnded, now, out);
-    if (life == 0) engine.Step({now, {{engine::CancelJob{JobId(2)}}}}, out);
-    if (life == 1) engine.Step({now, {{engine::ClearSick{bad, JobId()}}}}, out);
-    EXPECT_EQ(engine.IsBlamed(bad), life == 0) << life;
-    Bundle bundle;
-    bundle.records = out.records;
-    ASSERT_TRUE(Await(*loop, [&](auto done) { (*store)->Append(std::move(bundle), done); }));
-  }
-  EXPECT_TRUE(os::Exists(path + "-v8"));
-  auto check = CheckHub(temp.path());
-  ASSERT_TRUE(check);
-  EXPECT_TRUE(check->sound());
+  auto newer = OpenJournalToRead(path);
+  ASSERT_FALSE(newer);
+  EXPECT_NE(newer.error().message.find(fmt::format("mv {0}-v13 {0}", path)), std::string::npos)
+      << newer.error().message;
 }
 
 // The copy of before the upgrade has numbers that nodes have seen used since.
@@ -597,7 +508,7 @@ TEST(Crash, ANewerHubIsRestoredFromABackup) {
     auto db = Database::Open(path, DbMode::kWrite);
     ASSERT_TRUE(db->Run("PRAGMA user_version = 99"));
   }
-  ASSERT_TRUE(os::WriteFile(path + "-v8", "of before"));
+  ASSERT_TRUE(os::WriteFile(path + "-v13", "of before"));
   auto newer = OpenJournalToRead(path);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
@@ -621,7 +532,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kNewer);
-  EXPECT_NE(newer.error().message.find("its format is 15, and this release reads 2 to 14"),
+  EXPECT_NE(newer.error().message.find("its format is 15, and this release reads 13 to 14"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

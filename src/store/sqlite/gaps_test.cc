@@ -1,12 +1,11 @@
-// Missing numbers of the journal's sequence are damage, except where a release before version 14
-// removed the use that it had counted (UseCounted) a minute earlier.
+// Missing numbers of the journal's sequence are damage. The counted use of users (UseCounted),
+// which is replaced each minute, leaves none.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
@@ -99,43 +98,6 @@ TEST(Gaps, AnyOtherRowThatIsMissingIsReported) {
     world.Open();
     EXPECT_TRUE(ReplayOf(world).starts_with("-1")) << seq;
   }
-}
-
-// Makes the journal of a version 13 hub: record 6 counts use, and has replaced record 4.
-void MakeOlder(HubWorld& world) {
-  WriteBoth(world);
-  const EncodedRecord use = EncodeRecord(UseAt(120));
-  const auto kind = static_cast<int>(use.kind);
-  std::string hex;
-  for (char c : use.data) hex += fmt::format("{:02x}", static_cast<uint8_t>(c));
-  Harm(world, fmt::format("DELETE FROM log WHERE seq = 4; UPDATE log SET kind = {}, data = x'{}', "
-                          "checksum = {} WHERE seq = 6; {}",
-                          kind, hex, static_cast<int32_t>(RecordChecksum(6, kind, use.data)),
-                          SqlForVersion(13)));
-}
-
-TEST(Gaps, UseThatAnOlderReleaseReplacedIsNoDamage) {
-  HubWorld world;
-  MakeOlder(world);
-  EXPECT_EQ(FirstProblem(world), "");  // before the upgrade
-  const std::string all = " 1 1 1 0 use@120 0 1";
-  for (int life = 0; life < 3; ++life) {
-    world.Open();
-    EXPECT_EQ(ReplayOf(world), all + (life == 2 ? " use@180" : ""));
-    if (life == 1) ASSERT_TRUE(world.Record(UseAt(180)));
-    world.Close();
-    EXPECT_EQ(FirstProblem(world), "");
-  }
-  // Any number that is missing after the newest use is damage.
-  Harm(world, "DELETE FROM log WHERE seq = 7");
-  EXPECT_NE(FirstProblem(world).find("record 7 is missing"), std::string::npos);
-}
-
-TEST(Gaps, InAnOlderJournalAreDamageAfterTheNewestUse) {
-  HubWorld world;
-  MakeOlder(world);
-  Harm(world, "DELETE FROM log WHERE seq = 7");
-  EXPECT_NE(FirstProblem(world).find("record 7 is missing"), std::string::npos);
 }
 
 TEST(Gaps, ADamagedCountOfUseStopsTheHubAndIsSalvaged) {

@@ -89,13 +89,8 @@ Status JournalReader::Open(const JournalPart& part) {
 }
 
 // The counted use of all users is one row (JournalWriter::WriteUse): a varint with the number of
-// the sequence that it follows, and the bytes of the record. Journals before version 14 have it in
-// the log instead, where the numbers of replaced rows are missing.
+// the sequence that it follows, and the bytes of the record.
 Status JournalReader::OpenUse() {
-  if (has_gaps_) {
-    const int64_t last = TRY(LastGapOfUse(*db_));
-    forgotten_ = std::max(forgotten_, static_cast<uint64_t>(last));
-  }
   auto find = TRY(db_->Prepare(
       fmt::format("SELECT value, {} FROM meta WHERE key = 'use_counted'", IsSound("meta"))));
   const bool found = TRY(find.Step());

@@ -82,7 +82,7 @@ TEST(LongTexts, OfOlderJournalsAreCutByTheUpgrade) {
     write.BindText(0, row.name);
     write.BindText(1, row.cwd);
     ASSERT_TRUE(write.RunOnce());
-    ASSERT_TRUE(db->Run(SqlForVersion(13).c_str()));
+    ASSERT_TRUE(db->Run(kMakeVersion13));
   }
   world.Open();
   EXPECT_EQ(world.store().ReadJob(job)->argv, row.argv) << "it was only read";

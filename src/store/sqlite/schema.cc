@@ -18,7 +18,6 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "os/file.h"
-#include "store/record_codec.h"
 #include "store/sqlite/shared_copy.h"
 
 namespace spate::store {
@@ -57,14 +56,8 @@ CREATE TABLE job(
   checksum    INTEGER NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX job_submission ON job(submission) WHERE submission <> '';
-)sql";
-
-constexpr const char* kJobIndexes = R"sql(
 CREATE INDEX job_user ON job(user);
 CREATE INDEX job_ended ON job(ended_us) WHERE last_seq IS NOT NULL;
-)sql";
-
-constexpr const char* kOtherTables = R"sql(
 
 CREATE TABLE job_text(
   job      INTEGER PRIMARY KEY,
@@ -152,20 +145,16 @@ CREATE TABLE rows(
   data     BLOB NOT NULL,
   checksum INTEGER NOT NULL
 );
-)sql";
 
-// Ranges of numbers of jobs that have finished (job_spans.h).
-constexpr const char* kSpanTable = R"sql(
+-- Ranges of numbers of jobs that have finished (job_spans.h).
 CREATE TABLE span(
   job       INTEGER NOT NULL,
   first_seq INTEGER NOT NULL,
   last_seq  INTEGER NOT NULL,
   PRIMARY KEY(job, first_seq)
 ) WITHOUT ROWID;
-)sql";
 
-// Parts of the settings that many jobs have (shared_settings.h). Numbers are used once.
-constexpr const char* kSharedTables = R"sql(
+-- Parts of the settings that many jobs have (shared_settings.h). Numbers are used once.
 CREATE TABLE shared(
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
   bytes    BLOB NOT NULL,
@@ -230,10 +219,6 @@ FROM attempts JOIN (
 
 // Tables, indexes and views, SQLite's own among them.
 constexpr int64_t kTableCount = 25;
-constexpr int64_t kTableCountBefore13 = 22;
-constexpr int64_t kTableCountBefore11 = 21;
-constexpr int64_t kTableCountBefore6 = 18;
-constexpr int64_t kTableCountBefore4 = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
 // the rows that share a page get few. The log is folded into the file at 4 MB; after a transaction
@@ -251,33 +236,16 @@ const char* PragmaOf(JournalMode mode) {
                                    : "PRAGMA journal_mode = TRUNCATE;";
 }
 
-// Makes a journal of version 2 look like one of version 3 to this connection.
-constexpr const char* kReadVersion2 =
-    "CREATE TEMP VIEW attempt_rare AS SELECT *, NULL AS files_len FROM main.attempt_rare;";
-constexpr int64_t kFirstWithSums = 4;
-// And one of before version 6 like one without pools.
-constexpr const char* kReadWithoutPools =
-    "CREATE TEMP VIEW pool_log AS SELECT 0 AS seq, 0 AS pool, 0 AS at_us, 0 AS image, 0 AS kind, "
-    "x'' AS data, 0 AS checksum WHERE 0;";
-constexpr int64_t kFirstWithPools = 6;
-constexpr int64_t kFirstWithSpans = 11;
-constexpr const char* kReadWithoutShared =
-    "CREATE TEMP VIEW shared AS SELECT 0 AS id, x'' AS bytes, 0 AS checksum WHERE 0;"
-    "CREATE TEMP VIEW shared_by AS SELECT 0 AS job, 0 AS shared WHERE 0;";
-constexpr int64_t kFirstWithShared = 13;
-constexpr const char* kReadWithoutOutputSums =
+// Make a journal of version 13 look like one of version 14 to this connection, and be one.
+constexpr const char* kReadVersion13 =
     "CREATE TEMP VIEW attempt AS SELECT *, NULL AS output_sums FROM main.attempt;";
-constexpr int64_t kFirstWithOutputSums = 14;
-constexpr int64_t kFirstWithoutGaps = 14;  // and with texts that are cut
-// Rows of parts of gangs: the views count attempts otherwise.
-constexpr int64_t kFirstWithGangs = 7;
+constexpr const char* kUpgradeVersion13 = "ALTER TABLE attempt ADD COLUMN output_sums BLOB;";
 
 // Tables whose rows have a checksum over all other columns, the key first.
 struct SummedTable {
   std::string_view name;
   std::string_view columns;
   bool by_writer = false;  // its statements have the checksum: a trigger doubles their cost
-  bool is_new = false;     // no journal without checksums has it
 };
 constexpr SummedTable kSummed[] = {
     {"meta", "key, value"},
@@ -287,7 +255,7 @@ constexpr SummedTable kSummed[] = {
      "name, cwd",
      true},
     {"job_text", "job, argv, files, settings", true},
-    {"shared", "id, bytes", false, true},
+    {"shared", "id, bytes"},
     {"forgotten", "job, first_seq, last_seq"},
     {"node", "id, name, instance, user, created_us, removed"},
     {"credential", "serial, role, user, secret, created_us, expires_us, revoked_us"},
@@ -328,29 +296,6 @@ Status SumWhatIsWritten(Database& db) {
     TRY(db.Run(sql.c_str()));
   }
   return {};
-}
-
-// Rows of before version 4 count as sound.
-std::string ReadWithoutSums() {
-  std::string sql;
-  for (const SummedTable& table : kSummed) {
-    if (table.is_new) continue;
-    sql += fmt::format("CREATE TEMP VIEW {0} AS SELECT *, {1} AS checksum FROM main.{0};",
-                       table.name, SumOf(table));
-  }
-  return sql;
-}
-
-std::string AddSums() {
-  std::string sql;
-  for (const SummedTable& table : kSummed) {
-    if (table.is_new) continue;
-    sql += fmt::format(
-        "ALTER TABLE {0} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-        "UPDATE {0} SET checksum = {1};",
-        table.name, SumOf(table));
-  }
-  return sql;
 }
 
 // Cuts texts of a hub's jobs like JobTable::Write. Damaged rows stay as they are. A list is cut
@@ -426,12 +371,7 @@ Status CheckVersion(Database& db) {
                     "release of that time; it was left as it is",
                     shown, version, kOldestSchemaVersion, kSchemaVersion));
   }
-  int64_t least = version < kFirstWithSums     ? kTableCountBefore4
-                  : version < kFirstWithPools  ? kTableCountBefore6
-                  : version < kFirstWithSpans  ? kTableCountBefore11
-                  : version < kFirstWithShared ? kTableCountBefore13
-                                               : kTableCount;
-  if (tables < least) {
+  if (tables < kTableCount) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
   }
@@ -451,26 +391,8 @@ Status Upgrade(Database& db) {
   TRY(make.RunOnce());
   TRY(os::Rename(unfinished, copy));
   TRY(os::FsyncDir(os::DirName(copy)));
-  const int64_t gaps = TRY(LastGapOfUse(db));
-  // From 4 to 5, and from 7 on, mostly records changed.
-  std::string change;
-  if (version < kFirstWithSums) change = AddSums() + kJobIndexes;
-  if (version < kFirstWithPools) change += PoolTable("");
-  if (version < kFirstWithSpans) change += kSpanTable;
-  if (version < kFirstWithShared) change += kSharedTables;
-  if (version < kFirstWithoutGaps && db.path().ends_with("/hub.db")) change += CutLongTexts();
-  if (version < kFirstWithOutputSums) change += "ALTER TABLE attempt ADD COLUMN output_sums BLOB;";
-  if (version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
-  if (version < kFirstWithGangs) {
-    change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
-  }
-  if (gaps > 0) {
-    change += fmt::format(
-        "INSERT INTO meta SELECT 'forgotten_seq', {0}, spate_sum('meta', 'forgotten_seq', {0}) "
-        "WHERE TRUE ON CONFLICT(key) DO UPDATE SET value = excluded.value, "
-        "checksum = excluded.checksum WHERE value < excluded.value;",
-        gaps);
-  }
+  std::string change = kUpgradeVersion13;
+  if (db.path().ends_with("/hub.db")) change += CutLongTexts();
   return db.Run(
       fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", change, kSchemaVersion).c_str());
 }
@@ -509,10 +431,9 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us, Journal
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}{}{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
+      "BEGIN;{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, kJobIndexes, kOtherTables, kSpanTable, kSharedTables, PoolTable(""), kViews, base_us,
-      base_us, kApplicationId, kSchemaVersion);
+      kTables, PoolTable(""), kViews, base_us, base_us, kApplicationId, kSchemaVersion);
   TRY(db->Run(kCreatePragmas));
   TRY(db->Run(PragmaOf(mode)));
   TRY(db->Run(tables.c_str()));
@@ -529,13 +450,7 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   TRY(db->Run(kReadPragmas));
   TRY(CheckVersion(*db));
   auto version = TRY(db->QueryInt("PRAGMA user_version"));
-  if (version == kSchemaVersion) return db;
-  std::string views = version < kFirstWithSums ? ReadWithoutSums() : "";
-  if (version < kFirstWithPools) views += kReadWithoutPools;
-  if (version < kFirstWithShared) views += kReadWithoutShared;
-  if (version < kFirstWithOutputSums) views += kReadWithoutOutputSums;
-  if (version == 2) views += kReadVersion2;
-  TRY(db->Run(views.c_str()));
+  if (version < kSchemaVersion) TRY(db->Run(kReadVersion13));
   return db;
 }
 
@@ -587,14 +502,6 @@ Result<int64_t> MetaNumber(Database& db, std::string_view key) {
   return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row '{}' of table meta; it was "
                                                "left as it is",
                                                EscapeForScreen(db.path()), key));
-}
-
-Result<int64_t> LastGapOfUse(Database& db) {
-  const int64_t version = TRY(db.QueryInt("PRAGMA user_version"));
-  if (version >= kFirstWithoutGaps) return 0;
-  return db.QueryInt(
-      fmt::format("SELECT COALESCE(MAX(seq), 0) FROM log WHERE job = 0 AND kind = {}",
-                  static_cast<int>(RecordKind::kUseCounted)));
 }
 
 Status WriteMetaNumber(const std::string& path, std::string_view key, int64_t value) {

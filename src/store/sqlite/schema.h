@@ -16,7 +16,7 @@ inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
 inline constexpr int64_t kSchemaVersion = 14;
 // Older ones from this on are read, and upgraded before they are written.
-inline constexpr int64_t kOldestSchemaVersion = 2;
+inline constexpr int64_t kOldestSchemaVersion = 13;
 
 // How SQLite keeps a transaction whole.
 enum class JournalMode : uint8_t {
@@ -42,7 +42,7 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us, Journal
 
 // For writing an existing one: checks it first by a connection that cannot write, so that a
 // damaged or newer file stays as it is. kCorrupt says which of the two. One of an older version is
-// upgraded; a copy of it as it was stays beside it, named after its version: "job.db-v2".
+// upgraded; a copy of it as it was stays beside it, named after its version: "job.db-v13".
 Result<Database> OpenJournal(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.
@@ -77,9 +77,6 @@ Status SetPoolLogAside(Database& db, int64_t n);
 // A number of meta; 0 when it is not there. kCorrupt.
 Result<int64_t> MetaNumber(Database& db, std::string_view key);
 Result<int64_t> BaseMicros(Database& db);  // it is always there
-// The number up to which a hub with several users removed records from a journal before version 14:
-// one each minute, replaced by a newer one. 0: the journal is newer, or has no such records.
-Result<int64_t> LastGapOfUse(Database& db);
 // A store may have the journal open.
 Status WriteMetaNumber(const std::string& path, std::string_view key, int64_t value);
 

@@ -9,11 +9,9 @@
 
 namespace spate::store {
 
-// SQL that gives a journal this older version, without what version 14 added.
-inline std::string SqlForVersion(int version) {
-  return "ALTER TABLE attempt DROP COLUMN output_sums; PRAGMA user_version = " +
-         std::to_string(version);
-}
+// Makes a journal whose attempts have no output one of version 13.
+inline constexpr const char* kMakeVersion13 =
+    "ALTER TABLE attempt DROP COLUMN output_sums; PRAGMA user_version = 13";
 
 class HubWorld {
  public:

@@ -1,6 +1,6 @@
 // One description of each record's fields serves both ways: Fields(archive, record) names them in
 // the order in which they are stored, and the archive is an Encoder or a Decoder. So what is
-// written is what is read, and a field is added in one place (with a new kRecordFormat: Since).
+// written is what is read, and a field is added in one place (with a new kRecordFormat).
 //
 // EncodeRecord and DecodeRecord are the way in. Invariants: Decode(Encode(r)) == r for every
 // record; DecodeRecord neither reads outside its input nor allocates more than a small multiple of
@@ -27,9 +27,6 @@ class Encoder {
  public:
   explicit Encoder(std::string& out) : bytes_(out) {}
 
-  // Fields that were added in this format are always written.
-  bool Since(uint8_t) const { return true; }
-
   template <typename T>
     requires std::is_unsigned_v<T>
   void Number(const T& v) {
@@ -53,7 +50,6 @@ class Encoder {
   void Time(const Duration& v) { bytes_.Zigzag(v.ns); }
   void Time(const Instant& v) { bytes_.Zigzag(v.ns); }
   // Last fields that records of this format came to have; without them they end before it.
-  void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
   void Later(const Duration& v) {
     if (v != Duration()) Time(v);
   }
@@ -84,8 +80,7 @@ class Encoder {
 
 class Decoder {
  public:
-  Decoder(std::string_view in, uint8_t format) : bytes_(in), format_(format) {}
-  bool Since(uint8_t format) const { return format_ >= format; }
+  explicit Decoder(std::string_view in) : bytes_(in) {}
   bool Complete() const { return bytes_.ok() && bytes_.left() == 0; }
 
   template <typename T>
@@ -128,9 +123,6 @@ class Decoder {
   }
   void Time(Duration& v) { v.ns = bytes_.Zigzag(); }
   void Time(Instant& v) { v.ns = bytes_.Zigzag(); }
-  void Later(Instant& v) {
-    if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
-  }
   void Later(Duration& v) {
     if (bytes_.left() > 0) Time(v);
   }
@@ -163,7 +155,6 @@ class Decoder {
 
  private:
   ByteReader bytes_;
-  uint8_t format_;
 };
 
 constexpr auto kNumbers = [](auto& a, auto& v) { a.Number(v); };
@@ -196,10 +187,8 @@ constexpr auto kNeeds = [](auto& a, auto& needs) {
 };
 constexpr auto kClasses = [](auto& a, auto& of_tasks) {
   kNeeds(a, of_tasks.needs);
-  if (!a.Since(5)) return;
   a.Signed(of_tasks.priority);
   a.Maybe(of_tasks.retries);
-  if (!a.Since(6)) return;
   a.Number(of_tasks.gang.procs);
   a.Number(of_tasks.gang.nodes);
   a.Flag(of_tasks.gang.whole);
@@ -229,9 +218,8 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.max_failures);
   a.Number(v.max_running);
   a.Number(v.pause_after_failures);
-  if (a.Since(3)) a.Number(v.weight);
-  if (a.Since(3)) a.Flag(v.pause_despite_success);
-  if (!a.Since(7)) return;
+  a.Number(v.weight);
+  a.Flag(v.pause_despite_success);
   a.List(v.retry.exits, kExits);
   a.Number(v.retry.elsewhere);
   a.Number(v.retry.memory_growth);
@@ -297,7 +285,7 @@ void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {
   a.Number(v.job);
   a.Choice(v.reason, engine::HoldReason::kDamaged);
-  a.Later(v.at);
+  a.Time(v.at);
 }
 void Fields(auto& a, Is<engine::JobReleased> auto& v) { a.Number(v.job); }
 void Fields(auto& a, Is<engine::Leased> auto& v) {
@@ -320,8 +308,8 @@ void Fields(auto& a, Is<engine::GangReserved> auto& v) {
   a.Number(v.index);
   a.Time(v.start);
   a.Text(v.reason);
-  a.Later(v.at);
-  a.Later(v.expected);
+  a.Time(v.at);
+  a.Time(v.expected);
   a.Later(v.clock_ahead);
 }
 void Fields(auto& a, Is<engine::GangPolicyChanged> auto& v) {
@@ -356,9 +344,9 @@ void Fields(auto& a, Is<engine::UserChanged> auto& v) {
   a.Number(v.rule.weight);
   a.Number(v.rule.max_running);
   a.Number(v.rule.max_queued);
-  if (a.Since(3)) a.Number(v.rule.max_output);
-  if (a.Since(9)) a.Text(v.rule.group);
-  if (a.Since(10)) a.Flag(v.rule.may_add_pools);
+  a.Number(v.rule.max_output);
+  a.Text(v.rule.group);
+  a.Flag(v.rule.may_add_pools);
 }
 void Fields(auto& a, Is<engine::HalfLifeChanged> auto& v) { a.Time(v.half_life); }
 void Fields(auto& a, Is<engine::UseCounted> auto& v) {
@@ -466,7 +454,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
 
 template <typename T>
 Result<engine::Record> DecodeAs(int kind, std::string_view data) {
-  Decoder decoder(data.substr(1), static_cast<uint8_t>(data.front()));
+  Decoder decoder(data.substr(1));
   T record;
   Fields(decoder, record);
   if (!decoder.Complete()) {
@@ -575,12 +563,12 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
   }
   if (data.empty()) return Fail(ErrorKind::kCorrupt, "the bytes of a record are missing");
   auto format = static_cast<uint8_t>(data.front());
-  if (format < kOldestRecordFormat || format > kRecordFormat) {
+  if (format != kRecordFormat) {
     return Fail(
         ErrorKind::kCorrupt,
-        fmt::format("a record has format {}, and this release reads {} to {}: the journal is "
-                    "damaged, or a newer release wrote it",
-                    format, kOldestRecordFormat, kRecordFormat));
+        fmt::format("a record has format {}, and this release reads {}: the journal is damaged, or "
+                    "a newer release wrote it",
+                    format, kRecordFormat));
   }
   return DecodeKnown(kind, data);
 }

@@ -11,10 +11,8 @@
 
 namespace spate::store {
 
-// The first byte of every blob. A change of any layout gives it the next number; older ones from
-// kOldestRecordFormat on are read.
+// The first byte of every blob. A change of any layout gives it the next number.
 inline constexpr uint8_t kRecordFormat = 10;
-inline constexpr uint8_t kOldestRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.
 enum class RecordKind : uint8_t {

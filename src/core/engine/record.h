@@ -134,7 +134,7 @@ struct GangReserved {
   std::string reason;  // why it is later than was said before; empty: it is the first in line now
   Instant at = {};     // for people; 0: not known
   // When it starts if running tasks keep to their estimates: also where other users may be quicker,
-  // so that `start` is Never(). Earlier versions have none.
+  // so that `start` is Never(). Never(): as `start`.
   Instant expected = Instant::Never();
   Duration clock_ahead = {};  // of these instants: the wall clock, for people
   Instant told() const { return expected == Instant::Never() ? start : expected; }

@@ -8,7 +8,6 @@
 #include "format/expand.h"
 #include "format/input_row.h"
 #include "os/file.h"
-#include "run/old_settings.h"
 #include "wire/field_bytes.h"
 
 namespace spate::run {
@@ -20,11 +19,8 @@ constexpr uint32_t kMostWords = 4'000'000;
 }  // namespace
 
 Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
-  bool is_old = IsOldSettings(column);
-  auto stored =
-      is_old ? ReadOldSettings(column)
-             : wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
-  if (!stored || (!is_old && stored->cwd.empty())) {
+  auto stored = wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
+  if (!stored || stored->cwd.empty()) {
     return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list again");
   }
   settings.row_kind = stored->row_kind;

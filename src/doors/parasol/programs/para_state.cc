@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <array>
 #include <utility>
 
 #include "base/time.h"
@@ -25,14 +24,6 @@ namespace {
 constexpr size_t kStateMost = 64 << 10;
 constexpr std::string_view kUsualResults = "para.results";
 constexpr Duration kKeepForgotten = Duration::Seconds(30 * 24 * 3600);
-// Names that an older version gave its files, in the batch's folder.
-struct OldName {
-  std::string_view what, name;  // an empty name: that of the results, and `what`
-};
-constexpr std::array kOldNames = {OldName{"hub", ".para.hub"}, OldName{"place", ""},
-                                  OldName{"write", ""}, OldName{"follow", ""},
-                                  OldName{"lock", ".para.lock"}};
-constexpr std::array<std::string_view, 2> kTakenOver = {"hub", "place"};
 
 std::string FolderName(std::string_view results) {
   XXH128_hash_t hash = XXH3_128bits(results.data(), results.size());
@@ -77,13 +68,9 @@ void RemoveForgotten(const std::string& root, Instant now) {
 ParaState ParaState::Find(std::string root, std::string results) {
   ParaState state(std::move(root), std::move(results));
   state.dir_ = os::JoinPath(state.root_, FolderName(state.results_));
-  if (state.OldProgramWorks()) {
-    state.beside_ = true;
-  } else if (os::Exists(os::JoinPath(state.dir_, "results"))) {
+  if (os::Exists(os::JoinPath(state.dir_, "results"))) {
     std::string name = Small(os::JoinPath(state.dir_, "name"));
     if (!name.empty()) state.name_ = std::move(name);
-  } else if (os::Exists(state.Beside("hub")) || os::Exists(state.Beside("place"))) {
-    state.beside_ = true;
   } else if (state.moved_from_ = state.FindMoved(); !state.moved_from_.empty()) {
     std::string name = Small(os::JoinPath(state.moved_from_, "name"));
     state.name_ = name.empty() ? Small(os::JoinPath(state.moved_from_, "results")) : name;
@@ -108,57 +95,16 @@ std::string ParaState::FindMoved() const {
 }
 
 std::string ParaState::Path(std::string_view what) const {
-  if (beside_) return Beside(what);
   return os::JoinPath(moved_from_.empty() ? dir_ : moved_from_, what);
 }
 
-// Empty: an older version had no such file for these results.
-std::string ParaState::Beside(std::string_view what) const {
-  const std::string base = os::BaseName(results_);
-  std::string name;
-  for (const OldName& old : kOldNames) {
-    if (old.what != what) continue;
-    std::string_view word = what == "write" ? "lock" : what;
-    if (old.name.empty()) name = fmt::format(".{}.{}", base, word);
-    if (!old.name.empty() && base == kUsualResults) name = old.name;
-  }
-  if (name.empty()) return "";
-  std::string path = os::JoinPath(os::DirName(results_), name);
-  // Programs of this user leave neither links nor files of other users.
-  auto info = os::StatLink(path);
-  const bool is_own =
-      !info || (info->kind == os::FileKind::kFile && info->user == os::EffectiveUser());
-  return is_own ? path : "";
-}
-
-bool ParaState::OldProgramWorks() const {
-  for (std::string_view what : {"follow", "lock"}) {
-    std::string path = Beside(what);
-    if (!path.empty() && IsHeld(path)) return true;
-  }
-  return false;
-}
-
-// An error leaves the older files as they are.
-Status ParaState::TakeOver() {
-  for (std::string_view what : kTakenOver) {
-    std::string old = Beside(what);
-    if (old.empty() || !os::Exists(old)) continue;
-    auto written = os::WriteFileAtomically(os::JoinPath(dir_, what), Small(old), 0600);
-    if (!written) return written;
-  }
-  return {};
-}
-
 Status ParaState::Make() {
-  if (beside_ && OldProgramWorks()) return {};
   std::string own = os::JoinPath(dir_, "results");
   if (!os::Exists(own)) {
     TRY(os::MakeDirs(root_, 0700));
     // The loser of a race for it finds it in its new place.
     if (!moved_from_.empty()) (void)os::Rename(moved_from_, dir_);
     TRY(os::MakeDirs(dir_, 0700));
-    TRY(TakeOver());
     if (name_ != results_) {
       auto named = os::WriteFileAtomically(os::JoinPath(dir_, "name"), name_, 0600);
       if (!named) return named;
@@ -166,17 +112,11 @@ Status ParaState::Make() {
     TRY(os::WriteFileAtomically(own, results_, 0600));
     if (auto info = os::Stat(own)) RemoveForgotten(root_, info->modified);
   }
-  beside_ = false;
   moved_from_.clear();
-  for (const OldName& old : kOldNames) {
-    // Those of a folder that cannot be written do no harm.
-    if (std::string path = Beside(old.what); !path.empty()) (void)os::RemoveFile(path);
-  }
   return {};
 }
 
 Status ParaState::Remember(const os::FileInfo& batch) {
-  if (beside_) return {};
   return os::WriteFile(os::JoinPath(dir_, "batch"), StampOf(batch), 0600);
 }
 

@@ -22,8 +22,7 @@ class ParaState {
   // By which the hub knows the batch: where its results were when it was made.
   const std::string& name() const { return name_; }
 
-  // The folder is there, with what an older version of this program had kept beside the results.
-  // Before anything is locked or written.
+  // Makes the folder, or moves it here. Before anything is locked or written.
   Status Make();
   // That of `batch`, which was written: by this a folder that was moved is found again.
   Status Remember(const os::FileInfo& batch);
@@ -41,15 +40,11 @@ class ParaState {
   ParaState(std::string root, std::string results)
       : root_(std::move(root)), results_(std::move(results)), name_(results_) {}
   std::string Path(std::string_view what) const;
-  std::string Beside(std::string_view what) const;
-  bool OldProgramWorks() const;
-  Status TakeOver();
   std::string FindMoved() const;
 
   std::string root_, results_, name_;
   std::string dir_;
   std::string moved_from_;  // the folder of this batch in another place, until Make
-  bool beside_ = false;     // an older version's files are where they were
 };
 
 }  // namespace spate::parasol

@@ -94,35 +94,6 @@ TEST_F(ParaStateTest, ANewBatchHasTheNameOfTheOldPlace) {
   EXPECT_EQ(Find("b").name(), dir_.Path("b/para.results"));
 }
 
-// Files that an older version kept in the folder itself.
-TEST_F(ParaStateTest, OldFilesAreTakenOverOnce) {
-  ASSERT_TRUE(os::MakeDirs(dir_.Path("a")));
-  for (const char* name : {".para.hub", ".para.lock", ".para.results.place", ".para.results.lock",
-                           ".para.results.follow", ".results.place", "batch"}) {
-    ASSERT_TRUE(os::WriteFile(dir_.Path("a/") + name, name));
-  }
-  EXPECT_EQ(Read(Find("a").Marks()), ".para.hub");
-  {
-    // As long as a program of that version is at work they stay, and count.
-    auto lock = os::FileLock::TryLock(dir_.Path("a/.para.results.follow"), "old").value();
-    ParaState state = Find("a");
-    ASSERT_TRUE(state.Make());
-    EXPECT_EQ(state.Place(), dir_.Path("a/.para.results.place"));
-    EXPECT_EQ(state.Lock(), dir_.Path("a/.para.lock"));
-  }
-  ParaState state = Find("a");
-  ASSERT_TRUE(state.Make());
-  EXPECT_TRUE(state.Marks().starts_with(root_.path()));
-  EXPECT_EQ(Read(state.Marks()), ".para.hub");
-  EXPECT_EQ(Read(state.Place()), ".para.results.place");
-  EXPECT_EQ(Files("a"), Names({".results.place", "batch"}));
-  ParaState other = Find("a", "results");
-  ASSERT_TRUE(other.Make());
-  EXPECT_EQ(Read(other.Place()), ".results.place");
-  EXPECT_EQ(Read(other.Marks()), "none");
-  EXPECT_EQ(Files("a"), Names({"batch"}));
-}
-
 TEST_F(ParaStateTest, ARootThatCannotBeMadeIsTold) {
   std::string file = root_.Write("file", "");
   ParaState state = ParaState::Find(file + "/para", dir_.Path("para.results"));

@@ -13,9 +13,6 @@ namespace spate::mw {
 namespace {
 
 // Rows of another number are another program's.
-// 2: `algorithms` in `meta`, and `losses` and `time` at the end of a task.
-// 3: `priority` there, too.
-// 4: `needs` there, too, and the tables `named` and `constant`.
 constexpr int64_t kFormat = 4;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
@@ -85,12 +82,10 @@ task TaskOf(int64_t id, std::string_view bytes) {
   task what{.id = {static_cast<uint64_t>(id)}};
   policy& how = what.how;
   reader from(Opened(static_cast<uint64_t>(id), bytes));
-  from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
-       what.arguments);
   int64_t time = 0;
-  if (!from.empty()) from(how.losses, time);      // format 1 has neither
-  if (!from.empty()) from(how.priority);          // format 2 has none
-  if (!from.empty()) ReadNeeds(from, how.needs);  // format 3 has none
+  from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
+       what.arguments, how.losses, time, how.priority);
+  ReadNeeds(from, how.needs);
   how.time = std::chrono::nanoseconds(time);
   from.finish();
   return what;

@@ -50,7 +50,7 @@ class StateFile {
     std::vector<Task> tasks;
     std::vector<result> results;
     std::string state;
-    std::vector<std::string> algorithms;  // empty: an earlier version of the library wrote it
+    std::vector<std::string> algorithms;  // empty: nothing was kept
     uint64_t last_task = 0;
   };
   // Makes the folder and the file when they are missing. kBusy: another master has it.

@@ -238,46 +238,6 @@ TEST(StateFileTest, OfANewerVersion) {
   EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
 }
 
-// Rows of earlier formats end earlier.
-TEST(StateFileTest, OfEarlierFormats) {
-  for (int format : {1, 2, 3}) {
-    os::TempDir dir;
-    EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
-    task what = TaskOf(6);
-    policy& how = what.how;
-    how.needs = {};
-    if (format < 3) how.priority = 0;
-    if (format == 1) how.losses = 0;
-    if (format == 1) how.time = {};
-    std::string bytes = encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
-                               how.retry, how.tries, what.arguments);
-    if (format >= 2) bytes += encode(how.losses, int64_t{how.time.count()});
-    if (format >= 3) bytes += encode(how.priority);
-    bytes += encode(XXH3_64bits_withSeed(bytes.data(), bytes.size(), 6));
-    {
-      auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
-      ASSERT_TRUE(db);
-      ASSERT_TRUE(db->Run("DROP TABLE named; DROP TABLE constant"));
-      ASSERT_TRUE(db->Run(fmt::format("PRAGMA user_version = {}", format).c_str()));
-      auto add = db->Prepare("INSERT INTO task (id, given, bytes) VALUES (6, 0, ?)");
-      ASSERT_TRUE(add);
-      add->BindBlob(0, bytes);
-      ASSERT_TRUE(add->RunOnce());
-    }
-    auto file = StateFile::Open(dir.Path("s"));
-    ASSERT_TRUE(file);
-    auto kept = (*file)->Load(*MasterConstants::Make());
-    ASSERT_TRUE(kept) << kept.error().message;
-    ASSERT_EQ(kept->tasks.size(), 1u);
-    EXPECT_EQ(Words(kept->tasks[0].what), Words(what));
-    EXPECT_TRUE(kept->algorithms.empty());
-    // It is of the newest format now.
-    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kRead);
-    ASSERT_TRUE(db);
-    EXPECT_EQ(db->QueryInt("PRAGMA user_version").value(), 4);
-  }
-}
-
 // And only as long as a task names them.
 TEST(StateFileTest, ConstantsAreKeptWithTheTasksThatNameThem) {
   os::TempDir dir;

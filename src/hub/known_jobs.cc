@@ -72,7 +72,7 @@ Status KnownJobs::Load(PublicRule rule) {
     store_.PutProgress({id, store::JobState::kDamaged, std::nullopt, std::nullopt, job.counts},
                        nullptr);
   }
-  return rows_ == Rows::kWritten ? LoadUncounted() : Status();
+  return {};
 }
 
 bool KnownJobs::IsPublic(JobId id, const Job& job) const {
@@ -82,35 +82,6 @@ bool KnownJobs::IsPublic(JobId id, const Job& job) const {
     job.is_public = row && settings && public_rule_(settings->row_kind);
   }
   return *job.is_public;
-}
-
-// Earlier versions wrote the row a little later than the job's last record: a kill in between left
-// it as it was before. Of one whose records cannot be read the row is all that is known.
-Status KnownJobs::LoadUncounted() {
-  auto rows = TRY(store_.ReadJobs(store::WhichJobs::kUncounted));
-  for (const store::JobRow& row : rows) CountAnew(row.job, jobs_[row.job] = FromRow(row));
-  return {};
-}
-
-void KnownJobs::CountAnew(JobId job, Job& entry) {
-  engine::Engine past;
-  Instant ended;
-  auto replayed = store_.ReplayJob(job, [&](const engine::Record& record) {
-    past.Apply(record);
-    const auto* end = std::get_if<engine::AttemptEnded>(&record);
-    if (end != nullptr) ended = std::max(ended, end->end.start + end->end.wall);
-  });
-  auto counts = past.Counts(job);
-  if (replayed && counts) entry.counts = *counts;
-  entry.ended = ended.ns > 0 ? ended : loop_.Wall();
-  Put(job, entry, [this, job](Status status) {
-    auto at = jobs_.find(job);
-    if (!status || at == jobs_.end()) return;
-    at->second.finished = true;
-    Tell(job);
-    Leave(job);
-  });
-  entry.finished = false;  // whoever hears of it may ask the journal
 }
 
 // From now on the journal knows it all; unless it goes on already.
@@ -347,7 +318,12 @@ void KnownJobs::Flush() {
     Job& entry = jobs_[job];
     if (entry.finished || !entry.accepted) continue;
     if (auto counts = Counts(job)) entry.counts = *counts;
-    Put(job, entry);
+    store_.PutProgress({.job = job,
+                        .state = StateOf(entry),
+                        .started = std::nullopt,
+                        .ended = std::nullopt,
+                        .counts = entry.counts},
+                       nullptr);
   }
 }
 
@@ -362,15 +338,6 @@ void KnownJobs::ClockStepped() {
                         .counts = Counts(id).value_or(job.counts)},
                        nullptr);
   }
-}
-
-void KnownJobs::Put(JobId job, const Job& entry, store::Done done) {
-  store::JobProgress progress;
-  progress.job = job;
-  progress.state = StateOf(entry);
-  progress.counts = entry.counts;
-  if (entry.finished) progress.ended = entry.ended;
-  store_.PutProgress(progress, std::move(done));
 }
 
 // The listeners that have waited longest come first.

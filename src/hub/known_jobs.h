@@ -132,9 +132,6 @@ class KnownJobs {
   void TellChanged();
   void Schedule();
   void LookAtWaiting();
-  void Put(JobId job, const Job& entry, store::Done done = nullptr);
-  Status LoadUncounted();
-  void CountAnew(JobId job, Job& entry);
   void Leave(JobId job);
   Job FromRow(const store::JobRow& row) const;
   std::optional<Job> Read(JobId job) const;

@@ -64,11 +64,7 @@ struct JobProgress {
   JobCounts counts;
 };
 
-enum class WhichJobs : uint8_t {
-  kAll,
-  kUnfinished,
-  kUncounted,  // that finished, while their rows say otherwise (see docs/formats/journal.md)
-};
+enum class WhichJobs : uint8_t { kAll, kUnfinished };
 
 // The name that people use: the job's own name, else its lists, else its command.
 std::string NameOf(const JobRow& row);

@@ -258,8 +258,7 @@ Result<std::vector<JobRow>> MemoryStore::ReadJobs(WhichJobs which) {
   std::vector<JobRow> rows;
   for (const auto& [id, row] : disk_->jobs) {
     bool finished = row.last_seq != 0;
-    bool wanted = which == WhichJobs::kAll || (which == WhichJobs::kUnfinished && !finished) ||
-                  (which == WhichJobs::kUncounted && finished && row.state != JobState::kFinished);
+    bool wanted = which == WhichJobs::kAll || (which == WhichJobs::kUnfinished && !finished);
     if (row.first_seq != 0 && wanted) rows.push_back(row);
   }
   return rows;

@@ -15,39 +15,6 @@ def journal_of(place):
     return sqlite3.connect(f"file:{place.state}/hub/hub.db?mode=ro", uri=True)
 
 
-def unshare_settings(journal):
-    """Before version 13 each job has all of its settings."""
-    def number(data):
-        value, at = 0, 0
-        while True:
-            value |= (data[at] & 0x7f) << 7 * at
-            at += 1
-            if data[at - 1] < 0x80:
-                return value, data[at:]
-    rows = journal.execute(
-        "SELECT job_text.job, CAST(settings AS BLOB), bytes FROM job_text JOIN shared_by USING (job) "
-        "JOIN shared ON shared.id = shared").fetchall()
-    for job, kept, shared in rows:
-        _, rest = number(kept[1:])
-        place, rest = number(rest)
-        journal.execute("UPDATE job_text SET settings = CAST(? AS TEXT) WHERE job = ?",
-                        (rest[:place] + shared + rest[place:], job))
-
-
-def make_version_3(journal):
-    unshare_settings(journal)
-    journal.execute("DROP TABLE pool_log")
-    for table in "span", "shared", "shared_by":
-        journal.execute(f"DROP TABLE {table}")
-    journal.execute("ALTER TABLE attempt DROP COLUMN output_sums")
-    for table in "meta", "job", "job_text", "forgotten", "node", "credential":
-        journal.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-    for index in "job_user", "job_ended":
-        journal.execute(f"DROP INDEX {index}")
-    journal.execute("DELETE FROM meta WHERE key = 'last_seq'")
-    journal.execute("PRAGMA user_version = 3")
-
-
 def test_a_killed_hub_loses_nothing(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "4", "--cpus", "4")
@@ -126,27 +93,6 @@ def test_a_hub_killed_at_a_jobs_end_knows_of_it(place: Place):
         cluster.spate("job wait", after)
         want(place.lines("after")[-1:] == [job], place.read("after"))
         cluster.spate("job forget", job)
-
-
-def test_an_end_that_an_older_hub_did_not_count(place: Place):
-    cluster = cluster_of(place)
-    cluster.node()
-    job = cluster.submit("--wait", "--", "test {} = a", ":::", "a", "b", code=1).split()[0]
-    good = cluster.submit("--wait", "--", "true")
-    cluster.kill_hub()
-    with sqlite3.connect(os.path.join(place.state, "hub", "hub.db")) as journal:
-        journal.execute("UPDATE job SET state='queued', leased=0, succeeded=0, failed=0, "
-                        "ended_us=NULL")
-        make_version_3(journal)
-    journal.close()
-    cluster.start_hub()
-    cluster.spate("job wait", job, code=1)
-    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
-    want([(line["state"], line["succeeded"], line["failed"]) for line in lines]
-         == [("failed", 1, 1), ("succeeded", 1, 0)], lines)
-    want(all(line["ended"] for line in lines), lines)
-    after = cluster.submit("--wait", "--after", f"ok:{good}", "--", "true")
-    cluster.spate("job forget", job, good, after)
 
 
 def test_a_submission_is_one_job(place: Place):

@@ -120,24 +120,6 @@ TEST(HubStore, ReplayGivesUnfinishedJobsOnly) {
             ErrorKind::kNotFound);
 }
 
-TEST(HubStore, UncountedJobsAreFoundAlone) {
-  HubWorld world;
-  JobId open = world.Submit(2);
-  JobId counted = world.Submit(2);
-  JobId uncounted = world.Submit(2);
-  ASSERT_TRUE(world.Finish(counted, 2));
-  ASSERT_TRUE(world.Finish(uncounted, 2));
-  ASSERT_TRUE(world.Put(HubWorld::RowOf(uncounted, 2)));
-  world.Reopen();
-  auto rows = world.store().ReadJobs(WhichJobs::kUncounted);
-  ASSERT_TRUE(rows);
-  ASSERT_EQ(rows->size(), 1u);
-  EXPECT_EQ(rows->front().job, uncounted);
-  rows = world.store().ReadJobs(WhichJobs::kUnfinished);
-  ASSERT_EQ(rows->size(), 1u);
-  EXPECT_EQ(rows->front().job, open);
-}
-
 TEST(HubStore, TheLastRecordEndsTheRow) {
   HubWorld world;
   JobId job = world.Submit(3);

@@ -371,10 +371,7 @@ Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
 }
 
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
-  const char* rest = which == WhichJobs::kUnfinished ? " AND last_seq IS NULL"
-                     : which == WhichJobs::kUncounted
-                         ? " AND last_seq IS NOT NULL AND state <> 'finished'"
-                         : "";
+  const char* rest = which == WhichJobs::kUnfinished ? " AND last_seq IS NULL" : "";
   auto prepared = TRY(db.Prepare(
       fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id", Select(Columns::kShort), rest)));
   std::vector<JobRow> rows;

@@ -384,7 +384,8 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   OtherShepherd old(folder(), OtherShepherd::AdoptedOf4());
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 1u);
   shepherd::ShepherdName gone{4'000'000, 1};
-  dir_.Write("node/shepherds/4000000-1.ends", OtherShepherd::EndedOf4());
+  dir_.Write("node/shepherds/4000000-1.ends",
+             OtherShepherd::Frame("E"));  // of a type that no shepherd has
   ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 2u);
   Begin();
   EXPECT_EQ(

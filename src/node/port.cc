@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/number.h"
 #include "os/file.h"
 #include "os/interfaces.h"
 #include "transport/tcp/identity.h"
@@ -21,13 +20,12 @@ constexpr size_t kPeersMost = 64;
 constexpr size_t kAddressesMost = 8;
 constexpr const char* kLoopback = "127.0.0.1";
 
-// Of an earlier version it is a port alone.
 os::Address ReadNote(const std::string& note) {
   constexpr size_t kMost = 512;
   auto text = os::ReadFile(note, kMost);
   if (!text) return {};
-  if (auto address = os::ParseAddress(*text); address && !address->is_unix()) return *address;
-  return {.host = "", .port = ReadNumber<uint16_t>(*text).value_or(0), .path = {}};
+  auto address = os::ParseAddress(*text);
+  return address && !address->is_unix() ? *address : os::Address();
 }
 
 std::string AddressesAt(const std::vector<std::string>& hosts, uint16_t port) {

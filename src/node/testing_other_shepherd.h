@@ -34,7 +34,7 @@ struct OtherShepherd {
     auto length = static_cast<uint32_t>(content.size());
     return std::string(reinterpret_cast<const char*>(&length), 4) + content;
   }
-  // Of version 4, whose messages had no numbers: no ends, nothing runs.
+  // Of a version that is too old.
   static std::string AdoptedOf4() { return Frame(std::string{70, 4} + std::string(5, '\0')); }
   // Task 3 of job 1 runs in slot 2 of a shepherd of `version`.
   static std::string AdoptedOf(uint8_t version, uint32_t adopters) {
@@ -47,12 +47,6 @@ struct OtherShepherd {
     shepherd::Append(frame, adopted);
     frame[5] = static_cast<char>(version);  // behind length and type
     return frame;
-  }
-  // In version 4, of task 7 of job 1, which succeeded in slot 1.
-  static std::string EndedOf4() {
-    std::string content = {69, 1, 0, 0, 0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0};
-    content += std::string(4 + 8 * 5 + 8 + 8 + 4 + 8 + 8 + 4 + 4, '\0');
-    return Frame(content + std::string(3 * (8 + 4 + 4), '\0'));
   }
   // The child: it listens as one does, runs a task, and says Adopted to who comes.
   [[noreturn]] void Be(int ready) const {

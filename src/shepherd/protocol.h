@@ -51,7 +51,6 @@ enum class FrameType : uint8_t {
   kTakenBack = 66,
   kLiveOutput = 67,
   kMemorySample = 68,
-  kEndedOf4 = 69,  // what shepherds of version 4 left in files; nobody reads it
   kAdopted = 70,
   kEnded = 71,
   kLeftRunning = 72,

@@ -13,7 +13,6 @@ void Changes::Clear() {
   uses.clear();
   jobs.clear();
   stirred.Clear();
-  went_on = false;
 }
 
 class Durable::Applier {
@@ -32,7 +31,6 @@ class Durable::Applier {
   }
   void operator()(const JobGrown& record) {
     JobState& job = JobOf(record.job);
-    changes_.went_on = job.finished();
     TaskIndex first = job.task_count();
     Stirred& stirred = Touch(record.job);
     job.Grow(record, stirred);
@@ -51,7 +49,6 @@ class Durable::Applier {
   void operator()(const TasksCancelled& record) { Touched(record.job).CancelLeased(record.tasks); }
   void operator()(const TasksReopened& record) {
     JobState& job = JobOf(record.job);
-    changes_.went_on = job.finished();
     Stirred& stirred = Touch(record.job);
     job.Reopen(record, stirred);
     if (record.succeeded) BlockPairs(record);

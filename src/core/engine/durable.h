@@ -76,7 +76,6 @@ struct Changes {
   std::vector<Use> uses;
   std::vector<JobId> jobs;  // that changed
   Stirred stirred;
-  bool went_on = false;  // the record's job had finished
 
   void Clear();
 };

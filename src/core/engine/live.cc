@@ -42,8 +42,8 @@ Instant AvoidedUntil(const JobState& job, NodeId node, const Trouble& trouble, I
 
 class Live::Follower {
  public:
-  Follower(Live& live, const Durable& durable, const Changes& changes)
-      : live_(live), board_(live.board), durable_(durable), changes_(changes) {}
+  Follower(Live& live, const Durable& durable)
+      : live_(live), board_(live.board), durable_(durable) {}
 
   void operator()(const JobAccepted& record) {
     AddDeadlines(record.job, record.plan.requests);
@@ -51,14 +51,14 @@ class Live::Follower {
   }
   void operator()(const JobGrown& record) {
     AddDeadlines(record.job, record.new_requests);
-    GoesOn(record.job);
+    Changed(record.job);
   }
   void operator()(const TasksLinked&) {}
   void operator()(const JobSealed&) {}
   void operator()(const PolicyChanged& record) { Changed(record.job); }
   void operator()(const TasksWithdrawn& record) { Changed(record.job); }
   void operator()(const TasksCancelled&) {}
-  void operator()(const TasksReopened& record) { GoesOn(record.job); }
+  void operator()(const TasksReopened& record) { Changed(record.job); }
   void operator()(const NeedsChanged& record) { AddDeadlines(record.job, record.new_requests); }
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
@@ -160,12 +160,6 @@ class Live::Follower {
     board_.FindJob(id)->refresh = true;
     LookAtOne();
   }
-  void GoesOn(JobId id) {
-    Changed(id);
-    if (!changes_.went_on) return;
-    // A journal of before version 9 does not say that nodes are trusted again.
-    for (auto& [node_id, node] : board_.nodes) node.set_aside.erase(id);
-  }
   // Promises to waiting gangs may no longer hold.
   void LookAtGangs() { board_.look_at_gangs |= !board_.asking_for_gangs.empty(); }
   // A node that is alone is held ahead more or less, as jobs come and go.
@@ -174,7 +168,6 @@ class Live::Follower {
   Live& live_;
   place::Board& board_;
   const Durable& durable_;
-  const Changes& changes_;
 };
 
 void Live::Follow(const Durable& durable, const Record& record, const Changes& changes) {
@@ -207,7 +200,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   }
   const auto& more = changes.stirred.risen();
   if (board.crowded > 0) risen.insert(risen.end(), more.begin(), more.end());
-  std::visit(Follower(*this, durable, changes), record);
+  std::visit(Follower(*this, durable), record);
   if (feed) feed->Follow(record, changes);
 }
 

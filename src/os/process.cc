@@ -264,10 +264,6 @@ std::vector<Pid> DescendantsOf(Pid pid, const std::string& proc) {
   return found;
 }
 
-uint64_t RssOfTree(Pid pid, const std::string& proc) {
-  return ResidentOf(pid, proc) + RssOfDescendants(pid, proc);
-}
-
 uint64_t RssOfDescendants(Pid pid, const std::string& proc) {
   uint64_t sum = 0;
   for (Pid child : DescendantsOf(pid, proc)) sum += ResidentOf(child, proc);

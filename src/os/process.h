@@ -68,9 +68,7 @@ std::string BootId(const std::string& proc = "/proc");
 std::vector<Pid> ChildrenOf(Pid pid, const std::string& proc = "/proc");
 // Children, their children and so on; parents come before their children.
 std::vector<Pid> DescendantsOf(Pid pid, const std::string& proc = "/proc");
-// Resident bytes of the process and its descendants; pages that several share count for each.
-uint64_t RssOfTree(Pid pid, const std::string& proc = "/proc");
-// Resident bytes of the descendants alone.
+// Resident bytes of the descendants; pages that several share count for each.
 uint64_t RssOfDescendants(Pid pid, const std::string& proc = "/proc");
 
 // Orphans below this process become its children (kept over exec, not over fork).

@@ -33,7 +33,6 @@ void Append(std::string& out, const OutputPiece& message);
 Result<Greeting> DecodeGreeting(std::string_view bytes);
 Result<Welcome> DecodeWelcome(std::string_view bytes);
 Result<Refusal> DecodeRefusal(std::string_view bytes);
-Result<Heartbeat> DecodeHeartbeat(std::string_view bytes);
 Result<ToNode> DecodeToNode(std::string_view bytes);
 Result<ToHub> DecodeToHub(std::string_view bytes);
 Result<OutputPiece> DecodeOutputPiece(std::string_view bytes);

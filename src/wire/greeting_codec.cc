@@ -105,9 +105,4 @@ Result<Refusal> DecodeRefusal(std::string_view bytes) {
   });
 }
 
-Result<Heartbeat> DecodeHeartbeat(std::string_view bytes) {
-  return DecodePb<Heartbeat, pb::Heartbeat>("heartbeat", bytes,
-                                            [](auto&, const auto&) { return Heartbeat(); });
-}
-
 }  // namespace spate::wire

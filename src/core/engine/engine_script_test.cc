@@ -241,8 +241,9 @@ class EngineSubject : public script::Subject {
   }
   // "each:j3"
   static After AfterOf(Line& line, const std::string& word) {
+    constexpr const char* kNames[] = {"ok", "any", "fail", "each"};
     for (auto kind : {AfterKind::kOk, AfterKind::kAny, AfterKind::kFail, AfterKind::kEach}) {
-      std::string before = AfterKindName(kind) + std::string(":j");
+      std::string before = kNames[static_cast<size_t>(kind)] + std::string(":j");
       if (word.starts_with(before)) {
         return {JobId(static_cast<uint32_t>(std::stoul(word.substr(before.size())))), kind};
       }

@@ -148,7 +148,6 @@ enum class AfterKind : uint8_t {
   kFail = 2,  // it ended, and one of its tasks failed or is unknown
   kEach = 3,  // task i, when task i of the other succeeded; both have as many tasks
 };
-const char* AfterKindName(AfterKind kind);  // "ok", "any", "fail", "each"
 struct After {
   JobId job;
   AfterKind kind = AfterKind::kOk;
@@ -211,7 +210,6 @@ enum class Leftovers : uint8_t {
   kFail = 2,  // as kEnd, and the task fails
   kLast = kFail,
 };
-const char* LeftoversName(Leftovers leftovers);  // "end", "wait", "fail"
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {

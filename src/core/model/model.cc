@@ -197,12 +197,6 @@ const char* WordOf(NotKept why) {
   return kWords[std::min(static_cast<size_t>(why), std::size(kWords) - 1)];
 }
 
-const char* LeftoversName(Leftovers leftovers) {
-  constexpr const char* kNames[] = {"end", "wait", "fail"};
-  auto i = static_cast<size_t>(leftovers);
-  return i < std::size(kNames) ? kNames[i] : "?";
-}
-
 const char* MemorySourceName(MemorySource source) {
   constexpr const char* kNames[] = {"none", "cgroup", "sampled", "rusage"};
   auto i = static_cast<size_t>(source);
@@ -216,12 +210,6 @@ const char* StreamName(int stream) {
 
 const char* CheckKindName(CheckKind kind) {
   constexpr const char* kNames[] = {"exists", "exists+", "line", "line+"};
-  auto i = static_cast<size_t>(kind);
-  return i < std::size(kNames) ? kNames[i] : "?";
-}
-
-const char* AfterKindName(AfterKind kind) {
-  constexpr const char* kNames[] = {"ok", "any", "fail", "each"};
   auto i = static_cast<size_t>(kind);
   return i < std::size(kNames) ? kNames[i] : "?";
 }

@@ -31,6 +31,12 @@
 namespace spate::provision {
 namespace {
 
+const char* JobStatusName(JobStatus status) {
+  constexpr const char* kNames[] = {"init",      "queued", "running", "error",
+                                    "suspended", "other",  "ended"};
+  return kNames[static_cast<size_t>(status)];
+}
+
 using script::Describe;
 using script::Line;
 

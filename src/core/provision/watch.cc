@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/units.h"
 
@@ -15,12 +14,6 @@ bool IsOver(Instant since, Duration limit, Instant now) {
 }
 
 }  // namespace
-
-const char* JobStatusName(JobStatus status) {
-  constexpr std::array<const char*, 7> kNames = {"init",      "queued", "running", "error",
-                                                 "suspended", "other",  "ended"};
-  return kNames.at(static_cast<size_t>(status));
-}
 
 void Watch::SetStatus(JobStatus status, Instant now) {
   if (status == status_) return;

@@ -28,7 +28,6 @@ enum class JobStatus : uint8_t {
   kEnded,  // no state of ANDY's: it is over, and nothing watches it
   kLast = kEnded,
 };
-const char* JobStatusName(JobStatus status);
 
 class Watch {
  public:

@@ -81,16 +81,6 @@ Result<CommandWords> ParseCommandWords(std::span<const std::string> words) {
   return parsed;
 }
 
-Result<Trim> ParseTrim(std::string_view text) {
-  if (text == "n") return Trim::kNone;
-  if (text == "l") return Trim::kLeft;
-  if (text == "r") return Trim::kRight;
-  if (text == "lr" || text == "rl") return Trim::kBoth;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("--trim '{}': write n (nothing), l (left), r (right) or lr (both)",
-                          EscapeForScreen(text)));
-}
-
 Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool null_separated) {
   char end_byte = null_separated ? '\0' : '\n';
   if (!null_separated) text = WithoutByteOrderMark(text);

@@ -39,7 +39,6 @@ Result<CommandWords> ParseCommandWords(std::span<const std::string> words);
 
 enum class Trim : uint8_t { kNone, kLeft, kRight, kBoth };
 // "n", "l", "r", "lr" or "rl", as parallel's --trim.
-Result<Trim> ParseTrim(std::string_view text);
 
 // The values in the text of a file: lines (LF or CR LF; a byte order mark is skipped), or what
 // NUL bytes end. Views into `text`. Errors: a NUL byte in a line; the caller adds the file's name.

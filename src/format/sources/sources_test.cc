@@ -108,18 +108,6 @@ TEST(SplitValues, LinesAndNulBytes) {
             "in NUL bytes, as with `find -print0`");
 }
 
-TEST(ParseTrim, Words) {
-  EXPECT_EQ(ParseTrim("n"), Trim::kNone);
-  EXPECT_EQ(ParseTrim("l"), Trim::kLeft);
-  EXPECT_EQ(ParseTrim("r"), Trim::kRight);
-  EXPECT_EQ(ParseTrim("lr"), Trim::kBoth);
-  EXPECT_EQ(ParseTrim("rl"), Trim::kBoth);
-  auto trim = ParseTrim("both");
-  ASSERT_FALSE(trim);
-  EXPECT_EQ(trim.error().message,
-            "--trim 'both': write n (nothing), l (left), r (right) or lr (both)");
-}
-
 TEST(RowGenerator, Combinations) {
   struct Case {
     std::vector<std::pair<Words, bool>> sources;

@@ -22,7 +22,6 @@ class Page {
   void Field(std::string_view label, std::string_view value);
   // Text that a person may copy: never broken.
   void Command(std::string_view label, std::string_view command);
-  void EmptyLine() { sink_("\n"); }
 
  private:
   void Line(std::string_view label, std::string_view escaped);

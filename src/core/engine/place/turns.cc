@@ -88,11 +88,6 @@ const JobTurn* Line::After(GroupKey key, const JobTurn& turn) const {
   return job == group->second.jobs.end() ? nullptr : &*job;
 }
 
-bool Line::IsFresh(GroupKey key) const {
-  auto group = groups_.find(key);
-  return group != groups_.end() && group->second.fresh;
-}
-
 void Line::SetLooked(GroupKey key) {
   auto at = groups_.find(key);
   if (at == groups_.end() || !at->second.fresh) return;

@@ -55,7 +55,6 @@ class Line {
   // The job's group that comes at or after `turn`; nullptr when there is none.
   const JobTurn* From(GroupKey group, const JobTurn& turn) const;
   const JobTurn* After(GroupKey group, const JobTurn& turn) const;
-  bool IsFresh(GroupKey group) const;
 
   void Insert(const JobTurn& turn, GroupKey group);
   void Erase(const JobTurn& turn, GroupKey group);

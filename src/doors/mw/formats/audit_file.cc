@@ -121,10 +121,6 @@ Event Reclaimed(uint64_t slave, uint64_t task) {
   return OfSlave(slave, fmt::format("R TASK-{}", task));
 }
 
-Event Unexpected(uint64_t slave, uint64_t got, uint64_t expected) {
-  return OfSlave(slave, fmt::format("UNEXPECT TASK-{} EXPECT TASK-{}", got, expected));
-}
-
 Event Lost(uint64_t slave, Loss loss, std::string_view problem) {
   switch (loss) {
     case Loss::kTimeout:
@@ -153,17 +149,9 @@ Event ConnectRefused(std::string_view master) {
 
 Event GotId(uint64_t slave) { return {"MASTER", fmt::format("-> ID SLAVE-{}", slave)}; }
 
-Event GotTasks(uint64_t count, uint64_t result_group) {
-  return {"MASTER", fmt::format("-> {} tasks ({} grouping)", count, result_group)};
-}
-
-Event SentResults(uint64_t count) { return {"MASTER", fmt::format("<- {} results", count)}; }
-
 Event GotShutdown() { return {"MASTER", "-> SHUTDOWN"}; }
 
 Event MasterClosed() { return {"MASTER", "-> CEOF"}; }
-
-Event MasterRefused() { return {"MASTER", "-> EOF [BAD MEMBERSHIP?]"}; }
 
 Event SlaveEnd(End end, std::string_view member_id) {
   return {"FINI", fmt::format("{} {}", NameOf(end), LispString(member_id))};

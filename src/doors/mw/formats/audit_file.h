@@ -51,8 +51,6 @@ Event GotResults(uint64_t slave, uint64_t count);
 Event TryShutdown(uint64_t slave);
 // A task goes back to those that wait.
 Event Reclaimed(uint64_t slave, uint64_t task);
-// Results come in the order of their tasks, or the slave is cut off.
-Event Unexpected(uint64_t slave, uint64_t got, uint64_t expected);
 
 enum class Loss {
   kTimeout,   // busy and silent for too long
@@ -69,12 +67,8 @@ Event SlaveInit(std::string_view member_id);
 Event Connected(std::string_view master, std::string_view self);
 Event ConnectRefused(std::string_view master);  // "HOST:PORT"
 Event GotId(uint64_t slave);
-Event GotTasks(uint64_t count, uint64_t result_group);
-Event SentResults(uint64_t count);
 Event GotShutdown();
 Event MasterClosed();
-// It closed before it gave an id: likely the member ids differ.
-Event MasterRefused();
 
 enum class End { kMasterShutdown, kMasterDisconnect, kComputationFinished };
 Event SlaveEnd(End end, std::string_view member_id);

@@ -83,12 +83,6 @@ std::string TaskEndText(std::string_view task, int status, Duration wall) {
 std::string TaskFailedText(std::string_view task, int status) {
   return fmt::format("Task {} failed with exitcode {}", task, status);
 }
-std::string NotAFileText(std::string_view task, std::string_view path) {
-  return fmt::format("Task {}: {} is not a file", task, path);
-}
-std::string FileTooLargeText(std::string_view task, std::string_view path) {
-  return fmt::format("Task {}: File {} is too large", task, path);
-}
 std::string ForwardFailedText(std::string_view task) {
   return fmt::format("Task {} failed due to collective I/O errors", task);
 }

@@ -50,8 +50,6 @@ std::string SchedulingText(std::string_view task);
 // kError: one for each try. `status` is as wait(2) gives it, though the text says "exitcode".
 std::string TaskFailedText(std::string_view task, int status);
 // kError: forwarding.
-std::string NotAFileText(std::string_view task, std::string_view path);
-std::string FileTooLargeText(std::string_view task, std::string_view path);
 std::string ForwardFailedText(std::string_view task);
 
 // For AbortLine.

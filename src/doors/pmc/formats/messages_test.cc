@@ -52,8 +52,6 @@ TEST(PmcMessagesTest, Texts) {
   EXPECT_EQ(LogLine(LogLevel::kError, TaskFailedText("X", 768)),
             "[error] Task X failed with exitcode 768\n");
   EXPECT_EQ(ForwardFailedText("A"), "Task A failed due to collective I/O errors");
-  EXPECT_EQ(NotAFileText("A", "./test"), "Task A: ./test is not a file");
-  EXPECT_EQ(FileTooLargeText("A", "./test"), "Task A: File ./test is too large");
   EXPECT_EQ(NoHostText("A"), "FATAL ERROR: No host is capable of running task A");
   EXPECT_EQ(DagLockedText("/d"), "DAG file is already locked by another process: /d");
   EXPECT_EQ(HostScriptStartText(1, "/s"), "Worker 1: Launching host script /s");

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <optional>
 
 #include "base/units.h"
 #include "os/clock.h"
@@ -145,14 +146,6 @@ std::string_view Hint(const std::string& root = "") {
 
 Result<Fd> Cgroup::OpenDir() const { return os::OpenDir(dir_); }
 
-std::optional<uint64_t> Cgroup::ReadNumber(const char* name) const {
-  std::string text = ReadText(dir_ + "/" + name);
-  uint64_t value = 0;
-  auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc()) return std::nullopt;
-  return value;
-}
-
 Status Cgroup::Write(const char* name, std::string_view text) const {
   std::string path = dir_ + "/" + name;
   if (WriteOnce(path, text)) return {};
@@ -170,40 +163,8 @@ bool Cgroup::IsPopulated() const {
   return KeyedNumber(ReadText(dir_ + "/cgroup.events"), "populated").value_or(0) != 0;
 }
 
-Status Cgroup::SetMemoryLimit(uint64_t bytes) {
-  auto limited = Write("memory.max", bytes == 0 ? "max" : fmt::format("{}", bytes));
-  if (!limited) return limited;
-  // Kernels without swap accounting have no such file, and no swap to forbid.
-  auto swap = Write("memory.swap.max", bytes == 0 ? "max" : "0");
-  if (!swap && swap.error().kind != ErrorKind::kUnavailable) return swap;
-  return {};
-}
-
-Status Cgroup::SetOomGroup(bool on) { return Write("memory.oom.group", on ? "1" : "0"); }
-
 Status Cgroup::SetProcessLimit(uint64_t count) {
   return Write("pids.max", count == 0 ? "max" : fmt::format("{}", count));
-}
-
-std::optional<uint64_t> Cgroup::MemoryNow() const { return ReadNumber("memory.current"); }
-
-std::optional<uint64_t> Cgroup::MemoryPeak() {
-  if (!peak_) peak_.Reset(open((dir_ + "/memory.peak").c_str(), O_RDWR | O_CLOEXEC));
-  if (!peak_) return ReadNumber("memory.peak");  // before 6.12 it may only be read
-  char text[32];
-  ssize_t n = pread(peak_.get(), text, sizeof text, 0);
-  uint64_t value = 0;
-  if (n <= 0 || std::from_chars(text, text + n, value).ec != std::errc()) return std::nullopt;
-  return value;
-}
-
-bool Cgroup::ResetPeak() {
-  if (!peak_) peak_.Reset(open((dir_ + "/memory.peak").c_str(), O_RDWR | O_CLOEXEC));
-  return peak_ && pwrite(peak_.get(), "0", 1, 0) == 1;
-}
-
-uint64_t Cgroup::OomKills() const {
-  return KeyedNumber(ReadText(dir_ + "/memory.events"), "oom_kill").value_or(0);
 }
 
 Status Cgroup::Freeze(bool on) { return Write("cgroup.freeze", on ? "1" : "0"); }
@@ -233,7 +194,6 @@ Status Cgroup::KillAll(Duration patience) {
 }
 
 Status Cgroup::Remove(Duration patience) {
-  peak_.Reset();
   if (RemoveFolders(dir_)) return {};
   TRY(KillAll(patience));
   // A dying process may hold its cgroup for another moment.

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,21 +53,7 @@ class Cgroup {
   // Whether a process lives here or below; zombies do not.
   bool IsPopulated() const;
 
-  // Memory of all processes here, page cache included; 0: no limit. Swap is forbidden with it, so
-  // that the limit is one of memory. kUnavailable without the controller.
-  Status SetMemoryLimit(uint64_t bytes);
-  // When the limit is hit the kernel kills all processes here and not the largest one only, those
-  // with oom_score_adj -1000 excepted.
-  Status SetOomGroup(bool on);
-  Status SetProcessLimit(uint64_t count);  // 0: none
-  std::optional<uint64_t> MemoryNow() const;
-  // The high-water mark since the cgroup was made, or since ResetPeak. Nothing before Linux 5.19.
-  std::optional<uint64_t> MemoryPeak();
-  // False before Linux 6.12: the mark stays, and covers earlier attempts as well.
-  bool ResetPeak();
-  // Grows when the kernel kills a process here for lack of memory (by more than one for each,
-  // sometimes).
-  uint64_t OomKills() const;
+  Status SetProcessLimit(uint64_t count);  // 0: none; kUnavailable without the controller
   Status Freeze(bool on);
 
   // Kills all processes here and below (cgroup.kill, since Linux 5.14; else frozen and one by one)
@@ -79,11 +64,9 @@ class Cgroup {
 
  private:
   Result<Fd> OpenDir() const;
-  std::optional<uint64_t> ReadNumber(const char* name) const;
   Status Write(const char* name, std::string_view text) const;
 
   std::string dir_;
-  Fd peak_;  // kept open: a reset holds for one open file
 };
 
 // A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME.held", or

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <sstream>
 
 #include "os/file.h"
@@ -122,18 +120,12 @@ TEST(Cgroup, ReadsItsFiles) {
   TempDir dir;
   dir.Write("cgroup.events", "populated 1\nfrozen 0\n");
   dir.Write("cgroup.procs", "12\n345\n");
-  dir.Write("memory.current", "8192\n");
-  dir.Write("memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 3\noom_group_kill 0\n");
   Cgroup cgroup(dir.path());
   EXPECT_TRUE(cgroup.IsPopulated());
   EXPECT_EQ(cgroup.Pids(), (std::vector<Pid>{12, 345}));
-  EXPECT_EQ(cgroup.MemoryNow(), 8192u);
-  EXPECT_EQ(cgroup.MemoryPeak(), std::nullopt);
-  EXPECT_EQ(cgroup.OomKills(), 3u);
-  auto limited = cgroup.SetMemoryLimit(1);
+  auto limited = cgroup.SetProcessLimit(1);
   ASSERT_FALSE(limited);
   EXPECT_EQ(limited.error().kind, ErrorKind::kUnavailable);
-  EXPECT_FALSE(cgroup.ResetPeak());
 }
 
 // ------------------------------------------------------------------ the real thing
@@ -173,12 +165,6 @@ class RealCgroup : public ::testing::Test {
   static void WaitForever() {
     for (;;) pause();
   }
-  // Touches 64 MB.
-  static void TakeMemory() {
-    constexpr size_t kSize = 64 << 20;
-    void* block = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memset(block, 1, kSize);
-  }
 
   Result<std::unique_ptr<CgroupTree>> tree_ = Fail(ErrorKind::kIo, "");
 };
@@ -214,35 +200,6 @@ TEST_F(RealCgroup, Freezes) {
   EXPECT_TRUE(frozen) << frozen.error().message;
   EXPECT_TRUE(slot.KillAll(Duration::Seconds(20)));
   EXPECT_EQ(WTERMSIG(StatusOf(pid)), SIGKILL);
-}
-
-TEST_F(RealCgroup, LimitsMemory) {
-  if (!(*tree_)->has_memory()) GTEST_SKIP() << (*tree_)->Describe();
-  Cgroup slot = (*tree_)->MakeSlot(1).value();
-  ASSERT_TRUE(slot.SetMemoryLimit(32 << 20));
-  ASSERT_TRUE(slot.SetOomGroup(true));
-  EXPECT_EQ(slot.OomKills(), 0u);
-  EXPECT_EQ(WTERMSIG(StatusOf(StartIn(slot, TakeMemory))), SIGKILL);
-  // With the group flag kernels count a process twice.
-  uint64_t kills = slot.OomKills();
-  EXPECT_GE(kills, 1u);
-  if (auto peak = slot.MemoryPeak()) {
-    EXPECT_GT(*peak, 16u << 20);
-    EXPECT_LE(*peak, 32u << 20);
-  }
-  // Without the limit the same task ends well, and its peak is seen.
-  ASSERT_TRUE(slot.SetMemoryLimit(0));
-  bool reset = slot.ResetPeak();
-  EXPECT_EQ(StatusOf(StartIn(slot, TakeMemory)), 0);
-  EXPECT_EQ(slot.OomKills(), kills);
-  if (auto peak = slot.MemoryPeak()) {
-    EXPECT_GE(*peak, 64u << 20);
-    if (reset) {
-      EXPECT_EQ(StatusOf(StartIn(slot, [] {})), 0);
-      EXPECT_TRUE(slot.ResetPeak());
-      EXPECT_LT(slot.MemoryPeak().value(), 16u << 20);
-    }
-  }
 }
 
 TEST_F(RealCgroup, LimitsProcesses) {
@@ -404,7 +361,7 @@ TEST_P(DelegatedCgroup, HandsControllersDownWhenAlone) {
         if ((*tree)->has_memory() != expected) _exit(11);
         Cgroup slot = (*tree)->MakeSlot(1).value();
         pid_t task = StartIn(slot, WaitForever);
-        if (expected && !slot.SetMemoryLimit(64 << 20)) _exit(12);
+        if (expected && !Exists(slot.dir() + "/memory.max")) _exit(12);
         if (!(*tree)->Remove(Duration::Seconds(20))) _exit(13);
         StatusOf(task);
         // Back where it was, nothing left behind.

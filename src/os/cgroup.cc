@@ -144,8 +144,6 @@ std::string_view Hint(const std::string& root = "") {
 
 // --------------------------------------------------------------------------------------- Cgroup
 
-Result<Fd> Cgroup::OpenDir() const { return os::OpenDir(dir_); }
-
 Status Cgroup::Write(const char* name, std::string_view text) const {
   std::string path = dir_ + "/" + name;
   if (WriteOnce(path, text)) return {};
@@ -154,8 +152,6 @@ Status Cgroup::Write(const char* name, std::string_view text) const {
   if (error == ENOENT && Exists(dir_)) result.kind = ErrorKind::kUnavailable;
   return std::unexpected(std::move(result));
 }
-
-Status Cgroup::Enter(Pid pid) { return Write("cgroup.procs", fmt::format("{}", pid)); }
 
 std::vector<Pid> Cgroup::Pids() const { return PidsIn(dir_); }
 
@@ -305,12 +301,6 @@ bool CgroupTree::MoveSelfDown() {
   if (mkdir(main.c_str(), 0755) != 0 && errno != EEXIST) return false;
   moved_ = WriteOnce(main + "/cgroup.procs", "0");
   return moved_;
-}
-
-Result<Cgroup> CgroupTree::MakeSlot(uint32_t slot) {
-  std::string dir = fmt::format("{}/slot-{}", dir_, slot);
-  if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) return FailErrno("make the cgroup", dir);
-  return Cgroup(dir);
 }
 
 Status CgroupTree::Remove(Duration patience) {

@@ -44,11 +44,7 @@ class Cgroup {
   explicit Cgroup(std::string dir) : dir_(std::move(dir)) {}
 
   const std::string& dir() const { return dir_; }
-  // The folder's descriptor, for clone3(CLONE_INTO_CGROUP).
-  Result<Fd> Open() const { return OpenDir(); }
 
-  // Moves a process with its threads here; what it forks later stays here.
-  Status Enter(Pid pid);
   std::vector<Pid> Pids() const;  // of this cgroup, not of those below
   // Whether a process lives here or below; zombies do not.
   bool IsPopulated() const;
@@ -63,7 +59,6 @@ class Cgroup {
   Status Remove(Duration patience);
 
  private:
-  Result<Fd> OpenDir() const;
   Status Write(const char* name, std::string_view text) const;
 
   std::string dir_;
@@ -88,7 +83,6 @@ class CgroupTree {
   const std::string& dir() const { return dir_; }
   bool has_memory() const { return has_memory_; }
   bool has_pids() const { return has_pids_; }
-  Result<Cgroup> MakeSlot(uint32_t slot);
   // One sentence without a full stop: what is in use, and why not more.
   const std::string& Describe() const { return description_; }
 

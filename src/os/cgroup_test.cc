@@ -136,6 +136,11 @@ class RealCgroup : public ::testing::Test {
     tree_ = CgroupTree::Create(FindCgroups());
     if (!tree_) GTEST_SKIP() << tree_.error().message;
   }
+  static Cgroup SlotOf(const CgroupTree& tree, uint32_t number = 1) {
+    const std::string dir = fmt::format("{}/slot-{}", tree.dir(), number);
+    EXPECT_TRUE(MakeDir(dir));
+    return Cgroup(dir);
+  }
   // A process of the slot that runs `body` once it sits in it. It has none of our descriptors, as a
   // program that was executed: so no lock of a tree.
   static pid_t StartIn(Cgroup& slot, void (*body)()) {
@@ -153,7 +158,7 @@ class RealCgroup : public ::testing::Test {
       _exit(0);
     }
     (void)!read(go.a.get(), &c, 1);
-    EXPECT_TRUE(slot.Enter(pid));
+    EXPECT_TRUE(WriteFile(slot.dir() + "/cgroup.procs", fmt::format("{}", pid)));
     return pid;
   }
   static int StatusOf(pid_t pid) {
@@ -172,7 +177,7 @@ class RealCgroup : public ::testing::Test {
 TEST_F(RealCgroup, ContainsKillsAndRemoves) {
   std::string dir = (*tree_)->dir();
   RecordProperty("describe", (*tree_)->Describe());
-  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  Cgroup slot = SlotOf(**tree_);
   EXPECT_FALSE(slot.IsPopulated());
   EXPECT_TRUE(slot.KillAll(Duration::Seconds(1)));
   pid_t pid = StartIn(slot, [] {
@@ -194,7 +199,7 @@ TEST_F(RealCgroup, ContainsKillsAndRemoves) {
 }
 
 TEST_F(RealCgroup, Freezes) {
-  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  Cgroup slot = SlotOf(**tree_);
   pid_t pid = StartIn(slot, WaitForever);
   auto frozen = slot.Freeze(true);
   EXPECT_TRUE(frozen) << frozen.error().message;
@@ -204,7 +209,7 @@ TEST_F(RealCgroup, Freezes) {
 
 TEST_F(RealCgroup, LimitsProcesses) {
   if (!(*tree_)->has_pids()) GTEST_SKIP() << (*tree_)->Describe();
-  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  Cgroup slot = SlotOf(**tree_);
   ASSERT_TRUE(slot.SetProcessLimit(1));
   int status = StatusOf(StartIn(slot, [] { _exit(fork() == -1 && errno == EAGAIN ? 0 : 1); }));
   EXPECT_EQ(status, 0);
@@ -245,7 +250,7 @@ TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
     alarm(60);
     auto tree = CgroupTree::Create(FindCgroups());
     if (!tree) _exit(1);
-    Cgroup slot = (*tree)->MakeSlot(1).value();
+    Cgroup slot = SlotOf(**tree);
     StartIn(slot, WaitForever);
     (void)WriteAll(told.write.get(), (*tree)->dir() + "\n", "pipe");
     WaitForever();
@@ -313,7 +318,7 @@ TEST_F(RealCgroup, ANodesTreeIsSweptByItsNextProcessOnly) {
     if (!tree) _exit(1);
     std::string text = (*tree)->dir();
     for (uint32_t number : {1, 2}) {
-      Cgroup slot = (*tree)->MakeSlot(number).value();
+      Cgroup slot = SlotOf(**tree, number);
       text += fmt::format(" {}", StartIn(slot, WaitForever));
     }
     (void)WriteAll(told.write.get(), text, "pipe");
@@ -348,7 +353,7 @@ class DelegatedCgroup : public RealCgroup, public ::testing::WithParamInterface<
 
 TEST_P(DelegatedCgroup, HandsControllersDownWhenAlone) {
   bool alone = GetParam();
-  Cgroup scope = (*tree_)->MakeSlot(7).value();
+  Cgroup scope = SlotOf(**tree_, 7);
   pid_t other = alone ? 0 : StartIn(scope, WaitForever);
   pid_t run = StartIn(
       scope, +[] {
@@ -359,7 +364,7 @@ TEST_P(DelegatedCgroup, HandsControllersDownWhenAlone) {
         if (!tree) _exit(10);
         bool expected = was_alone && offered.contains("memory");
         if ((*tree)->has_memory() != expected) _exit(11);
-        Cgroup slot = (*tree)->MakeSlot(1).value();
+        Cgroup slot = SlotOf(**tree);
         pid_t task = StartIn(slot, WaitForever);
         if (expected && !Exists(slot.dir() + "/memory.max")) _exit(12);
         if (!(*tree)->Remove(Duration::Seconds(20))) _exit(13);

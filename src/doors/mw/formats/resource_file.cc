@@ -243,15 +243,4 @@ Result<ResourceFile> ReadResourceFile(std::string_view text, std::string_view pa
   }
 }
 
-bool IsStale(const ResourceFile& file, Instant now, Duration slack) {
-  if (file.finished) return false;
-  // In seconds, as the nanoseconds of a far date do not fit.
-  constexpr int64_t kSecond = 1'000'000'000;
-  int64_t due = std::clamp(file.timestamp, -kResourceNumberMax, kResourceNumberMax) +
-                Bounded(file.update_interval);
-  Instant when = now - slack;
-  int64_t seconds = when.ns / kSecond - (when.ns % kSecond < 0 ? 1 : 0);
-  return seconds > due || (seconds == due && when.ns % kSecond != 0);
-}
-
 }  // namespace spate::mw

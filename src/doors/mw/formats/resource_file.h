@@ -60,9 +60,4 @@ std::string WriteResourceFile(const ResourceFile& file);
 Result<ResourceFile> ReadResourceFile(std::string_view text, std::string_view path,
                                       ResourceFile defaults = {});
 
-// Whether the master has missed its next update by more than `slack` (at least 0), and so is likely
-// dead. A
-// finished one writes no more: its file is never stale.
-bool IsStale(const ResourceFile& file, Instant now, Duration slack);
-
 }  // namespace spate::mw

@@ -281,27 +281,5 @@ TEST(ResourceFileTest, WhereTheMasterIs) {
   EXPECT_EQ(SlaveArgument({}, "--mw-master-host"), std::nullopt);
 }
 
-TEST(ResourceFileTest, Stale) {
-  auto at = [](int64_t seconds, int64_t ns = 0) { return Instant{seconds * 1000000000 + ns}; };
-  constexpr Duration kNone;
-  ResourceFile file{.timestamp = 1000, .update_interval = 300};
-  EXPECT_FALSE(IsStale(file, at(900), kNone));  // a clock that goes wrong
-  EXPECT_FALSE(IsStale(file, at(1300), kNone));
-  EXPECT_TRUE(IsStale(file, at(1300, 1), kNone));
-  EXPECT_FALSE(IsStale(file, at(1330), Duration::Seconds(30)));
-  EXPECT_TRUE(IsStale(file, at(1330, 1), Duration::Seconds(30)));
-  EXPECT_FALSE(IsStale(file, at(1330), Duration::Millis(30001)));
-  file.finished = true;
-  EXPECT_FALSE(IsStale(file, at(1000000), kNone));
-  EXPECT_TRUE(IsStale({}, at(1795287370), Duration::Seconds(86400)));
-  // Far dates.
-  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  EXPECT_FALSE(IsStale({.timestamp = kMax, .update_interval = kMax}, Instant::Never(), kNone));
-  EXPECT_FALSE(IsStale({.timestamp = kResourceNumberMax}, Instant::Never(), kNone));
-  EXPECT_TRUE(IsStale({.timestamp = std::numeric_limits<int64_t>::min()}, at(0), kNone));
-  EXPECT_FALSE(IsStale({.timestamp = -2, .update_interval = 1}, at(-1), kNone));
-  EXPECT_TRUE(IsStale({.timestamp = -2, .update_interval = 1}, at(-1, 1), kNone));
-}
-
 }  // namespace
 }  // namespace spate::mw

@@ -49,15 +49,6 @@ void CountTasks(const JobPlace& place, JobSummary& summary) {
   summary.row.counts.queued = summary.row.counts.leased = 0;  // as in every row of a run
 }
 
-bool Matches(const JobSummary& summary, const JobFilter& filter) {
-  if (!filter.standings.empty() &&
-      std::ranges::find(filter.standings, summary.standing) == filter.standings.end()) {
-    return false;
-  }
-  if (summary.row.name.find(filter.name_part) == std::string::npos) return false;
-  return !filter.cwd || *filter.cwd == summary.row.cwd;
-}
-
 }  // namespace
 
 bool IsFrozen(const JournalPlace& place) {
@@ -212,17 +203,6 @@ Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view
     if (!more) return numbers;
     numbers.push_back(static_cast<uint32_t>(select.Int(0)));
   }
-}
-
-Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter) {
-  auto numbers = TRY(JobNumbers(place));
-  std::vector<JobSummary> jobs;
-  TRY(VisitJobs(place, numbers, [&](const JobSummary& summary) {
-    if (jobs.size() < filter.newest && Matches(summary, filter)) jobs.push_back(summary);
-    return jobs.size() < filter.newest;
-  }));
-  std::ranges::reverse(jobs);
-  return jobs;
 }
 
 }  // namespace spate::store

@@ -37,15 +37,6 @@ Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
 // user.
 Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user = "");
 
-struct JobFilter {
-  std::vector<JobStanding> standings;  // empty: all
-  std::string name_part;               // empty: all
-  std::optional<std::string> cwd;
-  size_t newest = SIZE_MAX;  // at most so many
-};
-// Ascending by number.
-Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter = {});
-
 // Whether a journal can be read as frozen (OpenJournalToRead): nobody writes it, and no log is
 // left.
 bool IsFrozen(const JournalPlace& place);

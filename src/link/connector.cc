@@ -145,9 +145,7 @@ void Connector::Reached(transport::Dialer::Reached reached) {
 }
 
 void Connector::Greet() {
-  wire::Greeting greeting{.product = self_.product,
-                          .oldest_protocol = wire::OldestProtocolOf(self_.role),
-                          .role = self_.role};
+  wire::Greeting greeting{.product = self_.product, .role = self_.role};
   greeting.node_name = self_.node_name;
   greeting.instance = self_.instance;
   greeting.features = self_.features;

@@ -273,14 +273,14 @@ void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view me
   ++counts_->accepted;
   const wire::Greeting& from = at->guest.greeting;
   std::string welcome;
-  wire::Append(welcome, wire::Welcome{.product = product_,
-                                      .protocol = *wire::CommonProtocol(from.role, from.protocol,
-                                                                        from.oldest_protocol),
-                                      .epoch = admission->epoch,
-                                      .node = admission->node,
-                                      .silence = limits_.silence,
-                                      .listens_at = ListensAt(),
-                                      .lost_after = limits_.lost_after});
+  wire::Append(welcome,
+               wire::Welcome{.product = product_,
+                             .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
+                             .epoch = admission->epoch,
+                             .node = admission->node,
+                             .silence = limits_.silence,
+                             .listens_at = ListensAt(),
+                             .lost_after = limits_.lost_after});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};
@@ -294,14 +294,14 @@ std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
   auto refuse = [](RefusalCode code, std::string reason) {
     return std::unexpected(wire::Refusal{code, std::move(reason)});
   };
-  if (!wire::CommonProtocol(from.role, from.protocol, from.oldest_protocol)) {
+  if (!wire::CommonProtocol(from.protocol, from.oldest_protocol)) {
     auto refusal =
         refuse(RefusalCode::kVersion,
                fmt::format("it is spate {} and speaks protocols {} to {}, you are spate {} "
                            "and speak {} to {}; use the same release on both sides{}",
-                           product_, wire::OldestProtocolOf(from.role), wire::kProtocol,
-                           from.product, from.oldest_protocol, from.protocol,
-                           from.protocol < wire::OldestProtocolOf(from.role)
+                           product_, wire::kOldestProtocol, wire::kProtocol, from.product,
+                           from.oldest_protocol, from.protocol,
+                           from.protocol < wire::kOldestProtocol
                                ? ": upgrade yours, and restart what still runs of it"
                                : ""));
     if (events_.of_other_protocol) events_.of_other_protocol(guest, refusal.error());

@@ -224,7 +224,6 @@ TEST_F(HubEntranceTest, AnotherVersionIsToldSo) {
     uint32_t oldest, newest;
     const char* text;
   };
-  // 1 did not know --shell, and would have run another command.
   for (const Case& each : {Case{39, 40, "you are spate 9.9 and speak 39 to 40"},
                            Case{1, 1, "you are spate 9.9 and speak 1 to 1"}}) {
     RawPeer peer;

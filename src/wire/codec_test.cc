@@ -236,17 +236,10 @@ TEST(Codec, AnOldGreetingNamesNoFeatures) {
 }
 
 TEST(Greeting, BothAgreeOnTheNewestProtocol) {
-  EXPECT_EQ(CommonProtocol(Role::kNode, kProtocol, kOldestProtocol), kProtocol);
-  EXPECT_EQ(CommonProtocol(Role::kNode, kProtocol + 1, kProtocol), kProtocol);
-  EXPECT_EQ(CommonProtocol(Role::kNode, kProtocol + 2, kProtocol + 1), std::nullopt);
-  EXPECT_EQ(CommonProtocol(Role::kNode, kOldestProtocol - 1, kOldestProtocol - 1), std::nullopt);
-}
-
-// What nodes say is as before; clients of version 2 name no requests.
-TEST(Greeting, NodesOfVersion2ComeInAndClientsDoNot) {
-  EXPECT_EQ(CommonProtocol(Role::kNode, 2, 2), 2u);
-  EXPECT_EQ(CommonProtocol(Role::kClient, 2, 2), std::nullopt);
-  EXPECT_EQ(CommonProtocol(Role::kAdmin, 2, 2), std::nullopt);
+  EXPECT_EQ(CommonProtocol(kProtocol, kOldestProtocol), kProtocol);
+  EXPECT_EQ(CommonProtocol(kProtocol + 1, kProtocol), kProtocol);
+  EXPECT_EQ(CommonProtocol(kProtocol + 2, kProtocol + 1), std::nullopt);
+  EXPECT_EQ(CommonProtocol(kOldestProtocol - 1, kOldestProtocol - 1), std::nullopt);
 }
 
 // The bytes of version 1, which its successor must read.

@@ -19,12 +19,8 @@
 
 namespace spate::wire {
 
-// Version 2: --shell, names that replace {}, and rows that name their input. Who spoke 1 leaves
-// these out in silence and runs another command, so it is refused.
-// Version 3: messages of clients carry the ids of their requests. What hubs and nodes say is as in
-// version 2, so nodes of both work together.
 inline constexpr uint32_t kProtocol = 3;        // what we speak
-inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand of nodes
+inline constexpr uint32_t kOldestProtocol = 3;  // what we still understand
 
 // Features that a program understands beyond its protocol, by name. A peer that does not name a
 // feature never gets messages that need it, since it would ignore the field and run something else.
@@ -36,11 +32,6 @@ inline std::vector<std::string> OwnFeatures() {
 }
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
-
-// What we still understand of a peer of this role, and what such a peer of ours understands.
-inline constexpr uint32_t OldestProtocolOf(Role role) {
-  return role == Role::kNode ? kOldestProtocol : kProtocol;
-}
 
 inline constexpr size_t kInstanceBytes = 16;
 
@@ -103,10 +94,10 @@ struct Heartbeat {
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
-// The newest protocol that a peer of this role and we both understand; nullopt: none.
-inline std::optional<uint32_t> CommonProtocol(Role role, uint32_t theirs, uint32_t their_oldest) {
+// The newest protocol that a peer and we both understand; nullopt: none.
+inline std::optional<uint32_t> CommonProtocol(uint32_t theirs, uint32_t their_oldest) {
   uint32_t newest = std::min(theirs, kProtocol);
-  if (newest < std::max(their_oldest, OldestProtocolOf(role))) return std::nullopt;
+  if (newest < std::max(their_oldest, kOldestProtocol)) return std::nullopt;
   return newest;
 }
 

@@ -351,7 +351,7 @@ def test_names_of_nodes_belong_to_their_first_user(place: Place):
     squatter = hub.insider("""
 peer = Peer(socket.socket(socket.AF_UNIX))
 peer.connection.connect(hub.socket)
-body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: b"n2", 9: os.urandom(16)}
+body = {1: b"evil", 2: 3, 3: 3, 4: 1, 8: b"n2", 9: os.urandom(16)}
 got = peer.send(frame(1, message(body))).frame()
 print(got, flush=True)
 """)

@@ -146,8 +146,8 @@ class OfAnotherRelease:
         try:
             while data := source.recv(1 << 16):
                 if greets and self.old:  # `protocol` and `oldest_protocol` (docs/formats/wire.md)
-                    want(b"\x10\x03\x18\x02" in data, data)
-                    data = data.replace(b"\x10\x03\x18\x02", b"\x10\x01\x18\x01")
+                    want(b"\x10\x03\x18\x03" in data, data)
+                    data = data.replace(b"\x10\x03\x18\x03", b"\x10\x01\x18\x01")
                 greets = False
                 sink.sendall(data)
         except OSError:

@@ -181,7 +181,7 @@ class Node(Peer):
 
     def __init__(self, hub, name, hello=True, instance=None):
         super().__init__(raw(hub).connection)
-        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: instance or os.urandom(16)}
+        body = {1: b"evil", 2: 3, 3: 3, 4: 1, 8: name, 9: instance or os.urandom(16)}
         self.send(frame(1, message(body)))
         got = self.frame()
         want(got and got[0] == WELCOME, got)

@@ -15,7 +15,7 @@ import threading
 def connect(role, name=b""):
     peer = Peer(socket.socket(socket.AF_UNIX))
     peer.connection.connect(hub.socket)
-    body = {1: b"evil", 2: 3, 3: 2 if role == 1 else 3, 4: role}
+    body = {1: b"evil", 2: 3, 3: 3, 4: role}
     peer.send(frame(1, message(body | ({8: name, 9: os.urandom(16)} if name else {}))))
     got = peer.frame()
     assert got and got[0] == WELCOME, got

@@ -19,7 +19,7 @@
 #include "hub/answers/question_rules.h"
 #include "hub/service.h"
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "wire/client_codec.h"
 
 namespace spate::hub {

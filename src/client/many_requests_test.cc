@@ -13,7 +13,7 @@
 #include "hub/service.h"
 #include "os/account.h"
 #include "os/temp_dir.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "transport/tcp/identity.h"
 #include "wire/client_codec.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "transport/inproc.h"
 
 namespace spate::hub {

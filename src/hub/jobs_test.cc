@@ -10,7 +10,7 @@
 #include "hub/same_tasks.h"
 #include "os/fake_loop.h"
 #include "present/advice.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "transport/inproc.h"
 #include "wire/client_codec.h"
 

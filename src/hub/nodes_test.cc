@@ -5,7 +5,7 @@
 
 #include "hub/testing_node.h"
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 
 namespace spate::hub {
 namespace {

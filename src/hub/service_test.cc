@@ -18,7 +18,7 @@
 #include "hub/answers/question_rules.h"
 #include "hub/testing_service.h"
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "transport/inproc.h"
 #include "wire/client_codec.h"
 #include "wire/field_bytes.h"

@@ -14,7 +14,7 @@
 
 #include "hub/service.h"
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "wire/client_codec.h"
 
 namespace spate::hub {

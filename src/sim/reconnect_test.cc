@@ -10,7 +10,7 @@
 #include "hub/hub.h"
 #include "node/node.h"
 #include "os/fake_loop.h"
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 #include "transport/inproc.h"
 
 namespace spate::sim {

@@ -1,4 +1,4 @@
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 
 #include <gtest/gtest.h>
 

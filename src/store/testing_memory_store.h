@@ -1,4 +1,4 @@
-// MemoryStore: the fake store of tests and of the simulator. It commits late, in order, and loses
+// MemoryStore: the fake store of tests. It commits late, in order, and loses
 // what was not durable when it crashes.
 //
 // Faults that it offers: a commit takes any time up to delay_max; a crash between any two commits,

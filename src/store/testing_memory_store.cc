@@ -1,5 +1,5 @@
 // The fake store: a queue, a timer, and a disk that outlives both.
-#include "store/memory_store.h"
+#include "store/testing_memory_store.h"
 
 #include <fmt/format.h>
 

@@ -308,13 +308,20 @@ Status UseReader::Tell(const Asking& call) {
 // ---- Answers -----------------------------------------------------------------------------------
 
 Status Answer(const Asking& call, const wire::ListJobs& asked) {
-  auto numbers = TRY(asked.jobs ? PickJobs(call.source, *asked.jobs, true) : AllJobs(call.source));
-  wire::JobsListed answer{{}, numbers.size()};
+  store::NewestJobs jobs;
+  if (asked.jobs) {
+    jobs.numbers = TRY(PickJobs(call.source, *asked.jobs, true));
+    jobs.of = jobs.numbers.size();
+  } else {
+    const bool any_kind = asked.kinds == wire::ListJobs::kAllKinds;
+    jobs = TRY(NewestJobs(call.source, any_kind ? asked.most : SIZE_MAX));
+  }
+  wire::JobsListed answer{{}, jobs.of};
   if (asked.most == 0) return call.Put(answer);
   uint64_t left = asked.most;
   size_t texts = 0;
   Status status;
-  auto visited = call.source.history->Visit(numbers, [&](const auto& summary) {
+  auto visited = call.source.history->Visit(jobs.numbers, [&](const auto& summary) {
     auto facts = FactsOf(call.source, summary, asked.whole);
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));

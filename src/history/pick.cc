@@ -62,7 +62,7 @@ std::unexpected<Error> NoSuchJob(const Source& source, const NumberRange& range,
 Result<uint32_t> LastJob(const Source& source, const std::vector<uint32_t>& numbers) {
   if (source.on_hub()) {
     const std::string& user = source.viewer.user;
-    auto own = TRY(source.history->Numbers(user));
+    auto own = TRY(source.history->Newest(user, 1)).numbers;
     if (!own.empty()) return own.back();
     return Fail(
         ErrorKind::kNotFound,
@@ -92,9 +92,8 @@ Result<std::vector<uint32_t>> PickAmong(const Source& source, JobSelector named,
     if (!touched) return NoSuchJob(source, range, numbers);
   }
   bool sees_all = !source.on_hub() || source.viewer.is_admin || hidden_too;
-  auto open = sees_all ? Result<std::vector<uint32_t>>(numbers)
-                       : source.history->Numbers(source.viewer.user);
-  if (!open) return open;
+  auto open =
+      sees_all ? numbers : TRY(source.history->Newest(source.viewer.user, SIZE_MAX)).numbers;
   std::vector<uint32_t> picked;
   for (uint32_t number : numbers) {
     if (!named.Contains(number, last)) continue;
@@ -102,7 +101,7 @@ Result<std::vector<uint32_t>> PickAmong(const Source& source, JobSelector named,
     bool alone = std::ranges::any_of(named.ranges, [&](const NumberRange& range) {
       return range.first == number && range.last == number;
     });
-    if (alone || std::ranges::binary_search(*open, number)) picked.push_back(number);
+    if (alone || std::ranges::binary_search(open, number)) picked.push_back(number);
   }
   return picked;
 }
@@ -261,10 +260,14 @@ Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector
 
 }  // namespace
 
+Result<store::NewestJobs> NewestJobs(const Source& source, size_t most) {
+  auto newest = source.history->Newest("", most);
+  if (newest && newest->of == 0) return NoJobs(source);
+  return newest;
+}
+
 Result<std::vector<uint32_t>> AllJobs(const Source& source) {
-  auto numbers = source.history->Numbers("");
-  if (numbers && numbers->empty()) return NoJobs(source);
-  return numbers;
+  return TRY(NewestJobs(source, SIZE_MAX)).numbers;
 }
 
 Result<std::vector<uint32_t>> PickJobs(const Source& source, const JobSelector& named,

@@ -14,6 +14,8 @@ namespace spate::history {
 
 // Jobs that there are, ascending; those that were never accepted are among them.
 Result<std::vector<uint32_t>> AllJobs(const Source& source);
+// Of a hub the newest so many; of runs all.
+Result<store::NewestJobs> NewestJobs(const Source& source, size_t most);
 
 // The jobs that are named (the newest when none are), ascending, each once. A number that is named
 // and not there is an error; a range need only touch one. What the viewer may not see is passed

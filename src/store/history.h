@@ -270,6 +270,11 @@ class HistoryStream {
                                   const std::function<bool(const JournalEntry&)>& visit) = 0;
 };
 
+struct NewestJobs {
+  std::vector<uint32_t> numbers;  // ascending
+  uint64_t of = 0;                // that there are
+};
+
 class History {
  public:
   explicit History(JobPlace place) : place_(std::move(place)) {}
@@ -277,9 +282,9 @@ class History {
 
   const JobPlace& place() const { return place_; }
 
-  // Ascending. Of runs, those that were never accepted are among them. Of a hub, all, or those of
-  // one user.
-  virtual Result<std::vector<uint32_t>> Numbers(std::string_view user) const = 0;
+  // Of a hub, the newest so many of all jobs, or of one user's. Of runs, all, with those that were
+  // never accepted.
+  virtual Result<NewestJobs> Newest(std::string_view user, size_t most) const = 0;
   // kNotFound: no such job, or one that was never accepted: it ended before its tasks were stored.
   // A run that is just being made is there, without tasks. A damaged job is a summary, not an
   // error.

@@ -252,6 +252,24 @@ TEST(HubStore, JobsAreFoundByUserAndByTheirEnds) {
   EXPECT_EQ(world.store().EndedBefore(later, 1, "")->size(), 1u);
 }
 
+TEST(HubStore, TheNewestJobsAreFoundAndAllAreCounted) {
+  HubWorld world;
+  EXPECT_EQ(NewestNumbers(world.place(), "", 2)->of, 0u);
+  for (int i = 0; i < 3; ++i) (void)world.Submit(1);
+  ASSERT_TRUE(world.Put(HubWorld::RowOf(world.store().NextJobId(), 1)));  // it is never accepted
+  (void)world.Submit(1, "bob");
+  ASSERT_TRUE(world.Finish(JobId(2), 1));
+  ASSERT_TRUE(world.Finish(JobId(5), 1));
+  for (size_t most : {0, 1, 2, 3, 4, 9}) {
+    auto newest = NewestNumbers(world.place(), "", most).value();
+    EXPECT_EQ(newest.of, 4u);
+    std::vector<uint32_t> want = {1, 2, 3, 5};
+    if (most < want.size()) want.erase(want.begin(), want.end() - static_cast<int>(most));
+    EXPECT_EQ(newest.numbers, want);
+  }
+  EXPECT_EQ(NewestNumbers(world.place(), "ada", 1)->numbers, std::vector<uint32_t>{3});
+}
+
 TEST(HubStore, ALockOfAnotherProgramIsWaitedFor) {
   std::vector<Duration> told;
   std::optional<Database> other;

@@ -191,18 +191,42 @@ Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
   return {};
 }
 
-Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user) {
-  if (!place.is_hub) return RunNumbers(place.dir);
-  auto db = TRY(OpenHub(place));
-  auto select = TRY(db.Prepare(
-      "SELECT id FROM job WHERE first_seq IS NOT NULL AND ?1 IN ('', user) ORDER BY id"));
-  select.BindText(0, user);
-  std::vector<uint32_t> numbers;
-  for (;;) {
-    auto more = TRY(select.Step());
-    if (!more) return numbers;
-    numbers.push_back(static_cast<uint32_t>(select.Int(0)));
+namespace {
+
+// By the indexes alone, but for the newest jobs: those that have not finished are mostly among
+// them, and may not have been accepted.
+Result<uint64_t> CountJobs(Database& db) {
+  int64_t count = TRY(db.QueryInt("SELECT COUNT(*) FROM job"));
+  int64_t open = count - TRY(db.QueryInt("SELECT COUNT(*) FROM job WHERE last_seq IS NOT NULL"));
+  auto select = TRY(db.Prepare("SELECT first_seq, last_seq FROM job ORDER BY id DESC"));
+  while (open > 0 && TRY(select.Step())) {
+    if (!select.IsNull(1)) continue;
+    --open;
+    if (select.IsNull(0)) --count;
   }
+  return static_cast<uint64_t>(count);
+}
+
+}  // namespace
+
+Result<NewestJobs> NewestNumbers(const JobPlace& place, std::string_view user, size_t most) {
+  NewestJobs newest;
+  if (place.is_hub) {
+    auto db = TRY(OpenHub(place));
+    TRY(db.Run("BEGIN"));
+    for (JobId job : TRY(JobsOfUser(db, user, most))) newest.numbers.push_back(job.value);
+    newest.of = newest.numbers.size();
+    if (user.empty() && newest.of == most) newest.of = TRY(CountJobs(db));
+    std::ranges::reverse(newest.numbers);
+  } else {
+    newest.numbers = TRY(RunNumbers(place.dir));
+    newest.of = newest.numbers.size();
+  }
+  return newest;
+}
+
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place) {
+  return TRY(NewestNumbers(place, "", SIZE_MAX)).numbers;
 }
 
 }  // namespace spate::store

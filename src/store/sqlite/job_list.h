@@ -33,9 +33,11 @@ std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t num
 Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
                  const std::function<bool(const JobSummary&)>& visit);
 
-// Ascending. Of runs, those that were never accepted are among them. Of a hub, all, or those of one
-// user.
-Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user = "");
+// History::Newest. Costs a tenth of a microsecond for each job of all users, and 2 us for each that
+// is returned.
+Result<NewestJobs> NewestNumbers(const JobPlace& place, std::string_view user, size_t most);
+// All, ascending.
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place);
 
 // Whether a journal can be read as frozen (OpenJournalToRead): nobody writes it, and no log is
 // left.

@@ -424,11 +424,12 @@ Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId la
   return ReadIds(std::move(select));
 }
 
-Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user) {
-  auto select =
-      db.Prepare(fmt::format("SELECT id FROM job WHERE first_seq IS NOT NULL{} ORDER BY id",
-                             user.empty() ? "" : " AND user = ?"));
-  if (select && !user.empty()) select->BindText(0, user);
+Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user, size_t most) {
+  auto select = db.Prepare(
+      fmt::format("SELECT id FROM job WHERE first_seq IS NOT NULL{} ORDER BY id DESC LIMIT ?1",
+                  user.empty() ? "" : " AND user = ?2"));
+  if (select) select->Bind(0, static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)));
+  if (select && !user.empty()) select->BindText(1, user);
   return ReadIds(std::move(select));
 }
 

@@ -56,9 +56,10 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
 // The first `most` accepted jobs from `first` to `last`, ascending, without their texts; damaged
 // rows are included.
 Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most);
-// Numbers of jobs that were accepted, ascending. An empty user: of all.
+// Numbers of jobs that were accepted, ascending.
 Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId last, size_t most);
-Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user);
+// The newest first. An empty user: of all.
+Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user, size_t most = SIZE_MAX);
 Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user);
 // Of jobs that finished before `when`: those that did first. An empty user: of all.
 Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,

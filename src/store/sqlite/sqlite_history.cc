@@ -104,8 +104,8 @@ class SqliteHistory final : public History {
  public:
   explicit SqliteHistory(const JobPlace& place) : History(place), index_(place), stream_(place) {}
 
-  Result<std::vector<uint32_t>> Numbers(std::string_view user) const override {
-    return JobNumbers(place(), user);
+  Result<NewestJobs> Newest(std::string_view user, size_t most) const override {
+    return NewestNumbers(place(), user, most);
   }
   Result<JobSummary> Summarize(uint32_t number) const override {
     return SummarizeJob(place(), number);

@@ -88,6 +88,8 @@ auto SqliteStore::WithDatabase(Read read) {
   if (!reads_new_) reader_.reset();
   if (!reader_) {
     auto db = OpenJournalToRead(place_.DbPath());
+    // Each commit empties its cache, which costs as much as the largest one that it ever had.
+    if (db) (void)db->Run("PRAGMA cache_size = -512");
     if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
     // By its views: the version may have been raised meanwhile.
     reads_new_ = db->QueryInt("SELECT NOT EXISTS(SELECT 1 FROM temp.sqlite_master)").value_or(0);

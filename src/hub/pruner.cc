@@ -10,8 +10,8 @@
 namespace spate::hub {
 namespace {
 
-// In one go; the journal removes them with a few commits.
-constexpr size_t kAtOnce = 500;
+// In one round: their rows are read for it, which takes the loop a few milliseconds.
+constexpr size_t kAtOnce = 64;
 // At least, of a job without output: its rows.
 constexpr uint64_t kRowsOfJob = 2 << 10;
 constexpr Duration kSumEvery = Duration::Seconds(1);
@@ -81,21 +81,27 @@ void Pruner::Forget(uint64_t excess) {
   uint64_t freed = 0;
   auto left = std::make_shared<size_t>(0);
   // The oldest first; those that are being removed already are not among them.
-  for (JobId job : jobs_.known().EndedBefore(excess > 0 ? Instant::Never() : old, kAtOnce)) {
+  const auto ended = jobs_.known().EndedBefore(excess > 0 ? Instant::Never() : old, kAtOnce);
+  full_ = ended.size() == kAtOnce;
+  for (JobId job : ended) {
     const KnownJobs::Job* entry = jobs_.known().Find(job);
     const bool too_old = entry != nullptr && entry->ended && *entry->ended < old;
-    if (!too_old && freed >= excess) break;
+    if (!too_old && freed >= excess) {
+      full_ = false;
+      break;
+    }
     if (jobs_.Grows(job)) continue;
     ++*left;
     freed += jobs_.store().OutputOf(job) + kRowsOfJob;
     jobs_.hub().Unload(job);
     jobs_.ForgetJob(job, [this, left] {
       if (--*left > 0) return;
-      next_ = Instant();
-      LookIn(Duration());
+      if (full_) next_ = Instant();
+      // Where as much is kept as may be, not a round for each job that ends.
+      LookIn(full_ ? Duration() : kSumEvery);
     });
   }
-  NoteRound(*left == kAtOnce);
+  NoteRound(full_);
   if (*left == 0) LookIn(rules_.keep_bytes == UINT64_MAX ? pause() : kSumEvery);
 }
 

@@ -41,7 +41,7 @@ class Pruner {
   uint64_t kept() const;
   void Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change);
   // Removes jobs that are too old, and the oldest until `excess` bytes are free: some now, the rest
-  // when these have gone.
+  // when these have gone. Cost: that of the removed jobs, and of one look a second.
   void Forget(uint64_t excess);
   void NoteRound(bool full);
   // Between two looks that find nothing to do.
@@ -58,6 +58,7 @@ class Pruner {
   uint64_t output_ = 0;                      // when it was counted,
   int64_t change_ = 0;                       // HubStore::OutputChange at that time
   Instant counted_;                          // and when; 0: not yet
+  bool full_ = false;                        // the newest round left more to do
   Instant behind_since_ = Instant::Never();  // each round since then had more to do
   Instant told_behind_;
 };

@@ -47,8 +47,8 @@ def middle(values, form):
 class Hub:
     """A hub in a fresh folder, with whatever speaks to it; `with` ends them all."""
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, place, *options):
+        self.place, self.options = place, options
         self.state = tempfile.mkdtemp(dir=place.dir)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         self.env |= {"SPATE_STATE": self.state, "HOME": self.state}
@@ -88,7 +88,7 @@ class Hub:
 
     def start(self):
         self.process = self.spawn("hub.log", self.place.spate, "hub", "start", "--allow-root",
-                                  "--listen", self.listen)
+                                  "--listen", self.listen, *self.options)
         await_that("the hub is up", lambda: self.said("hub.log", "the hub is up, life"))
 
     def restart(self):
@@ -355,14 +355,14 @@ def para_million(place, args):
               f"{middle(checks, '{:.2f}')} s")
 
 
-def bench_hub(place, args, bare_rate, rivals):
+def bench_hub(place, args, bare_rate, rivals, more):
     def real(place, args):
         real_tasks(place, args, bare_rate, rivals)
     def make(place, args):
         para_make(place, args, bare_rate)
     print()
     for measure in (real, latency, instant_nodes, many_nodes, full_slots, stuck_jobs, small_jobs, million_queued, make,
-                    para_million):
+                    para_million, *more):
         if args.measure in (None, measure.__name__):
             measure(place, args)
             sys.stdout.flush()

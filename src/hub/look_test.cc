@@ -283,5 +283,33 @@ TEST_F(LookTest, ANodeThatStartsManyIsNotFollowedOneByOne) {
   EXPECT_EQ(service_->known().Counts(job)->queued, 0u);
 }
 
+// A node whose report would be as the one before sends none.
+TEST_F(LookTest, WhatHasEndedIsNotShownToRun) {
+  NodeEnd& node = Node("n1", 1);
+  node.say(wire::NodeState());
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 2);
+  auto look = [&] {
+    ann.replies.clear();
+    ann.Ask(wire::Query{wire::ListNodes()});
+    loop_.RunFor(Duration::Millis(50));
+    if (!ann.Done() || ann.replies.size() != 2) return NodeFacts();
+    const auto& answer = std::get<wire::QueryAnswer>(ann.replies.front());
+    return wire::FromBytes<NodeFacts>("node", answer.bytes).value_or(NodeFacts());
+  };
+  AttemptEnd end;
+  end.ref = {job, 0, Attempt(1)};
+  node.say(wire::Running{end.ref, 1});
+  NodeFacts facts = look();
+  EXPECT_EQ(facts.tasks, 1u);
+  EXPECT_EQ(facts.runs.size(), 1u);
+  node.say(wire::Ends{1, {end}, {nullptr}});
+  loop_.RunFor(Duration::Seconds(1));
+  facts = look();
+  EXPECT_EQ(facts.tasks, 0u);
+  EXPECT_EQ(facts.next, 1u);
+  EXPECT_TRUE(facts.runs.empty());
+}
+
 }  // namespace
 }  // namespace spate::hub

@@ -70,7 +70,7 @@ std::string ReasonLine(const Asking& asking, const std::string& node,
 }  // namespace
 
 Status Answer(Asking& asking, const Jobs& jobs, const Nodes& nodes, const wire::ListNodes& asked) {
-  std::vector<NodeFacts> all = FactsOfNodes(jobs, nodes, asked.removed, &asking.caller());
+  std::vector<NodeFacts> all = FactsOfNodes(jobs, nodes, asked.removed, asking.caller());
   std::vector<std::string> names = asked.names;
   std::ranges::sort(names);
   auto is_asked = [&](const std::string& name) { return std::ranges::binary_search(names, name); };

@@ -61,11 +61,6 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const o
   facts.user = node.row.user;
   AddOffer(facts, info.offer);
   facts.tasks = info.leased;
-  if (node.state) {
-    const size_t runs = std::min<size_t>(node.state->runs.size(), info.offer.slots);
-    facts.tasks = static_cast<uint32_t>(std::min<size_t>(info.leased, runs));
-  }
-  facts.next = info.leased - facts.tasks;
   facts.used = info.used;
   facts.ended = info.ended;
   facts.failed = info.failed;
@@ -80,17 +75,23 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const o
   return facts;
 }
 
-// What runs on a node is for those to know whose tasks they are.
-std::vector<RunFacts> RunsFor(const Caller& caller, const Jobs& jobs,
-                              const wire::NodeState& state) {
-  std::vector<RunFacts> runs;
-  for (const wire::NodeState::Run& run : state.runs) {
-    const KnownJobs::Job* job = jobs.known().Find(run.ref.job);
+// How many of its tasks run, and which: these are for those to know whose tasks they are.
+void AddRuns(NodeFacts& facts, const Nodes::Node& node, const Jobs& jobs, const Caller& caller) {
+  if (!node.state) return;
+  size_t running = 0;
+  for (const auto& [ref, since, left] : node.state->runs) {
+    // Its end may be known here before the node's next word.
+    if (!jobs.engine().Holds(node.row.id, ref)) continue;
+    ++running;
+    if (!node.channel) continue;
+    const KnownJobs::Job* job = jobs.known().Find(ref.job);
     if (job == nullptr) continue;
-    if (!MaySee(caller, job->user) && !jobs.known().IsPublic(run.ref.job, *job)) continue;
-    runs.push_back({run.ref.job, run.ref.index + 1, jobs.loop().ToWall(run.since), run.left});
+    if (!MaySee(caller, job->user) && !jobs.known().IsPublic(ref.job, *job)) continue;
+    facts.runs.push_back({ref.job, ref.index + 1, jobs.loop().ToWall(since), left});
   }
-  return runs;
+  const uint32_t leased = facts.tasks;
+  facts.tasks = static_cast<uint32_t>(std::min<size_t>({leased, running, facts.slots}));
+  facts.next = leased - facts.tasks;
 }
 
 JobGlance GlanceAt(const Jobs& jobs, const Nodes& nodes, const Caller& caller,
@@ -124,7 +125,10 @@ void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
                         NodeStanding::kDrained, NodeStanding::kSick, NodeStanding::kFull}) {
     standings[WordOf(standing)] = 0;
   }
-  for (const NodeFacts& node : FactsOfNodes(jobs, nodes)) ++standings[node.state];
+  auto infos = NodeInfos(jobs.engine());
+  for (const auto& [id, node] : nodes.all()) {
+    if (!node.row.removed) ++standings[StateOf(node, infos[id])];
+  }
   for (const auto& [name, count] : standings) facts.standings.push_back({name, count});
   facts.nodes = nodes.connected();
   facts.away = standings.at("away");
@@ -133,14 +137,13 @@ void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
 }  // namespace
 
 std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed,
-                                    const Caller* caller) {
+                                    const Caller& caller) {
   auto infos = NodeInfos(jobs.engine());
   std::vector<NodeFacts> facts;
   for (const auto& [id, node] : nodes.all()) {
     if (!removed && node.row.removed) continue;
     facts.push_back(FactsOf(node, infos[id], jobs.loop()));
-    const bool tells = node.channel && node.state;
-    if (caller != nullptr && tells) facts.back().runs = RunsFor(*caller, jobs, *node.state);
+    AddRuns(facts.back(), node, jobs, caller);
   }
   return facts;
 }
@@ -187,7 +190,7 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
 
 TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most) {
   TopFacts facts{.hub = FactsOfHub(parts),
-                 .nodes = FactsOfNodes(parts.jobs, parts.nodes, /*removed=*/false, &caller),
+                 .nodes = FactsOfNodes(parts.jobs, parts.nodes, /*removed=*/false, caller),
                  .jobs = {}};
   std::ranges::sort(facts.nodes, {}, [](const NodeFacts& node) {
     return std::tuple(-node.used, node.state == "away", node.name);

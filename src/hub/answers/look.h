@@ -14,9 +14,9 @@ namespace spate::hub {
 
 HubFacts FactsOfHub(const AnswerParts& parts);
 // By number; removed nodes only when `removed`. Of what runs there the tasks of jobs that the
-// caller may see; without a caller none.
-std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed = false,
-                                    const Caller* caller = nullptr);
+// caller may see.
+std::vector<NodeFacts> FactsOfNodes(const Jobs& jobs, const Nodes& nodes, bool removed,
+                                    const Caller& caller);
 // Those at work first, at most so many nodes and jobs.
 TopFacts FactsOfAll(const AnswerParts& parts, const Caller& caller, size_t most);
 // By name; one user when there is a name.

@@ -294,10 +294,16 @@ std::vector<JobId> KnownJobs::WithResetCounts(JobId from, size_t most) const {
 std::optional<JobCounts> KnownJobs::Counts(JobId job) const {
   auto counts = engine_.Counts(job);
   if (!counts || !count_running_ || engine_.Held(job) != engine::HoldReason::kNone) return counts;
-  const uint32_t running = count_running_(job, counts->leased);
+  const uint32_t running = count_running_(job, counts->leased).value_or(counts->leased);
   counts->queued += counts->leased - running;
   counts->leased = running;
   return counts;
+}
+
+// For certain: not if its tasks only may run, on a node that has not told or while it is held.
+bool KnownJobs::HasStarted(JobId job, const JobCounts& counts) const {
+  if (counts.finished() > 0 || counts.leased == 0) return counts.finished() > 0;
+  return !count_running_ || count_running_(job, counts.leased).value_or(0) > 0;
 }
 
 void KnownJobs::Schedule() {
@@ -426,7 +432,7 @@ void KnownJobs::Tell(JobId job) {
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {
     if (auto counts = Counts(job)) entry->second.counts = *counts;
-    entry->second.started |= entry->second.counts.leased + entry->second.counts.finished() > 0;
+    entry->second.started |= HasStarted(job, entry->second.counts);
   }
   // A listener may go while others are told.
   std::vector<uint64_t> ids;

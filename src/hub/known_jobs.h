@@ -93,8 +93,8 @@ class KnownJobs {
   // Of a job in the engine, now: leased tasks that wait for their turn on their nodes count as
   // queued. While the job is held all leased ones count, because these may still start.
   std::optional<JobCounts> Counts(JobId job) const;
-  // How many of so many leased tasks of a job run.
-  using CountRunning = std::function<uint32_t(JobId job, uint32_t leased)>;
+  // How many of so many leased tasks of a job run; nullopt: that is not known yet.
+  using CountRunning = std::function<std::optional<uint32_t>(JobId job, uint32_t leased)>;
   void SetCountRunning(CountRunning count) { count_running_ = std::move(count); }
   // The reason why a job that is not held cannot continue by itself, or why none of its tasks has
   // been started for kIdleFor; empty: none. At most half a second old.
@@ -132,6 +132,7 @@ class KnownJobs {
   void TellChanged();
   void Schedule();
   void LookAtWaiting();
+  bool HasStarted(JobId job, const JobCounts& counts) const;
   void Leave(JobId job);
   Job FromRow(const store::JobRow& row) const;
   std::optional<Job> Read(JobId job) const;

@@ -311,5 +311,21 @@ TEST_F(LookTest, WhatHasEndedIsNotShownToRun) {
   EXPECT_TRUE(facts.runs.empty());
 }
 
+TEST_F(LookTest, AJobHasStartedWhenOneOfItsTasksRunsForCertain) {
+  NodeEnd& node = Node("n1", 1);
+  Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 1);
+  EXPECT_EQ(service_->known().Counts(job)->leased, 1u) << "it may run";
+  EXPECT_FALSE(service_->known().Find(job)->started);
+  node.say(wire::NodeState());
+  service_->hub().Post(engine::HoldJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(service_->known().Counts(job)->leased, 1u) << "it may still start";
+  EXPECT_FALSE(service_->known().Find(job)->started);
+  node.say(wire::Running{{job, 0, Attempt(1)}, 1});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_TRUE(service_->known().Find(job)->started);
+}
+
 }  // namespace
 }  // namespace spate::hub

@@ -434,8 +434,9 @@ bool Nodes::AllTold(JobId job) const {
                               [&](NodeId id) { return hub_.engine().Leased(id, job) > 0; });
 }
 
-uint32_t Nodes::Running(JobId job, uint32_t leased) const {
-  if (leased == 0 || !AllTold(job)) return leased;
+std::optional<uint32_t> Nodes::Running(JobId job, uint32_t leased) const {
+  if (leased == 0) return 0;
+  if (!AllTold(job)) return std::nullopt;
   auto started = started_.find(job);
   const size_t count = started == started_.end() ? 0 : started->second.size();
   return static_cast<uint32_t>(std::min<size_t>(count, leased));

@@ -120,9 +120,9 @@ class Nodes {
   // The attempt has ended durably, all parts of it.
   void Ended(const AttemptRef& ref);
   // How many of the job's leased tasks run, and which, as nodes have told; the others wait there.
-  // All of them, and nullopt, while a node that has some has not told yet in this life of the hub.
-  // Cost: such nodes, and of RunningTasks the tasks.
-  uint32_t Running(JobId job, uint32_t leased) const;
+  // nullopt: a node that has some has not told yet in this life of the hub. Cost: such nodes, and
+  // of RunningTasks the tasks.
+  std::optional<uint32_t> Running(JobId job, uint32_t leased) const;
   std::optional<std::vector<TaskRange>> RunningTasks(JobId job) const;
   // The node has output for which the hub's disk has no room: what it reports waits there, and is
   // not heard.

@@ -160,9 +160,9 @@ std::string Clause::Turn() const {
     case ReasonKind::kNextTry:
       return fmt::format("it waits {} before its next try", Time());
     case ReasonKind::kJobLimit:
-      return fmt::format("its job may run {} at once, and does", Plural(Count(0), "task"));
+      return fmt::format("the job has reached its limit of {} at once", Plural(Count(0), "task"));
     case ReasonKind::kUserLimit:
-      return fmt::format("{} may run {} at once, and does", UserOrGroup(),
+      return fmt::format("{} has reached the limit of {} at once", UserOrGroup(),
                          Plural(Count(0), "task"));
     case ReasonKind::kPriority:
       return fmt::format("job {} of the same user goes first, by its priority of {}", Number(0),
@@ -296,9 +296,9 @@ std::string Clause::Troubles() const {
 }
 
 // In the order of SilentFate.
-constexpr const char* kFates[] = {
-    "starts again elsewhere", "starts again once the node is back", "ends as unknown (--once)",
-    "was cancelled: it ends when the node is back, or counts as ended"};
+constexpr const char* kFates[] = {"tasks restart elsewhere", "tasks restart once the node is back",
+                                  "tasks end as unknown (--once)",
+                                  "cancelled tasks count as ended"};
 
 std::string Clause::Silent() const {
   const std::string text =
@@ -307,11 +307,13 @@ std::string Clause::Silent() const {
                   Nodes(0, Is(1)));
   if (Count(2) >= std::size(kFates)) {
     return text +
-           "which the hub refuses, because it does not support that version of spate; "
-           "what runs there is kept, and continues once the node has a supported version";
+           "which the hub refuses because it does not support that version of spate; tasks there "
+           "are kept, and continue once the node has a supported version";
   }
-  return fmt::format("{}which cannot be reached; what runs there {} if that lasts for {} more",
-                     text, kFates[Count(2)], Time());
+  const bool is_one = NamesFrom(0).size() == 1 && !Is(1);
+  return fmt::format("{}which {} silent for {} more, {} {}", text,
+                     is_one ? "does not respond; if it stays" : "do not respond; if they stay",
+                     Time(), is_one ? "its" : "their", kFates[Count(2)]);
 }
 
 std::string Clause::Nowhere() const {
@@ -443,7 +445,7 @@ std::string Clause::GangTooLarge() const {
 // ---- Gangs -------------------------------------------------------------------------------------
 
 const char* PlaceOf(bool first) {
-  return first ? "it is the first of the gangs that wait" : "it has a reservation";
+  return first ? "it is the first waiting gang" : "it has a reservation";
 }
 
 // Reasons why no node is kept for a gang.
@@ -459,7 +461,7 @@ std::string Clause::Gang() const {
     case ReasonKind::kGangBefore:
       return fmt::format("task {}.{}{} goes before it, and {}", Number(0), Number(1),
                          Is(2) ? ", which is tried again," : "",
-                         Is(3) ? "is the first of the gangs that wait" : "has a reservation");
+                         Is(3) ? "is the first waiting gang" : "has a reservation");
     case ReasonKind::kGangPlace:
       return PlaceOf(Is(0));
     case ReasonKind::kGangNeeds:
@@ -468,8 +470,10 @@ std::string Clause::Gang() const {
     case ReasonKind::kGangOwnJobs:
       return fmt::format(": {} of the same user; no node is kept for it meanwhile", Jobs(0));
     case ReasonKind::kGangLooks:
-      return fmt::format("; {} {} for {}", Number(0) == 1 ? "it is" : "they are",
-                         Is(1) ? "kept for it" : "others' to use", Time());
+      if (!Is(1))
+        return fmt::format("; others may use {} for {}", Number(0) == 1 ? "it" : "them", Time());
+      return fmt::format("; {} kept for this gang for {}", Number(0) == 1 ? "it is" : "they are",
+                         Time());
     case ReasonKind::kGangStarts:
       if (!HasTime()) return fmt::format("; it is about to start on {}", Nodes(0, Is(0)));
       return fmt::format("; it starts within {} on {} if running tasks keep to their estimates",
@@ -491,7 +495,7 @@ std::string Clause::Gang() const {
           "ends",
           Jobs(0));
     case ReasonKind::kGangLater:
-      return fmt::format("; last it became later, as {}", Name());
+      return fmt::format("; it was last delayed because {}", Name());
     case ReasonKind::kOtherGangFirst:
       return OtherGang();
     case ReasonKind::kKeptForGang:
@@ -505,22 +509,24 @@ std::string Clause::Gang() const {
 }
 
 std::string Clause::OtherGang() const {
-  std::string text = fmt::format("a gang of job {} is the first of those that wait", Number(0));
+  std::string text = fmt::format("a gang of job {} is the first waiting gang", Number(0));
   const auto rule = static_cast<GangRule>(Number(1));
   if (rule == GangRule::kStartUnknown) {
-    return text + "; this one goes before it where it finds room, as nobody knows when that starts";
+    return text +
+           "; this task may start before it wherever it has room, because that start time is "
+           "unknown";
   }
-  text += fmt::format(", and is to have {}", Nodes(0, Is(2)));
+  text += fmt::format(" and is to get {}", Nodes(0, Is(2)));
   switch (rule) {
     case GangRule::kNobodyPasses:
-      return text + ", and nobody overtakes it";
+      return text + ", and nothing starts before it";
     case GangRule::kNoTime:
-      return text + "; this one could go before it where it ends in time, but it has no --time";
+      return text + "; this task could start before it if it ended in time, but it has no --time";
     case GangRule::kStartUnknown:
     case GangRule::kInTime:
       break;
   }
-  return text + "; this one goes before it where it does not make it later";
+  return text + "; this task may start before it if it does not delay it";
 }
 
 std::string Clause::Kept() const {

@@ -61,15 +61,15 @@ TEST(WhyText, ParentsAreCalledByTheirNames) {
 TEST(WhyText, AGangWhoseTimeHasCome) {
   EXPECT_EQ(TextOf({{ReasonKind::kGangPlace, {1}},
                     {ReasonKind::kGangOverdue, {3, 2, 0}, {Duration::Seconds(100)}, {"n1"}}}),
-            "it is the first of the gangs that wait; it starts as soon as task 3.2 on n1 ends: it "
+            "it is the first waiting gang; it starts as soon as task 3.2 on n1 ends: it "
             "runs 1m40s longer than estimated");
   EXPECT_EQ(TextOf({{ReasonKind::kGangPlace, {1}},
                     {ReasonKind::kGangOverdue, {3, 0, 1}, {Duration::Seconds(100)}, {"n1"}}}),
-            "it is the first of the gangs that wait; it starts as soon as tasks of job 3 on n1 "
+            "it is the first waiting gang; it starts as soon as tasks of job 3 on n1 "
             "end: they run 1m40s longer than estimated, as other tasks on its nodes do");
   EXPECT_EQ(
       TextOf({{ReasonKind::kGangPlace, {1}}, {ReasonKind::kGangStarts, {0}, {Duration()}, {"n1"}}}),
-      "it is the first of the gangs that wait; it is about to start on n1");
+      "it is the first waiting gang; it is about to start on n1");
 }
 
 TEST(WhyText, Pools) {
@@ -120,21 +120,18 @@ TEST(WhyText, WhatBecomesOfTasksOfSilentNodes) {
                     {Duration::Seconds(90)},
                     {"n1"}}});
   };
-  const std::string heard = "it is running on n1, which cannot be reached; what runs there ";
-  EXPECT_EQ(text(SilentFate::kElsewhere),
-            heard + "starts again elsewhere if that lasts for 1m30s more");
-  EXPECT_EQ(text(SilentFate::kSameNode),
-            heard + "starts again once the node is back if that lasts for 1m30s more");
-  EXPECT_EQ(text(SilentFate::kUnknown),
-            heard + "ends as unknown (--once) if that lasts for 1m30s more");
-  EXPECT_EQ(text(SilentFate::kCancelled),
-            heard +
-                "was cancelled: it ends when the node is back, or counts as ended if that lasts "
-                "for 1m30s more");
+  const std::string heard =
+      "it is running on n1, which does not respond; if it stays silent for 1m30s more, its ";
+  EXPECT_EQ(text(SilentFate::kElsewhere), heard + "tasks restart elsewhere");
+  EXPECT_EQ(text(SilentFate::kSameNode), heard + "tasks restart once the node is back");
+  EXPECT_EQ(text(SilentFate::kUnknown), heard + "tasks end as unknown (--once)");
+  EXPECT_EQ(text(SilentFate::kCancelled), heard + "cancelled tasks count as ended");
+  EXPECT_EQ(TextOf({{ReasonKind::kSilentNodes, {3, 1}, {Duration::Seconds(90)}, {"n1", "n2"}}}),
+            "its 3 tasks are running on n1, n2, ..., which do not respond; if they stay silent for "
+            "1m30s more, their tasks restart elsewhere");
   EXPECT_EQ(text(SilentFate::kKept),
-            "it is running on n1, which the hub refuses, because it does not support that "
-            "version of spate; what runs there is kept, and continues once the node has a "
-            "supported version");
+            "it is running on n1, which the hub refuses because it does not support that version "
+            "of spate; tasks there are kept, and continue once the node has a supported version");
 }
 
 // A message may be damaged, or of a newer program.

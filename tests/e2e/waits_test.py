@@ -81,7 +81,7 @@ def test_every_wait_is_told(place: Place):
         want(len(re.findall(r"^spate: job", said, re.M)) == 1, said)
     # A limit of the user goes before the turn, and is told once more.
     cluster.spate("hub user", "root", "--max-running", "1")
-    waiting["turn"].says("user root may run 1 task at once, and does")
+    waiting["turn"].says("user root has reached the limit of 1 task at once")
     cluster.spate("job cancel", *(jobs[name] for name in TABLE))
     for name in TABLE:
         waiting[name].process.wait(60)
@@ -215,8 +215,8 @@ def test_waits_behind_gangs_and_own_limits(place: Place):
     wait(lambda: json.loads(cluster.spate("job info", jobs["own"], "--json")[0])["running"] == 1, "it runs")
     jobs["gang"] = cluster.submit("--nodes", "2", "--cpus", "2", "--time", "1m", "--", "true")
     jobs["behind"] = cluster.submit("--time", "2h", "--", "true")
-    table = {"own": "its job may run 1 task at once, and does",
-             "gang": r"it is the first of the gangs that wait; it starts within 59m\d+s on n1, n2",
+    table = {"own": "the job has reached its limit of 1 task at once",
+             "gang": r"it is the first waiting gang; it starts within 59m\d+s on n1, n2",
              "behind": rf"n1, n2 are kept for task {jobs['gang']}.1, a gang of user"}
     for name, why in table.items():
         out, _ = cluster.spate("task explain", jobs[name] + (".2" if name == "own" else ".1"))
@@ -256,9 +256,10 @@ def test_tasks_of_a_silent_node_do_not_start_next(place: Place):
     wait(lambda: "running on node n1" in cluster.spate("task explain", f"{job}.1")[0], "it runs")
     stop(node)
     try:
-        waits.says("it is running on n1, which cannot be reached")
+        waits.says("it is running on n1, which does not respond")
         out, _ = cluster.spate("task explain", f"{job}.1")
-        want("it is running on n1, which cannot be reached; what runs there starts again elsewhere if" in out, out)
+        want("it is running on n1, which does not respond; if it stays silent for" in out, out)
+        want("more, its tasks restart elsewhere" in out, out)
     finally:
         node.send_signal(signal.SIGCONT)
     place.write("go")
@@ -338,11 +339,11 @@ def test_a_cancelled_task_that_does_not_end(place: Place):
     want(re.search(why, out), out)
     stop(node)
     try:
-        silent = "it is running on n1, which cannot be reached; what runs there was cancelled"
+        silent = "it is running on n1, which does not respond; if it stays silent for"
         waits.says(silent)
         want("no node is connected" not in place.read("waiting"), place.read("waiting"))
         out, _ = cluster.spate("task explain", f"{job}.1")
-        want(silent in out, out)
+        want(silent in out and "more, its cancelled tasks count as ended" in out, out)
     finally:
         node.send_signal(signal.SIGCONT)
     place.write("go")

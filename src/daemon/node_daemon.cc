@@ -564,7 +564,7 @@ void NodeDaemon::AwaitHub(Duration patience) {
 
 void NodeDaemon::WatchTime() {
   if (offer_.end_of_life != Instant::Never()) {
-    loop_.At(offer_.end_of_life, [this] { Leave("the end of its life has come"); });
+    loop_.At(offer_.end_of_life, [this] { Leave("its lifetime has expired"); });
   }
   busy_at_ = loop_.Now();
   if (options_.idle_exit) LookIdle();

@@ -183,9 +183,9 @@ void ClientRequest::HandleNext() {
 Status ClientRequest::CheckUpload(Upload& upload) {
   wire::Submit& submit = upload.submit;
   if (jobs_.one_job()) {
-    return spate::Fail(ErrorKind::kInvalid,
-                       "this is the hub of one job alone, which takes no other job and no more "
-                       "tasks from elsewhere; submit to another hub, or run it apart");
+    return spate::Fail(
+        ErrorKind::kInvalid,
+        "this run accepts no other jobs or tasks; submit to another hub, or start another run");
   }
   // One user cannot take another one's submission for their own.
   submit.submission = caller_.user + ":" + submit.submission;
@@ -333,7 +333,7 @@ Status CheckEdges(std::span<const Edge> edges, uint32_t count, uint32_t known, u
   std::vector<TaskIndex> cycle = FindCycle(among.empty() ? 0 : count, among);
   if (cycle.empty()) return {};
   return spate::Fail(ErrorKind::kInvalid,
-                     fmt::format("task {} waits for itself, straight or through others",
+                     fmt::format("task {} depends on itself, directly or through other tasks",
                                  cycle.front() + known + 1));
 }
 

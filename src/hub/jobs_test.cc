@@ -403,8 +403,9 @@ TEST_F(JobsTest, EdgesOfAGraphAreCheckedBeforeItIsAJob) {
   EXPECT_EQ(refusal("later", {{3, 0}}, 0), "an edge between tasks that are not there");
   EXPECT_EQ(refusal("known", {{0, 2}}, 2), "an edge between tasks that are not there");
   EXPECT_EQ(refusal("circle", {{0, 1}, {1, 2}, {2, 0}}, 0),
-            "task 2 waits for itself, straight or through others");
-  EXPECT_EQ(refusal("self", {{1, 1}}, 0), "task 2 waits for itself, straight or through others");
+            "task 2 depends on itself, directly or through other tasks");
+  EXPECT_EQ(refusal("self", {{1, 1}}, 0),
+            "task 2 depends on itself, directly or through other tasks");
   EXPECT_TRUE(jobs_.engine().Jobs().empty());
   ASSERT_EQ(refusal("right", {{2, 0}, {0, 1}, {2, 1}}, 0), "accepted");
 }

@@ -540,7 +540,7 @@ TEST_F(OneJobTest, TakesNoOtherAndRefusesWhatItsOwnerDoes) {
   auto settings = std::make_shared<JobSettings>();
   settings->cwd = "/";
   other.settings = std::move(settings);
-  EXPECT_NE(Refused(ann, other).find("of one job alone"), std::string::npos);
+  EXPECT_NE(Refused(ann, other).find("accepts no other jobs"), std::string::npos);
   EXPECT_EQ(Refused(Come("root", 0), wire::Query{wire::SetUser{.user = "ann"}}), "not here");
 }
 

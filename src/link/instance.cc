@@ -12,10 +12,10 @@ Result<std::string> LoadOrMakeInstance(const std::string& path) {
   auto kept = os::ReadFile(path, wire::kInstanceBytes);
   if (kept && kept->size() == wire::kInstanceBytes) return kept;
   if (kept || kept.error().kind == ErrorKind::kInvalid) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' does not have {} bytes; remove it, and this node counts as a new "
-                            "one",
-                            path, wire::kInstanceBytes));
+    return Fail(
+        ErrorKind::kCorrupt,
+        fmt::format("'{}' is damaged ({} bytes expected); remove it to register this node as new",
+                    path, wire::kInstanceBytes));
   }
   if (kept.error().kind != ErrorKind::kNotFound) return kept;
   auto random = TRY(access::MakeRandom());

@@ -172,14 +172,14 @@ std::expected<link::Admission, wire::Refusal> Port::Admit(const link::Guest& gue
   };
   const Site& site = *options_.site;
   if (site.peers && !site.peers->HasText(guest.peer)) {
-    return refuse(wire::RefusalCode::kOther, "it takes questions only from its hub's host");
+    return refuse(wire::RefusalCode::kOther, "it accepts requests only from its hub's host");
   }
   if (guest.greeting.role != wire::Role::kAdmin || !guest.Proves(site.access.secret) ||
       guest.greeting.serial != site.access.serial) {
-    return refuse(wire::RefusalCode::kCredential, "this is not the access to its port");
+    return refuse(wire::RefusalCode::kCredential, "the credential is not valid for its port");
   }
   if (connections_.size() >= kPeersMost) {
-    return refuse(wire::RefusalCode::kBusy, "it has as many connections as it takes");
+    return refuse(wire::RefusalCode::kBusy, "its connection limit is reached");
   }
   return link::Admission{Epoch(1), NodeId()};  // both are for nodes of a hub
 }

@@ -141,14 +141,14 @@ Result<std::string> ReadPrivateFile(const std::string& path, size_t limit) {
   }
   if (info.user != geteuid()) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("'{}' holds a secret and belongs to user {}, not to the user of this "
-                            "process ({}); use a copy of your own",
+                fmt::format("'{}' contains a secret and belongs to user {}, not to the user of "
+                            "this process ({}); use a copy of your own",
                             name, info.user, geteuid()));
   }
   if ((info.permissions & 077) != 0) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("'{}' holds a secret and is open to others (mode {:04o}); if nobody "
-                            "else can have read it: chmod 600 {}",
+                fmt::format("'{}' contains a secret that other users can access (mode {:04o}); if "
+                            "nobody has read it yet: chmod 600 {}",
                             name, info.permissions, ShellQuote(name)));
   }
   return ReadToEnd(fd.get(), limit, path);

@@ -72,12 +72,14 @@ Status CheckOwn(const Step& step, uint32_t self, Others others, std::string_view
   static constexpr struct {
     uint32_t closed;
     const char *what, *bits;
-  } kRules[] = {{022, "change", "w"}, {066, "read or change", "rw"}, {077, "reach", "rwx"}};
+  } kRules[] = {{022, "change", "w"}, {066, "read or change", "rw"}, {077, "access", "rwx"}};
   const auto& rule = kRules[static_cast<size_t>(others)];
   if ((step.info.st_mode & rule.closed) == 0) return {};
-  return Fail(ErrorKind::kPermission,
-              fmt::format("others may {} what is in the folder {}\nClose it: chmod go-{} {}",
-                          rule.what, EscapeForScreen(step.path), rule.bits, ShellQuote(step.path)));
+  return Fail(
+      ErrorKind::kPermission,
+      fmt::format(
+          "other users can {} files in the folder {}\nRemove that permission: chmod go-{} {}",
+          rule.what, EscapeForScreen(step.path), rule.bits, ShellQuote(step.path)));
 }
 
 Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kStateOption) {

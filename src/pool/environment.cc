@@ -82,8 +82,8 @@ std::string TextOf(std::span<const PoolDifference> differences) {
   }
   if (text.empty()) return text;
   return "\nthe hub does not look for the batch system as this shell does:" + text +
-         "\n  the hub's settings count; to change them, stop the hub and start it again where they "
-         "are as here (jobs and nodes go on)";
+         "\n  the hub's values are used; to change them, restart the hub from this shell (jobs and "
+         "nodes continue)";
 }
 
 os::Environment CommandEnvironment(const os::Environment& environment) {

@@ -44,13 +44,12 @@ TEST(Decisive, DifferencesAreNamed) {
   EXPECT_EQ(differences,
             (std::vector<PoolDifference>{{"qsub", "/opt/sge/bin/qsub", "/usr/bin/qsub"},
                                          {"SGE_CELL", "b", ""}}));
-  EXPECT_EQ(
-      TextOf(differences),
-      "\nthe hub does not look for the batch system as this shell does:"
-      "\n  qsub: here '/opt/sge/bin/qsub', for the hub '/usr/bin/qsub'"
-      "\n  SGE_CELL: here 'b', for the hub not set"
-      "\n  the hub's settings count; to change them, stop the hub and start it again where they "
-      "are as here (jobs and nodes go on)");
+  EXPECT_EQ(TextOf(differences),
+            "\nthe hub does not look for the batch system as this shell does:"
+            "\n  qsub: here '/opt/sge/bin/qsub', for the hub '/usr/bin/qsub'"
+            "\n  SGE_CELL: here 'b', for the hub not set"
+            "\n  the hub's values are used; to change them, restart the hub from this shell (jobs "
+            "and nodes continue)");
   EXPECT_EQ(TextOf({}), "");
 }
 

@@ -191,7 +191,7 @@ std::string Clause::Turn() const {
                          Time(0), Time(1));
     case ReasonKind::kNothingStored:
       return fmt::format(
-          "the hub cannot store anything at the moment, and nothing goes on before it can: its "
+          "the hub cannot store anything at the moment, and nothing continues until it can: its "
           "disk may be slow, or another program has its database locked (see: {})",
           Run(Advice("hub status")));
     case ReasonKind::kOthersAhead:
@@ -359,16 +359,17 @@ std::string Clause::Nowhere() const {
 std::string Clause::Misfit() const {
   switch (reason_.kind) {
     case ReasonKind::kOnOtherNode:
-      return fmt::format("is to run on node {} alone, which is not connected", Name(0));
+      return fmt::format("must run on node {}, which is not connected", Name(0));
     case ReasonKind::kNotOnNode:
-      return fmt::format("is not to run on node {}", Name());
+      return fmt::format("must not run on node {}", Name());
     case ReasonKind::kLacksFeature:
       if (Name(0) == kPmixFeature) {
         return fmt::format("needs a node with the program spate-pmix; {} does not have it",
                            Name(1));
       }
-      return fmt::format("needs a node whose spate knows '{}', that of {} is too old: update it",
-                         Name(0), Name(1));
+      return fmt::format(
+          "needs a node whose spate supports '{}', and that of {} is too old: update it", Name(0),
+          Name(1));
     case ReasonKind::kLacksLabel:
       return fmt::format("needs a node with label '{}'; {} does not have it", Name(0), Name(1));
     case ReasonKind::kTooManyCpus:
@@ -382,7 +383,7 @@ std::string Clause::Misfit() const {
     case ReasonKind::kMoreThanOffered:
       return fmt::format("needs more than {} offers", Name());
     case ReasonKind::kOtherUsersNode:
-      return fmt::format("is of user {}, and {} runs tasks of user {} alone", Name(0), Name(1),
+      return fmt::format("belongs to user {}, but {} runs only tasks of user {}", Name(0), Name(1),
                          Name(2));
     case ReasonKind::kNodeEndsFirst:
       return fmt::format("needs {} (--time), but {} ends in {}", Time(0), Name(), Time(1));
@@ -398,7 +399,7 @@ std::string Clause::Misfit() const {
 std::string Clause::PoolMisfit() const {
   switch (reason_.kind) {
     case ReasonKind::kOnPilot:
-      return fmt::format("is to run on node {} alone, which no new pilot is", Name());
+      return fmt::format("must run on node {}, which no new pilot will be", Name());
     case ReasonKind::kPoolOfOther:
       return fmt::format("pool {} is {}'s", Name(0), Name(1));
     case ReasonKind::kPilotTooShort:

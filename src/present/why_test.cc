@@ -39,9 +39,9 @@ TEST(WhyText, FeaturesOfNodesAreExplained) {
     return TextOf(
         {{ReasonKind::kNoNodeFits}, {ReasonKind::kLacksFeature, {}, {}, std::move(names)}});
   };
-  EXPECT_EQ(
-      text({"pmi", "n1"}),
-      "no node fits: it needs a node whose spate knows 'pmi', that of n1 is too old: update it");
+  EXPECT_EQ(text({"pmi", "n1"}),
+            "no node fits: it needs a node whose spate supports 'pmi', and that of n1 is too old: "
+            "update it");
   EXPECT_EQ(text({"pmix", "n1"}),
             "no node fits: it needs a node with the program spate-pmix; n1 does not have it");
 }

@@ -92,8 +92,8 @@ std::string FormatTicket(const Ticket& ticket) {
 Result<Ticket> ParseTicket(std::string_view text, std::string_view name) {
   auto wrong = [&](size_t line) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("{}:{}: no line of a ticket for spate remote; leave {} and its file as "
-                            "the node made them, and submit the gang again",
+                fmt::format("{}:{}: invalid line in the ticket file of spate remote; {} must point "
+                            "to the unmodified file from the node",
                             name, line, kTicketVariable));
   };
   if (NextUntil(text, '\n') != kFirstLine) return wrong(1);

@@ -66,7 +66,7 @@ def test_a_node_is_stopped_by_its_own_lock_only(place: Place):
         for path in (os.path.join(folder, "shepherds"), folder, os.path.join(state, "nodes"), state):
             os.chmod(path, 0o777)
             _, err = place.run("--state", state, "n1", command="node stop", code=3)
-            want("may be changed" in err or "others may change" in err, err)
+            want("may be changed" in err or "other users can change" in err, err)
             os.chmod(path, 0o755)
             if os.geteuid() == 0:
                 os.chown(path, 65534, 65534)

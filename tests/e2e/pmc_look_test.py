@@ -79,10 +79,10 @@ def test_output_is_read_while_a_task_runs(place: Place):
         wait(lambda: "it waits for 1 of 1 parent" in told(place, "job tail", "1.C", "--at", at), "of C")
         wait(lambda: "1 succeeded" in told(place, "job info", "--at", at), "B has ended")
         refused = told(place, "job tail", "1.B", "--at", at, code=3)
-        want("keeps no journal" in refused and "where the program puts it" in refused, refused)
+        want("keeps no history" in refused and "in the program's own files" in refused, refused)
         for words in (["1"], ["-f", "1"], []):
             refused = told(place, "job tail", *words, "--at", at, code=3)
-            want("keeps no journal" in refused and f"spate job tail --at {at} JOB.TASK" in refused, refused)
+            want("keeps no history" in refused and f"spate job tail --at {at} JOB.TASK" in refused, refused)
         tail = subprocess.Popen([SPATE, "job", "tail", "-f", "1.A", "--at", at], env=place.env,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         read = [tail.stdout.readline() for _ in range(2)]
@@ -91,7 +91,7 @@ def test_output_is_read_while_a_task_runs(place: Place):
         place.write("go", "")
         out, err = tail.communicate(timeout=DEADLINE)
         want(tail.returncode != 0 and out == "" and
-             ("writes its tasks' output itself" in err or "cannot be read here" in err),
+             ("writes task output to its own stdout" in err or "cannot be read here" in err),
              (tail.returncode, out, err))
         run.communicate(timeout=DEADLINE)
         want(run.returncode == 0, run.returncode)

@@ -155,7 +155,7 @@ def test_who_was_stopped_for_too_long_writes_no_more(two):
     os.kill(run.pid, signal.SIGCONT)
     _, err = run.communicate(timeout=60)
     want(run.returncode != 0, "it ends")
-    want("another one has taken over its folder" in err.decode(), err.decode())
+    want("another process has taken over its folder" in err.decode(), err.decode())
     (job,) = two.listed("n1")
     want(job["state"] == "succeeded" and job["succeeded"] == 4, job)
 

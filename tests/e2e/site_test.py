@@ -230,7 +230,7 @@ def test_strangers_are_refused(place):
     with open(kit, "w") as out:
         out.write(wrong)
     out, err = site.stop_nodes(code=255)
-    want("127.0.0.1 failed: " in err and "is not the access to its port" in err, err)
+    want("127.0.0.1 failed: " in err and "the credential is not valid for its port" in err, err)
     want("refused" in site.node_log("127.0.0.1"), site.node_log("127.0.0.1"))
     with open(kit, "w") as out:
         out.write(text)

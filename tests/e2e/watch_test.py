@@ -140,7 +140,7 @@ def test_a_run_answers_as_a_hub_does(place: Place):
     # Nobody else's business, and what comes later.
     want("only a hub has that" in hub("node", "drain", "all", code=2), "no nodes to change")
     want("is running" in hub("job", "forget", "1", code=3), "not while it runs")
-    want("of one job alone" in hub("submit", "--", "true", code=2), "no other jobs")
+    want("accepts no other jobs" in hub("submit", "--", "true", code=2), "no other jobs")
     want("closes the job" in hub("job", "close", "1", code=2), "its own list")
     at = subprocess.run([SPATE, "top", "--once", "--json", "--at", os.path.join(folder, "socket")],
                         cwd=place.dir, env=place.env, capture_output=True, timeout=DEADLINE)

@@ -42,7 +42,7 @@ def test_a_master_is_asked_while_it_runs(place: MwPlace):
     refused = spate(place, "job", "cancel", "1", "--at", socket, code=2)
     want("others may only look" in refused, refused)
     refused = spate(place, "job", "cat", "1", "--at", socket, code=3)
-    want("keeps no journal" in refused, refused)
+    want("keeps no history" in refused, refused)
     place.touch("h")
     master.say("wait-results 4", "exit 0")
     master.ends(0)

@@ -480,8 +480,8 @@ Result<TaskTail::Next> TaskTail::OnLost(const Error& error) {
   if (error.kind != ErrorKind::kUnavailable) return std::unexpected(error);
   if (call_.words().Has(opt::kAt) && attempt_ != 0) {
     return Fail(ErrorKind::kUnavailable,
-                fmt::format("{}: the program that runs it has ended, or does not answer ({}); it "
-                            "writes its tasks' output itself, to its own output or to files",
+                fmt::format("{}: the program that runs it has ended, or does not answer ({}); the "
+                            "program writes task output to its own stdout or to files",
                             Id(), error.message));
   }
   if (call_.on_hub()) {

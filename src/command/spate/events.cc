@@ -23,7 +23,7 @@ constexpr Duration kEventsAgain = Duration::Seconds(1);
 constexpr Option kEventsSince = {.names = "since",
                                  .argument = "POSITION",
                                  .heading = Heading::kSelect,
-                                 .help = "go on behind this position of an event"};
+                                 .help = "start after the event at this position"};
 constexpr Option kEventsFollow = {.names = "follow",
                                   .letters = "f",
                                   .heading = Heading::kSelect,
@@ -129,12 +129,11 @@ extern const Command kSpateEvents = {
     .name = "events",
     .summary = "print what happens to the jobs of a hub",
     .details =
-        "Jobs that are accepted, held, released, cancelled and finished, each attempt of a task "
-        "that ends, and each time that the hub's clock is set, in the order in which that became "
-        "durable. You see your own jobs, and an administrator sees all. Each event has a position; "
-        "a program that is restarted continues with "
-        "--since POSITION and misses none. Jobs that were removed since, or that are damaged, have "
-        "no events.",
+        "Events are the acceptance, hold, release, cancellation and end of a job, the end of each "
+        "attempt of a task, and each change of the hub's clock. They are printed in the order in "
+        "which they became durable. You see the events of your own jobs; an administrator sees "
+        "all. Each event has a position: a program that stopped can continue with --since POSITION "
+        "without missing events. Jobs that are damaged or were removed have no events.",
     .examples = {{{"spate events --json --follow", "what happens from now on"},
                   {"spate events --since 0", "all that has happened"},
                   {"spate events -f --since 4711 --json", "what a program has not seen yet"}}},

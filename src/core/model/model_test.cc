@@ -49,15 +49,14 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
                 "needs a node with label 'gpu'; this machine does not have it"},
            Case{{.named = {}, .labels = {"@links", "big"}}, ""},
            // The owner of a node cannot state by a label what its program can do.
-           Case{
-               {.named = {}, .labels = {"@gang"}},
-               "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
+           Case{{.named = {}, .labels = {"@gang"}},
+                "needs a node whose spate supports 'gang', and that of this machine is too old: "
+                "update it"},
            Case{{.named = {}, .on_node = "this machine"}, ""},
-           Case{{.named = {}, .on_node = "n7"},
-                "is to run on node n7 alone, which is not connected"},
+           Case{{.named = {}, .on_node = "n7"}, "must run on node n7, which is not connected"},
            Case{{.named = {}, .not_on = {"n7"}}, ""},
            Case{{.named = {}, .not_on = {"n7", "this machine"}},
-                "is not to run on node this machine"},
+                "must not run on node this machine"},
        }) {
     EXPECT_EQ(FitCount(offer, needs), *why == 0 ? 2u : 0u) << why;
     auto reason = WhyNever(offer, needs);

@@ -103,7 +103,7 @@ TEST(Demand, WhatCouldNotStartIsNone) {
        "needs a node with label 'big'; a node of pool p does not have it"},
       {"a feature of its program", [](ClassDemand& d) { d.needs.labels = {"@new"}; }, ""},
       {"a node", [](ClassDemand& d) { d.needs.on_node = "n7"; },
-       "is to run on node n7 alone, which no new pilot is"},
+       "must run on node n7, which no new pilot will be"},
       {"time", [](ClassDemand& d) { d.needs.time = kMinute * 59; }, ""},
       {"all the time", [](ClassDemand& d) { d.needs.time = kHour; },
        "may run for 1h00m, but a pilot of pool p lasts only 59m50s"},

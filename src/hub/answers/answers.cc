@@ -140,7 +140,7 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
   if (who != WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools) return {};
   return Fail(ErrorKind::kPermission,
               fmt::format("user {0} may not add pools to this hub: their commands would run on its "
-                          "machine\nAn administrator gives the right: hub user {0} --may pools",
+                          "machine\nAn administrator can allow it: spate hub user {0} --may pools",
                           caller.user));
 }
 

@@ -203,10 +203,10 @@ LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& q
                     return replies;
                   });
   }
-  return Each(std::vector{ReplyOf(Error{
-      ErrorKind::kUnavailable,
-      "this program keeps no journal that can tell that; it shows its jobs and tasks while they "
-      "are not over, and what tasks write is where the program puts it"})});
+  return Each(
+      std::vector{ReplyOf(Error{ErrorKind::kUnavailable,
+                                "this program keeps no history; only unfinished jobs and tasks can "
+                                "be shown, and task output is in the program's own files"})});
 }
 
 LiveReader::Next LiveReader::EachOf(std::vector<Tasks> tasks, TellSome tell) const {

@@ -182,7 +182,7 @@ Status Pools::CheckReach(const PoolForm& form) const {
   return Fail(ErrorKind::kUnavailable,
               "the hub listens only at its socket on this machine, where no pilot could reach it\n"
               "Start it again, so that it listens on the network",
-              Remedy(": {}, then {} (jobs and nodes go on)", Advice("hub stop"),
+              Remedy(": {}, then {} (jobs and nodes continue)", Advice("hub stop"),
                      Advice("hub start", "--daemon", "--listen", "*")));
 }
 

@@ -160,9 +160,8 @@ Status OwnerFile::MayWrite() {
       beat.error().kind == ErrorKind::kBusy || beat.error().kind == ErrorKind::kNotFound;
   if (!lost) return beat;
   return Fail(ErrorKind::kBusy,
-              fmt::format("this process gave no sign of life for too long, and another one has "
-                          "taken over its folder: {}; what it has not recorded is left to that "
-                          "one",
+              fmt::format("this process was unresponsive for too long, and another process has "
+                          "taken over its folder: {}; unrecorded work continues there",
                           beat.error().message));
 }
 

@@ -150,8 +150,8 @@ const std::vector<Known>& AllOptions() {
       {"--mw-slave-result-group", "N",
        "results that come back together (as many as tasks went, at most)", TakeResultGroup},
       {"--mw-result-memory", "SIZE",
-       "memory of a master for results that it has not taken, such as 2G (256M); then slaves get "
-       "no more tasks, and what they still return goes to files in $TMPDIR",
+       "memory of a master for results that it has not taken, such as 2G (256M); above it, slaves "
+       "get no new tasks, and further results go to files in $TMPDIR",
        TakeResultMemory},
       {"--mw-slots", "N",
        "slave: tasks that it computes at once, on as many threads (1); algorithms must be safe for "

@@ -457,10 +457,9 @@ void MasterHub::Inside::HoldTasks() {
     return;
   }
   told_held_ = loop_.Now();
-  audit_->Say(
-      {"MASTER", fmt::format("{} of results wait to be taken; slaves get no more tasks until "
-                             "then (--mw-result-memory)",
-                             FormatSize(memory_->most()))});
+  audit_->Say({"MASTER", fmt::format("{} of results wait to be taken; slaves get no new tasks "
+                                     "until then (--mw-result-memory)",
+                                     FormatSize(memory_->most()))});
 }
 
 void MasterHub::Inside::ResultsTaken() {

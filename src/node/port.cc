@@ -104,7 +104,7 @@ Status Port::ListenAt(const os::SocketAddress& at) {
 
 Status Port::ListenAtNumber(const os::Address& at) {
   auto address = TRY(os::SocketAddress::Numeric(at));
-  if (!address) return Fail(ErrorKind::kInvalid, "'" + at.host + "' is no number");
+  if (!address) return Fail(ErrorKind::kInvalid, "'" + at.host + "' is not a numeric address");
   return ListenAt(*address);
 }
 

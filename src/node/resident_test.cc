@@ -174,7 +174,7 @@ TEST_F(ResidentTest, WhatIsNoAnswerEndsTheProcess) {
            Case{"head -c 100000 /dev/zero | tr '\\0' x >&4",
                 none + "its first line has more than 256 bytes: '" + std::string(60, 'x') + "...'"},
            Case{"echo done $id 0 99999999999 >&4",
-                none + "the length '99999999999' is no number from 0 to 1073741824"},
+                none + "the length '99999999999' is not a number from 0 to 1073741824"},
            Case{"echo done 1.1 0 0 >&4",
                 none + "it is for task '1.1', and the process was given 1.2"},
            Case{"exec 4>&-; while :; do sleep 0.05; done",

@@ -92,7 +92,7 @@ Result<Account> ParseAccount(std::string_view line) {
   auto user = fields.size() >= 7 ? ReadNumber<uint32_t>(fields[2]) : std::nullopt;
   auto group = fields.size() >= 7 ? ReadNumber<uint32_t>(fields[3]) : std::nullopt;
   if (!user || !group || fields[0].empty()) {
-    return Fail(ErrorKind::kCorrupt, "this is no line of passwd(5)");
+    return Fail(ErrorKind::kCorrupt, "this is not a line of passwd(5)");
   }
   return Account{std::string(fields[0]), *user, *group, std::string(fields[5]),
                  std::string(fields[6])};

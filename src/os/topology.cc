@@ -116,8 +116,9 @@ Result<Topology> TopologyOfSynthetic(const std::string& description) {
   Handle handle = NewHandle(kFlags);
   if (!handle) return FailErrno("set up hwloc");
   if (hwloc_topology_set_synthetic(handle.get(), description.c_str()) != 0) {
-    return Fail(ErrorKind::kInvalid,
-                "'" + description + "' is no topology: write it as \"pack:2 core:4 pu:2\"");
+    return Fail(
+        ErrorKind::kInvalid,
+        "'" + description + "' is not a valid topology: write it as \"pack:2 core:4 pu:2\"");
   }
   return Load(std::move(handle));
 }
@@ -129,7 +130,7 @@ Result<Topology> TopologyOfXml(const std::string& xml) {
   auto size = static_cast<int>(xml.size() + 1);
   if (hwloc_topology_set_xmlbuffer(handle.get(), xml.c_str(), size) != 0 ||
       hwloc_topology_load(handle.get()) != 0) {
-    return Fail(ErrorKind::kInvalid, "this is no topology: save one by `lstopo --of xml`");
+    return Fail(ErrorKind::kInvalid, "this is not a topology: save one with `lstopo --of xml`");
   }
   return Units(handle.get());
 }

@@ -56,7 +56,7 @@ Result<std::optional<Frame>> FrameReader::Next() {
   const uint32_t length = ReadU32(rest);
   const auto type = static_cast<uint8_t>(rest[4]);
   if (!IsType(type) || length == 0 || length - 1 > MostOf(static_cast<FrameType>(type))) {
-    return Fail(ErrorKind::kCorrupt, "bytes that are no frame of spate remote");
+    return Fail(ErrorKind::kCorrupt, "bytes that are not a frame of spate remote");
   }
   if (rest.size() < kHeader + length - 1) return std::nullopt;
   used_ += kHeader + length - 1;

@@ -147,7 +147,7 @@ TEST_F(RemoteTest, AServerThatSpeaksOtherwiseIsNamed) {
   AppendFrame(start, FrameType::kStart, "true");
   for (auto [bytes, text] : std::vector<std::pair<std::string, const char*>>{
            {start, "node n2 sent a frame of type 1 that may not come now; its Spate is of"},
-           {"nonsense", "node n2 sent bytes that are no frame of spate remote; its Spate is of"},
+           {"nonsense", "node n2 sent bytes that are not a frame of spate remote; its Spate is of"},
        }) {
     auto inbox = os::HandoverInbox::Open(InboxName(keys.id));
     ASSERT_TRUE(inbox);

@@ -84,11 +84,12 @@ std::string AnswerReader::ReadHead(std::string_view line) {
   }
   auto status = NumberUpTo(words[2], 255);
   if (!status) {
-    return fmt::format("the status '{}' is no number from 0 to 255", Shown(words[2]));
+    return fmt::format("the status '{}' is not a number from 0 to 255", Shown(words[2]));
   }
   auto length = NumberUpTo(words[3], kMostAnswer);
   if (!length) {
-    return fmt::format("the length '{}' is no number from 0 to {}", Shown(words[3]), kMostAnswer);
+    return fmt::format("the length '{}' is not a number from 0 to {}", Shown(words[3]),
+                       kMostAnswer);
   }
   status_ = static_cast<int>(*status);
   left_ = *length;

@@ -46,8 +46,8 @@ BlockPlace PlaceOf(uint64_t offset, std::string_view bytes) {
 }
 
 std::unexpected<Error> Damaged(const std::string& path) {
-  return Fail(ErrorKind::kCorrupt,
-              fmt::format("'{}' is no replay of this job by this program", EscapeForScreen(path)));
+  return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is not a replay of this job by this program",
+                                               EscapeForScreen(path)));
 }
 
 class BlocksInFile final : public BlockSource {

@@ -48,7 +48,7 @@ Result<LongField> CutLongField(std::string_view message, uint32_t number) {
     const std::string_view whole = message;
     const auto tag = TakeVarint(message);
     const auto field = tag ? TakeField(message, *tag & 7) : std::nullopt;
-    if (!field) return Fail(ErrorKind::kCorrupt, "these are no fields");
+    if (!field) return Fail(ErrorKind::kCorrupt, "these are not valid fields");
     if (*tag != (uint64_t{number} << 3 | kBytes)) {
       found.rest += whole.substr(0, whole.size() - message.size());
       continue;

@@ -216,7 +216,7 @@ def test_a_backup_makes_the_hub_again(place: Place):
     want(os.stat(backup).st_mode & 0o777 == 0o600, "others read the key")
     place.write("other", "x")
     _, err = cluster.spate("hub backup", "other", code=2)
-    want("is no backup of a hub" in err and place.read("other") == "x\n", err)
+    want("is not a backup of a hub" in err and place.read("other") == "x\n", err)
     _, err = cluster.spate("hub backup", backup)
     want("was replaced" in err and "does not contain" in err, err)
     late = cluster.submit("--", "echo late >> ran")

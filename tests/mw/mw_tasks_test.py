@@ -315,7 +315,7 @@ def test_exceptions_and_tries(place: MwPlace):
     master.ends(0)
     slave.ends(0)
     texts = {task: (ok, text) for task, (_, _, ok, _, text) in master.results().items()}
-    want(texts == {1: (False, "sorry"), 2: (False, "the algorithm threw what is no std::exception"),
+    want(texts == {1: (False, "sorry"), 2: (False, "the algorithm threw something other than a std::exception"),
                    3: (False, "sorry"), 4: (False, "call 2"), 5: (True, "call 3"),
                    6: (True, "call 3"), 7: (True, "3999000")}, texts)
     want([len(place.lines(f"calls-{x}")) for x in "abc"] == [2, 3, 3], "so often each was called")

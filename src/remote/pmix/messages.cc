@@ -43,7 +43,7 @@ Result<uint64_t> SizeOfPmix(std::string_view bytes) {
   const auto words = WordsOf(bytes.substr(0, end));
   const auto size = words.size() < 2 ? std::nullopt : NumberOf<uint64_t>(words.back());
   if (!size || *size > kPmixBodyMost) {
-    return Fail(ErrorKind::kCorrupt, "something that is no message of PMIx");
+    return Fail(ErrorKind::kCorrupt, "something that is not a PMIx message");
   }
   return end + 1 + *size;
 }

@@ -105,7 +105,7 @@ Result<std::optional<Instant>> BackUpHub(const std::string& hub_dir, const std::
   if (auto there = os::Stat(file)) {
     if (!IsBackup(file)) {
       return Fail(ErrorKind::kExists,
-                  fmt::format("'{}' exists and is no backup of a hub; choose another name",
+                  fmt::format("'{}' exists and is not a backup of a hub; choose another name",
                               EscapeForScreen(file)));
     }
     replaced = there->modified;

@@ -136,8 +136,8 @@ Result<LispToken> LispTokens::Next() {
   Advance();
   if (token.kind == LispToken::Kind::kOpen) {
     if (depth() == kLispDepthMax) {
-      return Wrong(line_, fmt::format("lists lie more than {} deep: this is no file of CL-MW, so "
-                                      "name another one",
+      return Wrong(line_, fmt::format("lists are nested more than {} deep: this is not a file of "
+                                      "CL-MW, so name another one",
                                       kLispDepthMax));
     }
     open_.push_back(line_);

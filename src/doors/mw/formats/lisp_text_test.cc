@@ -82,7 +82,7 @@ TEST(LispTextTest, DepthIsBounded) {
   };
   EXPECT_EQ(Tokens(repeated("(", 64) + repeated(")", 64)).size(), 256u);
   EXPECT_TRUE(Tokens(repeated("(", 65) + repeated(")", 65))
-                  .starts_with("f:1: lists lie more than 64 deep: "));
+                  .starts_with("f:1: lists are nested more than 64 deep: "));
   EXPECT_EQ(Tokens(repeated("#|", 64) + repeated("|#", 64)), "");
   EXPECT_TRUE(Tokens(repeated("#|", 65)).starts_with("f:1: more than 64 comments lie within"));
   // Closed lists no longer count.

@@ -49,7 +49,7 @@ Result<std::vector<Call>> ReadCalls(std::string_view bytes) {
       for (uint64_t i = 0; i < constants; ++i) {
         NamedConstant& named = call.constants.emplace_back();
         from(named.id, named.size);
-        if (!IsConstant(NumberOf(named.id))) throw error("that is no constant's number");
+        if (!IsConstant(NumberOf(named.id))) throw error("that is not the number of a constant");
         if (named.size > kConstantBytes) throw error("a constant is too long");
       }
     }

@@ -230,9 +230,10 @@ Result<ResourceFile> ReadResourceFile(std::string_view text, std::string_view pa
                                       ResourceFile defaults) {
   LispTokens tokens(text, path);
   if (text.size() > kResourceFileBytesMax) {
-    return tokens.Wrong(1, fmt::format("the file has more than {}, so it is no resource file of "
-                                       "CL-MW: name another one",
-                                       FormatSize(kResourceFileBytesMax)));
+    return tokens.Wrong(
+        1, fmt::format(
+               "the file has more than {}, so it is not a resource file of CL-MW: name another one",
+               FormatSize(kResourceFileBytesMax)));
   }
   ResourceFile file = std::move(defaults);
   while (true) {

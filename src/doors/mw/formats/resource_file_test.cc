@@ -207,7 +207,7 @@ TEST(ResourceFileTest, SizesAreBounded) {
   text.resize(kResourceFileBytesMax, ' ');
   EXPECT_EQ(ReadResourceFile(text, "f.rsc").value(), Example());
   EXPECT_EQ(ErrorOf(text + ' '),
-            "f.rsc:1: the file has more than 1.0 MB, so it is no resource file of CL-MW: name "
+            "f.rsc:1: the file has more than 1.0 MB, so it is not a resource file of CL-MW: name "
             "another one");
   std::string words;
   for (size_t i = 0; i < kResourceWordsMax; ++i) words += "\"w\"";
@@ -215,9 +215,10 @@ TEST(ResourceFileTest, SizesAreBounded) {
   EXPECT_EQ(ErrorOf("(:slave-arguments (" + words + "\"w\"))"),
             "f.rsc:1: :slave-arguments must be a list of at most 4096 strings; correct it, or let "
             "the master write the file again");
-  EXPECT_TRUE(ErrorOf(std::string(1000000, '(')).starts_with("f.rsc:1: lists lie more than 64 "));
+  EXPECT_TRUE(
+      ErrorOf(std::string(1000000, '(')).starts_with("f.rsc:1: lists are nested more than 64 "));
   EXPECT_TRUE(ErrorOf("(:x " + std::string(64, '(') + std::string(65, ')'))
-                  .starts_with("f.rsc:1: lists lie more than 64 "));
+                  .starts_with("f.rsc:1: lists are nested more than 64 "));
 }
 
 // A file that is cut off within a form is told, by the line where that form begins.

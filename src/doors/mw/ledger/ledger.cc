@@ -484,7 +484,7 @@ std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
     auto found = by_task.find(id);
     if (found == by_task.end() && is_cut) continue;
     if (found == by_task.end()) {
-      fails(id, packet.slave, SlaveName(packet.slave) + " has answered what is no answer to it");
+      fails(id, packet.slave, SlaveName(packet.slave) + " has returned no valid answer to it");
       continue;
     }
     const Answer& answer = *found->second;

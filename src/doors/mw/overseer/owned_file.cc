@@ -15,7 +15,7 @@ constexpr uint32_t kOthersWrite = 0022;
 Status CheckOwner(const os::FileInfo& info, const std::string& path) {
   std::string shown = EscapeForScreen(path);
   if (info.kind != os::FileKind::kFile) {
-    return Fail(ErrorKind::kPermission, fmt::format("'{}' is no regular file", shown));
+    return Fail(ErrorKind::kPermission, fmt::format("'{}' is not a regular file", shown));
   }
   if (info.user != os::EffectiveUser() && info.user != kRoot) {
     return Fail(ErrorKind::kPermission,

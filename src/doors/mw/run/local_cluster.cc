@@ -174,7 +174,7 @@ master& local_cluster::master() { return impl_->master(); }
 slave_id local_cluster::add_slave() { return impl_->Add(impl_->offers()); }
 slave_id local_cluster::add_slave(const std::vector<std::string>& offers) {
   for (size_t i = 0; i < offers.size(); i += 2) {
-    if (!IsOffer(offers[i])) throw error(offers[i] + " is no option of what a slave offers");
+    if (!IsOffer(offers[i])) throw error(offers[i] + " is not an option for what a slave offers");
   }
   return impl_->Add(offers);
 }

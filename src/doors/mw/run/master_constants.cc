@@ -80,7 +80,7 @@ Result<std::shared_ptr<MasterConstant>> MasterConstants::Add(std::string bytes) 
 Result<std::shared_ptr<MasterConstant>> MasterConstants::Restore(uint64_t id, std::string bytes) {
   const JobId number = NumberOf(id);
   if (!IsConstant(number) || bytes.size() > limits_.bytes || Find(number)) {
-    return Fail(ErrorKind::kInvalid, "that is no constant of this master");
+    return Fail(ErrorKind::kInvalid, "that is not a constant of this master");
   }
   {
     std::lock_guard lock(mutex_);

@@ -32,7 +32,7 @@ void CheckNeeds(const needs& needs) {
   for (const auto& [name, count] : needs.resources) {
     const std::string shown = EscapeForScreen(name);
     if (!IsResourceName(name)) {
-      wrong(fmt::format("'{}' is no name of a resource (letters, digits, _ . -)", shown));
+      wrong(fmt::format("'{}' is not a valid name for a resource (letters, digits, _ . -)", shown));
     }
     if (count == 0 || count > kSlotsMost) {
       wrong(fmt::format("a task needs 1 to {} of '{}', not {}", kSlotsMost, shown, count));
@@ -43,8 +43,9 @@ void CheckNeeds(const needs& needs) {
   }
   for (const std::string& label : needs.labels) {
     if (IsLabel(label)) continue;
-    wrong(fmt::format("'{}' is no label: a word without blanks and commas, not '{}'",
-                      EscapeForScreen(label), kAnySlaveLabel));
+    wrong(fmt::format(
+        "'{}' is not a valid label: write a word without blanks and commas, other than '{}'",
+        EscapeForScreen(label), kAnySlaveLabel));
   }
 }
 

@@ -215,7 +215,7 @@ bool Seat::Compute(const Call& call) {
       bytes = thrown.what();
     } catch (...) {
       answer.end = CallEnd::kThrew;
-      bytes = "the algorithm threw what is no std::exception";
+      bytes = "the algorithm threw something other than a std::exception";
     }
     answer.time = {os::MonotonicNanos() - began};
     if (answer.end != CallEnd::kThrew || bench_.IsStopped(slot_)) break;

@@ -331,7 +331,7 @@ Status TellAboutSite(const ParasolAsk& ask, BatchLink& link, const std::string& 
     case ParasolVerb::kStatus:
       return TellStatus(link, link.loop().Now());
     default:
-      return Fail(ErrorKind::kInvalid, "this is no question about a hub");
+      return Fail(ErrorKind::kInvalid, "this is not a question about a hub");
   }
 }
 

@@ -231,7 +231,7 @@ void BatchReader::Add(std::string_view lines) {
       result_.jobs.push_back(std::move(*job));
     } else {
       result_.damage.push_back(
-          fmt::format("line {} of {} is no job ({}): fix it, or make the "
+          fmt::format("line {} of {} is not a valid job ({}): fix it, or make the "
                       "batch again with para create",
                       line_, name_, job.error().message));
     }

@@ -112,7 +112,7 @@ TEST(ParasolBatchTest, DamageNamesTheLineAndTheRestIsRead) {
     auto read = ReadBatch(text, "d/batch");
     EXPECT_EQ(read.jobs.size(), 1u);
     ASSERT_EQ(read.damage.size(), 1u) << c.line;
-    EXPECT_EQ(read.damage[0], "line 3 of d/batch is no job (" + std::string(c.what) +
+    EXPECT_EQ(read.damage[0], "line 3 of d/batch is not a valid job (" + std::string(c.what) +
                                   "): fix it, or make the batch again with para create");
   }
 }

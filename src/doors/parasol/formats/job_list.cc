@@ -67,7 +67,7 @@ Status ReadUse(std::string_view inner, const Line& line, ParasolJob* job) {
     if (error == std::errc() && read == end && std::isfinite(job->cpus) && job->cpus >= 0) {
       return {};
     }
-    return line.Wrong(fmt::format("'{}' is no number of CPUs in use", amount));
+    return line.Wrong(fmt::format("'{}' is not a valid number of CPUs in use", amount));
   }
   if (words[1] != "ram") return line.Wrong(fmt::format("Unrecognized word '{}' in use", words[1]));
   auto size = ParseParasolSize(amount);
@@ -132,7 +132,7 @@ Result<uint64_t> ParseParasolSize(std::string_view text) {
   bool whole = read == end || shift > 0;
   if (error != std::errc() || !whole || number > std::numeric_limits<uint64_t>::max() >> shift) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("'{}' is no size (write for example 512m or 2g)", text));
+                fmt::format("'{}' is not a valid size (write for example 512m or 2g)", text));
   }
   return number << shift;
 }

@@ -85,10 +85,10 @@ TEST(ParasolListTest, Errors) {
            {"p {user}", "Badly formatted 'use' clause in line 2 of d/jobs"},
            {"p {useram 1g}", "Badly formatted 'use' clause in line 2 of d/jobs"},
            {"p {use disk 1}", "Unrecognized word 'disk' in use line 2 of d/jobs"},
-           {"p {use cpu x}", "'x' is no number of CPUs in use line 2 of d/jobs"},
-           {"p {use cpu -1}", "'-1' is no number of CPUs in use line 2 of d/jobs"},
-           {"p {use cpu inf}", "'inf' is no number of CPUs in use line 2 of d/jobs"},
-           {"p {use cpu nan}", "'nan' is no number of CPUs in use line 2 of d/jobs"},
+           {"p {use cpu x}", "'x' is not a valid number of CPUs in use line 2 of d/jobs"},
+           {"p {use cpu -1}", "'-1' is not a valid number of CPUs in use line 2 of d/jobs"},
+           {"p {use cpu inf}", "'inf' is not a valid number of CPUs in use line 2 of d/jobs"},
+           {"p {use cpu nan}", "'nan' is not a valid number of CPUs in use line 2 of d/jobs"},
            {"p {use ram 2G}", "Invalid RAM expression '2G' in 'use' clause line 2 of d/jobs"},
            {"{use cpu 1}", "No command beside the clauses in line 2 of d/jobs"}}) {
     auto jobs = ReadParasolList("# \n" + std::string(c.line) + "\nq\n", "d/jobs");

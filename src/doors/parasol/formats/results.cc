@@ -29,7 +29,8 @@ std::string ReadLine(std::string_view line, ParasolEnd* end) {
   auto number = [&](auto* to) {
     std::string_view word = format::NextWord(&line);
     bool good = Read(word, to);
-    if (!good && !word.empty()) bad = fmt::format("'{}' is no number", EscapeForScreen(word));
+    if (!good && !word.empty())
+      bad = fmt::format("'{}' is not a valid number", EscapeForScreen(word));
     return good;
   };
   bool whole = number(&end->status) && text(&end->host) && text(&end->id) && text(&end->program) &&
@@ -72,7 +73,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
       result.ends.push_back(std::move(end));
     } else {
       result.damage.push_back(fmt::format(
-          "{}: the line at byte {} is no result ({}): it is left out", name, at, wrong));
+          "{}: the line at byte {} is not a valid result ({}): it is left out", name, at, wrong));
     }
   }
 }

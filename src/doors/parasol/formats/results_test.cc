@@ -48,17 +48,18 @@ TEST(ParasolResultsTest, DamagedLinesAreLeftOut) {
   };
   for (const Case& c :
        std::vector<Case>{{"11 h 7 p 0 0 1 2 3 u", "fewer than 11 words"},
-                         {"x h 7 p 0 0 1 2 3 u e", "'x' is no number"},
-                         {"1 h 7 p 0 0 1 2. 3 u e", "'2.' is no number"},
-                         {"1 h 7 p -1 0 1 2 3 u e", "'-1' is no number"},
-                         {"99999999999 h 7 p 0 0 1 2 3 u e", "'99999999999' is no number"},
-                         {"\x1b[m", "'\\x1b[m' is no number"}}) {
+                         {"x h 7 p 0 0 1 2 3 u e", "'x' is not a valid number"},
+                         {"1 h 7 p 0 0 1 2. 3 u e", "'2.' is not a valid number"},
+                         {"1 h 7 p -1 0 1 2 3 u e", "'-1' is not a valid number"},
+                         {"99999999999 h 7 p 0 0 1 2 3 u e", "'99999999999' is not a valid number"},
+                         {"\x1b[m", "'\\x1b[m' is not a valid number"}}) {
     auto read =
         ReadResults(std::string(kLine) + std::string(c.line) + "\n" + std::string(kLine), "r", 100);
     EXPECT_EQ(read.ends.size(), 2u);
     ASSERT_EQ(read.damage.size(), 1u) << c.line;
     EXPECT_EQ(read.damage[0], "r: the line at byte " + std::to_string(100 + kLine.size()) +
-                                  " is no result (" + std::string(c.wrong) + "): it is left out");
+                                  " is not a valid result (" + std::string(c.wrong) +
+                                  "): it is left out");
   }
 }
 

@@ -51,7 +51,7 @@ TEST_F(ParaTest, WrongCommandLines) {
             "to 10000"},
            {{"maxJob", "x"}, "'x' is not a number of jobs; write 0 or more, or unlimited"},
            {{"cpu", "x"}, "'x' is not a number of CPUs"},
-           {{"ram", "5M"}, "'5M' is no size (write for example 512m or 2g)"},
+           {{"ram", "5M"}, "'5M' is not a valid size (write for example 512m or 2g)"},
            {{"hippos", "x"}, "'x' is not a number of minutes"},
            {{"shove", "-maxPush=0"}, "with -maxPush=0, nothing would ever be submitted"}}) {
     Ran ran = Para(args);

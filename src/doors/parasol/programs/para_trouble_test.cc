@@ -393,7 +393,8 @@ TEST_F(ParaTroubleTest, ADamagedBatchStaysAsItIs) {
     Ran ran = Para({command, "1g"});
     EXPECT_EQ(ran.code, 255);
     EXPECT_EQ(ran.err,
-              "line 1 of DIR/batch is no job (no comma after a number at byte 8): fix it, or make "
+              "line 1 of DIR/batch is not a valid job (no comma after a number at byte 8): fix it, "
+              "or make "
               "the batch again with para create\nthe batch is unchanged, and nothing was done\n");
     EXPECT_EQ(Read("batch"), damaged);
   }
@@ -440,8 +441,8 @@ TEST_F(ParaTroubleTest, DamagedResultsAreTold) {
   Ran ran = Para({"check"});
   EXPECT_EQ(ran.out, "ranOk: 1\ntotal jobs in batch: 1\n");
   EXPECT_TRUE(
-      ran.err.ends_with("DIR/para.results: the line at byte 0 is no result ('what?' is no "
-                        "number): it is left out\n"))
+      ran.err.ends_with("DIR/para.results: the line at byte 0 is not a valid result ('what?' is "
+                        "not a valid number): it is left out\n"))
       << ran.err;
 }
 

@@ -121,7 +121,7 @@ TEST(SitePrograms, Errors) {
       {MessageOf(MakeParaNodeStatusOptions(Words{})), kParaNodeStatus.usage},
       {MessageOf(MakeParaHubOptions(Words{"list", "-foo"})), "-foo is not a valid option"},
       {MessageOf(MakeParaHubOptions(Words{"list", "-ramUnit=2G"})),
-       "-ramUnit: '2G' is no size (write for example 512m or 2g)"},
+       "-ramUnit: '2G' is not a valid size (write for example 512m or 2g)"},
       {MessageOf(MakeParaHubOptions(Words{"list", "-defaultJobRam=0"})),
        "-defaultJobRam=0: must be from 1 to 1000000"},
       {MessageOf(MakeParaHubOptions(Words{"list", "-port=65536"})),

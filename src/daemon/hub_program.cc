@@ -81,11 +81,12 @@ Result<transport::Identity> OpenKey(const link::HubKeys& keys, const store::HubD
   }
   return Fail(
       ErrorKind::kCorrupt,
-      fmt::format("the hub's key {} {}: nodes and clients would not know the hub\n"
-                  "Put it back from a copy",
+      fmt::format("the hub's key {} {}: nodes and clients would not recognize the hub\nRestore it "
+                  "from a copy",
                   EscapeForScreen(keys.PathOf(link::kHubKey)),
-                  missing ? "is missing" : "is not the one that its journal knows"),
-      Remedy("; with a new key all need new access files: {}", Advice("hub start", "--new-key")));
+                  missing ? "is missing" : "is not the one that its journal records"),
+      Remedy("; with a new key, all nodes and clients on other machines need new access files: {}",
+             Advice("hub start", "--new-key")));
 }
 
 // A hub that ended while it made its first journal has left an empty one, and has never lived.

@@ -41,8 +41,8 @@ Result<RunningNode> Pick(std::vector<RunningNode> nodes, const std::string& want
   }
   if (nodes.empty()) {
     return Fail(ErrorKind::kNotFound,
-                "no node of yours runs on this machine; one that was started with --state is found "
-                "with the same option");
+                "no node of yours runs on this machine; for a node that was started with --state, "
+                "use the same option");
   }
   if (nodes.size() == 1) return std::move(nodes.front());
   return Fail(ErrorKind::kInvalid,

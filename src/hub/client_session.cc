@@ -131,10 +131,10 @@ void ClientSession::Begin(uint32_t id, wire::Request request, std::string_view b
   }
   const size_t most = KnownJobs::kListenersOfUser;
   if (begun->subscribes() && !caller_.is_admin && jobs_.known().ListenersOf(caller_.user) >= most) {
-    return begun->Fail({ErrorKind::kBusy,
-                        fmt::format("user {} follows {} jobs at once, the most for one user; end "
-                                    "some of the commands that wait for jobs",
-                                    caller_.user, most)});
+    return begun->Fail(
+        {ErrorKind::kBusy, fmt::format("user {} follows {} jobs at once, the limit for one user; "
+                                       "end some of the commands that wait for jobs",
+                                       caller_.user, most)});
   }
   begun->Take(std::move(request), bytes);
 }

@@ -49,12 +49,12 @@ void KeptBytes::Looked(const std::string& user, const Result<uint64_t>& kept) {
     if (!kept) {
       may = std::unexpected(kept.error());
     } else if (used + part.in_memory > part.most) {
-      may = Fail(ErrorKind::kBusy,
-                 fmt::format("with this job the hub would keep {} of the jobs of user {} "
-                             "(commands, files, environments, and output), and may keep {}: "
-                             "forget jobs that have ended",
-                             FormatSize(used + part.in_memory), part.user, FormatSize(part.most)),
-                 Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12)));
+      may = Fail(
+          ErrorKind::kBusy,
+          fmt::format("with this job the hub would keep {} for user {} (commands, files, "
+                      "environments, and output), but the limit is {}: forget jobs that have ended",
+                      FormatSize(used + part.in_memory), part.user, FormatSize(part.most)),
+          Remedy(" ({}, or --older-than 7d)", Advice("job forget", 12)));
     }
     if (may && used + taken > part.most) {
       account.waiting.push_back(std::move(each));

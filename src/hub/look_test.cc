@@ -165,7 +165,7 @@ TEST_F(LookTest, OthersMayNotLookAndManyMayNotLookAtOnce) {
   loop_.RunFor(Duration::Millis(50));
   EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks);
   EXPECT_EQ(AnswerTo(*all.back()).look.why,
-            "user root looks at 16 tasks of node n1 at once, the most for one user; try again");
+            "user root looks at 16 tasks of node n1 at once, the limit for one user; try again");
   Look(ann, job, 1);
   EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 1) << "another user's look";
   for (const wire::WantLook& ask : node.All<wire::WantLook>()) {

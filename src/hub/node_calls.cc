@@ -70,9 +70,11 @@ void NodeCalls::Ask(NodeId id, const std::string& user, wire::WantLook ask, Told
   }
   const std::pair by{id, user};
   if (looks_of_[by] >= kMostLooks) {
-    return fn(Fail(ErrorKind::kBusy, fmt::format("user {} looks at {} tasks of node {} at once, "
-                                                 "the most for one user; try again",
-                                                 user, kMostLooks, name)));
+    return fn(
+        Fail(ErrorKind::kBusy,
+             fmt::format(
+                 "user {} looks at {} tasks of node {} at once, the limit for one user; try again",
+                 user, kMostLooks, name)));
   }
   ++looks_of_[by];
   auto told = [this, by, fn = std::move(fn)](Result<RunLook> look) {

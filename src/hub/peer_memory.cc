@@ -30,8 +30,8 @@ Status PeerMemory::Check(const std::string& user) const {
   const bool is_one = theirs > kPeerLimits.of_user;
   if (!is_one && all_ <= kPeerLimits.of_all) return {};
   return Fail(ErrorKind::kBusy,
-              fmt::format("requests, uploads and nodes of {} take {} of the hub's memory, and may "
-                          "take {}: wait until some of them have ended, or send less at once",
+              fmt::format("requests, uploads and nodes of {} take {} of the hub's memory, but the "
+                          "limit is {}: wait until some of them have ended, or send less at once",
                           is_one ? "user " + user : "all users", FormatSize(is_one ? theirs : all_),
                           FormatSize(is_one ? kPeerLimits.of_user : kPeerLimits.of_all)));
 }

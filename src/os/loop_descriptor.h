@@ -15,7 +15,7 @@
 namespace spate::os {
 
 inline constexpr std::string_view kNoRoomToWatch =
-    "the machine watches no further descriptors for this user; raise fs.epoll.max_user_watches "
+    "this user has reached the limit of watched descriptors; raise fs.epoll.max_user_watches "
     "(sysctl), or end other programs";
 // kExhausted: this user's processes can watch fewer than 16 further descriptors. A process that
 // finds none left when it needs one ends (RealLoop::WatchRead).

@@ -276,7 +276,7 @@ TEST_F(RealLoopTest, EndsWhenTheMachineWatchesNoFurtherDescriptors) {
     loop_->WatchRead(pipe.fd[0], [] {});
   };
   EXPECT_EXIT(watch(), testing::ExitedWithCode(3),
-              "^spate: the machine watches no further descriptors for this user; raise "
+              "^spate: this user has reached the limit of watched descriptors; raise "
               "fs.epoll.max_user_watches");
   EXPECT_EQ(room_to_watch, -1);
 }

@@ -329,8 +329,9 @@ int JobScreen::GoAway() {
   if (!call_.interrupted()) return cli::kExitInterrupted;
   call_.Resume();
   auto cancelled = Cancel();
-  fmt::print(stderr, "spate: job {} {}\n", job_.value,
-             cancelled ? "is cancelled" : "goes on: " + present::TextOf(cancelled.error(), reach_));
+  fmt::print(
+      stderr, "spate: job {} {}\n", job_.value,
+      cancelled ? "is cancelled" : "continues: " + present::TextOf(cancelled.error(), reach_));
   return cli::kExitInterrupted;
 }
 

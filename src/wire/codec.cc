@@ -558,8 +558,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
 
 std::string OfferTooLarge(uint64_t bytes) {
   return fmt::format(
-      "the labels, resources and names of the node take {}, and may take {}: start it with fewer "
-      "of them",
+      "the labels, resources and names of the node take {}, but the limit is {}: start it with "
+      "fewer of them",
       FormatSize(bytes), FormatSize(kWireLimits.offer_bytes));
 }
 

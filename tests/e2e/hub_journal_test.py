@@ -302,7 +302,7 @@ def test_a_hub_has_its_own_key_or_does_not_start(place: Place):
         shutil.copy(os.path.join(other.state, "hub", "key.pem"), key)
     finally:
         other.remove()
-    refused("is not the one that its journal knows")
+    refused("is not the one that its journal records")
     # With its own key nothing has changed, and the option makes no other one.
     os.rename(key + ".kept", key)
     cluster.hub_options += ("--new-key",)

@@ -238,7 +238,7 @@ def test_an_array_of_slurm_runs_as_the_refusal_says(place: Place):
     # A script that runs once is only told what it does not get.
     place.write("one.sh", "#!/bin/sh", "#PBS -l walltime=1:00:00,mem=1gb -q long", "echo one >> ran")
     out, err = place.run("--wait", "--memory", "1G", "--", "sh", "one.sh", command="submit")
-    want("one.sh: spate does not obey #PBS -l walltime=1:00:00, #PBS -q long; to request the same: "
+    want("one.sh: spate ignores #PBS -l walltime=1:00:00, #PBS -q long; to request the same: "
          "spate submit --wait --memory 1G --time-limit 1:00:00 -- sh one.sh\n" in err, err)
     want(place.lines("ran")[-1] == "one", place.lines("ran"))
 
@@ -718,7 +718,7 @@ def test_users_have_shares_and_bounds(place: Place):
     job = cluster.submit("--put", "half", "--", "true")
     place.write("other", os.urandom(600_000).hex())
     _, err = place.run("--put", "other", "--", "true", command="submit", code=3)
-    want("and may keep 1.0 MB" in err and "job forget" in err, err)
+    want("but the limit is 1.0 MB" in err and "job forget" in err, err)
     cluster.spate("job wait", job)
     cluster.spate("job forget", job)
     cluster.submit("--put", "other", "--", "true")

@@ -241,7 +241,7 @@ def test_jobs_with_long_texts_cost_little_to_name(place: Place):
     want(took < 1, f"40 commands about {jobs} jobs took {took:.1f} s")
     # The kept part of the texts is shown, with a mark that it is cut.
     out, _ = hub.cluster.spate("job info 1")
-    want("(cut: the hub keeps 64 KB" in out, out[-300:])
+    want("(truncated: the hub keeps 64 KB" in out, out[-300:])
     job = json.loads(hub.cluster.spate("job list", "--output", "json")[0].splitlines()[0])
     want(job["cut"] and 60_000 < len("".join(job["argv"])) <= 65_539 and len(job["name"]) == 1024, job["name"])
     size = os.path.getsize(os.path.join(hub.cluster.hub_dir, "hub.db"))

@@ -291,7 +291,7 @@ def test_a_batch_systems_script_is_translated(place: Place):
     want(sorted(place.lines("ran")) == [f"{n} {1 << 30}" for n in range(4)], place.lines("ran"))
     # The user's own values, a number that is there already, and no number on purpose.
     _, err = place.run("--", "./job.sh", ":::", "a")
-    want("./job.sh: spate does not obey #SBATCH --mem=1G, #SBATCH --time=60, #SBATCH --partition=long, "
+    want("./job.sh: spate ignores #SBATCH --mem=1G, #SBATCH --time=60, #SBATCH --partition=long, "
          "#SBATCH --array=0-3%2; to request the same: spate run --memory 1G --time-limit 60m -- ./job.sh ::: a\n" in err, err)
     _, err = place.run("--", "./job.sh", stdin=b"a\n")
     want("obey" in err and "1 succeeded" in err, err)
@@ -301,7 +301,7 @@ def test_a_batch_systems_script_is_translated(place: Place):
     want("obey" not in err, err)
     place.env["SLURM_ARRAY_TASK_ID"] = "7"
     _, err = place.run("--memory", "1G", "--time-limit", "1h", "--", "./job.sh")
-    want("./job.sh: spate does not obey #SBATCH --partition=long\n" in err and "request" not in err, err)
+    want("./job.sh: spate ignores #SBATCH --partition=long\n" in err and "request" not in err, err)
     want(place.lines("ran")[-1] == f"7 {1 << 30}", place.lines("ran"))
     _, err = place.run("-q", "--", "./job.sh")
     want(err == "", err)

@@ -56,7 +56,8 @@ std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values) {
     text += ' ' + ShellQuote(word);
   }
   tell_rest();
-  if (job.cut) text += " ... (cut: the hub keeps 64 KB of a command and of the paths of lists)";
+  if (job.cut)
+    text += " ... (truncated: the hub keeps 64 KB of a command and of the paths of lists)";
   return text;
 }
 

@@ -100,15 +100,15 @@ const Option kArray = {.names = "array",
                            "%MOST limits how many of the tasks run at once. Nothing is appended to "
                            "a command without {}."};
 
-const Option kKey = {.names = "key",
-                     .argument = "KEY",
-                     .heading = Heading::kState,
-                     .help = "do it once, however often it is typed with this KEY",
-                     .more =
-                         "If your job with this KEY is there already, its number is printed and "
-                         "nothing is submitted. spate job list --key KEY shows it. A key is free "
-                         "again when its job is forgotten; of tasks that are added to a job, the "
-                         "last 4096 keys are remembered."};
+const Option kKey = {
+    .names = "key",
+    .argument = "KEY",
+    .heading = Heading::kState,
+    .help = "submit once, even if typed again with this KEY",
+    .more =
+        "If you have a job with this KEY, its number is printed and nothing is submitted. spate "
+        "job list --key KEY shows it. A key is free again when its job is forgotten; of tasks that "
+        "are added to a job, the last 4096 keys are remembered."};
 
 const Option kOpen = {.names = "open",
                       .heading = Heading::kSources,

@@ -174,7 +174,7 @@ const Option kTarget = {
     .names = "target",
     .argument = "TASKS",
     .heading = Heading::kSources,
-    .help = "run only these tasks and what they wait for",
+    .help = "run only these tasks and the tasks that they wait for",
     .more =
         "TASKS are names ({name NAME} in a list, TASK NAME in a graph) or numbers, separated by "
         "commas. The job leaves out all other tasks and numbers its own from 1. With --resume, "

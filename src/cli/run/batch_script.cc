@@ -232,7 +232,7 @@ Result<std::string> CheckBatchScript(const Words& words, std::span<const std::st
   for (const BatchRequests::Request& each : made.requests) names.push_back(each.directive);
   names.insert(names.end(), made.others.begin(), made.others.end());
   if (names.empty()) return "";
-  std::string note = fmt::format("{}: spate does not obey {}", shown, fmt::join(names, ", "));
+  std::string note = fmt::format("{}: spate ignores {}", shown, fmt::join(names, ", "));
   if (made.requests.empty()) return note;
   return note + "; to request the same: " + EscapeForScreen(made.Command(typed, whole));
 }

@@ -50,7 +50,7 @@ constexpr Option kExpires = {.names = "expires",
 constexpr Option kFile = {.names = "file",
                           .argument = "FILE",
                           .heading = Heading::kHub,
-                          .help = "new file for add, of mode 0600 (default: print)",
+                          .help = "new file for add, with mode 0600 (default: print)",
                           .complete = Complete::kFile};
 
 enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
@@ -211,8 +211,8 @@ extern const Command kHubAccess = {
     .details =
         "add writes an access file for --role and --user to --file, or prints it. Store it on the "
         "other machine as ~/.config/spate/access, with mode 0600. revoke invalidates a credential "
-        "and closes the "
-        "connections that use it; with --user, all of that user (of one --role).",
+        "and closes the connections that use it; with --user, all credentials of that user (with "
+        "--role, those of that role).",
     .examples = {{{"spate hub access add --role node --file node.access", "for a node elsewhere"},
                   {"spate hub access add --user ann --file ann.access", "for a user"},
                   {"spate hub access list", "who has access"},

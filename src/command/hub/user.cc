@@ -45,7 +45,7 @@ constexpr Option kMaxOutput = {
     .names = "max-output",
     .argument = "SIZE",
     .heading = Heading::kHub,
-    .help = "limit of all bytes kept of the user's jobs (0: none)",
+    .help = "limit for all bytes kept for the user (0: none)",
     .more =
         "Output, files that jobs bring along (--put), commands and graphs of tasks, command lines "
         "and environments count. A job that would exceed the limit is refused while it arrives; "

@@ -71,9 +71,9 @@ std::string WhyDisBatch(std::string_view row) {
   constexpr std::string_view kMark = "#DISBATCH ";
   if (!row.starts_with(kMark)) return "";
   return fmt::format(
-      "'{}' is an instruction of disBatch, which spate does not obey; write PREFIX and SUFFIX into "
-      "each line, a line for each REPEAT, and what follows a BARRIER into another list (or order "
-      "the tasks with {{name NAME}} and {{after NAME}})",
+      "'{}' is an instruction of disBatch, which spate does not support; write PREFIX and SUFFIX "
+      "into each line, a line for each REPEAT, and what follows a BARRIER into another list (or "
+      "order the tasks with {{name NAME}} and {{after NAME}})",
       EscapeForScreen(row.substr(0, row.find(' ', kMark.size()))));
 }
 

@@ -132,8 +132,8 @@ Status Change(PoolForm& form, const PoolWish& wish) {
   form.policy.driver = wire::BytesOf(form.settings);
   if (const size_t bytes = wire::BytesOf(form.policy).size(); bytes > kPeerLimits.pool_bytes) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("the settings of the pool take {}, and may take {}: put long scripts "
-                            "and lists into files",
+                fmt::format("the settings of the pool take {}, but the limit is {}: put long "
+                            "scripts and lists into files",
                             FormatSize(bytes), FormatSize(kPeerLimits.pool_bytes)));
   }
   return provision::Check(form.policy);

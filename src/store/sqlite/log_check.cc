@@ -135,8 +135,8 @@ Status CheckMark(Database& db, const JournalPlace& place) {
   Remedy remedy;
   if (place.is_hub) remedy = Remedy("; or restore a backup ({})", Advice("hub restore", "FILE"));
   return Fail(ErrorKind::kCorrupt,
-              fmt::format("{} ends at record {}, but record {} was durable: its end is lost; "
-                          "to continue with what is there, remove {}",
+              fmt::format("{} ends at record {}, but record {} was durable: its end is lost; to "
+                          "continue with the remaining records, remove {}",
                           EscapeForScreen(place.DbPath()), last, marked,
                           EscapeForScreen(place.BeganPath())),
               std::move(remedy));

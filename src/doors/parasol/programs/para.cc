@@ -178,7 +178,7 @@ Result<ParaCycle*> Para::OpenToPush() {
   // Jobs that were submitted could not be noted there, and their results not written.
   if (os::Exists(folder_.Batch()) && !os::MayAccess(folder_.dir(), "wx")) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("you may not write in '{}', so nothing was submitted",
+                fmt::format("you cannot write to '{}', so nothing was submitted",
                             EscapeForScreen(folder_.dir())));
   }
   auto cycle = OpenInTurn();

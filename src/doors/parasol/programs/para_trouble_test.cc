@@ -529,7 +529,7 @@ TEST_F(ParaTroubleTest, AFolderOfSomebodyElse) {
   if (root) ASSERT_EQ(seteuid(0), 0);
   ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
   EXPECT_NE(pushed.code, 0);
-  EXPECT_TRUE(pushed.err.contains("you may not write in")) << pushed.err;
+  EXPECT_TRUE(pushed.err.contains("you cannot write to")) << pushed.err;
   EXPECT_EQ(world_.tasks.size(), 0u);
 }
 

@@ -43,7 +43,7 @@ class GreedyTest : public ServiceTest {
 TEST_F(GreedyTest, CommandsCountForTheBoundOfItsUser) {
   Bound({.user = "ann", .max_output = 100'000});
   EXPECT_EQ(Send("a", 60'000), "");
-  EXPECT_NE(Send("b", 60'000).find("may keep "), std::string::npos);
+  EXPECT_NE(Send("b", 60'000).find("the hub would keep "), std::string::npos);
   EXPECT_EQ(Send("c", 30'000), "") << "what was refused counts no longer";
   Dialogue& bob = Come("bob", 2);
   bob.Ask(Head("a"));
@@ -67,7 +67,7 @@ TEST_F(GreedyTest, AnUploadThatNeverEndsIsRefusedWhileItArrives) {
   EXPECT_LE(BytesOfRows(), 110'000u) << "of all uploads together";
   int refused = 0;
   for (Dialogue* each : all)
-    refused += Refusal(*each).find("may keep") != std::string::npos ? 1 : 0;
+    refused += Refusal(*each).find("the hub would keep") != std::string::npos ? 1 : 0;
   EXPECT_GE(refused, 4);
 }
 
@@ -81,7 +81,7 @@ TEST_F(GreedyTest, GraphsCountWhileTheyArrive) {
     ann.Ask(wire::Edges{std::vector<Edge>(2'000, Edge{0, 1})});
     loop_.RunFor(Duration::Millis(50));
   }
-  EXPECT_NE(Refusal(ann).find("may keep"), std::string::npos);
+  EXPECT_NE(Refusal(ann).find("the hub would keep"), std::string::npos);
 }
 
 TEST_F(GreedyTest, TasksCountWhileTheyArrive) {

@@ -20,14 +20,14 @@ def test_all_bytes_of_a_job_count(place: Place):
     noise(place, "b.lst", 1200)
     job = cluster.submit("a.lst")
     told = place.run("b.lst", command="submit", code=3)[1]
-    want("may keep 1.0 MB" in told and "job forget" in told, told)
+    want("limit is 1.0 MB" in told and "job forget" in told, told)
     cluster.kill_hub()
     cluster.start_hub()
     again = place.run("b.lst", command="submit", code=3)[1]
     want(again == told, f"{told} {again}")
     big = [word for n in range(8) for word in ("--env", f"BIG{n}=" + os.urandom(60_000).hex())]
     told = place.run(*big, "--", "true", command="submit", code=3)[1]
-    want("may keep 1.0 MB" in told, told)
+    want("limit is 1.0 MB" in told, told)
     cluster.spate("job cancel", job)
     cluster.spate("job forget", job)
     cluster.submit("b.lst")
@@ -36,7 +36,7 @@ def test_all_bytes_of_a_job_count(place: Place):
 def test_an_upload_that_never_ends_is_refused(place: Place):
     hub = Hub(place)
     hub.cluster.spate("hub user", "root", "--max-output", "1M", "--max-queued", "1000")
-    for line, reason in ((b"echo " + os.urandom(8_000).hex().encode(), b"may keep 1.0 MB"), (b"true", b"")):
+    for line, reason in ((b"echo " + os.urandom(8_000).hex().encode(), b"limit is 1.0 MB"), (b"true", b"")):
         peer = local(hub).send(submit(line[:9]))
         for _ in range(30):
             peer.send(rows(*[line] * 40))

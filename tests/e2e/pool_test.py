@@ -312,7 +312,7 @@ def test_a_batch_system_that_the_hub_sees_otherwise_is_told(place: Place):
     os.chmod(mine, 0o755)
     place.env = dict(place.env, PATH=os.path.dirname(mine) + ":" + place.env["PATH"], SLURM_CONF="/x/slurm.conf")
     lines = (f"  sbatch: here '{mine}', for the hub '/", "  SLURM_CONF: here '/x/slurm.conf', for the hub not set",
-             "stop the hub and start it again")
+             "restart the hub from this shell")
     _, err = cluster.spate("pool add", "slurm", "other", "--time-limit", "1h")
     want(all(line in err for line in lines), err)
     _, err = cluster.spate("pool add", "slurm", "own", "--time-limit", "1h", "--submit-command", mine, "--no-test")

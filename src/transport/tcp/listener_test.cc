@@ -124,7 +124,7 @@ TEST_F(ListenerTest, WithoutRoomToWatchItRefusesAndGoesOn) {
   RunUntil([&] { return arrivals_.size() == 1; });
   ASSERT_EQ(troubles.size(), 1u) << "it is told once";
   EXPECT_EQ(troubles[0].kind, ErrorKind::kExhausted);
-  EXPECT_TRUE(troubles[0].message.starts_with("refusing connections: the machine watches no"))
+  EXPECT_TRUE(troubles[0].message.starts_with("refusing connections: this user has reached"))
       << troubles[0].message;
 }
 

@@ -85,8 +85,7 @@ Result<transport::Identity> OpenKey(const link::HubKeys& keys, const store::HubD
                   "from a copy",
                   EscapeForScreen(keys.PathOf(link::kHubKey)),
                   missing ? "is missing" : "is not the one that its journal records"),
-      Remedy("; with a new key, all nodes and clients on other machines need new access files: {}",
-             Advice("hub start", "--new-key")));
+      Remedy("; or make a new key and new access files: {}", Advice("hub start", "--new-key")));
 }
 
 // A hub that ended while it made its first journal has left an empty one, and has never lived.

@@ -75,11 +75,9 @@ Status CheckOwn(const Step& step, uint32_t self, Others others, std::string_view
   } kRules[] = {{022, "change", "w"}, {066, "read or change", "rw"}, {077, "access", "rwx"}};
   const auto& rule = kRules[static_cast<size_t>(others)];
   if ((step.info.st_mode & rule.closed) == 0) return {};
-  return Fail(
-      ErrorKind::kPermission,
-      fmt::format(
-          "other users can {} files in the folder {}\nRemove that permission: chmod go-{} {}",
-          rule.what, EscapeForScreen(step.path), rule.bits, ShellQuote(step.path)));
+  return Fail(ErrorKind::kPermission,
+              fmt::format("other users can {} files in {}\nRemove that permission: chmod go-{} {}",
+                          rule.what, EscapeForScreen(step.path), rule.bits, ShellQuote(step.path)));
 }
 
 Status CheckAbove(const Step& step, uint32_t self, std::string_view option = kStateOption) {

@@ -56,10 +56,9 @@ Result<Subnets::Subnet> Subnets::ParseOne(std::string_view word) {
     subnet.bits += base;
   }
   if (good) return subnet;
-  return Fail(
-      ErrorKind::kInvalid,
-      fmt::format("'{}' is not a valid subnet; write for example 192.168, 10.0.0.0/8 or fd00::/8",
-                  EscapeForScreen(word)));
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a subnet; write for example 192.168, 10.0.0.0/8 or fd00::/8",
+                          EscapeForScreen(word)));
 }
 
 Result<Subnets> Subnets::Parse(std::string_view list) {

@@ -116,9 +116,8 @@ Result<Topology> TopologyOfSynthetic(const std::string& description) {
   Handle handle = NewHandle(kFlags);
   if (!handle) return FailErrno("set up hwloc");
   if (hwloc_topology_set_synthetic(handle.get(), description.c_str()) != 0) {
-    return Fail(
-        ErrorKind::kInvalid,
-        "'" + description + "' is not a valid topology: write it as \"pack:2 core:4 pu:2\"");
+    return Fail(ErrorKind::kInvalid,
+                "'" + description + "' is not a topology: write it as \"pack:2 core:4 pu:2\"");
   }
   return Load(std::move(handle));
 }

@@ -513,9 +513,7 @@ std::string Clause::OtherGang() const {
   std::string text = fmt::format("a gang of job {} is the first waiting gang", Number(0));
   const auto rule = static_cast<GangRule>(Number(1));
   if (rule == GangRule::kStartUnknown) {
-    return text +
-           "; this task may start before it wherever it has room, because that start time is "
-           "unknown";
+    return text + "; this task may start before it, because that start time is unknown";
   }
   text += fmt::format(" and is to get {}", Nodes(0, Is(2)));
   switch (rule) {

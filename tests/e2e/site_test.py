@@ -321,7 +321,7 @@ def test_errors(place):
          "write name cpus ram in MB tempDir localDir localSize switch\n"),
         (("paraHub", "twice"), "line 2 of twice: machine a occurs twice; remove this line\n"),
         (("paraHub", "empty"), "empty is empty: write a line for each machine\n"),
-        (("paraHub", "machines", "-subnet=x"), "-subnet: 'x' is not a valid subnet; write for example 192.168, "
+        (("paraHub", "machines", "-subnet=x"), "-subnet: 'x' is not a subnet; write for example 192.168, "
          "10.0.0.0/8 or fd00::/8\n"),
         (("paraNodeStart", "zero"), "line 1 of zero: '0' is not a number of CPUs; write a whole number, 1 or more\n"),
         (("paraNode", "start", "-node=a/b"), "'a/b' is not a valid name of a machine; write a letter or digit, then "

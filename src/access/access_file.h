@@ -18,7 +18,7 @@ namespace spate::access {
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };  // numbers enter the proof
 std::string_view NameOf(Role role);                                // "node", "client", "admin"
 
-// Of a node: it takes the tasks of every user.
+// The user of a node that takes every user's tasks.
 inline constexpr std::string_view kEveryUser = "*";
 
 struct Access {
@@ -46,11 +46,10 @@ Status SaveAccess(const std::string& path, const Access& access);
 // kPermission when it has expired, with what to do.
 Status CheckExpiry(const Access& access, Instant now);
 
-// Where the access file of a node, or of others, is: `option` (of --access), $SPATE_HUB, a file in
+// Path of the access file of a node, or of others: `option` (of --access), $SPATE_HUB, a file in
 // the user's folder for settings ($XDG_CONFIG_HOME/spate or ~/.config/spate), or in /etc/spate. The
-// first two are taken at their word; of the others it is the first that is there, may be read, and
-// is no other role's: node.access, of nodes alone, then access. kNotFound says where it was looked
-// for.
+// first two are taken at their word; of the others it is the first that exists, may be read, and is
+// no other role's: node.access, of nodes alone, then access. kNotFound names the places searched.
 enum class AccessOf : uint8_t { kNode, kOthers };
 Result<std::string> FindAccessFile(std::string_view option, const os::Environment& environment,
                                    AccessOf whose, const std::string& system_folder = "/etc/spate");

@@ -13,7 +13,7 @@ using Bytes32 = std::array<uint8_t, 32>;
 
 // 64 digits, lower case.
 std::string ToHex(const Bytes32& bytes);
-// Of exactly 64 digits, in either case.
+// Accepts exactly 64 digits, in either case.
 std::optional<Bytes32> Bytes32FromHex(std::string_view text);
 
 }  // namespace spate

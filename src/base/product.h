@@ -1,4 +1,4 @@
-// Which program this is.
+// The program's version.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@
 
 namespace spate {
 
-// What went wrong, as far as a caller may want to react to it. Kept short on purpose: an exit
-// code or a retry hangs on the kind, everything else is in the message.
+// The kind of an error, for callers that react to it. Kept short on purpose: an exit code or a
+// retry hangs on the kind, everything else is in the message.
 enum class ErrorKind {
   kInvalid,      // the input is wrong; the message names the place and the fix
   kNotFound,     // the named thing does not exist

@@ -1,4 +1,4 @@
-// Which processing units a process may use, and what they share. Plain data.
+// Processing units that a process may use, and what they share. Plain data.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ Result<uint64_t> ParseMemory(std::string_view text);
 // A plain decimal count, with underscores allowed between digits.
 Result<uint64_t> ParseCount(std::string_view text);
 
-// What was done to a clock that showed the one time and then the other: "set back by 1h02m".
+// The change of a clock that showed first one time, then the other: "set back by 1h02m".
 std::string FormatClockStep(Instant from, Instant to);
 std::string FormatDuration(Duration d);   // "0.21 s", "3.4 s", "2m05s", "1h02m", "3d04h"
 std::string FormatSize(uint64_t bytes);   // "812 B", "1.5 KB", "20 GB" (powers of 1024)

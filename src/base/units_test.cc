@@ -29,7 +29,7 @@ TEST(Units, Durations) {
                           "1:00:60", "1-01:60"}) {
     EXPECT_FALSE(ParseDuration(bad)) << bad;
   }
-  // What messages and shepherds hold: 2^60 ns.
+  // The most that messages and shepherds hold: 2^60 ns.
   EXPECT_TRUE(ParseDuration("1152921504"));
   for (const char* bad :
        {"1152921505", "1152921504606.9ms", "2147483648", "13345d", "320256:00:00"}) {

@@ -11,7 +11,7 @@ namespace spate {
 
 // "2027-01-31T12:00:00Z"; what is smaller than a second is cut off. Not for Instant::Never().
 std::string FormatUtc(Instant when);
-// That, or "2027-01-31" for the first second of that day; from 1970 to 2261.
+// Reads FormatUtc's text, or "2027-01-31" for the first second of that day; from 1970 to 2261.
 Result<Instant> ParseUtc(std::string_view text);
 
 }  // namespace spate

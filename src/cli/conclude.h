@@ -11,7 +11,7 @@ namespace spate::cli {
 // is there, and does not answer.
 int Conclude(const Invocation& invocation, const Result<int>& code, bool hung = false);
 
-// Where the data of the command goes.
+// Writes the data of the command.
 std::function<Status(std::string_view)> OutOf(const Invocation& invocation);
 
 }  // namespace spate::cli

@@ -26,7 +26,7 @@ struct ExitCodeText {
   int code;
   std::string_view text;
 };
-// As help and the man page print it.
+// Texts for help and the man page.
 inline constexpr std::array<ExitCodeText, 11> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},

@@ -12,7 +12,7 @@ namespace spate::cli {
 int FinishOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return kExitSuccess;
   if (errno == EPIPE) return kExitOutputClosed;
-  // Where an earlier write failed, its errno may be gone.
+  // The errno of an earlier failed write may be gone.
   const int error = errno != 0 ? errno : EIO;
   return ReportError(os::SystemError(error, "write to", "standard output"));
 }

@@ -19,10 +19,10 @@ struct Invocation {
   // Words after the command's name, behind the words of its profiles: a job keeps them for
   // --resume and retry.
   std::vector<std::string> argv;
-  // Of $SPATE_OPTIONS: they hold where argv and an earlier run say nothing. In `words`, too.
+  // From $SPATE_OPTIONS: they hold where argv and an earlier run say nothing. In `words`, too.
   std::vector<std::string> preset = {};
   const Wiring* wiring = nullptr;
-  // Where the data of an answer goes; empty: to standard output.
+  // Writes the data of an answer; empty: to standard output.
   std::function<Status(std::string_view)> out = {};
 };
 

@@ -36,7 +36,7 @@ using DoorPrograms = std::span<const Programs>;
 // Null for another name.
 const Program* FindProgram(DoorPrograms doors, std::string_view name);
 
-// Whether the usage names this command: at the start of a line, or behind a comma.
+// True if the usage names this command: at the start of a line, or after a comma.
 bool UsageNames(const Program& program, std::string_view command);
 // "-batch=", "-all", ...: the options that the usage explains.
 std::vector<std::string> UsageOptions(const Program& program);

@@ -20,7 +20,7 @@ using HubBody = Result<int> (*)(const HubScreen& screen);
 class World {
  public:
   virtual ~World() = default;
-  // Whether the words mean jobs of a hub, else runs of this machine.
+  // True if the words mean jobs of a hub, false for runs of this machine.
   virtual bool MeansHub(const Words& words) = 0;
   // The same for orders: a state folder with a hub in it means that hub.
   virtual bool OrdersGoToHub(const Words& words) = 0;
@@ -35,7 +35,7 @@ class World {
 
 // About jobs of whom the words mean.
 int LookAtJobs(const Invocation& invocation, HistoryBody body);
-// As functions of the world, of the one that `invocation` has.
+// Each calls the function of its name in the world of `invocation`.
 int LookHere(const Invocation& invocation, HistoryBody body);
 int AskHub(const Invocation& invocation, HubBody body);
 // Orders, to whom the words mean.

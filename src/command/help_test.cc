@@ -44,7 +44,7 @@ std::vector<std::string> TypedWords(std::string_view line) {
   return words;
 }
 
-// As far as a command line is understood without a hub or a file.
+// Parses a command line as far as that needs neither a hub nor a file.
 Status Understand(const Words& words) {
   auto status = [](const auto& made) { return made ? Status() : std::unexpected(made.error()); };
   const std::string_view name = words.command->name;

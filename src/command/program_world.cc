@@ -27,7 +27,7 @@
 namespace spate::cli::command {
 namespace {
 
-// Where standard error is closed there is nobody to tell.
+// With standard error closed there is nobody to report to.
 void WriteErr(std::string_view bytes) { (void)os::WriteAll(os::kStderr, bytes, "standard error"); }
 
 Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {

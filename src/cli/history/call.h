@@ -23,7 +23,7 @@ class HistoryCall {
   OutputForm form() const { return form_; }
   bool human() const { return form_ == OutputForm::kHuman; }
   bool on_hub() const { return environment_.hub != nullptr; }
-  // Of runs.
+  // The folder of runs.
   std::string state_dir() const;
   // " --state DIR" when it was typed, for commands to type next; of a hub, what makes them mean it.
   std::string StateOption() const;

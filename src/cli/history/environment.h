@@ -18,7 +18,7 @@ struct HistoryEnvironment {
   // The side that answers: the hub; where that is null, the reader of the runs in a state folder.
   client::Asker* hub = nullptr;
   std::function<Result<client::Asker*>(const std::string& state_dir)> here;
-  // Where runs live, absolute: as typed with --state, or by the environment when that is empty.
+  // Absolute folder of runs: as typed with --state, or by the environment when that is empty.
   std::function<std::string(const std::string& typed)> state_dir;
   // Sockets of programs that run here with jobs of their own (--at). May be null.
   std::function<std::vector<std::string>(const std::string& state_dir)> masters = {};

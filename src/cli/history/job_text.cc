@@ -67,7 +67,7 @@ std::string ResumeCommandOf(const HistoryCall& call, const JobFacts& job) {
   if (call.environment().cwd != cwd) text += fmt::format("cd {} && ", ShellQuote(cwd));
   text += fmt::format("spate run --resume{}", call.StateOption());
   for (const std::string& file : job.files.value_or(std::vector<std::string>())) {
-    // As short as it was typed, where it lies below the folder.
+    // A file below the folder is shown as short as it was typed.
     bool below = cwd.size() > 1 && file.starts_with(cwd + '/');
     text += ' ' + ShellQuote(below ? file.substr(cwd.size() + 1) : file);
   }

@@ -47,7 +47,7 @@ Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks) {
       none && std::ranges::all_of(tasks, &std::vector<NumberRange>::empty, &TasksOfJob::ranges);
   if (whole) return {};
   auto found = client::AskOne(asker, wire::FindTasks{tasks});
-  // Of numbers, only that they are names of other tasks matters here.
+  // Numbers matter here only as names of other tasks.
   if (!found && none && found.error().kind != ErrorKind::kInvalid) return {};
   if (!found) return std::unexpected(std::move(found.error()));
   tasks = std::move(found->tasks);

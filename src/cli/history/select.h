@@ -1,4 +1,4 @@
-// Which jobs and tasks the words of a command name.
+// Jobs and tasks that the words of a command name.
 #pragma once
 
 #include <optional>

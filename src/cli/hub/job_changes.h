@@ -19,7 +19,7 @@ namespace spate::cli {
 std::string JobsText(const std::vector<JobId>& jobs);
 // The jobs that the words name, or all unfinished ones of --user. kInvalid: neither, or both.
 Result<JobSelector> NamedJobs(const HubScreen& screen);
-// Of those that are as they were: they `are` this already.
+// Reports jobs that were not changed: they `are` this already.
 Status TellSame(const HubScreen& screen, const std::vector<JobId>& jobs,
                 std::string_view are = "has already ended");
 // With --json, the line of a job, or of so many of its tasks: "held", "cancelled", "none" ...

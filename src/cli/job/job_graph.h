@@ -14,11 +14,11 @@ namespace spate::cli {
 struct JobGraphFacts {
   JobId job;
   std::string name;  // the job's
-  // Of the tasks that are in their list. Those without a name have their number.
+  // Tasks that are in their list. Those without a name have their number.
   present::TaskGraph graph;
   std::vector<uint32_t> numbers;  // by task, in the job, from 1
 };
-// Of one job.
+// Asks about one job.
 Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job);
 
 }  // namespace spate::cli

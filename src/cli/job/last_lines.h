@@ -9,7 +9,7 @@
 
 namespace spate::cli {
 
-// Where the last `lines` (at least 1) begin in `block`, which is the stream's last one if
+// Beginning of the last `lines` (at least 1) in `block`, which is the stream's last one if
 // `is_last`. Nullopt: before it; `lines` has become how many there are before it.
 std::optional<size_t> BeginOfLines(std::string_view block, bool is_last, uint64_t& lines);
 
@@ -20,7 +20,7 @@ class TailBuffer {
   void Add(std::string_view bytes);
   // Something is missing here.
   void Gap() { gap_at_ = bytes_.size(); }
-  // Whether it is among the last lines.
+  // True if the gap is among the last lines.
   bool HasGap();
   std::string Take();
 

@@ -160,7 +160,7 @@ void TaskTail::TellFile(int stream, const std::string& file, const std::string& 
                         node.empty() ? "" : " on node " + EscapeForScreen(node)));
 }
 
-// Of one rank, as ranks write at the same time.
+// Shows one rank, because ranks write at the same time.
 void TaskTail::IsGang(uint32_t ranks) {
   if (ranks == 0 || wish_.rank) return;
   wish_.rank = 0;
@@ -211,7 +211,7 @@ void TaskTail::Begin(const Shown& shown) {
   began_ = true;
 }
 
-// Whether there is more to read now.
+// Returns true if there is more to read now.
 bool TaskTail::Print(const Shown& shown) {
   bool more = false;
   for (int stream = 1; stream <= kStreamCount; ++stream) {
@@ -305,7 +305,7 @@ Result<TaskDetails> TaskTail::Describe(uint32_t until_attempt) {
   return found;
 }
 
-// Of a gang the part that ended it, with its rank and node.
+// End of the attempt; for a gang, of the part that decided it, with its rank and node.
 const AttemptFacts* EndOf(const TaskDetails& details, uint32_t attempt) {
   const AttemptFacts* found = nullptr;
   for (const AttemptFacts& each : details.attempts) {

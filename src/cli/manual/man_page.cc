@@ -34,7 +34,7 @@ std::string Roff(std::string_view text) {
   return out;
 }
 
-// As it stands, line for line.
+// The text unchanged, line for line.
 std::string Verbatim(std::string_view lines) {
   std::string text = ".nf\n";
   while (auto line = format::NextLine(&lines)) text += Roff(*line) + "\n";

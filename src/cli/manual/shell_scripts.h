@@ -9,7 +9,7 @@
 
 namespace spate::cli {
 
-// Of "bash", "zsh" or "fish". It serves the programs of doors, too.
+// `shell`: "bash", "zsh" or "fish". The script serves the programs of doors, too.
 Result<std::string> ShellScript(std::string_view shell, DoorPrograms doors);
 
 }  // namespace spate::cli

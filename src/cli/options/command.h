@@ -63,7 +63,7 @@ struct Command {
   // Advice for an option ("-S", "--sshlogin") that the command does not take and that
   // people know from other programs; nullopt: nothing is known.
   std::optional<std::string> (*hint)(std::string_view typed) = nullptr;
-  // Whether such an option is passed over, with its advice as a note.
+  // True if such an option is ignored, with its advice as a note.
   bool (*ignores)(std::string_view typed) = nullptr;
   // Carries it out; returns an exit code (cli/exit_code.h), and reports its own errors. Null: this
   // is another name of `same_as`.

@@ -31,7 +31,7 @@ struct TypedShape {
   uint32_t procs = 0, nodes = 0, per_node = 0;  // 0: not given
 };
 
-// Of two that are given, the third.
+// Computes the third number from two that are given.
 Result<GangShape> ShapeOf(const TypedShape& typed) {
   GangShape shape{.procs = typed.procs, .nodes = typed.nodes};
   if (typed.per_node > 0 && typed.nodes == 0 && typed.procs == 0) {
@@ -204,7 +204,7 @@ Status ReadGang(const Words& words, RunOptions& options) {
   in.Text(opt::kDeadline, options.deadline_text);
   TRY(in.status());
   if (!options.deadline_text.empty()) {
-    // Whether it is past shows when it is used: --resume reads it again.
+    // --resume reads the deadline again, so its use decides whether it is past.
     auto when = ParseDeadline(options.deadline_text, Instant());
     if (!when) return Within("--deadline", when.error());
   }

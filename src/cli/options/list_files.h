@@ -1,4 +1,4 @@
-// Whether the named job lists can be read, before anything is opened or stored.
+// Checks that the named job lists can be read, before anything is opened or stored.
 #pragma once
 
 #include <span>

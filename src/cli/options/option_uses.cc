@@ -109,7 +109,7 @@ constexpr Row kRows[] = {
     {&opt::kForwardFile, kRunSettings, ""},
     {&opt::kResident, kKeptSource, kNewRun},
     {&opt::kMeasureIo, kSettings, kHubKeeps},
-    // Where the tasks come from. A resumed run reads its lists again with these.
+    // Sources of the tasks. A resumed run reads its lists again with these.
     {&opt::kFormat, kSources, ""},
     {&opt::kArgFile, kSources, ""},
     {&opt::kJsonLines, kSources, ""},

@@ -24,7 +24,7 @@ enum class Way : uint8_t {
 };
 inline constexpr Way kWays[] = {Way::kResume, Way::kRetry, Way::kHubRetry,
                                 Way::kSubmit, Way::kHub,   Way::kPool};
-// As a person types it: "run --resume".
+// The typed form: "run --resume".
 std::string_view NameOf(Way way);
 const Command& CommandOf(Way way);
 
@@ -37,7 +37,7 @@ enum class Use : uint8_t {
 
 // The use of an option; kNone for an option that the command of the way does not take.
 Use UseOf(const Option& opt, Way way);
-// Whether the table has a row for it.
+// True if the table has a row for the option.
 bool HasUse(const Option& opt);
 
 // An option that was typed and is refused there: kInvalid, with the reason.

@@ -363,8 +363,8 @@ Status CheckResident(const RunOptions& options) {
   return {};
 }
 
-// Of a gang the limit may come from --time. A node of a hub may have an end that is known, and then
-// the signal comes before that.
+// A gang's limit may come from --time. A node of a hub may have a known end, and then the signal
+// comes before that.
 Status CheckWarnSignal(const JobSettings& settings, bool on_nodes) {
   if (settings.warn_signal == 0 || settings.time_limit > settings.warn_before) return {};
   if (settings.time_limit.ns > 0) {

@@ -51,7 +51,7 @@ TEST(RunOptionsTest, Defaults) {
 using See = std::function<bool(const RunOptions&)>;
 using Cases = std::map<const Option*, std::pair<Argv, See>>;
 
-// Of options that came from GNU parallel late.
+// Options that came late from GNU parallel.
 Cases LateCases() {
   return {
       {&opt::kRetryElsewhere,

@@ -5,7 +5,7 @@
 
 namespace spate::cli::opt {
 
-// Where the tasks of a job come from.
+// Sources of a job's tasks.
 extern const Option kFormat, kArgFile, kJsonLines, kNull, kDelimiter, kColsep, kCsv, kHeader,
     kMaxArgs, kLongMaxArgs, kFill, kTrim, kReplace, kLiteralBraces, kPipe, kPipepart, kBlock,
     kRecstart, kRecend, kRoundRobin, kFollow, kFollowUntil, kTarget, kResume, kSucceeded;
@@ -28,7 +28,7 @@ extern const OptionGroup kScreen, kRunFiles;
 extern const Option kWait, kProgress, kKey, kArray, kOpen, kAfter, kLike, kNotify, kPriority,
     kJobWeight, kMaxRunning;
 
-// Of commands of many kinds.
+// Options of many kinds of commands.
 extern const Option kDryRun, kOutput, kQuiet, kJson, kState, kKeep, kLimit, kFilter, kStream,
     kStderrOnly, kFollowOutput, kTimeout, kJobsOfUser, kReason, kHub, kLocal, kAccess, kAt, kHelp,
     kHelpAll;

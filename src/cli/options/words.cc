@@ -82,7 +82,7 @@ std::string WhoTakes(std::string_view name, CommandList all) {
   return fmt::format("{}", fmt::join(takers, " and "));
 }
 
-// Of "-frob", where -f is an option, the parser leaves "-rob"; a single letter is told by itself.
+// The parser leaves "-rob" of "-frob", where -f is an option; a single letter is shown alone.
 std::string_view AsTyped(std::string_view left, std::span<const std::string> argv) {
   if (left.starts_with("--") || left.size() <= 2) return left;
   for (const std::string& word : argv) {

@@ -26,7 +26,7 @@ struct Words {
   bool has_rest = false;             // there was a `--`
   std::vector<std::string> notes;    // for the user, of options: "--eta: ...; ignored"
 
-  // Whether a switch is on, or an option was given. The last one counts; --quiet=false takes back
+  // True if a switch is on, or an option was given. The last one counts; --quiet=false takes back
   // an earlier -q, which is short for --output quiet.
   bool Has(const Option& opt) const;
   std::optional<std::string_view> Last(const Option& opt) const;

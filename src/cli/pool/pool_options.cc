@@ -216,7 +216,7 @@ Status TakeHosts(const Words& words, NewPool& pool) {
   return {};
 }
 
-// Where nodes stay, one pilot is there from the beginning.
+// A pool whose nodes stay has one pilot from the beginning.
 void SetDefaults(NewPool& pool) {
   if (!Stays(pool.system)) return;
   PoolWish& wish = pool.wish;

@@ -33,9 +33,9 @@ struct NewPool {
 };
 Result<NewPool> MakeNewPool(const Words& words);
 
-// Of `pool add` and `pool set`: options of a batch system that stand before the --.
+// Hint for `pool add` and `pool set`, for options of a batch system before the --.
 std::optional<std::string> OwnOptionHint(std::string_view typed);
-// Whether there is something behind `--`, so that the batch system has to be known.
+// True if words follow `--`, so that the batch system has to be known.
 bool HasOwnOptions(const Words& words);
 // For `pool set`; changes something. `system` is the pools', and only looked at with HasOwnOptions.
 Result<PoolWish> MakePoolChange(const Words& words, std::string_view system);

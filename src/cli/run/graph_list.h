@@ -5,7 +5,7 @@
 
 namespace spate::cli {
 
-// As LoadTaskList.
+// Has the contract of LoadTaskList.
 Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context,
                            JobSettings& settings);
 

@@ -1,4 +1,4 @@
-// Which tasks of a job list wait for which: its {name} and {after} clauses.
+// Dependencies among the tasks of a job list: its {name} and {after} clauses.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@ class ListGraph {
   // The task at this position of the list. `place` is "jobs.lst:12".
   void Add(TaskIndex position, const format::ListLine& line,
            const std::function<std::string()>& place, Problems& problems);
-  // Whether some task waits for others.
+  // True if some task waits for others.
   bool has_edges() const { return !waiting_.empty(); }
-  // Of a list of so many tasks, once all were added; those of a parent are neighbours. New tasks
-  // are numbered after the `known` ones, which are found by their names.
+  // Edges of a list of `tasks` tasks, once all were added; a parent's are neighbours. New tasks are
+  // numbered after the `known` ones, which are found by their names.
   std::vector<Edge> DrainEdges(uint32_t tasks, const std::vector<std::string>& known,
                                Problems& problems);
 

@@ -1,4 +1,4 @@
-// Where tasks stand in the job lists of a run, for those few that are named to a person.
+// Lines of tasks in the job lists of a run, for the few tasks that are named to a person.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::optional<T> At(std::string_view bytes, uint64_t offset) {
   return value;
 }
 
-// Where an address of memory is in the file.
+// Offset in the file of an address of memory.
 std::optional<uint64_t> OffsetOf(std::string_view bytes, const Elf64_Ehdr& head, uint64_t address) {
   for (uint16_t i = 0; i < head.e_phnum; ++i) {
     auto part = At<Elf64_Phdr>(bytes, head.e_phoff + uint64_t{i} * sizeof(Elf64_Phdr));

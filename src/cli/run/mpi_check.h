@@ -1,5 +1,5 @@
-// Whether the command of a gang is an MPI program. Its processes must be started so that they find
-// each other, else each is the only one of a program of its own, and nobody is told.
+// Checks if the command of a gang is an MPI program. Its processes must be started so that they
+// find each other; else each silently runs alone, as a program of one process.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct MpiSurroundings {
   std::function<void(std::string)> say;          // prints a line for the user
   std::function<Result<uint32_t>()> pmix_nodes;  // how many nodes of the hub serve PMIx
 };
-// Of a gang on a hub's nodes. Without --start, MPICH's processes find each other by PMI, and Open
+// For a gang on a hub's nodes. Without --start, MPICH's processes find each other by PMI, and Open
 // MPI's by PMIx where enough nodes serve it, which is said; kInvalid for others, which need their
 // own launcher. With --start mpi the library decides between PMI and PMIx. `cwd` is where the job
 // runs.
 Status CheckMpi(RunOptions& options, const std::string& cwd, const MpiSurroundings& here);
-// Of one on this machine alone, where none find each other so.
+// For a gang on this machine alone, where processes do not find each other this way.
 Status CheckMpiHere(const RunOptions& options, const std::string& cwd);
 
 }  // namespace spate::cli

@@ -38,7 +38,7 @@ std::string_view OptionOf(FileUse use) {
   return "--results";
 }
 
-// Whether no part of the path is "." or "..", or empty. Hidden files take the long way, too.
+// True if no part of the path is ".", ".." or empty. Hidden files take the long way, too.
 bool IsPlain(std::string_view path) {
   return !path.starts_with("./") && !path.starts_with("../") &&
          path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos &&
@@ -292,7 +292,7 @@ bool MayBeShared(const FileClash& clash, const std::string& path) {
   return info->kind != os::FileKind::kFile && info->kind != os::FileKind::kDir;
 }
 
-// Of tasks that write to one file, if there are any; the one whose second task comes first.
+// The clash, if tasks write to one file, whose second task comes first.
 std::optional<FileClash> FirstClash(std::span<const HashedFile> files) {
   auto key = [](const FileClash& clash) {
     return std::pair(clash.second.use == FileUse::kIn, clash.second.task);

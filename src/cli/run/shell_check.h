@@ -23,9 +23,9 @@ class ShellCheck {
 
   // Why the task cannot run as it was meant; empty when it can.
   std::string Why(std::string_view text) const;
-  // Of words that no shell reads, but for those that are a shell and its text.
+  // Judges words that no shell reads, unless they are a shell and its text.
   std::string WhyArgv(std::span<const std::string> argv) const;
-  // Of the command of a job: one word is shell text.
+  // Judges the command of a job: one word is shell text.
   Status Check(std::span<const std::string> command) const;
 
  private:

@@ -29,7 +29,7 @@ struct Values {
   std::vector<format::SourceValues> sources;
 };
 
-// Whether the command has a place for values, or an option says how they come.
+// True if the command has a place for values, or an option says how they come.
 bool AsksForValues(const RunOptions& options, const std::vector<std::string>& command) {
   const SourceOptions& sources = options.sources;
   if (sources.header || sources.csv || sources.fill || sources.null_separated || sources.trim ||

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kKeysLine = "q quit   n nodes   j jobs   arrows, PgUp, PgDn scroll";
 constexpr uint32_t kBarColumns = 10;
-// Of pools on a screen; `spate pool list` has all.
+// Pools on a screen; `spate pool list` has all.
 constexpr size_t kPoolsShown = 6;
 
 // "[####......]  45%"

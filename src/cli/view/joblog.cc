@@ -17,7 +17,7 @@ constexpr std::string_view kHeader =
     "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
 constexpr size_t kLogPiece = 256 * 1024;
 
-// Where the last whole line of the file ends.
+// End of the file's last whole line.
 Result<uint64_t> WholeLines(int fd, uint64_t size, const std::string& path) {
   while (size > 0) {
     size_t length = std::min<uint64_t>(size, kLogPiece);

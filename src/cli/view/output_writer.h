@@ -2,7 +2,7 @@
 // (--keep-order), tagged (--tag), or line by line as it comes (--line-buffer).
 //
 // Output held back for its turn stays in memory up to kHeldMemory bytes, then in a file.
-// Of an attempt that will be tried again nothing is shown, unless line by line.
+// Output of an attempt that will be tried again is shown only line by line.
 #pragma once
 
 #include <array>

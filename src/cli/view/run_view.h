@@ -112,7 +112,7 @@ struct ViewTexts {
   std::function<std::vector<std::string>(TaskIndex)> values;  // a list's line is one value
   std::function<std::string(TaskIndex)> tag = nullptr;        // --tagstring; null: the values
   std::function<std::string(TaskIndex)> name = nullptr;       // in its list, or empty; may be null
-  // Where tasks stand in their list, "jobs.lst:5", empty where that is not known. May be null.
+  // Places of tasks in their list, "jobs.lst:5"; empty if not known. May be null.
   std::function<std::vector<std::string>(const std::vector<TaskIndex>&)> places = nullptr;
 };
 

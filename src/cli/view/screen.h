@@ -19,7 +19,7 @@ struct FilePart {
   std::shared_ptr<const void> owner;
 };
 
-// Of the terminal behind standard error, now.
+// The terminal at standard error, now.
 struct ScreenLook {
   int width = 80;  // columns; 80 when it is not known
   bool colour = false;
@@ -35,7 +35,7 @@ class Screen {
   // Bytes in memory that wait to be written. The run starts nothing more while it is high.
   virtual uint64_t Backlog() const = 0;
 
-  // Whether the bar shares its terminal: for kErr, it may be drawn there; for kOut, the bar must be
+  // True if the bar shares its terminal: for kErr, it may be drawn there; for kOut, the bar must be
   // out of the way of what is written.
   virtual bool IsTerminal(Stream stream) const = 0;
   virtual ScreenLook Look() const = 0;

@@ -62,8 +62,8 @@ std::string BlamedJson(const std::vector<BlamedFacts>& blamed);
 std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
 std::string ResumeCommand(const HintContext& context);
-// Whether a job that goes on no more did what was asked: all tasks succeeded, or, as in GNU
-// parallel, --halt has stopped it since enough of them had.
+// True if a job that has stopped did what was asked: all tasks succeeded, or, as in GNU parallel,
+// --halt has stopped it because enough of them had.
 bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& counts);
 // The exit code of a task that failed so, also 126 and 127 when it could not be started; 0: it has
 // none. A job of one task ends with it.

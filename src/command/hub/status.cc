@@ -30,7 +30,7 @@ std::string PilotsText(const std::vector<NamedCount>& pilots) {
   return text.empty() ? "no pilot" : "pilots " + text;
 }
 
-// Of each pool that does not do what it could, a line.
+// One line for each pool that does less than it could.
 std::string TroubleOf(const HubScreen& screen) {
   std::vector<PoolFacts> pools;
   // A hub of the last release has none to tell of.

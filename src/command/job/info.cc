@@ -66,7 +66,7 @@ std::string HeldText(const HistoryCall& call, const JobDetails& details) {
   }
 }
 
-// Of a run that was stopped.
+// The reason why a run was stopped.
 std::string StoppedText(HoldReason held) {
   if (held == HoldReason::kAllFail) return "held: too many failures in a row without a success";
   const char* by = held == HoldReason::kHaltRule      ? " by --halt"

@@ -121,7 +121,7 @@ bool TailRunning(HistoryCall& call, JobSelector job, TailWish wish) {
   return !tasks.empty();
 }
 
-// Of a job as a whole.
+// Prints the last lines of a whole job.
 Result<int> TailJob(HistoryCall& call, JobSelector job, const TailWish& wish) {
   if (wish.follow) return FollowOutput(call, wish.lines);
   std::optional<JobId> none;

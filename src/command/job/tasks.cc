@@ -95,7 +95,7 @@ void TaskLister::Print(const wire::TasksListed& listed) {
   }
 }
 
-// Whether they may be those of several jobs.
+// True if the picks may belong to several jobs.
 bool NameSeveral(const std::vector<wire::TaskPick>& picks) {
   return picks.size() > 1 ||
          (picks.size() == 1 &&

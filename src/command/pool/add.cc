@@ -35,7 +35,7 @@ Result<PoolTrial> AddOne(const HubScreen& screen, const wire::AddPool& question)
   return client::AskOne(screen.hub, question);
 }
 
-// As the output's form wants one that was added, or tried.
+// An added or tried pool, in the output's form.
 std::string DataOf(const HubScreen& screen, const NewPool& pool, const PoolTrial& trial) {
   if (screen.form == OutputForm::kJson) return present::JsonOf("pool_trial", trial);
   if (screen.form == OutputForm::kQuiet) return pool.dry_run ? "" : trial.pool + "\n";
@@ -56,7 +56,7 @@ std::vector<PoolFacts> Look(const HubScreen& screen, const std::string& name) {
   return pools;
 }
 
-// Of a batch system whose pilots have an end that nobody knows.
+// True for a batch system whose pilots have an end that nobody knows.
 bool LacksTimeLimit(const NewPool& pool) {
   return pool.system != "ssh" && pool.system != "local" && !pool.wish.time_limit;
 }
@@ -105,7 +105,7 @@ struct Refused {
   std::string host, why;
 };
 
-// Whether the hub itself is gone, or lets us add nothing: the next host would fare no better.
+// True if the hub itself is gone, or lets us add nothing: the next host would fare no better.
 bool IsForAll(const HubScreen& screen, const Error& error) {
   if (error.kind == ErrorKind::kPermission || error.kind == ErrorKind::kExhausted) return true;
   if (error.kind != ErrorKind::kUnavailable) return false;

@@ -14,7 +14,7 @@
 namespace spate::cli::command {
 namespace {
 
-// Of all these pools.
+// The one batch system of all these pools.
 Result<std::string> SystemOf(const HubScreen& screen) {
   std::set<std::string> systems;
   TRY(client::Ask(screen.hub, wire::LookAtPools{screen.words.words, false},

@@ -29,7 +29,7 @@ class Examiner {
   explicit Examiner(HistoryCall& call) : call_(call) {}
 
   Status Examine(uint32_t number);
-  // Of a hub that has its folder here. `must`: it is an error when there is none.
+  // Checks a hub that has its folder here. `must`: a missing one is an error.
   Status ExamineHub(bool must);
   void PrintSum() const;
   // kExitCouldNotRun: what a newer release has written is not known to this one.

@@ -169,7 +169,7 @@ void Explainer::Flush() {
   }
 }
 
-// Whether each names one task.
+// True if each names one task.
 bool AreSingle(const std::vector<TasksOfJob>& tasks) {
   return std::ranges::all_of(tasks, [](const TasksOfJob& each) {
     return !each.all && each.ranges.size() == 1 &&
@@ -177,7 +177,7 @@ bool AreSingle(const std::vector<TasksOfJob>& tasks) {
   });
 }
 
-// Of the tasks that are gangs, as far as their reasons show that.
+// Details of tasks that are gangs, as far as their reasons show that.
 std::map<TaskId, TaskDetails> DescribeGangs(HistoryCall& call, std::span<const TaskWhy> tasks) {
   wire::TaskPick pick;
   for (const TaskWhy& task : tasks) {

@@ -80,7 +80,7 @@ DecidedLines DecidedLinesOf(const TaskDetails& at) {
   return lines;
 }
 
-// Whether this part decided it.
+// True if this part decided the gang's end.
 bool Decided(const DecidedLines& decided, const AttemptFacts& part) {
   auto line = decided.find(part.end.ref.attempt);
   return part.verdict == Verdict::kPart && line != decided.end() &&
@@ -101,7 +101,7 @@ std::string PartText(const AttemptFacts& attempt) {
   return text;
 }
 
-// Of a gang, which may have thousands, only those that failed.
+// Processes of the attempt; of a gang, which may have thousands, only those that failed.
 std::vector<std::string> ProcessLines(const AttemptEnd& end) {
   std::vector<std::string> lines;
   const bool of_gang = IsOfGang(end);
@@ -213,7 +213,7 @@ LeftRunningTexts AskLeftRunning(HistoryCall& call) {
   return texts;
 }
 
-// Where tasks run, by job and task number, as the hub knows it now; others are left out.
+// Facts of running tasks, by job and task number, as the hub knows them now.
 using RunningTasks = std::map<std::pair<JobId, uint32_t>, std::vector<RunningFacts>>;
 RunningTasks AskRunning(HistoryCall& call, const std::vector<TaskDetails>& tasks) {
   RunningTasks running;

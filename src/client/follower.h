@@ -27,7 +27,7 @@ struct Position {
 };
 // "position P created C bytes B", as a line.
 std::string FormatPlace(const Position& place);
-// Of the file at `path`. What is not there, or cannot be read, is the beginning.
+// The position in the file at `path`; the beginning if it is missing or unreadable.
 Position ReadPlace(const std::string& path);
 
 class Follower {

@@ -30,7 +30,7 @@ class HubCall final : public Asker {
   // Makes a new connection; exchanges of the one before end. kUnavailable: nobody answers there;
   // kPermission: the hub does not let us in.
   Status Connect();
-  // As far as was heard.
+  // Still true after a loss that was not noticed yet.
   bool connected() const { return session_.connected(); }
   bool reached() const { return session_.reached(); }  // has been connected once
   bool hung() const { return session_.hung(); }        // see Session

@@ -112,7 +112,7 @@ TEST_F(HubCallTest, AChangeWithoutAnAnswerIsUnknown) {
   EXPECT_EQ(AskOne(call_, wire::ReadStderr()).error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(AskOne(call_, wire::Forget{.jobs = {}, .older_than = {}, .dry_run = true}).error().kind,
             ErrorKind::kUnavailable);
-  // What the hub said is known.
+  // The hub's answer is known.
   hub_.on_request = [this](const FakeHub::Came& each) {
     hub_.Reply(each.id, wire::Failed{ErrorKind::kUnavailable, "not now"});
   };

@@ -17,7 +17,7 @@ struct HubSetting {
   HubTarget target;
   // Options to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
   std::string reach = {};
-  // Of a run that has its hub to itself: the command with which it goes on. Its job has one name.
+  // The command that resumes a run with a hub to itself, whose job has one name.
   std::string resume = {};
 };
 // By an access file and a state folder as they were typed (NeedHub). kUnavailable: there is no hub;

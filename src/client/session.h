@@ -78,7 +78,7 @@ class Session {
   // kPermission: the hub does not let us in, or speaks another protocol.
   void Connect(std::function<void(Status)> done);
   void Disconnect();
-  // As far as was heard.
+  // Still true after a loss that was not noticed yet.
   bool connected() const { return connected_; }
   // The loop stood still for so long that the hub may have ended the connection, unheard.
   bool may_be_cut() const { return connection_ && connection_->MayBeCut(); }

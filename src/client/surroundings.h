@@ -19,7 +19,7 @@ struct Surroundings {
   static Result<Surroundings> Find();
 };
 
-// Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
+// The folder of jobs: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
 // ~/.local/state/spate. Absolute.
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
 // Refuses the default in a home that belongs to another user: `sudo` may keep HOME, and what root

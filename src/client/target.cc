@@ -14,7 +14,7 @@
 namespace spate::client {
 namespace {
 
-// Of the unit spate-hub: where its socket is while it runs, and its state, which stays.
+// Folders of the unit spate-hub: of its socket while it runs, and of its state, which stays.
 constexpr const char* kSystemHub = "/run/spate/hub";
 constexpr const char* kSystemState = "/var/lib/spate";
 

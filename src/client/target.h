@@ -38,7 +38,7 @@ std::string StartHubLine();  // of one with the usual options
 // or the user's own does not run.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
                           const std::string& hub_dir, const StartLine& start);
-// Whether a hub with this folder has ever run, and may run again.
+// True if a hub with this folder has ever run, and may run again.
 bool KnowsHub(const std::string& hub_dir);
 // A file in its folder while it is stopped by order and has no job left: commands pass it over.
 inline constexpr const char* kRestsName = "rests";
@@ -54,7 +54,7 @@ Error CauseOfLoss(const HubTarget& hub, Error error);
 os::Address SocketOf(const std::string& hub_dir);
 // The socket of the system's hub on this machine, whether it runs or not.
 os::Address SystemSocket();
-// Whether a hub with this folder runs on this machine.
+// True if a hub with this folder runs on this machine.
 bool HubRuns(const std::string& hub_dir);
 // The socket of a hub on this machine: of the one with this folder, else the system's.
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir);

@@ -87,7 +87,7 @@ class Foreground final : public hub::Watcher {
   Foreground(os::RealLoop& loop, Job job);
   hub::Hub& hub() const { return hub_->service().hub(); }
 
-  // What a client asks of the hub: whether a run allows it; the view hears of changes.
+  // Checks that a run allows what a client asks of the hub; the view hears of changes.
   Status Allow(const wire::Query& query);
   Status AllowChange(const wire::ChangeJobs& asked);
   Status AllowCancel(const wire::Cancel& asked);

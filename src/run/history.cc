@@ -10,7 +10,7 @@
 namespace spate::run {
 namespace {
 
-// As PreparedJob::Open makes them, without what is given now.
+// Settings as PreparedJob::Open makes them, without what is given now.
 Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
   auto options = TRY(cli::ParseRun(row.argv, {}));
   JobSettings settings = cli::SettingsOf(options, row.cwd, cores);

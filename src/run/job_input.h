@@ -43,7 +43,7 @@ class JobInput {
   std::unique_ptr<SlotsFile> slots_;
 };
 
-// Of --pipe, a kill can come between a task's success and the end of its block, and while a file
+// With --pipe, a kill can come between a task's success and the end of its block, and while a file
 // was being written under another name.
 void RemoveLateBlocks(const PreparedJob& job);
 

@@ -159,7 +159,7 @@ Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSett
   cli::ShellCheck shell(settings, /*inherits=*/true);
   TRY(shell.Check(settings.command));
   TRY(format::CompileJob(settings, JobId(1)));
-  // Of pieces no two have the same results.
+  // No two pieces have the same results.
   TRY(cli::CheckLaterOutputs({.settings = settings}, "--pipe"));
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
@@ -231,7 +231,7 @@ struct Changes {
   std::vector<TaskRange> reopened;   // withdrawn before, and back in the list
 };
 
-// Whether there is anything to read again: files always, a pipe or values when they are given now.
+// True if there is anything to read again: files always, a pipe or values when given now.
 bool HasListOfNow(const RunOptions& options, const RunOptions& typed) {
   const auto& files = options.sources.files;
   bool from_pipe = std::find(files.begin(), files.end(), "-") != files.end();
@@ -323,7 +323,7 @@ Result<NeedsChange> NeedsTyped(const std::vector<std::string>& argv) {
   return cli::MakeNeedsChange(words);
 }
 
-// Whether this machine can ever run tasks of the job with other needs.
+// Checks that this machine can ever run tasks of the job with other needs.
 Status CheckChange(const PreparedJob& job, const NeedsChange& change, const Offer& offer) {
   if (change.empty()) return {};
   cli::TaskList tasks;
@@ -475,7 +475,7 @@ Result<int> ResumePipe(PreparedJob& job, const RunOptions& typed, const Surround
   return RunToEnd(job, /*resumed=*/true);
 }
 
-// Of stored tasks for which `writes` holds, and of those that are added to them.
+// Checks stored tasks for which `writes` holds, and those that are added to them.
 Status CheckOutputsOfNow(PreparedJob& job, const std::function<bool(TaskIndex)>& writes,
                          const Changes& changes) {
   auto rows = [&](const cli::TaskRowVisitor& visit) {
@@ -580,7 +580,7 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
              old == 1 ? "it was" : "they were", job.id().value, cli::ResumeCommand(hints));
 }
 
-// Of the job that the tasks are of: the newest, when none is named.
+// Number of the tasks' job: the newest, when none is named.
 Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir) {
   if (tasks.job) return *tasks.job;
   auto numbers = TRY(store::RunNumbers(state_dir));
@@ -605,7 +605,7 @@ Result<std::vector<TaskRange>> ToRetry(const PreparedJob& job, const TasksOfJob&
                 "--succeeded: the input of a task of --pipe is removed when the task has "
                 "succeeded; to run it again, start a new run with that input");
   }
-  // What a killed run has left leased does not run any more.
+  // Tasks that a killed run has left leased do not run any more.
   return job.engine().RunAgain(job.id(), std::move(tasks), /*idle=*/true);
 }
 

@@ -21,10 +21,10 @@
 
 namespace spate::run {
 
-// Whether the input was taken whole, by the folder of its blocks: `tasks` are all of it.
+// True if the input was taken whole, by the folder of its blocks: `tasks` are all of it.
 bool InputIsWhole(const std::string& folder, uint64_t tasks);
-// Whether `fd` gives what was taken whole, or nothing at all; reads it to its end, or until it is
-// longer. kInvalid: it is another input.
+// Checks that `fd` gives what was taken whole, or nothing at all; reads it to its end, or until it
+// is longer. kInvalid: it is another input.
 Status CheckSameInput(int fd, const std::string& folder);
 
 class InputSum;

@@ -59,7 +59,7 @@ class PreparedJob {
   JobId id() const { return JobId(dir_.number()); }
   // With those that have left its lists, which are not in its counts.
   uint32_t task_count() const { return engine().TaskCount(id()); }
-  // That were given to the engine, though it may not have taken the last ones yet.
+  // Tasks that were given to the engine, though it may not have taken the last ones yet.
   uint32_t given() const { return next_task_; }
   // Known to the engine.
   const std::vector<TaskClass>& requests() const { return requests_; }
@@ -88,8 +88,8 @@ class PreparedJob {
   // At most so many tasks run at once from now on.
   void SetMostRunning(uint32_t slots);
 
-  // Of --pipe. A new job: its tasks come with the input. An earlier one: whether all of it was
-  // taken; and goes on reading, past what was.
+  // For --pipe. A new job's tasks come with the input. An earlier one continues to read, after what
+  // was taken, unless all was.
   bool is_pipe() const;
   bool reads() const { return reads_; }
   std::vector<PipeInput::Taken> DrainTaken() { return std::move(taken_); }
@@ -102,7 +102,7 @@ class PreparedJob {
   void TellRestOfInput() const;
   Status ReadOn();
 
-  // What its tasks forward has been written for them, as long as it has not ended.
+  // The log of what its tasks have forwarded; removed once the job has finished.
   std::string ForwardsLog() const { return dir_.path() + "/forwards"; }
   // Writes down how far it has come.
   void PutEnd();

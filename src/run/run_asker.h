@@ -43,7 +43,7 @@ class RunAsker final : public client::Asker {
  private:
   Result<uint32_t> Newest() const;
   Status AskRun(uint32_t number, wire::Question question, const AcceptAnswer& take);
-  // Of several runs those that have ended are passed over: their numbers come back.
+  // Ended runs are passed over if several are named: their numbers come back.
   template <typename Q>
   Result<std::vector<uint32_t>> AskEach(Q question, const std::function<void(typename Q::Answer)>&);
 

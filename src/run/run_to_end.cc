@@ -1,4 +1,4 @@
-// What a run does with its prepared job: see run_to_end.h.
+// Runs a prepared job: see run_to_end.h.
 #include "run/run_to_end.h"
 
 #include <fmt/format.h>
@@ -203,7 +203,7 @@ void JobRun::Prune() {
                      job_.loop().Now());  // tidying is never worth a failed run
 }
 
-// As the next run reads them.
+// The counts that the next run will read.
 JobCounts JobRun::DurableCounts() const {
   if (!job_.foreground().store_failed()) return job_.counts();
   store::JobPlace place(job_.state_dir());

@@ -88,7 +88,7 @@ class Waiter {
  private:
   void Show(const wire::JobNews& news);
   void TellHeld(const wire::JobNews& news);
-  // Of one that has not answered for a while; once.
+  // Reports, once, a run that has not answered for a while.
   void TellSilent(uint32_t number, const Error& why);
   Status Follow(uint32_t number);
   static std::unexpected<Error> Elsewhere(const store::JobOwner& owner);
@@ -243,7 +243,7 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
     auto numbers = TRY(runs.Pick(TRY(format::ParseJobSelector(name))));
     for (uint32_t number : numbers) {
       auto waited = Waiter(place, bar).Wait(number);
-      // Of several, those that were never accepted are passed over.
+      // Among several, those that were never accepted are passed over.
       const bool absent = !waited && waited.error().kind == ErrorKind::kNotFound;
       if (absent && numbers.size() > 1) continue;
       if (!waited) return waited;

@@ -77,7 +77,7 @@ std::string PlaceOf(const std::string& folder, uint32_t number) {
   return os::JoinPath(folder, std::to_string(number));
 }
 
-// Whether this process was started by a command that holds a place, and so has its lock, too.
+// True if this process was started by a command that holds a place, and so has its lock, too.
 bool IsInPlace(const std::string& path) {
   auto files = os::ListDir("/proc/self/fd");
   return files && std::ranges::any_of(*files, [&](const os::DirEntry& file) {
@@ -86,7 +86,7 @@ bool IsInPlace(const std::string& path) {
          });
 }
 
-// Who has the places: "sort big, sleep 100".
+// Holders of the places: "sort big, sleep 100".
 std::string HoldersText(const SemOptions& options, const std::string& folder) {
   constexpr uint32_t kNamed = 3;
   std::vector<std::string> holders;
@@ -101,7 +101,7 @@ std::string HoldersText(const SemOptions& options, const std::string& folder) {
   return fmt::format("{}", fmt::join(holders, ", "));
 }
 
-// What a command in the only place, or in the last of them, waits for would never come.
+// A command in the only place, or in the last of them, would wait for ever.
 Status CheckOwnPlaces(const SemOptions& options, const std::string& folder) {
   for (uint32_t i = 1; i <= options.slots; ++i) {
     if (!IsInPlace(PlaceOf(folder, i))) return {};

@@ -1,4 +1,4 @@
-// What this machine offers to a run, and which tasks fit into that.
+// Resources that this machine offers to a run, and tasks that fit into them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whose jobs the words of a command mean: a hub's, or those of runs on this machine.
+// Decides which jobs the words of a command mean: a hub's, or those of runs on this machine.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace spate::run {
 
-// Whether commands about jobs speak to a hub when they are not told otherwise.
+// True if commands about jobs speak to a hub when they are not told otherwise.
 bool HubIsConfigured(const client::Surroundings& here);
 
-// Whether the words speak of a hub's jobs: --hub and --access do, --local and --state do not, and
+// True if the words speak of a hub's jobs: --hub and --access do, --local and --state do not, and
 // else they do where a hub is configured.
 bool SpeaksOfHub(const cli::Words& words);
 

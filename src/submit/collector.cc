@@ -132,7 +132,7 @@ Status Collector::Keep(std::string_view bytes) {
 }
 
 Status Collector::Deliver(const ForwardFacts& facts) {
-  // Of this end alone, also when another job has the number of one that is gone with its journal.
+  // Names this end alone, also when a job has the number of one that is gone with its journal.
   const std::string name =
       fmt::format("{}:{}:{}", facts.created.ns, facts.position, uint64_t{facts.index} + 1);
   Status done;

@@ -47,7 +47,7 @@ Status CheckPuts(const JobSettings& settings) {
   return {};
 }
 
-// Whether {rank} means something for all tasks.
+// Checks that {rank} means something for all tasks.
 Status CheckRanks(const cli::TaskList& tasks, const std::string& pattern) {
   auto start_is = [](GangShape::Start start) {
     return [start](const TaskClass& each) { return each.gang.start == start; };
@@ -68,8 +68,8 @@ Status CheckRanks(const cli::TaskList& tasks, const std::string& pattern) {
 // Names that are looked at before submission. Unpacker reports those behind.
 constexpr size_t kMostNames = 1'000'000;
 
-// Whether each rank of each task has names of its own, such as not "out.{#}{rank}" for rank 11 of
-// task 1 and rank 1 of task 11.
+// Checks that each rank of each task has its own names, unlike "out.{#}{rank}" for rank 11 of task
+// 1 and rank 1 of task 11.
 Status CheckNamesOfRanks(const cli::TaskList& tasks, const JobSettings& settings) {
   auto compiled = TRY(format::CompileJob(settings, JobId(1)));
   std::map<std::string, TaskIndex> names;
@@ -105,7 +105,7 @@ Status CheckNamesOfRanks(const cli::TaskList& tasks, const JobSettings& settings
   return status;
 }
 
-// Whether names differ from task to task, and from rank to rank where they name ranks.
+// Checks that names differ from task to task, and from rank to rank where they name ranks.
 Status CheckGets(const cli::TaskList& tasks, const JobSettings& settings) {
   bool has_rank = false;
   for (const std::string& pattern : settings.get_patterns) {
@@ -252,7 +252,7 @@ class Unpacker {
                     .bytes = [this](std::string_view bytes) { return Bytes(bytes); },
                     .end = [this] { return End(); }}};
   std::set<std::string> names_;
-  // Of the file that comes now.
+  // State of the file that comes now.
   os::Fd dir_;
   std::string shown_;
   std::string path_;

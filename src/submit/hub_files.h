@@ -13,7 +13,7 @@
 
 namespace spate::submit {
 
-// Whether any of the tasks may forward something.
+// True if any of the tasks may forward something.
 bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings);
 
 // Reads the files that --put names for any of the tasks, below the job's folder, and notes them in

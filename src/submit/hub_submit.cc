@@ -55,7 +55,7 @@ using client::HubCall;
 
 constexpr std::string_view kNotSubmitted = "spate: interrupted; nothing was submitted\n";
 
-// Of a hub that one run has to itself: sent again, it is the same job.
+// Name of the job of a run with a hub to itself: sent again, it is the same job.
 constexpr const char* kOnlyJob = "run";
 
 std::string NewSubmission(const client::Surroundings& here, Instant now) {
@@ -161,7 +161,7 @@ Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) 
   return typed ? cli::CheckUses(way, *typed) : std::unexpected(typed.error());
 }
 
-// As `run` checks them. A job that others come before may read what these make.
+// Same checks as in `run`. A job that others come before may read what these make.
 Status CheckShared(const cli::SubmitOptions& options, const client::Surroundings& here,
                    const JobSettings& settings) {
   if (options.run.dry_run || !options.job.empty()) return {};
@@ -400,8 +400,8 @@ Status CheckAdded(HubCall& call, JobId job, const Submission& added) {
   return run::CheckOutputs(*options, settings, added.rows);
 }
 
-// What only the hub knows of a submission: the jobs that it waits for, its pool, and the job that
-// its tasks are added to.
+// Asks for what only the hub knows: the jobs that the submission waits for, its pool, and the job
+// that its tasks are added to.
 Status AskFirst(HubCall& call, const cli::SubmitOptions& options, std::string_view reach,
                 Submission& submission) {
   wire::Submit& head = submission.head;
@@ -440,7 +440,7 @@ Result<uint32_t> PmixNodes(HubCall& call) {
   return count;
 }
 
-// What --like JOB stands for comes before what is typed, as options of a profile do.
+// Options of --like JOB come before what is typed, as options of a profile do.
 Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invocation,
                                     std::string_view job) {
   auto suggestion = cli::Suggest(call, job);

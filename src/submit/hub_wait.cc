@@ -125,7 +125,7 @@ void Waiter::Show(const wire::JobNews& news) {
   shown_ = true;
 }
 
-// As `run` does. A user who may not look into the job, or asks an older hub, hears nothing of it.
+// Same text as in `run`. A user who may not look into the job, or asks an older hub, hears nothing.
 void Waiter::TellFailures(const wire::JobNews& news) {
   uint64_t failed = uint64_t{news.counts.failed} + news.counts.unknown;
   auto text = cli::FailuresText(call_, news.job, failed, options_.reach, options_.quiet);

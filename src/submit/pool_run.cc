@@ -299,7 +299,7 @@ void PoolRun::TellLeft(const Error& why) {
              left, ends, os::JoinPath(client::HubDirOf(state_, *here_), "log"));
 }
 
-// Where this fails, the hub withdraws the pilots when this process has ended (daemon/pool_hub.h).
+// If this fails, the hub withdraws the pilots when this process has ended (daemon/pool_hub.h).
 void PoolRun::Withdraw() {
   call_->Resume();
   loop_->OnSignal(os::kSignalInt, [this] { call_->Interrupt(); });

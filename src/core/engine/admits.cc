@@ -1,5 +1,5 @@
-// Which records follow from what was before. Apply trusts what it is given, as the engine makes it;
-// a journal that lost some of its records, or has changed ones, tells what contradicts the rest.
+// Checks that a record follows from those before it. Apply trusts the engine's records; a journal
+// that lost or changed some of its records shows this by a contradiction.
 #include <algorithm>
 #include <set>
 #include <variant>

@@ -1,4 +1,4 @@
-// What is remembered of a node from jobs that have ended has a bound, for each user and for all.
+// The memory of a node's failures in ended jobs has a bound, for each user and for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Blames : public testing::Test {
     std::ranges::stable_sort(event.ends, {}, by_job);
     Step({event});
   }
-  // As its newest record has it.
+  // Jobs blamed for the node in its newest record.
   std::vector<uint32_t> Remembered(NodeId node) const {
     std::vector<uint32_t> jobs;
     for (const Record& record : records_) {
@@ -61,7 +61,7 @@ class Blames : public testing::Test {
     }
     return jobs;
   }
-  // Of every job three tasks fail on one node, which they fill, and one succeeds on the other.
+  // Three tasks of every job fail on one node, which they fill, and one succeeds on the other.
   void RunAll(const std::vector<SubmitJob>& jobs) {
     std::vector<Event> events = {NodeOf(kBad, jobs.size() * 3)};
     events.insert(events.end(), jobs.begin(), jobs.end());

@@ -60,7 +60,7 @@ class DemandFeed {
   void Follow(const Record& record, const Changes& changes);
   // The job is about to leave memory.
   void Unload(JobId job);
-  // As Engine::DrainDemand.
+  // Has the contract of Engine::DrainDemand.
   std::vector<ClassDemand> Take(Instant now);
 
  private:
@@ -68,7 +68,7 @@ class DemandFeed {
     uint32_t running = 0;
     Duration takes;
     bool touched = false;
-    // As last told; nothing of a class that has nothing ready.
+    // Last reported values; nothing of a class that has nothing ready.
     uint32_t told_ready = 0;
     uint32_t told_running = 0;
     Duration told_takes;

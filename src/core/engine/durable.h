@@ -69,7 +69,7 @@ struct Changes {
     uint32_t tasks = 0;  // of a gang's parts one has it: the first to come, the last to go
     bool leased = false;
     bool lossy = false;  // LeasedRange::lossy, of all that is left
-    // Of a part of a gang: its processes, and its task.
+    // For a part of a gang: its processes, and its task.
     uint32_t procs = 0;
     TaskIndex index = 0;
   };
@@ -105,8 +105,8 @@ class Durable {
   uint64_t Digest() const;
   uint64_t StateBytes() const;
 
-  // Whether Apply may be given the record: it follows from those before it. True of what the engine
-  // makes; ask for what was read and may have been damaged.
+  // True if the record follows from those before it, so that Apply may be called. Holds for the
+  // engine's own records; ask for records that were read and may be damaged.
   bool Admits(const Record& record) const;
 
   // ---- Changes
@@ -133,9 +133,9 @@ class Durable {
   std::map<std::string, UserRule> rules_;
   std::map<JobId, std::set<JobId>> dependents_;
   GangPolicy gang_policy_ = GangPolicy::kFair;
-  // As they were recorded, the last one of each job that has not finished; perhaps of tasks that do
-  // not wait any more. Mostly one: others were first before some gang that went before them. Each
-  // depends on its own job alone, as a replay leaves out jobs that have finished.
+  // The last record of each job that has not finished; perhaps of tasks that no longer wait. Mostly
+  // one: others were first before some gang that went before them. Each depends on its own job
+  // alone, because a replay leaves out jobs that have finished.
   std::vector<HeadGang> heads_;
   uint64_t leases_ = 0;  // that were given out
   std::optional<Duration> half_life_;

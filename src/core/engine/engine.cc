@@ -85,12 +85,12 @@ void DropUndone(StepContext& step) {
   notices.erase(notices.begin(), kept);
 }
 
-// What users have used is recorded so often, while anybody uses something.
+// Use of users is recorded this often, while anybody uses something.
 constexpr Duration kCountEvery = Duration::Seconds(60);
 // Less is nothing: a second of a processor.
 constexpr double kLeastUse = 1e6;
 
-// Of one user alone nobody asks.
+// Records use if there are several users; the use of a single one does not matter.
 void CountUse(StepContext& step) {
   place::Board& board = step.board;
   if (step.now < step.live.next_use || !board.TakeUsed()) return;

@@ -40,9 +40,9 @@ struct JobOutcome {
 struct SubmitJob {
   JobId job;  // new
   JobPlan plan;
-  // Of each job in plan.after that has finished and left the engine's memory.
+  // One for each job in plan.after that has finished and left the engine's memory.
   std::vector<JobOutcome> outcomes = {};
-  // Of its tasks, without a cycle; those of a parent are neighbours.
+  // Edges among its tasks, without a cycle; those of a parent are neighbours.
   std::vector<Edge> edges = {};
   // Nodes that are known are away and may come back: no gang is refused for those that are there.
   bool expects_nodes = false;
@@ -54,7 +54,7 @@ struct GrowJob {
   std::vector<RequestRun> runs;
   // How many requests of the job its sender knew of; the new ones are numbered from there.
   uint32_t known_requests = UINT32_MAX;  // all
-  // As SubmitJob's; the children are new tasks. Numbers as if the job had `known_tasks` before.
+  // Like SubmitJob's; the children are new tasks, numbered as if `known_tasks` came before them.
   std::vector<Edge> edges = {};
   uint32_t known_tasks = 0;
   std::string key = {};  // of the addition; one that the job remembers is not made again
@@ -253,8 +253,8 @@ struct SendLease {
   Needs needs;
   std::vector<TaskRange> tasks;
   bool node_waits = false;  // it had free slots
-  // Of a gang: what the node is to have room for, and to start at SendGo. `needs` are those of the
-  // part, `tasks` the one task.
+  // A gang's part, for which the node takes room and which it starts at SendGo. `needs` are the
+  // part's, `tasks` the one task.
   std::shared_ptr<const GangPart> part = nullptr;
 };
 // All nodes have room for their parts of a gang: this one may start its part.
@@ -467,7 +467,7 @@ class Engine {
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   // The attempt of a task that is given to a node; nullopt: none is.
   std::optional<AttemptRef> CurrentLease(JobId job, TaskIndex index) const;
-  // Of a gang that is given to nodes, its parts, in the order of their ranks; empty: it is none.
+  // Parts of a gang that is given to nodes, by rank; empty: it is none.
   std::vector<GangLeased::Part> PartsOf(JobId job, TaskIndex index) const;
   // Tasks that the job has, with those that have left its list, which its counts leave out; 0: it
   // is not known.
@@ -480,7 +480,7 @@ class Engine {
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<TaskClass> Requests(JobId job) const;
   std::optional<TaskClass> NewestRequest(JobId job) const;
-  // What a task requests now; its retries may request more than the job did.
+  // Current request of a task; its retries may request more than the job did.
   std::optional<TaskClass> ClassOf(JobId job, TaskIndex index) const;
   // Edges between its tasks; those of a parent are neighbours. Cost: its tasks and edges.
   std::vector<Edge> Edges(JobId job) const;
@@ -490,7 +490,7 @@ class Engine {
   Result<std::vector<TaskRange>> RunAgain(JobId job, std::vector<TaskRange> tasks,
                                           bool idle = false) const;
   bool Finished(JobId job) const;
-  // Of the tasks from `from` up to `until` those that have not ended. Cost: these tasks.
+  // Tasks from `from` up to `until` that have not ended. Cost: these tasks.
   std::vector<TaskRange> Unended(JobId job, TaskIndex from = 0, TaskIndex until = UINT32_MAX) const;
   std::vector<JobTrouble> Troubles(JobId job) const;
   // Attempts of the job that failed in a row, on any nodes.
@@ -503,7 +503,7 @@ class Engine {
   std::vector<UserInfo> Users() const;
   size_t user_count() const;
   uint64_t unended() const;  // tasks of all users
-  // Of users, with the totals of their members.
+  // Groups of users, with the totals of their members.
   std::vector<UserInfo> Groups() const;
   // Own limits, else those of new users, else none.
   UserRule RuleOf(const std::string& user) const;

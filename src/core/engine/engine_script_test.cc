@@ -404,12 +404,12 @@ class EngineSubject : public script::Subject {
     NodeId node = line.Node();
     questions_.push_back([this, node] {
       bool done = engine_->ForgetNode(node);
-      // As the hub does, which tries again later.
+      // The hub also tries again later.
       if (!done && engine_->IsBlamed(node)) events_.push_back(spate::engine::ForgetNode{node});
       return fmt::format("forget {}: {}", Name(node), done ? "done" : "it matters still");
     });
   }
-  // As the hub does before tasks of an unloaded job are reopened.
+  // The hub does this before it reopens tasks of an unloaded job.
   void Revive(Line& line) {
     JobId job = line.Job();
     for (Engine* engine : {engine_.get(), replica_.get()}) {

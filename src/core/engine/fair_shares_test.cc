@@ -77,7 +77,7 @@ class FairWorld {
   // Processor seconds that users had since the last call.
   std::map<std::string, double> TakeUse() { return std::exchange(use_, {}); }
   double cpus() const { return cpus_; }
-  // Of the largest task, processor seconds.
+  // Processor seconds of the largest task.
   double Largest() const {
     double largest = 0;
     for (const auto& [job, shape] : shapes_) {
@@ -109,7 +109,7 @@ class FairWorld {
   void Pass(Instant to) {
     const double seconds = (to - now_).seconds();
     for (const auto& [job, cpus] : running_cpus_) use_[shapes_.at(job).user] += cpus * seconds;
-    // What stands idle for a user's gangs is theirs.
+    // Nodes that stand idle for a user's gangs count as the user's.
     for (const UserInfo& user : engine_.Users()) use_[user.user] += user.kept * seconds;
     now_ = to;
     while (!ends_.empty() && ends_.begin()->first <= now_) {
@@ -267,15 +267,15 @@ TEST_P(MixedSharesTest, MixedShapesGetTheSameOverTenRunTimes) {
       for (const Shape& shape : {kSingles, kOneNode, kFourNodes}) {
         shapes.push_back(Of(shape, mean - spread, mean + spread, told));
       }
-      // Of 8 nodes a gang of four is the half.
+      // A gang of four takes half of 8 nodes.
       const double most = nodes == 8 ? 0.1 : 0.05;
       EXPECT_LE(Apart(nodes, shapes, mean, 10), most) << nodes << " nodes, " << spread.seconds();
     }
   }
 }
 
-// Where all tasks take the same, all nodes come free at once, and one user after the other has most
-// of them for a while: over more of these times they are as near to each other.
+// Tasks of equal length free all nodes at once, and one user after the other has most of them for a
+// while: over more of these times their shares are as near to each other.
 TEST_P(MixedSharesTest, TasksThatEndTogetherTakeTurns) {
   const auto [told, seconds] = GetParam();
   const Duration mean = Duration::Seconds(seconds);
@@ -321,8 +321,8 @@ TEST(FairSharesTest, AShortGangIsNotLeftBehindForEver) {
   EXPECT_GT(use["z"], use["x"] / 10);
 }
 
-// Who comes later gets more at first, until what the other one had before counts no more; and the
-// other one is not left without anything for longer than that takes.
+// A later user gets more at first, until the other one's earlier use counts no more; and the other
+// one is not left without anything for longer than that takes.
 TEST(FairSharesTest, PastUseCountsAndIsForgotten) {
   const Shape first{.user = "first", .least = Duration::Seconds(5), .most = Duration::Seconds(15)};
   const Shape second{

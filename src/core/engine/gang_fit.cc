@@ -1,5 +1,5 @@
-// Whether there are nodes at all that could run a gang, were they idle: what people are told of a
-// shape that no set of nodes has. Who runs what is place/'s.
+// Checks that idle nodes could run a gang, and explains to people a shape that no set of nodes has.
+// Assigning tasks to nodes is place/'s.
 #include <algorithm>
 #include <vector>
 

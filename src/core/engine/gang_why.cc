@@ -24,7 +24,7 @@ struct NodeNames {
   bool more = false;
 };
 
-// Of those that are there still: one may have gone since the last pass.
+// Names of the nodes that still exist: one may have gone since the last pass.
 NodeNames NamesOf(const EngineState& state, const place::GangPromise& promise) {
   constexpr size_t kNamed = 5;
   NodeNames nodes;

@@ -19,7 +19,7 @@ class HeadNews {
  public:
   static constexpr uint32_t kAtOnce = 16;
 
-  // Whether news for this reason is to be recorded now; then it is, and counts.
+  // True if news for this reason is to be recorded now; then it counts as recorded.
   bool IsDue(const std::string& reason, Instant now) {
     const bool is_known = reason == reason_ && since_ != Instant();
     if (is_known && now < again_) return false;

@@ -29,7 +29,7 @@ bool JobState::SucceededBeside(NodeId node) const {
   return good_nodes_.size() > (SucceededOn(node) ? 1u : 0u);
 }
 
-// Where something has succeeded, tasks that fail for their own reasons may well come in a row.
+// After a success, tasks that fail for their own reasons may well come in a row.
 uint32_t JobState::FewFailuresOn(NodeId node) const {
   constexpr uint32_t kWhereSomeSucceed = 3;
   return kLimits.node_failures * (SucceededOn(node) ? kWhereSomeSucceed : 1);
@@ -56,7 +56,7 @@ void JobState::EndRow() {
   row_.Clear();
 }
 
-// Which nodes fail the job's tasks. A success is the common case, and costs next to nothing.
+// Learns nodes that fail the job's tasks. A success is the common case, and costs next to nothing.
 void JobState::Learn(const AttemptEnded& ended, NodeId node) {
   if (ended.end.cause != Cause::kSuccess) {
     if (IsFailure(ended.end.cause)) LearnFailure(ended, node);

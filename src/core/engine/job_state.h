@@ -63,8 +63,8 @@ struct Trace {
   uint16_t no_starts = 0;  // nodes on which it could not be started, at no try
   uint16_t elsewhere = 0;  // attempts that failed and cost no try (--retry-elsewhere)
   Instant due = {};        // while it waits for its delay: until when
-  // Where it failed by itself and was queued again: two different nodes, the last one first. Others
-  // are tried before it goes there again, for a while.
+  // Two different nodes, the last one first, where it failed by itself and was queued again. For a
+  // while, others are tried first.
   std::array<NodeId, 2> blamed = {};
   Instant blamed_at = {};  // since then it may run again
 
@@ -96,7 +96,7 @@ struct GangRun {
     std::string Text() const;  // "rank 2", "ranks 2-3"; empty: none
   };
   Ranks RanksOf(NodeId node) const;
-  // Of a part that ended so: "rank 3", "one of ranks 2-3", or all of its ranks.
+  // Names the ranks of a part that ended so: "rank 3", "one of ranks 2-3", or all of its ranks.
   std::string WhoEnded(NodeId node, const AttemptEnd& end) const;
 };
 
@@ -166,7 +166,7 @@ class Stirred {
   std::vector<Each> risen_;
 };
 
-// Of the task's own making, or its node's.
+// A failure of the task's own making, or its node's.
 inline bool IsFailure(Cause cause) {
   return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
          cause != Cause::kNode;
@@ -174,7 +174,7 @@ inline bool IsFailure(Cause cause) {
 
 class JobState {
  public:
-  // Of no job, without tasks.
+  // An empty state of no job, without tasks.
   JobState() = default;
   JobState(JobId id, const JobPlan& plan, Stirred& stirred);
 
@@ -248,8 +248,8 @@ class JobState {
   bool IsGang(uint32_t request) const { return !requests_[request].gang.empty(); }
   // The end of one of its parts decides how the gang ends.
   bool Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const;
-  // Of those, what may not start at `now` for its delay, and when the first of it may. Looks at
-  // what is due: where that is very much, nothing is said to wait for its delay.
+  // Waiting tasks that may not start at `now` for their delay, and when the first may. Looks at due
+  // tasks: with very many of them, no task counts as delayed.
   struct Delays {
     uint32_t tasks = 0;
     Instant next = Instant::Never();
@@ -334,8 +334,8 @@ class JobState {
     Rare<Requeued> requeued;
     Rare<Requeued> readied;
     Rare<Delayed> delayed;
-    // Where its fresh tasks are, when there are several requests: the numbers of its runs, or with
-    // an order of starting their positions in that.
+    // Places of its fresh tasks, with several requests: the numbers of its runs, or, with an order
+    // of starting, their positions in it.
     std::vector<uint32_t> runs;
     uint32_t next_run = 0;  // in `runs`: where `cursor` is, or behind it
     uint32_t cursor = 0;    // the position of its first fresh task; total when none is

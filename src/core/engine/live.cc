@@ -269,7 +269,7 @@ void Live::Reload(const JobState& job) {
 void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   place::Node& node = board.nodes[id];
   const Leases& leases = durable.NodeOf(id).leases;
-  // Of a node that was there in this life it is known since when it has what it has.
+  // For a node that was there in this life, it is known since when it has its leases.
   const bool known = node.offer.slots > 0;
   std::map<place::PartKey, Instant> until;
   for (const auto& [key, part] : node.parts) until[key] = part.until;

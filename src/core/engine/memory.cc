@@ -7,8 +7,8 @@
 namespace spate::engine {
 namespace {
 
-// Where no node holds what a task would ask for, and none that is to come, it asks for all that one
-// has; a gang that would fit nowhere asks for no more, unless nodes are to come.
+// A task that would ask for more than any node has, or will have, asks for all that one has; a gang
+// that would fit nowhere asks for no more, unless nodes are to come.
 uint64_t WithinNodes(const StepContext& step, const JobState& job, TaskClass of_task,
                      uint64_t wanted) {
   const uint64_t before = of_task.needs.memory;

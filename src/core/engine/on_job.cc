@@ -401,7 +401,7 @@ void On(StepContext& step, const HoldJob& event) {
   if (job->finished() && !event.even_ended) return;
   if (job->held() == HoldReason::kNone) {
     step.Record(JobHeld{event.job, event.reason, step.wall()});
-    // Of one that has ended it is told when the job goes on.
+    // For an ended job this notice waits until it is resumed.
     if (!job->finished()) step.out.notices.push_back(NoticeHeld{event.job, event.reason});
   }
   RecallJob(step, event.job, event.end_running);

@@ -43,8 +43,8 @@ HeldByAttempt Gathered(const std::vector<HeldTasks>& holds) {
   return gathered;
 }
 
-// Of what a node says that it holds, what is not its own (any more) is dropped there. The cost is
-// that of its message and of its leases, whatever ranges it may name.
+// Drops, on a node, held tasks that are not (or no longer) leased to it. The cost is that of its
+// message and of its leases, whatever ranges it may name.
 void DropStrange(StepContext& step, NodeId id, const HeldByAttempt& holds) {
   const NodeRecord& node = step.durable.NodeOf(id);
   for (const auto& [held, tasks] : holds) {

@@ -65,10 +65,10 @@ class Giver {
     return 0;
   }
 
-  // Of tasks that were tried before, what the node is to have.
+  // The tasks that were tried before and that the node is to have.
   Head RetriedFor(const JobState& job, const place::Assignment& assigned, const place::Node& node,
                   uint32_t most) {
-    // Where very many wait to be tried elsewhere, no more of them do.
+    // No more than this many wait to be tried elsewhere.
     constexpr uint32_t kMostElsewhere = 256;
     const Limits& limits = board_.limits;
     uint32_t elsewhere = 0;
@@ -84,7 +84,7 @@ class Giver {
     return job.Peek(assigned.request, step_.now, most, assigned.until, skip);
   }
 
-  // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
+  // Leases tasks; while jobs take turns at a node, a job's successive parts become one lease.
   void Lease(const JobState& job, NodeId id, place::Node& node, Head head) {
     place::Amounts room;
     bool node_waits = place::Starts(node.offer, node.Taken(room), job.request(head.request));

@@ -148,7 +148,7 @@ std::vector<JobTrouble> Engine::Troubles(JobId id) const {
   std::vector<JobTrouble> troubles;
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || job->finished()) {
-    // Of nodes that were set aside for a job that has ended so much is remembered.
+    // For an ended job, only the nodes that it set aside are remembered.
     for (const auto& [node, known] : state_->durable().nodes()) {
       if (known.IsBlamedBy(id)) troubles.push_back({node, kLimits.node_failures, true});
     }
@@ -188,8 +188,8 @@ Why WhyHeld(const JobState& job) {
   return job.held() == HoldReason::kNone ? Why() : One(HeldReason(job));
 }
 
-// Of a chain of jobs, or many that one waits for, so many are looked at: each costs a walk over the
-// nodes.
+// Only so many jobs of a chain, or that one job waits for, are looked at: each costs a walk over
+// the nodes.
 constexpr int kMostFollowed = 16;
 
 // `left`: how many other jobs may still be looked at.

@@ -174,13 +174,11 @@ struct UserChanged {
   std::string user;
   UserRule rule;
 };
-// What users have used of late counts for their shares, half as much after this time; zero: only
-// what they use now does.
+// Past use counts for users' shares, half as much after this time; zero: only current use counts.
 struct HalfLifeChanged {
   Duration half_life;
 };
-// What users have used, as it counts at that time; others nothing. Stands for all such records
-// before it.
+// Use of users, as it counts at that time; others have none. Stands for all such records before it.
 struct UseCounted {
   Instant at;
   struct Each {
@@ -218,8 +216,8 @@ struct Blame {
   std::string user;
   friend bool operator==(const Blame&, const Blame&) = default;
 };
-// What is remembered of the node from jobs that have ended: all of it, in place of what was. It
-// belongs to no job, as it outlives them.
+// All that is remembered of the node from ended jobs; replaces what was. It belongs to no job,
+// because it outlives them.
 struct NodeBlamed {
   NodeId node;
   std::vector<Blame> blames;  // the oldest first; none: the node is trusted again

@@ -49,7 +49,7 @@ class NaiveModel {
  public:
   // The error of this record at this point; empty when it is right. Then it is applied.
   std::string Apply(const Record& record);
-  // As above, and what only a live engine can be asked: nothing is leased before it is due, from
+  // Like Apply, and checks what only a live engine obeys: nothing is leased before it is due, from
   // a held job, or to a node that is not there.
   std::string ApplyLive(const Record& record, Instant now);
 

@@ -195,7 +195,7 @@ class ScriptWriter {
     lines_.AddTask("notice ended ", ref.job, ref.index,
                    fmt::format(" attempt={} {}", ref.attempt.value, VerdictName(notice.verdict)));
   }
-  // As many as records of accepted jobs; the property test compares them.
+  // There are as many as records of accepted jobs; the property test compares them.
   void operator()(const NoticeAccepted&) {}
   void operator()(const NoticeRefused& notice) {
     lines_.Add(fmt::format("notice refused {}{}", script::Name(notice.job),

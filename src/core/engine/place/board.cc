@@ -550,8 +550,7 @@ Job* Board::NextDueJob(Instant now) {
   return NextDue() <= now ? FindJob(dues.begin()->second) : nullptr;
 }
 
-// What is kept for a user counts by the time that it is: else who keeps nodes would lose them
-// again.
+// Nodes kept for a user count by the time they are kept: else their user would lose them again.
 template <typename T>
 double Board::AmountOf(const T& of) const {
   if (half_life_.ns <= 0) return static_cast<double>(of.used + of.kept);

@@ -86,7 +86,7 @@ struct Node {
   std::map<PartKey, uint32_t> over;   // requests of single tasks that have ended (Board::SetOver)
   std::vector<Hold> holds;            // gangs.h; at most one for each Hold::user
   uint32_t leased = 0;                // tasks
-  // Of them, and of the parts, by what slows them down (TaskClass::bound).
+  // Leased tasks and parts, by what slows them down (TaskClass::bound).
   std::array<uint32_t, static_cast<size_t>(BoundBy::kLast) + 1> bound = {};
   uint32_t lossy = 0;     // of them, that were present at a loss: nothing waits behind them
   Amounts held;           // the sum over jobs and parts
@@ -147,7 +147,7 @@ struct Totals {
   }
 };
 
-// What was used by those who share, and what their leases will yet use.
+// Past use of those who share, and the use that their leases will yet make.
 struct Use {
   PastUse past;      // of `used` and `kept`, in the past
   double ahead = 0;  // millionths of processors, times seconds that the leases go on, as expected
@@ -232,7 +232,7 @@ struct Job {
   uint32_t unended = 0;
   bool counted = false;
   std::optional<uint32_t> weight;  // while it wants
-  // Where it stands in its user's line, while it asks.
+  // Its place in its user's line, while it asks.
   struct TurnKey {
     JobTurn turn;
     GroupKey group = 0;
@@ -299,7 +299,7 @@ class Board {
   void DropNode(NodeId id);
 
   // ---- What is told
-  // Of a user or a group (IsGroup).
+  // `user` may be a group (IsGroup).
   void SetRule(const std::string& user, const UserRule& rule);
   // The rest follows with Settle.
   void SetFacts(Job& job, JobFacts facts);
@@ -337,7 +337,7 @@ class Board {
   // Zero: shares are what is in use, and past use does not count.
   void SetHalfLife(Duration half_life);
   void SetPriority(Job& job, int32_t priority);
-  // What a user had used at that time, as was recorded.
+  // Sets the use that was recorded for a user at that time.
   void SetPast(const std::string& user, double use, Instant at);
   // The node may have room for what there is.
   void MarkRoomy(NodeId id, Node& node);
@@ -356,26 +356,26 @@ class Board {
   double ShareOf(const User& user) const;
   // The share of the user's group among groups: its own by weight, or that of its only member.
   double GroupShareOf(const User& user) const;
-  // That grows by so much where more tasks of the job are leased, which take so many millionths of
+  // The growth of that share by more leased tasks of the job, which take `used` millionths of
   // processors.
   double ShareOfMore(const Job& job, uint64_t used) const;
   Duration half_life() const { return half_life_; }
   Instant clock() const { return clock_; }
-  // What tasks of all jobs take lately; zero: not known.
+  // Recent duration of tasks of all jobs; zero: not known.
   Duration mean_wall() const { return wall_; }
-  // What of the use of a user or group counts now, in millionths of processors, times seconds.
+  // Use of a user or group that counts now, in millionths of processors, times seconds.
   template <typename T>
   double UseOf(const T& of) const {
     PastUse use = of.past;
     use.Count(clock_, static_cast<double>(of.used + of.kept), half_life_);
     return half_life_.ns > 0 ? use.amount() : 0;
   }
-  // Whether anybody has used something since the last time, and has others beside them.
+  // True if anybody used something since the last call, and other users exist.
   bool TakeUsed() { return std::exchange(was_used_, false) && users.size() > 1; }
   // More than one wants nodes now: users, or one user's jobs of the same priority.
   bool Contended() const;
-  // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
-  // and no other node could start them sooner.
+  // True if tasks that are not short may wait behind others on a node: nobody else wants it, and no
+  // other node could start them sooner.
   bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
   // Tasks that wait on the node would start sooner elsewhere: those there are not as short as they
   // were.
@@ -426,7 +426,7 @@ class Board {
   // Changes the totals of the user and of the user's group.
   void Add(User& user, const Totals& more);
   void Subtract(User& user, const Totals& less);
-  // What is had is counted up to now, before it changes.
+  // Counts the user's use up to now, before it changes.
   void Count(User& user);
   void CountAll();
   Duration AheadOf(const Job& job) const;

@@ -14,7 +14,7 @@ const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give,
   number_ = board_.rounds;
   round_.emplace(board_.turns, number_);
   bool contended = board_.Contended();
-  // Where all roomy nodes are kept, jobs that have looked at the others need not be asked.
+  // If all roomy nodes are kept, jobs that have looked at the others need not be asked.
   auto fresh_only = [this](const std::string& user) { return fit_.AllKept(user); };
   while (true) {
     // The last one that wants something may have more than its part.
@@ -116,7 +116,7 @@ Decider::Served Decider::Serve(Job& job, Job::Asking& asking, const Give& give) 
 // left there.
 Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
   bool waits = false;
-  // Of very many classes none needs a look where no node takes more of the job.
+  // Classes between two checks that some node still takes more of the job.
   constexpr uint32_t kLooks = 64;
   uint32_t looks = 0;
   for (auto next = NextOf(job, asking); next != job.ready.order().end(); ++next) {
@@ -159,8 +159,8 @@ Bound Decider::BoundOf(Job& job, uint32_t request) {
   const uint64_t least = std::min({most, mine, all, members});
   if (least == UINT32_MAX) return bound;
   uint64_t fit = fit_.MostAtOnce(job, request);
-  // Where so few may be leased that slots would stay empty, nothing waits behind what runs. A
-  // rule that may hold the job (--halt) leaves no slot empty all the same.
+  // If so few may be leased that slots would stay empty, nothing waits behind running tasks. A rule
+  // that may hold the job (--halt) leaves no slot empty all the same.
   if (least <= fit) bound.lease_tasks = 0;
   if (most != UINT32_MAX) most = std::max(most, fit);
   auto left = [](uint64_t allowed, uint64_t taken) {

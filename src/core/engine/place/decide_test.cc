@@ -628,7 +628,7 @@ TEST(DecideProperties, HoldOverManyPasses) {
     std::vector<Passed> passed;
     uint64_t round = 0;
     any.world.look = [&](const Assignment& each) {
-      // Where nobody contends any more all is asked anew.
+      // Once nobody contends any more, all jobs are asked again.
       if (std::exchange(round, any.world.board.rounds) != any.world.board.rounds) passed.clear();
       auto more = PassedWithRoom(any.world, each);
       passed.insert(passed.end(), more.begin(), more.end());

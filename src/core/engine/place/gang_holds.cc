@@ -24,8 +24,8 @@ constexpr Duration kLate = Duration::Seconds(60);
 constexpr int64_t kLateTimes = 3;
 constexpr int64_t kLateTasks = 2;
 
-// Whether nodes drain for a gang of which nobody knows when it starts, so long after that began;
-// and when that changes.
+// True if nodes drain for a gang whose start nobody knows, `elapsed` after that began; and the time
+// when that changes.
 struct Phase {
   bool drains = false;
   Duration until;
@@ -214,7 +214,7 @@ void Gangs::SetHolds() {
   }
 }
 
-// Where another hold lies, others may have more or less.
+// A hold that moves may leave more or less to others.
 void Gangs::SetHold(NodeId id, std::vector<Hold> holds) {
   auto node = board_.nodes.find(id);
   if (node == board_.nodes.end() || node->second.holds == holds) return;

@@ -16,23 +16,23 @@
 namespace spate::engine::place {
 namespace {
 
-// Of kConservative. Those behind so many wait without one, and start nothing.
+// Only with kConservative. Gangs behind so many wait without a promise, and start nothing.
 constexpr size_t kMostPromises = 50;
 
-// Of kFair, where single tasks wait too: so many classes have promises. That of the first one is
+// Only with kFair, while single tasks wait too: so many classes have promises. The first one's is
 // kept; the others' change as shares do.
 constexpr size_t kMostFair = 8;
-// Of kFair: gangs stand behind single tasks no longer than this without that one of them becomes
-// the head or starts.
+// Only with kFair: gangs wait behind single tasks no longer than this until one of them becomes the
+// head or starts.
 constexpr Duration kPatience = Duration::Seconds(300);
 
 // So many promises of which nobody knows when they start are looked for in a pass.
 constexpr size_t kMostUnknown = 8;
 
-// Where a gang of this shape goes when so many of its processes fit on each node; empty: nowhere.
-// With a number of nodes these are the ones that it fills best; else those where most fit, so that
-// it has few parts. `kept`: what it was promised before goes first, lest promises wander.
-// Before all that comes how well it would go there.
+// Nodes for a gang of this shape, when so many of its processes fit on each; empty: none. With a
+// number of nodes these are the ones that it fills best; else those where most fit, so that it has
+// few parts. `kept`: nodes promised before are preferred, so that promises do not wander. Before
+// all that comes how well it would run there.
 class Choice {
  public:
   explicit Choice(const GangShape& shape, std::span<const GangPlace> kept = {})
@@ -424,8 +424,8 @@ void Gangs::Walk(Line line, Which which, const GiveGang& give) {
 
 // ---- Conservative
 
-// As many as have promises, in the order of the line; before others the heads, and before these
-// those of their user that have a higher priority.
+// The gangs that have promises, in the order of the line; before others the heads, and before these
+// their user's gangs of a higher priority.
 std::vector<Gangs::Entry> Gangs::FirstOf(Line& line, const std::vector<ClassKey>& heads) {
   std::vector<Entry> first;
   for (const ClassKey& head : heads)
@@ -746,7 +746,7 @@ std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
     by_use.emplace_back(again ? 0 : 1 + ahead.used(), &ahead);
   }
   std::ranges::stable_sort(by_use, {}, [](const auto& each) { return each.first; });
-  // Of each gang all, or nothing.
+  // Each gang gets all of its nodes, or none.
   std::vector<GangPlace> places;
   size_t whole = 0;
   uint32_t left = shape.procs;
@@ -762,7 +762,7 @@ std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
     left = shape.procs;
     --gangs;
   }
-  // What fits no nodes that are there has nothing kept for it.
+  // A gang that fits on no nodes that are there has nothing kept for it.
   places.resize(whole);
   return places;
 }

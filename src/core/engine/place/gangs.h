@@ -119,7 +119,7 @@ class Gangs {
   // is kept for their gangs.
   void ChargeUsers();
 
-  // Of the last pass. Those whose start is not known may stand before the head's.
+  // Promises of the last pass. Those without a known start may stand before the head's.
   const std::vector<GangPromise>& promises() const { return promises_; }
   // The first one that others plan around, else the first one; null: there is none.
   const GangPromise* head() const;
@@ -195,8 +195,8 @@ class Gangs {
   static std::vector<Entry> DrainFirst(Line& line, const ClassKey& head);
   void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
-  // Which gangs go: those that come before single tasks, and may be promised something; the same,
-  // to start only; or all.
+  // The gangs to walk over: those before single tasks, which may be promised nodes; the same, to
+  // start only; or all.
   enum class Which : uint8_t { kFirst, kNext, kRest };
   void Walk(Line line, Which which, const GiveGang& give);
   void BeginAgain(Instant now);

@@ -1,5 +1,5 @@
-// What gangs do with kFair beside single tasks: in which turn they go, and how many nodes are left
-// to those of a user who is short of others.
+// Gangs next to single tasks with kFair: their turns, and the number of nodes left to gangs of a
+// user who has less than others.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace spate::engine::place {
 namespace {
 
-// Of kFair: so large a part of the nodes is left to gangs beyond the next one of each class.
+// Only with kFair: one in so many nodes is left to gangs beyond the next one of each class.
 constexpr size_t kFurtherPart = 2;
 
 // Millionths of processors, at least one of them.

@@ -95,7 +95,7 @@ bool Greedy::LeavesRoomFor(const Job& job) const {
     const Node& node = *each.node;
     auto here = node.jobs.find(job.id);
     if (here == node.jobs.end() || board_.Stalls(node, now_)) return true;
-    // As RoomFor: what is ahead is filled up when half of it is gone.
+    // RoomFor has the same rule: leases ahead are refilled when half of them are gone.
     uint64_t ahead = board_.AheadOf(node, here->second);
     Amounts room;
     uint64_t held = node.TakenBy(here->second, room).At(Amounts::kSlots);
@@ -128,7 +128,7 @@ Seeker& Greedy::Own(Job& job, uint32_t request) {
   return seekers_[seeks.seeker];
 }
 
-// Where no node is anything special to the job, it looks with the eyes of others.
+// A job to which all nodes are alike shares a seeker with others.
 Seeker& Greedy::SeekerOf(Job& job, uint32_t request, const Bound& bound) {
   if (job.facts.known || job.facts.particular() || board_.nodes.size() < 2) {
     return Own(job, request);

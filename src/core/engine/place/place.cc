@@ -134,7 +134,7 @@ uint32_t Ahead(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead)
   // A task shorter than 100 us does not exist; the floor keeps a bad measurement harmless.
   int64_t wall = std::max<int64_t>(view.task_wall.ns, 100'000);
   auto ahead = static_cast<uint64_t>(lease_ahead.ns / wall) * view.fit;
-  // Where ends come late a slot would idle, unless the next task is there: as many as end in that
+  // With late ends a slot would idle, unless the next task is there: as many wait as end in that
   // time, rounded up. Tasks so long that it makes no difference do not wait.
   constexpr int64_t kNoDifference = 20;
   const Duration late = view.ends_late_by;

@@ -39,7 +39,7 @@ class Amounts {
   // All of `other`, times and divided by these.
   void Add(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
   void Subtract(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
-  // Of each the larger one.
+  // Sets each amount to the larger of the two.
   void Raise(const Amounts& other);
   friend bool operator==(const Amounts&, const Amounts&) = default;
 
@@ -95,7 +95,7 @@ struct NodeView {
   const Amounts* about = nullptr;
   const Amounts* reserved = nullptr;  // what is kept for others; null: nothing
   const Amounts* own = nullptr;  // that this job's leases take, what waits included; null: none
-  // Of these so many tasks wait for each that runs. They are in `exactly` if none do, else in
+  // So many of these tasks wait for each that runs. They are in `exactly` if none do, else in
   // `about`; in neither, when not counted.
   uint32_t own_ahead = 0;
   bool own_counted = false;

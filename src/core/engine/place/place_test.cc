@@ -120,7 +120,7 @@ TEST(Room, ALargeTaskDoesNotFitByRounding) {
   view.contended = true;
   EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 0u)
       << "15 of 16 processors are free";
-  // Of short tasks that wait there it is not known how many run: they count to the nearest task.
+  // Nobody knows how many short tasks of a node run: they count to the nearest task.
   about.Add(others, kParts);
   others = Amounts();
   EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 1u);

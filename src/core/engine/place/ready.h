@@ -17,9 +17,9 @@ namespace spate::engine::place {
 // Common key of jobs that find room on the same nodes.
 using GroupKey = uint64_t;
 
-// Where the first task of a class stands among its job's: by priority; of equal ones what was
-// queued again goes first, in that order, then what waited for its delay, then what is fresh, then
-// what waited for other tasks, as it became ready.
+// The place of a class's first task among its job's: by priority; of equal ones requeued tasks go
+// first, in that order, then those that waited for their delay, then fresh ones, then those that
+// waited for other tasks, in the order in which they became ready.
 struct ClassTurn {
   enum class Kind : uint8_t { kAgain, kDue, kFresh, kReadied };
 

@@ -50,7 +50,7 @@ class Line {
  public:
   bool empty() const { return fronts_.empty(); }
   const std::set<Front>& fronts() const { return fronts_; }
-  // Of these the groups that have not looked at every node since they were formed.
+  // Groups of fronts() that have not looked at every node since they were formed.
   const std::set<Front>& fresh() const { return fresh_; }
   // The job's group that comes at or after `turn`; nullptr when there is none.
   const JobTurn* From(GroupKey group, const JobTurn& turn) const;
@@ -87,7 +87,7 @@ class Line {
     bool alone = false;  // the job came from another group: none follows it
     friend bool operator<(const Again& a, const Again& b) { return b.front < a.front; }
   };
-  // Where a round has come to.
+  // The position of a round.
   struct Walk {
     uint64_t round = 0;
     std::optional<Front> at;   // the groups up to here were touched

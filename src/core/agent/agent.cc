@@ -268,7 +268,7 @@ void Agent::State::WithdrawAhead(const std::function<bool(const AttemptRef&)>& m
   }
 }
 
-// Of parts that have room and were not started, the room with them.
+// Returns parts that have room and were not started, with their room.
 void Agent::State::ReturnRoom(const std::function<bool(const AttemptRef&)>& meant) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].given.empty() || !slots_[i].given.front().awaits_go) continue;

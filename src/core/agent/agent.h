@@ -64,7 +64,7 @@ struct LeaseArrived {
   Attempt attempt;
   Needs needs;
   std::vector<TaskRange> tasks;
-  // Of a gang: room is taken for it (ReportRoom), and it starts at GoArrived.
+  // Null for a single task; a gang's part has room taken (ReportRoom) and starts at GoArrived.
   std::shared_ptr<const GangPart> part = nullptr;
 };
 // A part of a gang may start. One that runs already goes on.

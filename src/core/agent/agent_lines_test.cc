@@ -1,4 +1,4 @@
-// Which leased tasks wait on their node, and the reason of each job's first one.
+// Leased tasks that wait on their node, and the reason of each job's first one.
 #include <gtest/gtest.h>
 
 #include "core/agent/agent.h"
@@ -27,7 +27,7 @@ struct Scene {
     Step({JobOpened{JobId(job), std::make_shared<const JobSettings>(settings)},
           LeaseArrived{Epoch(1), JobId(job), Attempt(1), std::move(needs), {{0, tasks}}}});
   }
-  // Of the job, now: what has waited for a second.
+  // The reason for the job's tasks that have waited for a second.
   Reason WhyOf(uint32_t job) {
     for (const Line& line : agent.Lines(now - kSecond)) {
       if (line.first.job == JobId(job)) return line.why;
@@ -122,7 +122,7 @@ TEST(AgentLines, WaitsThatTheJobAskedFor) {
   full.Step({LoadSampled{1 << 10, 0}});
   full.now = full.now + kSecond;
   EXPECT_EQ(full.WhyOf(1).kind, ReasonKind::kStartsPaused);
-  // What is behind waits for its turn.
+  // A task at the back of the line waits for its turn.
   full.Lease(2, Needs());
   full.now = full.now + kSecond;
   EXPECT_EQ(full.WhyOf(2).kind, ReasonKind::kStartsPaused);

@@ -122,7 +122,7 @@ class World {
     events_.push_back(JobOpened{job, std::move(settings)});
     known_.insert(job);
   }
-  // As when the hub takes a job for over, or another connection begins: leases may be there yet.
+  // The hub takes a job over, or reconnects: leases may still be there.
   void Close(JobId job) {
     if (opened_.erase(job) > 0) events_.push_back(JobClosed{job});
   }
@@ -147,7 +147,7 @@ class World {
     next_task_ += count;
     events_.push_back(std::move(lease));
   }
-  // Of any part, also such as have no room, run, or are gone.
+  // Starts any part, even one that has no room, runs, or is gone.
   void LetGo(Prng& prng) {
     for (const AttemptRef& ref : parts_) {
       if (prng.Chance(30)) Go(ref);

@@ -1,5 +1,5 @@
-// Which processing units a task of several cpus is bound to, so that it stays whole: in one
-// package, NUMA domain and core where it can. All other tasks float over what is left.
+// Binds a task of several cpus to processing units, so that it stays whole: in one package, NUMA
+// domain and core where it can. All other tasks float over what is left.
 //
 // A Take or Give costs at most in proportion to the machine's units (Take: and to the logarithm of
 // how many parts a part of the machine has). The same calls give the same units.

@@ -1,4 +1,4 @@
-// Which waiting attempts start now, and which are held ahead by busy slots.
+// Starts waiting attempts, or lets busy slots hold them ahead.
 //
 // Short tasks end faster than a decision travels, so a busy slot may hold a few equal ones ahead,
 // which it starts by itself and which use its resources in turn. When another slot runs dry while
@@ -50,7 +50,7 @@ std::string Agent::State::WhyPaused() const {
   return "";
 }
 
-// As of the last step.
+// The reason at the last step.
 Reason Agent::State::WhyInLine(const Waiting& waiting) const {
   const Job& job = jobs_.at(waiting.job);
   if (!paused_.empty()) return {ReasonKind::kStartsPaused, {}, {}, {paused_}};

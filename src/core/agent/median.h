@@ -14,7 +14,7 @@ namespace spate::agent {
 class Median {
  public:
   static constexpr size_t kKept = 1001;
-  // As GNU parallel, a median of fewer is not trusted.
+  // Fewer samples give no median, as in GNU parallel.
   static constexpr size_t kLeast = 3;
 
   void Add(Duration sample) {

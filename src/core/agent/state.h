@@ -24,7 +24,7 @@ struct Job {
   uint64_t held = 0;   // tasks of it in waiting_ and in slots
 };
 
-// Whether a job's starts hang on what the machine does.
+// True if a job's starts depend on the machine's load or free memory.
 inline bool Watches(const JobSettings& settings) {
   return settings.min_free_memory > 0 || settings.max_load > 0;
 }

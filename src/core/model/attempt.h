@@ -85,14 +85,14 @@ struct NotKeptFacts {
   }
 };
 
-// Which process of an attempt: step, command within the step, rank of a gang (0 without one).
+// A process of an attempt: step, command within the step, rank of a gang (0 without one).
 struct ProcessEnd {
   uint16_t step = 0;
   uint16_t command = 0;
   uint32_t rank = 0;
   int32_t status = 0;  // exit code, or 128 + signal
-  // Of a gang: how many bytes of the attempt's streams are its own. The streams hold them in order
-  // of rank, and behind the last what no rank wrote.
+  // In a gang: its own bytes in the attempt's streams. The streams hold them in order of rank, and
+  // after the last what no rank wrote.
   uint64_t stdout_bytes = 0;
   uint64_t stderr_bytes = 0;
   template <typename Self, typename Visit>
@@ -149,7 +149,7 @@ struct AttemptEnd {
   }
 };
 
-// Of others there are processes only where they are several, and none of those has a rank.
+// Other attempts list processes only if there are several, and none of those has a rank.
 inline bool IsOfGang(const AttemptEnd& end) {
   return end.processes.size() == 1 ||
          std::ranges::any_of(end.processes, [](const ProcessEnd& one) { return one.rank > 0; });

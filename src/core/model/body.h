@@ -156,15 +156,15 @@ struct TaskBody {
   // have started the very same; each is given its input (docs/formats/resident.md).
   bool resident = false;
   std::string input;  // what a process is given that takes task after task
-  // Of a gang's part: its commands, all of one step and without links, are the ranks from this one
-  // on. What each writes is collected apart, and when one fails the others are ended.
+  // In a gang's part, its commands, all of one step and without links, are the ranks from this one
+  // on. The output of each is collected apart, and when one fails the others are ended.
   std::optional<uint32_t> first_rank = std::nullopt;
   // stdout_file and stderr_file are appended to as they are: other attempts write there, too.
   bool shares_files = false;
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 
-// Where a resident process reads tasks, and writes answers.
+// Descriptors from which a resident process reads tasks, and to which it writes answers.
 inline constexpr uint16_t kResidentIn = 3;
 inline constexpr uint16_t kResidentOut = 4;
 // An error when it may be no resident process's: it has more than one command, links, files of its
@@ -180,7 +180,7 @@ void PipeCommands(TaskBody& body);
 void ForwardPipe(TaskBody& body, std::string_view variable, std::string to);
 // Forwards the contents of `file`; `most` as above.
 void ForwardFile(TaskBody& body, std::string file, std::string to, uint64_t most = 0);
-// Whether links can be made among commands, so many of them in each step; an error says which
+// Checks that links can be made among commands, `commands[i]` in step i; an error says which
 // cannot, and why.
 Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& commands);
 

@@ -97,7 +97,7 @@ class FieldWriter {
     }
   }
   static constexpr size_t kMostColumns = 4;
-  // Of a column: numbers, or the lengths of texts and their bytes.
+  // A column: numbers, or the lengths of texts and their bytes.
   struct Column {
     uint32_t number = 0;
     bool is_text = false;
@@ -187,7 +187,7 @@ class FieldWriter {
   const bool leaves_out_zeros_;
 };
 
-// Of one message with all that is in it.
+// Parses one message with all that is in it.
 class FieldParser {
  public:
   // `most_elements` of all lists together.
@@ -205,7 +205,7 @@ class FieldParser {
   }
   bool ok() const { return what_.empty(); }
   std::string defect() const;
-  // Which field has it (empty: the message), and what it is: "is out of range".
+  // The field with the defect (empty: the message), and what it is: "is out of range".
   const std::string& field() const { return field_; }
   const std::string& what() const { return what_; }
 

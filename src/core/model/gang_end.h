@@ -25,7 +25,7 @@ std::string_view FindLine(std::string_view note, IsIt is_it) {
 }
 }  // namespace internal
 
-// That line of `note`, without its newline; empty when there is none.
+// The line of `note` that ends so, without its newline; empty when there is none.
 inline std::string_view DecidedLine(std::string_view note) {
   return internal::FindLine(note, [](auto line) { return line.ends_with(kOthersEnded); });
 }

@@ -108,8 +108,8 @@ struct JobPolicy {
   HaltRule halt;
   uint32_t max_failures = 0;  // tasks that failed for good; 0: no bound
   uint32_t max_running = 0;   // tasks of the job that nodes hold at once; 0: no bound
-  // Of its user's share, against the user's other jobs of the same priority; at least 1. A user all
-  // of whose jobs have less than kJobWeight stands back by as much for other users.
+  // Weight in its user's share, against the user's other jobs of equal priority; at least 1. A user
+  // all of whose jobs have less than kJobWeight stands back by as much for other users.
   uint32_t weight = kJobWeight;
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
@@ -237,7 +237,7 @@ struct JobSettings {
   std::vector<std::string> forward_patterns;
   std::vector<std::string> forward_file_patterns;
   std::vector<PutFile> puts;  // all files that put_patterns name, sorted by name
-  // Whether each attempt runs in a fresh folder of its own, not in `cwd`.
+  // True if each attempt runs in a fresh folder of its own, not in `cwd`.
   bool has_own_folder() const { return !put_patterns.empty() || !get_patterns.empty(); }
   std::string user;  // whom the tasks run as; empty: as the node does
   int umask = -1;    // of the tasks, 0 to 0777; -1: the node's

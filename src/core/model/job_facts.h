@@ -36,7 +36,7 @@ inline bool IsReadable(JobStanding standing) {
   return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
 }
 const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", ...
-// Of a finished job with these counts how it came out; every other standing stays.
+// The outcome of a finished job with these counts; every other standing stays.
 JobStanding Outcome(JobStanding standing, const JobCounts& counts);
 
 // Cuts a text to at most `most` bytes of whole characters, and adds "..." if it was longer.
@@ -94,7 +94,7 @@ struct JobFacts {
   }
 };
 
-// Of a job's attempts that have ended.
+// Statistics of a job's ended attempts.
 struct JobStatistics {
   uint64_t attempts = 0;
   Duration median_wall;  // of those that succeeded
@@ -199,7 +199,7 @@ struct JobDetails {
   uint64_t bytes = 0;                  // on disk: a run's folder, a hub's output of the job
   bool for_admin = false;              // who asks is an administrator of the hub
   uint64_t edges = 0;                  // among its tasks
-  // Of its first tasks, which all have in common that came with them.
+  // Gang shape, deadline and bound of its first tasks, common to all that came with them.
   GangShape gang;
   std::optional<Instant> deadline;
   BoundBy bound = BoundBy::kUnknown;
@@ -287,7 +287,7 @@ struct TaskFacts {
   }
 };
 
-// What a hub knows of a job that has not ended, and the journal has later or not at all.
+// A hub's facts of a job that has not ended; the journal has them later or not at all.
 struct JobLive {
   JobId job;
   bool started = false;  // one of its tasks
@@ -366,7 +366,7 @@ struct TaskDetails {
   std::optional<std::string> row;            // its line, where a file of this machine has it
   std::optional<std::string> why_cancelled;  // in words; of one that has left its list: none
   std::optional<LiveTask> live;
-  // Of its job.
+  // Facts of its job.
   JobFacts job;
   RetryPolicy retry;
   HoldReason held = HoldReason::kNone;
@@ -432,7 +432,7 @@ struct OutputFacts {
   }
 };
 
-// Of what tasks forward (core/model/task_files.h).
+// Bytes that tasks forward (core/model/task_files.h).
 struct ForwardFacts {
   enum class What : uint8_t {
     kBytes,    // `text` is a piece of the pack of the task `index`

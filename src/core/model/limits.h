@@ -19,7 +19,7 @@ struct Limits {
   uint32_t retries = 10'000;                       // --retries
   uint64_t shell_text_bytes = 131'071;             // one argument of execve (MAX_ARG_STRLEN - 1)
   uint64_t argv_bytes = 1'500'000;                 // all arguments; execve takes 2 MB with the env
-  // Of what users have used; zero: only what they use now counts for their shares.
+  // Half-life of users' past use; zero: only current use counts for their shares.
   Duration share_half_life = Duration::Seconds(4 * 3600);
   uint32_t lease_tasks = 256;  // tasks ahead of a node's slots
   Duration lease_ahead = Duration::Millis(40);
@@ -45,7 +45,7 @@ struct Limits {
   uint32_t words_bytes = 2000;          // of what a batch system or a pilot said, kept and shown
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };
-// Of Limits::share_half_life, where it is not zero.
+// The least Limits::share_half_life that is not zero.
 inline constexpr Duration kLeastHalfLife = Duration::Seconds(60);
 inline constexpr Limits kLimits;
 

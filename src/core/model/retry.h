@@ -1,4 +1,4 @@
-// Which ends of an attempt the user wants repeated (--retry-on).
+// Ends of an attempt that the user wants repeated (--retry-on).
 #pragma once
 
 #include <cstdint>

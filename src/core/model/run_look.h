@@ -51,7 +51,7 @@ struct StreamSoFar {
   friend bool operator==(const StreamSoFar&, const StreamSoFar&) = default;
 };
 
-// Of all processes of an attempt on one node, those that have ended among them.
+// Use by all processes of an attempt on one node, ended ones included.
 struct RunUse {
   Duration user, system;
   uint64_t memory = 0;  // bytes now

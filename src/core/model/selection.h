@@ -1,4 +1,4 @@
-// Which jobs and tasks somebody means. People write them as text (format/selector/selector.h).
+// A selection of jobs and tasks. People write it as text (format/selector/selector.h).
 #pragma once
 
 #include <cstddef>

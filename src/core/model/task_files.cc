@@ -25,7 +25,7 @@ uint64_t ReadNumber(std::string_view bytes) {
   return value;
 }
 
-// As far as what is there of the head tells.
+// The head's size, as far as its available bytes tell.
 size_t HeadSize(std::string_view head) {
   return head.size() < kLength ? kLength : kFixed + ReadNumber(head.substr(0, kLength));
 }

@@ -39,7 +39,7 @@ constexpr uint32_t PutPieces(uint64_t size) {
   return size == 0 ? 1 : static_cast<uint32_t>((size + kPutPieceBytes - 1) / kPutPieceBytes);
 }
 
-// Of all contents of a job.
+// The most pieces of all contents of a job.
 inline constexpr uint32_t kMostPieces = PutPieces(kLimits.files_bytes) + kLimits.put_files;
 
 // kInvalid: it is not a path to a file below a task's folder (absolute, with "..", a folder).

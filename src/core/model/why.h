@@ -120,7 +120,7 @@ template <>
 inline constexpr ReasonKind kLastOf<ReasonKind> = ReasonKind{255};
 
 enum class NodeTrouble : uint8_t { kAway, kDrained, kFull, kRefused, kMore };
-// What becomes of tasks whose nodes are silent for too long, or of those that are refused.
+// The fate of tasks whose nodes are silent for too long, or of refused ones.
 enum class SilentFate : uint8_t { kElsewhere, kSameNode, kUnknown, kCancelled, kKept };
 
 // How a gang that is not the first may pass that one (kOtherGangFirst).

@@ -26,7 +26,7 @@ Needs WithoutFeatures(Needs needs) {
   return needs;
 }
 
-// What an idle node has room for at the same time: tasks, or processes of gangs. Those of one gang
+// Tasks, or processes of gangs, for which an idle node has room at once. Processes of one gang
 // share a slot, as many as its shape gives to a node.
 uint32_t RoomOf(const Offer& offer, const Needs& needs, const GangShape& gang) {
   if (gang.empty()) return FitCount(offer, needs);
@@ -44,7 +44,7 @@ uint32_t NodesOf(const GangShape& gang, uint32_t room) {
   return gang.nodes > 0 ? gang.nodes : static_cast<uint32_t>(DivideUp(gang.procs, room));
 }
 
-// Where only nodes of this pool do, no others help out.
+// A gang that may run only on nodes of this pool is helped by no others.
 std::optional<Reason> WhyGangNotFit(const Pool& pool, const Needs& needs, const GangShape& gang,
                                     uint32_t room) {
   const PoolPolicy& policy = pool.policy;
@@ -59,7 +59,7 @@ std::optional<Reason> WhyGangNotFit(const Pool& pool, const Needs& needs, const 
                 {policy.name}};
 }
 
-// As WhyNotHere, of needs without features.
+// Has the contract of WhyNotHere, for needs without features.
 std::optional<Reason> WhyNotFit(const Pool& pool, const Needs& needs, const GangShape& gang,
                                 std::string_view user) {
   const PoolPolicy& policy = pool.policy;

@@ -16,8 +16,8 @@
 //
 // A pool that spreads asks for as many as have something to do at once, whatever the work.
 //
-// Where only the slots of a node are known, it has a cpu for each (spreading: at least one slot).
-// For tasks that do not fit there, one pilot finds out.
+// A node of which only the slots are known has a cpu for each (spreading: at least one slot). For
+// tasks that do not fit there, one pilot finds out.
 #pragma once
 
 #include <map>
@@ -69,7 +69,7 @@ class Demand {
   void Refresh();
 
   const Pool& pool_;
-  // As of the last Renew.
+  // Values at the last Renew.
   Offer offer_;
   NodeShape shape_;
   bool shape_known_ = false;

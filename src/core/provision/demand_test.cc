@@ -203,7 +203,7 @@ TEST(Demand, SlotsThatWereTypedAreBelieved) {
   demand.Set(Class(40, kMinute * 10));
   EXPECT_FALSE(demand.probes());
   EXPECT_EQ(demand.Wanted({}), 10u);
-  // What the slots do not tell, the first pilot does.
+  // The first pilot finds out what the slots do not tell.
   ClassDemand large = Class(40, kMinute * 10);
   large.needs.milli_cpus = 64'000;
   demand.Set(large);
@@ -228,7 +228,7 @@ TEST(Demand, APoolThatSpreadsWantsAPilotForAllThatWait) {
   EXPECT_EQ(demand.Wanted({}), 1u);
   demand.Set(Class(0, {}));
   EXPECT_EQ(demand.Wanted({}), 0u);
-  // Of nodes that nobody described: one slot, until the first one is there.
+  // Nodes that nobody described count as one slot, until the first one is there.
   pool.policy.shape.milli_cpus = 0;
   demand.Renew({{tasks.key, tasks}});
   EXPECT_EQ(demand.Wanted({}), 400u);

@@ -65,8 +65,8 @@ class Durable {
   PilotId last_pilot() const { return last_pilot_; }
   PoolId last_pool() const { return last_pool_; }
 
-  // Whether Apply may be given the record: it follows from those before it. True of what Step
-  // makes; ask for what was read and may have been damaged.
+  // True if the record follows from those before it, so that Apply may be called. Holds for Step's
+  // records; ask for records that were read and may be damaged.
   bool Admits(const Record& record) const;
   void Apply(const Record& record);
   // Records that give the same state when applied, in order, to an empty one.

@@ -60,7 +60,7 @@ Duration LifeOf(const PoolPolicy& policy) {
 }
 
 Duration LongestTask(const PoolPolicy& policy) {
-  // Of a pilot's life a task does not get: its node starts, and the batch system may be early.
+  // Part of a pilot's life that no task gets: its node starts, the batch system may be early.
   constexpr Duration kStartMargin = Duration::Seconds(10);
   Duration life = LifeOf(policy);
   return life == Duration::Max() ? life : life - kStartMargin;

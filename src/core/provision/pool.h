@@ -102,7 +102,7 @@ struct PoolPolicy {
   }
   friend bool operator==(const PoolPolicy&, const PoolPolicy&) = default;
 };
-// Whether it is for tasks of this user.
+// True if the pool is for tasks of this user.
 bool Serves(const PoolPolicy& policy, std::string_view user);
 // An error says what is wrong with it, and how to fix it.
 Status Check(const PoolPolicy& policy);

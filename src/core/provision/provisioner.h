@@ -130,7 +130,7 @@ struct Submit {
   PilotId pilot;
   std::vector<std::string> avoid;  // hosts that it should not run on
 };
-// Which batch jobs carry a tag of this hub, and what of those with these ids? Every answer must be
+// Asks for the batch jobs with a tag of this hub, and the state of these ids. Every answer must be
 // whole: a job that is not in it counts as unknown to the batch system.
 struct Query {
   PoolId pool;
@@ -138,7 +138,7 @@ struct Query {
   std::vector<std::string> ids;
   std::vector<PilotId> pilots;  // pilots[i] has ids[i]
 };
-// Of a pilot that is to go, or of a batch job that carries a tag of ours and should not be.
+// Cancels a pilot that is to go, or a batch job that has a tag of ours and should not exist.
 struct Cancel {
   PoolId pool;
   PilotId pilot;

@@ -31,7 +31,7 @@ enum class JobStatus : uint8_t {
 
 class Watch {
  public:
-  // Of a job that is new, or one of an earlier life that had been heard of.
+  // Watches a new job, or one of an earlier life that had been heard of.
   explicit Watch(Instant now, bool pinged = false)
       : since_(now), pinged_(pinged), last_ping_(now) {}
 

@@ -61,7 +61,7 @@ class BatchCommands final : public hub::Commands {
   void End(TaskAt task, pool::Outcome outcome);
   void Fail(TaskAt task, std::string why);
 
-  // As the task's user, with what is left of its patience.
+  // Starts `argv` as the task's user, with what is left of the task's patience.
   void Start(TaskAt task, std::vector<std::string> argv, std::string input, os::Command::Done done);
   os::Environment EnvironmentOf(const Task& task) const;
 

@@ -17,7 +17,7 @@ namespace spate::daemon {
 
 namespace {
 
-// Whether standard error is a stream of systemd's journal, which has the time itself
+// True if standard error is a stream of systemd's journal, which has the time itself
 // ($JOURNAL_STREAM, systemd.exec(5)).
 bool IsJournal() {
   auto info = os::StatFd(os::kStderr, "standard error");
@@ -49,7 +49,7 @@ void KeepBound() {
   if (path.empty()) return;
   auto info = os::StatFd(os::kStderr, path);
   if (!info || info->size < kMost) return;
-  // Where the old file cannot be renamed, it grows on; where it is gone, a new one is made.
+  // An old file that cannot be renamed keeps growing; a missing one is made again.
   (void)os::Rename(path, path + ".1");
   (void)os::LogTo(path);
 }

@@ -88,7 +88,7 @@ Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
                            : fmt::format("Add {} or the address used before", kEverywhere)));
 }
 
-// Of a hub whose port was not typed. Empty: it has the usual one, or listens on this machine only.
+// For a hub without a typed port. Empty: it has the usual one, or listens on this machine only.
 std::string OtherPort(const std::vector<os::Address>& reached_at, bool is_new) {
   if (reached_at.empty() || reached_at.front().port == cli::kHubPort) return "";
   const uint16_t port = reached_at.front().port;

@@ -23,7 +23,7 @@ namespace spate::daemon {
 class HubProgram final : hub::Watcher {
  public:
   struct Options {
-    // What the program itself knows is filled in: product, user, key, functions but `log`.
+    // The program fills in product, user, key and functions but `log`.
     hub::Service::Options hub;
     hub::Door::Options door;                      // likewise: dir, product, log
     std::function<void(int code)> stopped;        // the hub has come to its end

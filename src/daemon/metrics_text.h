@@ -21,7 +21,7 @@ struct NodeMetrics {
   std::string program;   // version
 };
 std::string NodeMetricsText(const NodeMetrics& node);
-// Of this process.
+// Metrics of this process.
 std::string ProcessMetricsText();
 
 }  // namespace spate::daemon

@@ -267,7 +267,7 @@ void NodeDaemon::FindKeptDir() {
   offer_.temp_dir = kept_.dir;
 }
 
-// As its tasks know the user: the machine is not asked again for each.
+// The account that tasks know: the machine is not asked again for each.
 Result<os::Account> NodeDaemon::AccountOf(const std::string& user) {
   if (!users_) return os::AccountByName(user);
   auto known = TRY(users_->Find(user));

@@ -15,8 +15,8 @@
 
 namespace spate::daemon {
 
-// Of the first program of a pilot, before it looks at its environment: finds out what the pool's
-// prologue has changed (pool/prologue.h), and tells it in the log.
+// Called by a pilot's first program, before it looks at its environment: finds what the pool's
+// prologue has changed (pool/prologue.h), and logs it.
 Status TakePrologue();
 
 // The batch system's grant to this process; nullopt: it runs under none, or on one host without

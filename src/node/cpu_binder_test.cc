@@ -181,7 +181,7 @@ TEST_F(CpuBinderTest, FloatingTasksKeepOutOfTheWay) {
   End(4);
   End(2);
   EXPECT_EQ(Anew(), (Texts{"1:0,1", "3:0,1"}));
-  // Where nobody leaves anything they are everywhere, as is a task for which too few are left.
+  // If no task leaves cpus, floating tasks are everywhere, as is one for which too few are left.
   Start(7, 7, 2000);
   EXPECT_EQ(Start(8, 8, 2000), ">");
   EXPECT_EQ(Anew(), (Texts{"1:0,1,2,3,4,5,6,7", "3:0,1,2,3,4,5,6,7"}));
@@ -234,7 +234,7 @@ TEST_F(CpuBinderTest, AdoptedAttemptsKeepTheirUnits) {
   std::string units(kUnitsGiven);
   add(1, 1, 2000, {{"gpus", {"0"}}, {units, {"2", "3"}}});
   add(2, 2, 1000, {{"gpus", {"1"}}});
-  // Of a process that had other cpus, or bound nothing.
+  // A process that had other cpus, or bound nothing.
   add(3, 3, 3000, {{units, {"0", "77", "78"}}});
   add(4, 4, 2000, {{units, {"98", "99"}}});
   add(5, 5, 2000, {});

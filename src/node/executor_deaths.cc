@@ -1,10 +1,10 @@
 // The part of ProcessExecutor for shepherds that hang or die.
 //
-// Which attempt is where, when a shepherd dies: every order has a sequence number, and the
-// shepherd writes the number of an order into a shared page before it starts it. Orders up to
-// that number that have not ended were lost with it (Cause::kNode); later ones never started and
-// are taken back. The events come only after the shepherd's orphans, which fall to this process
-// as a subreaper, are dead.
+// Fate of each attempt when a shepherd dies: every order has a sequence number, and the shepherd
+// writes the number of an order into a shared page before it starts it. Orders up to that number
+// that have not ended were lost with it (Cause::kNode); later ones never started and are taken
+// back. The events come only after the shepherd's orphans, which fall to this process as a
+// subreaper, are dead.
 #include <fmt/format.h>
 
 #include <algorithm>

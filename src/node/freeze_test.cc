@@ -39,7 +39,7 @@ class FreezeTest : public ProcessExecutorTest, public testing::WithParamInterfac
     uint64_t b = Size("b");
     RunUntil([&] { return Size("a") > a && Size("b") > b; });
   }
-  // As the system says it.
+  // Reads the system's own state.
   bool IsFrozen() {
     if (tree_) {
       auto events = os::ReadFile(tree_->dir() + "/slot-1/cgroup.events", 4096);

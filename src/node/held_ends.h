@@ -25,7 +25,7 @@ struct Doubt {
   // The node hears of the signal by a Stop of a whole job.
   bool stop_is_signal = false;
 };
-// Of whatever runs within an allocation of a batch system.
+// For nodes within an allocation of a batch system.
 inline constexpr Doubt kDoubtInBatchJobs{.killed = Duration::Seconds(2), .other = kEndsLateBy};
 
 class HeldEnds {

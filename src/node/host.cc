@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 
-// As Node::Parts::no_room, of the disk of this folder.
+// Node::Parts::no_room for the disk of this folder.
 std::function<std::string()> RoomIn(std::string folder) {
   return [folder = std::move(folder), full = false]() mutable -> std::string {
     auto space = os::SpaceOf(folder);

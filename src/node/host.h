@@ -91,7 +91,7 @@ class Host {
 
   // Null: slots have none; the error is the reason.
   const Result<std::unique_ptr<os::CgroupTree>>& cgroups() const { return cgroups_; }
-  // Where trees of dead nodes may be.
+  // Places where trees of dead nodes may be.
   const os::CgroupPlaces& cgroup_places() const { return cgroup_places_; }
 
  private:

@@ -29,8 +29,8 @@ struct KeptStreams {
 // user's, who could lead files elsewhere.
 Status MakeKeptDir(const KeptStreams& kept);
 std::string KeptPath(const KeptStreams& kept, JobId job, TaskIndex task);
-// Of root's node, before a task: removes a file of that name which is another user's. Hubs give out
-// the same numbers, and the task could not write there.
+// For root's node, before a task: removes a file of that name which is another user's. Hubs give
+// out the same numbers, and the task could not write there.
 void MakeRoomForKept(const KeptStreams& kept, const std::string& user, JobId job, TaskIndex task);
 // At most `limit` bytes from its beginning; of a file that is not there, none: it was empty.
 // kPermission when it is not a file of this user.

@@ -647,7 +647,7 @@ std::optional<Node::Held> Node::Find(const AttemptRef& ref) const {
   return Held{*job->second.settings, row->second};
 }
 
-// Of the task alone. A process that takes task after task is told with each.
+// Sets the task's own variables. A process that takes task after task is told with each.
 void Node::TaskEnvironment(const AttemptRef& ref, TaskBody& body) {
   std::vector<std::string>& environment = body.environment;
   if (body.resident) {

@@ -63,7 +63,7 @@ class Node final : public ExecutorEvents {
 
   // Remains of an earlier process of this node (ProcessExecutor::Adopt); before the first Connect.
   void Adopt(Adopted adopted);
-  // Where others reach the members of gangs that run here (GangHost::remote); before Connect.
+  // Address at which others reach members of gangs here (GangHost::remote); before Connect.
   void SetRemote(std::string remote) { remote_ = std::move(remote); }
   // Says hello through `channel`, which must live until Disconnect or the node's end, and what the
   // hub has not taken of earlier reports.
@@ -165,7 +165,7 @@ class Node final : public ExecutorEvents {
   std::map<JobId, Fetch> fetches_;
   std::optional<JobId> fetching_;  // the one that has asked: no more than one piece is under way
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
-  // Of ends on their way through the agent.
+  // Output of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> left_running_;  // of what runs
   HeldEnds held_;           // that the agent has reported, and the hub has not heard of

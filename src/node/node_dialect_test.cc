@@ -278,7 +278,7 @@ TEST_F(NodeDialectTest, WhatARunThatEndsHeldWasCutOff) {
   EXPECT_TRUE(IsCutOff(Said<wire::Ends>()->ends.at(0)));
   EXPECT_EQ(Said<wire::Ends>()->ends.at(0).note, "its node ended: the run was told to end");
 
-  // Where only the hub hears of it.
+  // An end that only the hub hears of.
   StartNode({.other = Duration::Millis(200), .stop_is_signal = true});
   starts.orders.clear();
   Lease(kWish);

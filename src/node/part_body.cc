@@ -128,7 +128,7 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   if (meets) AddMeeting(command, part.meets);
   if (remote::HasServer(part) && !meets) AddServer(command, waits);
   commands.assign(each ? local : 1, command);
-  // Where the first process is, the others come to.
+  // The first process has the server that the others come to.
   if (meets && first) AddServer(commands.front(), false);
   for (size_t number = 0; number < commands.size(); ++number) {
     std::vector<std::string>& environment = commands[number].environment;

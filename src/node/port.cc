@@ -61,7 +61,7 @@ Result<std::unique_ptr<Port>> Port::Open(os::RealLoop& loop, std::string product
   }
   const os::Address& last = port->last_;
   const bool fits = port->options_.port == 0 || port->options_.port == last.port;
-  // Where it may not, ListenFor says so.
+  // A failure is reported by ListenFor.
   if (fits && !last.host.empty() && last.port != 0) (void)port->ListenAtNumber(last);
   return port;
 }

@@ -49,7 +49,7 @@ class Port final : public link::Gate {
     std::function<void()> stop;  // when it was answered
     std::function<void(std::string)> log;
   };
-  // Of a site it listens at once. Others listen where the node's last process did: the hub may be
+  // A site's port listens at once. Others listen where the node's last process did: the hub may be
   // away. kBusy: somebody listens where the site's node is to.
   static Result<std::unique_ptr<Port>> Open(os::RealLoop& loop, std::string product,
                                             Options options, Events events);

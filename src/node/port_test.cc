@@ -16,7 +16,7 @@ os::SocketAddress Number(std::string_view text) {
   return os::SocketAddress::Numeric(os::ParseAddress(text).value()).value().value();
 }
 
-// Whether somebody listens there.
+// True if somebody listens there.
 bool IsHeard(const std::string& host, uint16_t port) {
   auto at = os::SocketAddress::Numeric({.host = host, .port = port, .path = {}}).value().value();
   auto fd = os::StartConnect(at);

@@ -174,8 +174,8 @@ void ProcessExecutor::ReadLast(Slot& slot) {
   }
 }
 
-// As far as the socket takes it. A shepherd that does not hear that it is to leave is killed; one
-// that does not hear that its ends were taken has them told again.
+// Sends as much as the socket takes. A shepherd that does not hear that it is to leave is killed;
+// one that does not hear that its ends were taken has them told again.
 void ProcessExecutor::SendLast(Slot& slot) {
   if (!leaving_) shepherd::Append(slot.out, shepherd::LeaveOrder{});
   (void)slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));

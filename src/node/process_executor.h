@@ -32,30 +32,30 @@ struct ProcessExecutorOptions {
   std::string spool_folder;    // absolute and there; long output of tasks goes here
   std::string job_folder;      // becomes SPATE_JOB_DIR of tasks; shepherds are written down there
                                // (`shepherds`), so that EndLeftovers finds them. Empty: neither
-  // Of a node (`spate run` leaves it empty): absolute, and for one process at a time. Tasks then
+  // Nodes only (`spate run` leaves it empty): absolute, and for one process at a time. Tasks then
   // outlive this process for `adopt_patience`, and the next one takes them over by Adopt. It gives
   // the spool folder, too.
   std::string node_folder;
   Duration adopt_patience = Duration::Seconds(600);
-  // Of a node: a word that no other one has, from its first start on; what tasks leave behind is
+  // Nodes only: a word that no other one has, from its first start on; what tasks leave behind is
   // known by it. Empty: its folder's path.
   std::string node_id;
-  // Of a node: its name, to be in the notes of attempts that cannot be started here.
+  // Nodes only: its name, to be in the notes of attempts that cannot be started here.
   std::string node_name;
-  // Of a node: attempts that need a folder of their own have it below this one, which is made when
+  // Nodes only: attempts that need a folder of their own have it below this one, which is made when
   // it is missing. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
   std::string task_folders;
   TaskFolders::Another another_task_folder;  // if another user has taken its name
-  // Of a node: changes of the environment of all tasks, whatever their jobs brought
+  // Nodes only: changes of the environment of all tasks, whatever their jobs brought
   // (os::WithChanges).
   std::vector<std::string> variables;
   // Nodes only: leaves out variables of the batch job in which a job was submitted
   // (os::ForeignVariables), before `variables`: tasks have those of this process.
   bool drops_foreign = false;
-  // Of a node: when it ends what runs, as its machine is taken away. Tasks that want a signal
-  // before their end get it before this one, too.
+  // Nodes only: the time when it ends what runs, because its machine is taken away. Tasks that want
+  // a signal before their end get it before this one, too.
   Instant ends = Instant::Never();
-  // Of a node: whom it runs tasks as. Without rules everything runs as this process does.
+  // Nodes only: the users its tasks run as. Without rules everything runs as this process does.
   std::optional<TaskUserRules> users;
   // A cgroup v2 folder of this process; each slot gets one below it. Or empty. A node's is a
   // CgroupTree with the node's word: Adopt then knows those of earlier processes.
@@ -90,11 +90,11 @@ class ProcessExecutor final : public Executor {
   // in the kernel). After LeaveForAdoption it ends nothing.
   ~ProcessExecutor() override;
 
-  // Of a node: what the process before this one left. After SetEvents, before the first order.
-  // Ends what can be neither adopted nor left alone: shepherds that do not answer for so long, and
-  // what ran below those that were killed.
+  // Nodes only: takes over what the process before this one left. After SetEvents, before the first
+  // order. Ends what can be neither adopted nor left alone: shepherds that do not answer for so
+  // long, and what ran below those that were killed.
   Result<Adopted> Adopt(Duration patience = Duration::Seconds(10));
-  // Of a node, the last call: what runs is left to the node's next process.
+  // Nodes only, the last call: what runs is left to the node's next process.
   void LeaveForAdoption();
 
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) override;

@@ -22,7 +22,7 @@ class PutFiles {
   // Files go to FOLDER/JOB/. Those that an earlier process left there are removed.
   PutFiles(os::Loop& loop, std::string folder);
 
-  // Where the content of this file is, or will be.
+  // Path of this file's content, now or later.
   std::string PathOf(JobId job, const PutFile& file) const;
   bool Has(JobId job, const PutFile& file) const;
   // Pieces of one content, from its first on, in order; after the last one Has() is true.

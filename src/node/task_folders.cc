@@ -81,7 +81,7 @@ std::string TaskFolders::PathOf(const AttemptRef& ref, std::string_view word) co
   if (!folder_.empty()) {
     return os::JoinPath(folder_, fmt::format("{}.{}", shepherd::TaskFolderName(ref), word));
   }
-  // As files of the spool are named, so that they go with those.
+  // Named like files of the spool, so that it is removed with those.
   return os::JoinPath(
       spool_folder_, fmt::format("{}-{}-{}.{}", ref.job.value, ref.index, ref.attempt.value, word));
 }

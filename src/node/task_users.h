@@ -54,7 +54,7 @@ class KnownUsers {
   std::map<std::string, Asked> asked_;
 };
 
-// As whom a job's tasks run that names nobody.
+// The user as whom tasks of a job run that names nobody.
 inline const std::string& AccountOf(const std::string& user) {
   static const std::string kRoot = "root";
   return user.empty() ? kRoot : user;

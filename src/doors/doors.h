@@ -11,11 +11,11 @@
 
 namespace spate::doors {
 
-// Of a program that shows what rows say.
+// For a program that shows what rows say.
 format::Dialects AllDialects();
-// Of a node that runs them.
+// For a node that runs rows.
 format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
-// Of a hub; `site` is null unless paraHub started it.
+// For a hub; `site` is null unless paraHub started it.
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
 // The hub's text about the site (HubFacts::site).
 std::string SiteFacts(const parasol::ParasolSite* site);

@@ -128,7 +128,7 @@ void JobHistory::WaitForParents(Job& job) {
   }
 }
 
-// Of each request: what was asked for, else the median of what was measured.
+// For each request, the requested time, else the median of the measured ones.
 std::vector<int64_t> JobHistory::EstimatesOf(const Job& job) {
   std::vector<std::vector<int64_t>> walls(job.requests.size());
   for (const Task& task : job.tasks) {

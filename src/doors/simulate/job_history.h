@@ -41,7 +41,7 @@ class JobHistory {
   // Times in microseconds since the first submission; in its order. kNotFound: no task has ended
   // that fits the machine.
   Result<format::Workload> WorkloadOn(const HistoryMachine& machine);
-  // Of jobs of that workload, by RigidJob::request, with the estimates of their tasks; once.
+  // Requests of that workload's jobs, by RigidJob::request, with estimates of their tasks; once.
   std::map<JobId, std::vector<TaskClass>> DrainRequests() { return std::move(requests_); }
 
  private:

@@ -69,7 +69,7 @@ TEST(JobHistory, TasksOfTwoJobs) {
   history.AddJob(JobId(3), "ben", After(0));
   EXPECT_TRUE(history.Take(Accepted(3, {Cpus(500), Cpus(2500, 60)}, {{0, 3, 0}, {3, 1, 1}})));
   EXPECT_TRUE(history.Take(Accepted(7, {Cpus(1000)}, {{0, 2, 0}})));
-  // Of another folder's, or damaged: nothing is known of it.
+  // Records of another folder, or damaged ones: nothing is known of their job.
   EXPECT_TRUE(history.Take(Accepted(9, {Cpus(1000)}, {{0, 2, 0}})));
   EXPECT_TRUE(history.AcceptEnd(EndOf(9, 0, 1, 1, 2)));
   EXPECT_TRUE(history.AcceptEnd(EndOf(3, 99, 1, 1, 2)));

@@ -30,7 +30,7 @@ class PoolMachine {
   const std::vector<engine::place::Start>& Pass(engine::place::Moment now) {
     return backfill_.Pass(now);
   }
-  // Whether a pass is of use after this one has arrived alone.
+  // True if a pass is of use after this job has arrived alone.
   bool WantsPassAfter(const format::RigidJob& job) const;
   std::optional<engine::place::Moment> NextDue() const { return backfill_.NextDue(); }
   size_t waiting() const { return backfill_.waiting(); }

@@ -15,8 +15,8 @@ struct FoundHistory {
   std::vector<std::string> problems;  // runs that cannot be read, and are left out
 };
 
-// Of a state folder the hub's jobs, else those of runs; or of STATE/hub or STATE/jobs alone.
-// Nothing is written, and other processes may write meanwhile. kNotFound: there are neither;
+// Reads the hub's jobs of a state folder, else those of runs; or of STATE/hub or STATE/jobs alone.
+// Writes nothing; other processes may write at the same time. kNotFound: there are neither;
 // kCorrupt.
 Result<FoundHistory> ReadHistory(const std::string& state);
 

@@ -33,7 +33,7 @@ struct SimulateOptions {
   bool is_history() const { return !history.empty(); }
 };
 
-// As people type them.
+// Names in the form that people type.
 std::string_view PolicyName(engine::place::BackfillPolicy policy);
 std::string_view OrderName(ReplayOrder order);
 std::string_view EstimatesName(bool perfect);

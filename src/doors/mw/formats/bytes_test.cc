@@ -206,7 +206,7 @@ TEST(BytesTest, ComplexNumbersAndPathsReturn) {
   Returns(std::filesystem::path("/a/b c"));
   Returns(std::filesystem::path(std::string("\xff\n")));
   Returns(std::vector<std::filesystem::path>{"a", "", "/"});
-  // As numbers beside each other.
+  // Encoded as numbers next to each other.
   EXPECT_EQ(encode(std::vector<std::complex<double>>(300)).size(), 1u + 8 + 300 * 16);
 }
 
@@ -232,7 +232,7 @@ TEST(BytesTest, ValuesOfAnyContentReturn) {
   }));
 }
 
-// Of what a hostile peer sends.
+// Input such as a hostile peer sends.
 template <class T>
 void TryToRead(std::string_view bytes) {
   try {

@@ -1,4 +1,4 @@
-// As much of Lisp's printed text as CL-MW 0.4 writes into files: lists, strings and symbols.
+// The part of Lisp's printed text that CL-MW 0.4 writes into files: lists, strings and symbols.
 // Nothing of it is ever evaluated.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace spate::mw {
 
-// Of a slave, and of the needs of a task.
+// Limits for a slave, and for the needs of a task.
 inline constexpr uint32_t kSlotsMost = 4096;
 inline constexpr size_t kNamesMost = 16;  // resources, and labels
 inline constexpr uint64_t kMemoryMost = uint64_t{1} << 60;

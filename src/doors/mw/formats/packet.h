@@ -14,11 +14,11 @@
 
 namespace spate::mw {
 
-// Of one task: what goes in a frame with other words, and what a stream may have.
+// Limits for one task: what goes in a frame with other words, and what a stream may have.
 inline constexpr size_t kArgumentBytes = 4'000'000;
 inline constexpr size_t kResultBytes = 1'000'000'000;
 
-// Of one value that is broadcast; and how many of them the arguments of a task may name.
+// Limit of one broadcast value, and of such values that a task's arguments may name.
 inline constexpr size_t kConstantBytes = 1'000'000'000;
 inline constexpr size_t kConstantsOfTask = 1'000;
 

@@ -24,7 +24,7 @@ inline constexpr int64_t kResourceNumberMax = 1'000'000'000'000'000;
 struct ResourceFile {
   // The computation is over: a slave has nothing to do.
   bool finished = false;
-  // Of one that is over: its master's function threw, so slaves and overseers fail, too.
+  // Finished because its master's function threw, so slaves and overseers fail, too.
   bool failed = false;
   // When it was written: seconds since 1970, not before 1900. A file without it is stale.
   int64_t timestamp = 0;

@@ -12,7 +12,7 @@
 namespace spate::mw {
 namespace {
 
-// As CL-MW 0.4 writes it.
+// A file that CL-MW 0.4 wrote.
 constexpr std::string_view kText =
     ";; Status of the computation\n"
     "(:computation-status :in-progress)\n"

@@ -13,7 +13,7 @@
 namespace spate::mw {
 namespace {
 
-// Of a job, before another one takes its place: what it keeps of ended packets is some 64 KB.
+// Packets of a job before another one takes its place: it keeps some 64 KB of ended packets.
 constexpr TaskIndex kJobPackets = 65'536;
 // Priorities have 30 bits, with the sign; tasks of a slave go before others there. What a lost
 // slave had computed goes before its like.
@@ -27,7 +27,7 @@ constexpr size_t kTrimmedAtOnce = 256;
 constexpr size_t kNeedsKept = 100;
 static_assert(kNeedsKept < kNeedsMost);
 
-// As Lane::key has them.
+// Needs in the form of Lane::key.
 Needs NeedsOf(const needs& asked) {
   Needs needs{
       .milli_cpus = asked.slots * kMilliCpu, .memory = asked.memory, .labels = asked.labels};

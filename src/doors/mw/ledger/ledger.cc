@@ -377,7 +377,7 @@ void Ledger::LeaveLane(Lane& lane, std::vector<uint64_t>& tasks) {
   for (const Waits& each : lane.heap) tasks.push_back(each.id);
 }
 
-// Of a task whose slave has gone.
+// Decides about a task whose slave has gone.
 void Ledger::Fate(uint64_t id, Lanes& touched) {
   auto held = tasks_.find(id);
   if (held == tasks_.end()) return;
@@ -677,12 +677,12 @@ void Ledger::Speculate(Instant now) {
     held += slave.packets;
     slots += slave.info.slots;
   }
-  // Where more packets wait than there are slots, idle ones have something else to do.
+  // If more packets wait than there are slots, idle ones have something else to do.
   if (held_ || idle_slots == 0 || packets_.size() > held + slots) return;
   const std::set<slave_id> late = LateSlaves(now);
   for (auto at = packets_.begin(); at != packets_.end(); ++at) {
     const Packet& packet = at->second;
-    // Of one that is cancelled nobody wants anything, and its lane may have ended.
+    // Nobody wants anything of a cancelled packet, and its lane may have ended.
     if (packet.tasks.empty()) continue;
     if (!packet.may_double || !late.contains(packet.slave)) continue;
     if (packet.begun == Instant()) {

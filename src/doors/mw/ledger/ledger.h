@@ -5,12 +5,11 @@
 // takes tasks of its own; of both, those with the same needs. A lane is a job of the engine that
 // stays open; when it has had many tasks it is sealed, and another one takes its place, so that a
 // master may submit without end. Lanes with needs end when others are wanted and they have no task.
-// Where there are several, the priority of a job is that of the first task of its lane, and it has
-// packets for tasks of this priority alone. A task of
-// the engine is a *packet*: some tasks of a lane, which a slave computes one by one. A packet gets
-// its tasks when the engine gives it out, so that the highest priority goes first, whenever it was
-// submitted. Until then it stands for whatever waits in its lane: a lane has as many such packets
-// as its tasks need.
+// With several lanes, a job has the priority of its lane's first task, and packets for tasks of
+// this priority alone. A task of the engine is a *packet*: some tasks of a lane, which a slave
+// computes one by one. A packet gets its tasks when the engine gives it out, so that the highest
+// priority goes first, whenever it was submitted. Until then it stands for whatever waits in its
+// lane: a lane has as many such packets as its tasks need.
 //
 // Pure, as the engine is: no clock, no I/O. Thread: one at a time. Cost: by what a call names.
 #pragma once
@@ -53,7 +52,7 @@ class Ledger {
     std::vector<slave_info> arrived, lost;
   };
   Effects Take() { return std::exchange(effects_, {}); }
-  // Whether there are events for the engine.
+  // True if there are events for the engine.
   bool has_effects() const { return !effects_.events.empty(); }
 
   // With numbers that were never used before.
@@ -118,11 +117,11 @@ class Ledger {
   std::vector<result> ResultsOf(const engine::NoticeEnded& notice, std::string_view output) const;
   // Tasks that have not ended.
   size_t size() const { return tasks_.size(); }
-  // Of these, tasks that no slave has been given.
+  // Tasks of these that no slave has been given.
   size_t runnable() const { return tasks_.size() - std::min(tasks_.size(), given_); }
   size_t slaves() const { return slaves_.size(); }
   std::vector<slave_info> ListSlaves() const;
-  // That have not ended.
+  // Packets that have not ended.
   size_t packets() const { return packets_.size(); }
   // With needs of their own.
   size_t lanes_with_needs() const { return needy_; }
@@ -191,7 +190,7 @@ class Ledger {
   Lane* LaneOf(const policy& how);
   bool MakeRoom();
   void EndLane(Lane& lane);
-  // Whether the order of its jobs among others counts.
+  // True if the order of its jobs among others counts.
   bool Rank(Lane& lane);
   size_t FirstPackets(const Lane& lane) const;
   void Trim(Lane& lane, size_t most, size_t at_once);
@@ -241,7 +240,7 @@ class Ledger {
   Lane any_;                       // without needs, for any slave
   std::map<LaneKey, Lane> lanes_;  // all others
   size_t needy_ = 0;               // of these, lanes with needs
-  // Of these, lanes without tasks, in the order in which they lost their last one.
+  // Lanes of these without tasks, in the order in which they lost their last one.
   std::map<uint64_t, Lane*> idle_;
   uint64_t last_idle_ = 0;
   std::map<JobId, Lane*> lane_of_;  // of jobs that have not finished; null: their lane has gone

@@ -410,7 +410,7 @@ TEST(LedgerTest, TheHighestPriorityGoesFirstWhateverItNeeds) {
   world.Submit(Taking(1, 1));
   world.Submit(Taking(2, 5));
   world.Submit(Taking(2, 3));
-  // Of three slots, the one with priority 1 would leave too few for the one with 5.
+  // The task with priority 1 would leave too few of three slots for the one with 5.
   world.Arrive(1, {.slots = 3});
   EXPECT_EQ(world.Begin(1, 0), Ids{1});
   EXPECT_EQ(world.Begin(1, 1), Ids{3});

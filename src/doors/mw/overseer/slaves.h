@@ -38,7 +38,7 @@ class Slaves {
   virtual Status Prepare(const ResourceFile& file) = 0;
   virtual Result<SlaveRoster> Look() = 0;
   virtual Status Start(uint64_t count) = 0;
-  // Of those that are queued. None that has begun is ended by this.
+  // Withdraws queued slaves. Ends none that has begun.
   virtual Status Withdraw(uint64_t count) = 0;
   // Nothing more is started, until the next Start.
   virtual Status Close() = 0;

@@ -14,7 +14,7 @@ constexpr Duration kLongestSettle = Duration::Seconds(60);
 // The file's own time has no more than seconds.
 constexpr Duration kShortestSettle = Duration::Seconds(1);
 
-// That a slave runs may be heard so much later than its master hears of it.
+// A slave's start may be heard so much later here than at its master.
 constexpr Duration kNewsDelay = Duration::Seconds(2);
 
 constexpr uint32_t kFailuresInRow = 3;
@@ -86,7 +86,7 @@ void SlaveTarget::Ended(bool done, Duration ran, Instant now) {
   if (done || !file_ || ran >= Settle()) return;
   last_failure_ = now;
   ++early_failures_;
-  // Of many that fail together only one makes the pause longer.
+  // Among failures at the same time only one makes the pause longer.
   if (early_failures_ >= kFailuresInRow && now >= retry_at_)
     retry_at_ = now + PauseAfter(pauses_++);
 }

@@ -70,7 +70,7 @@ class SlaveTarget {
   // So long after its start a slave has connected, or will not.
   Duration Settle() const;
   bool IsConnected(Instant since) const { return since + Settle() <= written_after_; }
-  // Of the queued ones, how many are too many.
+  // Queued slaves beyond those that are missing.
   uint64_t Surplus() const;
   SlaveOrders DecideInBackOff(Instant now, uint64_t most) const;
 

@@ -159,7 +159,7 @@ TEST(SlaveTargetTest, TheNextFileKnowsOfWhoHasConnected) {
   EXPECT_EQ(target.Decide(At(20), kMost), (SlaveOrders{.start = 1}));
 }
 
-// That a slave runs is heard late: its master knew it before.
+// A slave's start is heard late: its master knew it before.
 TEST(SlaveTargetTest, OnlyALastingSurplusIsTakenBack) {
   SlaveTarget target;
   target.Read(Wants(1, 0), At(0));

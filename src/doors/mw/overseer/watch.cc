@@ -116,7 +116,7 @@ Status Watch::Obey(const SlaveOrders& orders) {
   }
   if (orders.start == 0) return {};
   auto started = slaves_->Start(orders.start);
-  // As far as is known before the next look; others may not have their room.
+  // An estimate until the next look; others may not have room.
   if (started) counts_.queued += orders.start;
   return started;
 }

@@ -43,7 +43,7 @@ class Watch {
   void Leave();
 
   State state() const { return state_; }
-  // As far as now can be told: a stale file that is written again goes on.
+  // True as far as can be known now: a stale file that is written again goes on.
   bool ended() const;
   const std::string& path() const { return settings_.path; }
   uint64_t slaves() const { return counts_.queued + counts_.running; }
@@ -52,7 +52,7 @@ class Watch {
 
  private:
   void ReadFile(Instant now);
-  // Whether the file is over, and was when it was first seen: the commands of the last computation
+  // True if the file is over, and was when it was first seen: the commands of the last computation
   // may just be typed again, and its master not be quick enough.
   bool AwaitsMaster(Instant now);
   Status Oversee(Instant now, uint64_t most);

@@ -9,7 +9,7 @@ namespace spate::mw {
 namespace {
 
 constexpr std::string_view kMark = "mw:";
-// Of one word on its way: a longer list of types is told by its beginning and a number.
+// Limit for one word on its way: a longer list of types is cut, with a digest.
 constexpr size_t kTypesMost = 700;
 // So many words; of more algorithms a single one tells that all are the same.
 constexpr size_t kWordsMost = 200;

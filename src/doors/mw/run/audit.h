@@ -21,11 +21,11 @@ class Audit {
   ~Audit() { Flush(); }
 
   void Say(const audit::Event& event);
-  // Of what happens for each packet.
+  // Reports an event that happens for each packet.
   void SayOften(const audit::Event& event) {
     if (fd_) Say(event);
   }
-  // Whether SayOften says anything.
+  // True if SayOften reports anything.
   bool often() const { return static_cast<bool>(fd_); }
   void Flush();
 

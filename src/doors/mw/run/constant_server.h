@@ -30,7 +30,7 @@ class ConstantServer {
   ConstantServer(const ConstantServer&) = delete;
   ConstantServer& operator=(const ConstantServer&) = delete;
 
-  // Of one slave; the server and `to` outlive it.
+  // The line to one slave; the server and `to` outlive it.
   class Line {
    public:
     // `begins`: a constant of this many bytes leaves.

@@ -166,7 +166,7 @@ TEST_F(ConstantsClusterTest, NotInResults) {
   EXPECT_THROW((void)*constant<Table>(), error);
 }
 
-// Of a task that comes back the arguments can be read, and submitted again.
+// Arguments of a task that comes back can be read, and submitted again.
 TEST_F(ConstantsClusterTest, OfATaskThatIsHandedBack) {
   local_cluster cluster(1);
   master& m = cluster.master();

@@ -187,7 +187,7 @@ class SlaveConstantsTest : public testing::Test {
     detail::constant_list held;
     std::atomic<bool> over{false};
   };
-  // Of constants that are not here.
+  // Awaits constants that are not here, in a thread.
   Waits& Await(std::vector<NamedConstant> named) {
     Waits& waits = *all_.emplace_back(std::make_unique<Waits>());
     threads_.emplace_back([this, &waits, named = std::move(named)] {

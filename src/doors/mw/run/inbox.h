@@ -63,7 +63,7 @@ struct Inbox {
   bool AddToFuture(WaitingResult& each);
   // Gives the future what has come before it. False: nothing has.
   bool FillFromWaiting(const Slot& slot);
-  // That of a future which was not ready goes where others find it.
+  // Puts the result of a future which was not ready where others find it.
   void TakeBack(const Slot& slot);
   // Calls `fn` for each result that was not taken.
   template <typename Fn>
@@ -74,7 +74,7 @@ struct Inbox {
     }
   }
 
-  // Whether tasks have to be held from now on, as the results cost `most` or more.
+  // True if tasks have to be held from now on, because the results cost `most` or more.
   bool HoldsNow(uint64_t most);
   // The master is given what costs so much. Whether the hub must hear of that (ResultsTaken).
   bool Gives(uint64_t cost);
@@ -83,7 +83,7 @@ struct Inbox {
   bool WantsMore();
 };
 
-// As the result that a future gives.
+// The result that a future gives.
 result ResultOf(task what);
 
 }  // namespace spate::mw

@@ -47,7 +47,7 @@ class LocalClusterTest : public testing::Test {
   }
 };
 
-// As a program has it for run().
+// A function such as programs pass to run().
 int SumOfSquares(master& m) {
   for (int i = 1; i <= 100; ++i) m.submit(square, i);
   int sum = 0;

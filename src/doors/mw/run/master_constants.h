@@ -28,7 +28,7 @@ namespace spate::mw {
 
 // Bytes of all constants that are in memory; further ones are in files.
 inline constexpr uint64_t kConstantsInMemory = 256 << 20;
-// That there are at once.
+// The most constants at once.
 inline constexpr size_t kConstantsMost = 100'000;
 // Bytes of a piece, but of the last one: as wire::PutPiece takes them.
 inline constexpr uint64_t kConstantPiece = 1 << 20;
@@ -70,7 +70,7 @@ class MasterConstants : public std::enable_shared_from_this<MasterConstants> {
   Result<std::shared_ptr<MasterConstant>> Restore(uint64_t id, std::string bytes);
   // By its number on the way; null: there is none (any more).
   std::shared_ptr<MasterConstant> Find(JobId number) const;
-  // Whether it is one of these.
+  // True if it is one of these constants.
   bool Has(const detail::constant_value& constant) const;
 
   // From now on constants that have ended are kept for TakeDropped. `ring` is called with the first

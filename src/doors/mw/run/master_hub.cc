@@ -279,7 +279,7 @@ Status MasterHub::Inside::OpenHub() {
   return {};
 }
 
-// Of a packet, for people.
+// Describes a packet for people.
 std::string MasterHub::Inside::TextOf(JobId job, TaskIndex packet) const {
   if (ledger_.IsUnbound(job, packet)) return "the next task that waits";
   std::string text;

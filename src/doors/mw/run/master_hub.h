@@ -45,9 +45,9 @@ class MasterHub {
 
   void Submit(std::vector<task> tasks);
   void Want(group which, int64_t change);
-  // Of an inbox that holds tasks.
+  // Called for an inbox that holds tasks.
   void ResultsTaken();
-  // Whether there is such a slave.
+  // False: there is no such slave.
   bool Free(slave_id slave);
   // Those that it has ended; nullopt: of all tasks.
   std::vector<task> Cancel(const std::optional<std::vector<task_id>>& tasks);

@@ -22,8 +22,8 @@ struct SlaveAccess {
   transport::Identity identity;
   access::Access access;  // without addresses
 
-  // Of a file that is kept with its key beside it (FILE.key); a new one, where the file is missing
-  // or `path` is empty. The file is not written here.
+  // Reads a file that is kept with its key next to it (FILE.key); makes a new access if it is
+  // missing or `path` is empty. Writes nothing.
   static Result<SlaveAccess> Make(const std::string& path);
 };
 
@@ -38,7 +38,7 @@ struct SlaveTerms {
 std::optional<wire::Refusal> WhyNoSlave(const link::Guest& guest, const SlaveTerms& terms,
                                         Audit& audit);
 
-// Where slaves reach the master.
+// The address at which slaves reach the master.
 struct HostAndPort {
   std::string host;
   uint16_t port = 0;

@@ -26,7 +26,7 @@ class SlaveChannel final : public hub::NodePort {
     // Makes the offer that the engine gets from the slave's own.
     std::function<Offer(Offer)> offer;
     std::function<void(uint64_t)> constant;  // of this many bytes leaves
-    // Whether the slave may begin this packet.
+    // True if the slave may begin this packet.
     std::function<bool(const AttemptRef&)> begins;
   };
   // `constants` outlives it.

@@ -28,7 +28,7 @@ inline namespace v1 {
 class Seat {
  public:
   Seat(Workbench& bench, uint16_t slot) : bench_(bench), slot_(slot) {}
-  // Whether there was anything to compute, after waiting for it for at most so long.
+  // True if there was something to compute, after a wait of at most `most`.
   bool Step(std::chrono::nanoseconds most);
 
   // Any thread:
@@ -38,7 +38,7 @@ class Seat {
   size_t left() const { return left_ + bench_.waiting(slot_); }
 
  private:
-  // Whether the packet is wanted (still).
+  // False: the packet is not wanted (any more).
   bool Compute(const Call& call);
   // Waits for the constants of a task. Empty: `constants` has them; or why not.
   std::string Fetch(const Call& call, detail::constant_list& constants);

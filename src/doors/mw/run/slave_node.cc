@@ -60,7 +60,7 @@ class PacketDialect final : public format::RowDialect {
   }
 };
 
-// Where a master is, as far as a slave knows.
+// A master's address and state, as far as a slave knows.
 struct Master {
   std::string host;
   uint16_t port = 0;

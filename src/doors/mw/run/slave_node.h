@@ -23,7 +23,7 @@ class SlaveNode {
                                                  std::function<void(const std::string&)> say);
   // Sends off the computed results first, if the master accepts them.
   ~SlaveNode();
-  // As if the process was killed: disconnects, and sends nothing any more.
+  // Disconnects and sends nothing more, as if the process was killed.
   void Kill();
   SlaveNode(const SlaveNode&) = delete;
   SlaveNode& operator=(const SlaveNode&) = delete;

@@ -151,7 +151,7 @@ Status StateFile::Prepare() {
   return db_.PrepareAll(all);
 }
 
-// Of each task those that it names. Throws `error`: they are not as they were written.
+// The constants that each task names. Throws `error` if they are not as they were written.
 Result<std::map<uint64_t, detail::constant_list>> StateFile::LoadNamed(MasterConstants& constants) {
   std::map<uint64_t, std::shared_ptr<MasterConstant>> all;
   std::string bytes;

@@ -72,8 +72,7 @@ class StateFile {
   store::Database db_;
   store::Statement add_task_, set_given_, add_result_, drop_task_, drop_result_, set_meta_;
   store::Statement add_named_, drop_named_, add_piece_, drop_pieces_;
-  // Of the file: the constants that each task names, and the number of tasks that name each
-  // constant.
+  // The file's constants that each task names, and the number of tasks that name each one.
   std::unordered_map<uint64_t, std::vector<uint64_t>> named_;
   std::unordered_map<uint64_t, size_t> users_;
 };

@@ -116,7 +116,7 @@ std::string Shown(const detail::constant_list& constants) {
   return text;
 }
 
-// As a kill leaves them: the files, without the lock.
+// Copies what a kill leaves: the files, without the lock.
 void CopyFiles(const std::string& from, const std::string& to) {
   ASSERT_TRUE(os::MakeDirs(to, 0700));
   for (const char* name : {"state.db", "state.db-journal"}) {

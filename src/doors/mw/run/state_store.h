@@ -31,8 +31,7 @@ class StateStore final : public store::TransientStore {
   void Keeps(task_id id) { kept_.insert(id.value); }
   bool IsKept(task_id id) const { return kept_.contains(id.value); }
   void Forget(task_id id) { kept_.erase(id.value); }
-  // Whether it must not be given out again, as a slave was given it before it was kept. It says so
-  // once.
+  // True, once, if it must not be given out again, because a slave got it before it was kept.
   bool WasGiven(task_id id) { return given_.erase(id.value) > 0; }
   // Behind all that was appended before.
   void Write(StateChange change, std::function<void(Status)> done);

@@ -76,8 +76,8 @@ class Workbench {
   struct Limit {
     std::string overdue;  // the algorithm of a call that goes on beyond its limit; "": none does
   };
-  // Where a call is overdue, its packet has ended so, and no other packet is begun. nullopt: no
-  // call has a limit now.
+  // An overdue call ends its packet as overdue, and no other packet is begun. nullopt: no call has
+  // a limit now.
   std::optional<Limit> LookAtLimits(Instant now);
   // Those that packets of the current master need.
   SlaveConstants& constants() { return constants_; }
@@ -89,7 +89,7 @@ class Workbench {
   std::optional<Packet> Take(uint16_t slot, std::chrono::nanoseconds most);
   // Nothing more is begun.
   void Close();
-  // Whether nobody wants to hear of the packet that the slot's thread has; on any thread.
+  // True if nobody wants to hear of the packet that the slot's thread has; on any thread.
   bool IsStopped(uint16_t slot) const { return slots_[slot - 1].stopped; }
   // After Take: waits until the master knows that the slot begins this packet, and has whatever
   // was computed before. False: nobody wants it any more.
@@ -142,7 +142,7 @@ class Workbench {
   bool overdue_ = false;  // likewise, and the process ends
   std::function<void()> watch_;
   slave_id id_;
-  // Of long answers, until the master has them.
+  // Memory for long answers, until the master has them.
   const std::shared_ptr<link::OutputMemory> memory_ =
       std::make_shared<link::OutputMemory>(kAnswersInMemory);
   std::optional<os::TempDir> spool_;  // from the first one on that has no room there

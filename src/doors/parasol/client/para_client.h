@@ -68,7 +68,7 @@ class BatchClient final : public BatchHub {
  private:
   BatchClient(client::HubSetting setting, ParaState state);
   Result<State> AskAbout(const std::string& owner);
-  // Of all but the job; which is made when there is none.
+  // `change` lacks the job, which is made when there is none.
   Status Change(const wire::ChangeJobs& change);
   Status Watch();
 

@@ -243,7 +243,7 @@ int FollowUntilEnd(const std::string& results) {
   }
 }
 
-// As far as the hub can be asked; if not, the next program that looks into the batch will see.
+// True also if the hub cannot be asked: then the next program that looks into the batch sees.
 bool HasEnded(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return true;

@@ -63,7 +63,7 @@ class Parasol {
   Status RemoveMachineOf();
   Status Pstat2();
   Status ClearSick();
-  // Of what has no answer but that it is done.
+  // Carries out a command whose only answer is that it is done.
   Status Do();
 
   Result<Needs> NeedsToAdd() const;

@@ -37,7 +37,7 @@ struct SiteLook {
   // part of the first machine.
   uint64_t RamUnit() const;
   uint64_t BusyCpus() const;
-  // Of what has not ended.
+  // Users with jobs that have not ended.
   std::set<std::string> Users() const;
   // Machines that the hub has set aside, and those that all users with jobs avoid.
   std::vector<std::string> SickHosts() const;

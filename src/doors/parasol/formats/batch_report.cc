@@ -184,8 +184,8 @@ std::string ProblemsTotalText(uint64_t problems) {
   return fmt::format("{} problems total\n", problems);
 }
 
-// As in Parasol's para.c (paraJobStatus): the state is that of the newest submission, and all else
-// is of the first one; what runs has no id and no CPU time yet.
+// The rule of Parasol's para.c (paraJobStatus): the state is that of the newest submission, all
+// else is of the first one; running jobs have no id and no CPU time yet.
 std::string StatusText(std::span<const ParasolJob> jobs, int64_t now) {
   std::string text = "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n";
   for (const ParasolJob& job : jobs) {

@@ -103,7 +103,7 @@ TEST(BatchReportTest, Counts) {
 }
 
 TEST(BatchReportTest, Times) {
-  // As Parasol printed it.
+  // Times that Parasol printed.
   std::vector<ParasolJob> jobs = {Job("a", {Done(0)}),      Job("b", {Done(0)}),
                                   Job("c", {Done(0)}),      Job("d", {Done(2)}),
                                   Job("e", {Crashed(256)}), Job("f", {Crashed(256)})};

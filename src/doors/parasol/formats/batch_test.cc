@@ -9,7 +9,7 @@
 namespace spate::parasol {
 namespace {
 
-// As Parasol wrote it.
+// A line that Parasol wrote.
 constexpr std::string_view kLine =
     R"("out.sh bad o2",0,0,1,{{"out","line","o2",},},1,{{"20503","localhost",0,1795166888,)"
     R"(1795166888,1795166888,0,1,0,0,0,0,0,1,0,0,0,"TMP/para20503.err",},},)"

@@ -50,8 +50,8 @@ std::string_view FirstDirs(std::string_view dir) {
   return dir.substr(0, at - 1);
 }
 
-// As many folders as asked for from the end of `dir`; nullopt when it has not so many. What is
-// before a leading slash counts as one.
+// The last `count` folders of `dir`; nullopt when it has fewer. What is before a leading slash
+// counts as one.
 std::optional<std::string_view> LastDirs(std::string_view dir, uint32_t count) {
   if (dir.empty()) return std::nullopt;
   size_t at = dir.size();

@@ -13,7 +13,7 @@
 
 namespace spate::parasol {
 
-// Where a $(...) of a template gets its text from.
+// Source of the text of a template's $(...).
 enum class GensubPart : uint8_t { kPath, kDir, kLastDir, kLastDirs, kRoot, kExt, kFile, kNum };
 
 class GensubTemplate {

@@ -67,7 +67,7 @@ TEST(GensubTest, Variables) {
            {"$(lastDirs1=0)$(lastDirs1=31)$(lastDirs1=)$(lastDirs1)$(lastDirs3=1)", "a/b",
             "$(lastDirs1=0)$(lastDirs1=31)$(lastDirs1=)$(lastDirs1)$(lastDirs3=1)"},
            {"$(lastDirs1=02)", "/a/b/c", "$(lastDirs1=02)"},
-           // Of more than 30 folders the first 30.
+           // A path of more than 30 folders counts its first 30.
            {"$(lastDirs1=2)", kDeep, "d29/d30"},
            {"$(lastDirs1=30)|$(lastDir1)", kDeep, kFirst30},
            {"$(num1) $(num2)", "x", "0 0"},

@@ -33,7 +33,7 @@ std::string_view ProgramOf(std::string_view command);
 struct ReadResultsResult {
   std::vector<ParasolEnd> ends;
   std::vector<std::string> damage;  // a message for each line that is not as it should be
-  // Of whole lines; a last one without its newline is still being written.
+  // Bytes of whole lines; a last one without its newline is still being written.
   size_t bytes = 0;
 };
 // `text` begins at the byte `offset` of the file `name`, which messages speak of.

@@ -449,7 +449,7 @@ Result<int> Para::Recover() {
       text += job.spec + "\n";
     }
   }
-  // As in all of Parasol's programs that is no file.
+  // In all of Parasol's programs "stdout" is not a file.
   auto written = Word(2) == "stdout" ? ParaPrint(text) : os::WriteFile(Word(2), text);
   if (!written) return Failed(written);
   return 0;

@@ -45,8 +45,8 @@ class ParaBatch {
   void FindLost(const BatchHub::State& state);
   // Gives up one that runs.
   void SetHung(const BatchHub::Running& running);
-  // Which of the open ones wait, which run and which of these are slow, as they stay while they
-  // run. Whether more are.
+  // Marks open ones as waiting or running, and as slow, which lasts while they run. True if one
+  // became slow.
   bool Mark(const BatchHub::State& state, int64_t now, int64_t warn_minutes);
   // Lost submissions leave the batch, as if they had never been made. Whether there were some.
   enum class Lost : uint8_t { kAll, kAdded };

@@ -46,8 +46,8 @@ class ParaCycle {
   // TellChecks. After an error a later Look finds all of it.
   enum class For : uint8_t { kChange, kReport };
   Status Look(For what = For::kChange);
-  // Whether all ends are in para.results: an error when there is no such file and it cannot be
-  // made. Until then what has ended cannot be told from what is lost.
+  // Success once all ends are in para.results; an error when that file cannot be made. Until then
+  // ended jobs cannot be told from lost ones.
   const Status& caught_up() const { return caught_up_; }
   void TellQueue() const;
   void TellHeld() const;
@@ -72,7 +72,7 @@ class ParaCycle {
   const ParaOptions& options() const { return parts_.options; }
   Instant now() const { return parts_.now(); }
   int64_t seconds() const { return now().ns / 1'000'000'000; }
-  // Whether something was found out that a later look at the same files could not.
+  // True if something was found out that a later look at the same files could not.
   bool checked() const { return checked_; }
   // Open submissions that the hub does not have, or all of them, leave the batch.
   void DropLost();

@@ -148,7 +148,7 @@ bool ParaFolder::IsAsRead() const {
 Status ParaFolder::WriteMarks(ParaMarks marks) {
   if (marks.results != written_.results) {
     auto text = WriteBookmark(marks.results);
-    // Of no results there is no mark, as long as none were read.
+    // Without results there is no mark, as long as none were read.
     auto written = marks.results == 0 ? os::RemoveFile(Path("para.bookmark"))
                                       : os::WriteFileAtomically(Path("para.bookmark"), text);
     if (!written) return written;

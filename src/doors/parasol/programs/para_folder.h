@@ -60,7 +60,7 @@ class ParaFolder {
   Status Write(const std::vector<ParasolJob>& jobs, ParaMarks marks);
   // A new batch, with its copy `batch.bak` and the folder for standard error.
   Status Start(const std::vector<ParasolJob>& jobs, ParaMarks marks);
-  // That the hub has forgotten the batch.
+  // Records that the hub has forgotten the batch.
   Status ForgetHub();
   // Other paras that push this batch start no more jobs. For who holds the lock.
   Status Halt(std::string_view command);

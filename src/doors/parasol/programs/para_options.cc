@@ -33,7 +33,7 @@ constexpr std::array<ParasolOptionDef, 16> kOptions = {{
     {"eta", ParasolType::kSwitch},
 }};
 
-// Of -priority and -pri, and the like, either counts.
+// Either name counts of -priority and -pri, and the like.
 std::optional<std::string_view> Either(const ParasolOptions& options, std::string_view name,
                                        std::string_view other) {
   auto text = options.Text(name);

@@ -14,8 +14,8 @@ namespace spate::parasol {
 
 class ParaState {
  public:
-  // Of the batch whose results these are, an absolute path. `root`: the folder of all of the
-  // user's. Makes and changes nothing.
+  // Finds the state of the batch with these results, an absolute path. `root`: the folder of all of
+  // the user's states. Makes and changes nothing.
   static ParaState Find(std::string root, std::string results);
 
   const std::string& results() const { return results_; }
@@ -24,7 +24,7 @@ class ParaState {
 
   // Makes the folder, or moves it here. Before anything is locked or written.
   Status Make();
-  // That of `batch`, which was written: by this a folder that was moved is found again.
+  // Remembers the file `batch` that was written: it identifies a folder that was moved.
   Status Remember(const os::FileInfo& batch);
   // The batch was made: a folder that was moved away from here does not count as it any more.
   Status Claim();

@@ -481,7 +481,7 @@ TEST_F(ParaTroubleTest, ResultsThatCannotBeWritten) {
   EXPECT_EQ(Check(), "ranOk: 1\ntotal jobs in batch: 1\n");
 }
 
-// As on a full disk: what is there stays, and the next push finds what this one has submitted.
+// A full disk: what is there stays, and the next push finds what this one has submitted.
 TEST_F(ParaTroubleTest, NoRoomForTheBatch) {
   MustCreate("a\nb\n");
   std::string before = Read("batch");

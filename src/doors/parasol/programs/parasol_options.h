@@ -38,7 +38,7 @@ class ParasolOptions {
 
   const std::vector<std::string>& words() const { return words_; }
   bool Has(std::string_view name) const { return Text(name).has_value(); }
-  // Of several the last one counts. A switch has an empty value.
+  // The last one of several counts. A switch has an empty value.
   std::optional<std::string_view> Text(std::string_view name) const;
   std::vector<std::string_view> All(std::string_view name) const;
   // Errors name the option. With a ParasolType of kInt or kFloat they were reported by Parse.

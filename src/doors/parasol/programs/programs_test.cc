@@ -59,7 +59,7 @@ TEST_F(Gensub2Test, ByName) {
   EXPECT_EQ(Read("out"), "AB\n");
   EXPECT_EQ(Entry({"spate", "gensub2", one, "Single", made_of, out}), 0);
   EXPECT_EQ(Read("out"), "Asingle\nBsingle\n");
-  // As gensub2 has it: with an order, selfPair is `single`.
+  // A rule of gensub2: with an order, selfPair is `single`.
   EXPECT_EQ(Entry({"spate", "gensub2", "-group2", one, "selfPair", made_of, out}), 0);
   EXPECT_EQ(Read("out"), "Asingle\nBsingle\n");
   EXPECT_EQ(Entry({"gensub2", one, two, made_of}), 255);

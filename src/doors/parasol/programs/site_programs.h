@@ -61,7 +61,7 @@ struct ParaNodeStartOptions {
 };
 Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::string> args);
 
-// Of paraNodeStop and paraNodeStatus.
+// Options of paraNodeStop and paraNodeStatus.
 struct ParaNodeAskOptions {
   std::string machine_list;
   std::optional<uint16_t> port;
@@ -69,7 +69,7 @@ struct ParaNodeAskOptions {
 };
 Result<ParaNodeAskOptions> MakeParaNodeStopOptions(std::span<const std::string> args);
 Result<ParaNodeAskOptions> MakeParaNodeStatusOptions(std::span<const std::string> args);
-// Whether there is a word after paraHubStop; the error is the usage.
+// Requires a word after paraHubStop; the error is the usage.
 Status CheckParaHubStop(std::span<const std::string> args);
 
 inline constexpr cli::Program kParaHub = {

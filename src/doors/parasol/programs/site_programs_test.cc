@@ -29,7 +29,7 @@ TEST(SitePrograms, HubOptions) {
   EXPECT_EQ(all->ram_unit, uint64_t{512} << 20);
   EXPECT_EQ(all->default_ram_units, 3u);
   EXPECT_EQ(all->port, 0);
-  // As the manual writes them.
+  // Words copied from the manual.
   auto bare = MakeParaHubOptions(Words{"list", "–log=stdout", "logFlush", "noResume"});
   ASSERT_TRUE(bare) << MessageOf(bare);
   EXPECT_EQ(bare->machine_list, "list");

@@ -14,7 +14,7 @@
 
 namespace spate::parasol {
 
-// Of a node.
+// A node's settings for tasks.
 struct NodeTasks {
   std::vector<std::string> user_path;    // below the user's home folder; first in PATH
   std::vector<std::string> sys_path;     // behind these, and before the node's own PATH

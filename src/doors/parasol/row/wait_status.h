@@ -7,7 +7,7 @@
 
 namespace spate::parasol {
 
-// As wait(2) gives it.
+// The status in the form of wait(2).
 int32_t WaitStatusOf(Cause cause, int32_t status);
 
 }  // namespace spate::parasol

@@ -111,7 +111,7 @@ TEST_F(NodePortTest, TakesOnlyItsOwnAccess) {
   wrong = kit_.port;
   wrong.serial = 2;
   EXPECT_FALSE(Ask(wrong, wire::StopNode()));
-  // As another node would.
+  // The kit of another node.
   NodeKit other = MakeNodeKit(HubAccess(), kit_.port.hubs.front()).value();
   EXPECT_FALSE(Ask(other.port, wire::StopNode()));
   other.port.pin = kit_.port.pin;

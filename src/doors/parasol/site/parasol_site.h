@@ -10,7 +10,7 @@
 
 namespace spate::parasol {
 
-// Of root it is the system's, of others their own; $SPATE_STATE is above both.
+// For root the system's folders, for others their own; $SPATE_STATE is above both.
 struct SitePlaces {
   std::string hub_dir;
   // A socket beside that in the hub's folder, which others may not enter. Empty: none.
@@ -19,8 +19,8 @@ struct SitePlaces {
 };
 SitePlaces PlacesOfSite(const client::Surroundings& here);
 
-// Where a daemon logs to: the file of -log, or "stdout"; without it the file `log` in its folder,
-// or in the foreground (empty) the screen.
+// The log of a daemon: the file of -log, or "stdout"; without it the file `log` in its folder, or
+// in the foreground (empty) the screen.
 std::string LogOf(const std::string& typed, bool foreground, const std::string& folder,
                   const client::Surroundings& here);
 

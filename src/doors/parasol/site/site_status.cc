@@ -38,7 +38,7 @@ SiteStatus::SiteStatus(node::Node& node, node::KeptStreams kept, uint32_t cpus)
 std::string SiteStatus::WhatIs(const AttemptRef& ref) const {
   uint64_t id = ParasolId(ref.job, ref.index);
   auto held = node_.Find(ref);
-  // Of what an earlier process started nothing is known.
+  // Nothing is known of tasks that an earlier process started.
   if (!held) return fmt::format("{} ", id);
   return fmt::format("{} {} {}", id, held->settings.user,
                      CommandLine(*held, node::KeptPath(kept_, ref.job, ref.index)));

@@ -23,7 +23,7 @@ struct Banner {
 };
 std::string BannerLines(const Banner& banner);
 
-// Of kInfo, but for those that speak of trouble: kError.
+// Level kInfo, or kError for those that report trouble.
 inline constexpr std::string_view kNoWorker = "At least one worker process is required";
 inline constexpr std::string_view kStarting = "Starting workflow";
 inline constexpr std::string_view kFinished = "Workflow finished";

@@ -23,7 +23,7 @@ TEST(PmcMessagesTest, Lines) {
                         {LogLevel::kTrace, "[trace] x\n"}}) {
     EXPECT_EQ(LogLine(c.level, "x"), c.line);
   }
-  // As -v and -q count.
+  // The numbers that -v and -q count.
   EXPECT_EQ(static_cast<int>(LogLevel::kFatal), 0);
   EXPECT_EQ(static_cast<int>(LogLevel::kInfo), 3);
   EXPECT_EQ(static_cast<int>(LogLevel::kTrace), 5);

@@ -193,7 +193,7 @@ class Reader {
       if (option.variable.empty() || is_set_[i]) continue;
       auto value = variables(option.variable);
       if (!value) continue;
-      // As in the original, 0 stands for the machine's memory here and is refused as an argument.
+      // In the original, too, 0 stands for the machine's memory here and is refused as an argument.
       if (option.name == "--host-memory" && ScanInt(*value) == 0) continue;
       TRY(SetValue(option, option.variable, *value));
     }

@@ -23,7 +23,7 @@ struct Options {
   bool lock = true;
   int verbosity = 3;  // the last LogLevel that is shown (messages.h); may be outside of them
 
-  // Where the tasks' output goes; nullopt: to the stream of the program itself.
+  // Files for the tasks' output; nullopt: the stream of the program itself.
   std::optional<std::string> out, err;
   bool per_task_stdio = false;  // also with monitord_hack; `out` and `err` then do not count
 

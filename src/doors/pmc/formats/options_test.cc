@@ -23,7 +23,7 @@ std::expected<Options, Ending> Read(const Words& args, const Set& set = {}) {
   return ReadOptions(args, variables, "Version: 1\n");
 }
 
-// Of a run of "d"; other options come before.
+// Options of a run of "d"; other arguments come before.
 Options Good(Words args, const Set& set = {}) {
   args.emplace_back("d");
   auto read = Read(args, set);

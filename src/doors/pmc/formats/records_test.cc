@@ -85,8 +85,8 @@ TEST(PmcRecordsTest, Escapes) {
   EXPECT_NE(ClusterTaskRecord(task).find("name=caf\xc3\xa9_1.x:(y)\\', "), std::string::npos);
 }
 
-// As Pegasus reads a record: up to the first ']', then a key before each '=', and behind it a text
-// in quotes, or one up to a comma.
+// Reads a record like Pegasus: up to the first ']', then a key before each '=', and behind it a
+// text in quotes, or one up to a comma.
 std::map<std::string, std::string> Pairs(const std::string& text) {
   std::map<std::string, std::string> pairs;
   std::string record = text.substr(0, text.find(']'));

@@ -12,7 +12,7 @@ namespace {
 
 using Entries = std::vector<RescueEntry>;
 
-// Of a DAG with the tasks A, B and task10.
+// Reads the rescue file of a DAG with the tasks A, B and task10.
 Result<Rescue> Read(std::string_view text) {
   return ReadRescue(
       text, [](std::string_view task) { return task == "A" || task == "B" || task == "task10"; });

@@ -13,7 +13,7 @@
 
 namespace spate::pmc {
 
-// Of a try, as wait(2) has it.
+// Status of a try, in the form of wait(2).
 int StatusOf(const AttemptEnd& end);
 // It was a try, or the last that becomes of its task. An attempt that was stopped, was lost with
 // its host, or could not be started there, and is repeated, was neither.

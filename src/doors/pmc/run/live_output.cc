@@ -10,7 +10,7 @@
 namespace spate::pmc {
 namespace {
 
-// Of a task that waits for the files: more of it is left out until its end.
+// The most output of a task that waits for the files: the rest is left out until its end.
 constexpr size_t kMostWaiting = 1u << 20;
 // Copied from a spool file at once, so that the loop does not stand still. A task that writes
 // faster is shown later.

@@ -44,7 +44,7 @@ class LiveOutput {
   void Freeze(TaskIndex task);
   // The task has ended and its output is delivered, or is to be kept nowhere.
   void Remove(TaskIndex task);
-  // Whether nothing is kept of any task.
+  // True if nothing is kept of any task.
   bool empty() const { return tasks_.empty(); }
 
  private:

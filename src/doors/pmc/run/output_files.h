@@ -1,4 +1,4 @@
-// Where the tasks' output goes: merged into two files (or our own streams), or into a pair of files
+// Files of the tasks' output: merged into two files (or our own streams), or into a pair of files
 // for each try. Any thread, one at a time; LiveFile at any time.
 #pragma once
 

@@ -73,9 +73,9 @@ class Process {
   int RunMaster();
   int RunWorker();
   void Meet();
-  // Of the workers of our host, which must all be met.
+  // Shares the surroundings of our host's workers, which must all be met.
   void ShareSurroundings();
-  // Of the host script; empty: all is well.
+  // Runs the host script; empty: all is well.
   std::string RunScript();
   // The first line as the original has it; what follows says where, and what to do.
   static int Abort(std::string_view text) {

@@ -26,7 +26,7 @@ class RescueStore final : public store::TransientStore {
     os::Fd file;        // open for appending
     std::string path;   // for messages
     bool syncs = true;  // false for a device or a pipe, which cannot be synced
-    // Of the tasks, by index; called on the loop's thread.
+    // Rows of the tasks, by index; called on the loop's thread.
     std::function<std::string(TaskIndex)> row;
     // The name of a task in the file, and where an attempt's output goes. Called on another thread,
     // for one end after the other, in their order.

@@ -19,7 +19,7 @@ class RunLogs {
  public:
   // Opens those that the options want, and begins them.
   static Result<RunLogs> Open(const Options& options, const std::vector<Host>& hosts, Instant now);
-  // Of jobstate and dagman.
+  // Writes to jobstate and dagman.
   void Put(const TaskEvent& event);
   // A task takes room on a host, or leaves it (`taken` false).
   void Use(Instant now, size_t host, const Needs& needs, bool taken);

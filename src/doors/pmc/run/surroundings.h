@@ -34,9 +34,9 @@ struct HostSurroundings {
   std::vector<SlotSurroundings> slots;
 };
 
-// Of the first worker of a host.
+// Text of the first worker of a host.
 std::string TextOfFirst(const Surroundings& first);
-// Of another one, which has the text of the first.
+// Text of another one, which has the text of the first.
 std::string TextOfOther(const Surroundings& other, std::string_view first);
 // `others` by slot, beginning with slot 2.
 HostSurroundings Combine(const Surroundings& first, std::span<const std::string> others);

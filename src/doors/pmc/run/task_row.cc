@@ -11,10 +11,10 @@
 namespace spate::pmc {
 namespace {
 
-// As the original has it, for files. Pipes have no limit.
+// The original's limit for files. Pipes have no limit.
 constexpr uint64_t kForwardedFileBytes = 1u << 20;
 
-// Of a host, by slot - 1.
+// Workers of a host, by slot - 1.
 struct Workers {
   std::vector<int> ranks;
   std::vector<SlotSurroundings> slots;

@@ -1,4 +1,4 @@
-// Which gangs start now: first come, first served, and who may overtake. A gang takes processors
+// Gangs that start now: first come, first served, and who may overtake. A gang takes processors
 // for as long as it runs; its user's estimate says how long that may be. Numbers in, numbers out.
 //
 //   fcfs          strictly in the order of arrival
@@ -46,7 +46,7 @@ enum class BackfillPolicy : uint8_t { kFcfs, kEasy, kEasySjbf, kConservative, kF
 struct BackfillRules {
   BackfillPolicy policy = BackfillPolicy::kEasy;
   uint32_t processors = 1;
-  // Of conservative. Those behind so many wait without one, and start nothing.
+  // Only for conservative. Gangs behind so many wait without one, and start nothing.
   size_t reservations = 1'000;
 };
 
@@ -74,7 +74,7 @@ class Backfill {
   std::optional<Moment> NextDue() const;
   // When it starts at the latest, as of the last pass. nullopt: it has no reservation.
   std::optional<Moment> PromisedTo(Ticket ticket) const;
-  // Of fair nobody before a pass has made one the head.
+  // With fair, nullopt before a pass has made one the head.
   std::optional<Ticket> Head() const;
 
  private:

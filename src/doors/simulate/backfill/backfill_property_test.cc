@@ -117,7 +117,7 @@ class Model {
     };
     return std::pair(rank(a), a.first) < std::pair(rank(b), b.first);
   }
-  // As far as one knows at `now`.
+  // Free processors at `when`, as far as one knows at `now`.
   int64_t FreeAt(Moment when, Moment now) const {
     int64_t free = kProcessors;
     for (const auto& [ticket, held] : running_) {

@@ -48,11 +48,11 @@ std::vector<Moment> StartsOf(BackfillRules rules, const std::vector<Row>& rows) 
 using Starts = std::vector<Moment>;
 
 TEST(Backfill, WhoMayOvertake) {
-  // Of 4 processors 3 are taken for 100 s, and the second one needs all of them.
+  // For 100 s 3 of 4 processors are taken, and the second job needs all of them.
   const std::vector<Row> all = {{0, 100, 3, 100}, {1, 10, 4, 10}, {2, 50, 1, 50}, {3, 200, 1, 200}};
   // The head needs 3: one processor is left beside it, and a long gang may take that.
   const std::vector<Row> most = {{0, 100, 3, 100}, {1, 10, 3, 10}, {2, 300, 1, 300}, {3, 9, 1, 9}};
-  // Of the two that would end in time only one has room.
+  // Two would end in time, but only one of them has room.
   const std::vector<Row> two = {{0, 100, 3, 100}, {1, 10, 4, 10}, {2, 90, 1, 90}, {2, 40, 1, 40}};
   // Beside the head one processor is left for a while, and that is enough.
   const std::vector<Row> queue = {

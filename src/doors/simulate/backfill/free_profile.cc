@@ -112,7 +112,7 @@ FreeProfile::StepAt FreeProfile::NextWithRoom(StepAt at, int64_t processors) con
   return at;
 }
 
-// Of those that begin before that moment.
+// Looks at steps that begin before that moment.
 FreeProfile::StepAt FreeProfile::NextWithout(StepAt at, int64_t processors, Moment before) const {
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];

@@ -122,8 +122,7 @@ void IsAsBackfillOnOneNode(GangPolicy policy, BackfillPolicy as, const std::vect
   RC_ASSERT(machine.waiting() == 0u);
 }
 
-// Where nothing outlives its estimate nobody who had a promise starts later, whatever the others
-// do.
+// If nothing outlives its estimate, no promised gang starts later, whatever the others do.
 void KeepsPromises(GangPolicy policy, const std::vector<Row>& rows) {
   const std::vector<uint32_t> nodes = {4, 4, 4, 8};
   GangMachine machine(policy, nodes);

@@ -6,8 +6,8 @@
 namespace spate::engine::place {
 namespace {
 
-// Where many move, to look for all rooms anew after each would cost more than their searches: it
-// is done after so many searches that found nothing.
+// When many move, looking again for all rooms after each would cost more than their searches: it is
+// done after so many searches that found nothing.
 constexpr uint32_t kInVain = 16;
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace spate::engine::place {
 // A number for each gang, larger for one that came later.
 using Ticket = uint64_t;
 
-// Where one stands: the smallest is tried first.
+// Place in the line: the smallest is tried first.
 struct WaitingTurn {
   Moment rank = 0;  // the same for all: in the order of arrival
   Ticket ticket = 0;

@@ -37,13 +37,13 @@ std::optional<std::string_view> HeaderOf(std::string_view comment, std::string_v
   return Trim(comment.substr(1));
 }
 
-// Of a text that begins with a number.
+// The first word of a text that begins with a number.
 std::string_view NumberWord(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t(;"));
 }
 
-// Whether the comment looks like this header, but is written in another way: in other letters,
-// with a blank within or without its colon.
+// True if the comment looks like this header, but is written in another way: in other letters, with
+// a blank within or without its colon.
 bool Resembles(std::string_view comment, std::string_view name) {
   std::string letters;
   for (char c : comment.substr(0, comment.find_first_of(":=0123456789"))) {
@@ -127,7 +127,7 @@ void SwfReader::NoteOdd(std::string_view header, std::string_view what) {
                                           cut ? "..." : "", what));
 }
 
-// Of a header that exists twice the first one with a number counts.
+// The first of two equal headers that has a number counts.
 void SwfReader::AcceptCount(std::string_view comment, std::string_view name,
                             std::optional<uint32_t>& count, uint64_t& line) {
   auto text = HeaderOf(comment, name);

@@ -27,7 +27,7 @@ struct SwfJob {
 struct SwfHeader {
   std::optional<uint32_t> max_procs;
   std::optional<uint32_t> max_nodes;
-  // As they stand, any bytes; empty: not said.
+  // The header's own bytes, of any kind; empty: not given.
   std::string computer;
   std::string installation;
   std::string acknowledge;

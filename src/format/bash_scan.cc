@@ -67,7 +67,7 @@ bool MayBeCommand(std::string_view rest) {
   });
 }
 
-// Of what follows a dollar.
+// Judges the text after a dollar.
 bool MayBeExpansion(std::string_view rest) {
   if (rest.empty()) return false;
   if (rest.front() == '\'') return true;
@@ -87,7 +87,7 @@ bool MayBeRange(std::string_view rest) {
          rest.substr(0, close).find("..") != std::string_view::npos;
 }
 
-// Whether the pair of bytes at `at`, which is telling, begins something of bash's.
+// True if the pair of bytes at `at`, which is telling, begins a construct of bash's.
 bool MayBegin(std::string_view text, size_t at) {
   char third = at + 2 < text.size() ? text[at + 2] : '\0';
   switch (text[at]) {

@@ -29,7 +29,7 @@ inline constexpr BashCommand kBashCommands[] = {
     {"source", ". FILE"},        {"typeset", "NAME=VALUE"},
 };
 
-// Whether `text` holds bytes that shell_dialect.h might find. It knows no quotes, so it is often
+// True if `text` holds bytes that shell_dialect.h might find. It knows no quotes, so it is often
 // true where nothing is found, but never false where something is. One pass, no allocation: a list
 // may have millions of lines.
 bool MayHoldBash(std::string_view text);

@@ -42,7 +42,7 @@ std::string_view DagTaskName(std::string_view line);
 std::string ShownInDag(std::string_view text);
 std::string InvalidDagRecord(const char* kind, std::string_view line);
 
-// Of a TASK record, trimmed. `name` points into it.
+// Parses a TASK record, trimmed. `name` points into it.
 Result<DagTask> ParseDagTask(std::string_view line);
 // The class by the task's own options; `defaults` apply to needs without one.
 TaskClass ClassOf(const DagTask& task, const Needs& defaults);

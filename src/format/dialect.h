@@ -32,7 +32,7 @@ struct RowRun {
   uint16_t slot = 0;        // from 1; 0: not known yet, counts as 1
   std::string_view node;    // its name; empty: not known yet
   uint32_t milli_cpus = 0;  // given; 0: not known yet
-  // Of a gang: the ranks of a part, or of all parts. None: it is no gang, or that is not known yet.
+  // In a gang, the ranks of a part, or of all parts. None: it is no gang, or not known yet.
   uint32_t first_rank = 0;
   uint32_t ranks = 0;
 };
@@ -47,7 +47,7 @@ class RowReader {
   // The command as people see it (joblog, --dry-run, task info): shell text as it is, an argv with
   // its words quoted where a shell would need it. For a row that Body refuses: the row.
   virtual std::string CommandText(std::string_view row, const RowRun& run) const = 0;
-  // Whether Name may say something.
+  // True if Name may return a name.
   virtual bool HasNames() const { return false; }
   // The name of the task in its list. Empty: it has no name.
   virtual std::string Name(std::string_view) const { return {}; }

@@ -64,8 +64,8 @@ struct CommandParts {
   std::vector<Template> words;
 };
 
-// Whether some value could make a shell do more with the text than split it into words. Values
-// are quoted, so the most that one can do is what a '-' at its place does (echo -n); only in the
+// True if some value could make a shell do more with the text than split it into words. Values are
+// quoted, so the most that one can do is what a '-' at its place does (echo -n); only as the
 // command's name it can do anything.
 bool LiteralNeedsShell(const Template& text) {
   std::string probe;
@@ -102,7 +102,7 @@ std::vector<Template> WordsOf(const Template& text, const Template::Known& known
   return words;
 }
 
-// Whether a command of one word is an argv of one, and not a text for a shell.
+// True if a command of one word is an argv of one, and not a text for a shell.
 bool IsPlainWord(const Template& word) {
   if (word.has_blanks()) return false;
   std::string probe;
@@ -422,7 +422,7 @@ class ResidentReader final : public RowReader {
     body.input = InputOf(row);
     return body;
   }
-  // As a shell would give it to a process of its own.
+  // Written like a shell's here string to a process of its own.
   std::string CommandText(std::string_view row, const RowRun&) const override {
     return fmt::format("{} <<< {}", text_, ShellQuote(InputOf(row)));
   }

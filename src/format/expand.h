@@ -30,7 +30,7 @@ constexpr std::string_view ReplaceOf(std::string_view replace) {
   return replace == "{}" ? std::string_view() : replace;
 }
 
-// Whether a placeholder of these words stands for a value ({#}, {%} and {job} do not). `replace`:
+// True if a placeholder of these words stands for a value ({#}, {%} and {job} do not). `replace`:
 // what is written for {}.
 bool AsksForValue(std::span<const std::string> command, std::string_view replace);
 

@@ -31,7 +31,7 @@ std::string InputText(std::string_view row);
 inline constexpr const char* kPartArgument = "__part";
 std::vector<std::string> PartCommand(const InputRow& row);
 
-// Where the block of a task lies below the job's folder of blocks: its number, from 1.
+// Name of a task's block in the job's folder of blocks: its number, from 1.
 std::string BlockName(uint64_t number);
 
 }  // namespace spate::format

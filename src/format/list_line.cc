@@ -55,7 +55,7 @@ struct Clause {
   std::vector<std::string_view> words;  // after the first
 };
 
-// Of the clause that starts at text[at], which is a '{'; null: none does.
+// Kind of the clause that starts at text[at], which is a '{'; null: none does.
 const ClauseKind* KindAt(std::string_view text, size_t at) {
   if (at > 0 && text[at - 1] == '$') return nullptr;
   for (const ClauseKind* kind : {&kCheck, &kUse, &kName, &kAfter, &kForward}) {

@@ -33,7 +33,7 @@ std::optional<std::string_view> NameIn(std::string_view content) {
   return suffix || path ? std::optional(name) : std::nullopt;
 }
 
-// Whether braces that begin at text[open] belong to what is before them.
+// True if braces that begin at text[open] belong to the text before them.
 bool BelongToText(std::string_view text, size_t open) {
   if (open == 0) return false;
   constexpr std::string_view kBefore = "$%@#\\{";

@@ -73,7 +73,7 @@ TEST(Mistyped, LeavesTextInBracesAlone) {
     std::string why = WhyMistyped(text, {.names = kNames});
     EXPECT_EQ(why, "") << text;
   }
-  // Where no names are known, words may be anything.
+  // Without known names, words may be anything.
   EXPECT_EQ(WhyMistyped("cat {nmae}", {}), "");
   EXPECT_NE(WhyMistyped("{nmae}.txt", {.job = true}), "") << "names of files";
   EXPECT_NE(WhyMistyped("{indx}.txt", {.job = true}).find("{index}"), std::string::npos);

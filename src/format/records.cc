@@ -41,7 +41,7 @@ bool BlockCutter::DecodeHeader() {
   return true;
 }
 
-// Where the next block ends in what is held; nothing when no record does.
+// End of the next block in the held bytes; nothing when no record ends there.
 std::optional<size_t> BlockCutter::FindCut() const {
   std::string_view held = std::string_view(buffer_).substr(from_);
   if (border_.empty()) return held.size();

@@ -52,7 +52,7 @@ class BlockCutter {
   bool finished_ = false;
 };
 
-// Where the parts of a file begin, and where the last one ends, when it is read at any place: the
+// Beginnings of a file's parts, and the end of the last one, when it is read at any place: the
 // first is `first`, the last `size`. `read(offset, length)` gives bytes of the file.
 Result<std::vector<uint64_t>> PartBorders(
     const RecordRules& rules, uint64_t first, uint64_t size,

@@ -1,5 +1,5 @@
-// Whether a file that is given as a list of tasks is a script: its lines belong together, and run
-// one by one, at once, they are something else.
+// Recognizes scripts among files that are given as lists of tasks: a script's lines belong
+// together, and have another meaning when each runs alone.
 #pragma once
 
 #include <optional>

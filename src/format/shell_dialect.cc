@@ -75,7 +75,7 @@ class Reader {
     std::string end;
     bool tabs = false;  // <<-: tabs before the lines do not count
   };
-  // Where the next word stands in its command.
+  // Role of the next word in its command.
   struct Syntax {
     bool name = true;   // the word is the command's name
     bool test = false;  // it belongs to [ or test
@@ -643,7 +643,7 @@ bool Reader::Assigns(std::string_view variable) const {
   return false;
 }
 
-// Whether the reader may pass it.
+// True if the reader may pass it.
 bool Reader::Variable(std::string_view name, std::string_view shown) {
   auto known = std::ranges::lower_bound(kBashVariables, name);
   if (known == kBashVariables.end() || *known != name) return true;

@@ -1,4 +1,4 @@
-// Which shell reads a task's text, by its name.
+// The shell that reads a task's text, by its name.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ enum class ShellKind : uint8_t {
   kOther,  // no shell of this family (python3, fish): its text is not looked at
 };
 
-// Of a --shell as typed: a command with its arguments. Empty: /bin/sh.
+// Kind of a --shell as typed: a command with its arguments. Empty: /bin/sh.
 ShellKind KindOfShell(std::string_view shell);
 
-// Of a shell without arguments, by the last part of its path.
+// Kind of a shell without arguments, by the last part of its path.
 ShellKind KindOfShellName(std::string_view path);
 
 }  // namespace spate::format

@@ -1,4 +1,4 @@
-// Whether a command line needs a shell, as make decides it, and its words when it does not.
+// Decides by make's rule if a command line needs a shell, and splits it into words if not.
 //
 // The promise: where NeedsShell says no, `/bin/sh -c text` (dash or bash) would run the same
 // program with the same arguments.

@@ -77,7 +77,7 @@ TEST(AppendPart, PartsOfPaths) {
   }
 }
 
-// As GNU parallel --plus has them, but for the text behind % that is no regular expression here.
+// GNU parallel's --plus parts, except that the text after % is no regular expression here.
 TEST(AppendPart, SuffixesAndTexts) {
   const Row row{{"d.x/a.b.tar.gz", "plain"}};
   struct Case {

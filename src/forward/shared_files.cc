@@ -192,7 +192,7 @@ Result<SharedFiles::OpenedFile> SharedFiles::FileOf(const std::string& path) {
   return OpenedFile{open_.front().file.get(), open_.front().is_device};
 }
 
-// Where each piece goes, and is to begin.
+// Target and beginning of each piece.
 Result<SharedFiles::Pieces> SharedFiles::PiecesOf(const OutputStream& pack) {
   Pieces pieces;
   std::map<std::string, uint64_t> lengths;  // with what this task appends

@@ -21,7 +21,7 @@ class SharedFilesTest : public testing::Test {
   std::string File(const std::string& name) const {
     return os::ReadFile(path(name), SIZE_MAX).value_or("nothing");
   }
-  // Of pairs of a file and what goes there.
+  // Packs pairs of a file and the bytes for it.
   static OutputStream Pack(const std::vector<std::pair<std::string, std::string>>& pieces) {
     OutputStream pack;
     for (const auto& [to, bytes] : pieces) {

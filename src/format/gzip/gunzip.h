@@ -9,7 +9,7 @@
 
 namespace spate::format {
 
-// Whether a file that begins with these bytes is one of gzip's.
+// True if a file that begins with these bytes is a gzip file.
 bool IsGzip(std::string_view begin);
 
 class Gunzip {

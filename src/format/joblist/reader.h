@@ -62,7 +62,7 @@ class JobListReader {
   // `until`: the line that ends the list and is not a task; blanks around it do not matter. Empty:
   // the list ends with its text.
   explicit JobListReader(std::string_view until = "");
-  // As LineSplitter's.
+  // Same contract as LineSplitter's.
   void Feed(std::string_view piece) { lines_.Feed(piece); }
   void Finish() {
     lines_.Finish();

@@ -65,7 +65,7 @@ struct RowRules {
   // -X: as many as fit, spread over `slots` where they would all fit into fewer rows.
   bool fill = false;
   uint32_t slots = 1;
-  // Whether a row's command is short enough to be started; wanted with `fill`. More values never
+  // True if a row's command is short enough to be started; wanted with `fill`. More values never
   // make a command shorter.
   std::function<bool(std::string_view row)> fits;
 };

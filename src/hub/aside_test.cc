@@ -12,7 +12,7 @@
 namespace spate::hub {
 namespace {
 
-// Where work waits until it is let go.
+// A gate where work waits until it is let go.
 class Gate {
  public:
   void Pass() {

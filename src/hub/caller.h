@@ -1,4 +1,4 @@
-// Who speaks to a hub: a guest, as its door knows it, and the caller that the hub finds it to be.
+// Callers of a hub: a guest, as its door knows it, and the caller that the hub finds it to be.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Guest {
   std::string peer;                         // its address, for people
   std::optional<uint32_t> local_user = {};  // on this machine: the number of the user over there
   std::string user = {};                    // that user's name; empty when the machine has none
-  // Whether the peer has the credential with this secret. Null: it has none.
+  // True if the peer has the credential with this secret. Null: it has none.
   std::function<bool(const Bytes32& secret)> proves = nullptr;
 
   bool Proves(const Bytes32& secret) const { return proves && proves(secret); }

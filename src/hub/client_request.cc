@@ -318,7 +318,7 @@ void ClientRequest::On(wire::Edges edges) {
 
 namespace {
 
-// Of so many new tasks; before them are the tasks of the job that grows.
+// Checks the edges of `count` new tasks; before them are the tasks of the job that grows.
 Status CheckEdges(std::span<const Edge> edges, uint32_t count, uint32_t known, uint32_t before) {
   std::vector<Edge> among;  // the new ones
   bool sound = known <= before;
@@ -389,7 +389,7 @@ void ClientRequest::On(wire::SubmitEnd end) {
   Accept(std::move(upload), std::move(end), most_kept);
 }
 
-// Of this second try nothing was kept. The first one may have been refused meanwhile.
+// Nothing of this second try was kept. The first one may have been refused meanwhile.
 void ClientRequest::AwaitFirstTry(const Upload& upload) {
   auto first = jobs_.FindSubmission(upload.submit.submission);
   if (!first) return Fail(first.error());
@@ -433,7 +433,7 @@ Result<bool> ClientRequest::IsReady() {
   for (const wire::Submit::After& after : upload.submit.after) {
     bool each = static_cast<AfterKind>(after.kind) == AfterKind::kEach;
     bool known = upload.readings.succeeded.contains(after.job);
-    // Of a job of another user nothing is read, as it is refused then (CheckAfter).
+    // Another user's job is not read, because it is refused then (CheckAfter).
     if (!each || known || !jobs_.CheckRight(caller_, after.job)) continue;
     if (jobs_.IsPast(after.job)) jobs.push_back(after.job);
   }
@@ -469,7 +469,7 @@ bool ClientRequest::MayKeep(const wire::Request& request, uint64_t bytes) {
   return may.has_value();
 }
 
-// Which tasks of a job succeed is for its user to know; how the job ended everybody may.
+// Only a job's user may know which of its tasks succeed; everybody may know how the job ended.
 Status ClientRequest::CheckAfter(const JobPlan& plan) const {
   for (const After& after : plan.after) {
     if (after.kind != AfterKind::kEach) continue;
@@ -536,7 +536,7 @@ void ClientRequest::Accept(Upload upload, wire::SubmitEnd end, uint64_t most_kep
   jobs_.hub().Post(std::move(event));
 }
 
-// Of a new job the engine says it.
+// For a new job the engine says it.
 Why ClientRequest::WhyNever(const wire::SubmitEnd& end) const {
   for (const TaskClass& each : end.requests) {
     if (!each.deadline && each.gang.empty()) continue;
@@ -666,7 +666,7 @@ void ClientRequest::On(wire::Watch watch) {
   if (jobs_.known().Find(watch.job) == nullptr) {
     return Fail({ErrorKind::kNotFound, fmt::format("no job {}", watch.job.value)});
   }
-  // Of a job of this user or another one: whoever waits for it would wait for ever.
+  // For any user's job: a client that waits for it would wait for ever.
   if (std::string damage = jobs_.known().Find(watch.job)->damage; !damage.empty()) {
     return Fail(
         {ErrorKind::kCorrupt, fmt::format("job {} is set aside: {}", watch.job.value, damage)});
@@ -719,7 +719,7 @@ void ClientRequest::Read(const wire::Request& request) {
   host_.readers().turns.Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
 }
 
-// Where the hub has no descriptors or processes left, a moment later it may have.
+// A hub without free descriptors or processes may have some a moment later.
 void ClientRequest::StartReader(const wire::Request& request, Instant since) {
   Weigh(-weight_);
   auto answer = host_.readers().reader.Start(

@@ -34,7 +34,7 @@ class ClientSession;
 class ClientHost {
  public:
   virtual ~ClientHost() = default;
-  // That are connected, or may come by themselves (pools): 0 tells people to start one.
+  // Nodes that are connected, or may come by themselves (pools): 0 tells people to start one.
   virtual uint32_t nodes_joined() const = 0;
   // Tasks of a job that wait for what their commands left running.
   virtual std::vector<LeftRunningFacts> LeftRunning(JobId) const { return {}; }
@@ -107,8 +107,8 @@ class ClientRequest {
   void Refuse(const wire::Failed& failed);
   // The answer is the journal's.
   void Read(const wire::Request& request);
-  // Whether a job is there to be changed. False: it is being taken up again, and the request comes
-  // once more when it is: leave it alone.
+  // True: the job can be changed. False: it is being loaded again, and the request comes once more
+  // after that: leave it alone.
   Result<bool> IsThere(JobId job);
   // True: it may make this number of changes of jobs. False: not yet, see IsThere.
   Result<bool> MayChange(uint64_t changes);
@@ -142,7 +142,7 @@ class ClientRequest {
   void On(const wire::RepliesTaken&) {}  // the session's
   Status CheckUpload(Upload& upload);
   static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
-  // Of a job that is found by its name.
+  // Finds a job by its name.
   Status FindNamed(Upload& upload);
   const JobHabits& HabitsOf(const Upload& upload) const {
     return host_.HabitsOf(upload.submit.settings->row_kind);
@@ -151,7 +151,7 @@ class ClientRequest {
   // True: the hub may keep this message of an upload. False: the message is handled again when
   // KeptBytes has answered, or the request was refused.
   bool MayKeep(const wire::Request& request, uint64_t bytes);
-  // Whether all is read that the job needs to be accepted; as IsThere.
+  // True if all is read that the job needs to be accepted; as IsThere.
   Result<bool> IsReady();
   void Accept(Upload upload, wire::SubmitEnd end, uint64_t most_kept);
   Why WhyNever(const wire::SubmitEnd& end) const;
@@ -205,8 +205,8 @@ class ClientRequest {
   bool may_ask_ = false;                   // its question's turn has come
   bool may_change_ = false;                // the turn of its changes has come
   std::function<void(Status)> at_room_;    // goes on with it when there is room for the answer
-  // Where another reader could go on, behind the reply that filled the window; none: within a long
-  // stream of output.
+  // Position for another reader, after the reply that filled the window; none: within a long stream
+  // of output.
   std::optional<uint64_t> resumes_at_;
   os::TimerId stuck_ = 0;  // the reader is paused
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -46,7 +46,7 @@ class HubClockTest : public ServiceTest {
     }));
     return found;
   }
-  // What a node whose clock is ahead by so much says of times.
+  // Checks times that a node reports whose clock is `ahead`.
   void CheckNode(Duration ahead) {
     NodeEnd node;
     const NodeId id = Node(node, loop_.Now() + ahead);
@@ -80,7 +80,7 @@ class HubClockTest : public ServiceTest {
     }
     return {};
   }
-  // Of a node whose clock is ahead by so much when it says how long it lives.
+  // Checks the life of a node that reports its end while its clock is `ahead`.
   void CheckLife(Duration ahead, Duration late = {}) {
     NodeEnd node;
     const Instant end = loop_.Now() + kHour * 2;

@@ -13,8 +13,8 @@ namespace spate::hub {
 
 namespace {
 
-// Whether somebody has nothing to do until the records are durable: a node with free slots, or a
-// person. In a stream of short tasks nobody has, and a commit serves many.
+// True if somebody is idle until the records are durable: a node with free slots, or a person. In a
+// stream of short tasks nobody is, and a commit serves many.
 bool IsUrgent(const engine::Output& out) {
   auto tells = [](const engine::Notice& notice) {
     return !std::holds_alternative<engine::NoticeEnded>(notice);
@@ -26,7 +26,7 @@ bool IsUrgent(const engine::Output& out) {
   return std::ranges::any_of(out.notices, tells) || std::ranges::any_of(out.sends, feeds);
 }
 
-// Of rows that were durable once.
+// True for errors that damage causes in rows that were durable once.
 bool IsDamage(const Error& error) {
   return error.kind == ErrorKind::kCorrupt || error.kind == ErrorKind::kNotFound;
 }
@@ -199,7 +199,7 @@ void Hub::CompareClock(NodeId node, Instant theirs) {
   links_.at(node).clock_behind = differs ? behind : Duration();
 }
 
-// What a node says of a time: with its clock wrong, and never in the future.
+// Corrects a time that a node with a wrong clock reports; never in the future.
 Instant Hub::ByOurClock(NodeId node, Instant began, Duration took) const {
   const auto& behind = links_.at(node).clock_behind;
   if (!behind || began.ns <= 0 || began > wire::kWireLimits.latest) return began;
@@ -231,7 +231,7 @@ void Hub::ClockStepped(std::optional<engine::ClockStepped> told) {
   ScheduleStep();
 }
 
-// Of attempts that the node has: whatever else it says is late, or not its own to say.
+// Keeps outputs of attempts that the node has: others are late, or not its own to report.
 void Hub::KeepOutputs(NodeId node, wire::Ends& ends) {
   for (size_t i = 0; i < ends.outputs.size(); ++i) {
     if (!ends.outputs[i] || !engine_.Holds(node, ends.ends[i].ref)) continue;

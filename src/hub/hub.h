@@ -84,8 +84,8 @@ class Hub {
   // How a job's tasks run; told to every node that gets one. Before its first lease, or again when
   // all its tasks have ended.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
-  // Where settings come from that were not set: then no more of them are kept than are in use.
-  // kCorrupt: nothing of the job can run, as with rows that are damaged.
+  // Source of settings that were not set: then no more of them are kept than are in use. kCorrupt:
+  // nothing of the job can run, as with rows that are damaged.
   using SettingsSource = std::function<Result<std::shared_ptr<const JobSettings>>(JobId)>;
   void SetSettingsSource(SettingsSource source) { settings_source_ = std::move(source); }
   Result<std::shared_ptr<const JobSettings>> SettingsOf(JobId job);  // needs a SettingsSource
@@ -107,8 +107,8 @@ class Hub {
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 
-  // Of a hub whose nodes start commands for each other. Without it gangs have no secret, so nobody
-  // can.
+  // For a hub whose nodes start commands for each other. Without it gangs have no secret, so that
+  // nobody can.
   void SetGangKey(std::string_view key) { gangs_.SetKey(key); }
 
   const engine::Engine& engine() const { return engine_; }

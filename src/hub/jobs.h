@@ -77,10 +77,10 @@ class Jobs {
   static constexpr size_t kVerdicts = static_cast<size_t>(kLastOf<Verdict>) + 1;
   // Attempts in this life, by verdict.
   const std::array<uint64_t, kVerdicts>& ends() const { return ends_; }
-  // Of them, those whose nodes were lost.
+  // Ended attempts whose nodes were lost.
   uint64_t lost_ends() const { return lost_ends_; }
 
-  // Whether the caller may look into the job, and change it.
+  // Checks that the caller may look into the job, and change it.
   Status CheckRight(const Caller& caller, JobId job) const;
   // The same, and that the job is not set aside (KnownJobs::Job::damage).
   Status CheckUsable(const Caller& caller, JobId job) const;
@@ -97,7 +97,7 @@ class Jobs {
   // Aside, in the user's turn; `done` is called later.
   void ReadFor(std::vector<JobId> jobs, const std::string& user,
                std::function<void(Result<Readings>)> done);
-  // Whether a job that waits for each task of this one needs its readings.
+  // True if a job that waits for each task of this one needs its readings.
   bool IsPast(JobId job) const;
   // How jobs that it waits for ended, where the engine has unloaded them.
   Status FillOutcomes(engine::SubmitJob& event, const Readings& readings) const;
@@ -106,7 +106,7 @@ class Jobs {
   Result<TaskIndex> BeginGrow(JobId job, const JobSettings& added);
   void EndGrow(JobId job) { growing_.erase(job); }
   bool Grows(JobId job) const { return growing_.contains(job); }
-  // Of a job that came only in part, or is refused: nothing of it stays.
+  // Removes a job that came only in part, or is refused.
   void DropUpload(JobId job);
   // Has tasks that have ended done again, and the job go on. It is there (Revive).
   void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change, bool succeeded = false);
@@ -130,13 +130,13 @@ class Jobs {
   void BeginWithdraw(JobId job);
   void EndWithdraw(JobId job);
   void KeepHold(JobId job) { withdrawing_.erase(job); }
-  // Of a finished job that is about to go on. kBusy: it has not finished.
+  // Changes a finished job that is about to be resumed. kBusy: it has not finished.
   Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
 
   // From the journal. kCorrupt: they are damaged.
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
 
-  // As of hub::Watcher.
+  // Called like hub::Watcher's functions.
   void OnHubNotice(const engine::Notice& notice);
   void OnEnded(const engine::NoticeEnded& notice);
   void OnHeld(const engine::NoticeHeld& notice);
@@ -161,7 +161,7 @@ class Jobs {
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
   std::set<JobId> growing_;      // somebody adds tasks to them
   std::set<JobId> withdrawing_;  // held for that alone
-  // What was posted and not stepped.
+  // Changes that were posted and not stepped.
   std::map<JobId, JobPolicy> next_policies_;
   std::map<std::string, UserRule> next_rules_;
   std::deque<std::pair<JobId, std::function<void()>>> forgetting_;  // the journal has them still

@@ -38,7 +38,7 @@ struct Talk {
   ClientPort::Events events;
   std::unique_ptr<ClientSession> session;
 
-  // As the next request, or as more of an upload.
+  // Sends the next request, or more of an upload.
   void Ask(const wire::Request& request) const {
     const bool more = wire::KindOf(request) == wire::RequestKind::kUpload &&
                       !std::holds_alternative<wire::Submit>(request);
@@ -252,8 +252,8 @@ TEST_F(JobsTest, WhatWasRefusedMayComeAgain) {
   EXPECT_EQ(disk_->jobs.size(), 1u);
 }
 
-// Of the tries of one submission the first is refused at once; others come when its row is durable
-// and gone, and that of the second is not durable yet.
+// The first try of a submission is refused at once; others come when its row is durable and gone,
+// and the second one's is not durable yet.
 TEST_F(JobsTest, ASubmissionIsOneJobHoweverOftenItComes) {
   JobId others = Submitted("bob", "one", 2);
   wire::Submit head = Head("one");
@@ -411,7 +411,7 @@ TEST_F(JobsTest, EdgesOfAGraphAreCheckedBeforeItIsAJob) {
 }
 
 // A finished job leaves the engine, and comes back from the journal to go on.
-// What a reader found of a job that had finished may be old: the job goes on meanwhile.
+// A reader's facts of a finished job may be old: it may have been resumed meanwhile.
 TEST_F(JobsTest, WhoFollowsAJobHearsOfItWhenItGoesOn) {
   JobId job = Submitted("ann", "one", 2);
   Talk& talk = Come("ann");

@@ -29,7 +29,7 @@ class JournalReader {
  public:
   // How a whole answer ended.
   struct End {
-    // Of wire::ReadEnds: where to ask again when there is news; nullopt: there is nothing more.
+    // For wire::ReadEnds: position to ask from when there is news; nullopt: there is nothing more.
     std::optional<uint64_t> position;
   };
   struct Events {

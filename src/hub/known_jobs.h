@@ -53,7 +53,7 @@ class KnownJobs {
   // `rule` tells of a kind of rows whether such jobs are public; null: none is.
   using PublicRule = std::function<bool(RowKind)>;
   Status Load(PublicRule rule = nullptr);
-  // Whether everybody sees its needs and tasks. Reads the settings of a job of the hub's earlier
+  // True if everybody sees its needs and tasks. Reads the settings of a job of the hub's earlier
   // life, once.
   bool IsPublic(JobId id, const Job& job) const;
   // One that has finished is read from the journal; it lives in this turn of the loop.
@@ -90,8 +90,8 @@ class KnownJobs {
   void ResetCounts(JobId job);
   // Those that it was called for, as UnfinishedFrom.
   std::vector<JobId> WithResetCounts(JobId from, size_t most) const;
-  // Of a job in the engine, now: leased tasks that wait for their turn on their nodes count as
-  // queued. While the job is held all leased ones count, because these may still start.
+  // Current counts of a job in the engine: leased tasks that wait for their turn on their nodes
+  // count as queued. While the job is held all leased ones count, because these may still start.
   std::optional<JobCounts> Counts(JobId job) const;
   // How many of so many leased tasks of a job run; nullopt: that is not known yet.
   using CountRunning = std::function<std::optional<uint32_t>(JobId job, uint32_t leased)>;

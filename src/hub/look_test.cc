@@ -252,7 +252,7 @@ TEST_F(LookTest, WhatANodeHasNotStartedIsQueued) {
   EXPECT_EQ(running(), 1u);
 }
 
-// As after a restart of the hub: a node that is not back yet may run what it has.
+// After a restart of the hub, a node that is not back yet may still run its tasks.
 TEST_F(LookTest, WhatANodeHasThatHasNotToldCountsAsRunning) {
   NodeEnd& told = Node("n1", 1);
   NodeEnd& untold = Node("n2", 1);

@@ -149,7 +149,7 @@ std::vector<NodeId> Nodes::FindByPrefix(const std::string& prefix) const {
   return found;
 }
 
-// Of one user who is no administrator, whose nodes may be there or away.
+// Checks one user who is not an administrator, whose nodes may be there or away.
 std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const {
   constexpr ptrdiff_t kMost = 1000;
   if (caller.is_admin || caller.user == access::kEveryUser) return {};
@@ -560,7 +560,7 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   if (!node.channel) return;
   TellOf(node, fmt::format("node {} is disconnected: {}", node.row.name, why));
   hub_.Disconnect(id, what, quiet);
-  // What it runs counts until it is given up (Ended), or the node tells again.
+  // Its tasks count until it is given up (Ended), or the node tells again.
   if (node.state) {
     for (const auto& wait : node.state->waits) Leave(held_up_, wait.first.job, id);
     node.state->waits.clear();
@@ -620,7 +620,7 @@ Why Nodes::Complete(Why why) const {
   Reason& first = why.front();
   const ReasonKind kind = first.kind;
   const bool unjoined = kind == ReasonKind::kNoNodeJoined && connected_ == 0;
-  // What the one node offers that it may run on is forgotten when that is lost.
+  // A lost node's offer is forgotten, even if a task may run on that node only.
   const bool of_one =
       kind == ReasonKind::kNoNodeFits && why.back().kind == ReasonKind::kOnOtherNode;
   if (kind == ReasonKind::kSomeCannotRun || kind == ReasonKind::kAfterStuck) {

@@ -63,7 +63,7 @@ class Nodes {
       return speaks > 0 && now - refused_at < Duration::Seconds(120);
     }
   };
-  // Of nodes of pilots. A node that is away may come back.
+  // Events of pilots' nodes. A node that is away may come back.
   struct PilotEvents {
     std::function<void(NodeId, provision::PilotId, const Offer&)> joined;
     std::function<void(NodeId)> away;
@@ -153,7 +153,7 @@ class Nodes {
   // How often one has joined, and was disconnected, in this life.
   uint64_t came() const { return came_; }
   uint64_t went() const { return went_; }
-  // Whether nodes that went after `when` may come back. Cost: all nodes.
+  // True if nodes that went after `when` may come back. Cost: all nodes.
   bool ExpectsAny(Instant when) const;
   // The reason with what only connections show: nodes that are away, since when, or refused; and
   // why others are drained. Cost: all nodes, where nodes are missing.

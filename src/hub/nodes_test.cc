@@ -1,4 +1,4 @@
-// Which nodes may come in, under which name, and what is remembered of them.
+// Admission of nodes, their names, and what is remembered of them.
 #include "hub/nodes.h"
 
 #include <gtest/gtest.h>
@@ -243,7 +243,7 @@ TEST_F(NodesTest, ANodeComesBackWhileItIsBeingForgotten) {
   EXPECT_FALSE(disk->nodes.at(id).forgotten);
 }
 
-// What jobs that have ended said of it is the journal's, and goes by a record before the node does.
+// Blame by ended jobs is the journal's, and a record removes it before the node is forgotten.
 TEST_F(NodesTest, ABlamedNodeIsForgottenByARecord) {
   NodeId id = Come("n", "ann", line);
   nodes.Gone(id, "cut");

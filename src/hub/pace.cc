@@ -8,7 +8,7 @@ std::optional<Instant> Pace::Enter(const std::string& user, Duration cost, Insta
   if (until_.size() >= forget_at_) Forget(now);
   Instant& until = until_[user];
   until = std::max(until, now);
-  // What was saved up in a pause is spent first.
+  // Time saved in a pause is spent first.
   const Instant start = std::max(now, until - limits_.at_once * limits_.part);
   if (start > now + limits_.longest) return std::nullopt;
   until = until + cost * limits_.part;

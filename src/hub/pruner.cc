@@ -97,7 +97,7 @@ void Pruner::Forget(uint64_t excess) {
     jobs_.ForgetJob(job, [this, left] {
       if (--*left > 0) return;
       if (full_) next_ = Instant();
-      // Where as much is kept as may be, not a round for each job that ends.
+      // A full store is not pruned once for each job that ends.
       LookIn(full_ ? Duration() : kSumEvery);
     });
   }

@@ -37,7 +37,7 @@ class Pruner {
   // Only where there is a bound. Of the output the sum is kept; it is counted once an hour, in case
   // something else removes files.
   void Measure();
-  // Of rows at the last look, of output now.
+  // Kept bytes: rows at the last look, output now.
   uint64_t kept() const;
   void Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change);
   // Removes jobs that are too old, and the oldest until `excess` bytes are free: some now, the rest

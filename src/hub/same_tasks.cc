@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kShown = 200;  // bytes of a command
 
-// As one would type it behind `--`, without control bytes.
+// The command as a person types it after `--`, without control bytes.
 std::string CommandText(const std::vector<std::string>& command) {
   std::string text;
   for (const std::string& word : command) {

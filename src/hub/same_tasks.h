@@ -1,5 +1,4 @@
-// Whether tasks that are added to a job are such as the job has: a row alone does not say what
-// runs.
+// Checks that tasks added to a job are of the job's kind: a row alone does not say what runs.
 #pragma once
 
 #include "base/ids.h"

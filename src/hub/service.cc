@@ -99,7 +99,7 @@ void Service::MakePools() {
   });
 }
 
-// As after a restart of the hub, or while a machine boots.
+// True after a restart of the hub, or while a machine boots.
 bool Service::ExpectsNodes() const {
   constexpr Duration kReturnsWithin = Duration::Seconds(3600);
   return nodes_->ExpectsAny(parts_.loop.Now() - kReturnsWithin);

@@ -70,7 +70,7 @@ class Service final : public Watcher, public ClientHost {
     // The journal is of one job, as of a run: the owner writes its row, and it stays in the engine
     // when it has ended. Clients submit no others, and nothing is removed.
     bool one_job = false;
-    // Whether a client may ask this now; an error is the answer. Null: all of it.
+    // Decides if a client may ask this now; an error is the answer. Null: all of it.
     std::function<Status(const wire::Query& query)> allows;
     bool nodes_return = true;  // false: a node ends with its connection, and its tasks with it
     std::function<void()> stepped = nullptr;  // after each step of the engine; may be null
@@ -105,9 +105,9 @@ class Service final : public Watcher, public ClientHost {
   void EndWork(Duration patience, std::function<void()> done);
 
   // ---- Who comes in
-  // Who a guest is; changes nothing.
+  // Identifies a guest; changes nothing.
   std::expected<Caller, wire::Refusal> Who(const Guest& guest) const;
-  // Of a guest who is a node: its number, from now on.
+  // Admits a guest who is a node: its number, from now on.
   std::expected<NodeId, wire::Refusal> AdmitNode(const wire::Greeting& greeting,
                                                  const Caller& caller);
   // The session lasts until the port says that it is closed.
@@ -116,7 +116,7 @@ class Service final : public Watcher, public ClientHost {
   void NodeArrived(NodeId node, Nodes::Arrival arrival, const Caller& caller);
   // A node that was refused for its protocol; `caller` of Who.
   void NodeKnocked(const wire::Greeting& greeting, const Caller& caller);
-  // Whether its reports wait for room on the hub's disk (Nodes::SetWaits).
+  // `waits`: its reports wait for room on the hub's disk (Nodes::SetWaits).
   void NodeWaits(NodeId node, bool waits) { nodes_->SetWaits(node, waits); }
   // It was last heard `quiet` before.
   void NodeGone(NodeId node, const std::string& why, Duration quiet);
@@ -131,7 +131,7 @@ class Service final : public Watcher, public ClientHost {
   const Nodes& nodes() const { return *nodes_; }
   const Pools& pools() const { return *pools_; }
   const Self& self() const { return self_; }
-  // As its administrators see it.
+  // Facts for its administrators.
   HubFacts Facts() const;
   // For whoever looks after the hub.
   void Log(LogText line) const { options_.log(std::move(line)); }

@@ -106,14 +106,14 @@ class PostedAside final : public Aside {
   os::Loop& loop_;
 };
 
-// What a client has sent and heard.
+// Requests sent and replies received by a client.
 struct Dialogue {
   std::deque<wire::Reply> replies;
   std::map<uint32_t, std::vector<wire::Reply>> of;  // the same, by the ids of their requests
   ClientPort::Events events;
   bool full = false;  // it reads nothing
 
-  // As the next request, or as more of an upload.
+  // Sends the next request, or more of an upload.
   void Ask(const wire::Request& request) const {
     const bool more = wire::KindOf(request) == wire::RequestKind::kUpload &&
                       !std::holds_alternative<wire::Submit>(request);

@@ -87,7 +87,7 @@ struct Chosen {
   uint32_t count = 0;
 };
 
-// Of a job's `total` tasks those that are named, each once; what lies between them costs a bit.
+// Visits those of a job's `total` tasks that are named, each once; gaps cost a bit.
 void VisitNamed(const std::vector<TasksOfJob>& parts, uint32_t total,
                 const std::function<void(TaskIndex)>& visit) {
   std::vector<NumberRange> ranges;
@@ -130,7 +130,7 @@ Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
 
 // ---- Forgetting --------------------------------------------------------------------------------
 
-// Of one age; `more`: there are more of them.
+// Returns jobs that ended at least `age` ago; `more`: there are more of them.
 std::vector<JobId> OlderThan(const Asking& asking, const Jobs& jobs, Duration age, bool& more) {
   std::string user = asking.caller().is_admin ? "" : asking.caller().user;
   auto ended = jobs.known().EndedBefore(asking.wall - age, kMostForgotten, user);
@@ -151,7 +151,7 @@ Status CheckForgettable(const Jobs& jobs, const std::vector<JobId>& picked) {
   return {};
 }
 
-// Of one that the engine may have forgotten, for what will be added to it.
+// Changes a job that the engine may have forgotten, for what will be added to it.
 Status ChangeAlsoEnded(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked,
                        const std::vector<JobId>& picked) {
   if (picked.size() != 1) return Fail(ErrorKind::kInvalid, "name one job, by its number");
@@ -182,7 +182,7 @@ Status Answer(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked) {
     const bool held = jobs.engine().Held(job) != engine::HoldReason::kNone;
     const bool ended = jobs.known().Find(job)->finished;
     (ended ? done.ended : held ? done.changed : done.free).push_back(job);
-    // Of one that has ended it is forgotten why it was held.
+    // For an ended job this forgets why it was held.
     ChangeOne(jobs, asked, job);
   }
   asking.EndWhenSettled(std::move(done));

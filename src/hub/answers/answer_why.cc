@@ -24,7 +24,7 @@ constexpr size_t kMostLookedAt = 50;
 constexpr size_t kMostLeftRunning = 1000;
 constexpr size_t kMostRunning = 1000;
 
-// What waits for a node may wait for a pilot. `request`: what it requests, if that is known.
+// A task that waits for a node may wait for a pilot. `request`: its request, if known.
 void AddPools(const engine::Engine& engine, const Pools& pools, JobId job,
               const std::optional<TaskClass>& request, Why& why) {
   if (why.empty()) return;
@@ -42,7 +42,7 @@ Why WhyLeftRunning(const Nodes& nodes, JobId job, uint32_t task) {
   return {};
 }
 
-// Of a task that a node has, and is not known to run.
+// The reason for a task that a node has, and that is not known to run.
 Why WhyGiven(const engine::Engine& engine, const Nodes& nodes, const AttemptRef& ref) {
   for (const auto& [id, node] : nodes.all()) {
     if (!node.channel || !engine.Holds(id, ref)) continue;
@@ -68,8 +68,8 @@ void AddRanks(const std::vector<engine::GangLeased::Part>& parts, NodeId node,
   }
 }
 
-// Of the wanted tasks those that nodes have told to run, up to `most` in all: where. Cost: the
-// slots of the nodes that have told of the job's tasks.
+// Places of wanted tasks that nodes have told to run, up to `most` in all. Cost: the slots of the
+// nodes that have told of the job's tasks.
 RunsOfJob RunsOf(const engine::Engine& engine, const Nodes& nodes, JobId job,
                  const std::function<bool(const AttemptRef&)>& is_wanted, size_t most = SIZE_MAX) {
   RunsOfJob runs;
@@ -162,7 +162,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     if (!jobs.CheckRight(asking.caller(), job)) continue;
     const KnownJobs::Job* entry = jobs.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
-    // What a node was given is next.
+    // Tasks that a node was given are next.
     Why waits = nodes.Complete(jobs.engine().WhyStalled(job, asking.now));
     const bool may_start = waits.empty() && entry->held == HoldReason::kNone;
     Why here = may_start ? nodes.WhyHeldUp(job) : Why();

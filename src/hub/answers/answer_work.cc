@@ -1,4 +1,4 @@
-// What is left of jobs to do, and changes that doors make to theirs.
+// Shows the work that is left of jobs, and changes that doors make to theirs.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ constexpr Duration kRecallPatience = Duration::Millis(250);
 
 using RunsOfJobs = std::map<JobId, std::vector<TaskRun>>;
 
-// What nodes have told to run of jobs, where no end of it is known.
+// Tasks of jobs that nodes have told to run, and whose end is not known.
 RunsOfJobs RunsOf(const engine::Engine& engine, const Nodes& nodes,
                   const std::vector<JobId>& picked) {
   RunsOfJobs runs;

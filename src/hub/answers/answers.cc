@@ -1,5 +1,5 @@
-// Which answer a question gets, and from which parts of the hub. A question that is missing here
-// does not compile.
+// Maps each question to its answer, and to the parts of the hub that it needs. A question that is
+// missing here does not compile.
 #include "hub/answers/answers.h"
 
 #include <fmt/format.h>
@@ -146,7 +146,7 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
 
 }  // namespace
 
-// Of more jobs the journal's word does.
+// For more jobs the journal's facts suffice.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
                             const wire::Question& question) {
   constexpr size_t kMostJobs = 1'000;

@@ -1,4 +1,4 @@
-// What a hub answers to the questions of its clients, and changes for them (wire/questions.h).
+// Answers of a hub to the questions of its clients, and changes for them (wire/questions.h).
 //
 // Each answer takes the parts of the hub that it needs, and nothing else. An error is the answer;
 // without one the answer has been given, or comes.
@@ -33,7 +33,7 @@ struct AnswerParts {
   Credentials& access;
   const Self& self;
   size_t clients = 0;  // that are connected
-  // As Service::Options has them.
+  // Same contract as in Service::Options.
   const WriteLog& log;
   const std::function<void()>& stop_asked;
   const std::function<Result<Bytes32>()>& make_secret;

@@ -24,7 +24,7 @@ namespace spate::hub {
 
 class LiveReader final : public JournalReader {
  public:
-  // Of a task, for people; called by the loop.
+  // Texts of a task, for people; called by the loop.
   struct Texts {
     std::function<std::string(JobId, TaskIndex)> command;
     std::function<std::string(JobId, TaskIndex)> name = nullptr;  // null: tasks have none
@@ -46,7 +46,7 @@ class LiveReader final : public JournalReader {
     uint32_t attempts = 0, tries = 0;  // that have ended
     AttemptFacts last;
   };
-  // Of the attempts of a job that have ended.
+  // Sums over the attempts of a job that have ended.
   struct Sums {
     JobStatistics all;
     std::vector<Duration> walls;  // of the newest that succeeded
@@ -76,7 +76,7 @@ class LiveReader final : public JournalReader {
   TaskFacts FactsOf(JobId job, TaskIndex index) const;
   JobDetails DetailsOf(const Caller& caller, JobId job) const;
   TaskDetails DetailsOf(JobId job, TaskIndex index) const;
-  // Of those that were cancelled. Cost: the job's edges, if there are any.
+  // Fills in why tasks were cancelled. Cost: the job's edges, if there are any.
   void TellWhyCancelled(JobId job, std::span<TaskDetails> tasks) const;
 
   os::Loop& loop_;

@@ -30,7 +30,7 @@ const char* StateOf(const Nodes::Node& node, const engine::NodeInfo& info) {
   return node.channel ? WordOf(info.standing) : "away";
 }
 
-// What the engine knows of each node.
+// The engine's facts of each node.
 std::map<NodeId, engine::NodeInfo> NodeInfos(const engine::Engine& engine) {
   std::map<NodeId, engine::NodeInfo> infos;
   for (engine::NodeInfo& info : engine.Nodes()) {
@@ -75,7 +75,7 @@ NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info, const o
   return facts;
 }
 
-// How many of its tasks run, and which: these are for those to know whose tasks they are.
+// Counts its running tasks, and names those that the caller may know of.
 void AddRuns(NodeFacts& facts, const Nodes::Node& node, const Jobs& jobs, const Caller& caller) {
   if (!node.state) return;
   size_t running = 0;

@@ -1,4 +1,4 @@
-// What a hub shows of itself, as facts (core/model/facts.h).
+// Facts that a hub shows of itself (core/model/facts.h).
 //
 // Thread: the loop's.
 #pragma once

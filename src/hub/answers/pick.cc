@@ -11,7 +11,7 @@
 namespace spate::hub {
 namespace {
 
-// Of one change: each that has ended is read from the journal, while all others wait.
+// Limit of one change: each ended job is read from the journal, while all others wait.
 constexpr size_t kMostJobs = 10'000;
 // Each of one job that has ended is read by itself.
 constexpr size_t kMostRanges = 3'000;
@@ -47,7 +47,7 @@ Error TooMany() {
                       FormatCount(kMostJobs))};
 }
 
-// What ranges of numbers mean. Each is looked up by itself, but for those with steps: the jobs
+// Jobs in ranges of numbers. Each range is looked up by itself, but for those with steps: the jobs
 // among which they choose are listed once, however many they are.
 class JobRanges {
  public:

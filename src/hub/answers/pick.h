@@ -1,4 +1,4 @@
-// Which jobs a question of a caller names. An error says what there is instead.
+// Jobs that a question of a caller names. An error says what there is instead.
 //
 // Thread: the loop's.
 #pragma once

@@ -25,7 +25,7 @@ enum class WhoMay : uint8_t {
 };
 const char* WhoMayName(WhoMay who);  // "anybody", "owner", ...
 
-// What an answer may walk over.
+// Sizes that an answer may walk over.
 struct AnswerSizes {
   uint64_t nodes = 0;
   uint64_t runs = 0;   // tasks that nodes have told to run
@@ -61,7 +61,7 @@ struct QuestionRule {
   const char* tells;  // of others
 };
 
-// Of all questions, in the order of docs/formats/wire.md.
+// Rules of all questions, in the order of docs/formats/wire.md.
 using enum WhoMay;
 // An answer of the journal is made by a process beside the loop, in turn (hub/turns.h).
 inline constexpr LoopCost kAside{};
@@ -99,7 +99,7 @@ inline constexpr auto kQuestionRules = std::tuple{
         "LookAtRun", kOwner, {.once = 100'000, .node = 250, .named = 20'000}, "nothing"},
     QuestionRule<wire::LookAtNode>{"LookAtNode", kNobody, {}, "nothing"},
     QuestionRule<wire::StopNode>{"StopNode", kNobody, {}, "nothing"},
-    // Of the journal
+    // Answered by the journal
     QuestionRule<wire::ListJobs>{"ListJobs", kAnybody, kAside, "user, state and counts of jobs"},
     QuestionRule<wire::DescribeJobs>{"DescribeJobs", kOwner, kAside, "nothing"},
     QuestionRule<wire::ListTasks>{"ListTasks", kOwner, kAside, "nothing"},

@@ -166,7 +166,7 @@ std::expected<void, wire::Refusal> Door::CheckPlaces(const Caller& caller, wire:
                   caller.user, theirs->members()));
 }
 
-// Of the nodes that serve all each has its own; so have those that their owner looks after.
+// Each node that serves all users has its own share; so have nodes that their owner looks after.
 std::shared_ptr<link::Share> Door::ShareOf(const Caller& caller, wire::Role role) {
   const bool is_owners = role == wire::Role::kNode && options_.joined;
   if (is_owners || ServesAll(caller, role)) return std::make_shared<link::Share>(loop_);

@@ -47,7 +47,7 @@ class Door final : public link::Gate {
     // The owner's own checks of guests; each may be null.
     // How the service is to know a guest, or why that may not come in.
     std::function<std::expected<wire::Greeting, wire::Refusal>(const link::Guest& guest)> judge;
-    // Of a node: stands between it and the service.
+    // For a node: returns a port that stands between it and the service.
     std::function<std::unique_ptr<NodePort>(NodeId node, const std::string& peer,
                                             std::unique_ptr<NodePort> port)>
         joined;

@@ -23,7 +23,7 @@ class ReaderProcesses final : public JournalReader {
       : loop_(loop), command_(std::move(command)) {}
   Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
                                                Events events) override;
-  // As ReplayKeeper::Keep: by a process that gives way to all others.
+  // Implements ReplayKeeper::Keep by a process that gives way to all others.
   std::unique_ptr<JournalAnswer> Keep(JobId job, std::function<void()> done);
 
  private:

@@ -28,7 +28,7 @@ TEST(ReaderProcesses, KeepingIsAReaderOfItsOwnThatSaysWhenItHasEnded) {
   EXPECT_EQ(os::ReadFile(told, 100).value_or(""), "DIR 12 keep ");
 }
 
-// What is not wanted any more is ended, and says nothing.
+// A process that is not wanted any more is ended, and says nothing.
 TEST(ReaderProcesses, KeepingEndsWithItsOwner) {
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = std::move(*os::RealLoop::Create());

@@ -38,7 +38,7 @@ class BatchCaller {
 
   // A pool, as it is from now on. kInvalid: nothing can be done for it.
   Status Set(provision::PoolId pool, const provision::PoolPolicy& policy);
-  // Of a pool that is removed: forgets it, and removes what its pilots wrote.
+  // Forgets a pool that is removed, and removes what its pilots wrote.
   void Drop(provision::PoolId pool);
   // nullptr: there is none.
   const PoolForm* Find(provision::PoolId pool) const;

@@ -29,7 +29,7 @@ class Commands {
   virtual void FindHome(const std::string& user, Found done) = 0;
 };
 
-// Of a hub that starts no pilots: no command can be started.
+// For a hub that starts no pilots: no command can be started.
 class NoCommands final : public Commands {
  public:
   explicit NoCommands(os::Loop& loop) : loop_(loop) {}

@@ -23,7 +23,7 @@ class PilotAccess {
   static std::optional<provision::PilotId> PilotOf(uint64_t serial);
 
   Bytes32 SecretOf(provision::PilotId pilot) const;
-  // Of the hub's key; where its nodes call is another matter.
+  // Pin of the hub's key; the addresses that its nodes call are elsewhere.
   const Bytes32& pin() const { return pin_; }
 
  private:

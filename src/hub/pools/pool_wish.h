@@ -18,7 +18,7 @@ struct PoolForm {
   pool::PoolSettings settings;  // the policy holds its bytes
 };
 
-// Of a policy that a hub has kept. kCorrupt: it is none of ours.
+// The form of a policy that a hub has kept. kCorrupt: it is none of ours.
 Result<PoolForm> FormOf(const provision::PoolPolicy& policy);
 // Puts what is wished over what is there. kInvalid says which option is wrong. The policy's
 // `driver` follows the settings.

@@ -76,7 +76,7 @@ void Pools::Load() {
     for (PilotId pilot : nothing.ended) pilots_.erase(pilot);
   });
   if (replayed && sound) return;
-  // Which numbers are used up is known all the same.
+  // Used numbers are known all the same.
   if (!replayed) {
     (void)parts_.store.ReplayPools([&](const provision::Record& record) {
       if (machine_.Admits(record)) machine_.Apply(record);
@@ -106,7 +106,7 @@ void Pools::Resume() {
   if (!names_.empty()) Stirred();
 }
 
-// Of earlier lives. The last one may have ended between a pilot's last record and its nodes'.
+// Takes up nodes of earlier lives; the last may have ended between a pilot's record and its nodes'.
 void Pools::TakeUpNodes() {
   std::vector<NodeId> over;
   const PilotId last = machine_.last_pilot();

@@ -67,9 +67,9 @@ class Pools {
   // ---- News ----
   // The engine has stepped: there may be other demand.
   void Stirred();
-  // What a guest who says that it is a pilot's node may do; nullopt: it is no pilot's.
+  // Rights of a guest who says that it is a pilot's node; nullopt: it is no pilot's.
   std::optional<std::expected<Caller, wire::Refusal>> Who(const Guest& guest) const;
-  // Whether nodes of this name are pilots of some pool.
+  // True if nodes of this name are pilots of some pool.
   bool OwnsName(const std::string& name) const;
   void NodeJoined(NodeId node, provision::PilotId pilot, const Offer& offer);
   void NodeAway(NodeId node);
@@ -93,7 +93,7 @@ class Pools {
   // The end of what a pilot has written, also of some that are over.
   void ReadOutput(const Caller& caller, const std::string& name, provision::PilotId pilot,
                   std::function<void(Result<std::string>)> done);
-  // What the pools that serve this user do about such tasks.
+  // Actions, for such tasks, of the pools that serve this user.
   Why Explain(const std::string& user, const TaskClass& of_tasks) const;
   // Why a job does not go on, when the engine alone knows only `stalled` (empty: nothing).
   Why WhyStalled(JobId job, Why stalled) const;
@@ -131,7 +131,7 @@ class Pools {
   void StepNow();
   void Handle();
   void Release();
-  // What the shell itself remembers of records.
+  // Keeps the parts of records that the shell itself remembers.
   void Note(const provision::Record& record, Unreleased& entry);
   void SetForm(provision::PoolId pool, const provision::PoolPolicy& policy);
   void Cut();

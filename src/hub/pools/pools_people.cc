@@ -270,7 +270,7 @@ void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool
   });
 }
 
-// What decides which batch system is found may not be the same for the hub as for who adds a pool.
+// Variables that decide which batch system is found may differ between the hub and the caller.
 void Pools::Compare(const PoolForm& form, const wire::AddPool& asked,
                     std::function<void(std::vector<PoolDifference>)> done) {
   if (asked.variables.empty() || pool::SubmitCommandOf(asked.system).empty()) return done({});

@@ -82,7 +82,7 @@ class Teller {
   std::vector<store::AttemptEntry> PartsOf(const store::TaskSummary& task);
   void TellStream(const store::AttemptEntry& attempt, Stream stream);
   void TellFiles(const store::AttemptEntry& attempt);
-  // Where a task's output went when nothing of it was collected.
+  // Reports the target of a task's output when nothing of it was collected.
   void TellPlaces(const store::TaskSummary& task);
   void Put(const OutputFacts& piece) {
     if (status_) status_ = call_.Put(piece);
@@ -288,8 +288,8 @@ uint64_t KeptOf(const store::AttemptEntry& attempt, Stream stream) {
   return stream == Stream::kStdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes;
 }
 
-// Where the last `lines` of a stream begin; takes from `lines` what there is. Reads from the end, a
-// block at a time: a stream may be longer than what memory should hold.
+// Beginning of the last `lines` of a stream; takes from `lines` what there is. Reads from the end,
+// a block at a time: a stream may be longer than what memory should hold.
 Result<uint64_t> BeginOfLast(store::JobJournal& history, const store::AttemptEntry& attempt,
                              Stream stream, uint64_t& lines) {
   uint64_t kept = KeptOf(attempt, stream);

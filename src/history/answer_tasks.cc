@@ -31,7 +31,7 @@ namespace {
 constexpr size_t kTaskRows = 256;
 constexpr size_t kTaskTexts = 1 << 20;
 constexpr size_t kStderrEnd = 16 << 10;
-// Of what is told of one task, whatever its node or its sender made up.
+// Limits for the facts of one task, whatever its node or its sender made up.
 constexpr size_t kMostCommand = 4 << 20;
 constexpr size_t kMostNotes = 4 << 20;
 

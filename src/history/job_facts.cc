@@ -8,7 +8,7 @@ namespace {
 
 // Beyond it a list of jobs shows what the job's row says, which may be old.
 constexpr uint32_t kCountedTasks = 20'000'000;
-// Of a hub's list: larger jobs say only by themselves why they were cancelled.
+// Limit in a hub's list: larger jobs show only by themselves why they were cancelled.
 constexpr uint32_t kReplayedTasks = 1'000;
 
 JobCounts CountsOfRow(const store::JobRow& row) {
@@ -31,7 +31,7 @@ void AddWhatOnlySomeMaySee(const store::JobSummary& summary, bool whole, JobFact
   facts.runs = row.runs;
 }
 
-// As its journal tells; a run whose journal cannot be read is damaged.
+// Counts by the journal; a run whose journal cannot be read is damaged.
 Status Count(const Source& source, JobFacts& facts) {
   auto journal = source.history->Open(facts.job.value);
   auto counts = journal ? (*journal)->Counts() : std::unexpected(journal.error());
@@ -80,7 +80,7 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   facts.ended = row.ended;
   if (!source.on_hub()) facts.path = summary.folder;
   if (!summary.problem.empty()) facts.problem = summary.problem;
-  // Of a damaged row nobody knows whose it is.
+  // Nobody knows the owner of a damaged row.
   bool anybodys = source.on_hub() && !row.damage.empty();
   if (anybodys ? source.viewer.is_admin : source.MaySee(row)) {
     AddWhatOnlySomeMaySee(summary, whole, facts);

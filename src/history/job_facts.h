@@ -8,8 +8,8 @@
 
 namespace spate::history {
 
-// Of a run that goes on or was interrupted the journal is read (0.4 us for each attempt); a hub
-// keeps the counts of its jobs up to about a second. Without `whole` argv and files are left out.
+// The journal of a running or interrupted run is read (0.4 us for each attempt); a hub keeps the
+// counts of its jobs up to about a second. Without `whole` argv and files are left out.
 Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary, bool whole);
 
 }  // namespace spate::history

@@ -1,6 +1,5 @@
-// Which tasks of a running job are running now. The journal does not tell: it knows leases, and a
-// task is leased a little before it starts. Their processes do: each knows its task by its
-// environment.
+// Tasks of a running job that run now. The journal does not tell: it knows leases, and a task is
+// leased a little before it starts. Processes do: each knows its task by its environment.
 #pragma once
 
 #include <cstdint>

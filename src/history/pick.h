@@ -1,4 +1,4 @@
-// Which jobs and tasks a question names. An error says what there is instead.
+// Jobs and tasks that a question names. An error says what there is instead.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace spate::history {
 
 // Jobs that there are, ascending; those that were never accepted are among them.
 Result<std::vector<uint32_t>> AllJobs(const Source& source);
-// Of a hub the newest so many; of runs all.
+// Returns the newest `most` jobs of a hub, or all runs.
 Result<store::NewestJobs> NewestJobs(const Source& source, size_t most);
 
 // The jobs that are named (the newest when none are), ascending, each once. A number that is named

@@ -1,4 +1,4 @@
-// Where answers come from: the journal of a hub, or the runs in a state folder; and who asks.
+// Sources of answers: the journal of a hub, or the runs in a state folder; and the asking user.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Source {
   bool on_hub() const { return history->place().is_hub; }
   // "in 'STATE'" or "on the hub".
   std::string PlaceText() const;
-  // Whether the viewer may see what a job is about.
+  // True if the viewer may see what a job is about.
   bool MaySee(const store::JobRow& row) const;
   // kNotFound; kCorrupt; kPermission: it is another user's.
   Result<std::unique_ptr<store::JobJournal>> Open(uint32_t job) const;

@@ -17,9 +17,9 @@ namespace spate::history {
 class TaskTexts {
  public:
   TaskTexts(const Source& source, store::JobJournal& history);
-  // As it is typed; where the job's settings cannot be read, the row's own text.
+  // The typed form; the row's own text when the job's settings cannot be read.
   Result<std::string> Command(TaskIndex index, uint16_t slot);
-  // Whether the job's list may call its tasks anything.
+  // True if the job's list may have names for its tasks.
   bool HasNames() const { return compiled_ && (*compiled_)->HasNames(); }
   // The task's name in its list; empty: none.
   std::string Name(TaskIndex index);

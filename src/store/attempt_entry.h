@@ -14,8 +14,8 @@
 
 namespace spate::store {
 
-// Where the output of an attempt lies in the job's stream file: stdout's bytes, then stderr's, then
-// its files (--get), which are always whole.
+// Place of an attempt's output in the job's stream file: stdout's bytes, then stderr's, then its
+// files (--get), which are always whole.
 struct KeptOutput {
   uint64_t position = 0;
   uint64_t stdout_bytes = 0;  // kept; a stream that was longer kept its first and last 64 KB

@@ -12,7 +12,7 @@
 
 namespace spate::store {
 
-// Of one attempt, as a journal has it.
+// Numbers of one attempt, from a journal.
 struct AttemptNumbers {
   TaskIndex index = 0;
   Verdict verdict = Verdict::kRetry;
@@ -28,7 +28,7 @@ class AttemptSums {
 
   // The median is exact below 4 ms and where few times are near it, and else within a 2048th.
   JobStatistics Statistics(uint32_t tasks_that_succeeded) const;
-  // Of the attempts that were started, in whole microseconds; 0: none was.
+  // Mean of the attempts that were started, in whole microseconds; 0: none was.
   Duration MeanWall() const;
 
   // core/model/image.h

@@ -23,7 +23,7 @@
 
 namespace spate::store {
 
-// Where a block is in its file.
+// Place of a block in its file.
 struct BlockPlace {
   uint64_t offset = 0;
   uint64_t bytes = 0;  // 0: nowhere; all of its entries are as a new one

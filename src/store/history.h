@@ -34,7 +34,7 @@ namespace spate::store {
 
 using spate::JobStanding;
 
-// Where people look for jobs: the state folder of their runs, or the folder of a hub.
+// The place of jobs: the state folder of a user's runs, or the folder of a hub.
 struct JobPlace {
   JobPlace(std::string state_dir) : dir(std::move(state_dir)) {}  // NOLINT: of runs, the usual case
   static JobPlace Hub(std::string hub_dir) {
@@ -56,13 +56,13 @@ struct JobSummary {
   std::string folder;  // a run's own; empty: it is a hub's
   JobStanding standing = JobStanding::kDamaged;
   std::optional<int64_t> owner;  // the process of this machine that runs it; of a hub's job: none
-  // As its owner last wrote it, but the counts of a running or interrupted run are from its
+  // The row that its owner last wrote, but the counts of a running or interrupted run are from its
   // journal. When damaged: what can be read of it (JobRow::damage), or only `job`.
   JobRow row;
   std::string problem;  // when damaged
 };
 
-// Whether leased tasks may be running: its owner is there, or it is a hub's.
+// True if leased tasks may be running: its owner is there, or it is a hub's.
 bool IsAtWork(const JobSummary& summary);
 
 // ---- One job -----------------------------------------------------------------------------------
@@ -151,14 +151,14 @@ class JobJournal {
   virtual void KeepMarks(const JobReplay& replay, uint64_t rows_read) = 0;
   virtual Result<AttemptEntry> ReadAttempt(uint64_t seq) = 0;
 
-  // As people see it; after Replayed.
+  // The state shown to people; after Replayed.
   TaskState StateOf(TaskIndex index) const;
   Result<TaskSummary> SummaryOf(TaskIndex index);
   // Runs `read`, which returns nullopt where the replay's file turns out to be wrong: then again
   // after a replay without one.
   template <typename Read>
   auto ByReplay(Read read) -> Result<typename std::invoke_result_t<Read>::value_type::value_type>;
-  // Of this task; nullopt: it is none of its ends.
+  // The end, if it is one of this task's; else nullopt.
   Result<std::optional<AttemptEntry>> ReadEnd(uint64_t seq, TaskIndex index);
 
   JobSummary summary_;
@@ -198,7 +198,7 @@ struct Use {
   uint64_t ends = 0;         // of attempts
   Duration cpu, wall;        // of all attempts
   uint64_t peak_memory = 0;  // the largest of one attempt
-  // Of attempts that succeeded: the longest, and the most thousandths of processors that one used,
+  // Among successful attempts: the longest, and the most thousandths of processors that one used,
   // on average; 0: none ran for kLongEnough.
   Duration longest;
   uint32_t most_milli_cpus = 0;
@@ -238,7 +238,7 @@ class HistoryIndex {
 
   // The row of a task of a hub's job, a view until the next call. kNotFound.
   virtual Result<std::string_view> Row(JobId job, TaskIndex index) = 0;
-  // Of a hub; empty when it knows no such node.
+  // Name of a hub's node; empty when it knows no such node.
   virtual Result<std::string> NodeName(NodeId node) = 0;
   // Bytes of a job's files: of a run its folder; of a hub's job, whose records lie among others',
   // its output and the file of its replay. 0 when these cannot be read.
@@ -246,7 +246,7 @@ class HistoryIndex {
   // By job, those without an end left out, of what ended since then: of one job, or of all of a
   // hub in one pass.
   virtual Result<std::map<uint32_t, Use>> UseSince(Instant since, const JobSummary* job) = 0;
-  // Of a hub's job. What has not ended does not count, nor do jobs that were forgotten.
+  // Pairs of a hub's job. What has not ended does not count, nor do jobs that were forgotten.
   virtual Result<Pairs> PairsOf(const JobSummary& job) = 0;
   // Those that have ended, with cancelled tasks: `most` of them, and how many there are. Of one
   // user, or of all (empty).
@@ -282,8 +282,8 @@ class History {
 
   const JobPlace& place() const { return place_; }
 
-  // Of a hub, the newest so many of all jobs, or of one user's. Of runs, all, with those that were
-  // never accepted.
+  // A hub's newest `most` jobs, of one user or of all; or all runs, with those that were never
+  // accepted.
   virtual Result<NewestJobs> Newest(std::string_view user, size_t most) const = 0;
   // kNotFound: no such job, or one that was never accepted: it ended before its tasks were stored.
   // A run that is just being made is there, without tasks. A damaged job is a summary, not an

@@ -36,7 +36,7 @@ class JobRows {
   virtual void ForgetJob(JobId job, Done done) = 0;
   // The job with this name of a submission, accepted or on its way. nullopt: none.
   virtual Result<std::optional<JobId>> FindSubmission(const std::string& submission) = 0;
-  // Where the output of a job ends that goes on (JobReader::ReplayJob), before its next record.
+  // The end of a resumed job's output (JobReader::ReplayJob), set before its next record.
   virtual void SetOutputEnd(JobId job, uint64_t end) = 0;
 };
 
@@ -54,7 +54,7 @@ class JobIndex {
   // The numbers alone of the first so many, which cost some 0.1 us each.
   virtual Result<std::vector<JobId>> JobsBetween(JobId first, JobId last, size_t most) = 0;
   virtual Result<std::optional<JobId>> NewestOf(std::string_view user) = 0;
-  // Of those that finished before `when`: those that did first. An empty user: of all.
+  // The first jobs to finish before `when`. An empty user: of all.
   virtual Result<std::vector<JobId>> EndedBefore(Instant when, size_t most,
                                                  std::string_view user) = 0;
 };
@@ -131,7 +131,7 @@ class HubStore : public Store,
   virtual uint64_t OutputOf(JobId job) const = 0;
   // By how much JobReader::SizeOfOutput has grown through this store: a sum that is kept.
   virtual int64_t OutputChange() const = 0;
-  // Whether output of tasks is kept from now on. Files of --get are, whatever is said here.
+  // Sets if output of tasks is kept from now on. Files of --get always are.
   virtual void KeepOutput(bool keep) = 0;
   // The number of the hub's life that begins now, one above the last. It counts when `done` is
   // called.

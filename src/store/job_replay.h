@@ -37,7 +37,7 @@ struct JobWords {
     std::optional<TaskIndex> parent = {};  // it was that task's end
   };
   std::vector<Cancelled> cancelled;
-  // Of gangs that were the first of those that wait, by task.
+  // Stories, by task, of gangs that were the first of those that wait.
   std::map<TaskIndex, GangStory> stories;
   std::optional<TaskIndex> newest_story;
   std::set<TaskIndex> story_ended;  // gangs that were leased since: another try begins another one
@@ -53,7 +53,7 @@ struct TaskEnds {
 void EncodeBlock(std::span<const TaskEnds> entries, std::string& to);
 bool DecodeBlock(std::string_view from, std::span<TaskEnds> entries);
 
-// Of an end that is not the first one of its task, which one was before it.
+// An end that is not the first one of its task, and the one before it.
 struct EarlierEnd {
   uint64_t seq = 0;
   uint64_t before = 0;
@@ -106,7 +106,7 @@ class JobReplay {
 
   // All of it as bytes, but the blocks, which go by `put`.
   Result<std::string> Save(const PutBlock& put) const;
-  // Of a new object. False: the bytes do not fit, and it is of no further use.
+  // Fills a new object. False: the bytes do not fit, and it is of no further use.
   bool Open(std::string_view image, std::shared_ptr<const BlockSource> blocks);
 
  private:

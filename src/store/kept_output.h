@@ -15,7 +15,7 @@ struct OutputExtent {
   uint64_t kept = 0;
 };
 
-// Of the kept bytes.
+// A part of the kept bytes.
 struct OutputPart {
   uint64_t first = 0;
   uint64_t count = UINT64_MAX;

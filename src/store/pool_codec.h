@@ -46,8 +46,8 @@ EncodedPoolRecord EncodePoolRecord(const provision::Record& record);
 // are damaged or of a newer version.
 Result<provision::Record> DecodePoolRecord(int kind, std::string_view data);
 
-// Which pool a record is about. Most of a pilot's name the pilot alone, so all of a journal have to
-// go through here, in order.
+// Finds the pool that a record is about. Most of a pilot's name the pilot alone, so all of a
+// journal have to go through here, in order.
 class PoolOfRecord {
  public:
   // 0: none, or it is not known.

@@ -464,7 +464,7 @@ Result<engine::Record> DecodeAs(int kind, std::string_view data) {
   return engine::Record(std::move(record));
 }
 
-// Of a kind and a format that there are.
+// Decodes a record of a known kind and format.
 Result<engine::Record> DecodeKnown(int kind, std::string_view data) {
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::kJobAccepted:

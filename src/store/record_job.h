@@ -23,8 +23,7 @@ inline JobId JobOf(const engine::Record& record) {
       record);
 }
 
-// Whether tasks of the job that this record belongs to may have yet to end after it, though they
-// all had.
+// True if tasks of the record's job may have yet to end after it, though they all had.
 inline bool Reopens(const engine::Record& record) {
   return std::holds_alternative<engine::TasksReopened>(record) ||
          std::holds_alternative<engine::JobGrown>(record);

@@ -32,7 +32,7 @@ struct Foot {
   uint64_t magic = kMagic;
 };
 
-// Of the instructions that make an image, and read it.
+// Hash of the instructions that make an image, and read it.
 uint64_t ProgramHash() {
   uint64_t hash = 0;
   for (std::string_view part : os::ProgramCode()) {

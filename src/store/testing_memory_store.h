@@ -57,7 +57,7 @@ struct MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-  // Of a commit, from the end of the one before. What comes meanwhile goes together with the next.
+  // Delay of a commit, from the end of the one before. What comes meanwhile goes with the next.
   Duration delay_min;
   Duration delay_max;
   uint64_t seed = 1;

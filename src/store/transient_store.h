@@ -20,7 +20,7 @@ class TransientStore : public HubStore {
  public:
   explicit TransientStore(os::Loop& loop) : loop_(loop) {}
 
-  // Of a job that the owner gives to the engine, until it drops it.
+  // Adds a job that the owner gives to the engine, until it drops it.
   void AddJob(JobRow row) { jobs_.insert_or_assign(row.job, std::move(row)); }
   void DropJob(JobId job) { jobs_.erase(job); }
   // By which nodes come.

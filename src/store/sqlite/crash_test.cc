@@ -288,7 +288,7 @@ TEST(Crash, KilledHubLosesNothingOfAnyJob) {
 
 // -------------------------------------------------------------------------------------- pools
 
-// Of a user's rule and pilots in turn: how many of both came back.
+// A user's rule and pilots in turn: how many of both came back.
 struct PilotsAndRules {
   provision::Durable pools;
   uint32_t rules = 0;

@@ -110,7 +110,7 @@ class Database {
   // The last error of this connection, as ours. `code` is SQLite's result code.
   Error ErrorOf(int code) const;
   const std::string& path() const { return path_; }
-  // Of a copy: errors name this file instead. Before Prepare.
+  // For a copy: errors name this file instead. Before Prepare.
   void CallIt(std::string path) { path_ = std::move(path); }
 
  private:

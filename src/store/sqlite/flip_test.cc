@@ -109,7 +109,7 @@ class Flipped {
     return job;
   }
 
-  // As a hub does when it starts.
+  // Reads like a hub that starts.
   Result<std::map<uint32_t, Known>> Read() {
     auto dir = HubDir::Open(world_.path());
     if (!dir) return std::unexpected(dir.error());

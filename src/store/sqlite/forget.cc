@@ -25,8 +25,8 @@ constexpr std::string_view kMove =
     "COALESCE(last_seq, 0) "
     "FROM job WHERE id = ?1 AND (first_seq IS NULL OR last_seq IS NOT NULL)";
 // The journal may have gaps below it. The sequence goes on above it, whatever else is there.
-// Of a damaged job nothing is sure, also not where its records lie. The range is
-// that of what is left of them.
+// Nothing is sure about a damaged job, not even the place of its records. The range is that of what
+// is left of them.
 constexpr std::string_view kMoveDamaged =
     "INSERT OR IGNORE INTO forgotten(job, first_seq, last_seq) SELECT id, COALESCE("
     "(SELECT MIN(seq) FROM log WHERE job = ?1), 1), MAX((SELECT COALESCE(MAX(seq), 0) FROM log), "
@@ -55,7 +55,7 @@ constexpr std::string_view kSpans =
     "SELECT first_seq, last_seq FROM span WHERE job = ?1 AND last_seq >= ?2 ORDER BY first_seq";
 constexpr std::string_view kDropSpans = "DELETE FROM span WHERE job = ?1";
 constexpr std::string_view kAdvance = "UPDATE forgotten SET first_seq = ?2 WHERE job = ?1";
-// Of an upload that did not come to its end there is no row of the job yet.
+// An unfinished upload has no row of the job yet.
 constexpr std::string_view kDropRows =
     "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM job WHERE id = ?3)";
 constexpr std::string_view kBytesOfRecords =
@@ -154,7 +154,7 @@ Result<std::optional<int64_t>> Forgetter::Weigh(Database& db, std::string_view s
   return last;
 }
 
-// Where its records lie, from `first` on.
+// Places of its records, from `first` on.
 Result<std::vector<std::pair<int64_t, int64_t>>> Forgetter::Ranges(Database& db, JobId job,
                                                                    int64_t first, int64_t last,
                                                                    bool damaged) {

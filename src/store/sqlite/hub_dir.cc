@@ -26,7 +26,7 @@ Result<FolderLock> Lock(const std::string& path, const std::string& file_system,
 
 namespace {
 
-// Of processes that were killed. One that writes now loses its file, and begins anew later.
+// Removes files of processes that were killed. One that writes now loses its file and begins again.
 void RemoveUnfinishedReplays(const std::string& hub_dir) {
   const std::string folder = hub_dir + "/replay";
   auto files = os::ListDir(folder);

@@ -43,7 +43,7 @@ class Replayer {
   }
 
  private:
-  // Whether it belongs to what a hub needs.
+  // True if the record belongs to what a hub needs.
   bool Visit(uint64_t seq, const engine::Record& record) {
     JobId job = JobOf(record);
     if (job != JobId()) {
@@ -93,7 +93,7 @@ class Replayer {
     return {};
   }
 
-  // Whether it is a row of the history of a job that has finished, or of one set aside already.
+  // True for a row of the history of a job that has finished, or that is already set aside.
   Result<bool> IsOfOther(JobId job, uint64_t seq) {
     if (scan_.damaged.contains(job)) return true;
     auto count = TRY(db_.QueryInt(fmt::format(

@@ -18,7 +18,7 @@ struct HubScan {
   std::map<JobId, uint64_t> unfinished;  // accepted, with the number of the first record
   std::map<JobId, std::string> damaged;  // set aside, and why; none of them is in `unfinished`
   JobId last_job;                        // the largest number of one that there is
-  // Of those that were replayed:
+  // Only for replayed jobs:
   std::map<JobId, uint64_t> output;  // where the kept output ends
   SpansOfJobs spans;                 // where the records lie
 };

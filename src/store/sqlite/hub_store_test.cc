@@ -572,7 +572,7 @@ TEST(SpanList, KeepsTheLargestGaps) {
   for (size_t i = 1; i < spans.size(); ++i) EXPECT_GT(spans[i].first, spans[i - 1].second);
 }
 
-// Of a job, as bytes: its directory, and an environment of 300 bytes that ends so.
+// A job's settings as bytes: its directory, and an environment of 300 bytes that ends so.
 std::string SettingsOf(const std::string& directory, char end) {
   std::string environment = std::string(299, 'e') + end;
   return "\x12" + std::string(1, static_cast<char>(directory.size())) + directory + "\x4a\xac\x02" +

@@ -29,7 +29,7 @@ Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
   return ReadRow(place, job, false);
 }
 
-// Of a run that nobody makes any more: its tasks never came whole, so nothing has followed.
+// True for a run that nobody makes any more: its tasks never came whole, so nothing has followed.
 bool IsUnaccepted(const JournalPlace& place, const JobRow& row) {
   if (row.first_seq != 0 || row.state != JobState::kRunning || row.counts.total > 0) return false;
   auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
@@ -122,7 +122,7 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   if (!os::Exists(journal.DbPath())) return NoSuchJob(place, number);
   // The lock first: a job that ends in between reads as finished, not as interrupted.
   auto owner = RunningOwner(journal.folder);
-  // Of one that was killed SQLite would read up to what is damaged, and say nothing.
+  // In a killed run's log SQLite would read up to the damage, and report nothing.
   if (owner && !*owner) {
     if (auto sound = CheckLog(journal.DbPath()); !sound) {
       summary.problem = std::move(sound.error().message);

@@ -20,10 +20,10 @@ namespace spate::store {
 // run that is just being made is there, without tasks. A damaged job is a summary, not an error.
 Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
 
-// Of a run that no process has, as its last one wrote it; nullopt also when it cannot be read.
+// The last row written of a run that no process has; nullopt also when it cannot be read.
 std::optional<JobRow> RowOfIdle(const std::string& state_dir, uint32_t number);
 
-// Of a run that was never accepted and that nobody makes: what was typed, if that was stored.
+// The command line, if stored, of a run that was never accepted and that nobody makes.
 std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number);
 
 // Those of `numbers` (ascending), the newest first, until `visit` returns false. What was never
@@ -39,8 +39,7 @@ Result<NewestJobs> NewestNumbers(const JobPlace& place, std::string_view user, s
 // All, ascending.
 Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place);
 
-// Whether a journal can be read as frozen (OpenJournalToRead): nobody writes it, and no log is
-// left.
+// True if a journal can be read as frozen (OpenJournalToRead): no writer, and no log left.
 bool IsFrozen(const JournalPlace& place);
 
 }  // namespace spate::store

@@ -12,8 +12,7 @@ struct JobOwner {
   std::string host;
   std::string boot;   // the kernel's boot id: a pid means nothing after a reboot
   int64_t start = 0;  // clock ticks from boot to the process's start, against pids used again
-  // As it stands in the files `lock` and `owner`. Words that FromLine does not know are passed
-  // over.
+  // The line in the files `lock` and `owner`. Words that FromLine does not know are passed over.
   std::string ToLine() const;
   static JobOwner FromLine(std::string_view line);
   static JobOwner ThisProcess();

@@ -161,7 +161,7 @@ Status PairReader::ReadOthers() {
   }
 }
 
-// As its first tasks have it: what a job was accepted with is its first record.
+// The kind of its first tasks: what a job was accepted with is its first record.
 Result<BoundBy> PairReader::KindOf(uint32_t job) {
   auto [known, is_new] = kinds_.try_emplace(job, BoundBy::kUnknown);
   if (!is_new) return known->second;

@@ -8,9 +8,9 @@
 
 namespace spate::store {
 
-// Of the job of `part`. Two passes over the attempts since it was submitted, 0.2 us each, its own
-// kept meanwhile (40 bytes each), and of others when nodes were theirs. What has not ended does not
-// count, nor do jobs that were forgotten. kCorrupt.
+// Reads pairs of the job of `part`. Two passes over the attempts since it was submitted, 0.2 us
+// each, its own kept meanwhile (40 bytes each), and of others when nodes were theirs. What has not
+// ended does not count, nor do jobs that were forgotten. kCorrupt.
 Result<Pairs> ReadPairs(const JournalPlace& place, const JournalPart& part);
 
 }  // namespace spate::store

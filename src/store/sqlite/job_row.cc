@@ -21,7 +21,7 @@ constexpr const char* kStateNames[] = {"running", "finished", "stopped",
 
 using Values = std::vector<NewValue>;
 
-// As JobTable::Write binds them.
+// Values in the order in which JobTable::Write binds them.
 const Values kOfRow = {
     {"id", "?1"},           {"state", "?2"},       {"total", "?3"},     {"leased", "?4"},
     {"succeeded", "?5"},    {"failed", "?6"},      {"cancelled", "?7"}, {"unknown", "?8"},
@@ -96,7 +96,7 @@ std::string IsOfNotKept(std::string_view job) {
 constexpr std::string_view kAddNotKept =
     "INSERT INTO meta(key, value) VALUES('not_kept ' || ?1 || ' ' || ?2, 1) "
     "ON CONFLICT(key) DO UPDATE SET value = value + 1";
-// Of newest ends of tasks; for `flags` see AttemptFromColumns.
+// Counts newest ends of tasks; for `flags` see AttemptFromColumns.
 constexpr std::string_view kTakeNotKept =
     "UPDATE meta SET value = value - (SELECT COUNT(*) FROM (SELECT (flags + 32768) >> 16 AS why, "
     "verdict, MAX(seq) FROM attempt WHERE seq >= (SELECT first_seq FROM job WHERE id = ?1) AND job "
@@ -330,7 +330,7 @@ Status JobTable::Again(JobId job, const std::vector<TaskRange>& tasks) {
 
 namespace {
 
-// Whether anything is there that comes after a run's row.
+// True if anything is there that comes after a run's row.
 Result<bool> HasMoreThanRow(Database& db) {
   auto any =
       TRY(db.QueryInt("SELECT EXISTS(SELECT 1 FROM job_text) OR EXISTS(SELECT 1 FROM rows) OR "

@@ -61,7 +61,7 @@ Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId la
 // The newest first. An empty user: of all.
 Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user, size_t most = SIZE_MAX);
 Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user);
-// Of jobs that finished before `when`: those that did first. An empty user: of all.
+// The first jobs to finish before `when`. An empty user: of all.
 Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,
                                            std::string_view user);
 // For lists: the newest first, without their settings, until `visit` returns false. Damaged ones

@@ -43,7 +43,7 @@ using SpansOfJobs = std::unordered_map<JobId, SpanList>;
 class JobSpans {
  public:
   Status Prepare(Database& db);
-  // Of unfinished jobs, from their records, before the first Add.
+  // Spans of unfinished jobs, from their records, before the first Add.
   void Know(SpansOfJobs spans) { known_ = std::move(spans); }
   // The job's first record.
   void Begin(JobId job, uint64_t seq);

@@ -1,4 +1,4 @@
-// Where a journal and the outputs of its jobs lie: the folder of a run's one job, or that of a hub
+// Place of a journal and the outputs of its jobs: the folder of a run's one job, or that of a hub
 // with many.
 #pragma once
 
@@ -16,7 +16,7 @@ class OwnerFile;
 struct JournalPlace {
   std::string folder;  // STATE/jobs/N or STATE/hub
   bool is_hub = false;
-  // Of who writes it, where other machines use the folder too.
+  // The file of the writer, where other machines use the folder too.
   std::shared_ptr<OwnerFile> owner_file = nullptr;
 
   std::string DbPath() const { return folder + (is_hub ? "/hub.db" : "/job.db"); }

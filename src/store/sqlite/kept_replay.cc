@@ -42,8 +42,8 @@ Result<bool> AddRow(std::span<Statement> rows, uint64_t seq, ByteWriter& out) {
   return false;
 }
 
-// Of the newest records: an older journal that was put back lacks some of them, or has others under
-// their numbers. nullopt: one is missing.
+// Mark of the newest records: an older journal that was put back lacks some of them, or has others
+// under their numbers. nullopt: one is missing.
 Result<std::optional<uint64_t>> MarkOf(Database& db, const JobReplay& replay) {
   std::vector<Statement> rows;
   for (std::string_view sql : kRows) rows.push_back(TRY(db.Prepare(sql)));

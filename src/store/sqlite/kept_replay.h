@@ -16,7 +16,7 @@
 namespace spate::store {
 
 struct KeptReplay {
-  // Of a job in that place.
+  // The replay of a job in that place.
   KeptReplay(const JobPlace& place, const JobRow& row)
       : path(JournalOf(place, row.job.value).ReplayPath(row.job)),
         created(row.created),

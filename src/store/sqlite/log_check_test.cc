@@ -25,7 +25,7 @@ class LogCheckTest : public testing::Test {
     EXPECT_TRUE(
         db->Run("PRAGMA page_size = 512; PRAGMA journal_mode = WAL;"
                 "PRAGMA synchronous = FULL; CREATE TABLE t(n INTEGER, bytes BLOB)"));
-    // Of an earlier use of the log frames stay behind its new end.
+    // Frames of an earlier use of the log stay after its new end.
     for (int i = 0; i < 50; ++i) EXPECT_TRUE(db->Run("INSERT INTO t VALUES(0, zeroblob(400))"));
     EXPECT_TRUE(db->Run("PRAGMA wal_checkpoint(RESTART); DELETE FROM t"));
     for (int i = 0; i < kCommits; ++i) {

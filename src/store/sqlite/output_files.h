@@ -40,7 +40,7 @@ class OutputFiles {
   Status Remove(JobId job);
   // Writes and syncs what was added.
   Status Sync();
-  // Where the job's output ends, told by who has read its records: then they need not be read again
+  // Sets the end of the job's output, if its records were read: then they need not be read again
   // for it, which takes long when many others have been written since.
   void KnowEnd(JobId job, uint64_t end) { known_ends_[job] = end; }
   // JobRow::keep_output has changed.

@@ -43,7 +43,7 @@ std::unexpected<Error> Busy(const std::string& path, const JobOwner& owner) {
                           EscapeForScreen(owner.host)));
 }
 
-// Whether the owner of `text` gives no sign of life for so long.
+// True if the owner of `text` gives no sign of life for so long.
 bool StaysSilent(const std::string& path, const std::string& text, Duration patience) {
   for (const int64_t end = Now() + patience.ns; Now() < end;) {
     (void)os::WaitReadable(-1, std::min(kLookAgain, patience));

@@ -85,7 +85,7 @@ class OwnerFile {
 // this machine, where the kernel's lock tells.
 std::optional<JobOwner> OwnerElsewhere(const std::string& folder);
 
-// Whether its last sign of life is less than a minute old, by this machine's clock: to tell people,
+// True if its last sign of life is less than a minute old, by this machine's clock: to tell people,
 // and not to decide anything.
 bool SeemsAlive(const std::string& folder);
 

@@ -49,7 +49,7 @@ std::unexpected<Error> Damaged(const Database& db, uint64_t seq, std::string_vie
                                                EscapeForScreen(db.path()), seq, how));
 }
 
-// Of the table and its indexes: the next change would meet what is wrong there, and end the hub.
+// Checks the table and its indexes: the next change would meet an error there, and end the hub.
 Status CheckPages(Database& db) {
   auto check = TRY(db.Prepare("PRAGMA integrity_check('pool_log')"));
   (void)TRY(check.Step());
@@ -59,7 +59,7 @@ Status CheckPages(Database& db) {
                                                EscapeForScreen(db.path()), text));
 }
 
-// Where a replay begins.
+// Row at which a replay begins.
 Result<uint64_t> FirstOfPools(Database& db) {
   auto newest =
       db.Prepare(fmt::format("SELECT seq, image, {0} FROM pool_log WHERE image > 0 OR NOT ({0}) "

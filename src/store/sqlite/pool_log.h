@@ -30,7 +30,7 @@ struct PoolsCut {
 // The table is damaged: a new one takes its place, and the old one stays beside it.
 struct PoolsSetAside {};
 
-// As it was read: with the number that it had, in an image or not.
+// An entry as it was read: with the number that it had, in an image or not.
 struct PoolLogEntry {
   uint64_t seq = 0;
   provision::PoolId pool;
@@ -67,7 +67,7 @@ class PoolLog {
 
 // The newest image and all since; each follows from those before it. kCorrupt names the row.
 Result<std::vector<PoolLogEntry>> ReadPools(Database& db);
-// Which numbers are used up, as meta has it, whatever has become of the table.
+// Used numbers by meta, whatever has become of the table.
 Result<provision::NumbersKept> PoolNumbers(Database& db);
 Result<std::vector<PoolLogRow>> ReadPoolLogOf(Database& db, provision::PoolId pool, size_t most);
 // All rows, in order, with what is wrong with those that are damaged. Ends early where SQLite

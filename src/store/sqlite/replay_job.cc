@@ -14,7 +14,7 @@ namespace {
 
 using engine::Record;
 
-// Of an attempt what the engine looks at, and then what is summed up.
+// Columns of an attempt that the engine looks at, and then those that are summed up.
 constexpr std::string_view kAttempts =
     "SELECT seq, idx, attempt, node, cause, verdict, flags, status, wall_us, "
     "user_us, system_us, peak_kb, start_us, COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) "

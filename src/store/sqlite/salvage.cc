@@ -183,7 +183,7 @@ class Salvager {
   std::map<JobId, std::map<uint64_t, uint64_t>> text_;  // sound chunks: first task, count
 };
 
-// Which jobs are damaged: by their rows, their records, their texts.
+// Finds damaged jobs: by their rows, their records, their texts.
 Status Salvager::FindDamage() {
   auto select = TRY(from_.Prepare(fmt::format("SELECT id FROM job ORDER BY id")));
   for (;;) {

@@ -401,7 +401,7 @@ Status Upgrade(Database& db) {
 
 namespace {
 
-// Of a file that this process has not opened: closing it would drop SQLite's locks on it.
+// For a file that this process has not opened: closing it would drop SQLite's locks on it.
 bool IsInMode(const std::string& path, JournalMode mode) {
   constexpr size_t kReadVersion = 19;  // of its head: 1 rollback, 2 log
   constexpr char kOfLog = 2;

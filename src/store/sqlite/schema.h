@@ -26,7 +26,7 @@ enum class JournalMode : uint8_t {
               // of other machines have no shared memory
 };
 
-// Of who writes it.
+// The mode of the process that writes it.
 inline JournalMode ModeOf(const JournalPlace& place) {
   return place.owner_file == nullptr ? JournalMode::kLog : JournalMode::kRollback;
 }

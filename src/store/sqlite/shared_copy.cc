@@ -72,8 +72,8 @@ bool NeedsCopy(const std::string& path) {
   const std::string lock = os::JoinPath(folder, "lock");
   if (!os::FileLock::IsHeld(lock).value_or(false)) return true;
   if (!elsewhere) return false;
-  // Where its lock is seen, so are SQLite's. Somebody of this machine may have it as well, who
-  // waits for that one's end.
+  // If its lock is seen, so are SQLite's. Somebody of this machine may have it as well, who waits
+  // for that one's end.
   return JobOwner::FromLine(os::FileLock::LastOwner(lock)).boot != elsewhere->boot;
 }
 

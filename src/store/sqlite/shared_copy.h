@@ -14,13 +14,13 @@
 
 namespace spate::store {
 
-// Whether the journal at `path` must not be read in its place. Costs two looks at the folder.
+// True if the journal at `path` must not be read in its place. Costs two looks at the folder.
 bool NeedsCopy(const std::string& path);
 
-// Whether a rollback journal with a transaction lies beside it: one goes on, or was cut off.
+// True if a rollback journal with a transaction lies next to it: one is open, or was cut off.
 bool HasRollback(const std::string& path);
 
-// As it was at one moment; later changes are not in it. kBusy: it changes too fast to be copied.
+// Copies one moment; later changes are not in it. kBusy: it changes too fast to be copied.
 Result<Database> OpenCopy(const std::string& path);
 
 }  // namespace spate::store

@@ -12,7 +12,7 @@
 namespace spate::store {
 namespace {
 
-// Of a job that is written again.
+// For a job that is written again.
 constexpr std::string_view kOwn =
     "SELECT shared.id, bytes = ?2 FROM shared_by JOIN shared ON shared.id = shared_by.shared "
     "WHERE job = ?1";

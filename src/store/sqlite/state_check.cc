@@ -92,7 +92,7 @@ class Checker {
     }
   }
 
-  // As the writer does.
+  // The writer's rule.
   void NoteSequence(uint64_t seq, const engine::Record& record) {
     if (std::holds_alternative<engine::JobAccepted>(record)) first_seq_ = seq;
     if (std::holds_alternative<engine::JobFinished>(record) || last_seq_ != 0) last_seq_ = seq;

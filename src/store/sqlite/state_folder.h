@@ -12,8 +12,8 @@
 namespace spate::store {
 
 struct StateOptions {
-  // Of a folder on a network file system that a process of another machine held last: how long that
-  // one is watched for a sign of life, and who is told before. 0: it counts as alive.
+  // For a folder on a network file system that a process of another machine held last: how long
+  // that one is watched for a sign of life, and who is told before. 0: it counts as alive.
   Duration patience;
   std::function<void(const JobOwner&)> waiting = nullptr;
   // For tests: take the file system of STATE for this one ("nfs").

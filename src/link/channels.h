@@ -27,7 +27,7 @@ namespace spate::link {
 struct ChannelEvents {
   std::function<void(const Ended&)> closed;  // once, and nothing after it
   std::function<void(bool)> silent;          // as Connection's
-  // Whether output of this attempt is wanted; null: of all.
+  // True if output of this attempt is wanted; null: all is.
   std::function<bool(const AttemptRef&)> wants;
   // True: output, and everything after it, waits on the node because this disk has no room. False:
   // it no longer waits. Null: such output is lost.
@@ -50,7 +50,7 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
   void OnMessage(std::function<void(wire::ToHub)> receiver) override;
   // For who tells the node why, or that it is not wanted any more.
   Connection& connection() { return *connection_; }
-  // As OutputSpool's: for a node that this process trusts as itself.
+  // Same contract as OutputSpool's: for a node that this process trusts as itself.
   void SetHandover(std::string folder) { spool_.SetHandover(std::move(folder)); }
 
  private:
@@ -74,7 +74,7 @@ struct BacklogLimits {
   uint64_t spooled = 1u << 30;  // the same, of output in files
 };
 
-// Of one stream a hub without the feature (wire/greeting.h) takes so much; others take any length.
+// Bytes of one stream that hubs without the feature (wire/greeting.h) take; others take all.
 inline constexpr uint64_t kOldHubsStream = 1u << 30;
 inline constexpr std::string_view kLongStreams = "long-streams";
 
@@ -85,7 +85,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
   struct Events {
     std::function<void(const Ended&)> closed;
     std::function<void(bool)> silent;
-    // Whether the node should start nothing for now; also called by Send.
+    // True: the node should start nothing for now; also called by Send.
     std::function<void(bool)> backlogged;
   };
   HubChannelTcp(std::unique_ptr<Connection> connection, Events events,
@@ -94,7 +94,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
   void Send(wire::ToHub message) override;
   void OnMessage(std::function<void(wire::ToNode)> receiver) override;
 
-  // As OutputReader's. Before the first Send.
+  // Same contract as OutputReader's. Before the first Send.
   void SetHandover(std::string folder);
   bool Backlogged() const { return backlogged_; }
   uint64_t news_dropped() const { return news_dropped_; }

@@ -326,7 +326,7 @@ TEST_F(ChannelsTest, AReportThatComesAgainOverANewConnection) {
   EXPECT_TRUE(Same(EndsAt(0).outputs[0]->out.spool, ends.outputs[0]->out.spool));
 }
 
-// As something that is no node of ours may write them.
+// Frames that may come from a program that is not a node of ours.
 std::string PieceFrame(uint32_t index, int stream, uint64_t offset, std::string_view bytes) {
   return FrameOf(FrameType::kOutputPiece,
                  BytesOf(wire::OutputPiece{RefOf(index), stream, offset, bytes}));
@@ -387,7 +387,7 @@ TEST_F(ChannelsTest, PiecesThatDoNotFitAreABreach) {
   EXPECT_EQ(os::ReadFile(EndsAt(0).outputs[0]->err.spool, 100).value(), "e");
 }
 
-// Of an attempt that the node does not have nothing is kept, and its end is heard all the same.
+// Output of an attempt that the node does not have is not kept, but its end is heard.
 TEST_F(ChannelsTest, OutputThatNobodyWantsTakesNoDisk) {
   RawPeer peer;
   OpenRaw(peer, [](const AttemptRef& ref) { return ref.index == 1; });

@@ -50,7 +50,7 @@ struct ConnectionLimits {
   transport::StreamLimits stream;
 };
 
-// Of all connections of a hub so far.
+// Counts over all connections of a hub so far.
 struct Counts {
   uint64_t accepted = 0;
   uint64_t refused = 0;   // by the gate, or for their version
@@ -126,7 +126,7 @@ class Connection {
   void LetReaderWait() { stream_->LetReaderWait(); }  // within `frame`
   os::RealLoop& loop() const { return loop_; }
 
-  // Of the TLS connection (transport::Stream); kUnavailable in clear.
+  // Exports a key of the TLS connection (transport::Stream); kUnavailable in clear.
   Result<Bytes32> ExportKey(std::string_view label) const;
   size_t queued() const { return stream_ ? stream_->queued() : 0; }
   // Nothing was sent for half the time after which the peer cuts it off: our loop stood still.

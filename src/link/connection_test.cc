@@ -324,8 +324,8 @@ TEST_F(ConnectionTest, MayEndInsideEachOfItsFunctions) {
 
 // ------------------------------------------------------------------------------------------ shares
 
-// Of three connections two have room for a long frame; the third is read when one of them is done,
-// and frames that are short pass meanwhile.
+// Two of three connections have room for a long frame; the third is read when one of them is done,
+// and short frames pass meanwhile.
 TEST_F(ConnectionTest, LongFramesWaitForRoom) {
   auto share = std::make_shared<Share>(*loop_, ShareLimits{.short_frame = 1000, .memory = 200'000});
   End ends[4];

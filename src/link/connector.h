@@ -22,7 +22,7 @@
 
 namespace spate::link {
 
-// Where the hub is. With `access` over TLS, proved by its credential; without, in clear, to this
+// The hub's addresses. With `access` over TLS, proved by its credential; without, in clear, to this
 // machine only. UNIX sockets are in clear in any case: there the system says who we are.
 struct Target {
   std::vector<os::Address> hubs;  // of one hub, in the order to try
@@ -38,7 +38,7 @@ struct Self {
   std::string product;  // the program's version
   // Those who are no nodes have the role of their access file, where they call with one.
   wire::Role role = wire::Role::kClient;
-  // Of a node.
+  // For a node.
   std::string node_name = {};
   std::string instance = {};  // instance.h
   std::vector<std::string> features = wire::OwnFeatures();
@@ -94,7 +94,7 @@ class Connector {
   size_t wrong_pins_ = 0;
   bool hung_ = false;
   std::string failures_;
-  // Of the address before that.
+  // Dials the address before that.
   std::unique_ptr<transport::Dialer> dialer_;
   os::SocketAddress hub_, here_;
   os::Pid listener_ = 0;  // of a UNIX socket

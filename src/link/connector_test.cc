@@ -61,7 +61,7 @@ TEST_F(CallerTest, TellsAWrongPin) {
   access.pin[0] ^= 1;
   ExpectFailure(Target::Of(access), NodeSelf(), true,
                 {TcpAddress().host, "another key", "get a new access file"});
-  // Where another address may yet be the right one, it will be tried again.
+  // If another address may yet be the right one, it will be tried again.
   access.hubs.push_back(Dead());
   ExpectFailure(Target::Of(access), NodeSelf(), false, {"another key", "nobody"});
 }

@@ -37,7 +37,7 @@ struct Guest {
   std::string unknown;                       // why nobody can tell that name now; empty: it is told
   std::optional<Bytes32> connection_key;     // over TLS
 
-  // Whether it has the credential with this secret. Never without TLS.
+  // True if it has the credential with this secret. Never without TLS.
   bool Proves(const Bytes32& secret) const;
 };
 
@@ -109,7 +109,7 @@ class Entrance {
   Entrance(const Entrance&) = delete;
   Entrance& operator=(const Entrance&) = delete;
 
-  // Where it listens: numbers and paths, with the ports that were taken for port 0.
+  // Addresses that it listens at: numbers and paths, with the ports that were taken for port 0.
   std::vector<os::SocketAddress> addresses() const;
   size_t strangers() const;
   const Counts& counts() const { return *counts_; }

@@ -328,7 +328,7 @@ TEST_F(HubEntranceTest, MayBeClosedByAVisitor) {
   RunUntil([&] { return stranger.closed.has_value(); });
 }
 
-// As many as nodes of a large site; fewer where so many files may not be open.
+// A large site has as many nodes; fewer are used where so many files may not be open.
 TEST_F(HubEntranceTest, ManyIdleNodes) {
   os::OpenFileLimit limit = os::GetOpenFileLimit();
   ASSERT_TRUE(os::SetOpenFileLimit(limit.most));

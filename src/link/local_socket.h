@@ -1,4 +1,4 @@
-// Where the UNIX socket of a folder lies.
+// Place of a folder's UNIX socket.
 //
 // A socket belongs to one machine. A network file system shows its name to all of them, or can hold
 // none (FUSE, CIFS). There it lies in a temporary folder of this machine, and in its place is a

@@ -1,6 +1,6 @@
-// Where programs that have a hub for their own jobs let others look at it: a socket in a folder of
-// the process below STATE/masters, as HOST-PID. The state folder may be on a file system of many
-// machines; sockets are reached on their own.
+// A place where others can look at the hub that a program has for its own jobs: a socket in a
+// folder of the process below STATE/masters, as HOST-PID. The state folder may be on a file system
+// of many machines; sockets are reached on their own.
 //
 // Any thread.
 #pragma once

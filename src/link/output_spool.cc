@@ -15,7 +15,7 @@ namespace spate::link {
 namespace {
 
 constexpr uint64_t kReadBytes = 128 * 1024;
-// Of memory there is nothing to read, and each piece has a price.
+// Bytes in memory need no reading, and each piece has a price.
 constexpr uint64_t kMemoryPiece = wire::kWireLimits.piece_bytes;
 constexpr uint64_t kCheckEvery = 1 << 20;
 constexpr size_t kMoreAtOnce = 3;
@@ -159,7 +159,7 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted, bool may
   return {};
 }
 
-// Whether it has room in memory.
+// True if it has room in memory.
 bool OutputSpool::Keep(Stream& stream, std::string_view bytes) const {
   if (!memory_ || !stream.path.empty()) return false;
   if (stream.bytes.empty()) stream.held = HeldMemory(memory_);

@@ -25,7 +25,7 @@ struct ReconnectorOptions {
   bool stubborn = false;
   CallerLimits caller = {};
 };
-// Of a client, and of a node.
+// Options of a client, and of a node.
 ReconnectorOptions ClientOptions(Self self, std::function<Result<Target>()> target);
 ReconnectorOptions NodeOptions(Self self, std::function<Result<Target>()> target);
 

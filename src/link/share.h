@@ -53,7 +53,7 @@ class Share : public std::enable_shared_from_this<Share> {
   std::unique_ptr<Room> Take(size_t bytes, std::shared_ptr<bool> alive,
                              std::function<void()> again);
 
-  // Whether there is time left for a frame in this turn of the loop; it took so long.
+  // True if there is time left for a frame in this turn of the loop. Spend: a frame took `time`.
   bool HasTime();
   void Spend(Duration time) { spent_ = spent_ + time; }
 

@@ -37,7 +37,7 @@ auto AnyList(Make make) {
   return list;
 }
 inline std::vector<std::string> AnyTexts() { return AnyList(AnyText); }
-// As resources have them: sorted, each once, none empty.
+// Names in the form of resources: sorted, each once, none empty.
 inline std::vector<std::string> AnyNames() {
   auto names = AnyList(SomeText);
   std::ranges::sort(names);

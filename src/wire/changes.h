@@ -135,7 +135,7 @@ struct ChangeJobs {
   Change change = Change::kHold;
   std::optional<uint32_t> weight, max_running;  // of kSet, as those below
   std::optional<int32_t> priority;
-  // Of its tasks that no node has yet.
+  // Limits for its tasks that no node has yet.
   std::optional<Duration> time;     // 0: it is not known
   std::optional<Instant> deadline;  // Never(): none
   // A job that has ended is changed like others, for what will be added to it. For one job, which
@@ -289,7 +289,7 @@ struct AddPool {
   PoolWish wish;
   bool test = true;
   bool dry_run = false;  // tries, and adds nothing
-  // What decides for the one who asks which batch system is used (pool/environment.h).
+  // The asker's variables that decide which batch system is used (pool/environment.h).
   std::vector<PoolVariable> variables = {};
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {

@@ -141,7 +141,7 @@ Request Decode(FieldReader& in, const pb::Rows& from) {
   return Rows{in.Texts("rows", from.rows(), kWireLimits.row_bytes)};
 }
 
-// Whether there are such tasks is for the hub to say.
+// The hub decides whether there are such tasks.
 Request Decode(FieldReader& in, const pb::Edges& from) {
   in.Within("edges");
   Edges edges;

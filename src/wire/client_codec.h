@@ -12,8 +12,7 @@
 
 namespace spate::wire {
 
-// What a frame of a Request or a Reply holds: the id of the request, little endian, and the
-// message.
+// Content of a Request's or Reply's frame: the request's id, little endian, and the message.
 struct NumberedMessage {
   uint32_t id = 0;
   std::string_view message;

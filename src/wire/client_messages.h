@@ -42,8 +42,8 @@ struct Submit {
   };
   std::vector<After> after;
   JobId add_to;  // 0: a new job
-  // As many tasks the job has, as far as the client knows; refused (kExists) when it has another
-  // number, so that what was added without the client's knowledge is not added twice.
+  // The job's number of tasks, as far as the client knows; refused (kExists) when it has another
+  // one, so that what was added without the client's knowledge is not added twice.
   std::optional<uint32_t> known_tasks;
 };
 // The next pieces of what the job brings along (core/model/task_files.h).
@@ -151,14 +151,14 @@ struct EndsRead {
   uint64_t position = 0;           // of the last one
   bool finished = false;           // the job has, and nothing is behind this position
 };
-// Of the type that the question names.
+// An answer of the type that the question names.
 struct QueryAnswer {
   std::string bytes;  // wire/field_bytes.h
 };
 struct QueryDone {};
 using Reply = std::variant<Failed, Accepted, Printed, JobNews, EndsRead, QueryAnswer, QueryDone>;
 
-// Whether nothing more comes in reply to such a request.
+// True if nothing more comes in reply to such a request.
 inline bool IsLast(RequestKind kind, const Reply& reply) {
   if (const auto* news = std::get_if<JobNews>(&reply)) {
     return news->finished && kind == RequestKind::kWatch;

@@ -21,7 +21,7 @@
 namespace spate::wire {
 namespace {
 
-// What an OutputPiece takes without its bytes.
+// The most bytes of an OutputPiece without its own bytes.
 constexpr size_t kPieceHeadMost = 64;
 
 // ---- Parts -------------------------------------------------------------------------------------

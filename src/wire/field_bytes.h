@@ -12,7 +12,7 @@ namespace spate::wire {
 using spate::AppendBytes;
 using spate::BytesOf;
 
-// Of all lists of a message: what one of a stranger may cost in memory.
+// Limit over all lists of a message: what a stranger's message may cost in memory.
 inline constexpr uint32_t kMostElements = 200'000;
 
 // kCorrupt: they are none of a T, or have more elements, or a longer time, than a message may; what

@@ -54,7 +54,7 @@ class FrameReader {
   // From now on frames may be long.
   void Accept() { limit_ = kMaxFrame; }
   size_t pending() const { return buffer_.size() - begin_; }
-  // Of a frame that has begun and is not whole: how many bytes it will have here. 0: there is none.
+  // Bytes that a frame which has begun and is not whole will have here. 0: there is none.
   size_t wanted() const;
   size_t capacity() const { return buffer_.capacity(); }
 

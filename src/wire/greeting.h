@@ -43,7 +43,7 @@ struct Greeting {
   uint64_t serial = 0;  // of the credential; 0 on a local socket, which names the user itself
   std::string nonce;
   std::string proof;  // that the sender has the credential's secret, for this connection only
-  // Of a node: its name, and what it is known by among machines that bear the same: bytes that it
+  // Nodes only: its name, and what it is known by among machines that bear the same: bytes that it
   // drew once and keeps.
   std::string node_name;
   std::string instance;
@@ -60,7 +60,7 @@ struct Welcome {
   // milliseconds.
   Duration silence;
   std::vector<std::string> features = OwnFeatures();
-  // Where the hub listens for other machines: a host's number (0.0.0.0, ::: everywhere); empty:
+  // The hub's address for other machines: a host's number (0.0.0.0, ::: everywhere); empty:
   // nowhere.
   std::string listens_at = {};
   // After so long without a node the hub gives its tasks to others; 0: an older hub. In whole

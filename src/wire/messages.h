@@ -35,7 +35,7 @@ struct Lease {
   Needs needs;
   std::vector<TaskRange> tasks;
   std::vector<std::string> rows;  // one for each task, in the same order
-  // Of a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
+  // For a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
   std::shared_ptr<const GangPart> part = nullptr;
 };
 // The part may start. Said again where the hub does not know whether it was heard.
@@ -130,8 +130,8 @@ struct Slow {  // an attempt has passed the job's warn_time
   AttemptRef ref;
 };
 // A part of a gang has its room, or runs. Sent for each such part after every Hello.
-// Of a single task: it has ended, its room is free, and its end follows.
-// Of a master's slave: it waits to begin a packet of tasks; the master answers with Go.
+// For a single task: it has ended, its room is free, and its end follows.
+// From a master's slave: it waits to begin a packet of tasks; the master answers with Go.
 struct RoomTaken {
   AttemptRef ref;
 };

@@ -123,7 +123,7 @@ TEST(OlderBytes, Needs) {
             "020101120261623a026e3142070a010212026e321a020100"));
 }
 
-// Of a client that knows fewer fields of a policy: the others are as if nothing was said.
+// A client that knows fewer fields of a policy sends nothing for the others.
 TEST(OlderBytes, Policy) {
   auto read = DecodeRequest(
       Bytes("122e0a0173120912012f22002a004a001a16080310021880a8d6b9072001280230013804403248092200"

@@ -2,7 +2,7 @@
 // long as the order stays. No piece has more than one end with output in spool files, so that a
 // receiver has to keep the output of one attempt only until its end comes.
 //
-// Of a report only the last piece has its number. Those before it have the number of the report
+// Only the last piece of a report has its number. Those before it have the number of the report
 // before: ReportsTaken must never cover what has not come whole.
 #pragma once
 

@@ -30,7 +30,7 @@ Status CheckNames(std::string_view field, const std::vector<std::string>& names)
   return {};
 }
 
-// As Needs promises it: each once.
+// Needs promises this: each once.
 Status CheckSorted(std::string_view field, const std::optional<std::vector<std::string>>& names) {
   if (!names) return {};
   bool ascend = std::ranges::adjacent_find(*names, std::greater_equal()) == names->end();

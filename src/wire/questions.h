@@ -382,7 +382,7 @@ struct DescribeTasks {
   }
 };
 
-// Of which streams; kBoth: standard output and standard error.
+// The streams to read; kBoth: standard output and standard error.
 enum class Streams : uint8_t { kBoth, kStdout, kStderr, kFiles, kLast = kFiles };
 struct ReadOutput {
   static constexpr uint32_t kNumber = 44;
@@ -409,9 +409,9 @@ struct TailOutput {
   JobSelector job;  // names one
   Streams streams = Streams::kBoth;
   uint64_t lines = 10;  // UINT64_MAX: all
-  // Of a hub's job: also what ends from now on, with a kPosition behind each part of it. The answer
-  // is over when the job has ended (kFinished), or when nothing came for a while: whoever wants
-  // more asks again.
+  // For a hub's job: also what ends from now on, with a kPosition behind each part of it. The
+  // answer is over when the job has ended (kFinished), or when nothing came for a while: whoever
+  // wants more asks again.
   bool follow = false;
   // Following goes on behind this place of the journal, without `lines`.
   std::optional<uint64_t> after = std::nullopt;
@@ -651,7 +651,7 @@ struct ReadEvents {
   }
 };
 
-// Of a newer client: the hub says that it does not know what was asked.
+// A newer client's question: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
   using Answer = Done;

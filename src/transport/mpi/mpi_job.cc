@@ -204,7 +204,7 @@ void MpiJob::Send(Stream& stream, Message message) {
   if (!stream.under_way.empty() || !all_ring_) LookIn(kBusyNap);
 }
 
-// Whether some had been sent.
+// True if some had been sent.
 bool MpiJob::FreeSent(Stream& stream) {
   bool some = false;
   while (!stream.under_way.empty()) {

@@ -15,8 +15,8 @@ class Identity {
  public:
   // A new one.
   static Result<Identity> Make();
-  // Of the file at `path`, which must be private (os::ReadPrivateFile); made there, with mode 0600,
-  // when it is missing. One process at a time.
+  // Loads the file at `path`, which must be private (os::ReadPrivateFile); makes it, with mode
+  // 0600, when it is missing. One process at a time.
   static Result<Identity> LoadOrMake(const std::string& path);
   // `name` is for messages.
   static Result<Identity> FromPem(std::string_view text, std::string_view name);

@@ -33,8 +33,8 @@ class Listener {
   struct Events {
     std::function<void(Arrival)> arrived;
     // Such as: out of descriptors. It goes on by itself after a pause, so this is only to be told.
-    // Where the machine watches no further descriptors, connections are closed instead, and only
-    // the first one is told.
+    // If the machine watches no further descriptors, connections are closed instead, and only the
+    // first one is told.
     std::function<void(const Error&)> trouble;
   };
   // `fd` is os::Listen's. The functions are called by the loop and may destroy the listener.

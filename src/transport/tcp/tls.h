@@ -24,7 +24,7 @@ class Tls {
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
 
-  // Of all streams so far, for those who watch over a hub.
+  // Counts over all streams so far, for those who watch over a hub.
   struct Counts {
     uint64_t opened = 0;     // handshakes that came to their end
     uint64_t broken = 0;     // peers cut off because they broke TLS, before or after that

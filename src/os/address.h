@@ -1,4 +1,4 @@
-// Where a stream socket listens: as people write it (Address), and as the system takes it
+// Addresses of stream sockets: as people write them (Address), and as the system takes them
 // (SocketAddress). From any thread.
 #pragma once
 

@@ -24,7 +24,7 @@ constexpr size_t kMostWords = 65536 / kWordBits;
 constexpr int kMostLooks = 32;
 constexpr uint64_t kShortTurn = 100'000;  // nanoseconds, the least that the kernel takes
 
-// As sched_setattr(2) has it; C libraries name it since 2.41 only.
+// The struct of sched_setattr(2); C libraries name it since 2.41 only.
 struct Scheduling {
   uint32_t size = sizeof(Scheduling);
   uint32_t policy = 0;

@@ -1,4 +1,4 @@
-// Which processors a thread may run on, how soon, and where its memory comes from.
+// A thread's processors, its scheduling, and where its memory comes from.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace spate::os {
 
-// As the kernel has it: bit N of the whole is processor N.
+// The kernel's form: bit N of the whole is processor N.
 struct CpuMask {
   std::vector<unsigned long> words;
 
@@ -21,7 +21,7 @@ struct CpuMask {
   friend bool operator==(const CpuMask&, const CpuMask&) = default;
 };
 
-// Of the calling thread; empty when the system does not tell.
+// Processors of the calling thread; empty when the system does not tell.
 CpuMask AllowedCpus();
 // For the calling thread, and what it starts from now on. False, with errno, when the system
 // refuses. One system call and nothing else: also for a vfork child.

@@ -73,7 +73,7 @@ TEST(Affinity, OfAllThreadsOfAProcess) {
 TEST(MemoryPolicy, IsTheUsualOneAfterwards) {
   unsigned long nodes = 1;
   if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof nodes) != 0) {
-    // Where nothing may be set, a reset says so and does no harm.
+    // If nothing may be set, a reset says so and does no harm.
     if (!ResetMemoryPolicy()) {
       EXPECT_TRUE(errno == EPERM || errno == ENOSYS);
     }

@@ -14,7 +14,7 @@ constexpr std::string_view kJobMarks[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBI
 // Clients read these with or without a job.
 constexpr std::string_view kSlurmSettings[] = {"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT",
                                                "SLURM_SACK_SOCKET"};
-// Of pbs.conf, in whose place the environment counts, and of clients.
+// Variables for settings of pbs.conf, which they override, and of clients.
 constexpr std::string_view kPbsSettings[] = {"PBS_AUTH_METHOD",
                                              "PBS_BATCH_SERVICE_PORT",
                                              "PBS_CONF_FILE",

@@ -1,5 +1,5 @@
-// Whether this process is a part of a batch system's job, and the variables that describe such a
-// job.
+// Detects that this process is part of a batch system's job, and lists the variables that describe
+// such a job.
 #pragma once
 
 #include <string>

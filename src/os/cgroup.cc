@@ -327,7 +327,7 @@ Status CgroupTree::Remove(Duration patience) {
 
 namespace {
 
-// Whether `name` is PREFIX and then PID-STARTTIME.held.
+// True if `name` is PREFIX and then PID-STARTTIME.held.
 bool IsTree(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || !name.ends_with(kHeld)) return false;
   const char* end = name.data() + name.size() - kHeld.size();

@@ -18,7 +18,7 @@
 
 namespace spate::os {
 
-// Where the cgroups of this process are in the file system.
+// Places of this process's cgroups in the file system.
 struct CgroupPlaces {
   struct V1 {
     std::string controller;  // "memory"; "name=systemd" for one without controllers
@@ -46,7 +46,7 @@ class Cgroup {
   const std::string& dir() const { return dir_; }
 
   std::vector<Pid> Pids() const;  // of this cgroup, not of those below
-  // Whether a process lives here or below; zombies do not.
+  // True if a process lives here or below; zombies do not.
   bool IsPopulated() const;
 
   Status SetProcessLimit(uint64_t count);  // 0: none; kUnavailable without the controller
@@ -117,8 +117,8 @@ uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
 // Behind the name of a slot's cgroup: where its owner is while it does what would meet itself, too.
 inline constexpr std::string_view kAside = "-aside";
 
-// Of a node with the tree `own`: ends and removes what its earlier processes left in their trees,
-// but for slots with one of the processes in `keep`. Returns how many slots there were.
+// Ends and removes what earlier processes of the node with the tree `own` left in their trees,
+// except slots with one of the processes in `keep`. Returns how many slots there were.
 uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, Duration patience);
 
 // One sentence without a full stop: what cgroups this machine offers to this process, before any

@@ -81,7 +81,7 @@ CgroupPlaces ParseCgroups(std::string_view mountinfo, std::string_view proc_cgro
     for (const Mount& mount : mounts) {
       if (mount.type != "cgroup2") continue;
       std::string dir = DirOf(mount, row.path);
-      // Of several mounts the one that shows us wins.
+      // The mount that shows us wins over others.
       if (!places.v2_mount.empty() && (dir.empty() || !places.v2_dir.empty())) continue;
       places.v2_mount = mount.point;
       places.v2_dir = dir;

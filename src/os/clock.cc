@@ -12,7 +12,7 @@ int64_t Read(clockid_t clock) {
   return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
-// Of the monotonic one.
+// Time by which `clock` is ahead of the monotonic one.
 int64_t AheadOf(clockid_t clock) { return Read(clock) - MonotonicNanos(); }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kPiece = 1u << 20;
 
-// Where the system cannot splice: it is no pipe, or a file system without it.
+// Used if the system cannot splice: it is no pipe, or a file system without it.
 Result<Copied> CopyThrough(int from, uint64_t offset, uint64_t length, int to,
                            std::string_view name) {
   while (length > 0) {

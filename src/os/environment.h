@@ -28,7 +28,7 @@ class Environment {
   std::vector<std::string> entries_;
 };
 
-// Of this process, and of those that it starts. While it has one thread.
+// Changes this process, and those that it starts. While it has one thread.
 void SetOfProcess(const std::string& name, const std::string& value);
 
 // `variables` (NAME=VALUE) with `changes` in the place of those of the same names: NAME=VALUE, or

@@ -64,7 +64,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes,
 // not be a link: a link would be replaced. kPermission when this process may not give the new file
 // to the owner; the file is then unchanged.
 Status ReplaceFile(const std::string& path, std::string_view bytes);
-// Whether NewFile or WriteFileAtomically made this name, for a file that nobody finished if its
+// True if NewFile or WriteFileAtomically made this name, for a file that stays unfinished if its
 // writer has gone.
 bool IsUnfinishedName(std::string_view name);
 // The same in pieces: what is not committed goes without a trace.
@@ -136,7 +136,7 @@ struct FileSystemFacts {
   bool is_network = false;  // shared with other machines, as far as one can tell
   bool read_only = false;
 };
-// Of the nearest existing folder upwards.
+// Facts of the nearest existing folder upwards.
 Result<FileSystemFacts> FileSystemOf(const std::string& path);
 
 struct Space {
@@ -144,7 +144,7 @@ struct Space {
   uint64_t total = 0;
   uint64_t free_files = 0;  // inodes; a file system without such a limit has a huge number
 };
-// Of the nearest existing folder upwards.
+// Space of the nearest existing folder upwards.
 Result<Space> SpaceOf(const std::string& path);
 // A node starts no task when its disk has less free: 32 MiB, or 1/16 of a small disk.
 inline uint64_t LeastRoom(const Space& space) {
@@ -182,7 +182,7 @@ class FileLock {
   static Result<FileLock> TryLock(const std::string& path, std::string_view owner);
   // The line that the last owner wrote, whether it still holds the lock or not; empty when unknown.
   static std::string LastOwner(const std::string& path);
-  // Whether somebody holds it now. An own lock in this process counts too.
+  // True if somebody holds it now. An own lock in this process counts too.
   static Result<bool> IsHeld(const std::string& path);
   int fd() const { return fd_.get(); }
 

@@ -18,7 +18,7 @@
 namespace spate::os {
 namespace {
 
-// As for FileLock: a process that was killed while it started another one may have the lock for
+// Like FileLock: a process that was killed while it started another one may have the lock for
 // a moment longer.
 constexpr int64_t kPatience = 300'000'000;  // nanoseconds
 constexpr int kPause = 2;                   // milliseconds

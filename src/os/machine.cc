@@ -299,8 +299,8 @@ std::optional<GpuGrant> FindGpuGrant(const Environment& environment, std::string
     auto value = environment.Get(variable);
     if (!value || (value->empty() && (variable == kHip || variable == kZe))) continue;
     GpuGrant grant{std::string(variable), {}};
-    // As CUDA reads it: the list ends at the first name that is none. "-1" and "NoDevFiles" are
-    // how none at all is written.
+    // CUDA's rule: the list ends at the first name that is none. "-1" and "NoDevFiles" mean no
+    // device at all.
     for (std::string_view name : Split(*value, ", ")) {
       if (name.starts_with('-') || name.starts_with("No")) break;
       grant.gpus.emplace_back(name);

@@ -57,7 +57,7 @@ class Machine {
   const CgroupPlaces& cgroups() const { return places_; }
   // Bytes that may be had without swapping, now: by the machine and by the cgroup limits.
   uint64_t FreeMemory() const;
-  // Of the last minute; 0 when unknown.
+  // Load of the last minute; 0 when unknown.
   double LoadAverage() const;
   // Percent of the last 10 s in which something waited for "cpu", "memory" or "io"; 0 when unknown.
   double Pressure(std::string_view resource) const;

@@ -20,7 +20,7 @@ struct Mount {
 // Lines that are not understood are left out.
 std::vector<Mount> ParseMountInfo(std::string_view text);
 
-// Whether `option` is one of the words of a list like "rw,cpu,cpuacct".
+// True if `option` is one of the words of a list like "rw,cpu,cpuacct".
 bool HasOption(std::string_view options, std::string_view option);
 
 }  // namespace spate::os

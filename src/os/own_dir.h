@@ -1,5 +1,5 @@
-// Where others may write, too: folders that a daemon relies on, sockets that may be believed, and
-// the way to a file through a folder that is shared.
+// Safety where others may write, too: folders that a daemon relies on, sockets that may be
+// believed, and the way to a file through a folder that is shared.
 //
 // Any thread.
 #pragma once
@@ -30,8 +30,8 @@ Status MakeOwnDir(const std::string& path, Others others = Others::kMayRead,
 Result<Fd> OpenOwnDir(const std::string& path, Others others = Others::kMayRead,
                       std::string_view option = kStateOption);
 
-// Of a folder that is there: who may not write to it cannot put something else in the place of what
-// this process makes in it. kPermission, with what to do, by `option`. As above: root asks more.
+// Checks an existing folder: users who may not write to it cannot replace what this process makes
+// in it. kPermission, with what to do, by `option`. As above: root asks more.
 Status CheckWay(const std::string& path, std::string_view option);
 
 // Makes and opens the folder `relative` (no `..`; empty: `top` itself) below `top`. On the way a
@@ -45,10 +45,9 @@ Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative,
 Result<Fd> OpenNamed(const std::string& path, int flags, Missing missing = Missing::kFails);
 Result<Fd> OpenNamed(const std::string& path, OpenHow how, Missing missing = Missing::kFails);
 
-// Of the connected end of the UNIX socket at `path`: whether it is the right one that listens
-// there. Root and the caller's own user are; another user is when the way there says so: a folder
-// of theirs to which nobody else may write, in folders of root, the caller or theirs. kPermission
-// otherwise.
+// Checks who listens at the UNIX socket `path`, by its connected end. Root and the caller's own
+// user are right; another user is when the way there says so: a folder of theirs to which nobody
+// else may write, in folders of root, the caller or theirs. kPermission otherwise.
 Status CheckListener(int fd, const std::string& path);
 
 }  // namespace spate::os

@@ -23,7 +23,7 @@ namespace spate::os {
 class PipedProcess {
  public:
   struct Events {
-    // Of its standard output (1) or error (2); the view ends with the call.
+    // Bytes of its standard output (1) or error (2); the view ends with the call.
     std::function<void(int stream, std::string_view)> output;
     // So many bytes of its input went to it, or never will as it reads no more.
     std::function<void(size_t)> input_gone;

@@ -58,7 +58,7 @@ Result<ProcessInfo> InfoOf(Pid pid, const std::string& proc = "/proc");
 Result<ProcessInfo> ParseProcessStat(std::string_view line);
 // 0 when there is no such process.
 uint64_t StartTimeOf(Pid pid, const std::string& proc = "/proc");
-// Whether that very process still runs; zombies do not.
+// True if that very process still runs; zombies do not.
 bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc = "/proc");
 
 // Another one after each start of the machine; empty when unknown.
@@ -96,7 +96,7 @@ EndedChildren EndAllChildren(Duration patience,
 Result<Fd> PidfdOpen(Pid pid);
 // kNotFound when the process has ended.
 Status PidfdSignal(int pidfd, int signo);
-// Whether the process has ended (as a zombie or for good).
+// True if the process has ended (as a zombie or for good).
 bool PidfdEnded(int pidfd);
 
 }  // namespace spate::os

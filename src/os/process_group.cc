@@ -66,7 +66,7 @@ std::optional<int> ProcessGroup::Wait(Duration patience) {
 }
 
 void ProcessGroup::End(Duration grace) {
-  // Whether nobody is left within that time.
+  // Waits; true if nobody is left within that time.
   auto ends = [this](Duration patience) {
     const int64_t until = MonotonicNanos() + patience.ns;
     for (;; Nap()) {

@@ -44,7 +44,7 @@ class TreeRemover {
       moved_since_list_ = false;
     }
   }
-  // As many were removed as may be.
+  // True once as many were removed as may be.
   bool stopped() const { return left_ == 0; }
   Error TakeError() { return std::move(error_); }
   void FailWith(int error) {

@@ -8,7 +8,7 @@
 
 namespace spate::os {
 
-// As RemoveTree, but removes `most` entries at most. False when more are left.
+// Like RemoveTree, but removes `most` entries at most. False when more are left.
 Result<bool> RemoveSomeOfTree(const std::string& path, uint64_t most);
 
 }  // namespace spate::os

@@ -8,10 +8,10 @@
 
 namespace spate::os {
 
-// As SendSome. The system may keep the bytes back until those that follow fill a packet, for a
+// Like SendSome. The system may keep the bytes back until those that follow fill a packet, for a
 // fraction of a second at most.
 IoStep SendPart(int fd, std::string_view bytes);
-// Whether the socket has room now for some hundred bytes at least, all of which one Send takes.
+// True if the socket has room now for some hundred bytes at least, all of which one Send takes.
 bool HasRoom(int fd);
 
 }  // namespace spate::os

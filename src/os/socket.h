@@ -19,8 +19,8 @@ namespace spate::os {
 // the file. `waiting` connections may wait for Accept.
 Result<Fd> Listen(const SocketAddress& at, int waiting = 1024, uint32_t permissions = 0600);
 
-// Whether somebody listens at a UNIX socket on this machine, or cannot be told not to: the socket
-// of an owner that was killed refuses connections.
+// True if somebody listens at a UNIX socket on this machine, or this cannot be told. The socket of
+// a killed owner refuses connections.
 bool HasListener(const SocketAddress& at);
 
 struct Accepted {

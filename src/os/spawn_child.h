@@ -25,7 +25,7 @@ struct Spawn {
 // started. kExhausted: no process is left.
 Result<Pid> SpawnChild(const Spawn& spawn);
 
-// Whether the child is no more; it is waited for then, with the status of wait(2).
+// True if the child has ended; it is waited for then, with the status of wait(2).
 bool HasExited(Pid pid, int* status);
 // The number of the signal that a status of wait(2) tells of; 0: none ended it.
 int SignalOf(int wait_status);

@@ -51,7 +51,7 @@ class KeyTerminal {
   std::unique_ptr<Before> before_;  // null: moved from
 };
 
-// Whether this process may draw on the terminal: it is in its foreground.
+// True if this process may draw on the terminal: it is in its foreground.
 bool IsForeground(int fd);
 
 // Writes to a descriptor from a thread of its own, in order. Nothing is ever dropped before an

@@ -18,12 +18,12 @@ struct MachineTopology {
   Topology topology;    // exactly the usable cpus
   std::string problem;  // why it is a flat one; empty when it is as hwloc sees it
 };
-// Of this machine, as far as `usable` goes. It never fails: a machine that hwloc does not
+// Reads this machine, as far as `usable` goes. Never fails: a machine that hwloc does not
 // understand is flat. To see all processors that the machine's cpuset leaves us, whatever a
 // launcher bound this process to, give the thread CpuMask::All() before.
 MachineTopology ReadTopology(const CpuMask& usable = AllowedCpus());
 
-// Of another machine, for tests and questions. kInvalid when hwloc does not take the text.
+// Parses another machine, for tests and questions. kInvalid when hwloc does not take the text.
 //
 // "pack:2 numa:2 core:8 pu:2" as `man lstopo` says under Synthetic. Each machine it can describe
 // is regular; units are numbered in order unless it says otherwise.

@@ -55,7 +55,7 @@ TEST(Topology, Synthetic) {
   }
 }
 
-// As Intel numbers: a core's siblings are half the machine apart.
+// Intel's numbers: a core's siblings are half the machine apart.
 TEST(Topology, NumbersAreTheSystems) {
   auto topology =
       TopologyOfSynthetic("pack:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)");

@@ -146,7 +146,7 @@ class PoolDriver {
 // than those named in docs/design/038-batch-systems.md allow 15 bytes.)
 bool ValidTag(std::string_view tag);
 
-// Of Test and Cancel: what the command said, if it failed.
+// Result of Test and Cancel: what the command said, if it failed.
 Status CheckOutcome(const CommandLine& call, const Outcome& outcome);
 
 }  // namespace spate::pool

@@ -25,7 +25,7 @@ std::string_view SubmitCommandOf(std::string_view system);
 std::vector<std::string> PrintDecisive(std::string_view system);
 // The variables that such an output tells; empty when it is none of this system.
 std::vector<PoolVariable> ReadDecisive(std::string_view system, std::string_view output);
-// Of two sides. Names that only one of them has are left out; `yours` without a command that
+// Compares two sides. Names that only one of them has are left out; `yours` without a command that
 // submits differs from nobody's.
 std::vector<PoolDifference> DifferencesOf(std::span<const PoolVariable> yours,
                                           std::span<const PoolVariable> hubs);

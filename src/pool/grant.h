@@ -27,7 +27,7 @@ struct Grant {
   std::string tag;     // "" when no pool started it
   std::string host;    // as the system calls this host; "": by its own name
   Instant ends = Instant::Never();
-  // Of this host; what the system does not tell is missing, and is then what the machine has.
+  // Only this host's; values that the system does not tell are missing, and are then the machine's.
   std::optional<int> cpus;
   std::optional<uint64_t> memory;                // bytes
   std::optional<std::vector<std::string>> gpus;  // as CUDA_VISIBLE_DEVICES or its like names them
@@ -43,7 +43,7 @@ struct GrantFile {
 // Files that the environment names and GrantOf wants; one that cannot be read is left out.
 std::vector<std::string> GrantFiles(const os::Environment& environment);
 
-// Whether this process is a node of a Launch.
+// True if this process is a node of a Launch.
 bool IsPart(const os::Environment& environment);
 
 // Common input of the GrantOf of each system.

@@ -12,12 +12,12 @@
 namespace spate::pool {
 
 struct OwnOptions {
-  // As typed, but for a time limit that is written in our way ("1h"): it is written in theirs.
+  // The typed words, except that a time limit in our form ("1h") is written in theirs.
   std::vector<std::string> words;
   std::optional<Duration> limit;  // that they set, where it can be told; the last one counts
   std::string limit_word;         // what says so: "-t 1:00:00"
 };
-// Of Slurm -t and --time, of Grid Engine -l h_rt, of PBS -l walltime; of others nothing.
+// Reads Slurm's -t and --time, Grid Engine's -l h_rt, PBS's -l walltime; of others nothing.
 OwnOptions ReadOwnOptions(std::string_view system, std::span<const std::string> words);
 
 }  // namespace spate::pool

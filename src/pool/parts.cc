@@ -36,7 +36,7 @@ std::string Said(std::string_view text) {
   return said;
 }
 
-// Whether getopt_long takes "--outp=x" for --output. One that it finds ambiguous it refuses itself.
+// True if getopt_long takes "--outp=x" for --output. It refuses ambiguous words itself.
 bool IsCutShort(std::string_view word, std::string_view option) {
   const std::string_view name = word.substr(0, word.find('='));
   return name.size() > 2 && option.starts_with(name);

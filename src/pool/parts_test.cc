@@ -135,7 +135,7 @@ TEST(PartsTest, Outcomes) {
   EXPECT_EQ(silent.error().kind, ErrorKind::kUnavailable);
 }
 
-// Whether it had submitted before is not known.
+// Nobody knows if it had submitted before.
 TEST(PartsTest, AKilledSubmitMayHaveDoneItsWork) {
   for (int code : {130, 137, 141, 143}) {
     auto id = ReadId("sbatch", {Outcome::End::kExited, code, "", ""}, std::nullopt, {});

@@ -261,7 +261,7 @@ have (--folder), or use --no-shared-files"
 spate_probe
 )sh";
 
-// As `uname -m` says it; "" for those whose names are not known here.
+// The machine's name as in `uname -m`; "" for those whose names are not known here.
 #if defined(__x86_64__)
 constexpr std::string_view kMachine = "x86_64";
 #elif defined(__aarch64__)

@@ -46,7 +46,7 @@ Result<std::vector<ListedPilot>> ReadListed(std::string_view whom, const PilotQu
 // SIGTERM; the pilot ends its tasks.
 std::string StopScript(std::span<const std::string> ids);
 
-// Whether a pilot of this spec can run there. Says what the host is.
+// Checks that a pilot of this spec can run there. Says what the host is.
 std::string ProbeScript(const PilotSpec& spec);
 
 // Cpus and memory are the host's own.

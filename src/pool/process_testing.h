@@ -97,7 +97,7 @@ exit 255
     return spec;
   }
   void Release() const { std::filesystem::remove(hold_); }
-  // Of the pilots; the line of each.
+  // Lines of the pilots that were started.
   std::string Started() const { return Read("started"); }
 
   std::string Pilots() const {

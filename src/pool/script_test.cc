@@ -83,7 +83,7 @@ TEST_F(ScriptTest, NotesTheEnvironmentBeforePrologueAndWrapper) {
   spec.wrapper.clear();
   spec.prologue = "export NEW=loaded";
   EXPECT_EQ(Run(spec).out, "0\nloaded\n");
-  // Where the prologue fails, nothing of the environment is left.
+  // If the prologue fails, nothing of the environment is left.
   spec.prologue = "TMPDIR=; echo \"$SPATE_PILOT_BEFORE\"; false";
   const Ran failed = Run(spec);
   const std::string file = failed.out.substr(0, failed.out.find('\n'));

@@ -201,7 +201,7 @@ std::string Clause::Turn() const {
   }
 }
 
-// Of a task that a node has.
+// The clause for a task that a node has.
 std::string Clause::OnNode() const {
   switch (reason_.kind) {
     case ReasonKind::kLeftRunning:

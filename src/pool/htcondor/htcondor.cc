@@ -269,7 +269,7 @@ class HtCondor : public PoolDriver {
 
   Result<std::vector<ListedPilot>> ReadQuery(const PilotQuery& query,
                                              const Outcome& outcome) const override {
-    // Where one of several queues does not answer, some versions exit with 0.
+    // If one of several queues does not answer, some versions exit with 0.
     if (outcome.end != Outcome::End::kExited || outcome.exit_code != 0 ||
         ContainsAny(outcome.err, kUnavailable) || ContainsAny(outcome.out, kUnavailable)) {
       return Fail(ErrorKind::kUnavailable, Describe(Or(tools_.query, "condor_q"), outcome));

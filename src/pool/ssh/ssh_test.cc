@@ -111,7 +111,7 @@ TEST(SshTest, Failures) {
           {"", Kind::kUnavailable, true, End::kExited, 255},
           {"", Kind::kUnavailable, true, End::kTimedOut, 0},
           {"ssh: No such file or directory", Kind::kUnavailable, false, End::kNotStarted, 0},
-          // Of the host.
+          // Said by the host.
           {"sh: not found\n", Kind::kUnavailable, false, End::kExited, 127},
           {"spate: the pilot p-1 is being started\n", Kind::kUnavailable, true},
           {"spate: no folder for pilots in /home/ann\n", Kind::kRefused},

@@ -15,8 +15,8 @@ struct DepthRange {
   PhaseCounts counts;
 };
 
-// Of all depths; where there are more than `most` (at least 1), ranges of several, of equal
-// length but the last one. Linear.
+// Progress of all depths; if there are more than `most` (at least 1), of ranges of equal length but
+// the last one. Linear.
 std::vector<DepthRange> ProgressByDepth(const std::vector<Phase>& phases, const Shape& shape,
                                         uint32_t most);
 

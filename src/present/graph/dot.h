@@ -6,7 +6,7 @@
 
 namespace spate::present {
 
-// Of any size: `sink` gets it line by line, edges in the order of their parents.
+// Writes a graph of any size: `sink` gets it line by line, edges in the order of their parents.
 void WriteDot(const TaskGraph& graph, const Shape& shape, const CriticalPath& critical,
               std::string_view title, const TextSink& sink);
 

@@ -55,7 +55,7 @@ inline TaskGraph FanOf(uint32_t count) {
   return graph;
 }
 
-// As Montage makes mosaics of `images` pictures of the sky.
+// The graph by which Montage makes mosaics of `images` pictures of the sky.
 inline TaskGraph MontageOf(uint32_t images) {
   TaskGraph graph;
   for (uint32_t i = 0; i < images; ++i) AddTask(graph, fmt::format("mProject_{}", i + 1));

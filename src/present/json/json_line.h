@@ -19,7 +19,7 @@ class JsonLine {
   JsonLine& Null(std::string_view key);
   // `value` is JSON already.
   JsonLine& Raw(std::string_view key, std::string_view value);
-  // As it is, without a key: the rest of a value.
+  // Appends the text unchanged, without a key: the rest of a value.
   void Append(std::string_view text) { text_ += text; }
   // The text so far, to be written ahead of the rest; the line goes on behind it.
   std::string DrainText();
@@ -47,7 +47,7 @@ std::string JsonEscaped(std::string_view text);
 class Utf8Check {
  public:
   void Feed(std::string_view piece);
-  // Whether all that came is valid and nothing is cut off.
+  // True if all that came is valid and nothing is cut off.
   bool valid() const { return valid_ && need_ == 0; }
 
  private:

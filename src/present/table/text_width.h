@@ -12,8 +12,8 @@ namespace spate::present {
 // number that a hub of an older program takes, too.
 inline constexpr uint32_t kWholeWidth = 10'000;
 
-// Of valid UTF-8 without control bytes (EscapeForScreen gives it). Wide characters count 2,
-// combining and invisible ones 0.
+// Width of valid UTF-8 without control bytes (EscapeForScreen). Wide characters count 2, combining
+// and invisible ones 0.
 size_t DisplayWidth(std::string_view text);
 
 // The first columns of such a text, "..." at a cut when more than 3 columns are asked for.

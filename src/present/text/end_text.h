@@ -13,12 +13,12 @@ namespace spate::present {
 // "exit code 3", "signal 9 (KILL)", "over its time limit", ... ; no control bytes in it.
 std::string CauseText(const AttemptEnd& end);
 
-// Of the end of a task: the same, but of a gang "rank 3 on node n2 ended with exit code 1; the
-// others were ended for it".
+// The end of a task: the same, but for a gang "rank 3 on node n2 ended with exit code 1; the others
+// were ended for it".
 std::string VerdictText(const AttemptEnd& end);
 
-// Of the last end of a task that failed, or whose end is `unknown`: "exit code 3", and
-// " after 1.2 s, attempt 2: CMD".
+// The last end of a task that failed, or whose end is `unknown`: "exit code 3", and " after 1.2 s,
+// attempt 2: CMD".
 std::string FailureVerdict(const AttemptEnd& end, bool unknown);
 std::string FailureRest(const AttemptEnd& end, std::string_view command);
 // Processes that its commands left behind and that were ended, "sleep (pid 12)"; empty for none,

@@ -38,7 +38,7 @@ std::string WithoutUser(const std::string& host) {
 Result<CallWords> ReadCallWords(std::span<const std::string> words) {
   CallWords call;
   size_t at = 0;
-  // As ssh: options, the host, options again.
+  // The order of ssh: options, the host, options again.
   for (bool ended = false; at < words.size(); ++at) {
     const std::string& word = words[at];
     if (!ended && word == "--") {

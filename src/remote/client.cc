@@ -14,7 +14,7 @@
 namespace spate::remote {
 namespace {
 
-// Of one address, to connect: others may be right.
+// Time to connect to one address: others may be right.
 constexpr Duration kConnect = Duration::Seconds(2);
 constexpr Duration kFirstPause = Duration::Millis(20);
 constexpr Duration kLastPause = Duration::Millis(500);
@@ -22,7 +22,7 @@ constexpr size_t kOutputMost = 1 << 20;  // that nobody takes here, before the c
 constexpr Duration kWritten = Duration::Millis(2);  // so often it looks whether all is
 constexpr int kBrokenPipe = 141;
 
-// Of a node that could not be reached.
+// Advice for a node that could not be reached.
 Remedy WhatToDo(const TicketHost& host, bool is_self) {
   if (is_self) return Remedy("Its part has ended");
   if (host.at.empty()) {
@@ -62,7 +62,7 @@ Client::Client(os::RealLoop& loop, const Ticket& ticket, Options options, Done d
       input_over_(options_.in < 0) {
   out_.OnRoom([this] { FoundRoom(out_); });
   err_.OnRoom([this] { FoundRoom(err_); });
-  // As a pipe to the command itself would do.
+  // A pipe to the command itself would end it in the same way.
   out_.OnError([this](Error error, bool reader_gone) {
     Finish(reader_gone ? Result<int>(kBrokenPipe) : std::unexpected(std::move(error)));
   });
@@ -129,7 +129,7 @@ void Client::Begin(os::Fd fd) {
                   .closed = [this](const transport::Closed& closed) { Closed(closed); }});
 }
 
-// Where the server may be found.
+// Number of places where the server may be found.
 size_t Client::Places() const { return is_here_ ? 1 : host_.at.size(); }
 
 void Client::TryLater(std::string why) {

@@ -30,9 +30,9 @@
 namespace spate::remote {
 namespace {
 
-// As ssh: what is wrong with the connection, not with the command.
+// ssh's code for an error of the connection, not of the command.
 constexpr int kOwnFailure = 255;
-// As a shell ends that cannot start a command.
+// A shell's codes when it cannot start a command.
 constexpr int kNotStartedByShell = 126;
 constexpr int kNotFoundByShell = 127;
 
@@ -108,7 +108,7 @@ std::vector<std::string> ShellOf(const os::Environment& environment) {
 Result<std::unique_ptr<Server>> OpenServer(os::RealLoop& loop, os::Environment environment) {
   auto ticket = TRY(FindTicket(environment));
   os::IgnoreSignal(os::kSignalPipe);
-  // Of the part's own process, not of what is started beside it.
+  // Variables of the part's own process, not of those that are started beside it.
   for (const char* name : {"SPATE_RANK", "SPATE_LOCAL_RANK"}) environment.Unset(name);
   environment.Set(kServerProgram, fmt::format("/proc/{}/exe", os::OwnPid()));
   return Server::Open(loop, ticket, {ShellOf(environment), environment.entries()});

@@ -11,8 +11,8 @@ namespace spate::remote {
 // its own.
 inline constexpr const char* kServerArgument = "__remote";
 
-// Of a gang whose processes find each other by PMI (pmi.h): with `--` and the command of one, whose
-// end and exit code are then its own. And what it starts on the first node to get there.
+// Argument for a gang whose processes meet by PMI (pmi.h): followed by `--` and the command of one,
+// whose end and exit code become its own. kComeArgument is started on the first node to get there.
 inline constexpr const char* kMeetArgument = "__meet";
 inline constexpr const char* kMeetByPmixArgument = "__meet-pmix";  // likewise, by PMIx
 inline constexpr const char* kComeArgument = "__come";

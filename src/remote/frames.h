@@ -32,7 +32,7 @@ enum class FrameType : uint8_t {
 
 // A command has at most so many bytes, with all of its words (the system takes 2 MiB).
 inline constexpr size_t kCommandMost = 4 << 20;
-// Of any other frame.
+// The most bytes of any other frame.
 inline constexpr size_t kBodyMost = 64 << 10;
 // So much input may be under way: no more than what kInputGone has given back.
 inline constexpr size_t kInputWindow = 256 << 10;

@@ -26,7 +26,7 @@ MeetingPoint PointOf(const Ticket& ticket, const std::string& name, std::string 
   return {InboxName(keys.id), ToHex(keys.key) + "\n", std::move(who)};
 }
 
-// As nodes write SPATE_HOSTS: "NODE slots=N".
+// Reads SPATE_HOSTS as nodes write it: "NODE slots=N".
 Result<std::vector<uint32_t>> ProcessesByNode() {
   const std::string path = os::Environment::OfProcess().GetOr("SPATE_HOSTS", "");
   std::istringstream text(TRY(os::ReadFile(path, 16 << 20)));

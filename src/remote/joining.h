@@ -44,7 +44,7 @@ struct MeetingPoint {
   std::string who;    // for messages
 };
 MeetingPoint FirstProcess(const Ticket& ticket);
-// Where processes of the ticket's own node find the first one of that node.
+// The place where processes of the ticket's own node find the first one of that node.
 MeetingPoint FirstOfNode(const Ticket& ticket);
 // A name that only the gang knows: 64 hexadecimal digits.
 std::string SecretName(const Ticket& ticket);

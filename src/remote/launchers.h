@@ -20,8 +20,8 @@ struct LauncherFiles {
 // A program that is started under this name is `spate remote`. Hydra takes a path, no words.
 inline constexpr const char* kAgentName = "spate-remote";
 
-// Whether commands are started in this part by others: where each process is not started by the
-// node, or they meet by PMI; and the hub has told a secret.
+// True if others start commands in this part: the node does not start each process, or they meet by
+// PMI; and the hub has told a secret.
 bool HasServer(const GangPart& part);
 
 // "NAME=value". Options on a launcher's command line go before them. They replace what `own`, the
@@ -29,7 +29,7 @@ bool HasServer(const GangPart& part);
 std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files,
                                            const std::vector<std::string>& own);
 
-// Whether several parts are on one machine, as far as their lobbies tell.
+// True if several parts are on one machine, as far as their lobbies tell.
 bool SharesMachine(const GangPart& part);
 
 }  // namespace spate::remote

@@ -17,7 +17,7 @@ class LobbyTest : public RemoteTest {
     EXPECT_TRUE(fd);
     return std::move(*fd);
   }
-  // Whether the lobby closes on who says this.
+  // Expects the lobby to close on who says this.
   void ClosesOn(std::string_view bytes, bool and_ends) {
     os::Fd fd = Connect();
     RunUntil([&] { return os::SendSome(fd.get(), bytes).kind == os::IoStep::Kind::kDone; });
@@ -38,7 +38,7 @@ TEST_F(LobbyTest, ClosesOnWhoDoesNotKnock) {
   ClosesOn("x", false);
   ClosesOn("spate remote 1", true);
   ClosesOn(std::string(kKnock) + "short", true);
-  // Of nobody.
+  // A knock for nobody.
   ClosesOn(std::string(kKnock) + std::string(32, 'x'), false);
   EXPECT_TRUE(rc::check([&](const std::string& noise) { ClosesOn("\x01" + noise, true); }));
 }

@@ -476,7 +476,7 @@ Result<int> MeetNeighbour(os::RealLoop& loop, const Self& self,
     loop.Stop();
   }));
   loop.Run();
-  // Where it is gone, nobody needs this.
+  // If the connection is gone, nobody needs this.
   if (status == 0) (void)os::SendSome(connection.get(), kEnded);
   return EndAs(status);
 }

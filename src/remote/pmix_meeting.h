@@ -18,8 +18,8 @@ namespace spate::remote {
 inline constexpr const char* kPmixProgram = "spate-pmix";
 // Path of that program, which is expected in this program's own folder.
 Result<std::string> FindPmixProgram();
-// Whether it runs here: it needs libpmix. kNotFound: there is none. Waits for it, 10 seconds at
-// most.
+// Checks that it runs here: it needs libpmix. kNotFound: there is none. Waits for it for 10 seconds
+// at most.
 Status CheckPmix();
 
 // Runs the command of one process, by SPATE_RANK, SPATE_LOCAL_RANK, SPATE_PART and SPATE_HOSTS,

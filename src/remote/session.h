@@ -40,7 +40,7 @@ class Session {
 
   // The other end has proved that it is of the gang.
   bool is_proven() const { return proven_; }
-  // As if the connection had broken.
+  // Ends the session as if the connection had broken.
   void Abandon();
 
  private:

@@ -31,7 +31,7 @@ bool IsCut(std::string_view part, std::string_view whole) {
   return whole.size() > part.size() && whole.starts_with(part) && whole[part.size()] == '.';
 }
 
-// Where a lobby may be: another party says so.
+// True if a lobby may be there: another party names the address.
 bool MayBeLobby(const os::Address& address) {
   return !address.is_unix() && address.port != 0 && address.host != "*" && address.host != "::" &&
          address.host != "0.0.0.0";

@@ -27,15 +27,15 @@ struct Ticket {
   friend bool operator==(const Ticket&, const Ticket&) = default;
 
   const TicketHost* Find(std::string_view node) const;
-  // As launchers may call it: by the whole name; else the one node of which `host` is the name up
-  // to a dot, or which is that of `host`. Numbers of networks are whole names only.
+  // Finds a node as launchers may call it: by the whole name; else the one node of which `host` is
+  // the name up to a dot, or which is that of `host`. Numbers of networks are whole names only.
   const TicketHost* FindLike(std::string_view host) const;
 };
 
 std::string FormatTicket(const Ticket& ticket);
 // `name` is for messages. kCorrupt.
 Result<Ticket> ParseTicket(std::string_view text, std::string_view name);
-// Of the file, which must be private (os::ReadPrivateFile).
+// Loads a ticket from the file, which must be private (os::ReadPrivateFile).
 Result<Ticket> LoadTicket(const std::string& path);
 
 // The addresses of a node's lobby as they travel: joined by commas. An empty text: none. kInvalid
@@ -49,7 +49,7 @@ struct PartKeys {
   Bytes32 key;
 };
 PartKeys KeysOfPart(const Bytes32& secret, std::string_view node);
-// Where its server takes connections (os/handover.h).
+// The name at which its server takes connections (os/handover.h).
 std::string InboxName(const Bytes32& id);
 
 }  // namespace spate::remote

@@ -52,7 +52,7 @@ std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path
 // The part of this process' environment that other users may see (docs/user/parasol.md), with the
 // user's own home, name and shell.
 std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path);
-// Whether a variable of this name is passed on to other users' tasks.
+// True if a variable of this name is passed on to other users' tasks.
 bool IsInherited(std::string_view name);
 
 }  // namespace spate::shepherd

@@ -189,7 +189,7 @@ void AttemptRunner::LookAtLeftovers(int64_t now) {
   BeginKilling(now);
 }
 
-// As commands are, when the attempt is ended.
+// Same signals as for commands, when the attempt is ended.
 void AttemptRunner::TerminateLeftovers() {
   tree_.SignalAll(SIGTERM);
   tree_.SignalAll(SIGCONT);
@@ -524,7 +524,7 @@ RunLook AttemptRunner::LookAt(const RunWish& wish, int64_t now) {
   return look;
 }
 
-// Of the processes that were waited for, and of those that run, with what these have waited for.
+// Use by processes that were waited for, and by running ones, with what these have waited for.
 RunUse AttemptRunner::UseSoFar(int64_t now) {
   RunUse use{.user = end_.user, .system = end_.system, .memory = Sample(now)};
   for (os::Pid pid : os::DescendantsOf(getpid())) {

@@ -96,7 +96,7 @@ class AttemptRunner {
   int ResidentToWrite() const { return has_task() ? resident_.to_write() : -1; }
   int ResidentToRead() const { return has_task() ? resident_.to_read() : -1; }
   void OnResident(int64_t now);
-  // Of the process that opens what the attempt names, for OnOpened; -1: there is none.
+  // Descriptor of the process that opens what the attempt names, for OnOpened; -1: none.
   int opener() const { return files_.fd(); }
   void OnOpened(int64_t now);
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
@@ -146,7 +146,7 @@ class AttemptRunner {
     int lost = 0;  // openers that were killed
     bool checked = false;
   };
-  // Of a command that could not be started.
+  // The result of a command that could not be started.
   struct Refusal {
     int status;  // that it counts as ended with
     std::string why;
@@ -251,7 +251,7 @@ class AttemptRunner {
   Resident resident_;
   bool worn_out_ = false;
 
-  // Of the attempt in hand.
+  // State of the attempt in hand.
   Phase phase_ = Phase::kIdle;
   bool tells_opening_ = false;      // what keeps its files from opening was told
   int64_t phase_until_ = kNever;    // of all but kIdle and kRunning
@@ -265,7 +265,7 @@ class AttemptRunner {
   Streams streams_;
   Links links_;
   Forwards forwards_;
-  // Of the command that is being started.
+  // Parts of the command that is being started.
   std::vector<Descriptor> descriptors_;
   std::vector<const char*> variables_;
   std::vector<ProcessLimit> limits_;

@@ -340,7 +340,7 @@ const char* const* AttemptRunner::EnvironmentOf(const StartView::CommandView& co
   return asked_.job->environment.With(variables_);
 }
 
-// Where exec fails no process is left of it.
+// A failed exec leaves no process.
 StartResult AttemptRunner::TryStart(const PathLookup::Found& found) {
   size_t index = commands_.next();
   Program program = ProgramOf(index);

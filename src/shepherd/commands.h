@@ -18,8 +18,8 @@ namespace spate::shepherd {
 
 class Commands {
  public:
-  // Of a fresh attempt, before its first step; the vector must live as long as that. With a first
-  // rank they are processes of a gang.
+  // Begins a fresh attempt, before its first step; the vector must live as long as that. With a
+  // first rank they are processes of a gang.
   void Begin(const std::vector<StartView::CommandView>& commands,
              std::optional<uint32_t> first_rank);
   bool HasNextStep() const { return last_ < view_->size(); }
@@ -62,7 +62,7 @@ class Commands {
   void Terminate() const;
   // To each of the step's processes, but not to what they have started.
   void Signal(int number) const;
-  // Of a gang: a rank has failed, and the first that did.
+  // In a gang: a rank has failed, and the first that did.
   bool RankHasFailed() const { return first_rank_ && first_failed_; }
   std::string WhyRankFailed() const;  // "rank 3 exited with 7"
   // By the last one that failed, of a gang by the first: cause and status; and each of them, where

@@ -83,7 +83,7 @@ void Forwards::Read(Pipe& pipe) const {
   }
 }
 
-// Where that fails the rest is read all the same, so that the task goes on, and fails at its end.
+// On failure the rest is read all the same, so that the task continues, and fails at its end.
 void Forwards::Spill(Pipe& pipe) const {
   if (!pipe.spool && pipe.trouble.empty()) {
     pipe.spool = OpenNameless(spool_folder_);

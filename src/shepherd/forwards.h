@@ -25,7 +25,7 @@ inline constexpr size_t kForwardMemory = 1u << 20;  // of a pipe; the rest goes 
 
 class Forwards {
  public:
-  // Of a fresh attempt; they must live until Clear.
+  // Begins a fresh attempt; the arguments must live until Clear.
   void Begin(const std::vector<TaskForward>& forwards, const std::string& spool_folder);
   bool empty() const { return forwards_ == nullptr || forwards_->empty(); }
 

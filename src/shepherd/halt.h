@@ -16,7 +16,7 @@ class Halt {
   Halt(ProcessTree& tree, SlotCgroup& cgroup, const Commands& commands)
       : tree_(tree), cgroup_(cgroup), commands_(commands) {}
 
-  // Of a fresh attempt.
+  // Begins a fresh attempt.
   void Begin();
   // Nothing of the attempt is to be started.
   bool is_on() const { return paused_ || frozen_; }

@@ -11,7 +11,7 @@
 
 namespace spate::shepherd {
 
-// Where programs are looked for when nobody says.
+// Path on which programs are looked for when nobody names one.
 inline constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 class JobTable {

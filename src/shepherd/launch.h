@@ -31,7 +31,7 @@ class ShepherdProcess {
   // A number that changes while it is alive: odd while it is at work, even while it waits for news.
   uint64_t beats() const;
   void CloseSocket() { socket_.Reset(); }
-  // As CloseSocket does for the shepherd, but its last reports can still be received.
+  // Like CloseSocket for the shepherd, but its last reports can still be received.
   void EndOrders();
 
   // Sends what the socket takes now; less than all means that it is full. kUnavailable when the
@@ -41,7 +41,7 @@ class ShepherdProcess {
   Result<size_t> Receive(char* to, size_t size);
   void Kill();
   void KillTree();  // and all that is below it
-  // Whether it is dead and reaped; waits at most `patience` nanoseconds for that.
+  // True if it is dead and reaped; waits at most `patience` nanoseconds for that.
   bool Reaped(int64_t patience);
   // Once it was reaped: it gave its orders back and left (protocol.h).
   bool made_room() const;
@@ -54,7 +54,7 @@ class ShepherdProcess {
   SharedPage* page_ = nullptr;
 };
 
-// Of an attempt whose shepherd was ended because it did not answer.
+// Note of an attempt whose shepherd was ended because it did not answer.
 inline constexpr const char* kHungNote =
     "its shepherd did not answer and was ended with the task: a program, file or folder that the "
     "task names may be on a file server that does not answer";

@@ -23,7 +23,7 @@ class LeftoverWatch {
  public:
   explicit LeftoverWatch(ProcessTree& tree) : tree_(tree) {}
 
-  // Of a fresh attempt. `patience` is for Leftovers::kWait.
+  // Begins a fresh attempt. `patience` is for Leftovers::kWait.
   void Begin(spate::Leftovers rule, Duration patience);
 
   // A child that was none of the commands has ended; it was not reaped yet. Statuses count from
@@ -38,7 +38,7 @@ class LeftoverWatch {
 
   // Looks at all that is left. Time during which it is halted does not count.
   void Look(int64_t now, bool halted);
-  // Whether there is nothing to wait for any more: no leftover is there, or the bound is over.
+  // True if there is nothing left to wait for: no leftover is there, or the bound is over.
   bool IsOver() const;
   // When to look again.
   int64_t next_look() const { return next_look_; }

@@ -66,7 +66,7 @@ void Rest() { poll(nullptr, 0, 2); }
 
 class Sweep {
  public:
-  // Of processes with this variable (NAME=value), but for those below one of `keep`.
+  // Sweeps processes with this variable (NAME=value), but for those below one of `keep`.
   Sweep(std::string variable, std::string cgroup, const std::vector<pid_t>& keep)
       : variable_(std::move(variable)),
         cgroup_(std::move(cgroup)),

@@ -16,8 +16,8 @@ namespace spate::shepherd {
 
 class Links {
  public:
-  // Of a fresh attempt, in the order in which CheckLinks has seen them; they must live until Clear.
-  // Files are opened by way of `files`.
+  // Begins a fresh attempt, in the order in which CheckLinks saw its links; they must live until
+  // Clear. Files are opened by way of `files`.
   void Begin(const std::vector<Link>& links, bool in_own_folder, UserFiles& files);
   bool empty() const { return links_ == nullptr || links_->empty(); }
 

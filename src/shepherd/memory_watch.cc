@@ -36,7 +36,7 @@ void MemoryWatch::Begin(const Start& start, int64_t now) {
   cgroup_.Begin(limit_);
 }
 
-// Where nobody waits for it, seldom is enough for a task that runs long.
+// If nobody waits for it, seldom is enough for a task that runs long.
 void MemoryWatch::Skip(int64_t now) {
   int64_t pause = asked_ ? 0 : std::min((now - began_at_) / 8, kSampleAtLeastEvery);
   sample_at_ = now + std::max(pause, kSampleEvery);

@@ -18,7 +18,7 @@ class MemoryWatch {
  public:
   explicit MemoryWatch(SlotCgroup& cgroup) : cgroup_(cgroup) {}
 
-  // Of a fresh attempt.
+  // Begins a fresh attempt.
   void Begin(const Start& start, int64_t now);
   // When to Sample; never after Stop.
   int64_t next_sample() const { return sample_at_; }
@@ -33,7 +33,7 @@ class MemoryWatch {
     sampled_peak_ = std::max(sampled_peak_, bytes);
     resident_peak_ = std::max(resident_peak_, bytes);
   }
-  // Of a process that was waited for.
+  // Adds a process that was waited for.
   void Add(const rusage& usage);
 
   bool IsOver(uint64_t bytes) const { return limit_ != 0 && bytes > limit_; }
@@ -56,7 +56,7 @@ class MemoryWatch {
   int64_t sample_at_ = INT64_MAX;
   uint64_t sampled_peak_ = 0;
   uint64_t resident_peak_ = 0;  // the largest sum of resident pages, each counted by each process
-  // Of the last close look: what was resident, what was needed, and when there may be another one.
+  // The last close look: resident and needed memory, and when there may be another one.
   uint64_t resident_then_ = 0;
   uint64_t need_then_ = 0;
   int64_t look_after_ = 0;

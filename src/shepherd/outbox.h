@@ -28,7 +28,7 @@ class Outbox {
 
   size_t unsent() const { return bytes_.size() - sent_; }
   enum class Sent { kAll, kFull, kGone };
-  // As much as the socket takes.
+  // Sends as much as the socket takes.
   Sent Send(int socket);
 
   // The parent is gone: what was for it alone is forgotten.

@@ -12,7 +12,7 @@ namespace spate::shepherd {
 // empty; "line" needs a file that can be read, and says "F cannot be read: ..." otherwise.
 std::string WhyCheckFails(CheckKind kind, const char* file);
 
-// Whether a failed check may pass later without anybody writing: the file, or the nearest folder
+// True if a failed check may pass later without anybody writing: the file, or the nearest folder
 // above it that exists, lies on a network file system. Looks afresh on every call.
 bool MayAppearLate(const char* file);
 

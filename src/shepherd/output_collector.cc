@@ -55,7 +55,7 @@ OutputCollector::OutputCollector(int target, const std::string& spool_folder, os
     : target_(target), spool_folder_(spool_folder), read_(std::move(read_end)), flags_(flags) {}
 
 void OutputCollector::GiveTo(uint32_t user) {
-  // Where that is refused only the names do not work.
+  // If the change is refused only the names do not work.
   (void)!fchown(read_.get(), user, static_cast<gid_t>(-1));
 }
 

@@ -19,7 +19,7 @@
 
 namespace spate::shepherd {
 
-// Of a file with so many bytes of a stream. Shorter when the file is.
+// Reads a piece of a file with `total` bytes of a stream. Shorter when the file is.
 StreamSoFar ReadPiece(int fd, uint64_t total, uint64_t from, uint32_t most);
 
 class OutputCollector {
@@ -63,7 +63,7 @@ class OutputCollector {
     while (Take(fresh).bytes > 0) fn(fresh);
     ResetFlags();
   }
-  // Of the writing end, to what tasks shall find.
+  // Resets flags of the writing end to those that tasks shall find.
   void ResetFlags();
   // Puts this behind what came, as if the attempt had written it.
   void Add(std::string_view bytes);

@@ -16,13 +16,13 @@ namespace spate::shepherd {
 
 // The pids of all processes that this one can see; empty without /proc.
 std::vector<pid_t> AllProcesses();
-// Whether the environment that a process was started with has this "NAME=value". False also when
-// it may not be read.
+// True if the environment that a process was started with has this "NAME=value". False also when it
+// may not be read.
 bool HasVariable(pid_t pid, const std::string& variable);
 
 class ProcessTree {
  public:
-  // Of everything below `root`, which may be this process.
+  // Everything below `root`, which may be this process.
   explicit ProcessTree(pid_t root);
 
   // Calls fn(pid) for each process below the root, parents first, each as soon as it is found and

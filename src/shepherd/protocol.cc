@@ -60,7 +60,7 @@ class Writer {
     Number(static_cast<uint32_t>(texts.size()));
     for (const std::string& text : texts) Text(text);
   }
-  // Whether the frame may be sent; when not, nothing of it stays.
+  // True if the frame may be sent; if not, nothing of it stays.
   [[nodiscard]] bool Close() {
     size_t content = out_.size() - begin_ - 4;
     if (!sound_ || content > kMaxFrame) {
@@ -228,7 +228,7 @@ Status CheckForwards(const std::vector<TaskForward>& forwards) {
   return {};
 }
 
-// As CheckResident, without making a body of each task.
+// CheckResident without making a body of each task.
 bool MayBeResident(const StartView& view) {
   auto none = [](const char* file) { return *file == '\0'; };
   return view.commands.size() == 1 && view.checks.empty() && view.puts.empty() &&
@@ -309,7 +309,7 @@ std::unexpected<Error> OfVersion(uint8_t version) {
                           version, kOldestVersion, kProtocolVersion));
 }
 
-// Whether the sender of a newer version states that this one understands it.
+// True if the sender of a newer version states that this one understands it.
 template <typename Message>
 bool IsForUs(const Result<Message>& message) {
   if constexpr (std::is_same_v<Message, Adopted>) {

@@ -350,7 +350,7 @@ struct Look {
 
 using Order = std::variant<Setup, JobOpening, Withdraw, EndOrder, Pause, Taken, LeaveOrder,
                            CloseJob, Freeze, Look>;
-// Whether it is a Start, for DecodeStart; all other orders are for DecodeOrder.
+// True for a Start, for DecodeStart; all other orders are for DecodeOrder.
 bool IsStart(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);
 Status DecodeStart(std::string_view frame, StartView& view);

@@ -42,7 +42,7 @@ AttemptRef AnyRef() {
 
 Cause AnyCause() { return static_cast<Cause>(*rc::gen::inRange(0, kCauseCount)); }
 
-// As much of it as such a process can have.
+// Reduced to what a resident process can have.
 TaskBody AnyResidentBody(TaskBody body) {
   body.steps.resize(1);
   body.steps[0].commands.resize(1);

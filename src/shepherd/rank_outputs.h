@@ -20,7 +20,7 @@ namespace spate::shepherd {
 
 class RankOutputs {
  public:
-  // Of a fresh attempt: of none; Open makes them.
+  // Begins a fresh attempt without ranks; Open makes them.
   void Begin();
   bool empty() const { return ranks_.empty(); }
 

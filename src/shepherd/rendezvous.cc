@@ -33,7 +33,7 @@ constexpr std::string_view kNew = ".new";
 
 std::string NameOf(const ShepherdName& name) { return fmt::format("{}-{}", name.pid, name.start); }
 
-// Of a socket or a file of ends, maybe a half-written one; nothing else here is a shepherd's.
+// Name of a socket or a file of ends, maybe a half-written one; nothing else here is a shepherd's.
 std::optional<ShepherdName> ParseName(std::string_view text) {
   for (std::string_view suffix : {kEnds, kNew}) {
     if (text.ends_with(suffix)) text.remove_suffix(suffix.size());

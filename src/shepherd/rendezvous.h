@@ -1,6 +1,6 @@
-// Where a shepherd of a node and the node's next process find each other: the folder `shepherds` of
-// the node's state folder (0700). A shepherd listens there from its beginning on, at a socket that
-// is named after it, and takes a connection once its parent is gone. One whose attempt ended while
+// Meeting place of a node's shepherds and the node's next process: the folder `shepherds` of the
+// node's state folder (0700). A shepherd listens there from its beginning on, at a socket that is
+// named after it, and takes a connection once its parent is gone. One whose attempt ended while
 // there was no node leaves its ends there as a file, and leaves.
 //
 // Names are PID-START, the start in ticks since boot: no two shepherds of a boot have the same.
@@ -37,7 +37,7 @@ class Rendezvous {
   int fd() const { return listener_.get(); }
   // The process that waits, if it is of our user; else not valid.
   os::Fd Accept();
-  // Whether the next process of the node can still find us.
+  // True if the next process of the node can still find us.
   bool IsThere() const;
   // Leaves the frames of ends for the node's next process, which finds all of them or nothing.
   Status LeaveEnds(std::string_view frames) const;

@@ -54,10 +54,10 @@ class Resident {
 
   // ---- Its task
 
-  // Of a fresh attempt: what is known of the last one's is forgotten.
+  // Forgets all that is known of the last attempt, for a fresh one.
   void Forget();
   void Give(const AttemptRef& ref, std::string_view input);
-  // As much of the task as it takes, and all that is there of the answer.
+  // Write as much of the task as it takes, and read all that is there of the answer.
   void Write();
   void Read(int64_t now, const AnswerReader::Result& result);
   // To be polled while it has a task; -1: not.
@@ -77,7 +77,7 @@ class Resident {
   // Its processor time since it was given the task, and its memory now, in bytes (0: not known).
   Duration CpuOfTask() const;
   uint64_t Memory() const;
-  // Of `usage`, which is of all of its life, what is of this task.
+  // Subtracts earlier tasks' use from `user` and `system`, which are of its whole life.
   void LessEarlier(Duration& user, Duration& system) const;
 
  private:

@@ -486,7 +486,7 @@ bool Shepherd::IsThrough() const {
   return was_orphan_ && !orphan_ && runner_->idle() && outbox_.kept() == 0;
 }
 
-// Where processes are few, shepherds may have taken all of them, and none is left for a task. The
+// If processes are few, shepherds may have taken all of them, and none is left for a task. The
 // higher the slot the sooner its shepherd goes. The first one stays, but gives its orders back too:
 // others, idle until now, get some of them, and go.
 bool Shepherd::TakesRoom(int64_t now) const {

@@ -9,7 +9,7 @@ namespace spate::shepherd {
 inline constexpr const char* kShepherdArgument = "__shepherd";
 inline constexpr int kSocketFd = 3;    // where a shepherd finds its socket
 inline constexpr int kProgressFd = 4;  // and the page where it tells which order it has started
-// Where it finds the job server that its parent has inherited (job_server.h), if there is one.
+// Descriptors of the job server that its parent has inherited (job_server.h), if there is one.
 inline constexpr int kJobServerReadFd = 5;
 inline constexpr int kJobServerWriteFd = 6;
 

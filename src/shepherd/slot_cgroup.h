@@ -30,7 +30,7 @@ class SlotCgroup {
   std::optional<uint64_t> Used() const;
   // Bytes of page cache that are charged to it, of this attempt and those before.
   uint64_t Cache() const;
-  // Whether the kernel ended a process since Begin because of the limit.
+  // True if the kernel ended a process since Begin because of the limit.
   bool WasOutOfMemory();
   // Kills all that is in it but this process, atomically (Linux 5.14). False where that is not
   // possible. Costs milliseconds.

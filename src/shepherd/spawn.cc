@@ -59,8 +59,8 @@ bool BecomeUser(const TaskUser& user) {
          syscall(SYS_setresuid, user.user, user.user, user.user) == 0;
 }
 
-// As execvp: a script without "#!" is run by the shell. The words are moved by one place in an
-// array on the stack, as nothing may be allocated here.
+// execvp's rule: the shell runs a script without "#!". The words are moved by one place in an array
+// on the stack, because nothing may be allocated here.
 void RunByShell(const Program& program) {
   int count = 0;
   while (program.argv[count] != nullptr && count < kMaxScriptArguments) ++count;
@@ -118,7 +118,7 @@ bool TakeNice(const Program& program, StartResult& result) {
   return true;
 }
 
-// Of a child with its own memory: the program has moved within PATH.
+// For a child with its own memory: the program has moved within PATH.
 void RunAlongPath(const Program& program) {
   std::string_view search(program.search);
   while (true) {
@@ -137,7 +137,7 @@ bool EnterFolder(const Program& program, StartResult& result) {
   return !result.refused_folder;
 }
 
-// As long as a child waits for a server it must not keep open what tells others that we are gone.
+// While a child waits for a server it must not keep open what tells others that we are gone.
 void CloseAllBut(const ChildContext& context) {
   if (context.report < 0) return;
   std::vector<int> kept = {context.report};

@@ -79,9 +79,9 @@ class Starter {
   Starter(const Starter&) = delete;
   Starter& operator=(const Starter&) = delete;
 
-  // Of a program that is started aside only the pid and fork_error are known now.
+  // Only the pid and fork_error are known at once of a program that is started aside.
   StartResult StartProgram(const Program& program);
-  // Of those that were started aside:
+  // For programs that were started aside:
   // The path of one that has not become its program yet; null: there is none.
   const char* Waiting();
   // This one has ended: what its start has come to. Nullopt: it was not started aside.

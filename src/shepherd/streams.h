@@ -1,5 +1,5 @@
-// Where an attempt's commands read from and write to, apart from links: the files that it names,
-// and the pipes of this process, whose output is collected.
+// Input and output of an attempt's commands, apart from links: the files that it names, and the
+// pipes of this process, whose output is collected.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Streams {
 
   // The pipes become this user's.
   void ServeUser(uint32_t user);
-  // Of a fresh attempt; all must live until Close. Files are opened by way of `files`. Trouble
+  // Begins a fresh attempt; all must live until Close. Files are opened by way of `files`. Trouble
   // becomes a part of the end's note.
   void Begin(const StartView& view, const JobOpening& job, UserFiles& files, AttemptEnd& end,
              int64_t now);
@@ -41,7 +41,7 @@ class Streams {
   std::optional<StartFailure> OpenFiles();
   // Sets 0, 1 and 2 of the attempt's command of this number.
   void GiveTo(Program& program, size_t command) const;
-  // Of a rank, unless as this process has it.
+  // The limit of open files for a rank; nullopt: as for this process.
   std::optional<uint64_t> files_of_ranks() const { return ranks_.files_of_ranks(); }
 
   // Reads what is there of stream 1 or 2.
@@ -60,7 +60,7 @@ class Streams {
   void AddLastWords(std::string_view text) { last_words_ += text; }
   // Reads what a process that goes on has written until now.
   void DrainWaiting();
-  // Of an attempt in hand: the wanted piece of each stream, or the file that it goes to.
+  // For an attempt in hand, the wanted piece of each stream, or the file that it goes to.
   void SoFar(const RunWish& wish, RunLook& look);
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
@@ -81,7 +81,7 @@ class Streams {
   bool HasLostOutput() const { return !out_.trouble().empty() || !err_.trouble().empty(); }
   bool MetFullDisk() const { return out_.met_full_disk() || err_.met_full_disk(); }
   uint64_t total() const { return out_.total() + err_.total(); }
-  // Of a gang: how much of it is each rank's.
+  // Each rank's part of it, in a gang.
   void TellRanks(AttemptEnd& end) const;
   StreamView out() const { return out_.view(); }
   StreamView err() const { return err_.view(); }

@@ -98,7 +98,7 @@ void TreeKiller::KillGroups(pid_t group) {
   }
 }
 
-// Where we may: real-time scheduling, which nothing that we start inherits.
+// Sets real-time scheduling if we may; nothing that we start inherits it.
 void TreeKiller::SetPrecedence(bool on) {
   sched_param parameter{};
   if (on && !precedence_ && sched_getscheduler(0) == SCHED_OTHER) {

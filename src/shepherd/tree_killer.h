@@ -18,7 +18,7 @@ class TreeKiller {
  public:
   TreeKiller(ProcessTree& tree, SlotCgroup& cgroup) : tree_(tree), cgroup_(cgroup) {}
 
-  // Of a fresh attempt.
+  // Begins a fresh attempt.
   void Begin();
   // Processes that are killed from now on have outlived the commands: they are counted, and named.
   void CountLeftovers(bool on) { counts_ = on; }

@@ -66,7 +66,7 @@ bool IsServedFile(int fd) {
          (S_ISREG(info.st_mode) && !IsOnDisk(fmt::format("/proc/self/fd/{}", fd)));
 }
 
-// Of a script, as its first line names it; else empty.
+// The interpreter that a script's first line names; else empty.
 std::string InterpreterOf(const std::string& program) {
   os::Fd fd(open(program.c_str(), O_RDONLY | O_NONBLOCK | kOpenHow));
   char line[kFirstLine];
@@ -435,7 +435,7 @@ void UserFiles::ForgetAnswers() {
   answers_.clear();
 }
 
-// Of a served folder it is not known what lies where in it.
+// For a served folder it is not known what lies where in it.
 std::string UserFiles::FolderKey(std::string_view folder) const {
   if (folder.starts_with('/')) return std::string(folder);
   if (folder_.empty() || is_served_) return {};

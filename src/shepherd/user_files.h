@@ -48,15 +48,15 @@ class UserFiles {
 
   // ---- Calls on a user's paths. They may fail with EAGAIN, see above.
 
-  // As open(2), close-on-exec and without becoming a terminal's process. `as` says what the file
+  // Like open(2), close-on-exec and without becoming a terminal's process. `as` says what the file
   // is for ("stdin"). With `make_folders` a file that is created gets the folders it needs.
   os::Fd Open(const char* path, int flags, std::string_view as, bool make_folders = false);
   // For reading a whole file; does not wait for a pipe's other end. Of a served file it is a copy
   // with the same rights and size, which has no content when that is over `most` bytes (0: never).
   os::Fd OpenWhole(const char* path, uint64_t most);
-  // As chdir(2), but a served folder is entered by openers only. 0, or an errno.
+  // Like chdir(2), but a served folder is entered by openers only. 0, or an errno.
   int Enter(const char* folder);
-  // As unlink(2), one after the other; the last errno, or 0.
+  // Like unlink(2), one after the other; the last errno, or 0.
   int Unlink(const std::vector<std::string>& paths);
   // Returns the answer of `ask`, which reports whether all of it is on this machine's disks, unless
   // `is_local` is null; then it is called at once for this `key` for a while, unless that is empty.
@@ -67,15 +67,15 @@ class UserFiles {
   // used is for others to say.
   int TouchProgram(const std::string& program);
   int TouchFolder(const std::string& folder);
-  // Whether executing this program may block.
+  // True if executing this program may block.
   bool IsServedProgram(const std::string& program);
   // The attempt's folder, when this process has not entered it; else null.
   const char* served_folder() const { return is_served_ ? folder_.c_str() : nullptr; }
-  // Whether stat(2), or open(2) without waiting for a pipe's other end, is known to answer here.
+  // True if stat(2), or open(2) without waiting for a pipe's other end, is known to answer here.
   bool Answers(const char* path) const;
   // This process has entered a folder of the node's, which is on a disk of this machine.
   void Entered(const std::string& folder);
-  // Of a fresh attempt: it is in no folder of the user's yet.
+  // Begins a fresh attempt: it is in no folder of the user's yet.
   void Begin();
 
   // ---- Closing what Open has returned
@@ -118,7 +118,7 @@ class UserFiles {
   void Drop();
   // The same, and waits up to `patience` nanoseconds until it is dead. False: it is not.
   bool End(int64_t patience);
-  // Whether there is none, or it is dead within `patience`.
+  // True if there is none, or it is dead within `patience`.
   bool AwaitEnd(int64_t patience);
   // The calls are through: forgets answers that nobody asked for.
   void Forget();

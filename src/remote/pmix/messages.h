@@ -42,7 +42,7 @@ std::string FormatPmix(std::string_view words, std::string_view body = {});
 // Bytes of the message with which `bytes` begins; 0: its size is not known yet. kCorrupt: no
 // message begins so.
 Result<uint64_t> SizeOfPmix(std::string_view bytes);
-// Of one whole message, whose size SizeOfPmix has told. Views into `bytes`.
+// Reads one whole message, whose size SizeOfPmix has told. Views into `bytes`.
 PmixMessage ReadPmix(std::string_view bytes);
 
 // Ranks as a set has them in messages: "0-3,5". `ranks` are ascending.

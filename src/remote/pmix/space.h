@@ -40,9 +40,9 @@ class PmixSpace {
     bool ends_itself = false;  // the process that is to blame, with that code
   };
   uint32_t members() const { return static_cast<uint32_t>(first_rank_.size()) - 1; }
-  // Whether a process has connected to its server.
+  // True if a process has connected to its server.
   bool used() const { return !seen_.empty(); }
-  // As SizeOfPmix.
+  // Same contract as SizeOfPmix.
   static Result<uint64_t> SizeOf(std::string_view bytes) { return SizeOfPmix(bytes); }
   // One whole message of this part.
   Step Take(uint32_t part, std::string_view message);
@@ -50,7 +50,7 @@ class PmixSpace {
   Step Left(uint32_t part);
 
  private:
-  // Of one set of ranks. Fences of equal sets follow each other; a part may be ahead of others.
+  // Fences of one set of ranks. Equal sets' fences follow each other; parts may be ahead of others.
   struct Fences {
     std::vector<uint32_t> parts;                         // that have ranks of the set
     std::deque<std::map<uint32_t, std::string>> rounds;  // data by part

@@ -57,7 +57,7 @@ std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
 std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
 std::unique_ptr<Checker> MakeGangsCheck();      // a gang runs whole or not at all
 std::unique_ptr<Checker> MakeJournalCheck();    // nobody's journal is called damaged
-// Of a hub's world.
+// Checks of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();     // what runs on a living node is not taken for lost
 std::unique_ptr<Checker> MakeSilentCheck();     // what holds its tasks in silence is given up
 std::unique_ptr<Checker> MakeStraysCheck();     // what was given up is ended

@@ -22,7 +22,7 @@ namespace {
 
 using Change = wire::ChangeJobs::Change;
 
-// As a task was when a question came.
+// A task's state when a question came.
 struct Before {
   TaskState state = TaskState::kQueued;
   uint32_t reopened = 0;
@@ -59,7 +59,7 @@ std::vector<JobId> JobsOf(const wire::Question& question) {
   return jobs;
 }
 
-// Whether it may let a job go that is held.
+// True if the question may release a held job.
 bool MayRelease(const wire::Question& question) {
   const auto* change = std::get_if<wire::ChangeJobs>(&question);
   return (change != nullptr && change->change == Change::kRelease) ||

@@ -50,7 +50,7 @@ class CompleteCheck final : public Checker {
     const PartRef part{end.ref, ended.node};
     const BookedTask* task = scene.book.Find(end.ref);
     const bool of_gang = task != nullptr && task->HasPart(end.ref.attempt, ended.node);
-    // That the last one tells of the part that decided is seen by check_gangs.
+    // check_gangs checks that the last part tells of the one that decided.
     if (of_gang && ended.verdict != engine::Verdict::kPart) return;
     if (end.slot == 0) {
       // Decided by the engine: nobody saw this attempt's end.

@@ -40,7 +40,7 @@ class EndsCheck final : public Checker {
   void SeeTold(const Scene& scene, const engine::NoticeEnded& notice, Findings& findings) {
     const AttemptRef& ref = notice.end.ref;
     if (auto at = untold_.find(ref); at != untold_.end()) untold_.erase(at);
-    // Of a gang each part's is.
+    // Each part of a gang has its own end.
     if (++told_[ref] > std::max(durable_[ref], 1)) {
       findings.Add(name(), "the end of " + NameOf(ref) + " is told twice");
     }

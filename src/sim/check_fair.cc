@@ -131,7 +131,7 @@ class FairCheck final : public Checker {
   void CountHeld(const Scene& scene) {
     for (auto& [node, held] : held_) CountUntil(scene.now, node, held);
   }
-  // Of one life of the hub: a crash loses what was used since it was recorded.
+  // Judges one life of the hub: a crash loses what was used since it was recorded.
   void Judge(const Scene& scene, Findings& findings) {
     if (attempts_ < kEnough * scene.hub->users) return;
     double all = 0;

@@ -117,7 +117,7 @@ class OrderCheck final : public Checker {
     }
     return "";
   }
-  // Whether what it waits for may have ended in another way than it has to.
+  // True if what it waits for may have ended in another way than it has to.
   bool MayCancel(const Scene& scene, JobId job) {
     return std::ranges::any_of(scene.workload.job(job).after, [&](const After& after) {
       const Outcome& outcome = outcomes_[after.job];

@@ -25,7 +25,7 @@ class OutputCheck final : public Checker {
       Complain(ended->end.ref, "the journal's", findings);
     } else if (const auto* told = std::get_if<Told>(&fact)) {
       const AttemptRef& ref = told->notice->end.ref;
-      // Of which part of a gang it tells, the journal knows.
+      // The journal knows of which part of a gang it tells.
       bool may_be_none = MayHaveNone(told->notice->end) || gangs_.contains(ref);
       if (may_be_none && told->output == nullptr) return;
       const auto& all = written_[ref];

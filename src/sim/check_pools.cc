@@ -240,7 +240,7 @@ class PoolsCheck final : public Checker {
         if (job->tasks[parent].state != TaskState::kSucceeded) return false;
       }
     }
-    // Of nodes that nobody has described one pilot finds out; their labels are known.
+    // One pilot finds out about nodes that nobody has described; their labels are known.
     const TaskClass& of_task = job->ClassOf(ref.index);
     if (!pool.shown) {
       return FitCount(pool.plan->offer, {.milli_cpus = 0, .labels = of_task.needs.labels}) > 0;

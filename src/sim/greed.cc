@@ -52,8 +52,8 @@ SimPool PoolOf(const char* name, const char* user, Prng& prng) {
 
 const char* GreedyUser() { return "u0"; }
 
-// Where one node is good for nothing, or a job's tasks could not be started there, the hoarder's
-// task might hold the only slot of the other one.
+// If one node is good for nothing, or a job's tasks could not be started there, the hoarder's task
+// might hold the only slot of the other one.
 bool HasHoarder(const Options& o) {
   const bool may_need_one = o.black_holes || (o.nodes == 2 && o.odd_percent > 0);
   return o.hub && o.gangs && o.nodes > 1 && o.pools == 0 && !o.mixed_needs && !o.node_crashes &&

@@ -18,7 +18,7 @@ using Change = wire::ChangeJobs::Change;
 
 constexpr Duration kAskAgain = Duration::Millis(300);
 constexpr Duration kLongest = Duration::Seconds(600);
-// Of a pilot's life, until its node is there, and as the hub's clock may be ahead.
+// A pilot's life that is lost until its node is there, or because the hub's clock may be ahead.
 constexpr Duration kPilotLoses = Duration::Seconds(330);
 constexpr Duration kGangsWait = Duration::Seconds(12 * 3600);
 constexpr uint32_t kHopeless = 40;   // refusals

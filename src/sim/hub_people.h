@@ -43,7 +43,7 @@ class HubPeople final : public HubEvents {
   void OnNodeSick() override;
 
  private:
-  // Whether somebody still wants to ask, now.
+  // A person's wish to ask, now, later or never again.
   struct Wish {
     enum class When : uint8_t { kNow, kLater, kNever } when = When::kNever;
     wire::Question question = wire::UnknownQuestion();

@@ -118,7 +118,7 @@ Status HubProcess::Resume() {
   return {};
 }
 
-// Of the jobs on the disk that have not finished.
+// Digest of the jobs on the disk that have not finished.
 uint64_t HubProcess::DigestOf(bool as_hub) const {
   engine::Engine engine(parts_.options.limits());
   auto apply = [&](const engine::Record& record) { engine.Apply(record); };
@@ -171,7 +171,7 @@ void HubProcess::FollowHub() {
 
 // ---- Connections -------------------------------------------------------------------------------
 
-// As the system knows them, at the hub's socket.
+// The caller as the system knows the user at the hub's socket.
 hub::Caller HubProcess::CallerOf(const std::string& user) const {
   hub::Guest guest;
   guest.greeting.role = wire::Role::kClient;

@@ -100,7 +100,7 @@ class HubProcess final : hub::Watcher {
   uint64_t log_lines() const { return log_lines_; }  // in this life
   // It has read its journal.
   bool is_up() const { return service_ != nullptr; }
-  // Whether newcomers are let in, and heard.
+  // True if newcomers are let in, and heard.
   bool answers() const {
     return is_up() && !service_->stopping() && !loop_.suspended() && !faults_.dead() &&
            !store_failed_;

@@ -145,7 +145,7 @@ void HubWorld::LookForTheDead() {
   }
 }
 
-// Of each job that has not ended, why its first queued task waits.
+// The reason why the first queued task waits, for each job that has not ended.
 std::string HubWorld::WhyStill() const {
   std::string text;
   if (!hub_) return text;

@@ -14,7 +14,7 @@ std::function<MachineLoad()> LoadOf(const Options& options, uint64_t seed) {
   };
 }
 
-// Of the second node: full for 20 s of 40.
+// Room on the second node's disk: full for 20 s of 40.
 std::function<std::string()> RoomOf(const Options& options, const os::Loop& loop, NodeId id) {
   if (!options.full_disk || id != NodeId(2)) return nullptr;
   return [&loop] { return loop.Now().ns / 20'000'000'000 % 2 == 0 ? "its disk is full" : ""; };

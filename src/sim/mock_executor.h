@@ -42,7 +42,7 @@ class MockExecutor final : public node::Executor {
 
   // The process that gives orders from now on, and hears. What came before is in Adopt.
   void Attach(Faults& faults, node::ExecutorEvents& events);
-  // That process is gone. Its shepherds go on with what they run, drop what they hold ahead, and
+  // The process is gone. Its shepherds go on with what they run, drop what they hold ahead, and
   // keep ends until the next process has told the hub (design/010).
   void Detach();
   node::Adopted Adopt() const;

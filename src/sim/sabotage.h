@@ -20,7 +20,7 @@ enum class Sabotage : uint8_t {
   kForgetPolicy,  // jobs are submitted with more retries, and without --once     -> repeats
   kForgetEdges,   // jobs are submitted without what their tasks wait for         -> graph
   kDeafToKill,    // a task lives on after KILL                           -> limits, strays
-  // Of a hub.
+  // Faults of a hub.
   kForgetOrder,    // jobs are submitted without what they wait for                -> order
   kForgetBounds,   // jobs are submitted without --max-running                     -> bounds
   kForgetBlame,    // jobs are submitted without retries                           -> blame
@@ -35,7 +35,7 @@ enum class Sabotage : uint8_t {
   kDeafToClock,    // the hub never hears that its clock was set            -> clock, deadlines
   kLoseRooms,      // the hub never hears that a node has room                      -> starving
   kLoseStarts,     // the hub never hears that a node runs a task                   -> running
-  // Of a hub's answers (broken_answers.h).
+  // Faults of a hub's answers (broken_answers.h).
   kAckEarly,       // the cancelling of a job is acknowledged at once              -> answers
   kForgetHold,     // jobs are not held, and that is acknowledged                  -> answers
   kForgetRelease,  // the same of what is let go                                   -> answers
@@ -49,7 +49,7 @@ enum class Sabotage : uint8_t {
   kTellLess,       // of what is left to do of a job some is left out              -> answers
   kHideHolds,      // a held job is shown as if it were not                        -> answers
   kEverybodyMay,   // everybody is an administrator                                -> rights
-  // Of its pools.
+  // Faults of its pools.
   kSubmitEarly,   // a pool's records count as durable before they are            -> early
   kSubmitTwice,   // the batch system takes each pilot twice                      -> doubled
   kForgetMost,    // pools may have more pilots than their owner said             -> most

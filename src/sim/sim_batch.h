@@ -30,7 +30,7 @@ namespace spate::sim {
 
 class SimBatch {
  public:
-  // Where pilots run: each under the name that its node has.
+  // Machines on which pilots run: each under the name that its node has.
   class Machines {
    public:
     virtual ~Machines() = default;
@@ -59,7 +59,7 @@ class SimBatch {
   void Exited(const std::string& name);
   // No more troubles.
   void MakePeace();
-  // Of a pool: queued or running.
+  // Pilots of a pool: queued or running.
   uint32_t Alive(const std::string& pool) const;
   bool IsAlive(const std::string& name) const;
 

@@ -19,7 +19,7 @@ struct SimFiles::File {
     std::string before, after;
     size_t size_before = 0, size_after = 0;
 
-    // Of a log: the head of a frame that ends a commit, which names the size of the database
+    // True for the head of a log's frame that ends a commit, which names the size of the database
     // (fileformat2.html of SQLite, 4.1). Before it only the log's own head may be synced.
     bool EndsCommit() const {
       constexpr size_t kFrameHead = 24;

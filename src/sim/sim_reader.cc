@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kEndsOfOneMessage = 5;
 
-// Of the attempts of a job that have ended, those from `after` on.
+// A job's ended attempts, from `after` on.
 wire::EndsRead EndsOf(SimDisk& disk, const wire::ReadEnds& asked) {
   wire::EndsRead read;
   uint64_t position = 0;

@@ -49,7 +49,7 @@ struct StoreParts {
   Faults& faults;
   FactSink sink;
   std::shared_ptr<SimDisk> disk;
-  // Of a commit, from the end of the one before. What comes meanwhile goes together with the next.
+  // Delay of a commit, from the end of the one before. What comes meanwhile goes with the next.
   Duration delay_min, delay_max;
   uint64_t seed = 1;
   Sabotage sabotage = Sabotage::kNone;

@@ -14,7 +14,7 @@
 namespace spate::sim {
 namespace {
 
-// Of the newest world, for a crash in it.
+// Description of the newest world, for a crash in it.
 char g_world[64] = "no world yet\n";
 
 WorldReport RunNamed(const Options& options, Sabotage sabotage = Sabotage::kNone) {

@@ -24,7 +24,7 @@ struct BookedTask {
   bool given_back = false;  // the newest attempt was returned unstarted
   bool cancelled = false;   // while it was leased
   bool left_list = false;   // its job's counts leave it out
-  // Of a gang, as it was leased last; and those of its nodes whose parts have not ended.
+  // Parts of a gang, as last leased; and those of its nodes whose parts have not ended.
   std::vector<engine::GangLeased::Part> gang = {};
   std::set<NodeId> parts_left = {};
 

@@ -15,7 +15,7 @@ namespace spate::sim {
 
 using Requests = std::deque<wire::Request>;
 
-// Of jobs that nobody submits.
+// Numbers from here on are of jobs that the workload does not have.
 constexpr uint32_t kOtherJobs = 1'000'000;
 
 class Uploads {

@@ -202,7 +202,7 @@ void Workload::AddHubPart(SimJob& job, Prng prng) const {
     constexpr AfterKind kKinds[] = {AfterKind::kEach, AfterKind::kEach, AfterKind::kAny,
                                     AfterKind::kOk, AfterKind::kFail};
     AfterKind kind = kKinds[prng.Below(std::size(kKinds))];
-    // Which of its tasks succeed is its user's to know.
+    // Only a job's user may know which of its tasks succeed.
     if (kind == AfterKind::kEach && jobs_[on.value - 1].user != job.user) kind = AfterKind::kAny;
     if (!known) job.after.push_back({on, kind});
   }
@@ -288,8 +288,8 @@ void Workload::DrawGraph(SimJob& job, Prng prng) {
   }
 }
 
-// Whether idle nodes have room for it; in a run's world each alone must, as a run that has only
-// some of its nodes yet would refuse it.
+// True if idle nodes have room for it; in a run's world each alone must, because a run that has
+// only some of its nodes yet would refuse it.
 bool Workload::Holds(const TaskClass& gang) const {
   const GangShape& shape = gang.gang;
   const uint32_t each = std::max(shape.procs_per_node(), 1u);

@@ -63,7 +63,7 @@ struct SimPool {
   Duration idle_exit;
   bool chain = false;
   bool brief = false;  // it is added and removed again and again, and is gone in the end
-  // Of its pilots, when all work is done.
+  // Number of its pilots when all work is done.
   uint32_t at_rest() const { return brief ? 0 : min_pilots; }
 };
 

@@ -1,15 +1,11 @@
-// How a type lists its fields, once, for all that write or read them: bytes between programs, of
-// settings and of records (core/model/field_bytes.h) and JSON (present/json/json_fields.h).
+// Types that list their fields (base/field_list.h), once, for all that write or read them: bytes
+// between programs, of settings and of records (core/model/field_bytes.h) and JSON
+// (present/json/json_fields.h). SPATE_FIELDS turns the list into
 //
-//   struct Weight {
-//     std::string user;
-//     uint32_t weight = 1;
-//     template <typename Self, typename Visit>
-//     static void Fields(Self& self, Visit&& visit) {
-//       visit(1, "user", self.user);
-//       visit(2, "weight", self.weight);
-//     }
-//   };
+//   template <typename Self, typename Visit>
+//   static void Fields(Self& self, Visit&& visit) {
+//     visit(1, "user", self.user), visit(2, "weight", self.weight);
+//   }
 //
 // Numbers are what bytes know fields by: from 1, each once, never given to another field. Names are
 // JSON's, which keeps the order of the list. A field may be a number, bool, double, enum, id, text,
@@ -23,6 +19,8 @@
 
 #include <string_view>
 #include <type_traits>
+
+#include "base/field_list.h"
 
 namespace spate {
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/field_list.h"
+
 namespace spate {
 
 // A command to run.
@@ -21,11 +23,7 @@ struct Advice {
     (args.push_back(TextOf(each)), ...);
   }
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "command", self.command);
-    visit(2, "args", self.args);
-  }
+  SPATE_FIELDS(1, command, 2, args);
   friend bool operator==(const Advice&, const Advice&) = default;
 
  private:
@@ -48,11 +46,7 @@ struct Remedy {
       : text(std::move(words)), commands{std::move(each)...} {}
   bool empty() const { return text.empty(); }
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "text", self.text);
-    visit(2, "commands", self.commands);
-  }
+  SPATE_FIELDS(1, text, 2, commands);
   friend bool operator==(const Remedy&, const Remedy&) = default;
 };
 

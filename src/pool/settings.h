@@ -25,27 +25,10 @@ struct PoolSettings {
   std::string program;                    // spate, where nodes run; empty: the hub's own
   std::vector<std::string> node_options;  // further words for `spate node start`
   bool shared_files = true;               // nodes see `folder` and `program`
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "system", self.system);
-    visit(2, "account", self.account);
-    visit(3, "group", self.group);
-    visit(4, "options", self.options);
-    visit(5, "submit_command", self.submit_command);
-    visit(6, "query_command", self.query_command);
-    visit(7, "cancel_command", self.cancel_command);
-    visit(8, "select_command", self.select_command);
-    visit(9, "everywhere", self.everywhere);
-    visit(10, "host", self.host);
-    visit(11, "prologue", self.prologue);
-    visit(12, "epilogue", self.epilogue);
-    visit(13, "addresses", self.addresses);
-    visit(14, "folder", self.folder);
-    visit(15, "program", self.program);
-    visit(16, "node_options", self.node_options);
-    visit(17, "shared_files", self.shared_files);
-    visit(18, "wrapper", self.wrapper);
-  }
+  SPATE_FIELDS(1, system, 2, account, 3, group, 4, options, 5, submit_command, 6, query_command,
+               7, cancel_command, 8, select_command, 9, everywhere, 10, host, 11, prologue,
+               12, epilogue, 13, addresses, 14, folder, 15, program, 16, node_options,
+               17, shared_files, 18, wrapper);
 };
 
 }  // namespace spate::pool

@@ -284,10 +284,7 @@ void PutCommands(Writer& writer, const TaskBody& body) {
 // The environment of a JobOpening that has none itself.
 struct Environment {
   const std::vector<std::string>& texts;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(JobOpening::kEnvironment, "environment", self.texts);
-  }
+  SPATE_FIELDS(JobOpening::kEnvironment, Named(texts, "environment"));
 };
 
 void PutAround(Writer& writer, const TaskBody& body) {

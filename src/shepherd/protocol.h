@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
+#include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
 #include "core/model/run_look.h"
@@ -72,18 +73,8 @@ struct Setup {
                              // with the parent
   Duration adopt_patience;   // without a parent; then the attempt is ended
   std::string node_id;       // of a node: becomes SPATE_NODE_ID of every task
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "slot", self.slot);
-    visit(2, "spool_folder", self.spool_folder);
-    visit(3, "cgroup", self.cgroup);
-    visit(4, "job_folder", self.job_folder);
-    visit(5, "open_files", self.open_files);
-    visit(6, "home_cpu", self.home_cpu);
-    visit(7, "node_folder", self.node_folder);
-    visit(8, "adopt_patience", self.adopt_patience);
-    visit(9, "node_id", self.node_id);
-  }
+  SPATE_FIELDS(1, slot, 2, spool_folder, 3, cgroup, 4, job_folder, 5, open_files, 6, home_cpu,
+               7, node_folder, 8, adopt_patience, 9, node_id);
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
@@ -95,15 +86,7 @@ struct TaskUser {
   std::string name;
   std::string home;
   std::string shell;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "group", self.group);
-    visit(3, "groups", self.groups);
-    visit(4, "name", self.name);
-    visit(5, "home", self.home);
-    visit(6, "shell", self.shell);
-  }
+  SPATE_FIELDS(1, user, 2, group, 3, groups, 4, name, 5, home, 6, shell);
   friend bool operator==(const TaskUser&, const TaskUser&) = default;
 };
 
@@ -121,16 +104,8 @@ struct JobLimits {
   // When the node ends what runs, in nanoseconds of CLOCK_MONOTONIC: the signal comes so long
   // before that, too. 0: nobody knows.
   uint64_t node_ends = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "time_limit", self.time_limit);
-    visit(2, "time_limit_percent", self.time_limit_percent);
-    visit(3, "warn_time", self.warn_time);
-    visit(4, "kill_grace", self.kill_grace);
-    visit(5, "warn_signal", self.warn_signal);
-    visit(6, "warn_before", self.warn_before);
-    visit(7, "node_ends", self.node_ends);
-  }
+  SPATE_FIELDS(1, time_limit, 2, time_limit_percent, 3, warn_time, 4, kill_grace, 5, warn_signal,
+               6, warn_before, 7, node_ends);
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };
 
@@ -155,25 +130,9 @@ struct JobOpening {
   bool append_output = false;  // files of stdout and stderr are added to, never emptied
   // Live output ends with what is kept in memory: the rest can be seen in the spool file.
   bool live_until_spooled = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "cwd", self.cwd);
-    visit(kEnvironment, "environment", self.environment);
-    visit(4, "nice", self.nice);
-    visit(5, "measure_io", self.measure_io);
-    visit(6, "live_output", self.live_output);
-    visit(7, "check_patience", self.check_patience);
-    visit(8, "limits", self.limits);
-    visit(9, "umask", self.umask);
-    visit(10, "user", self.user);
-    visit(11, "task_folders", self.task_folders);
-    visit(12, "inherit", self.inherit);
-    visit(13, "leftovers", self.leftovers);
-    visit(14, "leftovers_wait", self.leftovers_wait);
-    visit(15, "append_output", self.append_output);
-    visit(16, "live_until_spooled", self.live_until_spooled);
-  }
+  SPATE_FIELDS(1, job, 2, cwd, kEnvironment, environment, 4, nice, 5, measure_io, 6, live_output,
+               7, check_patience, 8, limits, 9, umask, 10, user, 11, task_folders, 12, inherit,
+               13, leftovers, 14, leftovers_wait, 15, append_output, 16, live_until_spooled);
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -187,17 +146,8 @@ struct Start {
   Needs needs;                    // its memory is the limit, 0 for none; the rest is the node's
   std::vector<NamedOffer> given;  // the node's, too
   bool is_part = false;           // of a gang; likewise
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "sequence", self.sequence);
-    visit(2, "ref", self.ref);
-    visit(3, "slot", self.slot);
-    visit(4, "tell_start", self.tell_start);
-    visit(5, "sample_memory", self.sample_memory);
-    visit(6, "needs", self.needs);
-    visit(7, "given", self.given);
-    visit(8, "is_part", self.is_part);
-  }
+  SPATE_FIELDS(1, sequence, 2, ref, 3, slot, 4, tell_start, 5, sample_memory, 6, needs, 7, given,
+               8, is_part);
   friend bool operator==(const Start&, const Start&) = default;
 };
 
@@ -245,17 +195,8 @@ struct StartView {
     std::optional<uint32_t> first_rank;
     bool shares_files = false;
     static constexpr bool kLeavesOutZeros = true;
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "links", self.links);
-      visit(2, "limits", self.limits);
-      visit(3, "cpus", self.cpus);
-      visit(4, "forwards", self.forwards);
-      visit(5, "resident", self.resident);
-      visit(6, "input", self.input);
-      visit(7, "first_rank", self.first_rank);
-      visit(8, "shares_files", self.shares_files);
-    }
+    SPATE_FIELDS(1, links, 2, limits, 3, cpus, 4, forwards, 5, resident, 6, input, 7, first_rank,
+                 8, shares_files);
   } around;
 
   TaskBody ToBody() const;
@@ -264,10 +205,7 @@ struct StartView {
 struct Withdraw {
   static constexpr auto kType = FrameType::kTakeBack;
   AttemptRef ref;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-  }
+  SPATE_FIELDS(1, ref);
   friend bool operator==(const Withdraw&, const Withdraw&) = default;
 };
 struct EndOrder {
@@ -275,48 +213,33 @@ struct EndOrder {
   AttemptRef ref;
   bool kill = false;  // KILL to all in rounds; else TERM to the command's process group
   Cause cause = Cause::kStopped;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "kill", self.kill);
-    visit(3, "cause", self.cause);
-  }
+  SPATE_FIELDS(1, ref, 2, kill, 3, cause);
   friend bool operator==(const EndOrder&, const EndOrder&) = default;
 };
 struct Pause {
   static constexpr auto kType = FrameType::kPause;
   bool paused = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "paused", self.paused);
-  }
+  SPATE_FIELDS(1, paused);
   friend bool operator==(const Pause&, const Pause&) = default;
 };
 // The end of this attempt need not be kept any more (a node's shepherd keeps it until then).
 struct Taken {
   static constexpr auto kType = FrameType::kTaken;
   AttemptRef ref;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-  }
+  SPATE_FIELDS(1, ref);
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 // No Start of this job follows, and none is held.
 struct CloseJob {
   static constexpr auto kType = FrameType::kCloseJob;
   JobId job;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-  }
+  SPATE_FIELDS(1, job);
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 // End what runs, and leave, though the node may come back.
 struct LeaveOrder {
   static constexpr auto kType = FrameType::kLeave;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
   friend bool operator==(const LeaveOrder&, const LeaveOrder&) = default;
 };
 
@@ -325,11 +248,7 @@ struct Freeze {
   static constexpr auto kType = FrameType::kFreeze;
   AttemptRef ref;
   bool frozen = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "frozen", self.frozen);
-  }
+  SPATE_FIELDS(1, ref, 2, frozen);
   friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
@@ -339,12 +258,7 @@ struct Look {
   uint64_t call = 0;
   AttemptRef ref;
   RunWish wish;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "call", self.call);
-    visit(2, "ref", self.ref);
-    visit(3, "wish", self.wish);
-  }
+  SPATE_FIELDS(1, call, 2, ref, 3, wish);
   friend bool operator==(const Look&, const Look&) = default;
 };
 
@@ -362,20 +276,13 @@ struct Started {
   static constexpr auto kType = FrameType::kStarted;
   AttemptRef ref;
   int64_t when = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "when", self.when);
-  }
+  SPATE_FIELDS(1, ref, 2, when);
   friend bool operator==(const Started&, const Started&) = default;
 };
 struct TakenBack {
   static constexpr auto kType = FrameType::kTakenBack;
   AttemptRef ref;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-  }
+  SPATE_FIELDS(1, ref);
   friend bool operator==(const TakenBack&, const TakenBack&) = default;
 };
 struct LiveOutput {
@@ -383,23 +290,14 @@ struct LiveOutput {
   AttemptRef ref;
   uint8_t stream = 1;
   std::string_view bytes;  // points into the frame
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "stream", self.stream);
-    visit(3, "bytes", self.bytes);
-  }
+  SPATE_FIELDS(1, ref, 2, stream, 3, bytes);
   friend bool operator==(const LiveOutput&, const LiveOutput&) = default;
 };
 struct MemorySample {
   static constexpr auto kType = FrameType::kMemorySample;
   AttemptRef ref;
   uint64_t bytes = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "bytes", self.bytes);
-  }
+  SPATE_FIELDS(1, ref, 2, bytes);
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 // The commands have ended, and what they left running is waited for.
@@ -407,11 +305,7 @@ struct LeftRunning {
   static constexpr auto kType = FrameType::kLeftRunning;
   AttemptRef ref;
   std::string processes;  // "sort (pid 12), cat (pid 13)"
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "processes", self.processes);
-  }
+  SPATE_FIELDS(1, ref, 2, processes);
   friend bool operator==(const LeftRunning&, const LeftRunning&) = default;
 };
 // A resident process has ended, and had written this much while it had no task. Never empty.
@@ -419,11 +313,7 @@ struct UnclaimedOutput {
   static constexpr auto kType = FrameType::kUnclaimed;
   JobId job;
   uint64_t bytes = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "bytes", self.bytes);
-  }
+  SPATE_FIELDS(1, job, 2, bytes);
   friend bool operator==(const UnclaimedOutput&, const UnclaimedOutput&) = default;
 };
 // The answer to Look, after all reports about what happened before it.
@@ -431,11 +321,7 @@ struct Looked {
   static constexpr auto kType = FrameType::kLooked;
   uint64_t call = 0;
   RunLook look;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "call", self.call);
-    visit(2, "look", self.look);
-  }
+  SPATE_FIELDS(1, call, 2, look);
   friend bool operator==(const Looked&, const Looked&) = default;
 };
 struct Ended {
@@ -479,14 +365,7 @@ struct AdoptedTask {
   JobLimits limits;
   Duration frozen;         // so long in all until now
   bool is_frozen = false;  // and still is
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "since", self.since);
-    visit(2, "start", self.start);
-    visit(3, "limits", self.limits);
-    visit(4, "frozen", self.frozen);
-    visit(5, "is_frozen", self.is_frozen);
-  }
+  SPATE_FIELDS(1, since, 2, start, 3, limits, 4, frozen, 5, is_frozen);
   friend bool operator==(const AdoptedTask&, const AdoptedTask&) = default;
 };
 
@@ -499,13 +378,7 @@ struct Adopted {
   std::optional<AdoptedTask> running;
   uint32_t adopters = 0;  // the oldest version that can adopt this shepherd; 0: its own alone
   bool looks = false;     // it knows Look
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ends", self.ends);
-    visit(2, "running", self.running);
-    visit(3, "adopters", self.adopters);
-    visit(4, "looks", self.looks);
-  }
+  SPATE_FIELDS(1, ends, 2, running, 3, adopters, 4, looks);
   friend bool operator==(const Adopted&, const Adopted&) = default;
 };
 

@@ -22,8 +22,7 @@ namespace spate::wire {
 
 // The answer of what has nothing to tell but that it is done.
 struct Done {
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // For administrators.
@@ -36,32 +35,21 @@ struct ChangeNodes {
   bool all = false;
   Change change = Change::kDrain;
   std::string reason;  // for the hub's log
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "names", self.names);
-    visit(2, "all", self.all);
-    visit(3, "change", self.change);
-    visit(4, "reason", self.reason);
-  }
+  SPATE_FIELDS(1, names, 2, all, 3, change, 4, reason);
 };
 
 // For administrators. Nodes go on with what they have.
 struct StopHub {
   static constexpr uint32_t kNumber = 21;
   using Answer = Done;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // An access file (docs/formats/access.md).
 struct NewAccess {
   uint64_t serial = 0;
   std::string file;  // its text, with the secret
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "serial", self.serial);
-    visit(2, "file", self.file);
-  }
+  SPATE_FIELDS(1, serial, 2, file);
 };
 // For administrators.
 struct AddAccess {
@@ -70,12 +58,7 @@ struct AddAccess {
   uint32_t role = 0;  // access::Role
   std::string user;   // empty: who asks
   std::optional<Duration> lifetime;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "role", self.role);
-    visit(2, "user", self.user);
-    visit(3, "lifetime", self.lifetime);
-  }
+  SPATE_FIELDS(1, role, 2, user, 3, lifetime);
 };
 
 // For administrators. Who is there by one of them is sent away.
@@ -83,10 +66,7 @@ struct RevokeAccess {
   static constexpr uint32_t kNumber = 23;
   using Answer = Done;
   std::vector<uint64_t> serials;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "serials", self.serials);
-  }
+  SPATE_FIELDS(1, serials);
 };
 
 // For administrators. What has no value stays.
@@ -94,38 +74,22 @@ struct SetUser {
   static constexpr uint32_t kNumber = 24;
   struct Answer {
     UserRule rule;  // as it is now
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "rule", self.rule);
-    }
+    SPATE_FIELDS(1, rule);
   };
   std::string user;
   std::optional<uint32_t> weight, max_running, max_queued;
   std::optional<uint64_t> max_output;
   std::optional<std::string> group;  // "@NAME"; empty: none
   std::optional<bool> may_add_pools;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "weight", self.weight);
-    visit(3, "max_running", self.max_running);
-    visit(4, "max_queued", self.max_queued);
-    visit(5, "max_output", self.max_output);
-    visit(6, "group", self.group);
-    visit(7, "may_add_pools", self.may_add_pools);
-  }
+  SPATE_FIELDS(1, user, 2, weight, 3, max_running, 4, max_queued, 5, max_output, 6, group,
+               7, may_add_pools);
 };
 
 struct JobsChanged {
   std::vector<JobId> changed;
   std::vector<JobId> ended;      // that had ended already, and are as they were
   std::vector<JobId> free = {};  // of kRelease: that were not held
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "changed", self.changed);
-    visit(2, "ended", self.ended);
-    visit(3, "free", self.free);
-  }
+  SPATE_FIELDS(1, changed, 2, ended, 3, free);
 };
 struct ChangeJobs {
   static constexpr uint32_t kNumber = 25;
@@ -142,48 +106,26 @@ struct ChangeJobs {
   // is named by its number.
   bool ended_too = false;
   bool end_running = false;  // of kHold: ends running tasks as well; these attempts do not count
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "change", self.change);
-    visit(3, "weight", self.weight);
-    visit(4, "max_running", self.max_running);
-    visit(5, "ended_too", self.ended_too);
-    visit(6, "priority", self.priority);
-    visit(7, "time", self.time);
-    visit(8, "deadline", self.deadline);
-    visit(9, "end_running", self.end_running);
-  }
+  SPATE_FIELDS(1, jobs, 2, change, 3, weight, 4, max_running, 5, ended_too, 6, priority, 7, time,
+               8, deadline, 9, end_running);
 };
 
 // How many tasks of a job.
 struct TaskCount {
   JobId job;
   uint32_t count = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "count", self.count);
-  }
+  SPATE_FIELDS(1, job, 2, count);
 };
 struct Cancel {
   static constexpr uint32_t kNumber = 26;
   struct Answer {
     JobsChanged jobs;
     std::vector<TaskCount> tasks;  // 0: no task of the job that was named is queued or running
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "jobs", self.jobs);
-      visit(2, "tasks", self.tasks);
-    }
+    SPATE_FIELDS(1, jobs, 2, tasks);
   };
   JobSelector jobs;
   std::vector<TasksOfJob> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, jobs, 2, tasks);
 };
 
 // Jobs that have ended, or are damaged.
@@ -192,21 +134,12 @@ struct Forget {
   struct Answer {
     std::vector<JobId> jobs;
     bool more = false;  // there are more of this age
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "jobs", self.jobs);
-      visit(2, "more", self.more);
-    }
+    SPATE_FIELDS(1, jobs, 2, more);
   };
   JobSelector jobs;
   std::optional<Duration> older_than;  // instead of `jobs`: who asks' own; all for administrators
   bool dry_run = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "older_than", self.older_than);
-    visit(3, "dry_run", self.dry_run);
-  }
+  SPATE_FIELDS(1, jobs, 2, older_than, 3, dry_run);
 };
 
 // Those of the tasks that failed, were cancelled or are unknown run again; or (`succeeded`) all of
@@ -220,13 +153,7 @@ struct Retry {
     // Jobs that it was submitted to start after: those that it waits for again; and, when some of
     // the tasks had been cancelled, those that have ended, for which it does not wait.
     std::vector<JobId> waits_for, ended;
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "job", self.job);
-      visit(2, "count", self.count);
-      visit(3, "waits_for", self.waits_for);
-      visit(4, "ended", self.ended);
-    }
+    SPATE_FIELDS(1, job, 2, count, 3, waits_for, 4, ended);
   };
   TasksOfJob tasks;
   NeedsChange needs;
@@ -234,15 +161,7 @@ struct Retry {
   uint32_t time_limit_percent = 0;     // of what succeeded, beside a time_limit
   bool dry_run = false;
   bool succeeded = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-    visit(2, "needs", self.needs);
-    visit(3, "time_limit", self.time_limit);
-    visit(4, "time_limit_percent", self.time_limit_percent);
-    visit(5, "dry_run", self.dry_run);
-    visit(6, "succeeded", self.succeeded);
-  }
+  SPATE_FIELDS(1, tasks, 2, needs, 3, time_limit, 4, time_limit_percent, 5, dry_run, 6, succeeded);
 };
 
 // Withdraws the waiting tasks of a job, which then never run; nodes return those that they have not
@@ -251,10 +170,7 @@ struct Withdraw {
   static constexpr uint32_t kNumber = 29;
   using Answer = TaskCount;
   JobId job;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-  }
+  SPATE_FIELDS(1, job);
 };
 
 // Nodes on which tasks of the job failed get tasks of it again; a job that is held because all of
@@ -263,10 +179,7 @@ struct TrustNodes {
   static constexpr uint32_t kNumber = 30;
   using Answer = Done;
   JobId job;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-  }
+  SPATE_FIELDS(1, job);
 };
 
 // From now on JobWork::counted_from says how the job stands now; until the hub ends.
@@ -274,10 +187,7 @@ struct ResetCounts {
   static constexpr uint32_t kNumber = 31;
   using Answer = Done;
   JobId job;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-  }
+  SPATE_FIELDS(1, job);
 };
 
 // Adds a pool when the batch system's own test has passed it, or fails with what that said.
@@ -291,15 +201,7 @@ struct AddPool {
   bool dry_run = false;  // tries, and adds nothing
   // The asker's variables that decide which batch system is used (pool/environment.h).
   std::vector<PoolVariable> variables = {};
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "system", self.system);
-    visit(3, "wish", self.wish);
-    visit(4, "test", self.test);
-    visit(5, "dry_run", self.dry_run);
-    visit(6, "variables", self.variables);
-  }
+  SPATE_FIELDS(1, name, 2, system, 3, wish, 4, test, 5, dry_run, 6, variables);
 };
 
 // For a pool's user and administrators; group names stand for their pools.
@@ -312,13 +214,7 @@ struct ChangePools {
   Change change = Change::kPause;
   std::string reason;  // of kPause
   PoolWish wish;       // of kSet
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "names", self.names);
-    visit(2, "change", self.change);
-    visit(3, "reason", self.reason);
-    visit(4, "wish", self.wish);
-  }
+  SPATE_FIELDS(1, names, 2, change, 3, reason, 4, wish);
 };
 
 // For administrators. What the hub does with all jobs; what has no value stays.
@@ -327,19 +223,11 @@ struct SetHub {
   struct Answer {
     GangPolicy policy = GangPolicy::kFair;  // as they are now
     Duration half_life;                     // of use; 0: only what is in use counts
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "policy", self.policy);
-      visit(2, "half_life", self.half_life);
-    }
+    SPATE_FIELDS(1, policy, 2, half_life);
   };
   std::optional<GangPolicy> policy;
   std::optional<Duration> half_life;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "policy", self.policy);
-    visit(2, "half_life", self.half_life);
-  }
+  SPATE_FIELDS(1, policy, 2, half_life);
 };
 
 }  // namespace spate::wire

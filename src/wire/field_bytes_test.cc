@@ -14,11 +14,7 @@ enum class Colour : uint8_t { kRed, kGreen, kLast = kGreen };
 struct Inner {
   uint32_t number = 7;
   std::vector<std::string> texts;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "number", self.number);
-    visit(2, "texts", self.texts);
-  }
+  SPATE_FIELDS(1, number, 2, texts);
   friend bool operator==(const Inner&, const Inner&) = default;
 };
 
@@ -37,23 +33,8 @@ struct All {
   std::optional<uint32_t> maybe;
   std::vector<Inner> list;
   std::optional<std::vector<std::string>> maybe_list;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "flag", self.flag);
-    visit(2, "small", self.small);
-    visit(3, "sign", self.sign);
-    visit(4, "large", self.large);
-    visit(5, "part", self.part);
-    visit(6, "colour", self.colour);
-    visit(7, "text", self.text);
-    visit(8, "job", self.job);
-    visit(9, "time", self.time);
-    visit(10, "when", self.when);
-    visit(11, "inner", self.inner);
-    visit(12, "maybe", self.maybe);
-    visit(13, "list", self.list);
-    visit(300, "maybe_list", self.maybe_list);
-  }
+  SPATE_FIELDS(1, flag, 2, small, 3, sign, 4, large, 5, part, 6, colour, 7, text, 8, job, 9, time,
+               10, when, 11, inner, 12, maybe, 13, list, 300, maybe_list);
   friend bool operator==(const All&, const All&) = default;
 };
 

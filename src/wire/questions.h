@@ -29,8 +29,7 @@ namespace spate::wire {
 struct LookAtHub {
   static constexpr uint32_t kNumber = 1;
   using Answer = HubFacts;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // At most this many nodes, and jobs; never more than 1,000 of each.
@@ -38,10 +37,7 @@ struct LookAtAll {
   static constexpr uint32_t kNumber = 2;
   using Answer = TopFacts;
   uint32_t most = 500;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "most", self.most);
-  }
+  SPATE_FIELDS(1, most);
 };
 
 // An answer for each node, by number; of all when there are no names.
@@ -50,11 +46,7 @@ struct ListNodes {
   using Answer = NodeFacts;
   std::vector<std::string> names;
   bool removed = false;  // those that were removed, too
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "names", self.names);
-    visit(2, "removed", self.removed);
-  }
+  SPATE_FIELDS(1, names, 2, removed);
 };
 
 // An answer for each user, or for one; none when the hub does not know them.
@@ -62,18 +54,14 @@ struct ListUsers {
   static constexpr uint32_t kNumber = 4;
   using Answer = UserFacts;
   std::string user;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-  }
+  SPATE_FIELDS(1, user);
 };
 
 // For administrators. An answer for each credential, by serial.
 struct ListAccess {
   static constexpr uint32_t kNumber = 5;
   using Answer = AccessFacts;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // An answer for each task that waits. kNotFound: there is none, they have ended, or their job has
@@ -82,10 +70,7 @@ struct ExplainTasks {
   static constexpr uint32_t kNumber = 6;
   using Answer = TaskWhy;
   std::vector<TasksOfJob> tasks;  // of each job the first one
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, tasks);
 };
 
 // Obstacles of a job that has not ended, as the hub itself knows them.
@@ -99,18 +84,8 @@ struct JobNow {
   std::optional<std::string> shell = {};    // --shell; only when it was asked for
   std::vector<std::string> variables = {};  // that its tasks' environment sets, with `shell`
   std::vector<RunningFacts> running = {};   // by task; the first 1,000
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "held", self.held);
-    visit(3, "nodes", self.nodes);
-    visit(9, "stuck", self.stuck);
-    visit(10, "waits", self.waits);
-    visit(6, "left_running", self.left);
-    visit(7, "shell", self.shell);
-    visit(8, "variables", self.variables);
-    visit(11, "running", self.running);
-  }
+  SPATE_FIELDS(1, job, 2, held, 3, nodes, 9, stuck, 10, waits, 6, Named(left, "left_running"),
+               7, shell, 8, variables, 11, running);
 };
 // An answer for each of them, 50 at most; jobs that have ended are left out.
 struct LookAtJobs {
@@ -118,11 +93,7 @@ struct LookAtJobs {
   using Answer = JobNow;
   JobSelector jobs;
   bool shell = false;  // and its shell, where one job is asked for
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "shell", self.shell);
-  }
+  SPATE_FIELDS(1, jobs, 2, shell);
 };
 
 // Remaining work of jobs, and the running part of it: an answer for each job, by number. Tasks that
@@ -137,15 +108,7 @@ struct LookAtWork {
   bool reset = false;      // those that have ended, too, if ResetCounts was called for them
   JobId from_job;          // and of the first one the tasks
   TaskIndex from_task = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "submission", self.submission);
-    visit(2, "user", self.user);
-    visit(3, "tasks", self.tasks);
-    visit(4, "reset", self.reset);
-    visit(5, "from_job", self.from_job);
-    visit(6, "from_task", self.from_task);
-  }
+  SPATE_FIELDS(1, submission, 2, user, 3, tasks, 4, reset, 5, from_job, 6, from_task);
 };
 
 // The stderr of a task, where that stays on its node (node/kept_streams.h): at most 1 MiB.
@@ -154,36 +117,26 @@ struct ReadStderr {
   static constexpr uint32_t kNumber = 9;
   struct Answer {
     std::string text;
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "text", self.text);
-    }
+    SPATE_FIELDS(1, text);
   };
   std::string node;
   JobId job;
   TaskIndex task = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.node);
-    visit(2, "job", self.job);
-    visit(3, "task", self.task);
-  }
+  SPATE_FIELDS(1, node, 2, job, 3, task);
 };
 
 // For a node at a port of its own, not for a hub: what it runs, and what ended last.
 struct LookAtNode {
   static constexpr uint32_t kNumber = 18;
   using Answer = NodeReport;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // Likewise: it ends, and its tasks with it. Answered before it does.
 struct StopNode {
   static constexpr uint32_t kNumber = 36;
   using Answer = Done;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 // An answer for each pool, by name; of all when there are no names. A group's name stands for its
@@ -193,11 +146,7 @@ struct LookAtPools {
   using Answer = PoolFacts;
   std::vector<std::string> names;
   bool pilots = false;  // each of them
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "names", self.names);
-    visit(2, "pilots", self.pilots);
-  }
+  SPATE_FIELDS(1, names, 2, pilots);
 };
 
 // The newest things that happened to a pool, or to those of a group, in the order of time.
@@ -206,11 +155,7 @@ struct ReadPoolLog {
   using Answer = PoolEvent;
   std::string name;
   uint32_t most = 100;  // never more than 1,000
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "most", self.most);
-  }
+  SPATE_FIELDS(1, name, 2, most);
 };
 
 // The submission for an existing pool, as a trial, and whether the batch system would accept it.
@@ -218,10 +163,7 @@ struct TryPool {
   static constexpr uint32_t kNumber = 12;
   using Answer = PoolTrial;
   std::string name;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-  }
+  SPATE_FIELDS(1, name);
 };
 
 // The end of the output of a pilot's batch job.
@@ -229,18 +171,11 @@ struct ReadPilotOutput {
   static constexpr uint32_t kNumber = 13;
   struct Answer {
     std::string text;  // at most 256 KiB
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "text", self.text);
-    }
+    SPATE_FIELDS(1, text);
   };
   std::string name;  // of its pool
   uint32_t pilot = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "pilot", self.pilot);
-  }
+  SPATE_FIELDS(1, name, 2, pilot);
 };
 
 // A look at one task while it runs: where, a piece of what it has written, and its use. A task that
@@ -257,25 +192,11 @@ struct LookAtRun {
     uint32_t ranks = 0;    // of the whole gang; 0: it is none
     RunLook look;
     Why why;  // why it waits
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "job", self.job);
-      visit(2, "task", self.task);
-      visit(3, "state", self.state);
-      visit(4, "attempt", self.attempt);
-      visit(5, "node", self.node);
-      visit(6, "ranks", self.ranks);
-      visit(7, "look", self.look);
-      visit(8, "why", self.why);
-    }
+    SPATE_FIELDS(1, job, 2, task, 3, state, 4, attempt, 5, node, 6, ranks, 7, look, 8, why);
   };
   TasksOfJob task;
   RunWish wish;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "task", self.task);
-    visit(2, "wish", self.wish);
-  }
+  SPATE_FIELDS(1, task, 2, wish);
 };
 
 // ---- Questions that the journal answers --------------------------------------------------------
@@ -294,21 +215,13 @@ concept Changes = 20 <= Q::kNumber && Q::kNumber < kFirstOfJournal;
 struct TaskPick {
   JobSelector jobs;
   std::vector<TasksOfJob> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, jobs, 2, tasks);
 };
 
 struct JobsListed {
   std::vector<JobFacts> jobs;
   uint64_t of = 0;  // so many jobs were looked among
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "of", self.of);
-  }
+  SPATE_FIELDS(1, jobs, 2, of);
 };
 // The newest first.
 struct ListJobs {
@@ -320,13 +233,7 @@ struct ListJobs {
   uint32_t kinds = kAllKinds;  // bit s: those of JobStanding s, and by outcome
   uint64_t most = UINT64_MAX;
   bool whole = false;  // with argv and files
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-    visit(2, "kinds", self.kinds);
-    visit(3, "most", self.most);
-    visit(4, "whole", self.whole);
-  }
+  SPATE_FIELDS(1, jobs, 2, kinds, 3, most, 4, whole);
 };
 
 // An answer for each.
@@ -334,10 +241,7 @@ struct DescribeJobs {
   static constexpr uint32_t kNumber = 41;
   using Answer = JobDetails;
   JobSelector jobs;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-  }
+  SPATE_FIELDS(1, jobs);
 };
 
 // Some tasks of one job, the first or further ones.
@@ -345,12 +249,7 @@ struct TasksListed {
   JobId job;
   std::string name;  // the job's
   std::vector<TaskFacts> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "name", self.name);
-    visit(3, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, job, 2, name, 3, tasks);
 };
 // By job, in the order asked, and index.
 struct ListTasks {
@@ -361,14 +260,7 @@ struct ListTasks {
   uint64_t most = UINT64_MAX;
   bool commands = true;
   bool stderr_ends = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-    visit(2, "states", self.states);
-    visit(3, "most", self.most);
-    visit(4, "commands", self.commands);
-    visit(5, "stderr_ends", self.stderr_ends);
-  }
+  SPATE_FIELDS(1, tasks, 2, states, 3, most, 4, commands, 5, stderr_ends);
 };
 
 // An answer for each.
@@ -376,10 +268,7 @@ struct DescribeTasks {
   static constexpr uint32_t kNumber = 43;
   using Answer = TaskDetails;
   std::vector<TaskPick> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, tasks);
 };
 
 // The streams to read; kBoth: standard output and standard error.
@@ -392,14 +281,7 @@ struct ReadOutput {
   Streams streams = Streams::kBoth;
   std::optional<uint32_t> rank = std::nullopt;  // only what this one of a gang wrote
   uint32_t attempt = 0;                         // of this attempt; 0: of the newest
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-    visit(2, "states", self.states);
-    visit(3, "streams", self.streams);
-    visit(4, "rank", self.rank);
-    visit(5, "attempt", self.attempt);
-  }
+  SPATE_FIELDS(1, tasks, 2, states, 3, streams, 4, rank, 5, attempt);
 };
 
 // The last lines that tasks of a job wrote, in the order in which they ended.
@@ -415,14 +297,7 @@ struct TailOutput {
   bool follow = false;
   // Following goes on behind this place of the journal, without `lines`.
   std::optional<uint64_t> after = std::nullopt;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "streams", self.streams);
-    visit(3, "lines", self.lines);
-    visit(4, "follow", self.follow);
-    visit(5, "after", self.after);
-  }
+  SPATE_FIELDS(1, job, 2, streams, 3, lines, 4, follow, 5, after);
 };
 
 // An answer for each job that who asks may see, and one for each user; or for the jobs that are
@@ -433,23 +308,14 @@ struct SumUse {
   std::string user;                 // only of this one; empty: of all
   Instant since;                    // what has ended since then
   std::optional<JobSelector> jobs;  // nullopt: all
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "since", self.since);
-    visit(3, "jobs", self.jobs);
-  }
+  SPATE_FIELDS(1, user, 2, since, 3, jobs);
 };
 
 // Some tasks of one job.
 struct RangesOfJob {
   JobId job;
   std::vector<TaskRange> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, job, 2, tasks);
 };
 // The first or further ones of a job.
 struct RowsRead {
@@ -458,14 +324,7 @@ struct RowsRead {
   std::optional<std::string> name;  // of the job; nullopt: it is not for who asks, nor are its rows
   Instant created;
   std::vector<RowFacts> rows;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "user", self.user);
-    visit(3, "name", self.name);
-    visit(4, "created", self.created);
-    visit(5, "rows", self.rows);
-  }
+  SPATE_FIELDS(1, job, 2, user, 3, name, 4, created, 5, rows);
 };
 // The rows of tasks, in the order requested. Tasks that do not exist are left out.
 struct ReadRows {
@@ -473,11 +332,7 @@ struct ReadRows {
   using Answer = RowsRead;
   std::vector<RangesOfJob> tasks;
   std::optional<RowKind> whole;  // rows of this kind come as they were submitted
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-    visit(2, "whole", self.whole);
-  }
+  SPATE_FIELDS(1, tasks, 2, whole);
 };
 
 // The next ends of a job's attempts.
@@ -486,13 +341,7 @@ struct EndsListed {
   uint64_t position = 0;  // behind them
   Instant created;        // the job
   std::string user;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ends", self.ends);
-    visit(2, "position", self.position);
-    visit(3, "created", self.created);
-    visit(4, "user", self.user);
-  }
+  SPATE_FIELDS(1, ends, 2, position, 3, created, 4, user);
 };
 // In the order in which they became durable; at least one answer.
 struct ListEnds {
@@ -502,13 +351,7 @@ struct ListEnds {
   uint64_t after = 0;  // the position to go on from, in the job that was made at `created`; the
   Instant created;     // position of another job counts as 0
   std::optional<RowKind> whole;  // as of ReadRows
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "after", self.after);
-    visit(3, "created", self.created);
-    visit(4, "whole", self.whole);
-  }
+  SPATE_FIELDS(1, job, 2, after, 3, created, 4, whole);
 };
 
 // An answer for each, as everybody may see it. Jobs that are not there are left out.
@@ -516,10 +359,7 @@ struct SumJobs {
   static constexpr uint32_t kNumber = 49;
   using Answer = JobSums;
   std::vector<JobId> jobs;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-  }
+  SPATE_FIELDS(1, jobs);
 };
 
 // The tasks of one job and who waits for whom, in as many answers as it takes: first all tasks,
@@ -528,29 +368,20 @@ struct LookAtGraph {
   static constexpr uint32_t kNumber = 50;
   using Answer = GraphFacts;
   JobSelector jobs;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-  }
+  SPATE_FIELDS(1, jobs);
 };
 
 // The same tasks by their numbers, for questions that the hub itself answers and that know no
 // names.
 struct TasksFound {
   std::vector<TasksOfJob> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, tasks);
 };
 struct FindTasks {
   static constexpr uint32_t kNumber = 51;
   using Answer = TasksFound;
   std::vector<TasksOfJob> tasks;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, tasks);
 };
 
 // Output that the tasks of a job have forwarded, in the order in which their ends became durable.
@@ -560,12 +391,7 @@ struct ReadForwards {
   JobId job;
   uint64_t after = 0;  // as of ListEnds
   Instant created;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "after", self.after);
-    visit(3, "created", self.created);
-  }
+  SPATE_FIELDS(1, job, 2, after, 3, created);
 };
 
 // How long the tasks of one job took beside others': alone first, then an answer for each kind of
@@ -574,10 +400,7 @@ struct ComparePairs {
   static constexpr uint32_t kNumber = 53;
   using Answer = PairFacts;
   JobSelector jobs;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "jobs", self.jobs);
-  }
+  SPATE_FIELDS(1, jobs);
 };
 
 // The jobs that were submitted to start after this one and have ended with cancelled tasks: the
@@ -588,19 +411,11 @@ struct FindDependents {
   struct Answer {
     std::vector<JobId> jobs;  // ascending
     uint64_t count = 0;
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "jobs", self.jobs);
-      visit(2, "count", self.count);
-    }
+    SPATE_FIELDS(1, jobs, 2, count);
   };
   JobId job;
   uint32_t most = 10;  // jobs that are named
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "most", self.most);
-  }
+  SPATE_FIELDS(1, job, 2, most);
 };
 
 // Something that has happened to a job. Of each kind those fields that it has.
@@ -616,19 +431,8 @@ struct EventFacts {
   JobCounts counts;                     // finished
   std::optional<AttemptFacts> attempt;  // end
   std::optional<ClockChange> clock;     // clock
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "position", self.position);
-    visit(2, "what", self.what);
-    visit(3, "job", self.job);
-    visit(4, "user", self.user);
-    visit(5, "name", self.name);
-    visit(6, "tasks", self.tasks);
-    visit(7, "reason", self.reason);
-    visit(8, "counts", self.counts);
-    visit(9, "attempt", self.attempt);
-    visit(10, "clock", self.clock);
-  }
+  SPATE_FIELDS(1, position, 2, what, 3, job, 4, user, 5, name, 6, tasks, 7, reason, 8, counts,
+               9, attempt, 10, clock);
 };
 // Those behind `after`, of jobs that who asks may see, as they became durable; at least one answer.
 struct ReadEvents {
@@ -637,26 +441,17 @@ struct ReadEvents {
     std::vector<EventFacts> events;
     uint64_t position = 0;  // behind them
     bool more = false;      // there is something behind it already
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "events", self.events);
-      visit(2, "position", self.position);
-      visit(3, "more", self.more);
-    }
+    SPATE_FIELDS(1, events, 2, position, 3, more);
   };
   std::optional<uint64_t> after;  // nullopt: nothing of what was; the position of now
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "after", self.after);
-  }
+  SPATE_FIELDS(1, after);
 };
 
 // A newer client's question: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
   using Answer = Done;
-  template <typename Self, typename Visit>
-  static void Fields(Self&, Visit&&) {}
+  SPATE_FIELDS();
 };
 
 using Question = std::variant<

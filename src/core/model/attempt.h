@@ -19,12 +19,7 @@ struct AttemptRef {
   JobId job;
   TaskIndex index = 0;
   Attempt attempt;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "index", self.index);
-    visit(3, "attempt", self.attempt);
-  }
+  SPATE_FIELDS(1, job, 2, index, 3, attempt);
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 
@@ -78,11 +73,7 @@ const char* WordOf(NotKept why);  // "disk", "share", ...; kNone: ""
 struct NotKeptFacts {
   NotKept why = NotKept::kNone;
   uint64_t tasks = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "why", self.why);
-    visit(2, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, why, 2, tasks);
 };
 
 // A process of an attempt: step, command within the step, rank of a gang (0 without one).
@@ -95,15 +86,7 @@ struct ProcessEnd {
   // after the last what no rank wrote.
   uint64_t stdout_bytes = 0;
   uint64_t stderr_bytes = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "step", self.step);
-    visit(2, "command", self.command);
-    visit(3, "rank", self.rank);
-    visit(4, "status", self.status);
-    visit(5, "stdout_bytes", self.stdout_bytes);
-    visit(6, "stderr_bytes", self.stderr_bytes);
-  }
+  SPATE_FIELDS(1, step, 2, command, 3, rank, 4, status, 5, stdout_bytes, 6, stderr_bytes);
 };
 
 // The end of an attempt, as its node saw it. It becomes one row of the journal.
@@ -126,27 +109,9 @@ struct AttemptEnd {
   std::string note;  // rare: which check failed, why it did not start, what was left
   std::vector<ProcessEnd> processes;  // only when the attempt had more than one, or was of a gang
   NotKept not_kept = NotKept::kNone;  // as the journal has it
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "ref", self.ref);
-    visit(2, "cause", self.cause);
-    visit(3, "memory_source", self.memory_source);
-    visit(4, "slot", self.slot);
-    visit(5, "status", self.status);
-    visit(6, "start", self.start);
-    visit(7, "wall", self.wall);
-    visit(8, "user", self.user);
-    visit(9, "system", self.system);
-    visit(10, "peak_memory", self.peak_memory);
-    visit(11, "read_bytes", self.read_bytes);
-    visit(12, "written_bytes", self.written_bytes);
-    visit(13, "left_behind", self.left_behind);
-    visit(14, "stdout_total", self.stdout_total);
-    visit(15, "stderr_total", self.stderr_total);
-    visit(16, "note", self.note);
-    visit(17, "processes", self.processes);
-    visit(18, "not_kept", self.not_kept);
-  }
+  SPATE_FIELDS(1, ref, 2, cause, 3, memory_source, 4, slot, 5, status, 6, start, 7, wall, 8, user,
+               9, system, 10, peak_memory, 11, read_bytes, 12, written_bytes, 13, left_behind,
+               14, stdout_total, 15, stderr_total, 16, note, 17, processes, 18, not_kept);
 };
 
 // Other attempts list processes only if there are several, and none of those has a rank.
@@ -198,12 +163,7 @@ struct OutputStream {
   uint64_t total = 0;  // length in either case
   // Too long to go with its end, wherever it is.
   bool IsApart() const { return !spool.empty() || bytes.size() > kInlineOutput; }
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "bytes", self.bytes);
-    visit(2, "spool", self.spool);
-    visit(3, "total", self.total);
-  }
+  SPATE_FIELDS(1, bytes, 2, spool, 3, total);
 };
 struct TaskOutput {
   OutputStream out;

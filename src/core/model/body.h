@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/model/fields.h"
 
 namespace spate {
 
@@ -19,12 +20,7 @@ struct Check {
   CheckWhen when = CheckWhen::kIn;
   CheckKind kind = CheckKind::kExists;
   std::string file;  // relative to the job's folder
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "when", self.when);
-    visit(2, "kind", self.kind);
-    visit(3, "file", self.file);
-  }
+  SPATE_FIELDS(1, when, 2, kind, 3, file);
   friend bool operator==(const Check&, const Check&) = default;
 };
 // Why a file fails a check: "F does not exist", "F is empty", "F has an incomplete last line".
@@ -57,12 +53,7 @@ struct LinkEnd {
   uint16_t step = 0;
   uint16_t command = 0;
   uint16_t descriptor = 0;  // up to kMostDescriptor
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "step", self.step);
-    visit(2, "command", self.command);
-    visit(3, "descriptor", self.descriptor);
-  }
+  SPATE_FIELDS(1, step, 2, command, 3, descriptor);
   friend auto operator<=>(const LinkEnd&, const LinkEnd&) = default;
 };
 inline constexpr uint16_t kMostDescriptor = 63;
@@ -73,13 +64,7 @@ struct Link {
   std::vector<LinkEnd> writers;  // of a named pipe none: its commands know its name
   std::vector<LinkEnd> readers;
   std::string path;  // of named pipes and files; relative to the folder that the task runs in
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "kind", self.kind);
-    visit(2, "writers", self.writers);
-    visit(3, "readers", self.readers);
-    visit(4, "path", self.path);
-  }
+  SPATE_FIELDS(1, kind, 2, writers, 3, readers, 4, path);
   friend bool operator==(const Link&, const Link&) = default;
 };
 
@@ -100,11 +85,7 @@ const char* LimitKindName(LimitKind kind);  // "seconds of processor time", "ope
 struct ProcessLimit {
   LimitKind kind = LimitKind::kCpuSeconds;
   uint64_t most = 0;  // UINT64_MAX: none
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "kind", self.kind);
-    visit(2, "most", self.most);
-  }
+  SPATE_FIELDS(1, kind, 2, most);
   friend bool operator==(const ProcessLimit&, const ProcessLimit&) = default;
 };
 
@@ -124,13 +105,7 @@ struct TaskForward {
   std::string file;         // relative to the folder that the task runs in; removed afterwards
   std::string to;           // a name for whoever appends; never empty
   uint64_t most = 0;        // bytes of the file; one that has more fails the task. 0: no bound
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "descriptor", self.descriptor);
-    visit(2, "file", self.file);
-    visit(3, "to", self.to);
-    visit(4, "most", self.most);
-  }
+  SPATE_FIELDS(1, descriptor, 2, file, 3, to, 4, most);
   friend bool operator==(const TaskForward&, const TaskForward&) = default;
 };
 

@@ -20,21 +20,13 @@ namespace spate {
 struct NamedCount {
   std::string name;
   uint64_t count = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "count", self.count);
-  }
+  SPATE_FIELDS(1, name, 2, count);
 };
 
 // The wall clock was set: what it showed before, and what it showed then.
 struct ClockChange {
   Instant from, to;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "from", self.from);
-    visit(2, "to", self.to);
-  }
+  SPATE_FIELDS(1, from, 2, to);
 };
 
 // Numbers only, but for where it is: no names of people, jobs or commands.
@@ -80,49 +72,16 @@ struct HubFacts {
   std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
   Duration keep_for;       // so long ended jobs are kept (--keep)
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "program", self.program);
-    visit(2, "life", self.life);
-    visit(3, "since", self.since);
-    visit(4, "nodes", self.nodes);
-    visit(5, "away", self.away);
-    visit(6, "jobs", self.jobs);
-    visit(7, "queued", self.queued);
-    visit(8, "running", self.running);
-    visit(9, "ended", self.ended);
-    visit(10, "failed", self.failed);
-    visit(11, "clients", self.clients);
-    visit(12, "refused", self.refused);
-    visit(13, "breaches", self.breaches);
-    visit(14, "folder", self.folder);
-    visit(15, kNotInJson, self.addresses);
-    visit(16, kNotInJson, self.metrics);
-    visit(17, kNotInJson, self.accepted);
-    visit(18, kNotInJson, self.strangers);
-    visit(19, kNotInJson, self.ends);
-    visit(20, kNotInJson, self.standings);
-    visit(21, kNotInJson, self.backlog);
-    visit(22, kNotInJson, self.journal_bytes);
-    visit(23, kNotInJson, self.lag);
-    visit(24, kNotInJson, self.host);
-    visit(25, kNotInJson, self.site);
-    visit(26, "pools", self.pools);
-    visit(27, "pilots", self.pilots);
-    visit(28, "policy", self.policy);
-    visit(29, "stuck", self.stuck);
-    visit(30, "kept_bytes", self.kept);
-    visit(31, "keep_most_bytes", self.keep_most);
-    visit(32, "disk_free_bytes", self.disk_free);
-    visit(33, "disk", self.disk);
-    visit(34, "held", self.held);
-    visit(35, kNotInJson, self.came);
-    visit(36, kNotInJson, self.went);
-    visit(37, kNotInJson, self.lost_ends);
-    visit(38, "oldest_queued", self.oldest_queued);
-    visit(39, "keep_for", self.keep_for);
-    visit(40, "clock", self.clock);
-  }
+  SPATE_FIELDS(1, program, 2, life, 3, since, 4, nodes, 5, away, 6, jobs, 7, queued, 8, running,
+               9, ended, 10, failed, 11, clients, 12, refused, 13, breaches, 14, folder,
+               15, NotInJson(addresses), 16, NotInJson(metrics), 17, NotInJson(accepted),
+               18, NotInJson(strangers), 19, NotInJson(ends), 20, NotInJson(standings),
+               21, NotInJson(backlog), 22, NotInJson(journal_bytes), 23, NotInJson(lag),
+               24, NotInJson(host), 25, NotInJson(site), 26, pools, 27, pilots, 28, policy,
+               29, stuck, 30, Named(kept, "kept_bytes"), 31, Named(keep_most, "keep_most_bytes"),
+               32, Named(disk_free, "disk_free_bytes"), 33, disk, 34, held, 35, NotInJson(came),
+               36, NotInJson(went), 37, NotInJson(lost_ends), 38, oldest_queued, 39, keep_for,
+               40, clock);
 };
 
 // An attempt that runs, or the part of a gang that one node runs, as the node has told: short ones
@@ -134,15 +93,7 @@ struct RunningFacts {
   Instant since;            // by the node's clock
   uint32_t first_rank = 0;  // of a gang
   uint32_t ranks = 0;       // 0: it is none
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "task", self.task);
-    visit(2, "attempt", self.attempt);
-    visit(3, "node", self.node);
-    visit(4, "since", self.since);
-    visit(5, "first_rank", self.first_rank);
-    visit(6, "ranks", self.ranks);
-  }
+  SPATE_FIELDS(1, task, 2, attempt, 3, node, 4, since, 5, first_rank, 6, ranks);
   friend bool operator==(const RunningFacts&, const RunningFacts&) = default;
 };
 
@@ -153,13 +104,7 @@ struct LeftRunningFacts {
   uint32_t attempt = 0;
   std::string node;
   std::string processes;  // "sort (pid 12), cat (pid 13)"
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "task", self.task);
-    visit(2, "attempt", self.attempt);
-    visit(3, "node", self.node);
-    visit(4, "processes", self.processes);
-  }
+  SPATE_FIELDS(1, task, 2, attempt, 3, node, 4, processes);
   friend bool operator==(const LeftRunningFacts&, const LeftRunningFacts&) = default;
 };
 
@@ -169,23 +114,13 @@ struct RunFacts {
   uint32_t task = 0;  // from 1
   Instant since;
   std::string left;  // LeftRunningFacts::processes; empty: its command runs
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "task", self.task);
-    visit(3, "since", self.since);
-    visit(4, "left_running", self.left);
-  }
+  SPATE_FIELDS(1, job, 2, task, 3, since, 4, Named(left, "left_running"));
 };
 
 struct OfferFacts {
   std::string name;
   std::vector<std::string> pieces;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "pieces", self.pieces);
-  }
+  SPATE_FIELDS(1, name, 2, pieces);
 };
 
 struct NodeFacts {
@@ -214,32 +149,11 @@ struct NodeFacts {
   std::vector<std::string> features;
   uint32_t next = 0;  // tasks that it was given and has not started
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.name);
-    visit(2, "state", self.state);
-    visit(3, "user", self.user);
-    visit(4, "slots", self.slots);
-    visit(5, "cpus", self.cpus);
-    visit(6, "memory", self.memory);
-    visit(7, "tasks", self.tasks);
-    visit(8, "used", self.used);
-    visit(9, "ended", self.ended);
-    visit(10, "failed", self.failed);
-    visit(11, kInto, self.machine);
-    visit(12, "from", self.from);
-    visit(13, "program", self.program);
-    visit(14, "why", self.why);
-    visit(15, kNotInJson, self.since);
-    visit(16, kNotInJson, self.offers);
-    visit(17, kNotInJson, self.labels);
-    visit(18, kNotInJson, self.until);
-    visit(19, kNotInJson, self.runs);
-    visit(20, kNotInJson, self.temp_dir);
-    visit(21, "refused_protocol", self.speaks);
-    visit(22, kNotInJson, self.features);
-    visit(23, "next", self.next);
-  }
+  SPATE_FIELDS(1, Named(name, "node"), 2, state, 3, user, 4, slots, 5, cpus, 6, memory, 7, tasks,
+               8, used, 9, ended, 10, failed, 11, Into(machine), 12, from, 13, program, 14, why,
+               15, NotInJson(since), 16, NotInJson(offers), 17, NotInJson(labels),
+               18, NotInJson(until), 19, NotInJson(runs), 20, NotInJson(temp_dir),
+               21, Named(speaks, "refused_protocol"), 22, NotInJson(features), 23, next);
 };
 
 // The answer of a node to LookAtNode.
@@ -248,23 +162,12 @@ struct NodeReport {
     std::string what;    // as of `running`
     int32_t status = 0;  // as wait(2) gives it
     Duration user, system;
-    template <typename Self, typename Visit>
-    static void Fields(Self& self, Visit&& visit) {
-      visit(1, "what", self.what);
-      visit(2, "status", self.status);
-      visit(3, "user", self.user);
-      visit(4, "system", self.system);
-    }
+    SPATE_FIELDS(1, what, 2, status, 3, user, 4, system);
   };
   uint32_t slots = 0;
   std::vector<std::string> running;  // a task's id, and what its door says of it
   std::vector<Ended> ended;          // the newest comes last
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "slots", self.slots);
-    visit(2, "running", self.running);
-    visit(3, "ended", self.ended);
-  }
+  SPATE_FIELDS(1, slots, 2, running, 3, ended);
 };
 
 // A job that has not ended, as everybody may see it.
@@ -275,15 +178,7 @@ struct JobGlance {
   std::string state;                // "queued", "running", "held"
   JobCounts counts;
   std::vector<LeftRunningFacts> left;  // as in JobNow; none when it is not for who asks
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "user", self.user);
-    visit(3, "name", self.name);
-    visit(4, "state", self.state);
-    visit(5, kInto, self.counts);
-    visit(6, "left_running", self.left);
-  }
+  SPATE_FIELDS(1, job, 2, user, 3, name, 4, state, 5, Into(counts), 6, Named(left, "left_running"));
 };
 
 // The hub, its pools that who asks may see, and some of the nodes and jobs, those at work first.
@@ -292,13 +187,7 @@ struct TopFacts {
   std::vector<NodeFacts> nodes;
   std::vector<JobGlance> jobs;
   std::vector<PoolFacts> pools;  // by name, without their pilots
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "hub", self.hub);
-    visit(2, kNotInJson, self.nodes);
-    visit(3, kNotInJson, self.jobs);
-    visit(4, kNotInJson, self.pools);
-  }
+  SPATE_FIELDS(1, hub, 2, NotInJson(nodes), 3, NotInJson(jobs), 4, NotInJson(pools));
 };
 
 struct UserFacts {
@@ -310,17 +199,8 @@ struct UserFacts {
   UserRule rule;
   double use = 0;   // processor seconds that count for its share: of late, and less of long ago
   double kept = 0;  // processors that stand idle for its gangs
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "jobs", self.jobs);
-    visit(3, "running", self.running);
-    visit(4, "queued", self.queued);
-    visit(5, kNotInJson, self.cpus);
-    visit(6, kInto, self.rule);
-    visit(7, "use_s", self.use);
-    visit(8, "kept_cpus", self.kept);
-  }
+  SPATE_FIELDS(1, user, 2, jobs, 3, running, 4, queued, 5, NotInJson(cpus), 6, Into(rule),
+               7, Named(use, "use_s"), 8, Named(kept, "kept_cpus"));
 };
 
 // A credential that the hub gave out.
@@ -331,15 +211,7 @@ struct AccessFacts {
   std::string state;  // "good", "expired", "revoked"
   Instant made;
   std::optional<Instant> expires;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "serial", self.serial);
-    visit(2, "role", self.role);
-    visit(3, "user", self.user);
-    visit(4, "state", self.state);
-    visit(5, kNotInJson, self.made);
-    visit(6, kNotInJson, self.expires);
-  }
+  SPATE_FIELDS(1, serial, 2, role, 3, user, 4, state, 5, NotInJson(made), 6, NotInJson(expires));
 };
 
 // Why a task of a job that has not ended is in the state it is in.
@@ -348,13 +220,7 @@ struct TaskWhy {
   uint32_t task = 0;  // from 1
   Why why;
   std::vector<RunningFacts> running = {};  // of a gang for each of its nodes
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "task", self.task);
-    visit(4, "why", self.why);
-    visit(5, "running", self.running);
-  }
+  SPATE_FIELDS(1, job, 2, task, 4, why, 5, running);
 };
 
 }  // namespace spate

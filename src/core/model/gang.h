@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/fields.h"
 #include "core/model/needs.h"
 
 namespace spate {
@@ -20,12 +21,7 @@ struct GangHost {
   std::string node;  // its name
   uint32_t procs = 0;
   std::string remote;  // where `spate remote` reaches it; empty: nowhere
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.node);
-    visit(2, "procs", self.procs);
-    visit(3, "remote", self.remote);
-  }
+  SPATE_FIELDS(1, node, 2, procs, 3, remote);
   friend bool operator==(const GangHost&, const GangHost&) = default;
 };
 
@@ -50,15 +46,8 @@ struct GangPart {
   std::string secret;  // what members of the gang know, and nobody else
   bool whole = false;  // runs beside nothing else, whatever the other needs
   Meets meets = Meets::kNot;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "index", self.index);
-    visit(2, "hosts", Columns{self.hosts});  // to 4
-    visit(5, "start", self.start);
-    visit(6, "secret", self.secret);
-    visit(7, "whole", self.whole);
-    visit(8, "meets", self.meets);
-  }
+  SPATE_FIELDS(1, index, 2, Columns(hosts),  // to 4
+               5, start, 6, secret, 7, whole, 8, meets);
   friend bool operator==(const GangPart&, const GangPart&) = default;
 
   const GangHost& host() const { return hosts[index]; }

@@ -22,11 +22,7 @@ namespace spate {
 struct TaskRange {
   TaskIndex first = 0;
   uint32_t count = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "first", self.first);
-    visit(2, "count", self.count);
-  }
+  SPATE_FIELDS(1, first, 2, count);
   friend bool operator==(const TaskRange&, const TaskRange&) = default;
 };
 
@@ -50,11 +46,7 @@ inline constexpr CauseSet kAllCauses = CauseBit(Cause::kExit) | CauseBit(Cause::
 struct ExitRange {
   uint32_t first = 0;
   uint32_t last = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "first", self.first);
-    visit(2, "last", self.last);
-  }
+  SPATE_FIELDS(1, first, 2, last);
   friend bool operator==(const ExitRange&, const ExitRange&) = default;
 };
 
@@ -69,17 +61,9 @@ struct RetryPolicy {
   uint32_t elsewhere = 0;      // --retry-elsewhere: tries on other nodes that cost no retry
   uint32_t memory_growth = 0;  // --retry-memory, in percent of the last request; 0: stays the same
   uint64_t max_memory = 0;     // --max-memory: what a grown request is bounded by; 0: no bound
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "retries", self.retries);
-    visit(2, "retry_on", self.retry_on);
-    visit(3, "delay", self.delay);
-    visit(4, "once", self.once);
-    visit(14, "retry_exits", self.exits);  // 5 to 13 are JobPolicy's
-    visit(15, "retry_elsewhere", self.elsewhere);
-    visit(16, "memory_growth", self.memory_growth);
-    visit(17, "max_memory", self.max_memory);
-  }
+  SPATE_FIELDS(1, retries, 2, retry_on, 3, delay, 4, once,
+               14, Named(exits, "retry_exits"),  // 5 to 13 are JobPolicy's
+               15, Named(elsewhere, "retry_elsewhere"), 16, memory_growth, 17, max_memory);
 };
 
 // When to stop a job early, as GNU parallel's --halt.
@@ -89,13 +73,9 @@ struct HaltRule {
   enum class What : uint8_t { kFail, kSuccess, kDone, kLast = kDone } what = What::kFail;
   uint32_t count = 0;    // so many tasks, or
   uint32_t percent = 0;  // so many of 100 of the job's tasks
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(5, "halt_when", self.when);  // as JobPolicy has them
-    visit(6, "halt_what", self.what);
-    visit(7, "halt_count", self.count);
-    visit(8, "halt_percent", self.percent);
-  }
+  SPATE_FIELDS(5, Named(when, "halt_when"),  // as JobPolicy has them
+               6, Named(what, "halt_what"), 7, Named(count, "halt_count"),
+               8, Named(percent, "halt_percent"));
 };
 
 inline constexpr uint32_t kJobWeight = 100;
@@ -115,16 +95,8 @@ struct JobPolicy {
   uint32_t pause_after_failures = 0;
   bool pause_despite_success = false;  // also when some succeeded before them
   static constexpr bool kLeavesOutZeros = true;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    RetryPolicy::Fields(self.retry, visit);
-    HaltRule::Fields(self.halt, visit);
-    visit(9, "max_failures", self.max_failures);
-    visit(10, "max_running", self.max_running);
-    visit(11, "pause_after_failures", self.pause_after_failures);
-    visit(12, "weight", self.weight);
-    visit(13, "pause_despite_success", self.pause_despite_success);
-  }
+  SPATE_FIELDS(0, Embed(retry), 0, Embed(halt), 9, max_failures, 10, max_running,
+               11, pause_after_failures, 12, weight, 13, pause_despite_success);
 };
 
 // Why nothing more of a job is started until it is released.
@@ -175,15 +147,7 @@ struct UserRule {
   uint64_t max_output = 0;     // bytes of output that the hub keeps of all jobs; 0: no bound
   std::string group = {};      // of a user: "@NAME" (IsGroup); empty: none
   bool may_add_pools = false;  // and have their commands run on the hub's machine
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "weight", self.weight);
-    visit(2, "max_running", self.max_running);
-    visit(3, "max_queued", self.max_queued);
-    visit(4, "max_output", self.max_output);
-    visit(5, "group", self.group);
-    visit(6, "may_add_pools", self.may_add_pools);
-  }
+  SPATE_FIELDS(1, weight, 2, max_running, 3, max_queued, 4, max_output, 5, group, 6, may_add_pools);
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
 // A group is written as a user whose name begins with '@'; no user of a system has such a name.
@@ -260,46 +224,15 @@ struct JobSettings {
   bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to
 
   static constexpr bool kLeavesOutZeros = true;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "cwd", self.cwd);
-    visit(3, "row_kind", self.row_kind);
-    visit(4, "command", self.command);
-    visit(5, "value_names", self.value_names);
-    visit(6, "record_values", self.record_values);
-    visit(7, "has_source", self.has_source);
-    visit(8, "repeat_context", self.repeat_context);
-    visit(9, "environment", self.environment);
-    visit(10, "stdin_pattern", self.stdin_pattern);
-    visit(11, "stdout_pattern", self.stdout_pattern);
-    visit(12, "stderr_pattern", self.stderr_pattern);
-    visit(13, "nice", self.nice);
-    visit(14, "measure_io", self.measure_io);
-    visit(15, "live_output", self.live_output);
-    visit(16, "time_limit", self.time_limit);
-    visit(17, "time_limit_percent", self.time_limit_percent);
-    visit(18, "warn_time", self.warn_time);
-    visit(19, "kill_grace", self.kill_grace);
-    visit(20, "start_delay", self.start_delay);
-    visit(21, "min_free_memory", self.min_free_memory);
-    visit(22, "max_load", self.max_load);
-    visit(23, "check_patience", self.check_patience);
-    visit(24, "user", self.user);
-    visit(25, "umask", OneMore{self.umask});
-    visit(26, "put_patterns", self.put_patterns);
-    visit(27, "get_patterns", self.get_patterns);
-    visit(28, "puts", Columns{self.puts});  // to 31
-    visit(32, "replace", self.replace);
-    visit(33, "shell", self.shell);
-    visit(34, "forward_patterns", self.forward_patterns);
-    visit(35, "forward_file_patterns", self.forward_file_patterns);
-    visit(36, "leftovers", self.leftovers);
-    visit(37, "leftovers_wait", self.leftovers_wait);
-    visit(38, "warn_signal", self.warn_signal);
-    visit(39, "warn_before", self.warn_before);
-    visit(40, "append_output", self.append_output);
-  }
+  SPATE_FIELDS(1, name, 2, cwd, 3, row_kind, 4, command, 5, value_names, 6, record_values,
+               7, has_source, 8, repeat_context, 9, environment, 10, stdin_pattern,
+               11, stdout_pattern, 12, stderr_pattern, 13, nice, 14, measure_io, 15, live_output,
+               16, time_limit, 17, time_limit_percent, 18, warn_time, 19, kill_grace,
+               20, start_delay, 21, min_free_memory, 22, max_load, 23, check_patience, 24, user,
+               25, OneMore(umask), 26, put_patterns, 27, get_patterns, 28, Columns(puts),  // to 31
+               32, replace, 33, shell, 34, forward_patterns, 35, forward_file_patterns,
+               36, leftovers, 37, leftovers_wait, 38, warn_signal, 39, warn_before,
+               40, append_output);
 };
 
 // The final state of a task; before that it is queued or leased.
@@ -324,16 +257,8 @@ struct JobCounts {
   uint32_t cancelled = 0;
   uint32_t unknown = 0;
   uint32_t finished() const { return succeeded + failed + cancelled + unknown; }
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "total", self.total);
-    visit(2, "queued", self.queued);
-    visit(3, "running", self.leased);
-    visit(4, "succeeded", self.succeeded);
-    visit(5, "failed", self.failed);
-    visit(6, "cancelled", self.cancelled);
-    visit(7, "unknown", self.unknown);
-  }
+  SPATE_FIELDS(1, total, 2, queued, 3, Named(leased, "running"), 4, succeeded, 5, failed,
+               6, cancelled, 7, unknown);
   friend bool operator==(const JobCounts&, const JobCounts&) = default;
 };
 

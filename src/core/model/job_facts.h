@@ -69,29 +69,9 @@ struct JobFacts {
   bool is_hidden() const { return !pid; }
   uint32_t failed() const { return counts.failed + counts.unknown; }
   JobStanding outcome() const { return Outcome(state, counts); }
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "name", self.name);
-    visit(3, "state", self.state);
-    visit(4, kInto, self.counts);
-    visit(5, "argv", self.argv);
-    visit(6, "cwd", self.cwd);
-    visit(7, "files", self.files);
-    visit(8, "user", self.user);
-    visit(9, "host", self.host);
-    visit(10, "pid", self.pid);
-    visit(11, "runs", self.runs);
-    visit(12, "created", self.created);
-    visit(13, "started", self.started);
-    visit(14, "ended", self.ended);
-    visit(15, "took", self.took);
-    visit(16, "path", self.path);
-    visit(17, "problem", self.problem);
-    visit(18, "cut", self.cut);
-    visit(19, "not_kept", self.not_kept);
-    visit(20, "why_cancelled", self.why_cancelled);
-  }
+  SPATE_FIELDS(1, job, 2, name, 3, state, 4, Into(counts), 5, argv, 6, cwd, 7, files, 8, user,
+               9, host, 10, pid, 11, runs, 12, created, 13, started, 14, ended, 15, took, 16, path,
+               17, problem, 18, cut, 19, not_kept, 20, why_cancelled);
 };
 
 // Statistics of a job's ended attempts.
@@ -107,20 +87,9 @@ struct JobStatistics {
   Instant last_end;
   double tasks_per_second = 0;  // that succeeded, from first_start to last_end
   uint64_t output_bytes = 0;    // kept
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "attempts", self.attempts);
-    visit(2, "median_wall", self.median_wall);
-    visit(3, "total_wall", self.total_wall);
-    visit(4, "total_user", self.total_user);
-    visit(5, "total_system", self.total_system);
-    visit(6, "peak_memory", self.peak_memory);
-    visit(7, "peak_task", self.peak_task);
-    visit(8, "first_start", self.first_start);
-    visit(9, "last_end", self.last_end);
-    visit(10, "tasks_per_second", self.tasks_per_second);
-    visit(11, "output_bytes", self.output_bytes);
-  }
+  SPATE_FIELDS(1, attempts, 2, median_wall, 3, total_wall, 4, total_user, 5, total_system,
+               6, peak_memory, 7, peak_task, 8, first_start, 9, last_end, 10, tasks_per_second,
+               11, output_bytes);
 };
 
 // Tasks that failed in the same way.
@@ -129,34 +98,21 @@ struct FailureFacts {
   uint64_t count = 0;
   std::vector<TaskRange> tasks;  // the first ones: at most kMostRanges
   static constexpr size_t kMostRanges = 100;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "end", self.end);
-    visit(2, "count", self.count);
-    visit(3, "tasks", self.tasks);
-  }
+  SPATE_FIELDS(1, end, 2, count, 3, tasks);
 };
 
 // A node that gets nothing more of a job.
 struct SetAsideFacts {
   std::string node;
   std::string why;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.node);
-    visit(2, "why", self.why);
-  }
+  SPATE_FIELDS(1, node, 2, why);
 };
 
 // A node on which tasks of a job failed and none succeeded, while others succeeded elsewhere.
 struct BlamedFacts {
   std::string node;
   uint64_t failed = 0;  // tasks
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.node);
-    visit(2, "failed", self.failed);
-  }
+  SPATE_FIELDS(1, node, 2, failed);
 };
 
 // News of a gang's start, when it was the first of the gangs that wait.
@@ -164,12 +120,7 @@ struct GangNews {
   Instant at;          // 0: not known
   Instant start;       // as it was expected then; Never(): it was not known
   std::string reason;  // why that is later than before; empty: it became the first
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "at", self.at);
-    visit(2, "start", self.start);
-    visit(3, "reason", self.reason);
-  }
+  SPATE_FIELDS(1, at, 2, start, 3, reason);
   friend bool operator==(const GangNews&, const GangNews&) = default;
 };
 // News of a gang's start before its newest attempt: the first, and the last ones.
@@ -177,11 +128,7 @@ struct GangStory {
   static constexpr size_t kMost = 9;
   std::vector<GangNews> news;  // in order, at most kMost
   uint64_t left_out = 0;       // between the first and the second
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "news", self.news);
-    visit(2, "left_out", self.left_out);
-  }
+  SPATE_FIELDS(1, news, 2, left_out);
   friend bool operator==(const GangStory&, const GangStory&) = default;
 };
 
@@ -212,31 +159,10 @@ struct JobDetails {
   // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
   // get.
   std::vector<std::string> foreign;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "owner", self.owner);
-    visit(3, "policy", self.policy);
-    visit(4, "held", self.held);
-    visit(5, "held_since", self.held_since);
-    visit(6, "set_aside", self.set_aside);
-    visit(7, "has_cancelled", self.has_cancelled);
-    visit(8, "statistics", self.statistics);
-    visit(9, "failures", self.failures);
-    visit(10, "bytes", self.bytes);
-    visit(11, "for_admin", self.for_admin);
-    visit(12, "edges", self.edges);
-    visit(13, "gang", self.gang);
-    visit(14, "deadline", self.deadline);
-    visit(15, "bound", self.bound);
-    visit(16, "blamed", self.blamed);
-    visit(17, "withdrawn", self.withdrawn);
-    visit(18, "priority", self.priority);
-    visit(19, "time", self.time);
-    visit(20, "story", self.story);
-    visit(21, "story_task", self.story_task);
-    visit(22, "foreign", self.foreign);
-  }
+  SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
+               8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges, 13, gang,
+               14, deadline, 15, bound, 16, blamed, 17, withdrawn, 18, priority, 19, time,
+               20, story, 21, story_task, 22, foreign);
 };
 
 // One attempt that has ended.
@@ -247,17 +173,8 @@ struct AttemptFacts {
   Instant ended;                                              // as the engine saw it
   uint64_t stdout_kept = 0, stderr_kept = 0, files_kept = 0;  // bytes
   std::string node = {};  // its name, of a hub's job, where one task is asked about
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "end", self.end);
-    visit(2, "verdict", self.verdict);
-    visit(3, "counts", self.counts);
-    visit(4, "ended", self.ended);
-    visit(5, "stdout_kept", self.stdout_kept);
-    visit(6, "stderr_kept", self.stderr_kept);
-    visit(7, "files_kept", self.files_kept);
-    visit(8, "node", self.node);
-  }
+  SPATE_FIELDS(1, end, 2, verdict, 3, counts, 4, ended, 5, stdout_kept, 6, stderr_kept,
+               7, files_kept, 8, node);
 };
 
 // A task, as lists show it.
@@ -272,19 +189,8 @@ struct TaskFacts {
   std::string stderr_end;  // the last KB of the last attempt's, where that was asked for
   std::string name;        // as its list calls it; empty: it has none, or only its number was asked
   bool withdrawn = false;  // its list no longer has it
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "index", self.index);
-    visit(2, "state", self.state);
-    visit(3, "is_next", self.is_next);
-    visit(4, "attempts", self.attempts);
-    visit(5, "tries", self.tries);
-    visit(6, "last", self.last);
-    visit(7, "command", self.command);
-    visit(8, "stderr_end", self.stderr_end);
-    visit(9, "name", self.name);
-    visit(10, "withdrawn", self.withdrawn);
-  }
+  SPATE_FIELDS(1, index, 2, state, 3, is_next, 4, attempts, 5, tries, 6, last, 7, command,
+               8, stderr_end, 9, name, 10, withdrawn);
 };
 
 // A hub's facts of a job that has not ended; the journal has them later or not at all.
@@ -295,14 +201,7 @@ struct JobLive {
   bool tells_runs =
       false;  // `running` has all of its tasks that run, and its other leased ones wait
   std::vector<TaskRange> running;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "started", self.started);
-    visit(3, "counts", self.counts);
-    visit(4, "tells_runs", self.tells_runs);
-    visit(5, "running", self.running);
-  }
+  SPATE_FIELDS(1, job, 2, started, 3, counts, 4, tells_runs, 5, running);
 };
 
 // Some tasks of a job, in columns, and some of the edges among all of them.
@@ -318,20 +217,8 @@ struct GraphFacts {
   std::vector<uint32_t> parents;  // of edges, pairs with `children`
   std::vector<uint32_t> children;
   std::vector<uint32_t> withdrawn;  // those of these tasks that their list no longer has
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "name", self.name);
-    visit(3, "first", self.first);
-    visit(4, "names", self.names);
-    visit(5, "states", self.states);
-    visit(6, "running", self.running);
-    visit(7, "walls", self.walls);
-    visit(8, "planned", self.planned);
-    visit(9, "parents", self.parents);
-    visit(10, "children", self.children);
-    visit(11, "withdrawn", self.withdrawn);
-  }
+  SPATE_FIELDS(1, job, 2, name, 3, first, 4, names, 5, states, 6, running, 7, walls, 8, planned,
+               9, parents, 10, children, 11, withdrawn);
 };
 
 // The processes of a task that runs on this machine.
@@ -341,14 +228,7 @@ struct LiveTask {
   uint16_t slot = 0;
   int64_t pid = 0;  // the oldest of them
   Instant since;    // to about 10 ms
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "index", self.index);
-    visit(2, "attempt", self.attempt);
-    visit(3, "slot", self.slot);
-    visit(4, "pid", self.pid);
-    visit(5, "since", self.since);
-  }
+  SPATE_FIELDS(1, index, 2, attempt, 3, slot, 4, pid, 5, since);
 };
 
 // All about one task.
@@ -372,29 +252,10 @@ struct TaskDetails {
   HoldReason held = HoldReason::kNone;
   uint64_t min_free_memory = 0;
   double max_load = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "task", self.task);
-    visit(2, "attempts", self.attempts);
-    visit(3, "cwd", self.cwd);
-    visit(4, "stdin_file", self.stdin_file);
-    visit(5, "stdout_file", self.stdout_file);
-    visit(6, "stderr_file", self.stderr_file);
-    visit(7, "checks", self.checks);
-    visit(8, "needs", self.needs);
-    visit(9, "row", self.row);
-    visit(10, "why_cancelled", self.why_cancelled);
-    visit(11, "live", self.live);
-    visit(12, "job", self.job);
-    visit(13, "retry", self.retry);
-    visit(14, "held", self.held);
-    visit(15, "min_free_memory", self.min_free_memory);
-    visit(16, "max_load", self.max_load);
-    visit(17, "gang", self.gang);
-    visit(18, "deadline", self.deadline);
-    visit(19, "bound", self.bound);
-    visit(20, "story", self.story);
-  }
+  SPATE_FIELDS(1, task, 2, attempts, 3, cwd, 4, stdin_file, 5, stdout_file, 6, stderr_file,
+               7, checks, 8, needs, 9, row, 10, why_cancelled, 11, live, 12, job, 13, retry,
+               14, held, 15, min_free_memory, 16, max_load, 17, gang, 18, deadline, 19, bound,
+               20, story);
 };
 
 // The next of what tasks wrote.
@@ -419,17 +280,7 @@ struct OutputFacts {
   std::string text;
   uint64_t count = 0;
   NotKept why = NotKept::kNone;  // for bytes that were not kept
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "what", self.what);
-    visit(2, "job", self.job);
-    visit(3, "index", self.index);
-    visit(4, "state", self.state);
-    visit(5, "stream", self.stream);
-    visit(6, "text", self.text);
-    visit(7, "count", self.count);
-    visit(8, "why", self.why);
-  }
+  SPATE_FIELDS(1, what, 2, job, 3, index, 4, state, 5, stream, 6, text, 7, count, 8, why);
 };
 
 // Bytes that tasks forward (core/model/task_files.h).
@@ -446,14 +297,7 @@ struct ForwardFacts {
   std::string text;
   uint64_t position = 0;
   Instant created;  // the job
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "what", self.what);
-    visit(2, "index", self.index);
-    visit(3, "text", self.text);
-    visit(4, "position", self.position);
-    visit(5, "created", self.created);
-  }
+  SPATE_FIELDS(1, what, 2, index, 3, text, 4, position, 5, created);
 };
 
 // A task that a node has told to run.
@@ -461,23 +305,14 @@ struct TaskRun {
   TaskIndex index = 0;
   std::string node;
   Instant since;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "index", self.index);
-    visit(2, "node", self.node);
-    visit(3, "since", self.since);
-  }
+  SPATE_FIELDS(1, index, 2, node, 3, since);
 };
 
 // A node that a job avoids, or would if another one could take its tasks.
 struct AvoidedNode {
   std::string node;
   uint32_t failures = 0;  // of its tasks there, in a row
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "node", self.node);
-    visit(2, "failures", self.failures);
-  }
+  SPATE_FIELDS(1, node, 2, failures);
 };
 
 // Remaining work of a job, as everybody on a hub may see it. All of one moment: a task is in
@@ -499,26 +334,9 @@ struct JobWork {
   bool hidden = false;    // it is another user's: its needs and tasks are not told
   JobId next_job;         // further answers begin there; 0: these are all
   TaskIndex next_task = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "user", self.user);
-    visit(3, "counts", self.counts);
-    visit(4, "counted_from", self.counted_from);
-    visit(5, "needs", self.needs);
-    visit(6, "weight", self.weight);
-    visit(7, "max_running", self.max_running);
-    visit(8, "failures_in_row", self.failures_in_row);
-    visit(9, "held", self.held);
-    visit(10, "unended", self.unended);
-    visit(11, "runs", self.runs);
-    visit(12, "avoided", self.avoided);
-    visit(13, "finished", self.finished);
-    visit(14, "running", self.running);
-    visit(15, "hidden", self.hidden);
-    visit(16, "next_job", self.next_job);
-    visit(17, "next_task", self.next_task);
-  }
+  SPATE_FIELDS(1, job, 2, user, 3, counts, 4, counted_from, 5, needs, 6, weight, 7, max_running,
+               8, failures_in_row, 9, held, 10, unended, 11, runs, 12, avoided, 13, finished,
+               14, running, 15, hidden, 16, next_job, 17, next_task);
 };
 
 // The row and command of a task; its sender may have submitted more than a command.
@@ -526,12 +344,7 @@ struct RowFacts {
   TaskIndex index = 0;
   std::string row;      // as it was submitted, where that was asked for
   std::string command;  // else; empty: it is not for who asks
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "index", self.index);
-    visit(2, "row", self.row);
-    visit(3, "command", self.command);
-  }
+  SPATE_FIELDS(1, index, 2, row, 3, command);
 };
 
 // An attempt that has ended.
@@ -540,13 +353,7 @@ struct EndFacts {
   Verdict verdict = Verdict::kSucceeded;
   std::string node;
   RowFacts what;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "end", self.end);
-    visit(2, "verdict", self.verdict);
-    visit(3, "node", self.node);
-    visit(4, "what", self.what);
-  }
+  SPATE_FIELDS(1, end, 2, verdict, 3, node, 4, what);
 };
 
 // Description and totals of a job.
@@ -558,18 +365,8 @@ struct JobSums {
   JobCounts counts;
   uint32_t weight = 0, max_running = 0;
   Duration mean_wall;  // of all attempts that were started
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "user", self.user);
-    visit(3, "name", self.name);
-    visit(4, "cwd", self.cwd);
-    visit(5, "row_kind", self.row_kind);
-    visit(6, "counts", self.counts);
-    visit(7, "weight", self.weight);
-    visit(8, "max_running", self.max_running);
-    visit(9, "mean_wall", self.mean_wall);
-  }
+  SPATE_FIELDS(1, job, 2, user, 3, name, 4, cwd, 5, row_kind, 6, counts, 7, weight, 8, max_running,
+               9, mean_wall);
 };
 
 // Resources used by a user, in one job or in all of theirs.
@@ -587,23 +384,9 @@ struct UseFacts {
   double suggested_cpus = 0;      // whole ones; 0: not known
   Duration suggested_time;        // 0: none has succeeded
   std::string problem;            // why the job is left out; nothing else is told of it then
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "job", self.job);
-    visit(3, "name", self.name);
-    visit(4, "tasks", self.tasks);
-    visit(5, "ends", self.ends);
-    visit(6, "failed", self.failed);
-    visit(7, "failed_share", self.failed_share);
-    visit(8, "cpu", self.cpu);
-    visit(9, "wall", self.wall);
-    visit(10, "peak_memory", self.peak_memory);
-    visit(11, "suggested_memory", self.suggested_memory);
-    visit(12, kNotInJson, self.problem);
-    visit(13, "suggested_cpus", self.suggested_cpus);
-    visit(14, "suggested_time", self.suggested_time);
-  }
+  SPATE_FIELDS(1, user, 2, job, 3, name, 4, tasks, 5, ends, 6, failed, 7, failed_share, 8, cpu,
+               9, wall, 10, peak_memory, 11, suggested_memory, 12, NotInJson(problem),
+               13, suggested_cpus, 14, suggested_time);
 };
 
 // How long the tasks of a job took beside those of other jobs that are bound by something, or
@@ -614,14 +397,7 @@ struct PairFacts {
   uint64_t tasks = 0;  // that succeeded
   Duration median_wall;
   std::optional<double> against_alone;  // median_wall by that of those alone, where there are any
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "beside", self.beside);
-    visit(3, "tasks", self.tasks);
-    visit(4, "median_wall", self.median_wall);
-    visit(5, "against_alone", self.against_alone);
-  }
+  SPATE_FIELDS(1, job, 2, beside, 3, tasks, 4, median_wall, 5, against_alone);
 };
 
 }  // namespace spate

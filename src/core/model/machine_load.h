@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/model/fields.h"
+
 namespace spate {
 
 struct MachineLoad {
@@ -13,14 +15,7 @@ struct MachineLoad {
   double cpu_pressure = 0;
   double memory_pressure = 0;
   double io_pressure = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "load", self.load);
-    visit(2, "free_memory", self.free_memory);
-    visit(3, "cpu_pressure", self.cpu_pressure);
-    visit(4, "memory_pressure", self.memory_pressure);
-    visit(5, "io_pressure", self.io_pressure);
-  }
+  SPATE_FIELDS(1, load, 2, free_memory, 3, cpu_pressure, 4, memory_pressure, 5, io_pressure);
   friend bool operator==(const MachineLoad&, const MachineLoad&) = default;
 };
 

@@ -21,11 +21,7 @@ inline constexpr uint32_t kMilliCpu = 1000;
 struct NamedNeed {
   std::string name;  // "gpus" is one of these; upper and lower case differ
   uint32_t count = 0;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "count", self.count);
-  }
+  SPATE_FIELDS(1, name, 2, count);
   friend auto operator<=>(const NamedNeed&, const NamedNeed&) = default;
 };
 
@@ -41,16 +37,8 @@ struct Needs {
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
   static constexpr bool kLeavesOutZeros = true;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "milli_cpus", self.milli_cpus);
-    visit(2, "memory", self.memory);
-    visit(3, "named", Columns{self.named});  // and 4
-    visit(5, "time", self.time);
-    visit(6, "labels", self.labels);
-    visit(7, "on_node", self.on_node);
-    visit(8, "not_on", self.not_on);
-  }
+  SPATE_FIELDS(1, milli_cpus, 2, memory, 3, Columns(named),  // and 4
+               5, time, 6, labels, 7, on_node, 8, not_on);
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
@@ -68,13 +56,7 @@ struct GangShape {
   uint32_t nodes = 0;  // on so many nodes, each with as many of them; 0: on any, as there is room
   bool whole = false;  // its nodes run nothing else meanwhile
   Start start = Start::kEach;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "procs", self.procs);
-    visit(2, "nodes", self.nodes);
-    visit(3, "whole", self.whole);
-    visit(4, "start", self.start);
-  }
+  SPATE_FIELDS(1, procs, 2, nodes, 3, whole, 4, start);
   friend auto operator<=>(const GangShape&, const GangShape&) = default;
 
   bool empty() const { return procs == 0; }
@@ -100,15 +82,7 @@ struct TaskClass {
   std::optional<Instant> deadline;  // it is of no use afterwards, and ended then
   BoundBy bound = BoundBy::kUnknown;
   static constexpr bool kLeavesOutZeros = true;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    Needs::Fields(self.needs, visit);
-    visit(9, "priority", self.priority);
-    visit(10, "retries", self.retries);
-    visit(11, "gang", self.gang);
-    visit(12, "deadline", self.deadline);
-    visit(13, "bound", self.bound);
-  }
+  SPATE_FIELDS(0, Embed(needs), 9, priority, 10, retries, 11, gang, 12, deadline, 13, bound);
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 
@@ -121,16 +95,7 @@ struct NeedsChange {
   std::optional<std::vector<std::string>> labels;
   std::optional<std::string> on_node;
   std::optional<std::vector<std::string>> not_on;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "milli_cpus", self.milli_cpus);
-    visit(2, "memory", self.memory);
-    visit(3, "named", self.named);
-    visit(4, "time", self.time);
-    visit(5, "labels", self.labels);
-    visit(6, "on_node", self.on_node);
-    visit(7, "not_on", self.not_on);
-  }
+  SPATE_FIELDS(1, milli_cpus, 2, memory, 3, named, 4, time, 5, labels, 6, on_node, 7, not_on);
   friend bool operator==(const NeedsChange&, const NeedsChange&) = default;
   bool empty() const { return *this == NeedsChange(); }
 };
@@ -139,11 +104,7 @@ Needs Changed(Needs needs, const NeedsChange& change);
 struct NamedOffer {
   std::string name;
   std::vector<std::string> indices;  // one label for each piece: "0", "1", or names
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "indices", self.indices);
-  }
+  SPATE_FIELDS(1, name, 2, indices);
   friend bool operator==(const NamedOffer&, const NamedOffer&) = default;
 };
 

@@ -60,47 +60,14 @@ struct PoolWish {
   std::optional<std::string> group;                      // a name for several pools
   std::optional<std::string> wrapper;                    // shell, before the node's command
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "max_pilots", self.max_pilots);
-    visit(2, "min_pilots", self.min_pilots);
-    visit(3, "backlog", self.backlog);
-    visit(4, "nodes_per_pilot", self.nodes_per_pilot);
-    visit(5, "time_limit", self.time_limit);
-    visit(6, "lifetime", self.lifetime);
-    visit(7, "idle_exit", self.idle_exit);
-    visit(8, "submit_interval", self.submit_interval);
-    visit(9, "chain", self.chain);
-    visit(10, "user", self.user);
-    visit(11, "slots", self.slots);
-    visit(12, "milli_cpus", self.milli_cpus);
-    visit(13, "memory", self.memory);
-    visit(14, "named", self.named);
-    visit(15, "labels", self.labels);
-    visit(16, "watch_init", self.watch_init);
-    visit(17, "watch_error", self.watch_error);
-    visit(18, "watch_suspended_from", self.watch_suspended_from);
-    visit(19, "watch_suspended_until", self.watch_suspended_until);
-    visit(20, "watch_silent", self.watch_silent);
-    visit(21, "watch_joining", self.watch_joining);
-    visit(22, "options", self.options);
-    visit(23, "prologue", self.prologue);
-    visit(24, "epilogue", self.epilogue);
-    visit(25, "submit_command", self.submit_command);
-    visit(26, "query_command", self.query_command);
-    visit(27, "cancel_command", self.cancel_command);
-    visit(28, "select_command", self.select_command);
-    visit(29, "everywhere", self.everywhere);
-    visit(30, "addresses", self.addresses);
-    visit(31, "folder", self.folder);
-    visit(32, "program", self.program);
-    visit(33, "shared_files", self.shared_files);
-    visit(34, "node_options", self.node_options);
-    visit(35, "host", self.host);
-    visit(36, "group", self.group);
-    visit(37, "wrapper", self.wrapper);
-    visit(38, "spread", self.spread);
-  }
+  SPATE_FIELDS(1, max_pilots, 2, min_pilots, 3, backlog, 4, nodes_per_pilot, 5, time_limit,
+               6, lifetime, 7, idle_exit, 8, submit_interval, 9, chain, 10, user, 11, slots,
+               12, milli_cpus, 13, memory, 14, named, 15, labels, 16, watch_init, 17, watch_error,
+               18, watch_suspended_from, 19, watch_suspended_until, 20, watch_silent,
+               21, watch_joining, 22, options, 23, prologue, 24, epilogue, 25, submit_command,
+               26, query_command, 27, cancel_command, 28, select_command, 29, everywhere,
+               30, addresses, 31, folder, 32, program, 33, shared_files, 34, node_options, 35, host,
+               36, group, 37, wrapper, 38, spread);
 };
 
 struct PilotFacts {
@@ -111,18 +78,7 @@ struct PilotFacts {
   uint32_t nodes = 0;  // connected
   Instant since;       // it was asked for
   std::optional<Instant> joined, idle, until;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "id", self.id);
-    visit(3, "state", self.state);
-    visit(4, "why", self.why);
-    visit(5, "nodes", self.nodes);
-    visit(6, "since", self.since);
-    visit(7, "joined", self.joined);
-    visit(8, "idle", self.idle);
-    visit(9, "until", self.until);
-  }
+  SPATE_FIELDS(1, pilot, 2, id, 3, state, 4, why, 5, nodes, 6, since, 7, joined, 8, idle, 9, until);
 };
 
 struct PoolFacts {
@@ -154,38 +110,11 @@ struct PoolFacts {
   std::vector<std::string> options;
   std::vector<PilotFacts> pilots;   // where they were asked for
   std::vector<std::string> avoids;  // hosts on which pilots failed lately
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.name);
-    visit(2, "group", self.group);
-    visit(3, "system", self.system);
-    visit(4, "user", self.user);
-    visit(5, "account", self.account);
-    visit(6, "state", self.state);
-    visit(7, "why", self.why);
-    visit(8, "trouble", self.trouble);
-    visit(9, "max_pilots", self.max_pilots);
-    visit(10, "min_pilots", self.min_pilots);
-    visit(11, "backlog", self.backlog);
-    visit(12, "nodes_per_pilot", self.nodes_per_pilot);
-    visit(13, "queued", self.queued);
-    visit(14, "joined", self.joined);
-    visit(15, "leaving", self.leaving);
-    visit(16, "wanted", self.wanted);
-    visit(17, "nodes", self.nodes);
-    visit(18, "slots", self.slots);
-    visit(19, "cpus", self.cpus);
-    visit(20, "memory", self.memory);
-    visit(21, "time_limit", self.time_limit);
-    visit(22, "lifetime", self.lifetime);
-    visit(23, "idle_exit", self.idle_exit);
-    visit(24, "chain", self.chain);
-    visit(25, "next_submit", self.next_submit);
-    visit(26, "options", self.options);
-    visit(27, "pilots", self.pilots);
-    visit(28, "spread", self.spread);
-    visit(29, "avoids", self.avoids);
-  }
+  SPATE_FIELDS(1, Named(name, "pool"), 2, group, 3, system, 4, user, 5, account, 6, state, 7, why,
+               8, trouble, 9, max_pilots, 10, min_pilots, 11, backlog, 12, nodes_per_pilot,
+               13, queued, 14, joined, 15, leaving, 16, wanted, 17, nodes, 18, slots, 19, cpus,
+               20, memory, 21, time_limit, 22, lifetime, 23, idle_exit, 24, chain, 25, next_submit,
+               26, options, 27, pilots, 28, spread, 29, avoids);
 };
 
 // An event of a pool.
@@ -196,26 +125,14 @@ struct PoolEvent {
   std::string id;      // the batch job's, where it became known
   std::string what;    // "asked for", "queued", "joined", "leaves", "ended", "paused", ...
   std::string words;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "at", self.at);
-    visit(2, "pool", self.pool);
-    visit(3, "pilot", self.pilot);
-    visit(4, "id", self.id);
-    visit(5, "what", self.what);
-    visit(6, "words", self.words);
-  }
+  SPATE_FIELDS(1, at, 2, pool, 3, pilot, 4, id, 5, what, 6, words);
 };
 
 // A variable, or the command that submits and the file that it is. An empty value: none.
 struct PoolVariable {
   std::string name;
   std::string value;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "value", self.value);
-  }
+  SPATE_FIELDS(1, name, 2, value);
   friend bool operator==(const PoolVariable&, const PoolVariable&) = default;
 };
 // A setting that decides which batch system is used, and that is not the same for the one who adds
@@ -224,12 +141,7 @@ struct PoolDifference {
   std::string name;   // of a variable, or of the command that submits
   std::string yours;  // empty: none
   std::string hubs;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "yours", self.yours);
-    visit(3, "hubs", self.hubs);
-  }
+  SPATE_FIELDS(1, name, 2, yours, 3, hubs);
   friend bool operator==(const PoolDifference&, const PoolDifference&) = default;
 };
 
@@ -242,16 +154,7 @@ struct PoolTrial {
   bool passed = false;      // or there was none
   std::string description;  // that the command reads, where that is not the script
   std::vector<PoolDifference> differences = {};
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "command", self.command);
-    visit(3, "script", self.script);
-    visit(4, "words", self.words);
-    visit(5, "passed", self.passed);
-    visit(6, "description", self.description);
-    visit(7, "differences", self.differences);
-  }
+  SPATE_FIELDS(1, pool, 2, command, 3, script, 4, words, 5, passed, 6, description, 7, differences);
 };
 
 }  // namespace spate

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/fields.h"
 
 namespace spate {
 
@@ -23,14 +24,7 @@ struct RunWish {
   uint64_t err_from = 0;
   uint32_t most = 0;  // bytes of each stream, at most kLookPiece; 0: only how many there are
   bool use = false;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "rank", self.rank);
-    visit(2, "out_from", self.out_from);
-    visit(3, "err_from", self.err_from);
-    visit(4, "most", self.most);
-    visit(5, "use", self.use);
-  }
+  SPATE_FIELDS(1, rank, 2, out_from, 3, err_from, 4, most, 5, use);
   friend bool operator==(const RunWish&, const RunWish&) = default;
 };
 
@@ -40,14 +34,7 @@ struct StreamSoFar {
   uint64_t total = 0;   // bytes that can be read so far
   std::string file;     // the stream goes to this file, as its task names it, and nothing is read
   std::string trouble;  // why a part of it is lost; empty: it is whole
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "from", self.from);
-    visit(2, "bytes", self.bytes);
-    visit(3, "total", self.total);
-    visit(4, "file", self.file);
-    visit(5, "trouble", self.trouble);
-  }
+  SPATE_FIELDS(1, from, 2, bytes, 3, total, 4, file, 5, trouble);
   friend bool operator==(const StreamSoFar&, const StreamSoFar&) = default;
 };
 
@@ -57,14 +44,7 @@ struct RunUse {
   uint64_t memory = 0;  // bytes now
   uint64_t peak = 0;
   MemorySource source = MemorySource::kNone;  // of the peak
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "user", self.user);
-    visit(2, "system", self.system);
-    visit(3, "memory", self.memory);
-    visit(4, "peak", self.peak);
-    visit(5, "source", self.source);
-  }
+  SPATE_FIELDS(1, user, 2, system, 3, memory, 4, peak, 5, source);
   friend bool operator==(const RunUse&, const RunUse&) = default;
 };
 
@@ -80,14 +60,7 @@ struct RunLook {
   StreamSoFar out, err;
   std::optional<RunUse> use;
   std::string why;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "standing", self.standing);
-    visit(2, "out", self.out);
-    visit(3, "err", self.err);
-    visit(4, "use", self.use);
-    visit(5, "why", self.why);
-  }
+  SPATE_FIELDS(1, standing, 2, out, 3, err, 4, use, 5, why);
   friend bool operator==(const RunLook&, const RunLook&) = default;
 };
 

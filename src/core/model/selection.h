@@ -20,12 +20,7 @@ struct NumberRange {
     return number >= first && number <= last && (number - first) % step == 0;
   }
   bool IsSound() const { return 1 <= first && first <= last && step >= 1; }
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "first", self.first);
-    visit(2, "last", self.last);
-    visit(3, "step", self.step);
-  }
+  SPATE_FIELDS(1, first, 2, last, 3, step);
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
 
@@ -42,12 +37,7 @@ struct JobSelector {
   bool last = false;                // the newest job; the caller knows its number
   std::vector<NumberRange> ranges;  // as typed: may overlap
   bool Contains(uint32_t number, uint32_t last_number) const;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "all", self.all);
-    visit(2, "last", self.last);
-    visit(3, "ranges", self.ranges);
-  }
+  SPATE_FIELDS(1, all, 2, last, 3, ranges);
   friend bool operator==(const JobSelector&, const JobSelector&) = default;
 };
 
@@ -59,13 +49,7 @@ struct TasksOfJob {
   std::vector<std::string> names;   // of tasks, as their list calls them
   // `names` do not count: they have been looked up by then.
   bool Contains(uint32_t task_number) const;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "job", self.job);
-    visit(2, "all", self.all);
-    visit(3, "ranges", self.ranges);
-    visit(4, "names", self.names);
-  }
+  SPATE_FIELDS(1, job, 2, all, 3, ranges, 4, names);
   friend bool operator==(const TasksOfJob&, const TasksOfJob&) = default;
 };
 

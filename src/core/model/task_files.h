@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/model/fields.h"
 #include "core/model/limits.h"
 
 namespace spate {
@@ -22,13 +23,7 @@ struct PutFile {
   uint32_t mode = 0;  // permissions, 0777 at most
   uint64_t size = 0;
   uint32_t first_piece = 0;  // files with the same content have the same pieces
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "mode", self.mode);
-    visit(3, "size", self.size);
-    visit(4, "first_piece", self.first_piece);
-  }
+  SPATE_FIELDS(1, name, 2, mode, 3, size, 4, first_piece);
   friend bool operator==(const PutFile&, const PutFile&) = default;
 };
 

@@ -132,13 +132,7 @@ struct Reason {
   std::vector<Duration> times = {};
   std::vector<std::string> names = {};
 
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "kind", self.kind);
-    visit(2, "numbers", self.numbers);
-    visit(3, "times", self.times);
-    visit(4, "names", self.names);
-  }
+  SPATE_FIELDS(1, kind, 2, numbers, 3, times, 4, names);
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/model/class_demand.h"
+#include "core/model/fields.h"
 #include "core/model/needs.h"
 
 namespace spate::provision {
@@ -29,15 +30,7 @@ struct NodeShape {
   std::vector<NamedNeed> named;     // sorted by name
   std::vector<std::string> labels;  // sorted; those that all nodes of the pool will have
   std::vector<std::string> features;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "slots", self.slots);
-    visit(2, "milli_cpus", self.milli_cpus);
-    visit(3, "memory", self.memory);
-    visit(4, "named", self.named);
-    visit(5, "labels", self.labels);
-    visit(6, "features", self.features);
-  }
+  SPATE_FIELDS(1, slots, 2, milli_cpus, 3, memory, 4, named, 5, labels, 6, features);
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 Offer OfferOf(const NodeShape& shape, std::string_view pool_name);
@@ -50,15 +43,8 @@ struct WatchTimes {
   Duration suspended_until = Duration::Max();       // T3
   Duration silent = Duration::Seconds(300);         // T4
   Duration never_joined = Duration::Seconds(1200);  // runs, and no node of it has come
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "init", self.init);
-    visit(2, "error", self.error);
-    visit(3, "suspended_from", self.suspended_from);
-    visit(4, "suspended_until", self.suspended_until);
-    visit(5, "silent", self.silent);
-    visit(6, "never_joined", self.never_joined);
-  }
+  SPATE_FIELDS(1, init, 2, error, 3, suspended_from, 4, suspended_until, 5, silent,
+               6, never_joined);
   friend bool operator==(const WatchTimes&, const WatchTimes&) = default;
 };
 
@@ -81,25 +67,9 @@ struct PoolPolicy {
   NodeShape shape;  // what nodes will offer
   WatchTimes watch;
   std::string driver;  // what its driver is to do, in bytes that only the shell reads
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "user", self.user);
-    visit(3, "max_pilots", self.max_pilots);
-    visit(4, "min_pilots", self.min_pilots);
-    visit(5, "backlog", self.backlog);
-    visit(6, "nodes_per_pilot", self.nodes_per_pilot);
-    visit(7, "time_limit", self.time_limit);
-    visit(8, "lifetime", self.lifetime);
-    visit(9, "idle_exit", self.idle_exit);
-    visit(10, "submit_interval", self.submit_interval);
-    visit(11, "surplus_patience", self.surplus_patience);
-    visit(12, "chain", self.chain);
-    visit(13, "shape", self.shape);
-    visit(14, "watch", self.watch);
-    visit(15, "driver", self.driver);
-    visit(16, "spread", self.spread);
-  }
+  SPATE_FIELDS(1, name, 2, user, 3, max_pilots, 4, min_pilots, 5, backlog, 6, nodes_per_pilot,
+               7, time_limit, 8, lifetime, 9, idle_exit, 10, submit_interval, 11, surplus_patience,
+               12, chain, 13, shape, 14, watch, 15, driver, 16, spread);
   friend bool operator==(const PoolPolicy&, const PoolPolicy&) = default;
 };
 // True if the pool is for tasks of this user.

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/fields.h"
 #include "core/provision/pool.h"
 
 namespace spate::provision {
@@ -17,100 +18,59 @@ struct PoolChanged {
   PoolId pool;
   PoolPolicy policy;
   bool learn_anew = false;  // what its nodes have may have changed, too
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "policy", self.policy);
-    visit(3, "learn_anew", self.learn_anew);
-  }
+  SPATE_FIELDS(1, pool, 2, policy, 3, learn_anew);
 };
 // Nothing more is asked for, and all its pilots are to go; PoolForgotten follows when they have.
 struct PoolClosed {
   PoolId pool;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-  }
+  SPATE_FIELDS(1, pool);
 };
 struct PoolForgotten {
   PoolId pool;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-  }
+  SPATE_FIELDS(1, pool);
 };
 // No pilot is asked for until it is resumed.
 struct PoolPaused {
   PoolId pool;
   std::string reason;  // for people
   Instant at;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "reason", self.reason);
-    visit(3, "at", self.at);
-  }
+  SPATE_FIELDS(1, pool, 2, reason, 3, at);
 };
 struct PoolResumed {
   PoolId pool;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-  }
+  SPATE_FIELDS(1, pool);
 };
 // The offer of the pool's newest node became known.
 struct PoolLearned {
   PoolId pool;
   NodeShape shape;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "shape", self.shape);
-  }
+  SPATE_FIELDS(1, pool, 2, shape);
 };
 // A pilot will be asked for, once at most. From now on it may exist.
 struct PilotIntended {
   PoolId pool;
   PilotId pilot;  // larger than all before
   Instant at;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "pilot", self.pilot);
-    visit(3, "at", self.at);
-  }
+  SPATE_FIELDS(1, pool, 2, pilot, 3, at);
 };
 // The batch system has it, under this id.
 struct PilotSubmitted {
   PilotId pilot;
   std::string id;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "id", self.id);
-  }
+  SPATE_FIELDS(1, pilot, 2, id);
 };
 // Its first node has come.
 struct PilotJoined {
   PilotId pilot;
   Instant at;
   Instant end_of_life = Instant::Never();
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "at", self.at);
-    visit(3, "end_of_life", self.end_of_life);
-  }
+  SPATE_FIELDS(1, pilot, 2, at, 3, end_of_life);
 };
 // The batch system has ended it, and will begin it anew (preemption): it waits as at first.
 struct PilotQueuedAgain {
   PilotId pilot;
   Instant at;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "at", self.at);
-  }
+  SPATE_FIELDS(1, pilot, 2, at);
 };
 enum class Why : uint8_t {
   kSurplus,  // there is no work for it
@@ -125,12 +85,7 @@ struct PilotUnwanted {
   PilotId pilot;
   Why why = Why::kSurplus;
   std::string words;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "why", self.why);
-    visit(3, "words", self.words);
-  }
+  SPATE_FIELDS(1, pilot, 2, why, 3, words);
 };
 enum class End : uint8_t {
   kEnded,      // the batch system says so
@@ -148,25 +103,14 @@ struct PilotEnded {
   std::string words;  // the last ones of the batch system, or of the pilot
   Instant at;
   std::string host;  // on which it failed before it joined; empty: not known
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "end", self.end);
-    visit(3, "words", self.words);
-    visit(4, "at", self.at);
-    visit(5, "host", self.host);
-  }
+  SPATE_FIELDS(1, pilot, 2, end, 3, words, 4, at, 5, host);
 };
 
 // A host on which a pilot failed before it joined.
 struct BadHost {
   std::string host;
   Instant at;  // new pilots avoid it from then on
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "host", self.host);
-    visit(2, "at", self.at);
-  }
+  SPATE_FIELDS(1, host, 2, at);
 };
 
 // Numbers up to these are used up. First in an image, as pools and pilots that are gone have left
@@ -174,11 +118,7 @@ struct BadHost {
 struct NumbersKept {
   PoolId last_pool;
   PilotId last_pilot;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "last_pool", self.last_pool);
-    visit(2, "last_pilot", self.last_pilot);
-  }
+  SPATE_FIELDS(1, last_pool, 2, last_pilot);
   friend bool operator==(const NumbersKept&, const NumbersKept&) = default;
 };
 // All that is durable of a pool (Pool in core/provision/durable.h) but its pilots.
@@ -197,23 +137,8 @@ struct PoolKept {
   Instant last_submit = {0};
   Instant retry_at = {0};
   std::vector<BadHost> bad;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pool", self.pool);
-    visit(2, "policy", self.policy);
-    visit(3, "learned", self.learned);
-    visit(4, "waits", self.waits);
-    visit(5, "lives", self.lives);
-    visit(6, "paused", self.paused);
-    visit(7, "closed", self.closed);
-    visit(8, "words", self.words);
-    visit(9, "refused", self.refused);
-    visit(10, "limited", self.limited);
-    visit(11, "unjoined", self.unjoined);
-    visit(12, "last_submit", self.last_submit);
-    visit(13, "retry_at", self.retry_at);
-    visit(14, "bad", self.bad);
-  }
+  SPATE_FIELDS(1, pool, 2, policy, 3, learned, 4, waits, 5, lives, 6, paused, 7, closed, 8, words,
+               9, refused, 10, limited, 11, unjoined, 12, last_submit, 13, retry_at, 14, bad);
 };
 // All that is durable of a pilot. It comes after its pool.
 struct PilotKept {
@@ -225,17 +150,8 @@ struct PilotKept {
   Instant end_of_life = Instant::Never();
   std::optional<Why> unwanted;
   std::string words;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "pilot", self.pilot);
-    visit(2, "pool", self.pool);
-    visit(3, "intended", self.intended);
-    visit(4, "id", self.id);
-    visit(5, "joined", self.joined);
-    visit(6, "end_of_life", self.end_of_life);
-    visit(7, "unwanted", self.unwanted);
-    visit(8, "words", self.words);
-  }
+  SPATE_FIELDS(1, pilot, 2, pool, 3, intended, 4, id, 5, joined, 6, end_of_life, 7, unwanted,
+               8, words);
 };
 
 // The journal's numbers of kinds are the places here: append, never insert.

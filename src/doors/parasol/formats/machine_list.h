@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/model/fields.h"
 
 namespace spate::parasol {
 
@@ -17,16 +18,8 @@ struct ParasolMachine {
   std::string temp_dir;
   // Nobody looks at these.
   std::string local_dir, local_size, network_switch;
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "name", self.name);
-    visit(2, "cpus", self.cpus);
-    visit(3, "ram_megabytes", self.ram_megabytes);
-    visit(4, "temp_dir", self.temp_dir);
-    visit(5, "local_dir", self.local_dir);
-    visit(6, "local_size", self.local_size);
-    visit(7, "network_switch", self.network_switch);
-  }
+  SPATE_FIELDS(1, name, 2, cpus, 3, ram_megabytes, 4, temp_dir, 5, local_dir, 6, local_size,
+               7, network_switch);
   friend bool operator==(const ParasolMachine&, const ParasolMachine&) = default;
 };
 

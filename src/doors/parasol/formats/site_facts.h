@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/model/fields.h"
 #include "doors/parasol/formats/machine_list.h"
 
 namespace spate::parasol {
@@ -12,12 +13,7 @@ struct ParasolSite {
   std::vector<ParasolMachine> machines;  // as the list has them; there is at least one
   uint64_t ram_unit = 0;                 // bytes
   uint64_t default_ram = 0;              // of a job that does not say, bytes
-  template <typename Self, typename Visit>
-  static void Fields(Self& self, Visit&& visit) {
-    visit(1, "machines", self.machines);
-    visit(2, "ram_unit", self.ram_unit);
-    visit(3, "default_ram", self.default_ram);
-  }
+  SPATE_FIELDS(1, machines, 2, ram_unit, 3, default_ram);
 };
 
 }  // namespace spate::parasol

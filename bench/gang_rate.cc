@@ -136,9 +136,9 @@ int main() {
   for (GangPolicy policy : {GangPolicy::kFair, GangPolicy::kFcfs, GangPolicy::kEasy,
                             GangPolicy::kEasySjbf, GangPolicy::kConservative}) {
     for (uint32_t kinds : {100u, kJobs}) {
-      Bench(policy, kinds, false).Measure(GangPolicyName(policy), "", kinds);
+      Bench(policy, kinds, false).Measure(WordOf(policy), "", kinds);
     }
-    Bench(policy, 100, true).Measure(GangPolicyName(policy), "beside single tasks", 100);
+    Bench(policy, 100, true).Measure(WordOf(policy), "beside single tasks", 100);
   }
   return 0;
 }

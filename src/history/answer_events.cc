@@ -27,7 +27,7 @@ struct Told {
   void operator()(const engine::JobSealed&) const { event.what = "closed"; }
   void operator()(const engine::JobHeld& record) const {
     event.what = "held";
-    event.reason = HoldName(record.reason);
+    event.reason = WordOf(record.reason);
   }
   void operator()(const engine::JobReleased&) const { event.what = "released"; }
   void operator()(const engine::TasksReopened& record) const {

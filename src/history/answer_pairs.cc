@@ -35,7 +35,7 @@ Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   };
   TRY(tell("alone", pairs.alone));
   for (size_t kind = 0; kind < pairs.beside.size(); ++kind) {
-    const std::string name = BoundName(static_cast<BoundBy>(kind));
+    const std::string name = WordOf(static_cast<BoundBy>(kind));
     auto put = tell(name.empty() ? "undeclared" : name, pairs.beside[kind]);
     if (!put) return put;
   }

@@ -74,7 +74,7 @@ class Jobs {
   const KnownJobs& known() const { return known_; }
   KeptBytes& kept() { return kept_; }
   // Ends of attempts in this life, by engine::Verdict.
-  static constexpr size_t kVerdicts = static_cast<size_t>(kLastOf<Verdict>) + 1;
+  static constexpr size_t kVerdicts = kCountOf<Verdict>;
   // Attempts in this life, by verdict.
   const std::array<uint64_t, kVerdicts>& ends() const { return ends_; }
   // Ended attempts whose nodes were lost.

@@ -93,7 +93,7 @@ class NodeProgram final : public ExecutorEvents {
     }
     for (char& c : text) c = c == '\n' ? '|' : c;
     Say(fmt::format("{} {} {} {} status={} slot={} out={} note={}", what, end.ref.index,
-                    end.ref.attempt.value, CauseName(end.cause), end.status, end.slot, text,
+                    end.ref.attempt.value, WordOf(end.cause), end.status, end.slot, text,
                     end.note));
   }
 

@@ -217,7 +217,7 @@ TEST_F(CgroupExecutorTest, TheKernelEndsWhatGoesOverItsMemory) {
   EXPECT_EQ(under.end.memory_source, MemorySource::kCgroup);
   EXPECT_GE(under.end.peak_memory, 50'000'000u);
   const Ended& small = Run("true");
-  EXPECT_LT(small.end.peak_memory, 40'000'000u) << MemorySourceName(small.end.memory_source);
+  EXPECT_LT(small.end.peak_memory, 40'000'000u) << WordOf(small.end.memory_source);
 }
 
 TEST_F(ProcessExecutorTest, ChildrenOfBeforeAreLeftAlone) {

@@ -250,7 +250,7 @@ TEST_F(NodeDialectTest, WhatThePilotEndedItselfIsCertain) {
     node->OnEnded({.ref = starts.orders.at(0).ref, .cause = cause, .slot = starts.orders[0].slot},
                   nullptr);
     loop.RunFor(Duration::Millis(1));
-    ASSERT_NE(Said<wire::Ends>(), nullptr) << CauseName(cause);
+    ASSERT_NE(Said<wire::Ends>(), nullptr) << WordOf(cause);
   }
 }
 

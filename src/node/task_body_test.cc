@@ -17,7 +17,7 @@ Command Sh(std::string text) { return {{"/bin/sh", "-c", std::move(text)}}; }
 
 struct TaskBodyTest : ProcessExecutorTest {
   static std::string Status(const AttemptEnd& end) {
-    std::string text = CauseName(end.cause);
+    std::string text = WordOf(end.cause);
     for (const ProcessEnd& one : end.processes) {
       text += fmt::format(" {}.{}={}", one.step, one.command, one.status);
     }

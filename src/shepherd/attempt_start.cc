@@ -384,7 +384,7 @@ AttemptRunner::Refusal AttemptRunner::WhyNotStarted(size_t command, const StartR
   auto error = os::TextOfErrno(result.exec_error);
   if (result.refused_limit) {
     return {126, fmt::format("cannot be bound to {} {}: {}", result.refused_limit->most,
-                             LimitKindName(result.refused_limit->kind), error)};
+                             WordOf(result.refused_limit->kind), error)};
   }
   if (result.refused_cpus) {
     return {126, fmt::format("cannot run on processors {}: {}",

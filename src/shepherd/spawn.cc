@@ -43,7 +43,7 @@ struct ChildContext {
 constexpr int kResources[] = {RLIMIT_CPU,   RLIMIT_FSIZE,   RLIMIT_AS,
                               RLIMIT_STACK, RLIMIT_CORE,    RLIMIT_NOFILE,
                               RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_DATA};
-static_assert(std::size(kResources) == static_cast<size_t>(LimitKind::kLast) + 1);
+static_assert(std::size(kResources) == kCountOf<LimitKind>);
 static_assert(RLIM_INFINITY == UINT64_MAX);
 static_assert(std::is_trivially_copyable_v<StartResult>);  // through a pipe, in one piece
 

@@ -64,7 +64,7 @@ class CompleteCheck final : public Checker {
       if (it->second.unheard && IsCutOff(end)) return;
     }
     findings.Add(name(), fmt::format("the journal says '{}' of {}, which did not end so",
-                                     CauseName(end.cause), NameOf(end.ref)));
+                                     WordOf(end.cause), NameOf(end.ref)));
   }
 
   void CheckJob(JobId id, const BookedJob* job, const engine::Engine& engine, Findings& findings) {

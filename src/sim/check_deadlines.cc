@@ -127,7 +127,7 @@ class DeadlinesCheck final : public Checker {
     if (!stopped_.contains({ref.job, ref.index})) return;
     if (ended.verdict == Verdict::kCancelled || ended.verdict == Verdict::kSucceeded) return;
     findings.Add(name(), fmt::format("{} was stopped at its deadline, and has {}", NameOf(ref),
-                                     engine::VerdictName(ended.verdict)));
+                                     WordOf(ended.verdict)));
   }
 
   // From the time on at which the hub may have said something to the node.

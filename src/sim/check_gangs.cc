@@ -96,8 +96,8 @@ class GangsCheck final : public Checker {
     if (ended.verdict == Verdict::kPart) return;
     if (!fresh && ended.end.cause != gang.decided) {
       findings.Add(name(), fmt::format("{} is said to end with '{}', and '{}' decided it",
-                                       NameOf(ended.end.ref), CauseName(ended.end.cause),
-                                       CauseName(gang.decided)));
+                                       NameOf(ended.end.ref), WordOf(ended.end.cause),
+                                       WordOf(gang.decided)));
     }
     if (ended.verdict == Verdict::kSucceeded) CheckSuccess(ended.end.ref, gang, findings);
   }

@@ -349,7 +349,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("live-output", o.live_output);
   words.Flag("mixed-needs", o.mixed_needs);
   words.Flag("graph", o.graph);
-  if (o.gangs) words.Add(fmt::format("gangs={}", GangPolicyName(o.gang_policy)));
+  if (o.gangs) words.Add(fmt::format("gangs={}", WordOf(o.gang_policy)));
   constexpr const char* kEstimates[] = {"none", "right", "short", "mixed"};
   if (o.estimates != Estimates::kNone) {
     words.Add(fmt::format("estimates={}", kEstimates[static_cast<size_t>(o.estimates)]));

@@ -42,12 +42,12 @@ class Writer {
     if (f.end == nullptr) {
       text_ += "killed with all";
     } else {
-      fmt::format_to(to_, "{} {}", CauseName(f.end->cause), f.end->status);
+      fmt::format_to(to_, "{} {}", WordOf(f.end->cause), f.end->status);
     }
   }
   void operator()(const Told& f) {
-    fmt::format_to(to_, "told {} {} {}", NameOf(f.notice->end.ref), CauseName(f.notice->end.cause),
-                   engine::VerdictName(f.notice->verdict));
+    fmt::format_to(to_, "told {} {} {}", NameOf(f.notice->end.ref), WordOf(f.notice->end.cause),
+                   WordOf(f.notice->verdict));
   }
   void operator()(const ToldHeld& f) {
     fmt::format_to(to_, "told held {} reason {}", f.notice.job.value,
@@ -149,11 +149,10 @@ class Writer {
     fmt::format_to(to_, "pilot {} queued again", r.pilot.value);
   }
   void operator()(const provision::PilotUnwanted& r) {
-    fmt::format_to(to_, "pilot {} unwanted: {} {}", r.pilot.value, provision::WhyName(r.why),
-                   r.words);
+    fmt::format_to(to_, "pilot {} unwanted: {} {}", r.pilot.value, WordOf(r.why), r.words);
   }
   void operator()(const provision::PilotEnded& r) {
-    fmt::format_to(to_, "pilot {} ended: {} {}", r.pilot.value, provision::EndName(r.end), r.words);
+    fmt::format_to(to_, "pilot {} ended: {} {}", r.pilot.value, WordOf(r.end), r.words);
   }
   void operator()(const provision::NumbersKept&) { text_ += "numbers"; }
   void operator()(const provision::PoolKept& r) { fmt::format_to(to_, "pool {}", r.pool.value); }
@@ -199,7 +198,7 @@ class Writer {
     fmt::format_to(to_, "reserved {} {} {}", NameOf({r.job, r.index, {}}), r.start.ns, r.reason);
   }
   void operator()(const engine::GangPolicyChanged& r) {
-    fmt::format_to(to_, "policy {}", GangPolicyName(r.policy));
+    fmt::format_to(to_, "policy {}", WordOf(r.policy));
   }
   void operator()(const engine::HalfLifeChanged& r) {
     fmt::format_to(to_, "half-life {} s", r.half_life.seconds());
@@ -220,8 +219,7 @@ class Writer {
   }
   void operator()(const engine::AttemptEnded& r) {
     fmt::format_to(to_, "n{} ended {} {} {} {}{}", r.node.value, NameOf(r.end.ref),
-                   CauseName(r.end.cause), r.end.status, engine::VerdictName(r.verdict),
-                   r.counts ? "" : " no-try");
+                   WordOf(r.end.cause), r.end.status, WordOf(r.verdict), r.counts ? "" : " no-try");
   }
   void operator()(const engine::JobFinished& r) {
     fmt::format_to(to_, "finished {}: ", r.job.value);

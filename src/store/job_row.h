@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -15,14 +16,14 @@
 namespace spate::store {
 
 // The names are stored.
-enum class JobState : uint8_t {
-  kRunning = 0,   // a run: its process works on it, or died without a word (see JobSummary)
-  kFinished = 1,  // every task has ended
-  kStopped = 2,   // a run that ended in order before all tasks had; can be resumed
-  kQueued = 3,    // of a hub: nothing of it has been started
-  kHeld = 4,      // of a hub: nothing more of it is started until it is released
-  kDamaged = 5,   // of a hub: its records or its settings are damaged, and nothing of it runs
-};
+SPATE_ENUM(JobState,
+    kRunning, "running",  // a run: its process works on it, or died without a word (see JobSummary)
+    kFinished, "finished",  // every task has ended
+    kStopped, "stopped",    // a run that ended in order before all tasks had; can be resumed
+    kQueued, "queued",      // of a hub: nothing of it has been started
+    kHeld, "held",          // of a hub: nothing more of it is started until it is released
+    // of a hub: its records or its settings are damaged, and nothing of it runs
+    kDamaged, "damaged");
 
 struct JobRow {
   JobId job;

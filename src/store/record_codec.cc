@@ -192,9 +192,9 @@ constexpr auto kClasses = [](auto& a, auto& of_tasks) {
   a.Number(of_tasks.gang.procs);
   a.Number(of_tasks.gang.nodes);
   a.Flag(of_tasks.gang.whole);
-  a.Choice(of_tasks.gang.start, GangShape::Start::kLast);
+  a.Choice(of_tasks.gang.start, kLastOf<GangShape::Start>);
   a.Maybe(of_tasks.deadline);
-  a.Choice(of_tasks.bound, BoundBy::kLast);
+  a.Choice(of_tasks.bound, kLastOf<BoundBy>);
 };
 constexpr auto kAfter = [](auto& a, auto& after) {
   a.Number(after.job);

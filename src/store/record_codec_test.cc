@@ -199,9 +199,9 @@ TaskClass AnyClass() {
   any.gang = {.procs = AnyNumber<uint32_t>(),
               .nodes = AnyNumber<uint32_t>(),
               .whole = *rc::gen::arbitrary<bool>(),
-              .start = AnyChoice(GangShape::Start::kLast)};
+              .start = AnyChoice(kLastOf<GangShape::Start>)};
   if (*rc::gen::arbitrary<bool>()) any.deadline = Instant{AnyNumber<int32_t>()};
-  any.bound = AnyChoice(BoundBy::kLast);
+  any.bound = AnyChoice(kLastOf<BoundBy>);
   return any;
 }
 JobPolicy AnyPolicy() {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/facts.h"
@@ -30,7 +31,8 @@ struct ChangeNodes {
   static constexpr uint32_t kNumber = 20;
   using Answer = Done;
   // kTurnAway: removed likewise, but its process stays, and asks to be let in again.
-  enum class Change : uint8_t { kDrain, kResume, kRemove, kTurnAway, kLast = kTurnAway };
+  SPATE_INNER_ENUM(Change, kDrain, "drain", kResume, "resume", kRemove, "remove",
+      kTurnAway, "turn-away");
   std::vector<std::string> names;
   bool all = false;
   Change change = Change::kDrain;
@@ -94,7 +96,7 @@ struct JobsChanged {
 struct ChangeJobs {
   static constexpr uint32_t kNumber = 25;
   using Answer = JobsChanged;
-  enum class Change : uint8_t { kHold, kRelease, kClose, kSet, kLast = kSet };
+  SPATE_INNER_ENUM(Change, kHold, "hold", kRelease, "release", kClose, "close", kSet, "set");
   JobSelector jobs;
   Change change = Change::kHold;
   std::optional<uint32_t> weight, max_running;  // of kSet, as those below
@@ -209,7 +211,7 @@ struct ChangePools {
   static constexpr uint32_t kNumber = 33;
   using Answer = Done;
   // kRemove: its queued pilots are cancelled, the others end what they run.
-  enum class Change : uint8_t { kPause, kResume, kRemove, kSet, kLast = kSet };
+  SPATE_INNER_ENUM(Change, kPause, "pause", kResume, "resume", kRemove, "remove", kSet, "set");
   std::vector<std::string> names;
   Change change = Change::kPause;
   std::string reason;  // of kPause

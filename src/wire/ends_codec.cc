@@ -154,7 +154,7 @@ void Columns(auto& a, pb::Ends& m) {
            [](auto& e) -> auto& { return e.read_bytes; });
   a.Column("written_bytes", *m.mutable_written_bytes(), kAsked,
            [](auto& e) -> auto& { return e.written_bytes; });
-  a.Column("not_kept", *m.mutable_not_kept(), {.most = static_cast<uint8_t>(NotKept::kLast)},
+  a.Column("not_kept", *m.mutable_not_kept(), {.most = static_cast<uint8_t>(kLastOf<NotKept>)},
            [](auto& e) -> auto& { return e.not_kept; });
 }
 

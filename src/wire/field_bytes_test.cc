@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/enum_list.h"
 #include "wire/questions.h"
 
 namespace spate::wire {
 namespace {
 
-enum class Colour : uint8_t { kRed, kGreen, kLast = kGreen };
+SPATE_ENUM(Colour, kRed, "red", kGreen, "green");
 
 struct Inner {
   uint32_t number = 7;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/facts.h"
@@ -272,7 +273,7 @@ struct DescribeTasks {
 };
 
 // The streams to read; kBoth: standard output and standard error.
-enum class Streams : uint8_t { kBoth, kStdout, kStderr, kFiles, kLast = kFiles };
+SPATE_ENUM(Streams, kBoth, "both", kStdout, "stdout", kStderr, "stderr", kFiles, "files");
 struct ReadOutput {
   static constexpr uint32_t kNumber = 44;
   using Answer = OutputFacts;

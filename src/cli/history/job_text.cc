@@ -104,22 +104,6 @@ std::string NeedsText(const Needs& needs) {
   return text;
 }
 
-namespace {
-
-const char* StartWord(GangShape::Start start) {
-  switch (start) {
-    case GangShape::Start::kEach:
-      return "each";
-    case GangShape::Start::kNode:
-      return "node";
-    case GangShape::Start::kFirst:
-      break;
-  }
-  return "first";
-}
-
-}  // namespace
-
 std::string GangText(const GangShape& gang) {
   if (gang.empty()) return "";
   std::string text = gang.procs == 1 ? "1 process" : FormatCount(gang.procs) + " processes";
@@ -138,7 +122,7 @@ void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optiona
   } else {
     present::JsonLine inner;
     inner.Number("procs", gang.procs).Number("nodes", gang.nodes);
-    inner.Flag("whole", gang.whole).Text("start", StartWord(gang.start));
+    inner.Flag("whole", gang.whole).Text("start", WordOf(gang.start));
     std::string text = inner.Finish();
     text.pop_back();
     line.Raw("gang", text);
@@ -147,7 +131,7 @@ void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optiona
   if (bound == BoundBy::kUnknown) {
     line.Null("bound");
   } else {
-    line.Text("bound", BoundName(bound));
+    line.Text("bound", WordOf(bound));
   }
 }
 

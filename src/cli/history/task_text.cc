@@ -8,7 +8,7 @@
 namespace spate::cli {
 
 const char* StateWord(TaskState state) {
-  return state == TaskState::kLeased ? "running" : TaskStateName(state);
+  return state == TaskState::kLeased ? "running" : WordOf(state);
 }
 
 const char* StateWord(const TaskFacts& task) {
@@ -34,9 +34,9 @@ std::string TaskId(JobId job, TaskIndex index) {
 void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt) {
   const AttemptEnd& end = attempt.end;
   line.Number("attempt", end.ref.attempt.value);
-  line.Text("verdict", VerdictName(attempt.verdict));
+  line.Text("verdict", WordOf(attempt.verdict));
   line.Flag("counts", attempt.counts);
-  line.Text("cause", CauseName(end.cause)).Number("status", end.status);
+  line.Text("cause", WordOf(end.cause)).Number("status", end.status);
   AddEndFields(line, end);
   line.Number("stdout_kept", static_cast<int64_t>(attempt.stdout_kept));
   line.Number("stderr_kept", static_cast<int64_t>(attempt.stderr_kept));

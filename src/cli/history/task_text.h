@@ -11,7 +11,7 @@
 
 namespace spate::cli {
 
-// "queued", "running", "succeeded", ...: TaskStateName for people, who know no leases.
+// "queued", "running", "succeeded", ...: words of TaskState for people, who know no leases.
 const char* StateWord(TaskState state);
 // "withdrawn" of one that its list no longer has.
 const char* StateWord(const TaskFacts& task);

@@ -255,7 +255,7 @@ std::string MetricsOf(OptionReader& in) {
 }  // namespace
 
 Result<GangPolicy> ParseGangPolicy(std::string_view word) {
-  if (auto policy = GangPolicyOf(word)) return *policy;
+  if (auto policy = FromWord<GangPolicy>(word)) return *policy;
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' is not a policy; write fair, fcfs, easy, easy-sjbf or conservative",
                           EscapeForScreen(word)));

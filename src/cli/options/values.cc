@@ -143,9 +143,8 @@ Result<WarnSignal> ParseWarnSignal(std::string_view text) {
 }
 
 Result<LeftoversRule> ParseLeftovers(std::string_view text) {
-  if (text == "wait") return LeftoversRule{};
-  if (text == "end") return LeftoversRule{Leftovers::kEnd, {}};
-  if (text == "fail") return LeftoversRule{Leftovers::kFail, {}};
+  auto known = FromWord<Leftovers>(text);
+  if (known) return known == Leftovers::kWait ? LeftoversRule{} : LeftoversRule{*known, {}};
   constexpr std::string_view kWaitFor = "wait=";
   if (!text.starts_with(kWaitFor)) {
     return Bad(text, "is not supported; write wait, wait=T (such as wait=5m), end or fail");
@@ -189,17 +188,16 @@ Result<HaltRule> ParseHalt(std::string_view text) {
   bool percent = number.ends_with('%');
   if (percent) number.remove_suffix(1);
   auto value = Whole(number, percent ? 100 : kLimits.tasks_per_job);
-  bool when_ok = when == "soon" || when == "now";
-  bool what_ok = what == "fail" || what == "success" || what == "done";
-  if (!when_ok || !what_ok || !value || *value == 0) {
+  auto known_when = FromWord<HaltRule::When>(when);
+  auto known_what = FromWord<HaltRule::What>(what);
+  bool never = known_when == HaltRule::When::kNever;
+  if (!known_when || never || !known_what || !value || *value == 0) {
     return Bad(text,
                "is not supported; write never, or WHEN,WHAT=N or N% with WHEN soon or now and WHAT "
                "fail, success or done, such as now,fail=1 or soon,done=50%");
   }
-  rule.when = when == "now" ? HaltRule::When::kNow : HaltRule::When::kSoon;
-  rule.what = what == "fail"      ? HaltRule::What::kFail
-              : what == "success" ? HaltRule::What::kSuccess
-                                  : HaltRule::What::kDone;
+  rule.when = *known_when;
+  rule.what = *known_what;
   (percent ? rule.percent : rule.count) = *value;
   return rule;
 }

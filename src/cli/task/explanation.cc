@@ -30,9 +30,7 @@ Explanation Succeeded(const Situation& s) {
 }
 
 // The name that --retry-on has for a cause.
-const char* RetryName(Cause cause) {
-  return CauseName(cause == Cause::kStart ? Cause::kExit : cause);
-}
+const char* RetryName(Cause cause) { return WordOf(cause == Cause::kStart ? Cause::kExit : cause); }
 
 bool OfDeadline(const Situation& s, std::string_view said) {
   return s.details.deadline && said.find(" deadline") != std::string_view::npos;

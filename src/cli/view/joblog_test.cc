@@ -35,7 +35,7 @@ TEST(JoblogLineTest, StatusAsParallelHasIt) {
     AttemptEnd end = EndOf(0);
     end.cause = cause;
     end.status = status;
-    EXPECT_EQ(JoblogStatus(end), expected) << CauseName(cause);
+    EXPECT_EQ(JoblogStatus(end), expected) << WordOf(cause);
   }
 }
 

@@ -47,7 +47,7 @@ void AddEndFields(present::JsonLine& line, const AttemptEnd& end) {
   line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
   line.Seconds("system", end.system.seconds());
   line.Number("peak_memory", static_cast<int64_t>(end.peak_memory));
-  line.Text("memory_source", MemorySourceName(end.memory_source));
+  line.Text("memory_source", WordOf(end.memory_source));
   CountOrNull(line, "read_bytes", end.read_bytes);
   CountOrNull(line, "written_bytes", end.written_bytes);
   line.Number("left_behind", end.left_behind);
@@ -107,7 +107,7 @@ void JsonView::OnEnded(const TaskEnded& ended) {
   const AttemptEnd& end = ended.end;
   totals_.Add(end, ended.verdict);
   present::JsonLine line = TaskLine("end", end.ref);
-  line.Text("verdict", engine::VerdictName(ended.verdict)).Text("cause", CauseName(end.cause));
+  line.Text("verdict", WordOf(ended.verdict)).Text("cause", WordOf(end.cause));
   line.Number("status", end.status);
   present::TextOrBase64(line, "command", texts_.command(end.ref.index));
   if (options_.tag) {
@@ -147,7 +147,7 @@ void JsonView::OnNews(const News& news, Instant now) {
     }
   } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     held_ = held->reason;
-    line.Text("type", "held").Text("reason", HoldName(held->reason));
+    line.Text("type", "held").Text("reason", WordOf(held->reason));
     line.Number("running", held->running);
   } else if (const auto* total = std::get_if<TotalChanged>(&news)) {
     line.Text("type", "total").Number("total", total->total).Flag("open", total->open);

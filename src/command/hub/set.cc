@@ -54,7 +54,7 @@ Result<int> HubSet(const HubScreen& screen) {
   auto change = TRY(ChangeOf(screen.words));
   auto set = TRY(client::AskOne(screen.hub, change));
   if (change.policy) {
-    screen.Say(fmt::format("the hub's policy for gangs is now {}", GangPolicyName(set.policy)));
+    screen.Say(fmt::format("the hub's policy for gangs is now {}", WordOf(set.policy)));
   }
   if (change.half_life) {
     screen.Say(set.half_life.ns == 0 ? std::string("for shares, only what is in use now counts")

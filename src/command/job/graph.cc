@@ -50,7 +50,7 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const present::Sh
     present::JsonLine line = present::TypedLine("graph_task");
     line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
     present::TextOrBase64(line, "name", task.name);
-    line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
+    line.Text("state", WordOf(task.state)).Number("depth", shape.depth(i));
     call.Put(line.Raw("parents", "[" + parents + "]"));
   }
 }

@@ -199,7 +199,7 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page&
   if (details.priority != 0) page.Field("priority", fmt::format("{}", details.priority));
   if (details.time.ns > 0) page.Field("time limit", FormatDuration(details.time));
   if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
-  page.Field("bound by", BoundName(details.bound));
+  page.Field("bound by", WordOf(details.bound));
   page.Field("not passed", NotPassedText(details.foreign));
 }
 
@@ -401,7 +401,7 @@ std::string FailuresJson(const std::vector<FailureFacts>& failures) {
   std::string list;
   for (const FailureFacts& kind : failures) {
     present::JsonLine line;
-    line.Text("cause", CauseName(kind.end.cause)).Number("status", kind.end.status);
+    line.Text("cause", WordOf(kind.end.cause)).Number("status", kind.end.status);
     line.Number("count", static_cast<int64_t>(kind.count)).Raw("tasks", TasksJson(kind.tasks));
     std::string text = line.Finish();
     text.pop_back();
@@ -434,7 +434,7 @@ void CommandOrNull(present::JsonLine& line, std::string_view key, const std::str
 
 void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDetails& details,
                    const JobsNow& now) {
-  line.Text("held", HoldName(details.held));
+  line.Text("held", WordOf(details.held));
   TimeOrNull(line, "held_since", details.held_since);
   CommandOrNull(line, "release_command", ReleaseCommand(call, details));
   line.Raw("set_aside", SetAsideJson(details.set_aside));

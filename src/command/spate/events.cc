@@ -59,7 +59,7 @@ std::string EventText(const wire::EventFacts& event) {
   if (event.attempt) {
     const AttemptEnd& end = event.attempt->end;
     return fmt::format("task {} {} on {} after {}{}{}", TaskId(event.job, end.ref.index),
-                       VerdictName(event.attempt->verdict), EscapeForScreen(event.attempt->node),
+                       WordOf(event.attempt->verdict), EscapeForScreen(event.attempt->node),
                        FormatDuration(end.wall),
                        end.not_kept == NotKept::kNone ? "" : "; its output was not kept",
                        present::NotKeptWhy(end.not_kept));

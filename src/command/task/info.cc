@@ -31,8 +31,8 @@ namespace spate::cli::command {
 namespace {
 
 std::string CheckText(const Check& check) {
-  return fmt::format("{} {} {}", check.when == CheckWhen::kIn ? "in" : "out",
-                     CheckKindName(check.kind), check.file);
+  return fmt::format("{} {} {}", check.when == CheckWhen::kIn ? "in" : "out", WordOf(check.kind),
+                     check.file);
 }
 
 const char* SourceText(MemorySource source) {
@@ -256,7 +256,7 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
     page.Field(std::exchange(start, ""), line);
   }
   if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
-  page.Field("bound by", BoundName(at.bound));
+  page.Field("bound by", WordOf(at.bound));
   const DecidedLines decided = DecidedLinesOf(at);
   for (const AttemptFacts& attempt : at.attempts) {
     std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
@@ -347,7 +347,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
   line.Raw("checks", ListOf(at.checks, [](const Check& check) {
              present::JsonLine inner;
              inner.Text("when", check.when == CheckWhen::kIn ? "in" : "out");
-             inner.Text("kind", CheckKindName(check.kind));
+             inner.Text("kind", WordOf(check.kind));
              present::TextOrBase64(inner, "file", check.file);
              return inner;
            }));

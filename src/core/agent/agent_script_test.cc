@@ -50,7 +50,7 @@ class Writer {
   void operator()(const Withdraw& order) { lines_.Add("take-back " + Name(order.ref)); }
   void operator()(const EndAttempt& order) {
     lines_.Add(fmt::format("{} {} {}", order.kill ? "kill" : "term", Name(order.ref),
-                           CauseName(order.cause)));
+                           WordOf(order.cause)));
   }
   void operator()(const FreezeAttempt& order) {
     lines_.Add(fmt::format("{} {}", order.frozen ? "freeze" : "thaw", Name(order.ref)));

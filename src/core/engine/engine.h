@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/engine/record.h"
@@ -358,15 +359,13 @@ enum class LastNodes : uint8_t {
 
 // ---- What people may ask -----------------------------------------------------------------------
 
-enum class NodeStanding : uint8_t {
-  kUnknown,  // it has not joined in this life of the hub
-  kJoined,
-  kSilent,
-  kDrained,
-  kSick,  // set aside for all jobs
-  kFull,  // its disk has no room
-};
-const char* NodeStandingName(NodeStanding standing);  // "unknown", "joined", "silent", ...
+SPATE_ENUM(NodeStanding,
+    kUnknown, "unknown",  // it has not joined in this life of the hub
+    kJoined, "joined",
+    kSilent, "silent",
+    kDrained, "drained",
+    kSick, "sick",        // set aside for all jobs
+    kFull, "full");  // its disk has no room
 struct NodeInfo {
   NodeId node;
   Offer offer;  // the newest; empty when it has not joined

@@ -158,7 +158,7 @@ class EngineSubject : public script::Subject {
         }
         CauseSet bit = 0;
         for (int i = 0; i < kCauseCount; ++i) {
-          if (name == CauseName(static_cast<Cause>(i))) bit = CauseBit(static_cast<Cause>(i));
+          if (name == WordOf(static_cast<Cause>(i))) bit = CauseBit(static_cast<Cause>(i));
         }
         if (bit == 0) line.Fail("retry-on: '" + name + "' is no cause");
         retry.retry_on |= bit;
@@ -358,7 +358,7 @@ class EngineSubject : public script::Subject {
   }
   void Answer(Line& line) { events_.push_back(RoomTaken{line.Node(), {}}); }
   void SetGangPolicy(Line& line) {
-    auto policy = GangPolicyOf(line.Word("a policy"));
+    auto policy = FromWord<GangPolicy>(line.Word("a policy"));
     if (!policy) return line.Fail("there is no such policy");
     events_.push_back(ChangeGangPolicy{*policy});
   }
@@ -438,8 +438,8 @@ class EngineSubject : public script::Subject {
       std::string text = "nodes:";
       for (const NodeInfo& node : engine_->Nodes()) {
         text += fmt::format(" {} {} leased={} used={:g} ended={} failed={}{};", Name(node.node),
-                            NodeStandingName(node.standing), node.leased, node.used, node.ended,
-                            node.failed, node.text.empty() ? "" : " '" + node.text + "'");
+                            WordOf(node.standing), node.leased, node.used, node.ended, node.failed,
+                            node.text.empty() ? "" : " '" + node.text + "'");
       }
       return text;
     });

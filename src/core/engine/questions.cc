@@ -556,24 +556,6 @@ Why Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Ins
 
 // ---- Lists -------------------------------------------------------------------------------------
 
-const char* NodeStandingName(NodeStanding standing) {
-  switch (standing) {
-    case NodeStanding::kUnknown:
-      return "unknown";
-    case NodeStanding::kJoined:
-      return "joined";
-    case NodeStanding::kSilent:
-      return "silent";
-    case NodeStanding::kDrained:
-      return "drained";
-    case NodeStanding::kSick:
-      return "sick";
-    case NodeStanding::kFull:
-      return "full";
-  }
-  return "?";
-}
-
 namespace {
 
 NodeStanding StandingOf(const place::Node& node) {

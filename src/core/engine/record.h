@@ -152,7 +152,6 @@ struct Returned {
   std::vector<TaskRange> tasks;
 };
 using spate::Verdict;
-using spate::VerdictName;
 // One row of the journal's attempt table.
 struct AttemptEnded {
   NodeId node;

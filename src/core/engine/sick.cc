@@ -55,7 +55,7 @@ bool OthersTakeAll(const StepContext& step, NodeId but) {
 }
 
 std::string LastEnd(const Trouble& trouble) {
-  std::string text = CauseName(trouble.cause);
+  std::string text = WordOf(trouble.cause);
   if (trouble.status != 0) text += fmt::format(" {}", trouble.status);
   return trouble.note.empty() ? text : text + ": " + trouble.note;
 }

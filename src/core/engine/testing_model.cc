@@ -225,7 +225,7 @@ std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks
     if (i >= job.tasks.size()) {
       problem = "no such task";
     } else if (job.tasks[i].state != state) {
-      problem = fmt::format("task {} is {}", i + 1, TaskStateName(job.tasks[i].state));
+      problem = fmt::format("task {} is {}", i + 1, WordOf(job.tasks[i].state));
     } else if (!seen.insert(i).second) {
       problem = fmt::format("task {} is named twice", i + 1);
     }
@@ -293,8 +293,8 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
   bool cancelled = job.cancelled || task.cancelled;
   if (cancelled && verdict != Verdict::kSucceeded) verdict = Verdict::kCancelled;
   if (record.verdict != verdict || record.counts != counts) {
-    return fmt::format("verdict {} for {}, and not {}", VerdictName(record.verdict),
-                       CauseName(record.end.cause), VerdictName(verdict));
+    return fmt::format("verdict {} for {}, and not {}", WordOf(record.verdict),
+                       WordOf(record.end.cause), WordOf(verdict));
   }
   return "";
 }

@@ -97,7 +97,7 @@ class ScriptWriter {
                     Quoted(record.reason)));
   }
   void operator()(const GangPolicyChanged& record) {
-    lines_.Add(fmt::format("record policy {}", GangPolicyName(record.policy)));
+    lines_.Add(fmt::format("record policy {}", WordOf(record.policy)));
   }
   void operator()(const HalfLifeChanged& record) {
     lines_.Add(fmt::format("record half-life {}", record.half_life.seconds()));
@@ -118,7 +118,7 @@ class ScriptWriter {
     const AttemptRef& ref = record.end.ref;
     std::string after =
         fmt::format(" attempt={} {} {}{}", ref.attempt.value, script::Describe(record.end),
-                    VerdictName(record.verdict), record.counts ? "" : " no-try");
+                    WordOf(record.verdict), record.counts ? "" : " no-try");
     if (!record.end.note.empty()) after += " '" + record.end.note + "'";
     lines_.AddTask(fmt::format("record ended {} ", script::Name(record.node)), ref.job, ref.index,
                    after);
@@ -193,7 +193,7 @@ class ScriptWriter {
   void operator()(const NoticeEnded& notice) {
     const AttemptRef& ref = notice.end.ref;
     lines_.AddTask("notice ended ", ref.job, ref.index,
-                   fmt::format(" attempt={} {}", ref.attempt.value, VerdictName(notice.verdict)));
+                   fmt::format(" attempt={} {}", ref.attempt.value, WordOf(notice.verdict)));
   }
   // There are as many as records of accepted jobs; the property test compares them.
   void operator()(const NoticeAccepted&) {}

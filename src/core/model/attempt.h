@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/fields.h"
@@ -31,43 +32,31 @@ struct AttemptRefHash {
 };
 
 // Why an attempt ended as it did. The numbers are stored; new ones go to the end.
-enum class Cause : uint8_t {
-  kSuccess = 0,    // every process exited with 0 and every output check passed
-  kExit = 1,       // status holds the exit code
-  kSignal = 2,     // status holds the signal's number; the task was not ended by us
-  kTimeLimit = 3,  // ended by us at --time-limit
-  kMemory = 4,     // went over --memory and was ended, by the kernel or by us
-  kCheck = 5,      // exited with 0, but an output check failed, or processes were left running
-  kNode = 6,       // its node (or its shepherd) vanished, or lacks room on its disk (kDiskFull)
-  kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
-  kStopped = 8,    // ended by us because its job was stopped, or its node left; not a failure of
-                   // the task. status is kCutOff for the latter
-  kLast = kStopped,
-};
-inline constexpr int kCauseCount = 9;
-const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
+SPATE_ENUM(Cause,
+    kSuccess, "success",   // every process exited with 0 and every output check passed
+    kExit, "exit",         // status holds the exit code
+    kSignal, "signal",     // status holds the signal's number; the task was not ended by us
+    kTimeLimit, "time",    // ended by us at --time-limit
+    kMemory, "memory",     // went over --memory and was ended, by the kernel or by us
+    kCheck, "check",  // exited with 0, but an output check failed, or processes were left running
+    kNode, "node",  // its node (or its shepherd) vanished, or lacks room on its disk (kDiskFull)
+    kStart, "start",  // could not be started; status is 127 (not found) or 126 (not executable)
+    // ended by us because its job was stopped, or its node left; not a failure of the task. status
+    // is kCutOff for the latter
+    kStopped, "stopped");
+inline constexpr int kCauseCount = static_cast<int>(kCountOf<Cause>);
 
-enum class MemorySource : uint8_t {
-  kNone = 0,
-  kCgroup = 1,
-  kSampled = 2,
-  kRusage = 3,
-  kLast = kRusage
-};
-const char* MemorySourceName(MemorySource source);
+SPATE_ENUM(MemorySource, kNone, "none", kCgroup, "cgroup", kSampled, "sampled", kRusage, "rusage");
 
 // Why output of an attempt was not kept. The numbers are stored; new ones go to the end.
-enum class NotKept : uint8_t {
-  kNone = 0,
-  kDisk = 1,     // the hub's disk had no room for it
-  kShare = 2,    // UserRule::max_output left no more
-  kBound = 3,    // --keep-output
-  kDefault = 4,  // the default of --keep-output
-  kSpool = 5,    // its node had no room for it, or could not send it
-  kDamaged = 6,  // never stored: the kept bytes cannot be read
-  kLast = kDamaged,
-};
-const char* WordOf(NotKept why);  // "disk", "share", ...; kNone: ""
+SPATE_ENUM(NotKept,
+    kNone, "",
+    kDisk, "disk",          // the hub's disk had no room for it
+    kShare, "share",        // UserRule::max_output left no more
+    kBound, "keep-output",  // --keep-output
+    kDefault, "default",    // the default of --keep-output
+    kSpool, "spool",        // its node had no room for it, or could not send it
+    kDamaged, "damaged");  // never stored: the kept bytes cannot be read
 
 // Tasks of a job whose output was not kept whole; of a gang each part.
 struct NotKeptFacts {
@@ -135,21 +124,17 @@ inline bool IsDiskFull(const AttemptEnd& end) {
 }
 
 // The result for a task when one of its attempts ends.
-enum class Verdict : uint8_t {
-  kSucceeded = 0,
-  kRetry = 1,
-  kFailed = 2,
-  kUnknown = 3,
-  kCancelled = 4,  // it, or its job, was cancelled, and it did not succeed
-  kPart = 5,       // nothing yet: it was a part of a gang, and another one has not ended
-};
-template <>
-inline constexpr Verdict kLastOf<Verdict> = Verdict::kPart;
+SPATE_ENUM(Verdict,
+    kSucceeded, "succeeded",
+    kRetry, "retry",
+    kFailed, "failed",
+    kUnknown, "unknown",
+    kCancelled, "cancelled",  // it, or its job, was cancelled, and it did not succeed
+    kPart, "part");  // nothing yet: it was a part of a gang, and another one has not ended
 // The task has ended; else it goes on, or runs again.
 inline bool EndsTask(Verdict verdict) {
   return verdict != Verdict::kRetry && verdict != Verdict::kPart;
 }
-const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", ...
 
 // Output of an attempt, on its way from shepherd to journal and terminal. A stream of up to
 // kInlineOutput bytes is inline; a longer one is in a spool file, whole, and the last owner

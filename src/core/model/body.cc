@@ -148,28 +148,4 @@ Status CheckRanks(const TaskBody& body) {
   return Fail(ErrorKind::kInvalid, "processes of a gang are commands of one step, without links");
 }
 
-const char* LimitKindName(LimitKind kind) {
-  switch (kind) {
-    case LimitKind::kCpuSeconds:
-      return "seconds of processor time";
-    case LimitKind::kFileBytes:
-      return "bytes of a file";
-    case LimitKind::kAddressBytes:
-      return "bytes of addresses";
-    case LimitKind::kStackBytes:
-      return "bytes of stack";
-    case LimitKind::kCoreBytes:
-      return "bytes of a core file";
-    case LimitKind::kOpenFiles:
-      return "open files";
-    case LimitKind::kProcesses:
-      return "processes of the user";
-    case LimitKind::kLockedBytes:
-      return "bytes of locked memory";
-    case LimitKind::kDataBytes:
-      return "bytes of data";
-  }
-  return "";
-}
-
 }  // namespace spate

@@ -8,14 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/result.h"
 #include "core/model/fields.h"
 
 namespace spate {
 
 // Checks of files, as Parasol has them.
-enum class CheckKind : uint8_t { kExists, kExistsPlus, kLine, kLinePlus, kLast = kLinePlus };
-enum class CheckWhen : uint8_t { kIn, kOut, kLast = kOut };
+SPATE_ENUM(CheckKind, kExists, "exists", kExistsPlus, "exists+", kLine, "line", kLinePlus, "line+");
+SPATE_ENUM(CheckWhen, kIn, "in", kOut, "out");
 struct Check {
   CheckWhen when = CheckWhen::kIn;
   CheckKind kind = CheckKind::kExists;
@@ -24,7 +25,6 @@ struct Check {
   friend bool operator==(const Check&, const Check&) = default;
 };
 // Why a file fails a check: "F does not exist", "F is empty", "F has an incomplete last line".
-const char* CheckKindName(CheckKind kind);  // "exists", "exists+", "line", "line+"
 
 struct Command {
   // argv[0] is looked up in the task's PATH when it has no slash. Shell text is
@@ -40,13 +40,13 @@ struct Step {
 };
 
 // How bytes get from those who write to a link to those who read from it.
-enum class LinkKind : uint8_t {
-  kPipe,       // among commands of one step
-  kNamedPipe,  // a FIFO in the task's own folder, which commands of one step open by its name
-  kBuffer,     // in memory: what commands wrote, commands of later steps read from its beginning
-  kFile,       // on disk; who has one end only has a file of its own
-  kLast = kFile,
-};
+SPATE_ENUM(LinkKind,
+    kPipe, "pipe",             // among commands of one step
+    // a FIFO in the task's own folder, which commands of one step open by its name
+    kNamedPipe, "named-pipe",
+    // in memory: what commands wrote, commands of later steps read from its beginning
+    kBuffer, "buffer",
+    kFile, "file");  // on disk; who has one end only has a file of its own
 
 // A descriptor of one of the body's commands, all counted from 0.
 struct LinkEnd {
@@ -69,19 +69,16 @@ struct Link {
 };
 
 // Limits for each process of an attempt, as the system counts them (setrlimit).
-enum class LimitKind : uint8_t {
-  kCpuSeconds,
-  kFileBytes,
-  kAddressBytes,
-  kStackBytes,
-  kCoreBytes,
-  kOpenFiles,
-  kProcesses,  // of the user, not of the attempt alone
-  kLockedBytes,
-  kDataBytes,
-  kLast = kDataBytes,
-};
-const char* LimitKindName(LimitKind kind);  // "seconds of processor time", "open files", ...
+SPATE_ENUM(LimitKind,
+    kCpuSeconds, "seconds of processor time",
+    kFileBytes, "bytes of a file",
+    kAddressBytes, "bytes of addresses",
+    kStackBytes, "bytes of stack",
+    kCoreBytes, "bytes of a core file",
+    kOpenFiles, "open files",
+    kProcesses, "processes of the user",       // of the user, not of the attempt alone
+    kLockedBytes, "bytes of locked memory",
+    kDataBytes, "bytes of data");
 struct ProcessLimit {
   LimitKind kind = LimitKind::kCpuSeconds;
   uint64_t most = 0;  // UINT64_MAX: none

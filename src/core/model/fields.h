@@ -20,6 +20,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/enum_list.h"
 #include "base/field_list.h"
 
 namespace spate {

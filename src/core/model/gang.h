@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "core/model/fields.h"
 #include "core/model/needs.h"
 
@@ -34,14 +35,12 @@ inline constexpr const char* kPmixFeature = "pmix";  // the feature: spate-pmix 
 // One of `hosts`, which are the same for all parts of an attempt.
 struct GangPart {
   // How the gang's processes find each other.
-  enum class Meets : uint8_t {
-    kNot,   // they do not, or by a launcher
-    kPmi,   // by PMI-1 (remote/pmi.h)
-    kPmix,  // by PMIx (remote/pmix)
-    kLast = kPmix,
-  };
-  uint32_t index = 0;           // in `hosts`
-  std::vector<GangHost> hosts;  // ranks are counted through them in this order
+  SPATE_INNER_ENUM(Meets,
+      kNot, "not",     // they do not, or by a launcher
+      kPmi, "pmi",     // by PMI-1 (remote/pmi.h)
+      kPmix, "pmix");  // by PMIx (remote/pmix)
+  uint32_t index = 0;              // in `hosts`
+  std::vector<GangHost> hosts;     // ranks are counted through them in this order
   GangShape::Start start = GangShape::Start::kEach;
   std::string secret;  // what members of the gang know, and nobody else
   bool whole = false;  // runs beside nothing else, whatever the other needs
@@ -59,12 +58,8 @@ struct GangPart {
 };
 
 // Order of waiting gangs, and the rule for overtaking (core/engine/place/gangs.h).
-enum class GangPolicy : uint8_t { kFair, kFcfs, kEasy, kEasySjbf, kConservative };
-template <>
-inline constexpr GangPolicy kLastOf<GangPolicy> = GangPolicy::kConservative;
-const char* GangPolicyName(GangPolicy policy);  // "fair", "fcfs", "easy", "easy-sjbf", ...
-// nullopt: there is none of this name.
-std::optional<GangPolicy> GangPolicyOf(std::string_view name);
+SPATE_ENUM(GangPolicy, kFair, "fair", kFcfs, "fcfs", kEasy, "easy", kEasySjbf, "easy-sjbf",
+    kConservative, "conservative");
 
 // Needs of `procs` processes together, on one node.
 Needs NeedsOfPart(const Needs& of_one, uint32_t procs);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
@@ -69,8 +70,10 @@ struct RetryPolicy {
 // When to stop a job early, as GNU parallel's --halt.
 struct HaltRule {
   // now: end what runs
-  enum class When : uint8_t { kNever, kSoon, kNow, kLast = kNow } when = When::kNever;
-  enum class What : uint8_t { kFail, kSuccess, kDone, kLast = kDone } what = What::kFail;
+  SPATE_INNER_ENUM(When, kNever, "never", kSoon, "soon", kNow, "now");
+  When when = When::kNever;
+  SPATE_INNER_ENUM(What, kFail, "fail", kSuccess, "success", kDone, "done");
+  What what = What::kFail;
   uint32_t count = 0;    // so many tasks, or
   uint32_t percent = 0;  // so many of 100 of the job's tasks
   SPATE_FIELDS(5, Named(when, "halt_when"),  // as JobPolicy has them
@@ -100,26 +103,21 @@ struct JobPolicy {
 };
 
 // Why nothing more of a job is started until it is released.
-enum class HoldReason : uint8_t {
-  kNone = 0,
-  kUser = 1,
-  kHaltRule = 2,
-  kMaxFailures = 3,
-  kAllFail = 4,  // JobPolicy::pause_after_failures
-  kDamaged = 5,  // the text of some of its tasks cannot be read
-  kResults = 6,  // its program has results that it must take first; in no journal
-};
-template <>
-inline constexpr HoldReason kLastOf<HoldReason> = HoldReason::kResults;
-const char* HoldName(HoldReason reason);  // "none", "user", "halt", "max-failures", ...
+SPATE_ENUM(HoldReason,
+    kNone, "none",
+    kUser, "user",
+    kHaltRule, "halt",
+    kMaxFailures, "max-failures",
+    kAllFail, "all-fail",          // JobPolicy::pause_after_failures
+    kDamaged, "damaged",           // the text of some of its tasks cannot be read
+    kResults, "results");  // its program has results that it must take first; in no journal
 
 // When a job that waits for another one may start.
-enum class AfterKind : uint8_t {
-  kOk = 0,    // all tasks of the other succeeded
-  kAny = 1,   // it ended
-  kFail = 2,  // it ended, and one of its tasks failed or is unknown
-  kEach = 3,  // task i, when task i of the other succeeded; both have as many tasks
-};
+SPATE_ENUM(AfterKind,
+    kOk, "ok",       // all tasks of the other succeeded
+    kAny, "any",     // it ended
+    kFail, "fail",   // it ended, and one of its tasks failed or is unknown
+    kEach, "each");  // task i, when task i of the other succeeded; both have as many tasks
 struct After {
   JobId job;
   AfterKind kind = AfterKind::kOk;
@@ -154,26 +152,23 @@ struct UserRule {
 inline bool IsGroup(std::string_view user) { return user.starts_with('@'); }
 
 // How a row becomes a body.
-enum class RowKind : uint8_t {
-  kListLine,  // a line of a job list
-  kValues,    // values joined by '\0', for the placeholders of `command`
-  kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
-  kInput,     // a piece of input, which `command` reads (format/input_row.h)
-  kDagTask,   // a TASK record of a DAG file (format/dag_line.h)
-  kFunction,  // calls of functions of a master-worker program (doors/mw/formats/packet.h)
-  kResident,  // values as above, which a process of `command` is given that takes task after task
-};
-template <>
-inline constexpr RowKind kLastOf<RowKind> = RowKind::kResident;
+SPATE_ENUM(RowKind,
+    kListLine, "list-line",  // a line of a job list
+    kValues, "values",       // values joined by '\0', for the placeholders of `command`
+    kParasol, "parasol",     // a job of Parasol (doors/parasol/row/parasol_row.h)
+    kInput, "input",         // a piece of input, which `command` reads (format/input_row.h)
+    kDagTask, "dag-task",    // a TASK record of a DAG file (format/dag_line.h)
+    // calls of functions of a master-worker program (doors/mw/formats/packet.h)
+    kFunction, "function",
+    // values as above, which a process of `command` is given that takes task after task
+    kResident, "resident");
 
 // Fate of a task whose first process has exited with 0 while others of its session still run.
 // Processes of other sessions (setsid) are daemons: they are ended, and named.
-enum class Leftovers : uint8_t {
-  kEnd = 0,   // they have a moment to end, then they are ended; the task succeeds
-  kWait = 1,  // they have JobSettings::leftovers_wait, and then are ended and the task fails
-  kFail = 2,  // as kEnd, and the task fails
-  kLast = kFail,
-};
+SPATE_ENUM(Leftovers,
+    kEnd, "end",     // they have a moment to end, then they are ended; the task succeeds
+    kWait, "wait",   // they have JobSettings::leftovers_wait, and then are ended and the task fails
+    kFail, "fail");  // as kEnd, and the task fails
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
@@ -236,17 +231,13 @@ struct JobSettings {
 };
 
 // The final state of a task; before that it is queued or leased.
-enum class TaskState : uint8_t {
-  kQueued = 0,  // waiting, ready, or waiting for its retry delay
-  kLeased = 1,  // given to a node, running or about to
-  kSucceeded = 2,
-  kFailed = 3,
-  kCancelled = 4,  // withdrawn before it succeeded or failed
-  kUnknown = 5,    // lost, and --once forbids to repeat it
-};
-template <>
-inline constexpr TaskState kLastOf<TaskState> = TaskState::kUnknown;
-const char* TaskStateName(TaskState state);
+SPATE_ENUM(TaskState,
+    kQueued, "queued",        // waiting, ready, or waiting for its retry delay
+    kLeased, "leased",        // given to a node, running or about to
+    kSucceeded, "succeeded",
+    kFailed, "failed",
+    kCancelled, "cancelled",  // withdrawn before it succeeded or failed
+    kUnknown, "unknown");  // lost, and --once forbids to repeat it
 
 struct JobCounts {
   uint32_t total = 0;

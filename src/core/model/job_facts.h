@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
@@ -17,25 +18,24 @@
 
 namespace spate {
 
-enum class JobStanding : uint8_t {
-  kRunning,      // of a run: a process holds its lock
-  kFinished,     // every task has ended
-  kStopped,      // ended in order before all tasks had; can be resumed
-  kInterrupted,  // its process died; can be resumed
-  kDamaged,      // cannot be read
-  kQueued,       // of a hub: nothing of it has been started
-  kHeld,         // of a hub: nothing more of it is started until it is released
-  kNewer,        // of a newer release, which alone can read it
-  kLast = kNewer,
-  // How a finished job came out (Outcome): only people are told, messages have kFinished.
-  kSucceeded,  // all its tasks did
-  kFailed,     // a task failed, or nobody knows how it ended
-  kCancelled,  // a task was cancelled, and none failed
-};
+SPATE_ENUM(JobStanding,
+    kRunning, "running",          // of a run: a process holds its lock
+    kFinished, "finished",        // every task has ended
+    kStopped, "stopped",          // ended in order before all tasks had; can be resumed
+    kInterrupted, "interrupted",  // its process died; can be resumed
+    kDamaged, "damaged",          // cannot be read
+    kQueued, "queued",            // of a hub: nothing of it has been started
+    kHeld, "held",                // of a hub: nothing more of it is started until it is released
+    kNewer, "newer",              // of a newer release, which alone can read it
+    // How a finished job came out (Outcome): only people are told, messages have kFinished.
+    kSucceeded, "succeeded",      // all its tasks did
+    kFailed, "failed",            // a task failed, or nobody knows how it ended
+    kCancelled, "cancelled");  // a task was cancelled, and none failed
+template <>
+inline constexpr JobStanding kLastOf<JobStanding> = JobStanding::kNewer;
 inline bool IsReadable(JobStanding standing) {
   return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
 }
-const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", ...
 // The outcome of a finished job with these counts; every other standing stays.
 JobStanding Outcome(JobStanding standing, const JobCounts& counts);
 
@@ -260,18 +260,16 @@ struct TaskDetails {
 
 // The next of what tasks wrote.
 struct OutputFacts {
-  enum class What : uint8_t {
-    kBytes,         // `text`; `count` bytes before it were not kept
-    kNotKept,       // none of `count` bytes
-    kInFile,        // it went to the file `text`
-    kNoneYet,       // the task has not ended
-    kTasksWithout,  // nor have `count` tasks of the job
-    kDamaged,       // `text` says what
-    kNothing,       // no task of the job has written anything
-    kPosition,      // all up to the place `count` of the journal was told
-    kFinished,      // the job has ended, and all was told
-    kLast = kFinished,
-  };
+  SPATE_INNER_ENUM(What,
+      kBytes, "bytes",                 // `text`; `count` bytes before it were not kept
+      kNotKept, "not-kept",            // none of `count` bytes
+      kInFile, "in-file",              // it went to the file `text`
+      kNoneYet, "none-yet",            // the task has not ended
+      kTasksWithout, "tasks-without",  // nor have `count` tasks of the job
+      kDamaged, "damaged",             // `text` says what
+      kNothing, "nothing",             // no task of the job has written anything
+      kPosition, "position",           // all up to the place `count` of the journal was told
+      kFinished, "finished");  // the job has ended, and all was told
   What what = What::kBytes;
   JobId job;
   TaskIndex index = 0;
@@ -285,13 +283,11 @@ struct OutputFacts {
 
 // Bytes that tasks forward (core/model/task_files.h).
 struct ForwardFacts {
-  enum class What : uint8_t {
-    kBytes,    // `text` is a piece of the pack of the task `index`
-    kTask,     // which is whole now; `position` is behind it
-    kDamaged,  // or cannot be read: `text` says why
-    kEnd,      // there is nothing more, up to `position`
-    kLast = kEnd,
-  };
+  SPATE_INNER_ENUM(What,
+      kBytes, "bytes",      // `text` is a piece of the pack of the task `index`
+      kTask, "task",        // which is whole now; `position` is behind it
+      kDamaged, "damaged",  // or cannot be read: `text` says why
+      kEnd, "end");  // there is nothing more, up to `position`
   What what = What::kBytes;
   TaskIndex index = 0;
   std::string text;

@@ -116,31 +116,6 @@ std::optional<Reason> WhyNever(const Offer& offer, const Needs& needs) {
   return std::nullopt;
 }
 
-const char* VerdictName(Verdict verdict) {
-  constexpr std::array<const char*, 6> kNames = {"succeeded", "retry",     "failed",
-                                                 "unknown",   "cancelled", "part"};
-  return kNames.at(static_cast<size_t>(verdict));
-}
-
-const char* BoundName(BoundBy bound) {
-  constexpr std::array<const char*, 4> kNames = {"", "cpu", "memory", "network"};
-  return kNames.at(static_cast<size_t>(bound));
-}
-
-const char* GangPolicyName(GangPolicy policy) {
-  constexpr std::array<const char*, 5> kNames = {"fair", "fcfs", "easy", "easy-sjbf",
-                                                 "conservative"};
-  return kNames.at(static_cast<size_t>(policy));
-}
-
-std::optional<GangPolicy> GangPolicyOf(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(kLastOf<GangPolicy>); ++i) {
-    const auto policy = static_cast<GangPolicy>(i);
-    if (name == GangPolicyName(policy)) return policy;
-  }
-  return std::nullopt;
-}
-
 uint32_t GangPart::first_rank() const {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < index; ++i) rank += hosts[i].procs;
@@ -165,53 +140,15 @@ Needs NeedsOfPart(const Needs& of_one, uint32_t procs) {
   return all;
 }
 
-const char* HoldName(HoldReason reason) {
-  constexpr std::array<const char*, 7> kNames = {"none",     "user",    "halt",   "max-failures",
-                                                 "all-fail", "damaged", "results"};
-  return kNames.at(static_cast<size_t>(reason));
-}
-
-const char* WordOf(JobStanding standing) {
-  constexpr std::array<const char*, 11> kWords = {
-      "running", "finished", "stopped",   "interrupted", "damaged",  "queued",
-      "held",    "newer",    "succeeded", "failed",      "cancelled"};
-  return kWords.at(static_cast<size_t>(standing));
-}
-
 JobStanding Outcome(JobStanding standing, const JobCounts& counts) {
   if (standing != JobStanding::kFinished) return standing;
   if (counts.failed + counts.unknown > 0) return JobStanding::kFailed;
   return counts.cancelled > 0 ? JobStanding::kCancelled : JobStanding::kSucceeded;
 }
 
-const char* CauseName(Cause cause) {
-  constexpr const char* kNames[kCauseCount] = {"success", "exit", "signal", "time",   "memory",
-                                               "check",   "node", "start",  "stopped"};
-  auto i = static_cast<size_t>(cause);
-  return i < kCauseCount ? kNames[i] : "?";
-}
-
-const char* WordOf(NotKept why) {
-  constexpr const char* kWords[] = {"",        "disk",  "share",  "keep-output",
-                                    "default", "spool", "damaged"};
-  return kWords[std::min(static_cast<size_t>(why), std::size(kWords) - 1)];
-}
-
-const char* MemorySourceName(MemorySource source) {
-  constexpr const char* kNames[] = {"none", "cgroup", "sampled", "rusage"};
-  auto i = static_cast<size_t>(source);
-  return i < std::size(kNames) ? kNames[i] : "?";
-}
-
 const char* StreamName(int stream) {
   constexpr const char* kNames[] = {"stdout", "stderr", "files"};
   return stream >= 1 && stream <= kStreams ? kNames[stream - 1] : "?";
-}
-
-const char* CheckKindName(CheckKind kind) {
-  constexpr const char* kNames[] = {"exists", "exists+", "line", "line+"};
-  auto i = static_cast<size_t>(kind);
-  return i < std::size(kNames) ? kNames[i] : "?";
 }
 
 std::string CutText(std::string text, size_t most) {
@@ -232,13 +169,6 @@ bool CutTexts(std::vector<std::string>& texts) {
     return true;
   }
   return false;
-}
-
-const char* TaskStateName(TaskState state) {
-  constexpr const char* kNames[] = {"queued", "leased",    "succeeded",
-                                    "failed", "cancelled", "unknown"};
-  auto i = static_cast<size_t>(state);
-  return i < std::size(kNames) ? kNames[i] : "?";
 }
 
 }  // namespace spate

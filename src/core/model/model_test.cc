@@ -84,8 +84,8 @@ TEST(Offer, TakesItsUserAndTasksThatEndInItsLife) {
 }
 
 TEST(Names, CoverEveryCause) {
-  for (int c = 0; c < kCauseCount; ++c) EXPECT_STRNE(CauseName(static_cast<Cause>(c)), "?");
-  EXPECT_STREQ(CauseName(static_cast<Cause>(kCauseCount)), "?");
+  for (int c = 0; c < kCauseCount; ++c) EXPECT_STRNE(WordOf(static_cast<Cause>(c)), "?");
+  EXPECT_STREQ(WordOf(static_cast<Cause>(kCauseCount)), "?");
 }
 
 TEST(SharedTexts, EqualOnesAreOneAndGoWithTheirLastOwner) {

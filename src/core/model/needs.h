@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/time.h"
 #include "core/model/fields.h"
 #include "core/model/why.h"
@@ -46,12 +47,11 @@ struct Needs {
 // The task's needs are then those of each process.
 struct GangShape {
   // Processes that the task's command is started for.
-  enum class Start : uint8_t {
-    kEach,   // each process
-    kNode,   // once on each node
-    kFirst,  // once, on the first node; the others wait for what it sends them (spate remote)
-    kLast = kFirst,
-  };
+  SPATE_INNER_ENUM(Start,
+      kEach, "each",     // each process
+      kNode, "node",     // once on each node
+      // once, on the first node; the others wait for what it sends them (spate remote)
+      kFirst, "first");
   uint32_t procs = 0;  // in all; 0: no gang
   uint32_t nodes = 0;  // on so many nodes, each with as many of them; 0: on any, as there is room
   bool whole = false;  // its nodes run nothing else meanwhile
@@ -64,8 +64,7 @@ struct GangShape {
 };
 
 // The resource that a job's tasks wait for most. Two tasks with the same one slow each other down.
-enum class BoundBy : uint8_t { kUnknown, kCpu, kMemory, kNetwork, kLast = kNetwork };
-const char* BoundName(BoundBy bound);  // "", "cpu", "memory", "network"
+SPATE_ENUM(BoundBy, kUnknown, "", kCpu, "cpu", kMemory, "memory", kNetwork, "network");
 
 // Common properties of equal tasks of a job. They share a queue, so that none of them waits for
 // the needs of another class.

@@ -35,7 +35,7 @@ TEST(Retry, EndsThatAreRepeated) {
   for (const Case& each : cases) {
     RetryPolicy policy{.retry_on = each.on, .exits = each.exits};
     EXPECT_EQ(IsRetried(policy, each.cause, each.status), each.repeated)
-        << CauseName(each.cause) << " " << each.status << " of " << each.on;
+        << WordOf(each.cause) << " " << each.status << " of " << each.on;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/enum_list.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
 #include "core/model/fields.h"
@@ -49,13 +50,11 @@ struct RunUse {
 };
 
 struct RunLook {
-  enum class Standing : uint8_t {
-    kUnknown,     // who was asked cannot look at it: `why`
-    kNotStarted,  // the node has it, and it waits there
-    kRunning,
-    kEnded,  // or is ending: its end is on its way, or it was never here
-    kLast = kEnded,
-  };
+  SPATE_INNER_ENUM(Standing,
+      kUnknown, "unknown",         // who was asked cannot look at it: `why`
+      kNotStarted, "not-started",  // the node has it, and it waits there
+      kRunning, "running",
+      kEnded, "ended");  // or is ending: its end is on its way, or it was never here
   Standing standing = Standing::kUnknown;
   StreamSoFar out, err;
   std::optional<RunUse> use;

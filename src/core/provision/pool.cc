@@ -105,15 +105,4 @@ std::optional<PilotId> PilotNumberIn(std::string_view name) {
   return number ? std::optional(PilotId(*number)) : std::nullopt;
 }
 
-const char* WhyName(Why why) {
-  constexpr std::array<const char*, 4> kNames = {"surplus", "idle", "closed", "failed"};
-  return kNames.at(static_cast<size_t>(why));
-}
-
-const char* EndName(End end) {
-  constexpr std::array<const char*, 5> kNames = {"ended", "forgotten", "never-was", "refused",
-                                                 "limit"};
-  return kNames.at(static_cast<size_t>(end));
-}
-
 }  // namespace spate::provision

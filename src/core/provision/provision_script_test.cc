@@ -31,12 +31,6 @@
 namespace spate::provision {
 namespace {
 
-const char* JobStatusName(JobStatus status) {
-  constexpr const char* kNames[] = {"init",      "queued", "running", "error",
-                                    "suspended", "other",  "ended"};
-  return kNames[static_cast<size_t>(status)];
-}
-
 using script::Describe;
 using script::Line;
 
@@ -86,10 +80,10 @@ class Writer {
   }
   void operator()(const PilotUnwanted& r) {
     lines_.Add(
-        fmt::format("record unwanted {} {}{}", r.pilot.value, WhyName(r.why), Quoted(r.words)));
+        fmt::format("record unwanted {} {}{}", r.pilot.value, WordOf(r.why), Quoted(r.words)));
   }
   void operator()(const PilotEnded& r) {
-    lines_.Add(fmt::format("record ended {} {}{}{}", r.pilot.value, EndName(r.end), Quoted(r.words),
+    lines_.Add(fmt::format("record ended {} {}{}{}", r.pilot.value, WordOf(r.end), Quoted(r.words),
                            r.host.empty() ? "" : " host=" + r.host));
   }
   // No step makes an image.
@@ -268,8 +262,8 @@ class ProvisionSubject : public script::Subject {
       parts.resize(5);
       BatchJob job{PilotId(ReadNumber<uint32_t>(parts[0]).value_or(0)), parts[1], JobStatus::kOther,
                    parts[3], parts[4]};
-      for (uint8_t i = 0; i <= static_cast<uint8_t>(JobStatus::kLast); ++i) {
-        if (parts[2] == JobStatusName(JobStatus{i})) job.status = JobStatus{i};
+      for (uint8_t i = 0; i <= static_cast<uint8_t>(kLastOf<JobStatus>); ++i) {
+        if (parts[2] == WordOf(JobStatus{i})) job.status = JobStatus{i};
       }
       answer.jobs.push_back(std::move(job));
     }
@@ -318,8 +312,8 @@ class ProvisionSubject : public script::Subject {
     questions_.emplace_back([this, pool = ThePool(line)] {
       for (const PilotInfo& info : machine_->Pilots(pool)) {
         lines_.Add(fmt::format("pilot {} id={} {} nodes={}{}{}", info.pilot.value, info.id,
-                               JobStatusName(info.status), info.nodes, Quoted(info.words),
-                               info.unwanted ? std::string(" ") + WhyName(*info.unwanted) : ""));
+                               WordOf(info.status), info.nodes, Quoted(info.words),
+                               info.unwanted ? std::string(" ") + WordOf(*info.unwanted) : ""));
       }
     });
   }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "core/model/fields.h"
 #include "core/provision/pool.h"
 
@@ -72,14 +73,11 @@ struct PilotQueuedAgain {
   Instant at;
   SPATE_FIELDS(1, pilot, 2, at);
 };
-enum class Why : uint8_t {
-  kSurplus,  // there is no work for it
-  kIdle,     // it has had no work for long enough
-  kClosed,   // its pool is removed
-  kFailed,   // it is in a state in which it does not count (core/provision/watch.h)
-  kLast = kFailed,
-};
-const char* WhyName(Why why);
+SPATE_ENUM(Why,
+    kSurplus, "surplus",  // there is no work for it
+    kIdle, "idle",        // it has had no work for long enough
+    kClosed, "closed",    // its pool is removed
+    kFailed, "failed");  // it is in a state in which it does not count (core/provision/watch.h)
 // It is to go.
 struct PilotUnwanted {
   PilotId pilot;
@@ -87,15 +85,13 @@ struct PilotUnwanted {
   std::string words;
   SPATE_FIELDS(1, pilot, 2, why, 3, words);
 };
-enum class End : uint8_t {
-  kEnded,      // the batch system says so
-  kForgotten,  // it has not known it for long enough
-  kNeverWas,   // the submit was not answered, and the batch system does not know the tag
-  kRefused,    // the submit
-  kLimit,      // the submit, by a limit that the system states
-  kLast = kLimit,
-};
-const char* EndName(End end);
+SPATE_ENUM(End,
+    kEnded, "ended",          // the batch system says so
+    kForgotten, "forgotten",  // it has not known it for long enough
+    // the submit was not answered, and the batch system does not know the tag
+    kNeverWas, "never-was",
+    kRefused, "refused",      // the submit
+    kLimit, "limit");  // the submit, by a limit that the system states
 // It is gone, and so is all that is kept of it.
 struct PilotEnded {
   PilotId pilot;

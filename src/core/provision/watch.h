@@ -13,21 +13,20 @@
 #include <optional>
 #include <string>
 
+#include "base/enum_list.h"
 #include "base/time.h"
 #include "core/provision/pool.h"
 
 namespace spate::provision {
 
-enum class JobStatus : uint8_t {
-  kInit,  // submitted; nothing is known
-  kQueued,
-  kRunning,
-  kError,
-  kSuspended,
-  kOther,
-  kEnded,  // no state of ANDY's: it is over, and nothing watches it
-  kLast = kEnded,
-};
+SPATE_ENUM(JobStatus,
+    kInit, "init",            // submitted; nothing is known
+    kQueued, "queued",
+    kRunning, "running",
+    kError, "error",
+    kSuspended, "suspended",
+    kOther, "other",
+    kEnded, "ended");  // no state of ANDY's: it is over, and nothing watches it
 
 class Watch {
  public:

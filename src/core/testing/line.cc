@@ -233,7 +233,7 @@ AttemptEnd Line::End(const AttemptRef& ref) {
   bool found = false;
   for (int i = 0; i < kCauseCount && !found; ++i) {
     end.cause = static_cast<Cause>(i);
-    const char* name = CauseName(end.cause);
+    const char* name = WordOf(end.cause);
     if (Has(name)) {
       end.status = static_cast<int32_t>(Number(name, 0));
       found = true;
@@ -268,7 +268,7 @@ std::string Name(const AttemptRef& ref) {
 }
 
 std::string Describe(const AttemptEnd& end) {
-  std::string text = CauseName(end.cause);
+  std::string text = WordOf(end.cause);
   if (end.status != 0) text += fmt::format("={}", end.status);
   return text;
 }

@@ -14,20 +14,20 @@ namespace {
 using engine::NodeStanding;
 using engine::Verdict;
 
-const char* WordOf(NodeStanding standing) {
+const char* StateWord(NodeStanding standing) {
   switch (standing) {
     case NodeStanding::kUnknown:
       return "joining";
     case NodeStanding::kJoined:
       return "ready";
     default:
-      return engine::NodeStandingName(standing);
+      return WordOf(standing);
   }
 }
 
 const char* StateOf(const Nodes::Node& node, const engine::NodeInfo& info) {
   if (node.row.removed) return "removed";
-  return node.channel ? WordOf(info.standing) : "away";
+  return node.channel ? StateWord(info.standing) : "away";
 }
 
 // The engine's facts of each node.
@@ -113,7 +113,7 @@ void CountEnds(const Jobs& jobs, HubFacts& facts) {
   const auto& ends = jobs.ends();
   for (size_t i = 0; i < ends.size(); ++i) {
     auto verdict = static_cast<Verdict>(i);
-    facts.ends.push_back({engine::VerdictName(verdict), ends[i]});
+    facts.ends.push_back({WordOf(verdict), ends[i]});
     facts.ended += ends[i];
     if (verdict == Verdict::kFailed || verdict == Verdict::kUnknown) facts.failed += ends[i];
   }
@@ -123,7 +123,7 @@ void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
   std::map<std::string, uint64_t> standings = {{"away", 0}};
   for (auto standing : {NodeStanding::kUnknown, NodeStanding::kJoined, NodeStanding::kSilent,
                         NodeStanding::kDrained, NodeStanding::kSick, NodeStanding::kFull}) {
-    standings[WordOf(standing)] = 0;
+    standings[StateWord(standing)] = 0;
   }
   auto infos = NodeInfos(jobs.engine());
   for (const auto& [id, node] : nodes.all()) {
@@ -179,7 +179,7 @@ HubFacts FactsOfHub(const AnswerParts& parts) {
     facts.stuck = parts.jobs.loop().Now() - *since;
     if (facts.stuck < kStuckAfter) facts.stuck = {};
   }
-  facts.policy = GangPolicyName(engine.gang_policy());
+  facts.policy = WordOf(engine.gang_policy());
   facts.pools = parts.pools.count();
   for (const auto& [state, count] : parts.pools.CountPilots()) {
     facts.pilots.push_back({state, count});

@@ -44,22 +44,6 @@ uint64_t TasksIn(const TasksOfJob& tasks) {
 
 }  // namespace
 
-const char* WhoMayName(WhoMay who) {
-  switch (who) {
-    case WhoMay::kAnybody:
-      return "anybody";
-    case WhoMay::kOwner:
-      return "owner";
-    case WhoMay::kPools:
-      return "right to pools";
-    case WhoMay::kAdmin:
-      return "administrators";
-    case WhoMay::kNobody:
-      return "nobody";
-  }
-  return "nobody";
-}
-
 Duration LoopCost::Worst(const AnswerSizes& sizes) const {
   const uint64_t ns = once + node * sizes.nodes + run * sizes.runs + job * sizes.jobs +
                       listed * std::min(sizes.jobs, kMostJobs) +
@@ -87,7 +71,7 @@ Duration WorstCost(const wire::Question& question, AnswerSizes hub) {
 std::string QuestionTable() {
   std::string table;
   auto add = [&](const auto& rule) {
-    table += fmt::format("| {} | {} | {} | {} |\n", rule.name, WhoMayName(rule.who), rule.tells,
+    table += fmt::format("| {} | {} | {} | {} |\n", rule.name, WordOf(rule.who), rule.tells,
                          TextOf(rule.cost));
   };
   std::apply([&](const auto&... rules) { (add(rules), ...); }, kQuestionRules);

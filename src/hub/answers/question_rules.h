@@ -11,19 +11,18 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/time.h"
 #include "wire/questions.h"
 
 namespace spate::hub {
 
-enum class WhoMay : uint8_t {
-  kAnybody,  // whom the hub lets in; the answer shows of others what `tells` says
-  kOwner,    // of the job or pool that it names; and administrators
-  kPools,    // who may add pools (UserRule::may_pools); and administrators
-  kAdmin,
-  kNobody,  // it is not for a hub
-};
-const char* WhoMayName(WhoMay who);  // "anybody", "owner", ...
+SPATE_ENUM(WhoMay,
+    kAnybody, "anybody",       // whom the hub lets in; the answer shows of others what `tells` says
+    kOwner, "owner",           // of the job or pool that it names; and administrators
+    kPools, "right to pools",  // who may add pools (UserRule::may_pools); and administrators
+    kAdmin, "administrators",
+    kNobody, "nobody");  // it is not for a hub
 
 // Sizes that an answer may walk over.
 struct AnswerSizes {

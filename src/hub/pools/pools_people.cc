@@ -92,10 +92,10 @@ class EventOf {
   }
   void operator()(const provision::PilotUnwanted& record) {
     Set(record.pilot, "leaves");
-    event.words = record.words.empty() ? provision::WhyName(record.why) : record.words;
+    event.words = record.words.empty() ? WordOf(record.why) : record.words;
   }
   void operator()(const provision::PilotEnded& record) {
-    Set(record.pilot, provision::EndName(record.end));
+    Set(record.pilot, WordOf(record.end));
     event.words = record.words;
   }
   template <typename T>

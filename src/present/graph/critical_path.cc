@@ -130,7 +130,7 @@ std::vector<std::string> CriticalPathLines(const CriticalPath& critical, const T
       lines.push_back(fmt::format("... {} more", FormatCount(tail - head)));
     const GraphTask& task = graph.tasks[critical.path[i]];
     lines.push_back(
-        fmt::format("{}: {}, {}", task.name, TimeText(task), PhaseName(phases[critical.path[i]])));
+        fmt::format("{}: {}, {}", task.name, TimeText(task), WordOf(phases[critical.path[i]])));
   }
   if (critical.unknown > 0) {
     lines.push_back(fmt::format("counted as 0: {} without a measured time or a --time",

@@ -64,7 +64,7 @@ std::string DepthText(const DepthRange& range) {
 std::string DepthTable(const std::vector<DepthRange>& ranges, uint32_t width, bool colour) {
   std::vector<Phase> occur = PhasesThatOccur(ranges);
   std::vector<Column> columns = {{"DEPTH", Align::kRight}, {"TASKS", Align::kRight}};
-  for (Phase phase : occur) columns.push_back({Upper(PhaseName(phase)), Align::kRight});
+  for (Phase phase : occur) columns.push_back({Upper(WordOf(phase)), Align::kRight});
   std::string text;
   Table table(std::move(columns), width, colour, [&](std::string_view line) { text += line; });
   for (const DepthRange& range : ranges) {

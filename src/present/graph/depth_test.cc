@@ -91,7 +91,7 @@ TEST(Phase, IsWhatPeopleSee) {
     graph.tasks[0].state = c.parent;
     graph.tasks[1].state = c.child;
     graph.tasks[1].running = c.running;
-    EXPECT_STREQ(PhaseName(PhasesOf(graph, Shape::Of(graph).value())[1]), c.phase);
+    EXPECT_STREQ(WordOf(PhasesOf(graph, Shape::Of(graph).value())[1]), c.phase);
   }
 }
 

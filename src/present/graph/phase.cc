@@ -31,12 +31,6 @@ Phase PhaseOf(const TaskGraph& graph, const Shape& shape, TaskIndex task) {
 
 }  // namespace
 
-const char* PhaseName(Phase phase) {
-  constexpr std::array<const char*, kPhases> kNames = {
-      "succeeded", "running", "ready", "waiting", "failed", "cancelled", "unknown"};
-  return kNames[static_cast<size_t>(phase)];
-}
-
 std::vector<Phase> PhasesOf(const TaskGraph& graph, const Shape& shape) {
   std::vector<Phase> phases(graph.tasks.size());
   for (TaskIndex task = 0; task < phases.size(); ++task) phases[task] = PhaseOf(graph, shape, task);

@@ -5,25 +5,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "present/graph/shape.h"
 
 namespace spate::present {
 
-enum class Phase : uint8_t {
-  kSucceeded,
-  kRunning,
-  kReady,    // queued, or given to a node and not started
-  kWaiting,  // for parents that have not succeeded
-  kFailed,
-  kCancelled,
-  kUnknown,
-};
-inline constexpr size_t kPhases = 7;
+SPATE_ENUM(Phase,
+    kSucceeded, "succeeded",
+    kRunning, "running",
+    kReady, "ready",          // queued, or given to a node and not started
+    kWaiting, "waiting",      // for parents that have not succeeded
+    kFailed, "failed",
+    kCancelled, "cancelled",
+    kUnknown, "unknown");
+inline constexpr size_t kPhases = kCountOf<Phase>;
 inline constexpr std::array<Phase, kPhases> kAllPhases = {
     Phase::kSucceeded, Phase::kRunning,   Phase::kReady,  Phase::kWaiting,
     Phase::kFailed,    Phase::kCancelled, Phase::kUnknown};
 
-const char* PhaseName(Phase phase);
 std::vector<Phase> PhasesOf(const TaskGraph& graph, const Shape& shape);
 
 struct PhaseCounts {

@@ -57,7 +57,7 @@ std::string CountsText(const DepthRange& range) {
   std::string text = "depth " + DepthText(range);
   for (Phase phase : kAllPhases) {
     if (range.counts[phase] == 0) continue;
-    text += fmt::format(", {} {}", FormatCount(range.counts[phase]), PhaseName(phase));
+    text += fmt::format(", {} {}", FormatCount(range.counts[phase]), WordOf(phase));
   }
   return text;
 }

@@ -88,7 +88,7 @@ Legend LegendOf(const SvgInput& input, const PhaseCounts& counts, double width) 
   Legend legend(width);
   for (Phase phase : kAllPhases) {
     if (counts[phase] == 0) continue;
-    std::string words = fmt::format("{} {}", FormatCount(counts[phase]), PhaseName(phase));
+    std::string words = fmt::format("{} {}", FormatCount(counts[phase]), WordOf(phase));
     legend.Add(words, 24, [&](double x, double y) {
       return fmt::format(
           "<g class=\"p{}\"><rect x=\"{}\" y=\"{}\" width=\"24\" height=\"16\" rx=\"3\"/>{}</g>",

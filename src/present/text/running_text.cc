@@ -64,7 +64,7 @@ void AddUse(JsonLine& line, const std::optional<RunUse>& use) {
   line.Seconds("system", use->system.seconds());
   line.Number("memory", static_cast<int64_t>(use->memory));
   line.Number("peak_memory", static_cast<int64_t>(use->peak));
-  line.Text("memory_source", MemorySourceName(use->source));
+  line.Text("memory_source", WordOf(use->source));
 }
 
 }  // namespace

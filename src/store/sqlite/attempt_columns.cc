@@ -11,7 +11,7 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   int64_t verdict = s.Int(8);
   if (cause < 0 || cause >= kCauseCount || verdict < 0 ||
       verdict > static_cast<int64_t>(kLastOf<Verdict>) || not_kept < 0 ||
-      not_kept > static_cast<int64_t>(NotKept::kLast))
+      not_kept > static_cast<int64_t>(kLastOf<NotKept>))
     return std::nullopt;
   r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
   r.verdict = static_cast<engine::Verdict>(verdict);

@@ -18,7 +18,7 @@ namespace spate::store {
 namespace {
 
 constexpr size_t kKinds = std::tuple_size_v<decltype(Pairs::beside)>;
-static_assert(kKinds == static_cast<size_t>(BoundBy::kLast) + 1);
+static_assert(kKinds == kCountOf<BoundBy>);
 
 // A row of a journal may say anything.
 int64_t Bounded(int64_t micros, int64_t least) {

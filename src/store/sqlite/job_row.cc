@@ -14,9 +14,6 @@
 namespace spate::store {
 namespace {
 
-constexpr const char* kStateNames[] = {"running", "finished", "stopped",
-                                       "queued",  "held",     "damaged"};
-
 // ---- Statements of the writer. Each gives its row's checksum (SumWith).
 
 using Values = std::vector<NewValue>;
@@ -111,7 +108,7 @@ std::vector<NotKeptFacts> NotKeptFrom(std::string_view text) {
     size = std::min(text.find(','), text.size());
     const auto why = static_cast<NotKept>(text.front() - '0');
     auto tasks = ReadNumber<uint64_t>(text.substr(0, size).substr(std::min<size_t>(size, 2)));
-    if (why <= NotKept::kLast && tasks) facts.push_back({why, *tasks});
+    if (why <= kLastOf<NotKept> && tasks) facts.push_back({why, *tasks});
   }
   return facts;
 }
@@ -158,13 +155,6 @@ int BindCounts(Statement& s, int at, const JobCounts& counts) {
   return at;
 }
 
-std::optional<JobState> StateFromName(std::string_view name) {
-  for (size_t i = 0; i < std::size(kStateNames); ++i) {
-    if (name == kStateNames[i]) return static_cast<JobState>(i);
-  }
-  return std::nullopt;
-}
-
 // Empty: nothing.
 std::string DamageOf(const Statement& s, bool readable, const std::string& path) {
   bool row = s.Int(24) != 0;
@@ -178,7 +168,7 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
   auto settings = JoinSettings(s.Bytes(26), s.Int(27), s.Bytes(28));
   auto argv = WordsFromJson(s.Bytes(22));
   auto files = WordsFromJson(s.Bytes(23));
-  auto state = StateFromName(s.Bytes(3));
+  auto state = FromWord<JobState>(s.Bytes(3));
   auto count = [&](int column) { return static_cast<uint32_t>(s.Int(column)); };
   auto time = [&](int column) { return Instant{s.Nanos(column)}; };
   JobRow row = {.job = JobId(count(0)),
@@ -215,11 +205,6 @@ JobRow FromColumns(const Statement& s, const std::string& path) {
 
 }  // namespace
 
-const char* JobStateName(JobState state) {
-  auto i = static_cast<size_t>(state);
-  return i < std::size(kStateNames) ? kStateNames[i] : "?";
-}
-
 Status JobTable::Prepare(Database& db, bool of_hub) {
   db_ = &db;
   if (of_hub) TRY(shared_.emplace().Prepare(db));
@@ -241,7 +226,7 @@ Status JobTable::Prepare(Database& db, bool of_hub) {
 Status JobTable::Write(const JobRow& row) {
   Statement& s = row_;
   s.Bind(0, row.job.value);
-  s.BindText(1, JobStateName(row.state));
+  s.BindText(1, WordOf(row.state));
   BindCounts(s, 2, row.counts);
   BindTime(s, 8, row.created);
   BindTime(s, 9, row.started);
@@ -277,7 +262,7 @@ Status JobTable::Write(const JobRow& row) {
 namespace {
 
 void BindProgress(Statement& s, const JobProgress& progress) {
-  s.BindText(0, JobStateName(progress.state));
+  s.BindText(0, WordOf(progress.state));
   BindCounts(s, 1, progress.counts);
   BindTime(s, 7, progress.started);
   BindTime(s, 8, progress.ended);

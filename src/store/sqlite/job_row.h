@@ -17,8 +17,6 @@
 
 namespace spate::store {
 
-const char* JobStateName(JobState state);  // "running", "finished", "stopped", ...
-
 // The table's writer. Within the caller's transaction.
 class JobTable {
  public:

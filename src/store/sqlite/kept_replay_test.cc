@@ -63,14 +63,14 @@ struct Told {
 };
 
 std::string TextOf(JobJournal& journal, const TaskSummary& task) {
-  std::string text = std::to_string(task.index) + " " + TaskStateName(task.state) + " " +
+  std::string text = std::to_string(task.index) + " " + WordOf(task.state) + " " +
                      std::to_string(task.attempts) + " " + std::to_string(task.tries);
   if (task.index % 25 != 0) return text + (task.last ? " ended" : "");
   auto attempts = journal.Attempts(task.index);
   EXPECT_TRUE(attempts) << MessageOf(attempts.error());
   for (const AttemptEntry& each : attempts.value_or(std::vector<AttemptEntry>())) {
-    text += " " + std::to_string(each.record.end.ref.attempt.value) + ":" +
-            VerdictName(each.record.verdict);
+    text +=
+        " " + std::to_string(each.record.end.ref.attempt.value) + ":" + WordOf(each.record.verdict);
   }
   return text;
 }

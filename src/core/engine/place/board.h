@@ -87,7 +87,7 @@ struct Node {
   std::vector<Hold> holds;            // gangs.h; at most one for each Hold::user
   uint32_t leased = 0;                // tasks
   // Leased tasks and parts, by what slows them down (TaskClass::bound).
-  std::array<uint32_t, static_cast<size_t>(BoundBy::kLast) + 1> bound = {};
+  std::array<uint32_t, kCountOf<BoundBy>> bound = {};
   uint32_t lossy = 0;     // of them, that were present at a loss: nothing waits behind them
   Amounts held;           // the sum over jobs and parts
   bool crowded = false;   // tasks wait there behind others

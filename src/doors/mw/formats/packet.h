@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -50,14 +51,13 @@ std::string WriteCalls(std::span<const Call> calls);
 // kInvalid: that is no packet of calls.
 Result<std::vector<Call>> ReadCalls(std::string_view bytes);
 
-enum class CallEnd : uint8_t {
-  kDone,     // bytes are the value
-  kThrew,    // bytes are what it said, for people
-  kUnknown,  // the slave has no such algorithm
-  kTooLong,  // the value takes more bytes than go
-  kOverdue,  // it took longer than its limit; the slave ends, and may not answer for other tasks
-  kLast = kOverdue,
-};
+SPATE_ENUM(CallEnd,
+    kDone, "done",         // bytes are the value
+    kThrew, "threw",       // bytes are what it said, for people
+    kUnknown, "unknown",   // the slave has no such algorithm
+    kTooLong, "too-long",  // the value takes more bytes than go
+    // it took longer than its limit; the slave ends, and may not answer for other tasks
+    kOverdue, "overdue");
 struct Answer {
   uint64_t task = 0;
   CallEnd end = CallEnd::kDone;

@@ -36,11 +36,10 @@ SlaveEnd EndOf(const TaskFacts& task) {
   int code = end.cause == Cause::kSignal ? 128 + end.status : end.status;
   bool by_code =
       end.cause == Cause::kSuccess || end.cause == Cause::kExit || end.cause == Cause::kSignal;
-  SlaveEnd slave{
-      .done = task.state == TaskState::kSucceeded,
-      .ran = end.wall,
-      .how = by_code ? TextOfEnd(code) : fmt::format("by cause {}", CauseName(end.cause)),
-      .last_words = LastWords(task.stderr_end)};
+  SlaveEnd slave{.done = task.state == TaskState::kSucceeded,
+                 .ran = end.wall,
+                 .how = by_code ? TextOfEnd(code) : fmt::format("by cause {}", WordOf(end.cause)),
+                 .last_words = LastWords(task.stderr_end)};
   if (slave.last_words.empty()) slave.last_words = LastWords(end.note);
   return slave;
 }

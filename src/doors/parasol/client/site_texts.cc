@@ -271,7 +271,7 @@ Status TellUsers(BatchLink& link) {
 }
 
 uint64_t EndsOf(const HubFacts& hub, Verdict verdict) {
-  auto at = std::ranges::find(hub.ends, VerdictName(verdict), &NamedCount::name);
+  auto at = std::ranges::find(hub.ends, WordOf(verdict), &NamedCount::name);
   return at == hub.ends.end() ? 0 : at->count;
 }
 

@@ -12,7 +12,6 @@
 #include <charconv>
 
 #include "base/result.h"
-#include "doors/parasol/formats/check_words.h"
 #include "format/lines.h"
 
 namespace spate::parasol {
@@ -134,8 +133,8 @@ void TakeCheck(Fields& fields, Check* check) {
   fields.Take(&when);
   fields.Take(&kind);
   fields.Take(&check->file);
-  auto known_when = CheckWhenOf(when);
-  auto known_kind = CheckKindOf(kind);
+  auto known_when = FromWord<CheckWhen>(when);
+  auto known_kind = FromWord<CheckKind>(kind);
   if (!known_when || !known_kind) return fields.Spoil("a check that is not known");
   check->when = *known_when;
   check->kind = *known_kind;
@@ -192,8 +191,8 @@ void AppendBatchLine(const ParasolJob& job, std::string* out) {
   *out += '{';
   for (const Check& check : job.checks) {
     *out += '{';
-    AppendString(CheckWhenName(check.when), out);
-    AppendString(CheckKindName(check.kind), out);
+    AppendString(WordOf(check.when), out);
+    AppendString(WordOf(check.kind), out);
     AppendString(check.file, out);
     *out += "},";
   }

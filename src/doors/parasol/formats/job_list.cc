@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 
-#include "doors/parasol/formats/check_words.h"
 #include "format/lines.h"
 
 namespace spate::parasol {
@@ -45,8 +44,8 @@ Status ReadCheck(std::string_view inner, const Line& line, ParasolJob* job) {
   if (words[3].empty() || !words[4].empty()) {
     return line.Wrong("Badly formatted check");
   }
-  auto when = CheckWhenOf(Lower(words[1]));
-  auto kind = CheckKindOf(Lower(words[2]));
+  auto when = FromWord<CheckWhen>(Lower(words[1]));
+  auto kind = FromWord<CheckKind>(Lower(words[2]));
   if (!when || !kind) {
     return line.Wrong(
         fmt::format("Unrecognized word '{}' in check", words[when.has_value() ? 2 : 1]));

@@ -126,7 +126,7 @@ TEST(ParasolChecksTest, MessagesInOrder) {
                                {kOut, CheckKind::kLinePlus, "c"}};
   auto why = [](CheckKind kind, const char* file) {
     std::string name = file;
-    return name == "good" ? "" : name + " fails " + CheckKindName(kind);
+    return name == "good" ? "" : name + " fails " + WordOf(kind);
   };
   using Messages = std::vector<std::string>;
   EXPECT_EQ(FailedChecks(checks, kOut, why), (Messages{"a fails line", "c fails line+"}));

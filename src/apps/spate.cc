@@ -5,6 +5,7 @@
 #include "command/program_world.h"
 #include "daemon/hub_reader.h"
 #include "daemon/pool_hub.h"
+#include "daemon/schema.h"
 #include "doors/mw/overseer/keeper.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;
   if (auto status = spate::run::RunReaderEntry(argc, argv)) return *status;
   if (auto status = spate::daemon::PoolHubEntry(argc, argv)) return *status;
+  if (auto status = spate::daemon::SchemaEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
   if (auto status = spate::mw::KeeperEntry(argc, argv)) return *status;
   if (auto status = spate::remote::RemoteEntry(argc, argv)) return *status;

@@ -46,6 +46,7 @@ consteval bool AreDistinct(std::initializer_list<uint32_t> numbers) {
   static void Fields([[maybe_unused]] Self& self, [[maybe_unused]] Visit&& visit) {           \
     SPATE_EACH(SPATE_VISIT, __VA_ARGS__);                                                     \
   }                                                                                           \
+  static constexpr const char* kFieldList = #__VA_ARGS__;                                     \
   void ListsAllMembers() const {                                                              \
     __VA_OPT__([[maybe_unused]] const auto& [SPATE_EACH(SPATE_MEMBER, __VA_ARGS__)] = *this;) \
     static_assert(__is_empty(__typeof__(*this)) __VA_OPT__(|| true));                         \

@@ -1,0 +1,179 @@
+#include "daemon/schema.h"
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <cstdio>
+#include <map>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "base/advice.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/fields.h"
+#include "core/model/gang.h"
+#include "core/model/job.h"
+#include "core/model/needs.h"
+#include "core/provision/record.h"
+#include "doors/parasol/formats/site_facts.h"
+#include "pool/settings.h"
+#include "present/json/json_line.h"
+#include "shepherd/protocol.h"
+#include "wire/questions.h"
+
+namespace spate::daemon {
+namespace {
+
+// "wire::ListNodes", from the name that the compiler gives a function of the type.
+template <typename T>
+std::string NameOf() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text.remove_prefix(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  constexpr std::string_view kOurs = "spate::";
+  return std::string(text.starts_with(kOurs) ? text.substr(kOurs.size()) : text);
+}
+
+// Members by the numbers of their fields, from the text of a list ("1, name, 4, Into(counts)"):
+// JSON does not name all of them.
+std::map<std::string, std::string> MembersIn(std::string_view list) {
+  std::vector<std::string> words(1);
+  int depth = 0;
+  for (char c : list) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      words.emplace_back();
+    } else if (c == '(') {
+      words.back().clear();  // a mark
+    } else if (c != ' ' && c != ')') {
+      words.back() += c;
+    }
+  }
+  std::map<std::string, std::string> members;
+  for (size_t i = 0; i + 1 < words.size(); i += 2) members[words[i]] = words[i + 1];
+  return members;
+}
+
+class SchemaLines {
+ public:
+  template <typename... T>
+  void AddAll(const std::variant<T...>*) {
+    (KindOf(static_cast<T*>(nullptr)), ...);
+  }
+  template <typename... Q>
+  void AddAnswers(const std::variant<Q...>*) {
+    (KindOf(static_cast<typename Q::Answer*>(nullptr)), ...);
+  }
+  template <typename... T>
+  void AddTypes() {
+    (KindOf(static_cast<T*>(nullptr)), ...);
+  }
+  std::string Text() const {
+    std::string text;
+    for (const auto& [name, lines] : types_) text += lines;
+    return text;
+  }
+
+ private:
+  struct Visitor {
+    SchemaLines& schema;
+    const std::string& of;
+    std::map<std::string, std::string> members;
+    std::string lines = {};
+
+    template <typename T>
+    void operator()(uint32_t number, std::string_view name, T&& value) {
+      const bool named = name != kNotInJson && name != kInto;
+      present::JsonLine line = present::TypedLine("field");
+      line.Text("of", of).Number("number", number);
+      line.Text("name", named ? name : members[std::to_string(number)])
+          .Flag("json", name != kNotInJson);
+      line.Text("kind", schema.KindOf(&value));
+      lines += line.Finish();
+    }
+  };
+
+  static std::string KindOf(const bool*) { return "bool"; }
+  template <std::integral T>
+  static std::string KindOf(const T*) {
+    return fmt::format("{}{}", std::is_signed_v<T> ? "sint" : "uint", 8 * sizeof(T));
+  }
+  static std::string KindOf(const double*) { return "double"; }
+  static std::string KindOf(const std::string*) { return "text"; }
+  static std::string KindOf(const std::string_view*) { return "text"; }
+  static std::string KindOf(const Duration*) { return "duration"; }
+  static std::string KindOf(const Instant*) { return "instant"; }
+  template <typename Tag, typename Rep>
+  static std::string KindOf(const Id<Tag, Rep>*) {
+    return KindOf(static_cast<Rep*>(nullptr));
+  }
+  template <typename T>
+  std::string KindOf(const std::optional<T>*) {
+    return "optional " + KindOf(static_cast<T*>(nullptr));
+  }
+  template <typename T>
+  std::string KindOf(const std::vector<T>*) {
+    return "list of " + KindOf(static_cast<T*>(nullptr));
+  }
+  template <typename List>
+  std::string KindOf(const Columns<List>*) {
+    return "columns of " + KindOf(static_cast<typename List::value_type*>(nullptr));
+  }
+  template <typename T>
+  std::string KindOf(const OneMore<T>*) {
+    return "one more than " + KindOf(static_cast<T*>(nullptr));
+  }
+  template <typename E>
+    requires std::is_enum_v<E>
+  std::string KindOf(const E*) {
+    std::string name = NameOf<E>();
+    std::string lines;
+    if constexpr (HasWords<E>) {
+      for (size_t i = 0; i < kCountOf<E>; ++i) {
+        present::JsonLine line = present::TypedLine("value");
+        line.Text("of", name).Number("number", static_cast<int64_t>(i));
+        lines += line.Text("name", kWordsOf<E>[i]).Finish();
+      }
+    }
+    types_[name] = lines;
+    return name;
+  }
+  template <HasFields T>
+  std::string KindOf(const T*) {
+    std::string name = NameOf<T>();
+    if (!types_.try_emplace(name).second) return name;
+    Visitor visitor{*this, name, {}};
+    if constexpr (requires { T::kFieldList; }) visitor.members = MembersIn(T::kFieldList);
+    T value{};
+    T::Fields(value, visitor);
+    types_[name] = std::move(visitor.lines);
+    return name;
+  }
+
+  std::map<std::string, std::string> types_;
+};
+
+}  // namespace
+
+std::string Schema() {
+  SchemaLines schema;
+  schema.AddAll(static_cast<wire::Question*>(nullptr));
+  schema.AddAnswers(static_cast<wire::Question*>(nullptr));
+  schema.AddAll(static_cast<provision::Record*>(nullptr));
+  schema.AddAll(static_cast<shepherd::Order*>(nullptr));
+  schema.AddAll(static_cast<shepherd::Report*>(nullptr));
+  schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
+                  TaskClass, GangPart, Remedy, pool::PoolSettings, parasol::ParasolSite>();
+  return schema.Text();
+}
+
+std::optional<int> SchemaEntry(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "__schema") return std::nullopt;
+  const std::string text = Schema();
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+}
+
+}  // namespace spate::daemon

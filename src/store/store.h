@@ -42,6 +42,8 @@ struct Bundle {
   // Somebody waits for it, and for nothing else: it is committed as soon as can be.
   bool urgent = false;
 };
+// Bytes of memory that a queued bundle takes, about. Cheap: looks at each record and row once.
+uint64_t BundleBytes(const Bundle& bundle);
 
 class Store {
  public:

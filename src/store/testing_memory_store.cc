@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/bundle.h"
 #include "store/record_job.h"
 
 namespace spate::store {

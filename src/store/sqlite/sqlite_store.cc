@@ -14,7 +14,6 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "os/file.h"
-#include "store/bundle.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/job_reader.h"
 #include "store/sqlite/log_check.h"

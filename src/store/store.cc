@@ -1,4 +1,4 @@
-#include "store/bundle.h"
+#include "store/store.h"
 
 namespace spate::store {
 namespace {

@@ -272,6 +272,11 @@ Status MakeSymlink(const std::string& target, const std::string& path) {
   return {};
 }
 
+Status MakeHardLink(const std::string& target, const std::string& path) {
+  if (link(target.c_str(), path.c_str()) != 0) return FailErrno("make the link", path);
+  return {};
+}
+
 Result<std::string> ReadLink(const std::string& path) {
   char target[PATH_MAX];
   ssize_t n = readlink(path.c_str(), target, sizeof target);

@@ -99,6 +99,9 @@ Status Rename(const std::string& from, const std::string& to);
 // The permissions that new files of this process lack. While it has one thread.
 uint32_t CurrentUmask();
 Status MakeSymlink(const std::string& target, const std::string& path);
+// Makes `path` a second name of the file `target`, on the same file system. kExists: there is
+// something of this name.
+Status MakeHardLink(const std::string& target, const std::string& path);
 Result<std::string> ReadLink(const std::string& path);
 
 // kExists when it is there.

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,6 +22,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "base/number.h"
@@ -163,6 +165,17 @@ Status SetOpenFileLimit(uint64_t now) {
     return FailErrno(fmt::format("set the limit of open files to {}", now));
   }
   return {};
+}
+
+void KeepFreedMemory([[maybe_unused]] size_t bytes) {
+#ifdef __GLIBC__
+  constexpr size_t kBlockMost = 32u << 20;  // DEFAULT_MMAP_THRESHOLD_MAX
+  for (const char* own : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}) {
+    if (std::getenv(own) != nullptr) return;
+  }
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(std::min(bytes / 2, kBlockMost)));
+  mallopt(M_TRIM_THRESHOLD, static_cast<int>(bytes));
+#endif
 }
 
 // Bits of a process's flags (PF_EXITING, PF_SIGNALED) and of its pending signals (SIGKILL).

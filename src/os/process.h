@@ -51,6 +51,12 @@ OpenFileLimit GetOpenFileLimit();
 // gives tasks the earlier one.
 Status SetOpenFileLimit(uint64_t now);
 
+// Freed memory, up to this many bytes of each arena, and blocks up to half of that, stays with the
+// process for what is allocated next; with the C library's own bounds blocks of some MB that come
+// and go cost more in page faults than in copies. Bounds that the user has set ($MALLOC_...)
+// remain. Without effect where the C library has no such bounds.
+void KeepFreedMemory(size_t bytes);
+
 // All take the place where procfs is mounted, for tests.
 // kNotFound when there is no such process; zombies are still there.
 Result<ProcessInfo> InfoOf(Pid pid, const std::string& proc = "/proc");

@@ -13,8 +13,8 @@
 #include "core/model/image.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/loaded_code.h"
 #include "os/process.h"
-#include "os/program_code.h"
 #include "os/regular_file.h"
 
 namespace spate::store {

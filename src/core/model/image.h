@@ -1,6 +1,6 @@
 // Image: all members of a value as bytes, for the same program to read again. Not a format: another
 // build may have other members, so its owner keeps with it what names the program that made it
-// (os/program_code.h).
+// (os/loaded_code.h).
 //
 // Nothing lists the members of a struct: they are found in its declaration. A class with private
 // members names them by a structured binding, which does not compile without each of them:

@@ -27,7 +27,7 @@
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/held_file.h"
-#include "os/loaded_libraries.h"
+#include "os/loaded_code.h"
 #include "os/machine.h"
 #include "os/process.h"
 #include "os/signals.h"

@@ -16,7 +16,6 @@
 #include "doors/mw/run/slave_impl.h"
 #include "os/file.h"
 #include "os/file_size.h"
-#include "os/heap.h"
 #include "os/process.h"
 #include "os/terminal.h"
 #include "os/thread.h"

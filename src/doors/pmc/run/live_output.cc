@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "os/file.h"
-#include "os/hard_link.h"
 
 namespace spate::pmc {
 namespace {

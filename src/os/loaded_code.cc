@@ -1,15 +1,27 @@
-#include "os/loaded_libraries.h"
+#include "os/loaded_code.h"
 
 #include <link.h>
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <cstddef>
 
 #include "os/file.h"
 
 namespace spate::os {
 namespace {
+
+// The program is the first one to be visited.
+int Look(dl_phdr_info* info, size_t, void* to) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers.
+    const auto* bytes = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    static_cast<std::vector<std::string_view>*>(to)->emplace_back(bytes, segment.p_filesz);
+  }
+  return 1;
+}
 
 bool IsOfSystem(std::string_view path) {
   constexpr std::array<std::string_view, 6> kFolders = {"/lib/",     "/lib32/",     "/lib64/",
@@ -26,6 +38,12 @@ int Add(dl_phdr_info* info, size_t, void* to) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> ProgramCode() {
+  std::vector<std::string_view> code;
+  dl_iterate_phdr(Look, &code);
+  return code;
+}
 
 std::vector<std::string> LoadedLibraries() {
   std::vector<std::string> paths;

@@ -15,7 +15,6 @@
 #include "doors/parasol/programs/para.h"
 #include "doors/parasol/programs/parasol.h"
 #include "doors/parasol/site/para_site_tools.h"
-#include "doors/parasol/site/site_hub.h"
 #include "os/account.h"
 #include "os/clock.h"
 #include "present/table/time_text.h"

@@ -12,7 +12,6 @@
 #include "cli/options/values.h"
 #include "cli/report.h"
 #include "core/model/pool_facts.h"
-#include "doors/mw/overseer/options.h"
 #include "doors/mw/overseer/overseer.h"
 #include "submit/hub_submit.h"
 

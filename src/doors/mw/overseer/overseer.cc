@@ -18,7 +18,6 @@
 #include "cli/report.h"
 #include "doors/mw/overseer/hub_slaves.h"
 #include "doors/mw/overseer/local_slaves.h"
-#include "doors/mw/overseer/options.h"
 #include "doors/mw/overseer/status_lines.h"
 #include "doors/mw/overseer/watch.h"
 #include "os/file.h"

@@ -3,7 +3,7 @@
 #include "cli/main.h"
 #include "command/all_commands.h"
 #include "command/program_world.h"
-#include "daemon/hub_reader.h"
+#include "daemon/hub_program.h"
 #include "daemon/pool_hub.h"
 #include "daemon/schema.h"
 #include "doors/mw/overseer/keeper.h"
@@ -14,8 +14,8 @@
 #include "os/file_size.h"
 #include "os/process.h"
 #include "remote/entry.h"
+#include "run/history.h"
 #include "run/input_part.h"
-#include "run/run_reader.h"
 #include "shepherd/shepherd_main.h"
 
 int main(int argc, char** argv) {

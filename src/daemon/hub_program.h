@@ -83,4 +83,9 @@ class HubProgram final : hub::Watcher {
   os::TimerId lag_timer_ = 0;
 };
 
+// The reader of a hub's journal (history/reader_end.h): `spate __hub-reader DIR USER admin|user`,
+// or `DIR JOB keep` (hub/replay_keeper.h). The process's exit code; nullopt when argv is something
+// else.
+std::optional<int> HubReaderEntry(int argc, char** argv);
+
 }  // namespace spate::daemon

@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "hub/client_port.h"
 #include "present/advice.h"
 #include "present/why.h"
 #include "sim/broken_answers.h"
-#include "sim/deaf_client.h"
 #include "store/sqlite/hub_scan.h"
+#include "wire/client_codec.h"
 
 namespace spate::sim {
 
@@ -363,9 +366,73 @@ void HubProcess::Grow(const SimJob& job, uint32_t total, Accepted heard) {
 
 // ---- Mischief ----------------------------------------------------------------------------------
 
+namespace {
+
+constexpr Duration kBetween = Duration::Millis(3);
+constexpr Duration kStays = Duration::Seconds(60);
+
+// The hub's end of somebody who asks it the dearest questions and reads no answer. The hub gives
+// the one answer that fills the connection, and no other. It asks `questions` times from when it is
+// started on, and hangs up a minute later. Lasts as long as the hub keeps it; fails a CHECK when
+// the hub says more than a window holds.
+class DeafPort final : public hub::ClientPort {
+ public:
+  DeafPort(os::Loop& loop, Faults& faults, int questions)
+      : loop_(loop), faults_(faults), left_(questions) {}
+  ~DeafPort() override { *alive_ = false; }
+
+  void Start(Events events) override {
+    events_ = std::move(events);
+    After(kBetween, [this] { AskNext(); });
+    After(kStays, [this] {
+      auto closed = events_.closed;
+      closed();
+    });
+  }
+  // An answer and its end, as one thing.
+  bool Send(uint32_t id, std::string_view) override {
+    if (heard_ == 0) heard_ = id;
+    CHECK(id == heard_);
+    return false;
+  }
+  void PauseReading(bool paused) override { paused_ = paused; }
+  void Refuse(const wire::Refusal&) override {}
+  void Close() override {}
+
+ private:
+  void AskNext() {
+    if (left_-- == 0) return;
+    if (!paused_) {
+      std::string bytes;
+      wire::Append(bytes, wire::Request(wire::Query{wire::LookAtAll{.most = 1'000}}));
+      auto take = events_.request;
+      take(++last_, bytes);
+    }
+    After(kBetween, [this] { AskNext(); });
+  }
+  template <typename Fn>
+  void After(Duration wait, Fn fn) {
+    loop_.At(loop_.Now() + wait, [this, alive = alive_, fn = std::move(fn)] {
+      if (*alive && faults_.Alive()) fn();
+    });
+  }
+
+  os::Loop& loop_;
+  Faults& faults_;
+  Events events_;
+  int left_;
+  uint32_t last_ = 0;
+  uint32_t heard_ = 0;  // the question that was answered
+  bool paused_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
 void HubProcess::StayDeaf() {
   constexpr int kQuestions = 200;
-  service_->ClientArrived(CallerOf("greedy"), MakeDeafClient(loop_, faults_, kQuestions));
+  service_->ClientArrived(CallerOf("greedy"),
+                          std::make_unique<DeafPort>(loop_, faults_, kQuestions));
 }
 
 void HubProcess::Pester() {

@@ -1,6 +1,6 @@
 // The programs that run a site as Parasol's do: its hub, its nodes, and what starts, stops and asks
-// them. Here their command lines; apps/parasol_programs.h and doors/parasol/site/para_site_tools.h
-// carry them out.
+// them. Here their command lines; apps/spate.cc and doors/parasol/site/para_site_tools.h carry them
+// out.
 #pragma once
 
 #include <cstdint>

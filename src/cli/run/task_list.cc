@@ -1,4 +1,4 @@
-// Reading of job lists; values for commands are in value_list.cc.
+// Reading of job lists; tasks of a command are in value_list.cc.
 #include "cli/run/task_list.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,6 @@
 #include "cli/run/batch_script.h"
 #include "cli/run/graph_list.h"
 #include "cli/run/list_graph.h"
-#include "cli/run/part_list.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/problems.h"
 #include "cli/run/script_check.h"

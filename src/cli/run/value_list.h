@@ -1,4 +1,5 @@
-// Tasks of `spate run -- COMMAND ... ::: values`: rows made from sources of values.
+// Tasks of `spate run -- COMMAND`: rows made from sources of values (`::: values`), or from parts
+// of files (--pipepart).
 #pragma once
 
 #include "cli/run/task_list.h"
@@ -12,5 +13,10 @@ bool StdinIsSource(int fd);
 // source. Rows are made afresh on every walk and never held together; values of files are.
 Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
                                JobSettings& settings);
+
+// Tasks of --pipepart: parts of the files of -a, cut at the ends of records. Reads the files only
+// where they are cut. Fills in what only the files tell of the settings.
+Result<TaskList> LoadPartList(const RunOptions& options, const LoadContext& context,
+                              JobSettings& settings);
 
 }  // namespace spate::cli

@@ -1,14 +1,161 @@
-// `spate top`
+// `spate top`: a hub on the screen, drawn anew every second, until the user has seen enough.
+//
+// Plain escape sequences on the alternate screen, which every terminal of today knows: see
+// docs/design/012-looking.md.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "cli/conclude.h"
+#include "cli/exit_code.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "submit/hub_top.h"
+#include "cli/options/words.h"
+#include "cli/top/top_keys.h"
+#include "cli/top/top_view.h"
+#include "os/fd.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "present/advice.h"
+#include "present/json/json_fields.h"
+#include "present/table/text_width.h"
+#include "submit/hub_submit.h"
 
 namespace spate::cli::command {
 namespace {
 
 constexpr Option kOnce = {
     .names = "once", .heading = Heading::kOutput, .help = "print the current state once and exit"};
+
+constexpr Duration kTopEvery = Duration::Seconds(1);
+// The alternate screen, no cursor, long lines cut; and back.
+constexpr std::string_view kEnterTop = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view kLeaveTop = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kTopLeft = "\x1b[H";
+constexpr std::string_view kClearLine = "\x1b[K";
+
+class TopScreen {
+ public:
+  TopScreen(client::HubCall& call, const client::HubSetting& setting, bool colour)
+      : call_(call), loop_(*setting.loop), here_(setting.here), colour_(colour) {}
+  Result<int> Run();
+
+ private:
+  void Watch();
+  void Read();
+  void Draw();
+  void Quit(int code);
+
+  client::HubCall& call_;
+  os::RealLoop& loop_;
+  const client::Surroundings& here_;
+  const bool colour_;
+  TopView view_;
+  TopKeys keys_;
+  int code_ = kExitSuccess;
+};
+
+void TopScreen::Quit(int code) {
+  code_ = code;
+  call_.Interrupt();
+}
+
+void TopScreen::Read() {
+  std::array<char, 256> bytes;
+  auto size = os::ReadSome(os::kStdin, bytes.data(), bytes.size(), "standard input");
+  if (!size || *size == 0) {  // the terminal is gone
+    loop_.Unwatch(os::kStdin);
+    return Quit(kExitHangup);
+  }
+  for (TopKey key : keys_.Feed({bytes.data(), *size})) {
+    if (key == TopKey::kQuit) return Quit(kExitSuccess);
+    view_.Press(key);
+  }
+  Draw();
+}
+
+void TopScreen::Draw() {
+  TopView::Size size{os::TerminalWidth(os::kStdout, here_.environment),
+                     os::TerminalHeight(os::kStdout), colour_};
+  std::string bytes(kTopLeft);
+  for (const std::string& line : view_.Draw(size, loop_.Now())) {
+    if (bytes.size() > kTopLeft.size()) bytes += "\r\n";
+    // First, because behind a line as wide as the terminal the cursor stays on its last column.
+    bytes += kClearLine;
+    bytes += line;
+  }
+  if (!os::WriteAll(os::kStdout, bytes, "the terminal")) Quit(kExitOutputClosed);
+}
+
+void TopScreen::Watch() {
+  loop_.WatchRead(os::kStdin, [this] { Read(); });
+  loop_.OnSignal(os::kSignalWindow, [this] { Draw(); });
+  loop_.OnSignal(os::kSignalContinue, [this] { Draw(); });
+  loop_.OnSignal(os::kSignalInt, [this] { Quit(kExitInterrupted); });
+  loop_.OnSignal(os::kSignalTerm, [this] { Quit(kExitTerminated); });
+  loop_.OnSignal(os::kSignalHup, [this] { Quit(kExitHangup); });
+}
+
+Result<int> TopScreen::Run() {
+  auto terminal = TRY(os::KeyTerminal::Enter(os::kStdin));
+  (void)os::WriteAll(os::kStdout, kEnterTop, "the terminal");
+  Watch();
+  while (!call_.interrupted()) {
+    auto snapshot = client::AskOne(call_, wire::LookAtAll());
+    if (call_.interrupted()) break;
+    if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
+    view_.SetTrouble(snapshot ? "" : present::TextOf(snapshot.error()));
+    Draw();
+    call_.Pause(kTopEvery);
+  }
+  loop_.Unwatch(os::kStdin);
+  (void)os::WriteAll(os::kStdout, kLeaveTop, "the terminal");
+  return code_;
+}
+
+std::string JsonLinesOf(const TopFacts& all) {
+  std::string text = present::JsonOf("hub", all.hub);
+  for (const PoolFacts& pool : all.pools) text += present::JsonOf("pool", pool);
+  for (const NodeFacts& node : all.nodes) text += present::JsonOf("node", node);
+  for (const JobGlance& job : all.jobs) text += present::JsonOf("job", job);
+  return text;
+}
+
+Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting, OutputForm form,
+                      const os::TerminalFacts& facts) {
+  auto all = TRY(client::AskOne(call, wire::LookAtAll()));
+  std::string text;
+  if (form == OutputForm::kHuman) {
+    TopView view;
+    view.Set(std::move(all), setting.loop->Now());
+    uint32_t width =
+        os::PrintWidth(os::kStdout, setting.here.environment).value_or(present::kWholeWidth);
+    auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
+    text = fmt::format("{}\n", fmt::join(screen, "\n"));
+  } else {
+    text = JsonLinesOf(all);
+  }
+  TRY(os::WriteAll(os::kStdout, text, "standard output"));
+  return kExitSuccess;
+}
+
+Result<int> RunTop(const Words& words, bool once, bool& hung) {
+  auto form = TRY(OutputFormOf(words));
+  auto setting = TRY(submit::FindSetting(words));
+  auto facts = os::LookAtTerminal(os::kStdout, setting.here.environment);
+  bool keys = os::LookAtTerminal(os::kStdin, setting.here.environment).is_terminal;
+  bool screen = keys && facts.may_move && form == OutputForm::kHuman && !once;
+  client::HubCall call(*setting.loop, setting.target);
+  auto connected = call.Connect();
+  hung = call.hung();
+  TRY(connected);
+  if (!screen) return PrintOnce(call, setting, form, facts);
+  return TopScreen(call, setting, facts.may_colour).Run();
+}
 
 }  // namespace
 
@@ -31,7 +178,9 @@ extern const Command kSpateTop = {
     .options = {{opt::kAboutHub, opt::kAt, kOnce}},
     .run =
         [](const Invocation& invocation) {
-          return submit::Top(invocation, invocation.words.Has(kOnce));
+          bool hung = false;
+          auto code = RunTop(invocation.words, invocation.words.Has(kOnce), hung);
+          return Conclude(invocation, code, hung);
         },
 };
 

@@ -88,7 +88,7 @@ cli::NodeOptions NodeOptionsOf(const parasol::ParaNodeStart& start) {
   node.milli_cpus = options.cpus * kMilliCpu;
   node.memory = options.memory;
   node.tmp = options.temp_dir;
-  // As Parasol's nodes do.
+  // Parasol's nodes do the same.
   node.allow_root = true;
   return node;
 }

@@ -23,7 +23,7 @@ class EnvironmentBlock {
   // In place of one of the same name, else at the end. For what stays from task to task.
   void Set(const char* variable);
 
-  // Whether one of the variables set so far has the name of this one.
+  // True if one of the variables set so far has the name of this one.
   bool Has(const char* variable) const;
 
   // The variables with those of a task in place of, or behind, the ones set so far; for exec, good

@@ -345,7 +345,7 @@ Result<uint64_t> HeaderOf(const PartFile& file) {
   return end == std::string::npos ? text.size() : end + 1;
 }
 
-// As GNU parallel computes it.
+// GNU parallel's formula.
 uint64_t BlockOf(const InputOptions& input, const std::vector<PartFile>& files, uint32_t slots) {
   if (input.block > 0 && !input.round_robin) return input.block;
   uint64_t size = 0;

@@ -114,7 +114,7 @@ std::string PlaceFile(const std::string& folder, uint32_t number) {
   return os::JoinPath(folder, std::to_string(number));
 }
 
-// Whether this process was started by a command that holds a place, and so has its lock, too.
+// True if this process was started by a command that holds a place, and so has its lock, too.
 bool IsInPlace(const std::string& path) {
   auto files = os::ListDir("/proc/self/fd");
   return files && std::ranges::any_of(*files, [&](const os::DirEntry& file) {

@@ -147,7 +147,7 @@ std::string StateOfRuns(std::string folder) {
   return IsThere(folder + "/jobs") ? folder : std::string();
 }
 
-// Of a state folder the hub's jobs, else those of runs; or of STATE/hub or STATE/jobs alone.
+// Reads the hub's jobs of a state folder, else those of runs; or of STATE/hub or STATE/jobs alone.
 // Nothing is written, and other processes may write meanwhile. kNotFound: there are neither;
 // kCorrupt.
 Result<FoundHistory> ReadHistory(const std::string& state) {

@@ -37,13 +37,5 @@ TEST(KeyOfWait, ChangesWithItsSubject) {
   EXPECT_NE(KeyOfWait(held), KeyWith({}));
 }
 
-TEST(KeyOfWait, IsOneForEachSentence) {
-  wire::JobNews none{.job = JobId(1), .held = 0, .nodes = 0};
-  const std::string key = KeyOfWait(none), said = WhyNot(none, "");
-  none.why = {{ReasonKind::kNoNodeJoined}};
-  EXPECT_EQ(WhyNot(none, ""), said);
-  EXPECT_EQ(KeyOfWait(none), key);
-}
-
 }  // namespace
 }  // namespace spate::submit

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 
 #include "base/units.h"
@@ -66,7 +67,12 @@ Needs Changed(Needs needs, const NeedsChange& change) {
   }
   std::sort(needs.named.begin(), needs.named.end());
   needs.time = change.time.value_or(needs.time);
-  needs.labels = change.labels.value_or(std::move(needs.labels));
+  if (change.labels) {  // not the features that its program needs
+    std::erase_if(needs.labels,
+                  [](const std::string& label) { return !label.starts_with(kFeatureMark); });
+    std::ranges::copy(*change.labels, std::back_inserter(needs.labels));
+    std::ranges::sort(needs.labels);
+  }
   needs.on_node = change.on_node.value_or(std::move(needs.on_node));
   needs.not_on = change.not_on.value_or(std::move(needs.not_on));
   return needs;

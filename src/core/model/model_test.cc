@@ -147,5 +147,14 @@ TEST(NeedsChangeTest, WhatIsNotThereStays) {
   EXPECT_EQ(Changed(needs, change), wanted);
 }
 
+TEST(NeedsChangeTest, FeaturesThatTheTasksNeedStay) {
+  const Needs needs{.named = {}, .labels = {"@bash", "fast"}};
+  NeedsChange change;
+  change.labels = std::vector<std::string>{"2x", "big"};
+  EXPECT_EQ(Changed(needs, change).labels, (std::vector<std::string>{"2x", "@bash", "big"}));
+  change.labels->clear();
+  EXPECT_EQ(Changed(needs, change).labels, std::vector<std::string>{"@bash"});
+}
+
 }  // namespace
 }  // namespace spate

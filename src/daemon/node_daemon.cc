@@ -31,6 +31,7 @@
 #include "os/aside.h"
 #include "os/background.h"
 #include "os/file.h"
+#include "os/find_program.h"
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/service_manager.h"
@@ -158,6 +159,7 @@ class NodeDaemon {
   std::string hub_dir_;
   std::string reach_;  // options that reach a hub with that folder
   std::string instance_;
+  std::string bash_;          // its file; empty: the machine has none
   std::string tmp_;           // where its folders for temporary files are
   std::string scratch_word_;  // in their names
   Offer offer_;
@@ -340,8 +342,8 @@ Status NodeDaemon::OpenHost() {
                          .tell_every = kTellEvery,
                          .kept = kept_,
                          .umask = static_cast<int>(umask_)};
-  with.dialects =
-      doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
+  with.dialects = doors::DialectsOfNode(
+      site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name}, bash_);
   if (options_.pilot) with.doubt = node::kDoubtInBatchJobs;
   auto host = node::Host::Open(loop_, std::move(with));
   if (!host && host.error().kind == ErrorKind::kBusy) {
@@ -366,6 +368,7 @@ Status NodeDaemon::Open() {
   reach_ = client::ReachOf(options_.state_dir, here_);
   loop_.OnClockStep([](const os::ClockStep&) {});  // expiry and ages of files are by Loop::Wall
   offer_ = TRY(OfferOfNode(options_, here_, loop_.Now()));
+  bash_ = os::FindBash();
   TRY(FindTarget(When::kStart));
   auto instance = TRY(link::LoadOrMakeInstance(os::JoinPath(folder_, "instance")));
   instance_ = std::move(instance);
@@ -390,6 +393,11 @@ Status NodeDaemon::Open() {
   }
   link::Self self{ProductVersion(), wire::Role::kNode, offer_.node_name, instance_};
   if (options_.pilot) self.features.emplace_back(kEndsLate);
+  if (bash_.empty()) {
+    LogLine("no bash: lines that need it run on other nodes");
+  } else {
+    self.features.emplace_back(kBashFeature);
+  }
   if (Status serves = remote::CheckPmix(); serves) {
     self.features.emplace_back(kPmixFeature);
   } else if (serves.error().kind != ErrorKind::kNotFound) {

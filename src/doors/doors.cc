@@ -7,10 +7,10 @@
 
 namespace spate::doors {
 
-format::Dialects AllDialects() { return DialectsOfNode({}); }
+format::Dialects AllDialects() { return DialectsOfNode({}, ""); }
 
-format::Dialects DialectsOfNode(parasol::NodeTasks tasks) {
-  format::Dialects dialects;
+format::Dialects DialectsOfNode(parasol::NodeTasks tasks, const std::string& bash) {
+  format::Dialects dialects(bash);
   parasol::AddDialect(dialects, std::move(tasks));
   return dialects;
 }

@@ -13,8 +13,8 @@ namespace spate::doors {
 
 // For a program that shows what rows say.
 format::Dialects AllDialects();
-// For a node that runs rows.
-format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
+// For a node that runs rows, with the file of bash there.
+format::Dialects DialectsOfNode(parasol::NodeTasks tasks, const std::string& bash);
 // For a hub; `site` is null unless paraHub started it.
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
 // The hub's text about the site (HubFacts::site).

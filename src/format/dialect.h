@@ -76,7 +76,9 @@ class RowDialect {
 // The dialects that a program knows, by kind: the one place where a kind leads to code.
 class Dialects {
  public:
-  Dialects();  // with those of this folder
+  // With those of this folder. `bash`: its file where the tasks run; empty: /bin/bash.
+  explicit Dialects(const std::string& bash);
+  Dialects() : Dialects("") {}
   void Add(RowKind kind, std::shared_ptr<const RowDialect> dialect) {
     of_kind_[kind] = std::move(dialect);
   }

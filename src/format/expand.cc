@@ -52,7 +52,8 @@ struct Parts {
   bool repeat = false;
   bool has_values = false;
   bool is_array = false;  // the value is a number of --array
-  std::string shell;      // empty: /bin/sh, where a text needs one
+  std::string shell;      // --shell; empty: `own_shell`, where a text needs one
+  std::string own_shell;
   Files files;
 };
 
@@ -274,7 +275,7 @@ class LineReader final : public RowReader {
     auto line = TRY(ParseListLine(row));
     TaskBody body;
     std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
-    argv = CommandArgv(line.command, parts_.shell);
+    argv = CommandArgv(line.command, parts_.shell, parts_.own_shell);
     if (!parts_.shell.empty()) {
       TRY(CheckArgv(argv));
     }
@@ -345,7 +346,8 @@ class CommandReader : public RowReader {
     Filling filling = FillingOf(parts_, values, run);
     TaskBody body;
     std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
-    argv = command_.is_text ? CommandArgv(ShellText(filling), parts_.shell) : Words(filling);
+    argv = command_.is_text ? CommandArgv(ShellText(filling), parts_.shell, parts_.own_shell)
+                            : Words(filling);
     if (parts_.is_array && !values.empty()) {
       body.environment.push_back(fmt::format("{}={}", kArrayVariable, values.front()));
     }
@@ -480,19 +482,29 @@ Result<Files> CompileFiles(const JobSettings& settings, const std::string& input
   return files;
 }
 
-Parts PartsOf(const JobSettings& settings, JobId job) {
+Parts PartsOf(const JobSettings& settings, JobId job, std::string_view bash) {
   return {.job = job.value,
           .repeat = settings.repeat_context,
           .has_values = settings.row_kind == RowKind::kValues && settings.has_source,
           .is_array = settings.value_names == std::vector<std::string>{kArrayVariable},
           .shell = settings.shell,
+          .own_shell = std::string(settings.bash ? bash : kSh),
           .files = {}};
 }
 
-class Lines final : public RowDialect {
+class OwnDialect : public RowDialect {
  public:
+  explicit OwnDialect(const std::string& bash) : bash_(bash.empty() ? "/bin/bash" : bash) {}
+
+ protected:
+  const std::string bash_;  // its file
+};
+
+class Lines final : public OwnDialect {
+ public:
+  using OwnDialect::OwnDialect;
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
-    Parts parts = PartsOf(settings, job);
+    Parts parts = PartsOf(settings, job, bash_);
     auto files = TRY(CompileFiles(settings, settings.stdin_pattern, false));
     parts.files = std::move(files);
     return std::make_shared<LineReader>(std::move(parts));
@@ -502,18 +514,19 @@ class Lines final : public RowDialect {
 class DagTasks final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
-    Parts parts = PartsOf(settings, job);
+    Parts parts = PartsOf(settings, job, "");
     auto files = TRY(CompileFiles(settings, settings.stdin_pattern, false));
     parts.files = std::move(files);
     return std::make_shared<DagTaskReader>(std::move(parts));
   }
 };
 
-class Values final : public RowDialect {
+class Values final : public OwnDialect {
  public:
+  using OwnDialect::OwnDialect;
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     TRY(CheckCommand(settings));
-    Parts parts = PartsOf(settings, job);
+    Parts parts = PartsOf(settings, job, bash_);
     CommandParts command = CompileCommand(settings, parts);
     auto files = TRY(CompileFiles(settings, settings.stdin_pattern, parts.has_values));
     parts.files = std::move(files);
@@ -521,11 +534,12 @@ class Values final : public RowDialect {
   }
 };
 
-class Input final : public RowDialect {
+class Input final : public OwnDialect {
  public:
+  using OwnDialect::OwnDialect;
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     TRY(CheckCommand(settings));
-    Parts parts = PartsOf(settings, job);
+    Parts parts = PartsOf(settings, job, bash_);
     CommandParts command = CompileCommand(settings, parts);
     auto files = TRY(CompileFiles(settings, "", false));
     parts.files = std::move(files);
@@ -534,14 +548,15 @@ class Input final : public RowDialect {
   }
 };
 
-class Residents final : public RowDialect {
+class Residents final : public OwnDialect {
  public:
+  using OwnDialect::OwnDialect;
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
     TRY(CheckCommand(settings));
     TRY(CheckResidentSettings(settings));
     JobSettings literal = settings;
     literal.has_source = false;
-    Parts parts = PartsOf(literal, job);
+    Parts parts = PartsOf(literal, job, bash_);
     CommandReader command(parts, CompileCommand(literal, parts));
     auto body = TRY(command.Body("", {}));
     body.resident = true;
@@ -572,12 +587,12 @@ class Residents final : public RowDialect {
 
 }  // namespace
 
-Dialects::Dialects() {
-  Add(RowKind::kListLine, std::make_shared<Lines>());
-  Add(RowKind::kValues, std::make_shared<Values>());
-  Add(RowKind::kInput, std::make_shared<Input>());
+Dialects::Dialects(const std::string& bash) {
+  Add(RowKind::kListLine, std::make_shared<Lines>(bash));
+  Add(RowKind::kValues, std::make_shared<Values>(bash));
+  Add(RowKind::kInput, std::make_shared<Input>(bash));
   Add(RowKind::kDagTask, std::make_shared<DagTasks>());
-  Add(RowKind::kResident, std::make_shared<Residents>());
+  Add(RowKind::kResident, std::make_shared<Residents>(bash));
 }
 
 Result<CompiledJob> Dialects::Compile(const JobSettings& settings, JobId job) const {
@@ -597,6 +612,11 @@ bool AsksForValue(std::span<const std::string> command, std::string_view replace
 
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
   return Dialects().Compile(settings, job);
+}
+
+bool MayNeedShell(const JobSettings& settings) {
+  return !settings.command.empty() &&
+         CompileCommand(settings, PartsOf(settings, JobId(1), "")).is_text;
 }
 
 Status CheckFill(const JobSettings& settings) {

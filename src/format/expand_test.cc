@@ -297,6 +297,36 @@ TEST(Expand, AShellOfOnesOwnReadsEverything) {
   EXPECT_EQ(argv(text, "a b"), (std::vector<std::string>{"echo", "a b"}));
 }
 
+TEST(Expand, BashReadsOnlyTextThatNeedsAShell) {
+  auto argv = [](const Dialects& dialects, JobSettings settings, std::string_view row) {
+    settings.bash = true;
+    return Expand(*dialects.Compile(settings, JobId(1)), row, 0, 1)->steps[0].commands[0].argv;
+  };
+  const Dialects usual;
+  EXPECT_EQ(argv(usual, {}, "[[ -e a ]]"), Words({"/bin/bash", "-c", "[[ -e a ]]"}));
+  EXPECT_EQ(argv(usual, {}, "source env"), Words({"/bin/bash", "-c", "source env"}));
+  EXPECT_EQ(argv(usual, {}, "gzip a"), Words({"gzip", "a"}));
+  EXPECT_EQ(argv(usual, Values({"gzip {}"}), "a b"), Words({"gzip", "a b"}));
+  EXPECT_EQ(argv(usual, Values({"a <({})"}), "b"), Words({"/bin/bash", "-c", "a <(b)"}));
+  JobSettings resident{.row_kind = RowKind::kResident, .command = {"tool | cat"}};
+  EXPECT_EQ(argv(usual, resident, "v"), Words({"/bin/bash", "-c", "tool | cat"}));
+  // Another place on this machine, and a shell that was named.
+  const Dialects elsewhere("/opt/bin/bash");
+  EXPECT_EQ(argv(elsewhere, {}, "a;b"), Words({"/opt/bin/bash", "-c", "a;b"}));
+  JobSettings named;
+  named.shell = "dash";
+  EXPECT_EQ(argv(elsewhere, named, "a;b"), Words({"dash", "-c", "a;b"}));
+}
+
+TEST(Expand, ACommandMayNeedAShell) {
+  for (const char* text : {"a|b {}", "{} 3", "echo {}", "a; b"}) {
+    EXPECT_TRUE(MayNeedShell(Values({text}))) << text;
+  }
+  EXPECT_FALSE(MayNeedShell(Values({"gzip {}"})));
+  EXPECT_FALSE(MayNeedShell(Values({"sh", "-c", "a|b"})));
+  EXPECT_FALSE(MayNeedShell({}));
+}
+
 TEST(Expand, AResidentProcessIsGivenTheValues) {
   JobSettings settings{.row_kind = RowKind::kResident, .command = {"tool", "-x", "a b"}};
   auto job = CompileJob(settings, JobId(1));

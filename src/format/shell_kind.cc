@@ -27,11 +27,9 @@ ShellKind KindOfName(std::string_view name) {
 
 }  // namespace
 
-ShellKind KindOfShellName(std::string_view path) { return KindOfName(BaseName(path)); }
-
 ShellKind KindOfShell(std::string_view shell) {
   std::vector<std::string> words = SplitBlanks(shell);
-  if (words.empty()) return ShellKind::kPosix;
+  if (words.empty()) return ShellKind::kBash;
   for (const std::string& word : words) {
     if (BaseName(word) == "env" || word.find('=') != std::string::npos) continue;
     return KindOfName(BaseName(word));

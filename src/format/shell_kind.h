@@ -14,10 +14,7 @@ enum class ShellKind : uint8_t {
   kOther,  // no shell of this family (python3, fish): its text is not looked at
 };
 
-// Kind of a --shell as typed: a command with its arguments. Empty: /bin/sh.
+// Kind of a --shell as typed: a command with its arguments. Empty: bash.
 ShellKind KindOfShell(std::string_view shell);
-
-// Kind of a shell without arguments, by the last part of its path.
-ShellKind KindOfShellName(std::string_view path);
 
 }  // namespace spate::format

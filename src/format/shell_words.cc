@@ -1,6 +1,6 @@
 // The shell decision: NeedsShell is one pass over the bytes with a table, then a look at the
 // first word. It may say yes too often (that costs a shell), never no too often: the property
-// test in shell_words_test.cc compares with a real /bin/sh.
+// test in shell_words_test.cc compares with real shells.
 
 #include "format/shell_words.h"
 
@@ -107,9 +107,10 @@ std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell
   return argv;
 }
 
-std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell) {
+std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell,
+                                     std::string_view own) {
   if (!shell.empty()) return ShellArgv(text, shell);
-  return NeedsShell(text) ? ShellArgv(text) : SplitBlanks(text);
+  return NeedsShell(text) ? ShellArgv(text, own) : SplitBlanks(text);
 }
 
 }  // namespace spate::format

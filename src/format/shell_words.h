@@ -1,7 +1,7 @@
 // Decides by make's rule if a command line needs a shell, and splits it into words if not.
 //
-// The promise: where NeedsShell says no, `/bin/sh -c text` (dash or bash) would run the same
-// program with the same arguments.
+// The promise: where NeedsShell says no, `bash -c text` and `/bin/sh -c text` (dash or bash) would
+// run the same program with the same arguments.
 #pragma once
 
 #include <string>
@@ -18,11 +18,15 @@ bool NeedsShell(std::string_view text);
 // The words between blanks and tabs. For texts that need no shell.
 std::vector<std::string> SplitBlanks(std::string_view text);
 
-// {"/bin/sh", "-c", text}, or another shell. The shell may have arguments: "bash -euo pipefail".
-std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell = "/bin/sh");
+// {shell, "-c", text}. The shell may have arguments: "bash -euo pipefail".
+std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell);
 
-// The argv of a command line: its words when it needs no shell, else ShellArgv. A `shell` that is
-// given has builtins of its own, so it reads every line.
-std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell = {});
+// The shell of text that needs one, unless the text is for bash.
+inline constexpr std::string_view kSh = "/bin/sh";
+
+// The argv of a command line: its words when it needs no shell, else ShellArgv of `own`. A `shell`
+// that is given has builtins that NeedsShell does not know, so it reads every line.
+std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell = {},
+                                     std::string_view own = kSh);
 
 }  // namespace spate::format

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "format/shell_kind.h"
+
 namespace spate::format {
 namespace {
 
@@ -84,6 +86,9 @@ TEST(SplitBlanks, Words) {
   EXPECT_EQ(CommandArgv("a >b"), Words({"/bin/sh", "-c", "a >b"}));
   EXPECT_EQ(CommandArgv("-a >b"), Words({"/bin/sh", "-c", " -a >b"}));
   EXPECT_EQ(CommandArgv("+a >b"), Words({"/bin/sh", "-c", " +a >b"}));
+  EXPECT_EQ(CommandArgv("a >b", "", "/bin/bash"), Words({"/bin/bash", "-c", "a >b"}));
+  EXPECT_EQ(CommandArgv("a b", "", "/bin/bash"), Words({"a", "b"}));
+  EXPECT_EQ(CommandArgv("a b", "ksh -e", "/bin/bash"), Words({"ksh", "-e", "-c", "a b"}));
 }
 
 // Runs many lines through real shells whose PATH has one program under every name that the lines
@@ -156,6 +161,25 @@ TEST_F(RealShell, KnowsTheBuiltins) {
     EXPECT_EQ(NeedsShell(word + " a"), !direct) << word;
   }
   EXPECT_GT(count, 60);
+}
+
+TEST(KindOfShellTest, ByItsName) {
+  struct Case {
+    const char* shell;
+    ShellKind kind;
+  };
+  for (const Case& each : {Case{"", ShellKind::kBash},
+                           {"/bin/sh", ShellKind::kPosix},
+                           {"busybox sh", ShellKind::kPosix},
+                           {"/usr/local/bin/bash", ShellKind::kBash},
+                           {"bash -euo pipefail", ShellKind::kBash},
+                           {"/usr/bin/env -i A=1 bash", ShellKind::kOther},
+                           {"env LC_ALL=C /bin/sh", ShellKind::kPosix},
+                           {"zsh", ShellKind::kZsh},
+                           {"/bin/ksh93 -e", ShellKind::kKsh},
+                           {"python3", ShellKind::kOther}}) {
+    EXPECT_EQ(KindOfShell(each.shell), each.kind) << each.shell;
+  }
 }
 
 TEST(NeedsShell, AnyText) {

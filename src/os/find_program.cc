@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "os/environment.h"
 #include "os/file.h"
 
 namespace spate::os {
@@ -15,6 +16,12 @@ std::string FindProgram(std::string_view name, std::string_view path, const std:
     if (auto info = Stat(file); info && info->kind == FileKind::kFile) return file;
   }
   return "";
+}
+
+std::string FindBash() {
+  std::string usual = FindProgram("bash", "/bin");
+  if (!usual.empty()) return usual;
+  return FindProgram("bash", Environment::OfProcess().GetOr("PATH", ""), "/");
 }
 
 }  // namespace spate::os

@@ -367,6 +367,9 @@ std::string Clause::Misfit() const {
         return fmt::format("needs a node with the program spate-pmix; {} does not have it",
                            Name(1));
       }
+      if (Name(0) == kBashFeature) {
+        return fmt::format("needs a node with bash; {} does not have it", Name(1));
+      }
       return fmt::format(
           "needs a node whose spate supports '{}', and that of {} is too old: update it", Name(0),
           Name(1));

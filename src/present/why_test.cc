@@ -44,6 +44,7 @@ TEST(WhyText, FeaturesOfNodesAreExplained) {
             "update it");
   EXPECT_EQ(text({"pmix", "n1"}),
             "no node fits: it needs a node with the program spate-pmix; n1 does not have it");
+  EXPECT_EQ(text({"bash", "n1"}), "no node fits: it needs a node with bash; n1 does not have it");
 }
 
 TEST(WhyText, WordsOfOthersAreEscaped) {

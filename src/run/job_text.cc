@@ -29,6 +29,7 @@ Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
   settings.record_values = stored->record_values;
   settings.has_source = stored->has_source;
   settings.repeat_context = stored->repeat_context;
+  settings.bash = stored->bash;
   return {};
 }
 

@@ -22,6 +22,7 @@ TEST(RowSettings, AreWhatTheCommandLineDoesNotTell) {
   stored.row_kind = RowKind::kValues;
   stored.command = {"ls", "\xff"};
   stored.has_source = false;
+  stored.bash = true;
   JobSettings settings;
   settings.cwd = "/now";
   ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
@@ -30,6 +31,10 @@ TEST(RowSettings, AreWhatTheCommandLineDoesNotTell) {
   EXPECT_EQ(settings.row_kind, RowKind::kValues);
   EXPECT_EQ(settings.command, stored.command);
   EXPECT_FALSE(settings.has_source);
+  EXPECT_TRUE(settings.bash);
+  stored.bash = false;  // a job of before, or of a machine without bash
+  ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
+  EXPECT_FALSE(settings.bash);
 }
 
 // Command lines are longer than lists of a message may be.

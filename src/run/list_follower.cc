@@ -123,7 +123,6 @@ std::string ListFollower::WhyWrong(const format::ListLine& line) const {
            "anything starts";
   }
   std::string why = sink_.why_script(files_[next_file_ - 1], line.command);
-  if (why.empty()) why = context_.shell.Why(line.command);
   if (why.empty()) why = cli::WhyMistypedIn(line, context_.literal_braces);
   if (why.empty()) why = sink_.why_never(cli::NeedsOf(line, defaults_));
   return why.empty() ? cli::WhyInputFails(line, context_) : why;

@@ -7,6 +7,7 @@
 #include "base/product.h"
 #include "core/model/name.h"
 #include "core/model/run_look.h"
+#include "os/find_program.h"
 
 namespace spate::run {
 namespace {
@@ -60,6 +61,7 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
                                                .tasks = of.tasks,
                                                .machine = &of.machine,
                                                .tell_every = kTellEvery,
+                                               .dialects = format::Dialects(os::FindBash()),
                                                .doubt = of.doubt}));
   node->host_->SetEvents(*node);
   return node;

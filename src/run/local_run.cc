@@ -21,7 +21,6 @@
 #include "cli/run/list_places.h"
 #include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
-#include "cli/run/shell_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "cli/view/joblog.h"
@@ -32,6 +31,7 @@
 #include "format/template.h"
 #include "history/journal_asker.h"
 #include "os/file.h"
+#include "os/find_program.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
@@ -112,12 +112,19 @@ void TellPassedOver(const RunOptions& options, const EarlierRun& earlier) {
              *earlier.passed_over);
 }
 
+// A machine without bash has /bin/sh.
+void TellShell(const RunOptions& options, const JobSettings& settings, bool needs_shell) {
+  const bool quiet = options.show.form == cli::OutputForm::kQuiet;
+  if (needs_shell && settings.shell.empty() && !settings.bash && !quiet) cli::Say(kNoBash);
+}
+
 // A list that is still being written: tasks are added while it runs.
 Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
                    const std::vector<std::string>& argv) {
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
   TellNew(*job);
+  TellShell(options, settings, /*needs_shell=*/true);
   settings.row_kind = RowKind::kListLine;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
@@ -156,9 +163,8 @@ Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSett
   }
   settings.row_kind = RowKind::kInput;
   settings.command = options.sources.command;
-  cli::ShellCheck shell(settings, /*inherits=*/true);
-  TRY(shell.Check(settings.command));
   TRY(format::CompileJob(settings, JobId(1)));
+  TellShell(options, settings, format::MayNeedShell(settings));
   // No two pieces have the same results.
   TRY(cli::CheckLaterOutputs({.settings = settings}, "--pipe"));
   auto job =
@@ -172,6 +178,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   TRY(cli::CheckSources(options));
   TRY(cli::CheckListFiles(options.sources.files));
   JobSettings settings = cli::SettingsOf(options, here.cwd, here.machine.facts().cores);
+  settings.bash = settings.shell.empty() && !os::FindBash().empty();
   auto info = os::Stat(settings.cwd);
   if (!info) {
     const std::string whose = options.cwd.empty() ? "the current folder: " : "--cwd: ";
@@ -215,6 +222,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
   TellNew(*job);
+  TellShell(options, settings, tasks->needs_shell);
   TRY(job->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks)));
   *tasks = {};  // the text is in the store now
   auto code = RunToEnd(*job, /*resumed=*/false);

@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/find_program.h"
 #include "shepherd/path_lookup.h"
 #include "shepherd/user_files.h"
 
@@ -61,7 +62,13 @@ const char* NothingDone(TasksRun where) {
 }  // namespace
 
 Status CheckShell(const client::Surroundings& here, const JobSettings& settings, TasksRun where) {
-  if (settings.shell.empty()) return {};
+  if (settings.shell.empty()) {
+    if (!settings.bash || where != TasksRun::kHere || !os::FindBash().empty()) return {};
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("the lines of this job run in bash, as recorded when it was made, but "
+                            "this machine has no bash: install it\n{}",
+                            NothingDone(where)));
+  }
   std::string program = settings.shell.substr(0, settings.shell.find_first_of(" \t"));
   std::string path = here.environment.GetOr("PATH", "");
   for (const std::string& variable : settings.environment) {

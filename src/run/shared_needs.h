@@ -21,6 +21,10 @@ Status CheckShell(const client::Surroundings& here, const JobSettings& settings,
 // on nodes nothing is known when this machine does not have their folder.
 Status CheckStdin(const JobSettings& settings, TasksRun where);
 
+// Shown once where `run` or `sem` has /bin/sh in the place of bash.
+inline constexpr const char* kNoBash =
+    "this machine has no bash, so /bin/sh runs the lines that need a shell";
+
 // Both.
 Status CheckSharedNeeds(const client::Surroundings& here, const JobSettings& settings,
                         TasksRun where);

@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/report.h"
-#include "cli/run/shell_check.h"
 #include "core/model/gang.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -119,7 +118,6 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
   };
   context.slots = slots;
   context.run_input_checks = run_checks;
-  context.shell = cli::ShellCheck(settings, /*inherits=*/true);
   context.on_slow = [](std::string_view text) { cli::Say(text); };
   return context;
 }

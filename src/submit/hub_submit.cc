@@ -75,6 +75,7 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
   tasks.requests = {cli::ClassOf(options.run)};
   tasks.runs = {{0, tasks.count, 0}};
   tasks.places = {"--array"};
+  tasks.needs_shell = format::MayNeedShell(settings);
   tasks.rows = [array](const cli::RowVisitor& visit) {
     for (const cli::ArrayRange& range : array.ranges) {
       for (uint64_t number = range.first;; number += range.step) {
@@ -89,11 +90,8 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
 using KnownNames = std::function<Result<std::vector<std::string>>()>;
 
 Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, KnownNames known,
-                                cli::ShellCheck job_shell, JobSettings& settings) {
-  cli::ShellCheck shell(settings, /*inherits=*/false);
-  if (!options.job.empty()) shell = std::move(job_shell);
+                                JobSettings& settings) {
   if (options.array) {
-    TRY(shell.Check(options.run.sources.command));
     cli::TaskList tasks = ArrayTasks(options, settings);
     auto compiled = format::CompileJob(settings, JobId(1));
     return compiled ? Result<cli::TaskList>(std::move(tasks)) : std::unexpected(compiled.error());
@@ -102,7 +100,6 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, KnownNames kn
   TRY(cli::CheckListFiles(options.run.sources.files));
   cli::LoadContext context = run::LoadContextOf(settings, 1, !options.run.dry_run);
   context.known_names = std::move(known);
-  context.shell = std::move(shell);
   return cli::LoadTaskList(options.run, context, settings);
 }
 
@@ -174,20 +171,13 @@ Status CheckShared(const cli::SubmitOptions& options, const client::Surroundings
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, KnownNames known,
-                                  cli::ShellCheck job_shell) {
+                                  bool bash) {
   auto settings = TRY(SettingsOfSubmit(options, setting.here));
-  cli::TaskList tasks = TRY(LoadTasks(options, std::move(known), std::move(job_shell), settings));
+  settings.bash = bash && settings.shell.empty();
+  cli::TaskList tasks = TRY(LoadTasks(options, std::move(known), settings));
   TRY(CheckShared(options, setting.here, settings));
   TRY(cli::CheckPlaceholders(options.run, settings));
   TRY(run::CheckOutputs(options.run, settings, tasks.rows));
-  if (!options.notify.empty()) {
-    JobSettings notify;  // its shell is /bin/sh
-    notify.environment = settings.environment;
-    cli::ShellCheck shell(notify, /*inherits=*/false, "write bash -c '...'");
-    if (auto sound = shell.Check({&options.notify, 1}); !sound) {
-      return Within("--notify", sound.error());
-    }
-  }
   Submission made;
   made.again = Submission::Again::kLost;
   made.pieces = TRY(ReadFiles(tasks, settings));
@@ -213,6 +203,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.end.count = tasks.count;
   made.end.requests = std::move(tasks.requests);
   if (made.forwards) NeedFeature(made.end.requests, "forwards");
+  if (head.settings->bash && tasks.needs_shell) NeedFeature(made.end.requests, kBashFeature);
   if (head.settings->shell.find_first_of(" \t") != std::string::npos) {
     NeedFeature(made.end.requests, "shell-words");
   }
@@ -270,18 +261,20 @@ Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId 
   settings->environment.push_back(fmt::format("SPATE_NOTIFY_JOB={}", job.value));
   settings->row_kind = RowKind::kValues;
   settings->command = {command};
+  settings->bash = true;
   settings->has_source = false;
   Submission made;
   made.again = Submission::Again::kLost;
   wire::Submit& head = made.head;
   head.submission = of.submission + "+notify";
-  head.settings = std::move(settings);
+  head.settings = settings;
   head.argv = {fmt::format("--after=any:{}", job.value), "--", command};
   head.name = fmt::format("notify of job {}", job.value);
   head.keep_output = kKeepOutput;
   head.after.push_back({job, static_cast<uint32_t>(AfterKind::kAny)});
   made.rows = [](const cli::RowVisitor& visit) { visit(""); };
   made.end = {1, {Needs()}, {{0, 1, 0}}, {}};
+  if (format::MayNeedShell(*settings)) NeedFeature(made.end.requests, kBashFeature);
   return made;
 }
 
@@ -412,23 +405,15 @@ Status AskFirst(HubCall& call, const cli::SubmitOptions& options, std::string_vi
   return options.pool.empty() ? Status() : CheckPool(call, options.pool, reach);
 }
 
-// For the lines that are added to a job. It looks at nothing when there is no such job, or the hub
-// is older and does not answer with the shell.
-cli::ShellCheck ShellOf(HubCall& call, const std::optional<JobId>& job) {
-  cli::ShellCheck check;
-  if (!job) return check;
+// JobSettings::bash of the job that tasks are added to, or of a new one.
+bool BashOf(HubCall& call, const std::optional<JobId>& job) {
+  if (!job) return true;
   wire::LookAtJobs question;
   question.jobs.ranges = {{job->value, job->value}};
   question.shell = true;
-  (void)client::Ask(call, std::move(question), [&](const wire::JobNow& now) {
-    if (!now.shell) return;
-    JobSettings settings;
-    settings.shell = *now.shell;
-    for (const std::string& name : now.variables) settings.environment.push_back(name + "=");
-    check = cli::ShellCheck(settings, /*inherits=*/false,
-                            "write bash -c '...', since the job's shell cannot be changed");
-  });
-  return check;
+  bool bash = false;
+  (void)client::Ask(call, std::move(question), [&](const wire::JobNow& now) { bash = now.bash; });
+  return bash;
 }
 
 // Nodes that can start programs of Open MPI; an older hub names none.
@@ -489,7 +474,7 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   KnownNames known;
   if (job) known = [&] { return NamesIn(call, *job); };
   auto submission =
-      MakeSubmission(*options, setting, invocation.argv, std::move(known), ShellOf(call, job));
+      MakeSubmission(*options, setting, invocation.argv, std::move(known), BashOf(call, job));
   if (!submission) return std::unexpected(submission.error());
   submission->head.add_to = job.value_or(JobId());
   if (options->run.dry_run) return PrintCommands(*submission);

@@ -102,6 +102,7 @@ inline JobSettings AnySettings() {
   s.repeat_context = AnyFlag();
   s.replace = AnyText();
   s.shell = AnyText();
+  s.bash = AnyFlag();
   s.environment = AnyTexts();
   s.stdin_pattern = AnyText();
   s.stdout_pattern = AnyText();
@@ -287,7 +288,7 @@ inline ToHub AnyToHub(size_t kind) {
 
 inline bool Same(const JobSettings& x, const JobSettings& y) {
   const auto& [name, cwd, row_kind, command, value_names, record_values, has_source, repeat_context,
-               replace, shell, environment, stdin_pattern, stdout_pattern, stderr_pattern,
+               replace, shell, bash, environment, stdin_pattern, stdout_pattern, stderr_pattern,
                put_patterns, get_patterns, forward_patterns, forward_file_patterns, puts, user,
                umask, nice, measure_io, live_output, time_limit, time_limit_percent, warn_time,
                kill_grace, start_delay, min_free_memory, max_load, check_patience, leftovers,
@@ -295,10 +296,10 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context && replace == y.replace &&
-         shell == y.shell && environment == y.environment && stdin_pattern == y.stdin_pattern &&
-         stdout_pattern == y.stdout_pattern && stderr_pattern == y.stderr_pattern &&
-         put_patterns == y.put_patterns && get_patterns == y.get_patterns &&
-         forward_patterns == y.forward_patterns &&
+         shell == y.shell && bash == y.bash && environment == y.environment &&
+         stdin_pattern == y.stdin_pattern && stdout_pattern == y.stdout_pattern &&
+         stderr_pattern == y.stderr_pattern && put_patterns == y.put_patterns &&
+         get_patterns == y.get_patterns && forward_patterns == y.forward_patterns &&
          forward_file_patterns == y.forward_file_patterns && puts == y.puts && user == y.user &&
          umask == y.umask && nice == y.nice && measure_io == y.measure_io &&
          live_output == y.live_output && time_limit == y.time_limit &&

@@ -82,18 +82,17 @@ struct JobNow {
   Why stuck;           // what keeps it from going on by itself; empty: nothing does
   Why waits;           // why its next task is not started; empty: none waits
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
-  std::optional<std::string> shell = {};    // --shell; only when it was asked for
-  std::vector<std::string> variables = {};  // that its tasks' environment sets, with `shell`
+  bool bash = false;                        // JobSettings::bash; only when it was asked for
   std::vector<RunningFacts> running = {};   // by task; the first 1,000
   SPATE_FIELDS(1, job, 2, held, 3, nodes, 9, stuck, 10, waits, 6, Named(left, "left_running"),
-               7, shell, 8, variables, 11, running);
+               11, running, 12, bash);
 };
 // An answer for each of them, 50 at most; jobs that have ended are left out.
 struct LookAtJobs {
   static constexpr uint32_t kNumber = 7;
   using Answer = JobNow;
   JobSelector jobs;
-  bool shell = false;  // and its shell, where one job is asked for
+  bool shell = false;  // also JobNow::bash, for one job
   SPATE_FIELDS(1, jobs, 2, shell);
 };
 

@@ -166,34 +166,6 @@ def test_the_shell_is_that_which_is_named(place: Place):
     want(out == "5\n", out)
 
 
-def test_a_list_of_bash_is_recognized(place: Place):
-    place.write("work.sh", "#!/bin/sh", "sleep 0.2; echo done")
-    place.write("jobs.lst", "date", "sh work.sh &> log", "for i in {1..3}; do echo $i; done")
-    _, err = place.run("jobs.lst", code=2)
-    want("jobs.lst:2: '&>' is bash syntax, but /bin/sh reads the command: add --shell bash, or write "
-         "> FILE 2>&1" in err, err)
-    want("jobs.lst:3: '{1..3}'" in err and "nothing was started" in err, err)
-    want(place.jobs() == [] and place.lines("log") == [], place.jobs())
-    place.run("-q", "--shell", "bash", "jobs.lst")
-    want(place.lines("log") == ["done"], place.read("log"))
-    # The same where text comes from elsewhere.
-    for words, what in ((["--", "sh work.sh &> log"], "'&>'"),
-                        (["--", "echo {} <<< x", ":::", "a"], "'<<<'"),
-                        (["--pipepart", "-a", "jobs.lst", "--", "source x"], "'source'"),
-                        (["--", "sh", "-c", "[[ -e {} ]]", ":::", "a"], "use bash -c")):
-        _, err = place.run(*words, code=2)
-        want(what in err and "is bash syntax" in err, err)
-    place.write("g.dag", "TASK a sh -c '[[ -e x ]]'")
-    _, err = place.run("g.dag", code=2)
-    want("g.dag:1: '[[' is bash syntax, but sh reads the command: use bash -c" in err, err)
-    _, err = place.run("--follow-until", "END", "jobs.lst", code=2)
-    want("jobs.lst:2: '&>' is bash syntax" in err, err)
-    _, err = place.run("--", "echo $RANDOM &> x", command="sem", code=2)
-    want("write bash -c" in err, err)
-    place.run("-q", "--env", "HOSTNAME=h", "--", "echo $HOSTNAME", ":::", "a")
-    place.run("-q", "--", "echo '[[ &> {1..3}' # $RANDOM", ":::", "a")
-
-
 def test_a_shell_may_have_arguments(place: Place):
     place.write("jobs.lst", "false | true")
     place.run("-q", "jobs.lst")
@@ -377,7 +349,7 @@ def test_a_program_is_no_list(place: Place):
         for words in (["steps.sh"], ["--dry-run", "steps.sh"]):
             _, err = place.run(*words, code=2)
             want(f"steps.sh:3: '{line}' is a line of a script, not a task" in err, (words, err))
-            want("to run the script: spate run -- sh steps.sh; to run its lines as tasks anyway, write - < steps.sh" in err,
+            want("to run the script: spate run -- bash steps.sh; to run its lines as tasks anyway, write - < steps.sh" in err,
                  (words, err))
             want("nothing was started" in err and not place.lines("ran"), (words, err))
     _, err = place.run("--follow-until", "END", "steps.sh", code=2)

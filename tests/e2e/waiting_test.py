@@ -113,15 +113,15 @@ def test_what_a_task_waits_for_after_its_command_is_shown(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "4", "--cpus", "4")
     words = ["--leftovers", "wait=60s", "--", "until [ -e go ]; do sleep 0.05; done & true"]
-    left = r"sh \(pid \d+\)(, (?:sh|sleep) \(pid \d+\))?"
+    left = r"bash \(pid \d+\)(, (?:bash|sleep) \(pid \d+\))?"
     waiting = Waiting(place, "submit", "--wait", *words)
-    waiting.says("task 1 has ended but left processes running on node n1: sh (pid ")
+    waiting.says("task 1 has ended but left processes running on node n1: bash (pid ")
     # All start before the first is read: each hears of it after a while only.
     on_hub = Waiting(place, "run", "--hub", *words, log="on-hub")
     as_json = Waiting(place, "run", "--hub", "--output", "json", *words, log="json")
     bars = [OnTerminal(place, *command, log=f"bar{n}") for n, command in enumerate(
         (["job", "progress", "1"], ["run", "--hub", *words]))]
-    on_hub.says("task 1 has ended but left processes running: sh (pid ")
+    on_hub.says("task 1 has ended but left processes running: bash (pid ")
     as_json.says('"type":"left_running"')
     out, _ = cluster.spate("job info", "1")
     want(re.search(rf"waits for +task 1: {left} on node n1, left running by its command\n", out), out)
@@ -137,7 +137,7 @@ def test_what_a_task_waits_for_after_its_command_is_shown(place: Place):
     out, _ = cluster.spate("top", "--once")
     want(re.search(rf"job 1 waits for processes that its commands left running: {left} on n1\n", out), out)
     for bar in bars:
-        bar.shows(r"left running: sh \(pid \d+\)")
+        bar.shows(r"left running: bash \(pid \d+\)")
     place.write("go")
     for each in waiting, on_hub, as_json, *bars:
         each.ended(0)

@@ -295,12 +295,12 @@ const Option kCwd = {.names = "cwd,work-dir,workdir,wd",
 const Option kShell = {.names = "shell",
                        .argument = "COMMAND",
                        .heading = Heading::kTask,
-                       .help = "shell for lines and shell text (default: /bin/sh)",
+                       .help = "shell for lines and shell text (default: bash)",
                        .more =
                            "COMMAND may have arguments, separated by blanks, as in --shell 'bash "
                            "-euo pipefail'. COMMAND -c TEXT runs for each line of a list, and for "
                            "a command of one word. $SHELL is not used. Without --shell, text that "
-                           "needs no shell runs without one, and bash syntax is refused.",
+                           "needs no shell runs without one.",
                        .complete = Complete::kFile};
 
 const Option kPipefail = {

@@ -66,9 +66,8 @@ std::string_view CondorLine(std::string_view text) {
 
 class GraphLoader {
  public:
-  GraphLoader(const RunOptions& options, const ShellCheck& shell, std::string name,
-              std::vector<std::string> known)
-      : options_(options), shell_(shell), name_(std::move(name)), known_(std::move(known)) {}
+  GraphLoader(const RunOptions& options, std::string name, std::vector<std::string> known)
+      : options_(options), name_(std::move(name)), known_(std::move(known)) {}
 
   Result<TaskList> Load(std::string read) {
     auto text = std::make_shared<const std::string>(std::move(read));
@@ -126,9 +125,6 @@ class GraphLoader {
     if (auto argv = format::CheckArgv(entry.task.argv); !argv) {
       problems_.Add(fmt::format("{}: {}", place(), argv.error().message));
     }
-    if (std::string why = shell_.WhyArgv(entry.task.argv); !why.empty()) {
-      problems_.Add(fmt::format("{}: {}", place(), why));
-    }
     if (entry.task.tries.value_or(0) > kLimits.retries) {
       problems_.Add(fmt::format("{}: more than {} tries", place(), FormatCount(kLimits.retries)));
     }
@@ -145,7 +141,6 @@ class GraphLoader {
   }
 
   const RunOptions& options_;
-  const ShellCheck& shell_;
   const std::string name_;
   const std::vector<std::string> known_;
   TaskIndex index_ = 0;
@@ -164,8 +159,7 @@ Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context
   std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
   auto text = TRY(ReadWhole(options, context, file, name));
   auto known = TRY(context.known_names ? context.known_names() : std::vector<std::string>());
-  return GraphLoader(options, context.shell, std::move(name), std::move(known))
-      .Load(std::move(text));
+  return GraphLoader(options, std::move(name), std::move(known)).Load(std::move(text));
 }
 
 }  // namespace spate::cli

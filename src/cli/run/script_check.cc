@@ -83,7 +83,7 @@ std::string WhyScript(const RunOptions& options, const std::string& file,
       "'{}{}' is a line of a script, not a task: each line of a list runs in a shell of its own; "
       "to run the script: spate {} -- {} {}; {}",
       EscapeForScreen(command.substr(0, kShownMost)), command.size() > kShownMost ? "..." : "",
-      options.verb, shell.empty() ? "sh" : shell, shown, AnywayText(shown));
+      options.verb, shell.empty() ? "bash" : shell, shown, AnywayText(shown));
 }
 
 }  // namespace spate::cli

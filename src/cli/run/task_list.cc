@@ -22,10 +22,12 @@
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
 #include "format/dag_line.h"
+#include "format/expand.h"
 #include "format/joblist/reader.h"
 #include "format/list_line.h"
 #include "format/name_table.h"
 #include "format/script_text.h"
+#include "format/shell_words.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -93,6 +95,7 @@ class ListLoader {
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
     list.forwards = forwards_;
+    list.needs_shell = needs_shell_;
     list.rows = [text = std::shared_ptr<const RowText>(text_)](const RowVisitor& visit) {
       uint64_t start = 0;
       for (uint64_t end : text->ends) {
@@ -132,6 +135,7 @@ class ListLoader {
     }
     const format::ListLine& line = *entry.parsed;
     forwards_ |= !line.pipe_forwards.empty();
+    needs_shell_ = needs_shell_ || format::NeedsShell(line.command);
     if (!line.pipe_forwards.empty() && !options_.gang.empty()) {
       problems_.Add(
           fmt::format("{}: {{forward}}: the output of a gang's processes is separated by rank; "
@@ -139,9 +143,6 @@ class ListLoader {
                       place()));
     }
     graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
-    if (std::string why = context_.shell.Why(line.command); !why.empty()) {
-      problems_.Add(fmt::format("{}: {}", place(), why));
-    }
     if (std::string why = WhyMistypedIn(line, options_.literal_braces); !why.empty()) {
       problems_.Add(fmt::format("{}: {}", place(), why));
     }
@@ -168,6 +169,7 @@ class ListLoader {
   RequestTable table_;
   ListGraph graph_;
   bool forwards_ = false;
+  bool needs_shell_ = false;
   bool too_many_ = false;  // needs, and told
   Problems problems_;
 };
@@ -357,6 +359,7 @@ Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& cont
     }
   }
   if (!list) return list;
+  list->needs_shell |= format::MayNeedShell(settings);
   auto sound = CheckPlaceholders(options, settings);
   return sound ? std::move(list) : std::unexpected(std::move(sound.error()));
 }

@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "cli/options/run_options.h"
 #include "cli/run/list_change.h"
-#include "cli/run/shell_check.h"
 #include "core/model/body.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
@@ -26,6 +25,7 @@ struct TaskList {
   std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
   std::vector<Edge> edges;          // those of a parent are neighbours
   bool forwards = false;            // some of its rows do, by themselves
+  bool needs_shell = false;         // some of its rows may need one
   uint32_t known_tasks = 0;         // in the edges the tasks of this list come after so many
 };
 
@@ -38,8 +38,6 @@ struct LoadContext {
   // The names of the tasks that the job has, where tasks are added to one; empty texts: no name.
   // Asked when the list names tasks.
   std::function<Result<std::vector<std::string>>()> known_names = {};
-  // Checks for the tasks' shell text; none when their shell is not known here.
-  ShellCheck shell = {};
   bool literal_braces = false;  // of a list that is followed: see CheckPlaceholders
   // Called once, after a second, when a list is still being read from a pipe, or values from a
   // standard input that nobody named. `text` is the report.

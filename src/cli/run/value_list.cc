@@ -291,7 +291,6 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   settings.command = std::move(words.command);
   settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
   settings.repeat_context = options.sources.fill;
-  TRY(context.shell.Check(settings.command));
   if (options.sources.resident && !settings.has_source) {
     return Fail(ErrorKind::kInvalid,
                 "--resident: there are no tasks; write values, as in spate run --resident -- "
@@ -382,7 +381,6 @@ Result<TaskList> LoadPartList(const RunOptions& options, const LoadContext& cont
   settings.row_kind = RowKind::kInput;
   settings.command = options.sources.command;
   TRY(format::CompileJob(settings, JobId(1)));
-  TRY(context.shell.Check(settings.command));
   auto files = TRY(OpenFiles(options));
   format::RecordRules rules{.start = options.sources.input.recstart,
                             .end = options.sources.input.recend,

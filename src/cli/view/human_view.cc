@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "present/table/text_width.h"
-#include "present/text/bash_hint.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
 
@@ -88,7 +87,6 @@ void HumanView::OnEnded(const TaskEnded& ended) {
 }
 
 void HumanView::NoteFailure(const TaskEnded& ended) {
-  if (bash_.empty() && ended.output) bash_ = present::BashInErrors(ended.output->err.bytes);
   if (failures_.size() >= kFailuresShown) return;
   TaskIndex index = ended.end.ref.index;
   Failure failure{.index = index};
@@ -275,14 +273,6 @@ void HumanView::SayFailures(const RunFinish& finish) {
   screen_.Write(Stream::kErr, text);
 }
 
-void HumanView::SayShell() {
-  if (bash_.empty()) return;
-  Say(
-      fmt::format("/bin/sh printed \"{}\": the tasks seem to use bash syntax, but /bin/sh runs "
-                  "them; add --shell bash",
-                  bash_));
-}
-
 void HumanView::SayLeftBehind() {
   if (left_behind_.empty()) return;
   std::string text = fmt::format("spate: {} left processes running, which were terminated:\n",
@@ -303,7 +293,6 @@ void HumanView::OnFinish(const RunFinish& finish) {
   SayFailures(finish);
   if (options_.quiet) return;
   SayLeftBehind();
-  SayShell();
   // A hub's job goes on: it has no sum yet, and who goes away says so.
   if (options_.hints.on_hub && finish.how == RunEnd::kInterrupted) return;
   std::string text =

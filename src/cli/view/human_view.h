@@ -50,8 +50,6 @@ class HumanView final : public RunView {
   void Say(std::string_view line);
   std::string Fit(std::string text) const;  // on a terminal, in lines that fit
   void NoteFailure(const TaskEnded& ended);
-  // The list may be another shell's.
-  void SayShell();
   // Reports processes that tasks left behind, and that were ended.
   void SayLeftBehind();
   void NoteLeftRunning(const TaskLeftRunning& left);
@@ -73,7 +71,6 @@ class HumanView final : public RunView {
   RunStart start_;
   RunTotals totals_;
   std::vector<Failure> failures_;  // the first kFailuresShown
-  std::string bash_;               // what /bin/sh said of a task that is bash's
   struct LeftBehind {
     TaskIndex index = 0;
     std::string processes;  // "sleep (pid 12)"

@@ -20,14 +20,15 @@
 #include "cli/options/shared.h"
 #include "cli/options/values.h"
 #include "cli/report.h"
-#include "cli/run/shell_check.h"
 #include "client/surroundings.h"
 #include "format/shell_words.h"
 #include "os/file.h"
+#include "os/find_program.h"
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/run_with.h"
 #include "present/text/end_text.h"
+#include "run/shared_needs.h"
 
 namespace spate::cli::command {
 namespace {
@@ -224,10 +225,13 @@ Result<SemOptions> SemOptionsOf(const Words& words, uint32_t cores) {
   if (in.Read(kTimeout, timeout, ParseDuration)) options.timeout = timeout;
   TRY(in.status());
   options.slots = SlotCount(rule, cores);
-  bool one = words.rest.size() == 1;
-  ShellCheck shell(JobSettings(), /*inherits=*/true, "write bash -c '...'");
-  TRY(shell.Check(words.rest));
-  options.argv = one ? format::CommandArgv(words.rest.front()) : words.rest;
+  options.argv = words.rest;
+  if (words.rest.size() == 1) {
+    const std::string bash = os::FindBash();
+    const std::string& text = words.rest.front();
+    options.argv = format::CommandArgv(text, {}, bash.empty() ? format::kSh : bash);
+    if (bash.empty() && format::NeedsShell(text)) Say(run::kNoBash);
+  }
   if (options.argv.empty() != options.wait) {
     return Fail(ErrorKind::kInvalid,
                 options.wait

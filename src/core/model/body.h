@@ -28,7 +28,7 @@ struct Check {
 
 struct Command {
   // argv[0] is looked up in the task's PATH when it has no slash. Shell text is
-  // {"/bin/sh", "-c", text}.
+  // {shell, "-c", text}.
   std::vector<std::string> argv;
   std::vector<std::string> environment = {};  // "NAME=value", on top of the body's
   friend bool operator==(const Command&, const Command&) = default;

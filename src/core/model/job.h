@@ -170,6 +170,9 @@ SPATE_ENUM(Leftovers,
     kWait, "wait",   // they have JobSettings::leftovers_wait, and then are ended and the task fails
     kFail, "fail");  // as kEnd, and the task fails
 
+// Feature of a node (wire/greeting.h) whose machine has bash.
+inline constexpr const char* kBashFeature = "bash";
+
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
   std::string name;
@@ -183,8 +186,10 @@ struct JobSettings {
   bool has_source = true;                // false: `command` is literal and runs once
   bool repeat_context = false;           // -X: a{}b with values 1 2 becomes a1b a2b
   std::string replace;                   // -I: what is written for {}; empty: {}
-  // The shell for lines and shell text, all of them. Empty: /bin/sh, where one needs a shell.
+  // --shell: the shell for lines and shell text, all of them. Empty: only text that needs a shell
+  // has one.
   std::string shell;
+  bool bash = false;  // where `shell` is empty: bash, not /bin/sh; nodes need kBashFeature
 
   std::vector<std::string> environment;  // --env NAME=value
   std::string stdin_pattern;             // with placeholders; empty: the null device
@@ -227,7 +232,7 @@ struct JobSettings {
                25, OneMore(umask), 26, put_patterns, 27, get_patterns, 28, Columns(puts),  // to 31
                32, replace, 33, shell, 34, forward_patterns, 35, forward_file_patterns,
                36, leftovers, 37, leftovers_wait, 38, warn_signal, 39, warn_before,
-               40, append_output);
+               40, append_output, 41, bash);
 };
 
 // The final state of a task; before that it is queued or leased.

@@ -177,8 +177,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
                      jobs.known().WhyStalled(job),
                      std::move(waits),
                      nodes.LeftRunning(job, kMostLeftRunning),
-                     {},
-                     {},
+                     /*bash=*/false,
                      {}};
     for (auto& [index, of_task] :
          RunsOf(jobs.engine(), nodes, job, [](const AttemptRef&) { return true; }, kMostRunning)) {
@@ -186,10 +185,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools
     }
     if (asked.shell && named.size() == 1) {  // it is read from disk
       auto settings = TRY(jobs.hub().SettingsOf(job));
-      now.shell = settings->shell;
-      for (const std::string& variable : settings->environment) {
-        now.variables.push_back(variable.substr(0, variable.find('=')));
-      }
+      now.bash = settings->bash;
     }
     asking.Give(std::move(now));
     if (--left == 0) break;

@@ -34,7 +34,7 @@ constexpr std::string_view ReplaceOf(std::string_view replace) {
 // what is written for {}.
 bool AsksForValue(std::span<const std::string> command, std::string_view replace);
 
-// Whether the command is text for a shell, with some values at least. False for rows of a list.
+// True if the command is text for a shell, with some values at least. False for rows of a list.
 bool MayNeedShell(const JobSettings& settings);
 
 // For callers that know how many values each row has: an error when a placeholder of the command

@@ -27,7 +27,7 @@ std::string_view NextWord(std::string_view* rest) {
   return word;
 }
 
-std::string_view Trim(std::string_view text) {
+std::string_view TrimBlanks(std::string_view text) {
   size_t start = text.find_first_not_of(kLineBlanks);
   if (start == std::string_view::npos) return {};
   return text.substr(start, text.find_last_not_of(kLineBlanks) + 1 - start);

@@ -12,6 +12,6 @@ std::optional<std::string_view> NextLine(std::string_view* rest);
 // The next word between blanks, removed from *rest; empty at the end.
 std::string_view NextWord(std::string_view* rest);
 // `text` without the white space around it.
-std::string_view Trim(std::string_view text);
+std::string_view TrimBlanks(std::string_view text);
 
 }  // namespace spate::format

@@ -35,9 +35,9 @@ TEST(LinesTest, WordsAndTrim) {
   EXPECT_EQ(NextWord(&rest), "bc");
   EXPECT_EQ(NextWord(&rest), "");
   EXPECT_EQ(NextWord(&rest), "");
-  EXPECT_EQ(Trim(" \t a b\r\n"), "a b");
-  EXPECT_EQ(Trim(" \t"), "");
-  EXPECT_EQ(Trim(""), "");
+  EXPECT_EQ(TrimBlanks(" \t a b\r\n"), "a b");
+  EXPECT_EQ(TrimBlanks(" \t"), "");
+  EXPECT_EQ(TrimBlanks(""), "");
 }
 
 }  // namespace

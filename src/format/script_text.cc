@@ -45,12 +45,12 @@ std::optional<ScriptText> FindScript(std::string_view beginning) {
   ScriptText script;
   if (beginning.starts_with("#!")) {
     std::string_view line = *NextLine(&beginning);
-    std::string interpreter(Trim(line.substr(2)));
-    if (!NamesSpate(interpreter)) script = {SignOf(Trim(line)), std::move(interpreter)};
+    std::string interpreter(TrimBlanks(line.substr(2)));
+    if (!NamesSpate(interpreter)) script = {SignOf(TrimBlanks(line)), std::move(interpreter)};
   }
   // They count before the first command only.
   while (auto line = NextLine(&beginning)) {
-    std::string_view text = Trim(*line);
+    std::string_view text = TrimBlanks(*line);
     if (!text.empty() && text.front() != '#') break;
     if (IsDirective(text)) script.directives.emplace_back(text);
   }

@@ -34,7 +34,7 @@ Result<std::vector<PoolHost>> HostsOfFile(const std::string& path) {
   std::vector<PoolHost> hosts;
   std::string_view rest = text;
   for (int number = 1; auto line = format::NextLine(&rest); ++number) {
-    std::string_view word = format::Trim(line->substr(0, line->find('#')));
+    std::string_view word = format::TrimBlanks(line->substr(0, line->find('#')));
     if (word.empty()) continue;
     auto host = ParseHost(word);
     if (!host) return Within(fmt::format("{}:{}", EscapeForScreen(path), number), host.error());
@@ -47,7 +47,7 @@ Result<std::vector<PoolHost>> HostsOfWords(std::string_view value) {
   std::vector<PoolHost> hosts;
   while (!value.empty()) {
     size_t end = std::min(value.find(','), value.size());
-    std::string_view word = format::Trim(value.substr(0, end));
+    std::string_view word = format::TrimBlanks(value.substr(0, end));
     value.remove_prefix(std::min(end + 1, value.size()));
     if (word.empty()) continue;
     auto host = TRY(ParseHost(word));

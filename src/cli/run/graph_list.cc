@@ -54,7 +54,7 @@ std::string_view CondorLine(std::string_view text) {
                                             "VARS", "CONFIG", "CATEGORY", "INCLUDE"};
   text = format::WithoutByteOrderMark(text);
   while (auto line = format::NextLine(&text)) {
-    const std::string_view record = format::Trim(*line);
+    const std::string_view record = format::TrimBlanks(*line);
     if (record.empty() || record.starts_with('#')) continue;
     std::string_view rest = record;
     std::string word(format::NextWord(&rest));

@@ -58,9 +58,4 @@ concept HasFields = requires(T& value) { T::Fields(value, internal::AnyVisit());
 template <typename T>
 concept LeavesOutZeros = requires { T::kLeavesOutZeros; };
 
-// The last value of an enum that is a field: bytes from others are checked against it.
-template <typename E>
-  requires std::is_enum_v<E>
-inline constexpr E kLastOf = E::kLast;
-
 }  // namespace spate

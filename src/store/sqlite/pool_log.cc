@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/provision/durable.h"
+#include "store/hub_store.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {

@@ -223,7 +223,7 @@ void BatchReader::Add(std::string_view lines) {
   bool first = line_ == 0;
   while (auto line = format::NextLine(&lines)) {
     ++line_;
-    std::string_view trimmed = format::Trim(*line);
+    std::string_view trimmed = format::TrimBlanks(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = ReadBatchLine(trimmed);
     if (job) {

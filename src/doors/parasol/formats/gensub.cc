@@ -250,7 +250,7 @@ Result<GensubTemplate> GensubTemplate::Parse(std::string_view text, std::string_
 
 std::vector<std::string_view> GensubItems(std::string_view text) {
   std::vector<std::string_view> items;
-  while (auto line = format::NextLine(&text)) items.push_back(format::Trim(*line));
+  while (auto line = format::NextLine(&text)) items.push_back(format::TrimBlanks(*line));
   return items;
 }
 

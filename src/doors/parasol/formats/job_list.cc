@@ -104,7 +104,8 @@ Result<ParasolJob> ReadLine(const Line& line) {
   }
   job.command += rest;
   // Blanks around a clause stay, as in Parasol's batch file and results.
-  if (format::Trim(job.command).empty()) return line.Wrong("No command beside the clauses in");
+  if (format::TrimBlanks(job.command).empty())
+    return line.Wrong("No command beside the clauses in");
   return job;
 }
 
@@ -113,7 +114,7 @@ Result<ParasolJob> ReadLine(const Line& line) {
 Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::string_view name) {
   std::vector<ParasolJob> jobs;
   for (uint64_t number = 1; auto line = format::NextLine(&text); ++number) {
-    std::string_view trimmed = format::Trim(*line);
+    std::string_view trimmed = format::TrimBlanks(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = TRY(ReadLine({trimmed, number, name}));
     jobs.push_back(std::move(job));

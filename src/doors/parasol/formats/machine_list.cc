@@ -63,7 +63,7 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
   std::vector<ParasolMachine> machines;
   std::unordered_set<std::string> names;
   for (uint64_t number = 1; auto line = format::NextLine(&text); ++number) {
-    std::string_view trimmed = format::Trim(*line);
+    std::string_view trimmed = format::TrimBlanks(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto machine = ReadMachine(trimmed, columns);
     if (machine && !names.insert(machine->name).second) {

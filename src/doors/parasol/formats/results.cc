@@ -66,7 +66,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
     uint64_t at = offset + result.bytes - rest.size();
     auto line = format::NextLine(&rest);
     if (!line) return result;
-    if (format::Trim(*line).empty()) continue;
+    if (format::TrimBlanks(*line).empty()) continue;
     ParasolEnd end;
     std::string wrong = ReadLine(*line, &end);
     if (wrong.empty()) {
@@ -79,7 +79,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
 }
 
 Result<uint64_t> ReadBookmark(std::string_view text, std::string_view name) {
-  std::string_view word = format::Trim(text);
+  std::string_view word = format::TrimBlanks(text);
   uint64_t bytes = 0;
   if (word.empty() || Read(word, &bytes)) return bytes;
   return Fail(ErrorKind::kCorrupt,

@@ -233,7 +233,7 @@ class Starter {
   }
   void Exited(int status) {
     if (status == 0) return Finish("");
-    std::string why(format::Trim(output_));
+    std::string why(format::TrimBlanks(output_));
     bool exited = (status & 0x7f) == 0;
     if (why.empty()) {
       why =

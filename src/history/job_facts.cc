@@ -91,10 +91,12 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   const bool is_live = live != source.live.end() && facts.state != JobStanding::kFinished;
   if (is_live) {
     facts.counts = live->second.counts;
-    const bool at_work =
-        facts.state == JobStanding::kQueued || facts.state == JobStanding::kRunning;
+    const bool at_work = facts.state == JobStanding::kQueued ||
+                         facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
     if (at_work && source.on_hub()) {
-      facts.state = live->second.started ? JobStanding::kRunning : JobStanding::kQueued;
+      facts.state = live->second.held      ? JobStanding::kHeld
+                    : live->second.started ? JobStanding::kRunning
+                                           : JobStanding::kQueued;
     }
   }
   facts.not_kept = row.not_kept;

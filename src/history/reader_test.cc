@@ -303,6 +303,8 @@ TEST(Reader, WhatANodeHasNotStartedIsQueued) {
   ASSERT_EQ(listed.at(0).jobs.size(), 1u);
   EXPECT_EQ(listed[0].jobs[0].state, JobStanding::kRunning);
   EXPECT_EQ(listed[0].jobs[0].counts, live.counts);
+  source.live[1].held = true;
+  EXPECT_EQ(Ask(source, wire::ListJobs()).at(0).jobs.at(0).state, JobStanding::kHeld);
 }
 
 // ---- Events ------------------------------------------------------------------------------------

@@ -64,12 +64,6 @@ TEST_F(PortTest, TheNextProcessOfTheNodeKeepsThePort) {
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(PortTest, APortThatAnEarlierVersionNotedIsKept) {
-  const uint16_t port = FreePort();
-  dir_.Write("gang-port", std::to_string(port));
-  EXPECT_EQ(Only(Open()->ListenFor(Number("127.0.0.1:44"), "")).port, port);
-}
-
 TEST_F(PortTest, ANoteThatMakesNoSenseIsLeftAlone) {
   for (const char* note : {"a port", "unix:/tmp/s", "nowhere.example:70", "*:0", ""}) {
     dir_.Write("gang-port", note);

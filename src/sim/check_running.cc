@@ -1,7 +1,7 @@
 // A hub's counts are true: a task counts as running while it runs on its node, and as queued while
-// the node has it and has not started it. A job is judged when nothing of it, and of the nodes that
-// have its tasks, has changed for longer than a node's report takes. Only in worlds where all nodes
-// report (Options::full_disk).
+// the node has it and has not started it. A job is judged when none of its tasks has changed, and
+// the nodes that have them have been connected, for longer than a node's report takes. Only in
+// worlds where all nodes report (Options::full_disk).
 #include <fmt/format.h>
 
 #include <concepts>
@@ -40,10 +40,10 @@ class RunningCheck final : public Checker {
     } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
       nodes_[process->node].changed = scene.now;
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
-      nodes_[executed->node].changed = scene.now;
+      changed_[executed->order->ref.job] = scene.now;
       running_.insert({executed->order->ref, executed->node});
     } else if (const auto* over = std::get_if<Over>(&fact)) {
-      nodes_[over->node].changed = scene.now;
+      changed_[over->ref.job] = scene.now;
       running_.erase({over->ref, over->node});
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
       std::visit([&](const auto& record) { Note(scene.now, record); }, *decided->record);
@@ -55,7 +55,7 @@ class RunningCheck final : public Checker {
 
  private:
   struct Node {
-    Instant changed;  // what it has or runs, or its connection
+    Instant changed;  // its process or its connection
     bool heard = false;
   };
 
@@ -65,11 +65,6 @@ class RunningCheck final : public Checker {
                     { record.job } -> std::convertible_to<JobId>;
                   }) {
       changed_[record.job] = now;
-    }
-    if constexpr (requires {
-                    { record.node } -> std::convertible_to<NodeId>;
-                  }) {
-      nodes_[record.node].changed = now;
     }
     if constexpr (requires { record.end.ref.job; }) changed_[record.end.ref.job] = now;
   }

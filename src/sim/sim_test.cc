@@ -177,7 +177,7 @@ class SimCanary : public testing::TestWithParam<Canary> {};
 
 // Each broken wiring is found by its checker, and soon.
 TEST_P(SimCanary, IsFound) {
-  constexpr uint64_t kSeeds = 1000;
+  constexpr uint64_t kSeeds = 3000;
   std::string others;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Options options = DrawOptions(seed, GetParam().tasks, GetParam().worlds);

@@ -216,7 +216,7 @@ def test_waits_behind_gangs_and_own_limits(place: Place):
     jobs["gang"] = cluster.submit("--nodes", "2", "--cpus", "2", "--time", "1m", "--", "true")
     jobs["behind"] = cluster.submit("--time", "2h", "--", "true")
     table = {"own": "the job has reached its limit of 1 task at once",
-             "gang": r"it is the first waiting gang; it starts within 59m\d+s on n1, n2",
+             "gang": r"it is the first waiting gang; it starts within (59m\d+s|1h00m\S*) on n1, n2",
              "behind": rf"n1, n2 are kept for task {jobs['gang']}.1, a gang of user"}
     for name, why in table.items():
         out, _ = cluster.spate("task explain", jobs[name] + (".2" if name == "own" else ".1"))

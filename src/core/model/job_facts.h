@@ -198,10 +198,11 @@ struct JobLive {
   JobId job;
   bool started = false;  // one of its tasks
   JobCounts counts;
-  bool tells_runs =
-      false;  // `running` has all of its tasks that run, and its other leased ones wait
+  // `running` has all of its tasks that run, and its other leased ones wait.
+  bool tells_runs = false;
   std::vector<TaskRange> running;
-  SPATE_FIELDS(1, job, 2, started, 3, counts, 4, tells_runs, 5, running);
+  bool held = false;
+  SPATE_FIELDS(1, job, 2, started, 3, counts, 4, tells_runs, 5, running, 6, held);
 };
 
 // Some tasks of a job, in columns, and some of the edges among all of them.

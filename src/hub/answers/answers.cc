@@ -158,8 +158,11 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
       if (id.value > range.last) return;
       auto [job, is_new] = jobs.try_emplace(id);
       if (!is_new) continue;
+      const KnownJobs::Job& known_job = *known.Find(id);
       const JobCounts counts = known.Counts(id).value_or(JobCounts());
-      job->second = {id, known.Find(id)->started || counts.leased > 0, counts};
+      job->second = {
+          .job = id, .started = known_job.started || counts.leased > 0, .counts = counts};
+      job->second.held = known_job.held != engine::HoldReason::kNone;
       if (std::holds_alternative<wire::ListJobs>(question)) continue;  // it shows no tasks
       auto running = parts.nodes.RunningTasks(id);
       job->second.tells_runs = running && parts.jobs.engine().Held(id) == HoldReason::kNone;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "doors/parasol/programs/para_shove.h"
 #include "doors/parasol/programs/para_talk.h"
 #include "doors/parasol/programs/parasol_input.h"
+#include "os/error.h"
 #include "os/file.h"
 
 namespace spate::parasol {
@@ -178,8 +180,8 @@ Result<ParaCycle*> Para::OpenToPush() {
   // Jobs that were submitted could not be noted there, and their results not written.
   if (os::Exists(folder_.Batch()) && !os::MayAccess(folder_.dir(), "wx")) {
     return Fail(ErrorKind::kPermission,
-                fmt::format("you cannot write to '{}', so nothing was submitted",
-                            EscapeForScreen(folder_.dir())));
+                fmt::format("you cannot write to '{}', so nothing is submitted: {}",
+                            EscapeForScreen(folder_.dir()), os::TextOfErrno(errno)));
   }
   auto cycle = OpenInTurn();
   if (cycle) (*cycle)->TellJobs();

@@ -34,7 +34,7 @@ std::optional<std::string_view> HeaderOf(std::string_view comment, std::string_v
   if (!comment.starts_with(name)) return std::nullopt;
   comment.remove_prefix(name.size());
   if (!comment.starts_with(':')) return std::nullopt;
-  return Trim(comment.substr(1));
+  return TrimBlanks(comment.substr(1));
 }
 
 // The first word of a text that begins with a number.
@@ -112,10 +112,10 @@ Result<SwfTrace> SwfReader::Finish() {
 
 Status SwfReader::AcceptLine(std::string_view line) {
   if (++line_ == 1) line = WithoutByteOrderMark(line);
-  line = Trim(line);
+  line = TrimBlanks(line);
   if (line.empty()) return {};
   if (!line.starts_with(';')) return AcceptJob(line);
-  AcceptComment(Trim(line.substr(1)));
+  AcceptComment(TrimBlanks(line.substr(1)));
   return {};
 }
 

@@ -405,9 +405,9 @@ def test_nodes_of_a_removed_pool_leave_the_tables(place: Place):
 
     def names():
         return [json.loads(line)["node"] for line in cluster.spate("node list", "--output", "json")[0].splitlines()]
-    # A waiting job excludes the node, because its task failed there; another pilot is killed.
+    # A waiting job avoids the node, because its task failed there; another pilot is killed.
     cluster.spate("pool add", "local", "p1", "--no-test")
-    job = cluster.submit("--pool", "p1", "--retry-elsewhere", "1", "--retries", "1", "--", "test -e go")
+    job = cluster.submit("--pool", "p1", "--retry-elsewhere", "1", "--retries", "1", "--retry-delay", "1h", "--", "test -e go")
     wait(names, "a pilot has joined")
     wait(lambda: json.loads(cluster.spate("job info", job, "--output", "json")[0])["queued"] == 1, "it waits for another")
     cluster.spate("pool remove", "p1", "--wait")

@@ -100,7 +100,7 @@ ON_NODE = {
                     r"which starts no tasks at the moment: \S+ \S+ of memory is free, less than --min-free-memory"),
     "load": (None, ["--max-load", "0.0001"],
              r"which starts no tasks at the moment: the load is \S+, above --max-load"),
-    "delay": (None, ["--delay", "1h"], r"which starts a task of its job every 1h00m00s \(--delay\)"),
+    "delay": (None, ["--delay", "1h"], r"which starts a task of its job every 1h00m \(--delay\)"),
 }
 
 

@@ -212,7 +212,8 @@ class AnswersCheck final : public Checker {
       for (JobId job : done.free) {
         auto before = open.jobs.find(job);
         const BookedJob* now = scene.book.FindJob(job);
-        if (before != open.jobs.end() && before->second.held && now != nullptr && now->held) {
+        const bool goes_on = now != nullptr && !now->cancelled;
+        if (goes_on && now->held && before != open.jobs.end() && before->second.held) {
           Find(fmt::format("job {} is said not to be held, and is", job.value));
         }
       }

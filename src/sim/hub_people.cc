@@ -148,6 +148,9 @@ void HubPeople::SeeHub() {
 void HubPeople::Submit(const SimJob& job, Duration wait) {
   Do(wait, [this, &job](HubProcess& hub) {
     if (accepted_.contains(job.id)) return true;
+    // It was accepted though its connection had broken: a key would say so.
+    const auto* known = hub.Find(job.id);
+    if (known != nullptr && known->accepted) return OnAccepted(job.id), true;
     bool ready = std::all_of(job.after.begin(), job.after.end(),
                              [&](const After& after) { return hub.Find(after.job) != nullptr; });
     if (!ready) return false;

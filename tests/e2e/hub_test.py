@@ -224,7 +224,7 @@ def test_an_array_of_slurm_runs_as_the_refusal_says(place: Place):
     want("write: spate run --hub -j 20 --memory 1G" in err, err)
     want(place.lines("ran") == [], "it ran")
     _, err = place.run("--wait", *options.split(), command="submit")
-    want(sorted(place.lines("ran")) == ["0", "2", "4"] and "obey" not in err, (place.lines("ran"), err))
+    want(sorted(place.lines("ran")) == ["0", "2", "4"] and "spate ignores" not in err, (place.lines("ran"), err))
     # A script that runs once is only told what it does not get.
     place.write("one.sh", "#!/bin/sh", "#PBS -l walltime=1:00:00,mem=1gb -q long", "echo one >> ran")
     out, err = place.run("--wait", "--memory", "1G", "--", "sh", "one.sh", command="submit")
@@ -411,7 +411,7 @@ def test_an_open_job_grows(place: Place):
     job = cluster.submit("--open", "one.lst")
     wait(lambda: place.lines("ran"), "the first line runs")
     _, err = place.run(job, "steps.sh", command="job add", code=2)
-    want("steps.sh:2: 'set -e' is a line of a script" in err and "spate job add 1 -- sh steps.sh;" in err, err)
+    want("steps.sh:2: 'set -e' is a line of a script" in err and "spate job add 1 -- bash steps.sh;" in err, err)
     place.run(job, "more.lst", command="job add")
     cluster.spate("job close", job)
     cluster.spate("job wait", job)

@@ -266,7 +266,7 @@ def test_a_batch_systems_script_is_translated(place: Place):
     want("./job.sh: spate ignores #SBATCH --mem=1G, #SBATCH --time=60, #SBATCH --partition=long, "
          "#SBATCH --array=0-3%2; to request the same: spate run --memory 1G --time-limit 60m -- ./job.sh ::: a\n" in err, err)
     _, err = place.run("--", "./job.sh", stdin=b"a\n")
-    want("obey" in err and "1 succeeded" in err, err)
+    want("spate ignores" in err and "1 succeeded" in err, err)
     _, err = place.run("--env", "SLURM_ARRAY_TASK_ID=2", "--", "./job.sh")
     want("obey" in err and place.lines("ran")[-1].startswith("2 "), err)
     _, err = place.run("--", "env", "./job.sh")

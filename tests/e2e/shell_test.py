@@ -80,7 +80,7 @@ def test_a_machine_without_bash(place: Place):
     said = "spate: this machine has no bash, so /bin/sh runs the lines that need a shell\n"
     out, err = there(place, words, "run", "-k", "--", "echo {}; echo $0", ":::", "a", "b")
     want(out.count("/bin/sh") == 2 and err.count(said) == 1, (out, err))
-    for typed in (["run", "-k", "--", "echo {}", ":::", "a", "b"], ["run", "--shell", "/bin/sh", "--", "echo a;"],
+    for typed in (["run", "-k", "--", "echo", "{}", ":::", "a", "b"], ["run", "--shell", "/bin/sh", "--", "echo a;"],
                   ["run", "-q", "--", "echo a;"]):
         _, err = there(place, words, *typed)
         want(said not in err, (typed, err))

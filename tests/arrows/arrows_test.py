@@ -99,7 +99,7 @@ class Arrows(unittest.TestCase):
             ("src/os/x.cc", "// Whoever reads this waits.", False), ("src/os/x.cc", "  // What it found.", False),
             ("src/os/x.cc", "// The reader waits, whoever it is.", True), ("src/os/x.cc", "// What if it is closed? It waits.", True),
             ("src/os/x.cc", "// Whatever it found.", True), ("src/os/x.cc", 'Say("// What it found");', True),
-            ("src/core/engine/x.cc", "// What it found.", True),  # not reworded yet
+            ("src/core/engine/x.cc", "// Where it ends.", False), ("src/core/engine/x_test.cc", "// Of one job.", False),
             ("src/os/x.cc", "// It waits, lest it starve.", False), ("src/os/x.cc", "// The least of them; wholesale.", True),
             ("src/command/x.cc", '.help = "of ssh: the hosts"', False), ("src/command/x.cc", '.help =\n    "so has one in error"', False),
             ("src/command/x.cc", '.help = "order of starts"', True), ("src/command/x.cc", '.more = "of ssh: the hosts"', True),

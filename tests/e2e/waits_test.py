@@ -440,6 +440,16 @@ def test_a_task_whose_files_do_not_open(place: Place):
     waits.ended(0)
 
 
+def test_the_first_interrupt_names_a_pipe_that_does_not_open(place: Place):
+    os.mkfifo(os.path.join(place.dir, "pipe"))
+    run = Waiting(place, "run", "--stdout", "pipe", "--", "echo", "hello", log="run")
+    run.says("task 1 still waiting to open")
+    run.process.send_signal(signal.SIGINT)
+    run.says("1 task still running (press Ctrl-C again to terminate them)\nspate: task 1 still waiting to open")
+    run.process.send_signal(signal.SIGINT)
+    run.ended(130)
+
+
 def test_a_follower_goes_on_after_a_restart_of_the_hub(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")

@@ -138,6 +138,7 @@ void HumanView::SayNews(const News& news) {
         }
         Say(fmt::format("no more tasks start{}{}", waits,
                         may_end ? " (press Ctrl-C again to terminate them)" : ""));
+        if (may_end) SayLeftRunning();
         break;
       case engine::HoldReason::kHaltRule:
         Say(fmt::format("--halt: no more tasks start{}", waits));
@@ -172,10 +173,18 @@ void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
   ShowLeftRunning();
   if (left.processes.empty()) return;
   if (bar_on_ || options_.quiet || std::exchange(left_running_said_, true)) return;
-  const std::string text =
-      present::WaitText("has ended but left processes running: ", left.processes,
-                        "; waiting for them (see --leftovers)");
-  Say(fmt::format("{} {}", TaskText(left.ref.index), EscapeForScreen(text)));
+  SayLeftRunning();
+}
+
+void HumanView::SayLeftRunning() {
+  if (left_running_.empty()) return;
+  const auto& [ref, what] = *left_running_.begin();
+  const std::string text = present::WaitText("has ended but left processes running: ", what,
+                                             "; waiting for them (see --leftovers)");
+  const size_t others = left_running_.size() - 1;
+  Say(fmt::format(
+      "{} {}{}", TaskText(ref.index), EscapeForScreen(text),
+      others > 0 ? fmt::format(" (and {})", present::CountOf(others, "other task")) : ""));
 }
 
 void HumanView::ShowLeftRunning() {

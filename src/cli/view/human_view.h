@@ -54,6 +54,8 @@ class HumanView final : public RunView {
   void SayLeftBehind();
   void NoteLeftRunning(const TaskLeftRunning& left);
   void ShowLeftRunning();
+  // Reports the first task of left_running_, and counts the others.
+  void SayLeftRunning();
   void SayFailures(const RunFinish& finish);
   std::string Bad(std::string_view text) const;  // in the colour of failures, where there is one
   void SayNews(const News& news);

@@ -324,6 +324,23 @@ TEST_F(HumanViewTest, WithoutABarWhatIsLeftRunningIsSaidOnce) {
             "(see --leftovers)\n");
 }
 
+TEST_F(HumanViewTest, TheFirstInterruptSaysWhatIsWaitedFor) {
+  const std::string held = "spate: no more tasks start; ";
+  const std::string again = " still running (press Ctrl-C again to terminate them)\n";
+  Make(200, true);
+  view_->OnStart(StartOf(5));
+  view_->OnNews(TaskLeftRunning{{JobId(12), 2, Attempt(1)}, "still waiting to open 'p'"}, At(100));
+  view_->OnNews(HoldNews{engine::HoldReason::kUser, 1}, At(200));
+  std::string told = held + "1 task" + again + "spate: task 3 still waiting to open 'p'\n";
+  EXPECT_EQ(screen_.err, told);
+  view_->OnNews(TaskLeftRunning{{JobId(12), 3, Attempt(1)}, "sort (pid 12)"}, At(300));
+  view_->OnNews(HoldNews{engine::HoldReason::kUser, 2}, At(400));
+  told += held + "2 tasks" + again + "spate: task 3 still waiting to open 'p' (and 1 other task)\n";
+  EXPECT_EQ(screen_.err, told);
+  view_->OnNews(HoldNews{engine::HoldReason::kUser, 2, true}, At(500));
+  EXPECT_EQ(screen_.err, told + held + "terminating 2 tasks\n");
+}
+
 TEST_F(HumanViewTest, WhatWasLeftBehindIsNamedAtTheEnd) {
   Make(80, false);
   view_->OnStart(StartOf(8));

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hub/testing_node.h"
@@ -199,6 +200,19 @@ TEST_F(LookTest, TheNodeOfARankIsAsked) {
   }
   Look(ann, job, 1, {.rank = 4});
   EXPECT_EQ(Refusal(ann), fmt::format("--rank 4: task {}.1 has ranks 0 to 3", job.value));
+}
+
+TEST_F(LookTest, NodesWithoutRoomAreNamed) {
+  NodeEnd& node = Node("n1", 1);
+  Node("n2", 1);
+  wire::NodeState state;
+  for (const std::string_view no_room : {"", "its disk is full", ""}) {
+    state.no_room = no_room;
+    node.say(state);
+    loop_.RunFor(Duration::Seconds(1));
+    EXPECT_EQ(service_->Facts().full_nodes,
+              std::vector<std::string>(no_room.empty() ? 0 : 1, "n1"));
+  }
 }
 
 // ---- What runs, and what waits on its node -----------------------------------------------------

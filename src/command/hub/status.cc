@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,17 @@ std::string KeptText(const HubFacts& hub) {
   return text;
 }
 
+// "1 node has no room on its disk: n1; see spate node list"
+std::string FullText(const std::vector<std::string>& nodes) {
+  constexpr size_t kNamed = 3;
+  const auto named = std::span(nodes).first(std::min(nodes.size(), kNamed));
+  return fmt::format(
+      "{} no room on {}: {}{}; see spate node list",
+      nodes.size() == 1 ? "1 node has" : present::CountOf(nodes.size(), "node") + " have",
+      nodes.size() == 1 ? "its disk" : "their disks", fmt::join(named, ", "),
+      nodes.size() > kNamed ? ", ..." : "");
+}
+
 std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   std::string text = fmt::format("Hub of spate {}\n", hub.program);
   auto add = [&](std::string_view name, const std::string& value) {
@@ -83,6 +96,7 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   if (hub.kept + hub.keep_most > 0 || hub.keep_for.ns > 0) add("keeps", KeptText(hub));
   add("listens", fmt::format("{}", fmt::join(hub.addresses, ", ")));
   add("nodes", fmt::format("{} connected", hub.nodes));
+  if (!hub.full_nodes.empty()) add("", FullText(hub.full_nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),
                           present::CountOf(hub.running, "task"), FormatCount(hub.queued)));
   if (!hub.policy.empty()) add("policy", hub.policy);

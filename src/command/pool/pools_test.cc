@@ -444,6 +444,21 @@ TEST_F(PoolTest, TheHubsStatusTellsThatTheClockWasSet) {
   EXPECT_TRUE(Run("hub status", {"--json"}).out.contains("\"clock\":{\"from\":1600007200"));
 }
 
+TEST_F(PoolTest, TheHubsStatusNamesFullNodes) {
+  EXPECT_FALSE(Run("hub status", {}).out.contains("no room"));
+  hub.facts.nodes = 5;
+  hub.facts.full_nodes = {"n1"};
+  std::string out = Run("hub status", {}).out;
+  EXPECT_TRUE(
+      out.contains("  nodes      5 connected\n             "
+                   "1 node has no room on its disk: n1; see spate node list\n"))
+      << out;
+  EXPECT_TRUE(Run("hub status", {"--json"}).out.contains("\"full_nodes\":[\"n1\"]"));
+  hub.facts.full_nodes = {"n1", "n2", "n3", "n4"};
+  out = Run("hub status", {}).out;
+  EXPECT_TRUE(out.contains("  4 nodes have no room on their disks: n1, n2, n3, ...; see ")) << out;
+}
+
 TEST_F(PoolTest, ExamplesAreUnderstood) {
   auto understood = [&](const Argv& argv) {
     auto found = FindCommand(argv, AllCommands());

@@ -71,6 +71,7 @@ struct HubFacts {
   Duration oldest_queued;  // since the oldest job that waits for nodes was submitted; 0: none waits
   std::string disk;        // low: output of tasks is not kept; full: nothing is accepted; empty
   Duration keep_for;       // so long ended jobs are kept (--keep)
+  std::vector<std::string> full_nodes;  // they get no tasks, because their disks have no room
 
   SPATE_FIELDS(1, program, 2, life, 3, since, 4, nodes, 5, away, 6, jobs, 7, queued, 8, running,
                9, ended, 10, failed, 11, clients, 12, refused, 13, breaches, 14, folder,
@@ -81,7 +82,7 @@ struct HubFacts {
                29, stuck, 30, Named(kept, "kept_bytes"), 31, Named(keep_most, "keep_most_bytes"),
                32, Named(disk_free, "disk_free_bytes"), 33, disk, 34, held, 35, NotInJson(came),
                36, NotInJson(went), 37, NotInJson(lost_ends), 38, oldest_queued, 39, keep_for,
-               40, clock);
+               40, clock, 41, full_nodes);
 };
 
 // An attempt that runs, or the part of a gang that one node runs, as the node has told: short ones

@@ -127,7 +127,10 @@ void CountNodes(const Jobs& jobs, const Nodes& nodes, HubFacts& facts) {
   }
   auto infos = NodeInfos(jobs.engine());
   for (const auto& [id, node] : nodes.all()) {
-    if (!node.row.removed) ++standings[StateOf(node, infos[id])];
+    if (node.row.removed) continue;
+    const std::string state = StateOf(node, infos[id]);
+    ++standings[state];
+    if (state == WordOf(NodeStanding::kFull)) facts.full_nodes.push_back(node.row.name);
   }
   for (const auto& [name, count] : standings) facts.standings.push_back({name, count});
   facts.nodes = nodes.connected();

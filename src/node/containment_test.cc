@@ -390,6 +390,26 @@ TEST(EndLeftovers, LeavesOthersAlone) {
   waitpid(other, nullptr, 0);
 }
 
+// Anybody could name any process in a file of their own.
+TEST(EndLeftovers, BelievesNoFileOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  os::TempDir dir;
+  pid_t other = fork();
+  if (other == 0) {
+    setsid();
+    setenv("SPATE_JOB_DIR", "/another/job", 1);
+    execl("/bin/sleep", "sleep", "100", nullptr);
+    _exit(127);
+  }
+  ASSERT_TRUE(shepherd::RecordShepherd(dir.path(), other));
+  ASSERT_EQ(chown(dir.Path("shepherds").c_str(), 65534, 65534), 0);
+  shepherd::EndLeftovers(dir.path(), "", 100'000'000);
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0) << "it lives";
+  ASSERT_EQ(chown(dir.Path("shepherds").c_str(), 0, 0), 0);
+  shepherd::EndLeftovers(dir.path(), "", 100'000'000);
+  EXPECT_EQ(waitpid(other, nullptr, 0), other);
+}
+
 }  // namespace
 }  // namespace spate::node
 

@@ -18,7 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CHECK(read->slave_arguments.size() <= mw::kResourceWordsMax);
   CHECK(read->libraries.size() <= mw::kResourceWordsMax);
-  (void)mw::IsStale(*read, spate::Instant::Never(), {});
   std::string written = mw::WriteResourceFile(*read);
   // Bytes that were escaped may make it longer.
   if (written.size() > mw::kResourceFileBytesMax) return 0;

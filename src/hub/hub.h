@@ -145,7 +145,7 @@ class Hub {
     std::optional<wire::WantPiece> wanted;  // in this turn of the loop; nodes ask for one at a time
     std::optional<Duration> clock_behind;   // the node's clock, of ours; nullopt: not known
     Instant since;                          // it has read its clock later than this
-    Duration slept;                         // since then our machine has, for so long
+    Duration slept;                         // time that our machine was suspended since then
   };
   // The parts of a gang's attempt end on several nodes.
   struct EndKey {

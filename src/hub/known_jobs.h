@@ -104,7 +104,7 @@ class KnownJobs {
   void SetAddReasons(AddReasons add) { add_reasons_ = std::move(add); }
   // Finished jobs that ended before `when`: those that did first. An empty user: of all.
   std::vector<JobId> EndedBefore(Instant when, size_t most, const std::string& user = {}) const;
-  // Loop::ToWall has changed: starts are written down anew, so that they agree with coming ends.
+  // Loop::ToWall has changed: rewrites the starts, so that they agree with later ends.
   void ClockStepped();
   // Writes down what is not yet; before the hub ends.
   void Flush();

@@ -369,15 +369,18 @@ TEST(EndStrays, AreKnownByTheNodesIdAndNotByItsFolder) {
   waitpid(other, nullptr, 0);
 }
 
+pid_t ProcessOfAnotherJob() {
+  pid_t other = fork();
+  if (other != 0) return other;
+  setsid();
+  setenv("SPATE_JOB_DIR", "/another/job", 1);
+  execl("/bin/sleep", "sleep", "100", nullptr);
+  _exit(127);
+}
+
 TEST(EndLeftovers, LeavesOthersAlone) {
   os::TempDir dir;
-  pid_t other = fork();
-  if (other == 0) {
-    setsid();
-    setenv("SPATE_JOB_DIR", "/another/job", 1);
-    execl("/bin/sleep", "sleep", "100", nullptr);
-    _exit(127);
-  }
+  const pid_t other = ProcessOfAnotherJob();
   ASSERT_TRUE(shepherd::RecordShepherd(dir.path(), other));
   // The same pid with another start time: somebody else's.
   std::string record = *os::ReadFile(dir.Path("shepherds"), 4096);
@@ -394,13 +397,7 @@ TEST(EndLeftovers, LeavesOthersAlone) {
 TEST(EndLeftovers, BelievesNoFileOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   os::TempDir dir;
-  pid_t other = fork();
-  if (other == 0) {
-    setsid();
-    setenv("SPATE_JOB_DIR", "/another/job", 1);
-    execl("/bin/sleep", "sleep", "100", nullptr);
-    _exit(127);
-  }
+  const pid_t other = ProcessOfAnotherJob();
   ASSERT_TRUE(shepherd::RecordShepherd(dir.path(), other));
   ASSERT_EQ(chown(dir.Path("shepherds").c_str(), 65534, 65534), 0);
   shepherd::EndLeftovers(dir.path(), "", 100'000'000);

@@ -13,8 +13,8 @@
 namespace spate::node {
 
 // Variables that show what a task, or a process of a gang, was given: SPATE_GPUS and the variable
-// of the node's GPUs, SPATE_RESOURCE_NAME. Only one variable may select among GPUs: ROCm numbers
-// anew what ROCR_VISIBLE_DEVICES leaves, and CUDA_VISIBLE_DEVICES would then select from that.
+// of the node's GPUs, SPATE_RESOURCE_NAME. Only one variable may select among GPUs: ROCm
+// renumbers the devices in ROCR_VISIBLE_DEVICES, and CUDA_VISIBLE_DEVICES would select from those.
 std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given,
                                         std::string_view gpu_variable);
 

@@ -1,5 +1,5 @@
 // `spate job top`: the tasks of a job that run, longest first, of a hub's job or a run's. On a
-// terminal it is drawn anew every second, on the alternate screen, until the job has ended.
+// terminal it is redrawn every second, on the alternate screen, until the job has ended.
 #include <fmt/format.h>
 
 #include <algorithm>

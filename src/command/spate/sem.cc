@@ -71,8 +71,7 @@ constexpr size_t kShownCommand = 60;
 constexpr std::string_view kOwner = "spate sem: ";  // then the command
 constexpr std::string_view kGate = "gate";          // held by the one whose turn is next
 
-// Looks again and again until `there` says yes; false when the time is over. `why` tells what is
-// waited for, once, when that takes long.
+// Polls `there` until it is true; false when the time is over. A long wait prints `why` once.
 Result<bool> Await(const SemOptions& options, const std::function<Result<bool>()>& there,
                    const std::function<std::string()>& why) {
   auto loop = TRY(os::RealLoop::Create());

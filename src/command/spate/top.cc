@@ -1,4 +1,4 @@
-// `spate top`: a hub on the screen, drawn anew every second, until the user has seen enough.
+// `spate top`: a hub on the screen, redrawn every second until the user quits.
 //
 // Plain escape sequences on the alternate screen, which every terminal of today knows: see
 // docs/design/012-looking.md.

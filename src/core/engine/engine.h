@@ -151,7 +151,7 @@ struct OfferChanged {
   NodeId node;
   Offer offer;
 };
-// The hub's machine was suspended for so long, and its clock stood still: the nodes' lives went on.
+// The hub's machine was suspended for this time, in which the nodes' lifetimes continued.
 struct HubSlept {
   Duration time;
 };

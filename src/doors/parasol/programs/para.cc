@@ -179,9 +179,10 @@ Result<ParaCycle*> Para::OpenInTurn() {
 Result<ParaCycle*> Para::OpenToPush() {
   // Jobs that were submitted could not be noted there, and their results not written.
   if (os::Exists(folder_.Batch()) && !os::MayAccess(folder_.dir(), "wx")) {
+    const int error = errno;
     return Fail(ErrorKind::kPermission,
                 fmt::format("you cannot write to '{}', so nothing is submitted: {}",
-                            EscapeForScreen(folder_.dir()), os::TextOfErrno(errno)));
+                            EscapeForScreen(folder_.dir()), os::TextOfErrno(error)));
   }
   auto cycle = OpenInTurn();
   if (cycle) (*cycle)->TellJobs();

@@ -67,7 +67,7 @@ Result<std::vector<os::Address>> ListenAt(const ParaHubOptions& options, const S
   return listen;
 }
 
-// A hub that is not there has ended, as there; why it is not is told all the same.
+// Parasol's paraHubStop succeeds without a hub; here the reason is printed as well.
 Result<int> WhenAway(Error error) {
   if (error.kind != ErrorKind::kUnavailable) return std::unexpected(std::move(error));
   (void)os::WriteAll(os::kStderr, "paraHubStop: " + error.message + "\n", "standard error");

@@ -27,7 +27,8 @@ struct Guest {
 struct Caller {
   std::string user;  // of a node: whose tasks it takes; "*": everybody's
   bool is_admin = false;
-  uint64_t serial = 0;            // of the credential; 0: known by the system
+  bool is_owner = false;  // the user whom the hub runs as: its nodes are as many as there are
+  uint64_t serial = 0;    // of the credential; 0: known by the system
   provision::PilotId pilot = {};  // 0: it is no node of one
 };
 

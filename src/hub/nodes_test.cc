@@ -201,6 +201,14 @@ TEST_F(NodesTest, NodesThatComeAndGoUnderManyNamesFillNoLog) {
   EXPECT_EQ(logged, 1003) << "how many were not told, and this one";
 }
 
+TEST_F(NodesTest, AUserHasAThousandNodesAndTheHubsOwnerAsManyAsThereAre) {
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(Admit("n" + std::to_string(i), "ann"));
+  EXPECT_FALSE(Admit("more", "ann"));
+  EXPECT_TRUE(Admit("n0", "ann")) << "it is known";
+  EXPECT_TRUE(Admit("b", "bob"));
+  EXPECT_TRUE(nodes.Admit("more", "1", {.user = "ann", .is_owner = true}));
+}
+
 TEST_F(NodesTest, ARemovedNodeStaysOut) {
   NodeId id = Come("n", "ann", line);
   nodes.Remove(id, Nodes::Removal::kEnds);

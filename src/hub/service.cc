@@ -209,9 +209,13 @@ std::expected<Caller, wire::Refusal> Service::Who(const Guest& guest) const {
   if (stopping_) {
     return std::unexpected(wire::Refusal{wire::RefusalCode::kBusy, "the hub stops"});
   }
-  if (auto pilot = pools_->Who(guest)) return *pilot;
+  if (auto pilot = pools_->Who(guest)) {
+    if (*pilot) (*pilot)->is_owner = (*pilot)->user == options_.user;
+    return *std::move(pilot);
+  }
   auto caller = access_->Who(guest);
   if (!caller) return caller;
+  caller->is_owner = caller->user == options_.user;
   const wire::Role role = guest.greeting.role;
   const std::string& name = guest.greeting.node_name;
   if (role == wire::Role::kNode && pools_->OwnsName(name)) {

@@ -146,7 +146,7 @@ std::expected<link::Admission, wire::Refusal> Door::Judge(const link::Guest& gue
 std::expected<void, wire::Refusal> Door::CheckPlaces(const Caller& caller, wire::Role role) const {
   const size_t all = options_.connections;
   const size_t taken = service_.clients() + service_.nodes().connected();
-  const bool trusted = caller.is_admin || ServesAll(caller, role);
+  const bool trusted = caller.is_admin || caller.is_owner || ServesAll(caller, role);
   auto refuse = [](std::string why) {
     return std::unexpected(wire::Refusal{wire::RefusalCode::kBusy, std::move(why)});
   };

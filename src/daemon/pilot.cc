@@ -80,8 +80,10 @@ Result<int> RunLaunches(const std::vector<pool::Launch>& launches,
   int code = 0;
   os::Child::Events events;
   // The batch system keeps the nodes' messages as this pilot's output.
-  events.output = [](std::string_view text) { (void)os::WriteAll(os::kStderr, text, "errors"); };
-  events.exited = [&](int status) {
+  events.output = [](int, std::string_view text) {
+    (void)os::WriteAll(os::kStderr, text, "errors");
+  };
+  events.ended = [&](int status) {
     if (code == 0) code = os::ExitStatusOf(status);
     if (--left == 0) loop->Stop();
   };
@@ -90,8 +92,9 @@ Result<int> RunLaunches(const std::vector<pool::Launch>& launches,
     for (const std::string& word : node_command) {
       argv.push_back(launch.quoted ? ShellQuote(word) : word);
     }
-    auto started = TRY(os::Child::Start(*loop, argv, "", events, os::Child::Errors::kOutput));
-    running.push_back(std::move(started));
+    os::Child::Options options{.spawn = {.argv = std::move(argv)},
+                               .pipes = os::Child::Pipes::kOneText};
+    running.push_back(TRY(os::Child::Start(*loop, std::move(options), events)));
     LogLine(fmt::format("starts {}",
                         launch.host.empty() ? "a node on each host" : "a node on " + launch.host));
   }

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +16,7 @@
 #include "os/error.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/spawn_child.h"
 
 namespace spate::os {
 namespace {
@@ -129,24 +128,16 @@ Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
 // The pipe is the only descriptor of ours that it has.
 Result<std::string> OutputWithin(std::vector<std::string> words, Duration patience) {
   auto pipe = TRY(MakePipe());
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe.write.get(), 1);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return std::unexpected(SystemError(error, "start", words[0]));
+  const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return FailErrno("open", "/dev/null");
+  const std::string program = words.front();
+  const Spawn spawn{
+      .argv = std::move(words), .in = null.get(), .out = pipe.write.get(), .err = null.get()};
+  auto pid = TRY(SpawnChild(spawn));
   pipe.write.Reset();
-  auto text = ReadWithin(pipe.read.get(), words[0], patience);
+  auto text = ReadWithin(pipe.read.get(), program, patience);
   if (!text) kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  (void)WaitForExit(pid);
   return text;
 }
 

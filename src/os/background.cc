@@ -8,6 +8,7 @@
 
 #include "os/error.h"
 #include "os/file.h"
+#include "os/spawn_child.h"
 
 namespace spate::os {
 namespace {
@@ -20,9 +21,7 @@ namespace {
     got = read(ready, &word, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1) _exit(0);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = WaitForExit(child);
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
 }
 

@@ -1,17 +1,19 @@
-// Child: a program that does side work for this process: it gets its input whole, and its output
-// comes as it is written. For daemons, whose own thread must not wait.
+// Child: a program that works for this process, watched by the loop, whose own thread must not
+// wait.
 //
-// Thread: the loop's. SIGPIPE must be ignored by the process.
+// Thread: the loop's. SIGPIPE must be ignored by a process that writes to a child.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "os/fd.h"
 #include "os/process.h"
 #include "os/real_loop.h"
@@ -21,49 +23,84 @@ namespace spate::os {
 
 class Child {
  public:
-  struct Events {
-    std::function<void(std::string_view)>
-        output;                   // its standard output; the view ends with the call
-    std::function<void()> ended;  // it is gone; the last call
-    // Instead of `ended` when it is given, with the status of wait(2).
-    std::function<void(int)> exited = nullptr;
+  // Standard streams that are pipes to this process. Others are as Spawn has them.
+  enum class Pipes : uint8_t {
+    // None: it works as if it were a part of this process, gets USR1 and USR2 in place of it (the
+    // child that was started last does), and outlives this object.
+    kNone,
+    kOut,      // input and output
+    kOneText,  // input and output, which the errors are a part of
+    kAll,      // input, output, errors
   };
-  enum class Errors : uint8_t { kOurs, kOutput };  // where its standard error goes
-  // kByItself: it leads a session of its own, so signals of our terminal do not reach it, and it
-  // outlives this object.
-  enum class Ends : uint8_t { kWithUs, kByItself };
-  // Runs `argv`, looked for in PATH, with standard error as this process has it, or as a part of
-  // its output. The functions are called by the loop and may destroy the child. kExhausted: no
-  // process or descriptor is left.
-  static Result<std::unique_ptr<Child>> Start(RealLoop& loop, const std::vector<std::string>& argv,
-                                              std::string input, Events events,
-                                              Errors errors = Errors::kOurs,
-                                              Ends ends = Ends::kWithUs);
+  struct Options {
+    Spawn spawn;  // with `session` the group is signalled and killed in place of the process alone
+    Pipes pipes = Pipes::kOut;
+    // All of the input; nullopt: by Write and CloseInput.
+    std::optional<std::string> input = std::string();
+    bool outlives_us = false;  // is not killed by the destructor
+    // Ends when its process does, though what that has left running holds the pipes open.
+    bool ends_at_exit = false;
+    bool pidfd = true;  // false: as with a kernel before 5.3
+  };
+  struct Events {
+    // Bytes of its standard output (1) or errors (2); the view ends with the call.
+    std::function<void(int stream, std::string_view)> output = nullptr;
+    // So many bytes of its input went to it, or never will because it reads no more.
+    std::function<void(size_t)> input_gone = nullptr;
+    // The status of wait(2), when it has ended and nobody holds its output open any more. The last
+    // call.
+    std::function<void(int wait_status)> ended = nullptr;
+  };
+  // `output` and `ended` are called by the loop and may destroy the child. kExhausted: no process
+  // or descriptor is left.
+  static Result<std::unique_ptr<Child>> Start(RealLoop& loop, Options options, Events events);
   // Kills it, unless it ends by itself; no function is called any more. The loop, which must
   // outlive this, sees to the rest.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Nothing when it has ended.
-  void Signal(int signo);
+  // Takes all bytes; `input_gone` tells how many are still kept.
+  void Write(std::string_view bytes);
+  // Its input ends behind what was written.
+  void CloseInput();
   // Does not read its output for now, so it will wait.
   void Pause(bool paused);
+  // Reads what is in its pipes now, and awaits nothing further.
+  void ReadWhatIsThere();
+  // Nothing when it has ended.
+  void Signal(int signo);
+  // Nobody uses it any more: its pipes are closed, and it is told to end (SIGTERM). What is left of
+  // its group when it has ended, or when `grace` is over, is killed. `ended` comes at its exit.
+  void Abandon(Duration grace);
 
  private:
-  Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events, Ends ends);
-  void Watch();
-  void OnReadable();
+  Child(RealLoop& loop, const Options& options, Events events);
+  void Begin(std::optional<std::string> input);
   void AwaitExit();
+  void LookAgain();
+  void OnExit();
+  size_t OnReadable(int stream);
+  void WatchOutput();
+  void OnWritable();
+  void Close(int stream);
+  void EndIfDone();
 
   RealLoop& loop_;
-  Pid pid_;  // 0: it was waited for
-  TimerId timer_ = 0;
-  ChildInput input_;
-  Fd out_;
+  Pid pid_ = 0;  // 0: not started, waited for, or left to Reap
+  const bool group_, outlives_us_, ends_at_exit_, joined_, pidfd_wanted_;
+  Fd pidfd_;
+  TimerId timer_ = 0;  // without a pidfd
+  TimerId grace_ = 0;
+  std::array<Fd, 3> fds_;  // our ends: input, output, errors
+  std::string input_;      // written up to `sent_`
+  size_t sent_ = 0;
+  bool input_ends_ = false;
+  bool writes_ = false;  // the input is watched
   bool paused_ = false;
-  Events events_;
-  const Ends ends_;
+  bool abandoned_ = false;
+  std::optional<int> status_;
+  std::shared_ptr<Events> events_;  // whose functions may destroy this
 };
 
 }  // namespace spate::os

@@ -1,5 +1,5 @@
 // Command: a program that is run to its end, for what it answers: whole input, output and errors
-// apart. For daemons, whose own thread must not wait.
+// apart.
 //
 // It ends when its process does, not when its pipes close: what it leaves running (ssh with
 // ControlPersist) may hold them open for ever. It leads a session of its own, so nothing in it can
@@ -12,15 +12,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "os/child.h"
 #include "os/environment.h"
-#include "os/fd.h"
-#include "os/process.h"
 #include "os/real_loop.h"
-#include "os/spawn_child.h"
 
 namespace spate::os {
 
@@ -49,39 +48,19 @@ class Command {
   static Result<std::unique_ptr<Command>> Start(RealLoop& loop, Options options, Done done);
   // Kills it and its group; `done` is not called any more. The loop, which must outlive this, sees
   // to the rest.
-  ~Command();
+  ~Command() { loop_.Cancel(timeout_); }
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
  private:
-  struct Stream {
-    Fd fd;
-    size_t most = 0;
-    std::string text;
-    uint64_t dropped = 0;
-  };
-  struct Pipes {
-    Fd in, out, err;
-  };
-  Command(RealLoop& loop, Pid pid, Pipes pipes, Options options, Done done);
-  void Watch(Stream& stream);
-  void AwaitExit(bool pidfd);
-  void LookAgain();
-  void OnExit();
-  void OnTimeout();
-  void End(Ended ended);
-  void Close();
-  size_t ReadOnce(Stream& stream);
-  void ReadWhatIsThere(Stream& stream);
+  Command(RealLoop& loop, Done done) : loop_(loop), done_(std::move(done)) {}
+  void End();
 
   RealLoop& loop_;
-  Pid pid_;  // 0: it was waited for, or left to Reap
-  Fd pidfd_;
-  ChildInput input_;
-  Stream out_, err_;
-  TimerId exit_timer_ = 0;  // without a pidfd
+  Ended ended_;
   TimerId timeout_ = 0;
   Done done_;
+  std::unique_ptr<Child> child_;
 };
 
 }  // namespace spate::os

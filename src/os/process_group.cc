@@ -1,16 +1,14 @@
 #include "os/process_group.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 
 #include "os/clock.h"
-#include "os/error.h"
 #include "os/fd.h"
+#include "os/file.h"
+#include "os/spawn_child.h"
+#include "os/terminal.h"
 
 namespace spate::os {
 namespace {
@@ -21,32 +19,10 @@ void Nap() { (void)WaitReadable(-1, Duration::Millis(5)); }
 }  // namespace
 
 Result<ProcessGroup> ProcessGroup::Start(const std::string& program) {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  sigset_t all;
-  sigset_t none;
-  sigfillset(&all);
-  sigemptyset(&none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  std::string name = program;
-  char* argv[] = {name.data(), nullptr};
-  pid_t pid = 0;
-  int error = posix_spawnp(&pid, program.c_str(), &actions, &attributes, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
-    errno = error;
-    return FailErrno("start", program);
-  }
+  auto null = TRY(OpenRead("/dev/null"));
+  const Spawn spawn{
+      .argv = {program}, .in = null.get(), .out = kStderr, .group = true, .close_others = true};
+  auto pid = TRY(SpawnChild(spawn));
   return ProcessGroup(pid);
 }
 

@@ -13,14 +13,13 @@
 #include "base/units.h"
 #include "os/environment.h"
 #include "os/file.h"
-#include "os/joined_process.h"
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
-#include "os/spawn_child.h"
 #include "present/advice.h"
 #include "remote/call_words.h"
 #include "remote/client.h"
+#include "remote/joining.h"
 #include "remote/launchers.h"
 #include "remote/meeting.h"
 #include "remote/pmix_meeting.h"
@@ -137,7 +136,7 @@ Result<int> ServeBeside(const std::vector<std::string>& argv) {
     (void)Report(opened.error());
   }
   int status = 0;
-  auto command = os::JoinedProcess::Start(*loop, argv, [&](int ended) {
+  auto command = StartJoined(*loop, {.argv = argv}, [&](int ended) {
     status = ended;
     loop->Stop();
   });
@@ -148,8 +147,7 @@ Result<int> ServeBeside(const std::vector<std::string>& argv) {
   loop->Run();
   if (server) server->End([&] { loop->Stop(); });
   if (server) loop->Run();
-  if (int signo = os::SignalOf(status); signo != 0) os::DieOfSignal(signo);
-  return os::ExitStatusOf(status);
+  return EndAs(status);
 }
 
 Result<int> MeetOthers(bool by_pmix, const std::vector<std::string>& argv) {

@@ -13,7 +13,6 @@
 #include "os/handover.h"
 #include "os/process.h"
 #include "os/signals.h"
-#include "os/spawn_child.h"
 
 namespace spate::remote {
 namespace {
@@ -94,6 +93,12 @@ Result<os::Fd> Join(const MeetingPoint& point, uint64_t number) {
   auto word = TRY(ReadLine(pair.a.get(), point.who));
   if (word == point.word) return std::move(pair.a);
   return Fail(ErrorKind::kPermission, "somebody else is in the place of " + point.who);
+}
+
+Result<std::unique_ptr<os::Child>> StartJoined(os::RealLoop& loop, os::Spawn spawn,
+                                               std::function<void(int wait_status)> ended) {
+  return os::Child::Start(loop, {.spawn = std::move(spawn), .pipes = os::Child::Pipes::kNone},
+                          {.ended = std::move(ended)});
 }
 
 int EndAs(int wait_status) {

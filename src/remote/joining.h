@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "os/child.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "remote/ticket.h"
@@ -51,6 +54,10 @@ std::string SecretName(const Ticket& ticket);
 
 // A connection to whoever has the inbox, on this node, as this number: it has proved who it is.
 Result<os::Fd> Join(const MeetingPoint& point, uint64_t number);
+
+// Starts a command as if it were a part of this process (os::Child::Pipes::kNone).
+Result<std::unique_ptr<os::Child>> StartJoined(os::RealLoop& loop, os::Spawn spawn,
+                                               std::function<void(int wait_status)> ended);
 
 // Exit code or signal of the command, as this process' own.
 int EndAs(int wait_status);

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/units.h"
+#include "os/child.h"
 #include "os/environment.h"
 #include "os/fd.h"
 #include "os/handover.h"
-#include "os/joined_process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
 #include "os/socket.h"
@@ -45,7 +45,7 @@ Result<int> MeetFirst(os::RealLoop& loop, const Self& self, const std::vector<st
   gathering.AddOwn(std::move(pair.b));
   TRY(Prepare(pair.a.get(), self.rank, self.ranks()));
   int status = 0;
-  auto command = TRY(os::JoinedProcess::Start(loop, argv, [&](int ended) {
+  auto command = TRY(StartJoined(loop, {.argv = argv}, [&](int ended) {
     status = ended;
     if (ended != 0) return loop.Stop();
     // Others may be at their ends still.
@@ -61,7 +61,7 @@ Result<int> MeetBeside(os::RealLoop& loop, const Self& self, const std::vector<s
   auto connection = TRY(Join(FirstProcess(self.ticket), self.rank));
   TRY(Prepare(connection.get(), self.rank, self.ranks()));
   int status = 0;
-  auto command = TRY(os::JoinedProcess::Start(loop, argv, [&](int ended) {
+  auto command = TRY(StartJoined(loop, {.argv = argv}, [&](int ended) {
     status = ended;
     loop.Stop();
   }));
@@ -82,7 +82,7 @@ Result<int> MeetFromElsewhere(os::RealLoop& loop, const Self& self,
                               const std::vector<std::string>& argv) {
   auto pair = TRY(os::MakeSocketPair());
   Result<int> status = 0;
-  std::unique_ptr<os::JoinedProcess> command;
+  std::unique_ptr<os::Child> command;
   Client::Options options{
       .node = self.ticket.hosts.front().node,
       .command = fmt::format("exec \"${}\" {} {}", kServerProgram, kComeArgument, self.rank),
@@ -98,7 +98,7 @@ Result<int> MeetFromElsewhere(os::RealLoop& loop, const Self& self,
     loop.Stop();
   });
   TRY(Prepare(pair.a.get(), self.rank, self.ranks()));
-  command = TRY(os::JoinedProcess::Start(loop, argv, [&](int ended) {
+  command = TRY(StartJoined(loop, {.argv = argv}, [&](int ended) {
     status = ended;
     loop.Stop();
   }));

@@ -20,17 +20,16 @@
 #include <utility>
 
 #include "base/units.h"
+#include "os/child.h"
 #include "os/command.h"
 #include "os/environment.h"
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/handover.h"
-#include "os/joined_process.h"
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
 #include "os/socket.h"
-#include "os/spawn_child.h"
 #include "remote/client.h"
 #include "remote/entry.h"
 #include "remote/gathering.h"
@@ -79,10 +78,7 @@ os::Spawn CommandWith(const std::vector<std::string>& argv, std::string_view bod
   // the batch system that did. As one of JSM, which it asks for nothing, it uses PMIx, leaves the
   // choice of processors to us, and prints its messages itself.
   environment.Set("JSM_JSRUN_PORT", "0");
-  os::Spawn spawn;
-  spawn.argv = argv;
-  spawn.environment = environment.entries();
-  return spawn;
+  return {.argv = argv, .environment = environment.entries()};
 }
 
 // A connection of messages, or of bytes that pass through.
@@ -202,7 +198,7 @@ class PartServer {
   std::optional<Client> client_;                   // of the others
   std::optional<Channel> first_, server_;
   std::string from_server_;
-  std::unique_ptr<os::JoinedProcess> server_process_, command_;
+  std::unique_ptr<os::Child> server_process_, command_;
   bool server_runs_ = false, server_ready_ = false;
   std::optional<os::HandoverInbox> inbox_;
   std::list<Neighbour> neighbours_;
@@ -259,7 +255,7 @@ Status PartServer::StartServer() {
   spawn.in = spawn.out = pair.b.get();
   // Signals for the group are for the command to decide about.
   spawn.session = true;
-  server_process_ = TRY(os::JoinedProcess::Start(loop_, spawn, [this](int) {
+  server_process_ = TRY(StartJoined(loop_, std::move(spawn), [this](int) {
     server_runs_ = false;
     if (!leaving_) Stop(Fail(ErrorKind::kUnavailable, fmt::format("{} has ended", kPmixProgram)));
     loop_.Stop();
@@ -315,8 +311,8 @@ Status PartServer::StartCommand() {
   if (variables == variables_.end()) {
     return Fail(ErrorKind::kUnavailable, fmt::format("{} gives no environment", kPmixProgram));
   }
-  const os::Spawn spawn = CommandWith(argv_, ReadPmix(variables->second).body);
-  command_ = TRY(os::JoinedProcess::Start(loop_, spawn, [this](int status) {
+  os::Spawn spawn = CommandWith(argv_, ReadPmix(variables->second).body);
+  command_ = TRY(StartJoined(loop_, std::move(spawn), [this](int status) {
     status_ = status;
     if (status != 0) return loop_.Stop();
     Ended(self_.rank);
@@ -469,9 +465,9 @@ Result<int> MeetNeighbour(os::RealLoop& loop, const Self& self,
                           const std::vector<std::string>& argv) {
   auto connection = TRY(Join(FirstOfNode(self.ticket), self.rank));
   auto variables = TRY(ReadVariables(connection.get()));
-  const os::Spawn spawn = CommandWith(argv, ReadPmix(variables).body);
+  os::Spawn spawn = CommandWith(argv, ReadPmix(variables).body);
   int status = 0;
-  auto command = TRY(os::JoinedProcess::Start(loop, spawn, [&](int ended) {
+  auto command = TRY(StartJoined(loop, std::move(spawn), [&](int ended) {
     status = ended;
     loop.Stop();
   }));

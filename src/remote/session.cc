@@ -10,7 +10,6 @@
 
 #include "os/process.h"
 #include "os/socket.h"
-#include "os/spawn_child.h"
 
 namespace spate::remote {
 namespace {
@@ -28,7 +27,7 @@ Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setti
                   .bytes = [this](std::string_view bytes) { OnBytes(bytes); },
                   .writable =
                       [this] {
-                        if (process_) process_->PauseOutput(false);
+                        if (process_) process_->Pause(false);
                       },
                   .closed =
                       [this](const transport::Closed&) {
@@ -104,8 +103,11 @@ void Session::StartCommand(std::string_view text) {
   started_ = true;
   std::vector<std::string> argv = setting_.shell;
   argv.emplace_back(text);
-  auto process = os::PipedProcess::Start(
-      loop_, argv, setting_.environment,
+  auto process = os::Child::Start(
+      loop_,
+      {.spawn = {.argv = argv, .environment = setting_.environment, .session = true},
+       .pipes = os::Child::Pipes::kAll,
+       .input = std::nullopt},
       {.output = [this](int stream, std::string_view bytes) { OnOutput(stream, bytes); },
        .input_gone =
            [this](size_t bytes) {
@@ -124,7 +126,7 @@ void Session::Send(FrameType type, std::string_view body) {
   if (!stream_) return;
   std::string bytes;
   AppendFrame(bytes, type, body);
-  if (!stream_->Send(bytes) && process_) process_->PauseOutput(true);
+  if (!stream_->Send(bytes) && process_) process_->Pause(true);
 }
 
 void Session::OnOutput(int stream, std::string_view bytes) {

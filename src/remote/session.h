@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "os/child.h"
 #include "os/fd.h"
-#include "os/piped_process.h"
 #include "os/real_loop.h"
 #include "remote/frames.h"
 #include "transport/tcp/stream.h"
@@ -57,7 +57,7 @@ class Session {
   const SessionLimits limits_;
   std::function<void()> over_;
   std::unique_ptr<transport::Stream> stream_;  // null: it ended
-  std::unique_ptr<os::PipedProcess> process_;  // null: not yet, or it ended
+  std::unique_ptr<os::Child> process_;         // null: not yet, or it ended
   FrameReader reader_;
   size_t input_ = 0;  // bytes that the command has not yet taken
   bool proven_ = false;

@@ -158,19 +158,19 @@ Status PoolRun::StartHub() {
   auto program = TRY(os::OwnProgram());
   std::string dir = client::HubDirOf(state_, *here_);
   os::Child::Events events;
-  events.output = [this](std::string_view) {
+  events.output = [this](int, std::string_view) {
     up_ = true;
     loop_->Stop();
   };
-  events.exited = [this](int) {
+  events.ended = [this](int) {
     gone_ = true;
     loop_->Stop();
   };
-  auto hub =
-      os::Child::Start(*loop_, {program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())}, "",
-                       std::move(events), os::Child::Errors::kOurs, os::Child::Ends::kByItself);
-  if (!hub) return std::unexpected(hub.error());
-  hub_ = std::move(*hub);
+  os::Child::Options options{
+      .spawn = {.argv = {program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())},
+                .session = true},
+      .outlives_us = true};
+  hub_ = TRY(os::Child::Start(*loop_, std::move(options), std::move(events)));
   const Instant until = loop_->Now() + kUpPatience;
   while (!up_ && !gone_ && loop_->Now() < until) Pause(kLook);
   if (up_) return {};

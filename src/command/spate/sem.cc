@@ -26,7 +26,7 @@
 #include "os/find_program.h"
 #include "os/process.h"
 #include "os/real_loop.h"
-#include "os/run_with.h"
+#include "os/spawn_child.h"
 #include "present/text/end_text.h"
 #include "run/shared_needs.h"
 
@@ -178,8 +178,13 @@ Result<int> RunCommand(const SemOptions& options, const std::string& folder) {
     return kExitTasksFailed;
   }
   gate.reset();
-  auto where = options.foreground ? os::RunWhere::kForeground : os::RunWhere::kBackground;
-  return os::RunWith(options.argv, place->fd(), where);
+  // The program and what it starts hold the place.
+  os::Spawn spawn{.argv = options.argv, .kept = place->fd(), .our_signals = true};
+  if (options.foreground) return os::ExitStatusOf(os::WaitForExit(TRY(os::SpawnChild(spawn))));
+  auto null = TRY(os::OpenRead("/dev/null"));
+  spawn.in = null.get();
+  TRY(os::SpawnChild(spawn));
+  return 0;
 }
 
 Result<int> WaitForAll(const SemOptions& options, const std::string& folder) {

@@ -21,11 +21,10 @@ class ReaderProcess final : public JournalAnswer {
     frames_.Accept();
   }
   Status Begin(os::RealLoop& loop, const std::vector<std::string>& argv, std::string input) {
-    auto child =
-        os::Child::Start(loop, argv, std::move(input),
-                         {[this](std::string_view bytes) { PassOn(bytes); }, [this] { Ended(); }});
-    if (!child) return std::unexpected(child.error());
-    child_ = std::move(*child);
+    os::Child::Options options{.spawn = {.argv = argv}, .input = std::move(input)};
+    child_ = TRY(os::Child::Start(loop, std::move(options),
+                                  {.output = [this](int, std::string_view bytes) { PassOn(bytes); },
+                                   .ended = [this](int) { Ended(); }}));
     return {};
   }
   void Pause(bool paused) override { child_->Pause(paused); }

@@ -5,7 +5,6 @@
 
 #include "cli/exit_code.h"
 #include "cli/report.h"
-#include "os/environment.h"
 #include "os/file.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -34,11 +33,7 @@ Result<int> Keep(std::vector<std::string> argv) {
   for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup}) {
     loop->OnSignal(signo, [&] { loop->Stop(); });
   }
-  os::Spawn spawn{.argv = std::move(argv),
-                  .environment = os::Environment::OfProcess().entries(),
-                  .in = none.get()};
-  auto started = TRY(os::SpawnChild(spawn));
-  slave = started;
+  slave = TRY(os::SpawnChild({.argv = std::move(argv), .in = none.get()}));
   // Nothing is ever written to the leash: it is readable when it has ended.
   loop->WatchRead(os::kStdin, [&] { loop->Stop(); });
   loop->Run();
@@ -55,7 +50,6 @@ Result<Kept> StartKept(const std::vector<std::string>& argv) {
   TRY(os::SetNonBlocking(output.read.get(), true));
   os::Spawn spawn{.argv = {own, kKeepArgument}};
   spawn.argv.insert(spawn.argv.end(), argv.begin(), argv.end());
-  spawn.environment = os::Environment::OfProcess().entries();
   spawn.in = leash.read.get();
   spawn.out = spawn.err = output.write.get();
   spawn.session = true;  // a Ctrl-C is for the overseer, which decides

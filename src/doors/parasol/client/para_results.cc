@@ -388,12 +388,11 @@ void FollowResults(BatchLink& link) {
   bool ended = false;
   auto program = os::OwnProgram();
   if (!program) return;
-  auto child = os::Child::Start(loop, {*program, kEntry, link.results()}, "",
-                                {[](std::string_view) {},
-                                 [&] {
-                                   ended = true;
-                                   loop.Stop();
-                                 }});
+  os::Child::Options options{.spawn = {.argv = {*program, kEntry, link.results()}}};
+  auto child = os::Child::Start(loop, std::move(options), {.ended = [&](int) {
+                                  ended = true;
+                                  loop.Stop();
+                                }});
   while (child && !ended) loop.Run();
 }
 

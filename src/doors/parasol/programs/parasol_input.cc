@@ -34,16 +34,16 @@ Result<std::string> Unpack(const std::string& name, std::string_view program) {
   std::string text;
   int status = -1;
   os::Child::Events events;
-  events.output = [&](std::string_view bytes) {
+  events.output = [&](int, std::string_view bytes) {
     if (text.size() <= kMost) text += bytes;
   };
-  events.exited = [&](int ended) {
+  events.ended = [&](int ended) {
     status = ended;
     loop->Stop();
   };
   std::string path = name.starts_with('-') ? "./" + name : name;
-  auto child =
-      TRY(os::Child::Start(*loop, {std::string(program), "-dc", path}, "", std::move(events)));
+  os::Child::Options options{.spawn = {.argv = {std::string(program), "-dc", path}}};
+  auto child = TRY(os::Child::Start(*loop, std::move(options), std::move(events)));
   while (status == -1) loop->Run();
   if (status != 0) {
     return Fail(ErrorKind::kInvalid,

@@ -211,10 +211,11 @@ class Starter {
       : loop_(loop), done_(std::move(done)) {
     constexpr Duration kPatience = Duration::Seconds(120);
     os::Child::Events events;
-    events.output = [this](std::string_view bytes) { Take(bytes); };
-    events.exited = [this](int status) { Exited(status); };
-    auto child = os::Child::Start(loop_, words, std::move(kit), std::move(events),
-                                  os::Child::Errors::kOutput);
+    events.output = [this](int, std::string_view bytes) { Take(bytes); };
+    events.ended = [this](int status) { Exited(status); };
+    os::Child::Options options{
+        .spawn = {.argv = words}, .pipes = os::Child::Pipes::kOneText, .input = std::move(kit)};
+    auto child = os::Child::Start(loop_, std::move(options), std::move(events));
     if (!child) {
       loop_.Post([this, why = child.error().message] { Finish(why); });
       return;

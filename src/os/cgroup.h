@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,10 +38,11 @@ struct CgroupPlaces {
 CgroupPlaces FindCgroups(const std::string& root = "");
 CgroupPlaces ParseCgroups(std::string_view mountinfo, std::string_view proc_cgroup);
 
-// One cgroup v2 that we made. The object does not remove it: Remove() does.
+// One cgroup v2 that we made: that of a slot, in which a shepherd was born and its tasks are, one
+// after another, at no cost for a task. The object does not remove it: Remove() does.
 class Cgroup {
  public:
-  // An existing one; nothing is checked.
+  // An existing one, or empty for none; nothing is checked.
   explicit Cgroup(std::string dir) : dir_(std::move(dir)) {}
 
   const std::string& dir() const { return dir_; }
@@ -50,18 +52,56 @@ class Cgroup {
   bool IsPopulated() const;
 
   Status SetProcessLimit(uint64_t count);  // 0: none; kUnavailable without the controller
-  Status Freeze(bool on);
 
   // Kills all processes here and below (cgroup.kill, since Linux 5.14; else frozen and one by one)
-  // and waits until they are gone. kBusy when some are left after `patience`.
+  // but an owner, and waits until they are gone. Costs milliseconds. kBusy when some are left after
+  // `patience`.
   Status KillAll(Duration patience);
+  // Stops all that is in it but an owner, which stays aside meanwhile: nothing may be started until
+  // Thaw. False where that is not possible.
+  bool Freeze();
+  void Thaw();
+  bool is_frozen() const { return frozen_; }
   // Kills what is in it and removes it with all cgroups below. Fine when it is not there.
   Status Remove(Duration patience);
 
+  // This process is an owner from now on: it moves there, unless it is there, and opens the files
+  // that each attempt needs. Those that cannot be opened are left out.
+  void Enter();
+
+  // ---- An owner's attempts, one after another. Without a cgroup all say so.
+
+  bool has_memory() const { return memory_peak_.valid(); }
+  // Becomes readable with POLLPRI when WasOutOfMemory may have changed; -1 without a limit.
+  int events_fd() const { return limit_ != 0 ? memory_events_.get() : -1; }
+  // Before an attempt: the limit in bytes (0: none), and the high-water mark starts again.
+  void Begin(uint64_t memory_limit);
+  // The high-water mark since Begin. Empty where there is no memory controller, and where the
+  // kernel (before 6.12) cannot start again and an earlier attempt went higher.
+  std::optional<uint64_t> Peak() const;
+  // Memory that its processes use now, without page cache, which the system may take back. Empty
+  // when there is no memory controller.
+  std::optional<uint64_t> Used() const;
+  // Bytes of page cache that are charged to it, of this attempt and those before.
+  uint64_t Cache() const;
+  // True if the kernel ended a process since Begin because of the limit.
+  bool WasOutOfMemory() const { return limit_ != 0 && OomKills() > oom_kills_before_; }
+
  private:
-  Status Write(const char* name, std::string_view text) const;
+  std::string File(const char* name) const { return dir_ + "/" + name; }
+  bool IsHere() const;
+  bool StepAside();
+  void StepBack();
+  uint64_t OomKills() const;
 
   std::string dir_;
+  bool entered_ = false;
+  bool frozen_ = false;
+  Fd memory_peak_, memory_now_, memory_stat_, memory_events_;
+  bool can_reset_peak_ = false;
+  uint64_t peak_before_ = 0;
+  uint64_t limit_ = 0;
+  uint64_t oom_kills_before_ = 0;
 };
 
 // A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME.held", or
@@ -113,9 +153,6 @@ class CgroupTree {
 // from another pid namespace nobody can tell whether their owners live. Returns how many there
 // were.
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
-
-// Behind the name of a slot's cgroup: where its owner is while it does what would meet itself, too.
-inline constexpr std::string_view kAside = "-aside";
 
 // Ends and removes what earlier processes of the node with the tree `own` left in their trees,
 // except slots with one of the processes in `keep`. Returns how many slots there were.

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <sstream>
 
 #include "os/file.h"
@@ -201,8 +203,7 @@ TEST_F(RealCgroup, ContainsKillsAndRemoves) {
 TEST_F(RealCgroup, Freezes) {
   Cgroup slot = SlotOf(**tree_);
   pid_t pid = StartIn(slot, WaitForever);
-  auto frozen = slot.Freeze(true);
-  EXPECT_TRUE(frozen) << frozen.error().message;
+  EXPECT_TRUE(slot.Freeze());
   EXPECT_TRUE(slot.KillAll(Duration::Seconds(20)));
   EXPECT_EQ(WTERMSIG(StatusOf(pid)), SIGKILL);
 }
@@ -213,6 +214,66 @@ TEST_F(RealCgroup, LimitsProcesses) {
   ASSERT_TRUE(slot.SetProcessLimit(1));
   int status = StatusOf(StartIn(slot, [] { _exit(fork() == -1 && errno == EAGAIN ? 0 : 1); }));
   EXPECT_EQ(status, 0);
+}
+
+constexpr uint64_t kMega = 1 << 20;
+
+// The shepherd: two attempts, the first with too little memory. Returns 0, or the check that
+// failed.
+int TwoAttempts(Cgroup& cgroup, int (*take_memory)()) {
+  cgroup.Enter();
+  cgroup.Begin(32 * kMega);
+  const int limited = take_memory();
+  if (!WIFSIGNALED(limited) || WTERMSIG(limited) != SIGKILL) return 1;
+  if (!cgroup.WasOutOfMemory()) return 2;
+  auto peak = cgroup.Peak();
+  if (peak && (*peak <= 16 * kMega || *peak > 32 * kMega)) return 3;
+  cgroup.Begin(0);
+  if (take_memory() != 0) return 4;
+  if (cgroup.WasOutOfMemory()) return 5;
+  peak = cgroup.Peak();
+  if (peak && *peak < 64 * kMega) return 6;
+  return 0;
+}
+
+TEST_F(RealCgroup, LimitsMemoryAndReadsItsPeak) {
+  if (!(*tree_)->has_memory()) GTEST_SKIP() << (*tree_)->Describe();
+  Cgroup slot = SlotOf(**tree_);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(60);
+    _exit(TwoAttempts(
+        slot, +[] {
+          const pid_t task = fork();
+          if (task != 0) return StatusOf(task);
+          void* block =
+              mmap(nullptr, 64 * kMega, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+          memset(block, 1, 64 * kMega);
+          _exit(0);
+        }));
+  }
+  const int status = StatusOf(pid);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RealCgroup, KillsAllButItsOwner) {
+  Cgroup slot = SlotOf(**tree_);
+  const pid_t pid = StartIn(
+      slot, +[] {
+        Cgroup own(FindCgroups().v2_dir);
+        own.Enter();
+        const pid_t task = fork();
+        if (task == 0) WaitForever();
+        if (!own.Freeze() || !own.is_frozen()) _exit(1);
+        own.Thaw();
+        (void)own.KillAll({});
+        if (WTERMSIG(StatusOf(task)) != SIGKILL) _exit(2);
+        if (FindCgroups().v2_dir != own.dir()) _exit(3);
+      });
+  const int status = StatusOf(pid);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // Folders do for what is asked of a tree where nothing runs.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "os/affinity.h"
+#include "os/cgroup.h"
 #include "os/file.h"
 #include "shepherd/commands.h"
 #include "shepherd/forwards.h"
@@ -35,7 +36,6 @@
 #include "shepherd/protocol.h"
 #include "shepherd/pulse.h"
 #include "shepherd/resident.h"
-#include "shepherd/slot_cgroup.h"
 #include "shepherd/spawn.h"
 #include "shepherd/streams.h"
 #include "shepherd/task_folder.h"
@@ -247,7 +247,7 @@ class AttemptRunner {
   uint32_t served_user_;  // whom lookup_ and the pipes are for
   JobTable jobs_;
   ProcessTree tree_;
-  SlotCgroup cgroup_;
+  os::Cgroup cgroup_;
   Resident resident_;
   bool worn_out_ = false;
 

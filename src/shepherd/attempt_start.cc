@@ -48,6 +48,7 @@ AttemptRunner::AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox
       cgroup_(setup.cgroup),
       files_(setup.spool_folder),
       streams_(std::move(streams)) {
+  cgroup_.Enter();
   if (setup.home_cpu >= 0) StayAt(setup.home_cpu);
 }
 

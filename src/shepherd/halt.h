@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "os/cgroup.h"
 #include "shepherd/commands.h"
 #include "shepherd/process_tree.h"
-#include "shepherd/slot_cgroup.h"
 
 namespace spate::shepherd {
 
 class Halt {
  public:
-  Halt(ProcessTree& tree, SlotCgroup& cgroup, const Commands& commands)
+  Halt(ProcessTree& tree, os::Cgroup& cgroup, const Commands& commands)
       : tree_(tree), cgroup_(cgroup), commands_(commands) {}
 
   // Begins a fresh attempt.
@@ -32,7 +32,7 @@ class Halt {
   void Signal();
 
   ProcessTree& tree_;
-  SlotCgroup& cgroup_;
+  os::Cgroup& cgroup_;
   const Commands& commands_;
   bool paused_ = false;
   bool frozen_ = false;

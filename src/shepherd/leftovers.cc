@@ -14,12 +14,12 @@
 
 #include "base/units.h"
 #include "os/account.h"
+#include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "shepherd/launch.h"
 #include "shepherd/process_tree.h"
-#include "shepherd/slot_cgroup.h"
 
 namespace spate::shepherd {
 namespace {
@@ -75,7 +75,9 @@ class Sweep {
   // Kills what it finds; returns how many there were.
   int Round(Leftovers& leftovers) {
     std::vector<os::ProcessInfo> found = Find();
-    if (!cgroup_.empty()) SlotCgroup(cgroup_).KillAll();
+    os::Cgroup cgroup(cgroup_);
+    cgroup.Enter();
+    (void)cgroup.KillAll({});
     for (const os::ProcessInfo& one : found) kill(one.pid, SIGSTOP);
     for (const os::ProcessInfo& one : found) {
       ProcessTree(one.pid).SignalAll(SIGKILL);

@@ -101,14 +101,14 @@ class CgroupMemoryTest : public testing::Test {
     return end;
   }
   void Begin(uint64_t limit = 0) {
-    if (!cgroup_) cgroup_.emplace(dir_.path());
+    if (!cgroup_) cgroup_.emplace(dir_.path()).Enter();
     if (!watch_) watch_.emplace(*cgroup_);
     Start start;
     start.needs.memory = limit;
     watch_->Begin(start, 0);
   }
   os::TempDir dir_;
-  std::optional<SlotCgroup> cgroup_;
+  std::optional<os::Cgroup> cgroup_;
   std::optional<MemoryWatch> watch_;
 };
 
@@ -145,7 +145,7 @@ TEST_F(CgroupMemoryTest, WithoutALookTheLargestProcessIsTheLeast) {
 }
 
 TEST(MemoryWatchTest, WhatLooksHaveNotSeenOfTheLargestProcessCounts) {
-  SlotCgroup none("");
+  os::Cgroup none("");
   MemoryWatch watch(none);
   watch.Begin({}, 0);
   rusage usage{};

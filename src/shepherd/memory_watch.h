@@ -9,14 +9,14 @@
 #include <string>
 
 #include "core/model/attempt.h"
+#include "os/cgroup.h"
 #include "shepherd/protocol.h"
-#include "shepherd/slot_cgroup.h"
 
 namespace spate::shepherd {
 
 class MemoryWatch {
  public:
-  explicit MemoryWatch(SlotCgroup& cgroup) : cgroup_(cgroup) {}
+  explicit MemoryWatch(os::Cgroup& cgroup) : cgroup_(cgroup) {}
 
   // Begins a fresh attempt.
   void Begin(const Start& start, int64_t now);
@@ -48,7 +48,7 @@ class MemoryWatch {
   uint64_t SampleTree(int64_t now, uint64_t more);
   uint64_t NeedOfCgroup(uint64_t peak);
 
-  SlotCgroup& cgroup_;
+  os::Cgroup& cgroup_;
   uint64_t cache_ = 0;  // page cache of the cgroup when it was looked at last, by any attempt
   uint64_t limit_ = 0;
   bool asked_ = false;  // samples are wanted

@@ -68,7 +68,7 @@ void TreeKiller::Ended(int wait_status) {
 int64_t TreeKiller::Round(int64_t now, pid_t group, const std::function<bool(int64_t)>& reap) {
   ++rounds_;
   if (rounds_ > 1) {
-    cgroup_.KillAll();
+    (void)cgroup_.KillAll({});
     SetPrecedence(true);
   }
   KillGroups(group);
@@ -145,7 +145,7 @@ bool TreeKiller::KillAll(int64_t patience, pid_t group) {
   while (children_left()) {
     if (!first && os::MonotonicNanos() >= until) return false;
     if (std::exchange(first, false)) SetPrecedence(true);
-    cgroup_.KillAll();
+    (void)cgroup_.KillAll({});
     KillGroups(group);
     tree_.SignalAll(SIGSTOP);
     tree_.SignalAll(SIGKILL);

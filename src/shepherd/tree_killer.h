@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/model/attempt.h"
+#include "os/cgroup.h"
 #include "shepherd/process_tree.h"
-#include "shepherd/slot_cgroup.h"
 
 namespace spate::shepherd {
 
 class TreeKiller {
  public:
-  TreeKiller(ProcessTree& tree, SlotCgroup& cgroup) : tree_(tree), cgroup_(cgroup) {}
+  TreeKiller(ProcessTree& tree, os::Cgroup& cgroup) : tree_(tree), cgroup_(cgroup) {}
 
   // Begins a fresh attempt.
   void Begin();
@@ -54,7 +54,7 @@ class TreeKiller {
   void SetPrecedence(bool on);
 
   ProcessTree& tree_;
-  SlotCgroup& cgroup_;
+  os::Cgroup& cgroup_;
   bool precedence_ = false;
   int64_t since_ = 0;
   int rounds_ = 0;

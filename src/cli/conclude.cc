@@ -21,7 +21,7 @@ int Conclude(const Invocation& invocation, const Result<int>& code, bool hung) {
   auto form = OutputFormOf(invocation.words);
   if (form && *form == OutputForm::kJson) {
     (void)OutOf(invocation)(
-        present::ErrorLine(code.error(), present::TextOf(code.error()), exit_code).Finish());
+        present::ErrorLine(code.error(), present::TextOf(code.error()), exit_code));
   }
   return exit_code;
 }

@@ -20,7 +20,7 @@
 #include "core/provision/record.h"
 #include "doors/parasol/formats/site_facts.h"
 #include "pool/settings.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "shepherd/protocol.h"
 #include "wire/questions.h"
 
@@ -87,12 +87,9 @@ class SchemaLines {
     template <typename T>
     void operator()(uint32_t number, std::string_view name, T&& value) {
       const bool named = name != kNotInJson && name != kInto;
-      present::JsonLine line = present::TypedLine("field");
-      line.Text("of", of).Number("number", number);
-      line.Text("name", named ? name : members[std::to_string(number)])
-          .Flag("json", name != kNotInJson);
-      line.Text("kind", schema.KindOf(&value));
-      lines += line.Finish();
+      lines += present::JsonOf("field", "of", of, "number", number, "name",
+                               named ? std::string(name) : members[std::to_string(number)], "json",
+                               name != kNotInJson, "kind", schema.KindOf(&value));
     }
   };
 
@@ -133,9 +130,7 @@ class SchemaLines {
     std::string lines;
     if constexpr (HasWords<E>) {
       for (size_t i = 0; i < kCountOf<E>; ++i) {
-        present::JsonLine line = present::TypedLine("value");
-        line.Text("of", name).Number("number", static_cast<int64_t>(i));
-        lines += line.Text("name", kWordsOf<E>[i]).Finish();
+        lines += present::JsonOf("value", "of", name, "number", i, "name", kWordsOf<E>[i]);
       }
     }
     types_[name] = lines;

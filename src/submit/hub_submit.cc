@@ -37,6 +37,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "present/json/json_fields.h"
 #include "present/text/pool_words.h"
 #include "run/earlier_runs.h"
 #include "run/job_text.h"
@@ -293,8 +294,10 @@ int PrintCommands(const Submission& submission) {
 
 void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks, bool known) {
   if (form == cli::OutputForm::kJson) {
-    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}{}}}\n", job.value,
-               tasks, known ? ",\"known\":true" : "");
+    present::JsonLine line = present::TypedLine("submitted");
+    present::AddFields(line, "job", job, "tasks", tasks);
+    if (known) present::AddFields(line, "known", true);
+    fmt::print("{}", line.Finish());
   } else {
     fmt::print("{}\n", job.value);
   }

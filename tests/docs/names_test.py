@@ -113,10 +113,12 @@ def types_of_json(names):
     for name in names:
         if name.startswith("src/") and name.endswith((".h", ".cc")) and not re.search("_test|testing_", name):
             with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
-                printed.update(re.findall(r'(?:TypedLine|JsonOf)\("(\w+)"', file.read()))
+                printed.update(re.findall(r'(?:TypedLine|TaskLine|JsonOf)\(\s*"(\w+)"', file.read()))
     for name in ("json.md", "json-lines.md"):
         with open(os.path.join(SOURCE, "docs/formats", name), encoding="utf-8") as file:
-            told.update(re.findall(r"^### `(\w+)`", file.read(), re.M))
+            text = file.read()
+            told.update(re.findall(r"^###? `(\w+)`", text, re.M))
+            told.update(re.findall(r"^\| `(\w+)`", text.partition("\n## Rare ones\n")[2].partition("\n## ")[0], re.M))
     return [(name, "is printed, and not documented") for name in sorted(printed - told)] + [
         (name, "is documented, and nothing prints it") for name in sorted(told - printed)]
 

@@ -3,6 +3,7 @@
 Nothing sleeps and hopes: Wait() looks again and again until a condition holds, and fails the test
 when it does not hold in time.
 """
+import json
 import os
 import re
 import shutil
@@ -23,6 +24,18 @@ DEADLINE = 60  # seconds; machines may be slow, so only a hang takes so long
 for signo in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
     if signal.getsignal(signo) == signal.SIG_IGN:
         signal.signal(signo, signal.SIG_DFL)
+
+
+def json_object(pairs):
+    """An object as Spate prints it: each key once, and with a type there is the version."""
+    found = dict(pairs)
+    if len(found) < len(pairs) or ("type" in found and "v" not in found):
+        raise ValueError(f"not as docs/formats/json.md has it: {pairs}")
+    return found
+
+
+# What json.loads uses, in all tests.
+json._default_decoder = json.JSONDecoder(object_pairs_hook=json_object)
 
 
 class Place:

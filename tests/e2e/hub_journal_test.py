@@ -60,6 +60,9 @@ def test_events_go_on_over_a_hubs_death(place: Place):
     want(sorted(of_two[1:-1]) == ["closed", "end", "end", "held", "released"], of_two)
     ends = {event["task"]: event for event in events if event["type"] == "end" and event["job"] == 2}
     want(ends[1]["verdict"] == "succeeded" and ends[2]["status"] == 1 and ends[2]["node"] == "n1", ends)
+    users = {event["user"] for event in events}
+    want(users == {events[0]["user"]} and isinstance(events[0]["user"], str), "all are of one user's jobs")
+    want(ends[1]["user_time"] + ends[1]["system_time"] >= 0, ends)
     want(events[-1]["failed"] == 1 and events[-1]["total"] == 2, events[-1])
     positions = [event["position"] for event in events]
     want(positions == sorted(set(positions)), positions)

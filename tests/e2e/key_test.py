@@ -23,7 +23,7 @@ def test_a_job_with_a_key_is_submitted_once(place: Place):
     out, err = place.run("--key", "a b", "--", "false", command="submit")
     want(out == "1\n" and "submitted by another command, and stays as it is: spate submit --key 'a b' -- true\n" in err, err)
     out, _ = place.run("--key", "a b", "--output", "json", "--", "true", command="submit")
-    want(json.loads(out) == {"type": "submitted", "version": 1, "job": 1, "tasks": 1, "known": True}, out)
+    want(json.loads(out) == {"type": "submitted", "v": 2, "job": 1, "tasks": 1, "known": True}, out)
     want(cluster.submit("--", "true") == "2", "one without it is another")
     want(cluster.spate("job list", "--key", "a b", "--quiet")[0] == "1\n", "found by its key")
     _, err = cluster.spate("job list", "--key", "b", code=2)

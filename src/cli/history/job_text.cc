@@ -3,17 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
-
-void TimeOrNull(present::JsonLine& line, std::string_view key, std::optional<Instant> value) {
-  if (value) {
-    line.Seconds(key, value->seconds());
-  } else {
-    line.Null(key);
-  }
-}
 
 present::Tone ToneOf(JobStanding standing) {
   switch (standing) {
@@ -117,22 +110,9 @@ std::string GangText(const GangShape& gang) {
 
 void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
                     BoundBy bound) {
-  if (gang.empty()) {
-    line.Null("gang");
-  } else {
-    present::JsonLine inner;
-    inner.Number("procs", gang.procs).Number("nodes", gang.nodes);
-    inner.Flag("whole", gang.whole).Text("start", WordOf(gang.start));
-    std::string text = inner.Finish();
-    text.pop_back();
-    line.Raw("gang", text);
-  }
-  TimeOrNull(line, "deadline", deadline);
-  if (bound == BoundBy::kUnknown) {
-    line.Null("bound");
-  } else {
-    line.Text("bound", WordOf(bound));
-  }
+  using present::OrNull;
+  present::AddFields(line, "gang", OrNull(!gang.empty(), gang), "deadline", deadline, "bound",
+                     OrNull(bound != BoundBy::kUnknown, bound));
 }
 
 }  // namespace spate::cli

@@ -14,8 +14,6 @@
 
 namespace spate::cli {
 
-void TimeOrNull(present::JsonLine& line, std::string_view key, std::optional<Instant> value);
-
 present::Tone ToneOf(JobStanding standing);
 // For JSON: of a finished job how it came out.
 JobFacts WithOutcome(JobFacts job);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/view/json_view.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
@@ -31,23 +32,20 @@ std::string TaskId(JobId job, TaskIndex index) {
   return fmt::format("{}.{}", job.value, uint64_t{index} + 1);
 }
 
-void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt) {
+void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt, std::string_view user,
+                      std::string_view system) {
   const AttemptEnd& end = attempt.end;
-  line.Number("attempt", end.ref.attempt.value);
-  line.Text("verdict", WordOf(attempt.verdict));
-  line.Flag("counts", attempt.counts);
-  line.Text("cause", WordOf(end.cause)).Number("status", end.status);
-  AddEndFields(line, end);
-  line.Number("stdout_kept", static_cast<int64_t>(attempt.stdout_kept));
-  line.Number("stderr_kept", static_cast<int64_t>(attempt.stderr_kept));
+  present::AddFields(line, "attempt", end.ref.attempt, "verdict", attempt.verdict, "counts",
+                     attempt.counts, "cause", end.cause, "status", end.status);
+  AddEndFields(line, end, user, system);
+  present::AddFields(line, "stdout_kept", attempt.stdout_kept, "stderr_kept", attempt.stderr_kept);
 }
 
 void AddTaskFields(present::JsonLine& line, JobId job, const TaskFacts& task) {
-  line.Number("job", job.value).Number("task", int64_t{task.index} + 1);
-  line.Text("state", StateWord(task));
-  line.Number("attempts", task.attempts).Number("tries", task.tries);
-  if (!task.name.empty()) present::TextOrBase64(line, "name", task.name);
-  present::TextOrBase64(line, "command", task.command);
+  present::AddFields(line, "job", job, "task", uint64_t{task.index} + 1, "state", StateWord(task),
+                     "attempts", task.attempts, "tries", task.tries);
+  if (!task.name.empty()) present::AddFields(line, "name", task.name);
+  present::AddFields(line, "command", task.command);
 }
 
 void AddLastEndFields(present::JsonLine& line, const TaskFacts& task) {

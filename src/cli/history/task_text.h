@@ -20,8 +20,9 @@ present::Tone ToneOf(TaskState state);
 // "12.3"
 std::string TaskId(JobId job, TaskIndex index);
 
-// The keys of an attempt, from "attempt" on.
-void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt);
+// The keys of an attempt, from "attempt" on; its processor time has these names.
+void AddAttemptFields(present::JsonLine& line, const AttemptFacts& attempt,
+                      std::string_view user = "user", std::string_view system = "system");
 // The keys that every line about a task has, from "job" on.
 void AddTaskFields(present::JsonLine& line, JobId job, const TaskFacts& task);
 

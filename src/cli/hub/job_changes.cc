@@ -7,7 +7,7 @@
 #include "cli/history/select.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
@@ -63,10 +63,7 @@ Status TellSame(const HubScreen& screen, const std::vector<JobId>& jobs, std::st
 
 Status PutChange(const HubScreen& screen, JobId job, std::string_view change,
                  std::optional<uint32_t> tasks) {
-  present::JsonLine line = present::TypedLine("changed");
-  line.Number("job", job.value).Text("change", change);
-  tasks ? line.Number("tasks", *tasks) : line.Null("tasks");
-  return screen.write_out(line.Finish());
+  return screen.write_out(present::JsonOf("changed", "job", job, "change", change, "tasks", tasks));
 }
 
 Result<int> ChangeJobs(const HubScreen& screen, wire::ChangeJobs question, std::string_view text) {

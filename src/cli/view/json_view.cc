@@ -4,23 +4,16 @@
 
 #include "cli/view/human_view.h"
 #include "cli/view/output_pieces.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
 namespace {
 
-void CountOrNull(present::JsonLine& line, std::string_view key, int64_t value) {
-  if (value < 0) {
-    line.Null(key);
-  } else {
-    line.Number(key, value);
-  }
-}
-
-present::JsonLine TaskLine(std::string_view type, const AttemptRef& ref) {
-  present::JsonLine line;
-  line.Text("type", type).Number("task", int64_t{ref.index} + 1);
-  line.Number("attempt", ref.attempt.value);
+template <typename... Fields>
+present::JsonLine TaskLine(std::string_view type, const AttemptRef& ref, const Fields&... fields) {
+  present::JsonLine line = present::TypedLine(type);
+  present::AddFields(line, "task", uint64_t{ref.index} + 1, "attempt", ref.attempt, fields...);
   return line;
 }
 
@@ -42,19 +35,15 @@ const char* EndName(RunEnd how) {
 
 }  // namespace
 
-void AddEndFields(present::JsonLine& line, const AttemptEnd& end) {
-  line.Number("slot", end.slot).Seconds("start", end.start.seconds());
-  line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
-  line.Seconds("system", end.system.seconds());
-  line.Number("peak_memory", static_cast<int64_t>(end.peak_memory));
-  line.Text("memory_source", WordOf(end.memory_source));
-  CountOrNull(line, "read_bytes", end.read_bytes);
-  CountOrNull(line, "written_bytes", end.written_bytes);
-  line.Number("left_behind", end.left_behind);
-  present::TextOrBase64(line, "note", end.note);
-  line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
-  line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
-  line.Text("not_kept", WordOf(end.not_kept));
+void AddEndFields(present::JsonLine& line, const AttemptEnd& end, std::string_view user,
+                  std::string_view system) {
+  using present::OrNull;
+  present::AddFields(line, "slot", end.slot, "start", end.start, "wall", end.wall, user, end.user,
+                     system, end.system, "peak_memory", end.peak_memory, "memory_source",
+                     end.memory_source, "read_bytes", OrNull(end.read_bytes >= 0, end.read_bytes),
+                     "written_bytes", OrNull(end.written_bytes >= 0, end.written_bytes),
+                     "left_behind", end.left_behind, "note", end.note, "stdout_bytes",
+                     end.stdout_total, "stderr_bytes", end.stderr_total, "not_kept", end.not_kept);
 }
 
 void JsonView::WriteLine(const present::JsonLine& line) {
@@ -63,13 +52,10 @@ void JsonView::WriteLine(const present::JsonLine& line) {
 
 void JsonView::OnStart(const RunStart& start) {
   start_ = start;
-  present::JsonLine line;
-  line.Text("type", "run").Number("v", present::kJsonVersion).Number("job", start.job.value);
-  present::TextOrBase64(line, "name", start.name);
-  line.Number("total", start.counts.total).Flag("open", start.open);
-  line.Number("done_before", start.counts.succeeded).Flag("resumed", start.resumed);
-  line.Number("slots", start.slots).Seconds("time", start.now.seconds());
-  WriteLine(line);
+  screen_.Write(Stream::kOut, present::JsonOf("run", "job", start.job, "name", start.name, "total",
+                                              start.counts.total, "open", start.open, "done_before",
+                                              start.counts.succeeded, "resumed", start.resumed,
+                                              "slots", start.slots, "time", start.now));
 }
 
 void JsonView::WriteStream(present::JsonLine& line, std::string_view name,
@@ -106,10 +92,8 @@ void JsonView::WriteStream(present::JsonLine& line, std::string_view name,
 void JsonView::OnEnded(const TaskEnded& ended) {
   const AttemptEnd& end = ended.end;
   totals_.Add(end, ended.verdict);
-  present::JsonLine line = TaskLine("end", end.ref);
-  line.Text("verdict", WordOf(ended.verdict)).Text("cause", WordOf(end.cause));
-  line.Number("status", end.status);
-  present::TextOrBase64(line, "command", texts_.command(end.ref.index));
+  present::JsonLine line = TaskLine("end", end.ref, "verdict", ended.verdict, "cause", end.cause,
+                                    "status", end.status, "command", texts_.command(end.ref.index));
   if (options_.tag) {
     TaskIndex index = end.ref.index;
     std::string values = fmt::format("{}", fmt::join(texts_.values(index), " "));
@@ -129,31 +113,27 @@ void JsonView::OnNews(const News& news, Instant now) {
   const auto* no_longer = std::get_if<TaskLeftRunning>(&news);
   if (no_longer != nullptr && no_longer->processes.empty()) return;
   if (std::holds_alternative<PaceBegins>(news)) return;  // of the bar
+  using present::OrNull;
   present::JsonLine line;
   if (const auto* started = std::get_if<TaskStarted>(&news)) {
-    line = TaskLine("start", started->ref);
-    line.Number("slot", started->slot);
+    line = TaskLine("start", started->ref, "slot", started->slot);
   } else if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     line = TaskLine("slow", slow->ref);
   } else if (const auto* left = std::get_if<TaskLeftRunning>(&news)) {
-    line = TaskLine("left_running", left->ref);
-    present::TextOrBase64(line, "processes", left->processes);
+    line = TaskLine("left_running", left->ref, "processes", left->processes);
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
-    line.Text("type", "pause");
-    if (paused->reason.empty()) {
-      line.Null("reason");
-    } else {
-      present::TextOrBase64(line, "reason", paused->reason);
-    }
+    line = present::TypedLine("pause");
+    present::AddFields(line, "reason", OrNull(paused->reason));
   } else if (const auto* held = std::get_if<HoldNews>(&news)) {
     held_ = held->reason;
-    line.Text("type", "held").Text("reason", WordOf(held->reason));
-    line.Number("running", held->running);
+    line = present::TypedLine("held");
+    present::AddFields(line, "reason", held->reason, "running", held->running);
   } else if (const auto* total = std::get_if<TotalChanged>(&news)) {
-    line.Text("type", "total").Number("total", total->total).Flag("open", total->open);
+    line = present::TypedLine("total");
+    present::AddFields(line, "total", total->total, "open", total->open);
   } else if (const auto* remark = std::get_if<Remark>(&news)) {
-    line.Text("type", "message").Flag("error", remark->is_error);
-    present::TextOrBase64(line, "text", remark->text);
+    line = present::TypedLine("message");
+    present::AddFields(line, "error", remark->is_error, "text", remark->text);
     if (remark->is_error) {
       screen_.Write(Stream::kErr, fmt::format("spate: {}\n", EscapeLines(remark->text)));
     }
@@ -163,43 +143,31 @@ void JsonView::OnNews(const News& news, Instant now) {
 }
 
 void JsonView::OnFinish(const RunFinish& finish) {
+  using present::OrNull;
   if (finish.how == RunEnd::kOutputClosed) return;
   const JobCounts& counts = finish.counts;
   HintContext hints = options_.hints;
   hints.job = start_.job;
   hints.held = held_;
   bool goes_on = hints.on_hub && held_ == engine::HoldReason::kNone;
-  present::JsonLine line;
-  line.Text("type", "finish").Number("job", start_.job.value).Text("how", EndName(finish.how));
-  line.Number("total", counts.total).Number("succeeded", counts.succeeded);
-  line.Number("failed", counts.failed).Number("unknown", counts.unknown);
-  line.Number("cancelled", counts.cancelled);
-  line.Number("not_done", int64_t{counts.queued} + counts.leased);
-  line.Number("tried_again", static_cast<int64_t>(totals_.tried_again));
-  line.Seconds("wall", (finish.now - start_.now).seconds());
-  line.Seconds("cpu", totals_.cpu.seconds());
-  line.Number("peak_memory", static_cast<int64_t>(totals_.peak_memory));
-  if (counts.failed + counts.unknown > 0) {
-    present::TextOrBase64(line, "retry_command", RetryCommand(hints));
-  } else {
-    line.Null("retry_command");
-  }
-  if (counts.queued + counts.leased > 0 && !goes_on) {
-    bool released = hints.on_hub || held_ == engine::HoldReason::kMaxFailures;
-    present::TextOrBase64(line, "resume_command",
-                          released ? ReleaseCommand(hints) : ResumeCommand(hints));
-  } else {
-    line.Null("resume_command");
-  }
-  line.Raw("blamed", BlamedJson(finish.blamed));
-  if (finish.blamed.empty()) {
-    line.Null("retry_elsewhere_command");
-  } else {
-    present::TextOrBase64(line, "retry_elsewhere_command",
-                          RetryElsewhereCommand(hints, finish.blamed));
-  }
-  line.Seconds("time", finish.now.seconds());
-  WriteLine(line);
+  const bool fails = counts.failed + counts.unknown > 0;
+  const bool waits = counts.queued + counts.leased > 0 && !goes_on;
+  const bool released = hints.on_hub || held_ == engine::HoldReason::kMaxFailures;
+  auto command = [&](bool helps, auto text) { return helps ? OrNull(text()) : std::nullopt; };
+  screen_.Write(
+      Stream::kOut,
+      present::JsonOf(
+          "finish", "job", start_.job, "how", EndName(finish.how), "total", counts.total,
+          "succeeded", counts.succeeded, "failed", counts.failed, "unknown", counts.unknown,
+          "cancelled", counts.cancelled, "not_done", uint64_t{counts.queued} + counts.leased,
+          "tried_again", totals_.tried_again, "wall", finish.now - start_.now, "cpu", totals_.cpu,
+          "peak_memory", totals_.peak_memory, "retry_command",
+          command(fails, [&] { return RetryCommand(hints); }), "resume_command",
+          command(waits, [&] { return released ? ReleaseCommand(hints) : ResumeCommand(hints); }),
+          "blamed", finish.blamed, "retry_elsewhere_command",
+          command(!finish.blamed.empty(),
+                  [&] { return RetryElsewhereCommand(hints, finish.blamed); }),
+          "time", finish.now));
 }
 
 }  // namespace spate::cli

@@ -11,8 +11,10 @@
 
 namespace spate::cli {
 
-// The use and output of an attempt: fields from `slot` to `not_kept`.
-void AddEndFields(present::JsonLine& line, const AttemptEnd& end);
+// The use and output of an attempt: fields from `slot` to `not_kept`, with these names for its
+// processor time.
+void AddEndFields(present::JsonLine& line, const AttemptEnd& end, std::string_view user = "user",
+                  std::string_view system = "system");
 
 class JsonView final : public RunView {
  public:

@@ -62,7 +62,7 @@ TEST_F(JsonViewTest, Run) {
 TEST_F(JsonViewTest, Start) {
   view_.OnNews(TaskStarted{{JobId(12), 4, Attempt(2)}, 3}, kTestStart + Duration::Millis(250));
   Json line = Line();
-  EXPECT_EQ(Keys(line), (std::set<std::string>{"type", "task", "attempt", "slot", "time"}));
+  EXPECT_EQ(Keys(line), (std::set<std::string>{"type", "v", "task", "attempt", "slot", "time"}));
   EXPECT_EQ(line["task"], 5);
   EXPECT_EQ(line["attempt"], 2);
   EXPECT_EQ(line["slot"], 3);
@@ -80,13 +80,13 @@ TEST_F(JsonViewTest, End) {
   end.note = "left sleep";
   End(end, Verdict::kFailed, Wrote("a\"\n\x01", "ä"));
   Json line = Line();
-  EXPECT_EQ(
-      Keys(line),
-      (std::set<std::string>{
-          "type",         "task",          "attempt",    "verdict",       "cause",       "status",
-          "command",      "slot",          "start",      "wall",          "user",        "system",
-          "peak_memory",  "memory_source", "read_bytes", "written_bytes", "left_behind", "note",
-          "stdout_bytes", "stderr_bytes",  "not_kept",   "stdout",        "stderr"}));
+  EXPECT_EQ(Keys(line),
+            (std::set<std::string>{"type",          "v",           "task",          "attempt",
+                                   "verdict",       "cause",       "status",        "command",
+                                   "slot",          "start",       "wall",          "user",
+                                   "system",        "peak_memory", "memory_source", "read_bytes",
+                                   "written_bytes", "left_behind", "note",          "stdout_bytes",
+                                   "stderr_bytes",  "not_kept",    "stdout",        "stderr"}));
   EXPECT_EQ(line["type"], "end");
   EXPECT_EQ(line["task"], 17);
   EXPECT_EQ(line["attempt"], 2);
@@ -166,26 +166,26 @@ TEST_F(JsonViewTest, WithResultsThereIsNoOutput) {
 TEST_F(JsonViewTest, News) {
   using Set = std::set<std::string>;
   view_.OnNews(TaskSlow{{JobId(12), 4, Attempt(2)}}, kTestStart);
-  EXPECT_EQ(Keys(Line()), (Set{"type", "task", "attempt", "time"}));
+  EXPECT_EQ(Keys(Line()), (Set{"type", "v", "task", "attempt", "time"}));
   view_.OnNews(TaskLeftRunning{{JobId(12), 4, Attempt(2)}, "sort (pid 12)"}, kTestStart);
   Json left = Line();
-  EXPECT_EQ(Keys(left), (Set{"type", "task", "attempt", "processes", "time"}));
+  EXPECT_EQ(Keys(left), (Set{"type", "v", "task", "attempt", "processes", "time"}));
   EXPECT_EQ(left["type"], "left_running");
   EXPECT_EQ(left["processes"], "sort (pid 12)");
   view_.OnNews(StartsPaused{"low memory"}, kTestStart);
   Json pause = Line();
-  EXPECT_EQ(Keys(pause), (Set{"type", "reason", "time"}));
+  EXPECT_EQ(Keys(pause), (Set{"type", "v", "reason", "time"}));
   EXPECT_EQ(pause["reason"], "low memory");
   view_.OnNews(StartsPaused{}, kTestStart);
   EXPECT_TRUE(Line()["reason"].is_null());
   view_.OnNews(HoldNews{engine::HoldReason::kMaxFailures, 3}, kTestStart);
   Json held = Line();
-  EXPECT_EQ(Keys(held), (Set{"type", "reason", "running", "time"}));
+  EXPECT_EQ(Keys(held), (Set{"type", "v", "reason", "running", "time"}));
   EXPECT_EQ(held["reason"], "max-failures");
   view_.OnNews(TotalChanged{20, true}, kTestStart);
-  EXPECT_EQ(Keys(Line()), (Set{"type", "total", "open", "time"}));
+  EXPECT_EQ(Keys(Line()), (Set{"type", "v", "total", "open", "time"}));
   view_.OnNews(Remark{"hello\xff"}, kTestStart);
-  EXPECT_EQ(Keys(Line()), (Set{"type", "error", "text_base64", "time"}));
+  EXPECT_EQ(Keys(Line()), (Set{"type", "v", "error", "text_base64", "time"}));
   EXPECT_EQ(screen_.err, "");
   view_.OnNews(Remark{"disk full", true}, kTestStart);
   EXPECT_EQ(Line()["text"], "disk full");
@@ -200,8 +200,8 @@ TEST_F(JsonViewTest, Finish) {
                   .now = kTestStart + Duration::Seconds(2)});
   Json line = Line();
   EXPECT_EQ(Keys(line),
-            (std::set<std::string>{"type", "job", "how", "total", "succeeded", "failed", "unknown",
-                                   "cancelled", "not_done", "tried_again", "wall", "cpu",
+            (std::set<std::string>{"type", "v", "job", "how", "total", "succeeded", "failed",
+                                   "unknown", "cancelled", "not_done", "tried_again", "wall", "cpu",
                                    "peak_memory", "retry_command", "resume_command", "blamed",
                                    "retry_elsewhere_command", "time"}));
   EXPECT_EQ(line["how"], "interrupted");

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "present/json/json_line.h"
 #include "present/text/end_text.h"
 
 namespace spate::cli {
@@ -117,19 +116,6 @@ std::string BlameText(const HintContext& context, const JobCounts& counts,
                         &each == &blamed.back() ? ":  " : "\n");
   }
   return text + RetryElsewhereCommand(context, blamed) + "\n";
-}
-
-std::string BlamedJson(const std::vector<BlamedFacts>& blamed) {
-  std::string list;
-  for (const BlamedFacts& each : blamed) {
-    present::JsonLine line;
-    present::TextOrBase64(line, "node", each.node);
-    line.Number("failed", static_cast<int64_t>(each.failed));
-    std::string text = line.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
 }
 
 std::string FailedTasksCommand(const HintContext& context) {

@@ -56,8 +56,6 @@ std::string RetryElsewhereCommand(const HintContext& context,
 // failed on n1, where none succeeded:  spate job retry 12 --not-on n1". Empty: none does.
 std::string BlameText(const HintContext& context, const JobCounts& counts,
                       const std::vector<BlamedFacts>& blamed);
-// The same for JSON: [{"node":"n1","failed":8}].
-std::string BlamedJson(const std::vector<BlamedFacts>& blamed);
 // The command that releases a held job: `spate job release 12`, or after --max-failures a retry.
 std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`

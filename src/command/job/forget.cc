@@ -19,6 +19,7 @@
 #include "cli/state/runs.h"
 #include "client/asker.h"
 #include "format/selector/selector.h"
+#include "present/json/json_fields.h"
 #include "present/table/text_width.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/state_folder.h"
@@ -117,14 +118,10 @@ void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
     case OutputForm::kQuiet:
       call.Put(fmt::format("{}\n", job.number));
       return;
-    case OutputForm::kJson: {
-      present::JsonLine line = present::TypedLine("forgotten");
-      line.Number("job", job.number);
-      present::TextOrBase64(line, "name", job.name);
-      line.Number("bytes", static_cast<int64_t>(job.bytes)).Flag("dry_run", dry_run);
-      call.Put(line);
+    case OutputForm::kJson:
+      call.Put(present::JsonOf("forgotten", "job", job.number, "name", job.name, "bytes", job.bytes,
+                               "dry_run", dry_run));
       return;
-    }
     case OutputForm::kHuman:
       break;
   }

@@ -43,15 +43,11 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const present::Sh
       call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
       continue;
     }
-    std::string parents;
-    for (TaskIndex parent : shape.parents(i)) {
-      parents += fmt::format("{}{}", parents.empty() ? "" : ",", facts.numbers[parent]);
-    }
-    present::JsonLine line = present::TypedLine("graph_task");
-    line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
-    present::TextOrBase64(line, "name", task.name);
-    line.Text("state", WordOf(task.state)).Number("depth", shape.depth(i));
-    call.Put(line.Raw("parents", "[" + parents + "]"));
+    std::vector<uint32_t> parents;
+    for (TaskIndex parent : shape.parents(i)) parents.push_back(facts.numbers[parent]);
+    call.Put(present::JsonOf("graph_task", "job", facts.job, "task", facts.numbers[i], "name",
+                             task.name, "state", task.state, "depth", shape.depth(i), "parents",
+                             present::Json{fmt::format("[{}]", fmt::join(parents, ","))}));
   }
 }
 

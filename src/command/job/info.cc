@@ -135,20 +135,6 @@ void PrintLeftRunning(const std::vector<LeftRunningFacts>& left, present::Page& 
     page.Field("", "and " + present::CountOf(left.size() - kMostLeft, "other task"));
 }
 
-std::string LeftRunningJson(const std::vector<LeftRunningFacts>& left) {
-  std::string list;
-  for (const LeftRunningFacts& each : left) {
-    present::JsonLine one;
-    one.Number("task", each.task).Number("attempt", each.attempt);
-    present::TextOrBase64(one, "node", each.node);
-    present::TextOrBase64(one, "processes", each.processes);
-    std::string text = one.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
-}
-
 std::string CountsText(const JobCounts& counts, bool on_hub) {
   std::string text = FormatCount(counts.total);
   bool first = true;
@@ -386,120 +372,71 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
 // ---- JSON --------------------------------------------------------------------------------------
 
 // The first of them, by number.
-std::string TasksJson(const std::vector<TaskRange>& tasks) {
-  std::string list;
-  uint64_t told = 0;
+present::Json TasksJson(const std::vector<TaskRange>& tasks) {
+  std::vector<uint64_t> numbers;
   for (TaskRange range : tasks) {
-    for (uint64_t i = 0; i < range.count && told < kJsonTasks; ++i, ++told) {
-      list += fmt::format("{}{}", list.empty() ? "" : ",", range.first + i + 1);
+    for (uint64_t i = 0; i < range.count && numbers.size() < kJsonTasks; ++i) {
+      numbers.push_back(range.first + i + 1);
     }
   }
-  return "[" + list + "]";
+  return {fmt::format("[{}]", fmt::join(numbers, ","))};
 }
 
-std::string FailuresJson(const std::vector<FailureFacts>& failures) {
-  std::string list;
-  for (const FailureFacts& kind : failures) {
-    present::JsonLine line;
-    line.Text("cause", WordOf(kind.end.cause)).Number("status", kind.end.status);
-    line.Number("count", static_cast<int64_t>(kind.count)).Raw("tasks", TasksJson(kind.tasks));
-    std::string text = line.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
+present::Json FailuresJson(const std::vector<FailureFacts>& failures) {
+  return present::ListOf(failures, [](const FailureFacts& kind) {
+    return present::ObjectOf("cause", kind.end.cause, "status", kind.end.status, "count",
+                             kind.count, "tasks", TasksJson(kind.tasks));
+  });
 }
 
-std::string SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
-  std::string list;
-  for (const SetAsideFacts& node : nodes) {
-    present::JsonLine line;
-    present::TextOrBase64(line, "node", node.node);
-    present::TextOrBase64(line, "why", node.why);
-    present::TextOrBase64(line, "command", NodeCommand(node));
-    std::string text = line.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
-}
-
-void CommandOrNull(present::JsonLine& line, std::string_view key, const std::string& command) {
-  if (command.empty()) {
-    line.Null(key);
-  } else {
-    present::TextOrBase64(line, key, command);
-  }
-}
-
-void AddHeldFields(present::JsonLine& line, const HistoryCall& call, const JobDetails& details,
-                   const JobsNow& now) {
-  line.Text("held", WordOf(details.held));
-  TimeOrNull(line, "held_since", details.held_since);
-  CommandOrNull(line, "release_command", ReleaseCommand(call, details));
-  line.Raw("set_aside", SetAsideJson(details.set_aside));
-  CommandOrNull(line, "waits", WhyWaits(call, details, now));
-  line.Raw("left_running", LeftRunningJson(NowOf(details, now).left));
-  line.Raw("start_news", present::StartNewsJson(details.story));
-  if (details.story_task > 0) {
-    line.Number("start_news_task", details.story_task);
-  } else {
-    line.Null("start_news_task");
-  }
+present::Json SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
+  return present::ListOf(nodes, [](const SetAsideFacts& node) {
+    return present::ObjectOf("node", node.node, "why", node.why, "command", NodeCommand(node));
+  });
 }
 
 void AddStatistics(present::JsonLine& line, const JobDetails& details) {
+  using present::OrNull;
   const JobStatistics& all = details.statistics;
-  line.Number("attempts", static_cast<int64_t>(all.attempts));
-  line.Raw("failures", FailuresJson(details.failures));
-  line.Raw("blamed", BlamedJson(details.blamed));
-  line.Seconds("median_wall", all.median_wall.seconds());
-  line.Seconds("total_wall", all.total_wall.seconds());
-  line.Seconds("total_user", all.total_user.seconds());
-  line.Seconds("total_system", all.total_system.seconds());
-  line.Number("peak_memory", static_cast<int64_t>(all.peak_memory));
-  bool started = all.first_start.ns > 0;
-  if (all.peak_memory > 0) {
-    line.Number("peak_task", int64_t{all.peak_task} + 1);
-  } else {
-    line.Null("peak_task");
-  }
-  TimeOrNull(line, "first_start", started ? std::optional(all.first_start) : std::nullopt);
-  TimeOrNull(line, "last_end", started ? std::optional(all.last_end) : std::nullopt);
-  line.Seconds("tasks_per_second", all.tasks_per_second);
-  line.Number("output_kept", static_cast<int64_t>(all.output_bytes));
+  const bool started = all.first_start.ns > 0;
+  present::AddFields(line, "attempts", all.attempts, "failures", FailuresJson(details.failures),
+                     "blamed", details.blamed, "median_wall", all.median_wall, "total_wall",
+                     all.total_wall, "total_user", all.total_user, "total_system", all.total_system,
+                     "peak_memory", all.peak_memory, "peak_task",
+                     OrNull(all.peak_memory > 0, uint64_t{all.peak_task} + 1), "first_start",
+                     OrNull(started, all.first_start), "last_end", OrNull(started, all.last_end),
+                     "tasks_per_second", all.tasks_per_second, "output_kept", all.output_bytes);
 }
 
 void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now, UseAsker& asker) {
+  using present::OrNull;
   const JobFacts& job = details.job;
+  const wire::JobNow& live = NowOf(details, now);
+  const RetryPolicy& retry = details.policy.retry;
   present::JsonLine line = present::TypedLine("job");
   present::AddFields(line, WithOutcome(job));
-  AddHeldFields(line, call, details, now);
-  const std::vector<RunningFacts>& running = NowOf(details, now).running;
-  const auto uses = asker.Ask(job.job, running);
-  line.Raw("running_tasks", present::RunningJson(running, call.now(), uses));
-  line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
-  present::TextsOrBase64(line, "not_passed", details.foreign);
-  const RetryPolicy& retry = details.policy.retry;
-  line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
-  line.Number("retry_elsewhere", retry.elsewhere);
-  line.Number("retry_memory", retry.memory_growth);
-  line.Number("max_memory", static_cast<int64_t>(retry.max_memory));
-  line.Number("priority", details.priority);
-  if (details.time.ns > 0) {
-    line.Seconds("time_limit", details.time.seconds());
-  } else {
-    line.Null("time_limit");
-  }
+  present::AddFields(
+      line, "held", details.held, "held_since", details.held_since, "release_command",
+      OrNull(ReleaseCommand(call, details)), "set_aside", SetAsideJson(details.set_aside), "waits",
+      OrNull(WhyWaits(call, details, now)), "left_running", live.left, "start_news",
+      present::StartNewsJson(details.story), "start_news_task",
+      OrNull(details.story_task > 0, details.story_task), "running_tasks",
+      present::RunningJson(live.running, call.now(), asker.Ask(job.job, live.running)), "withdrawn",
+      details.withdrawn, "not_passed", details.foreign, "retries", retry.retries, "retry_on",
+      RetryOnText(retry), "retry_elsewhere", retry.elsewhere, "retry_memory", retry.memory_growth,
+      "max_memory", retry.max_memory, "priority", details.priority, "time_limit",
+      OrNull(details.time.ns > 0, details.time));
   AddClassFields(line, details.gang, details.deadline, details.bound);
   AddStatistics(line, details);
-  line.Number("bytes", static_cast<int64_t>(details.bytes));
-  CommandOrNull(line, "resume_command", CanResume(job) ? ResumeCommandOf(call, job) : "");
-  std::string number = fmt::format("{}", job.job.value);
-  CommandOrNull(line, "retry_command", CanRetry(job) ? RetryCommandOf(call, number) : "");
+  auto command = [](bool helps, auto text) { return helps ? OrNull(text()) : std::nullopt; };
   const bool elsewhere = CanRetry(job) && !details.blamed.empty();
-  CommandOrNull(line, "retry_elsewhere_command",
-                elsewhere ? RetryElsewhereCommandOf(call, details) : "");
+  present::AddFields(
+      line, "bytes", details.bytes, "resume_command",
+      command(CanResume(job), [&] { return ResumeCommandOf(call, job); }), "retry_command",
+      command(CanRetry(job),
+              [&] { return RetryCommandOf(call, fmt::format("{}", job.job.value)); }),
+      "retry_elsewhere_command",
+      command(elsewhere, [&] { return RetryElsewhereCommandOf(call, details); }));
   call.Put(line);
 }
 

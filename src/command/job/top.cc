@@ -153,13 +153,9 @@ void PutData(HistoryCall& call, const JobLook& look) {
       call.Put(TaskId(look.job.job, task.facts.index) + '\n');
       continue;
     }
-    present::JsonLine line = present::TypedLine("running_task");
-    line.Number("job", look.job.job.value).Number("task", int64_t{task.facts.index} + 1);
-    TimeOrNull(line, "since", task.since);
-    present::TextOrBase64(line, "node", task.node);
-    line.Number("tries", task.facts.tries);
-    present::TextOrBase64(line, "command", task.facts.command);
-    call.Put(line);
+    call.Put(present::JsonOf("running_task", "job", look.job.job, "task",
+                             uint64_t{task.facts.index} + 1, "since", task.since, "node", task.node,
+                             "tries", task.facts.tries, "command", task.facts.command));
   }
 }
 

@@ -10,7 +10,6 @@
 #include "cli/pool/pool_text.h"
 #include "client/asker.h"
 #include "present/json/json_fields.h"
-#include "present/json/json_line.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -34,11 +33,8 @@ Result<int> ReadOutputOf(const HubScreen& screen) {
   TRY(in.status());
   auto told = TRY(client::AskOne(screen.hub, std::move(question)));
   if (screen.human()) return screen.Write(told.text);
-  present::JsonLine line = present::TypedLine("pilot_output");
-  line.Text("pool", screen.words.words.front());
-  line.Number("pilot", question.pilot);
-  present::TextOrBase64(line, "text", told.text);
-  return screen.Write(line.Finish());
+  return screen.Write(present::JsonOf("pilot_output", "pool", screen.words.words.front(), "pilot",
+                                      question.pilot, "text", told.text));
 }
 
 Result<int> ReadPoolLog(const HubScreen& screen) {

@@ -12,6 +12,7 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/world.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 #include "wire/questions.h"
 
@@ -29,28 +30,27 @@ constexpr Option kEventsFollow = {.names = "follow",
                                   .heading = Heading::kSelect,
                                   .help = "wait for more; without --since, new ones only"};
 
+// An attempt's processor time has other names here: `user` is whose job it is.
 void PutEvent(HistoryCall& call, const wire::EventFacts& event) {
   present::JsonLine line = present::TypedLine(event.what);
+  present::AddFields(line, "position", event.position);
   if (event.clock) {
-    line.Number("position", static_cast<int64_t>(event.position));
-    line.Seconds("from", event.clock->from.seconds()).Seconds("to", event.clock->to.seconds());
+    present::AddFields(line, *event.clock);
     return call.Put(line);
   }
-  line.Number("position", static_cast<int64_t>(event.position)).Number("job", event.job.value);
-  present::TextOrBase64(line, "user", event.user);
-  present::TextOrBase64(line, "name", event.name);
+  present::AddFields(line, "job", event.job, "user", event.user, "name", event.name);
+  const JobCounts& counts = event.counts;
   if (event.attempt) {
-    line.Number("task", int64_t{event.attempt->end.ref.index} + 1);
-    AddAttemptFields(line, *event.attempt);
-    line.Text("node", event.attempt->node);
+    present::AddFields(line, "task", uint64_t{event.attempt->end.ref.index} + 1);
+    AddAttemptFields(line, *event.attempt, "user_time", "system_time");
+    present::AddFields(line, "node", event.attempt->node);
   } else if (event.what == "finished") {
-    line.Number("total", event.counts.total).Number("succeeded", event.counts.succeeded);
-    line.Number("failed", event.counts.failed).Number("cancelled", event.counts.cancelled);
-    line.Number("unknown", event.counts.unknown);
+    present::AddFields(line, "total", counts.total, "succeeded", counts.succeeded, "failed",
+                       counts.failed, "cancelled", counts.cancelled, "unknown", counts.unknown);
   } else if (event.what == "held" || event.what == "cancelled") {
-    present::TextOrBase64(line, "reason", event.reason);
+    present::AddFields(line, "reason", event.reason);
   } else if (event.tasks > 0) {
-    line.Number("tasks", event.tasks);
+    present::AddFields(line, "tasks", event.tasks);
   }
   call.Put(line);
 }

@@ -11,6 +11,7 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
+#include "present/json/json_fields.h"
 #include "present/table/page.h"
 #include "present/table/text_width.h"
 #include "present/text/end_text.h"
@@ -90,18 +91,11 @@ void Examiner::PrintLines(uint32_t number, const std::string& path, const CheckR
 }
 
 void Examiner::PrintJson(uint32_t number, const std::string& path, const CheckReport& report) {
-  present::JsonLine line = present::TypedLine("check");
-  line.Number("job", number);
-  present::TextOrBase64(line, "path", path);
-  line.Flag("sound", report.sound());
-  present::TextsOrBase64(line, "problems", report.problems);
-  line.Number("more_problems", static_cast<int64_t>(report.more_problems));
-  line.Number("tasks", static_cast<int64_t>(report.rows));
-  line.Number("attempts", static_cast<int64_t>(report.attempts));
-  line.Number("log_records", static_cast<int64_t>(report.log_records));
-  line.Number("output_bytes", static_cast<int64_t>(report.output_bytes));
-  line.Number("bytes", static_cast<int64_t>(store::FolderBytes(path)));
-  call_.Put(line);
+  call_.Put(present::JsonOf("check", "job", number, "path", path, "sound", report.sound(),
+                            "problems", report.problems, "more_problems", report.more_problems,
+                            "tasks", report.rows, "attempts", report.attempts, "log_records",
+                            report.log_records, "output_bytes", report.output_bytes, "bytes",
+                            store::FolderBytes(path)));
 }
 
 Status Examiner::Examine(uint32_t number) {
@@ -162,24 +156,16 @@ void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& di
 }
 
 void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir) {
-  present::JsonLine line = present::TypedLine("hub_check");
-  present::TextOrBase64(line, "path", dir);
-  line.Flag("sound", check.sound());
-  present::TextsOrBase64(line, "problems", check.all.problems);
-  std::string jobs;
-  std::vector<std::string> of_jobs;
+  std::vector<std::string> numbers, of_jobs;
   for (const auto& [job, problems] : check.jobs) {
-    jobs += fmt::format("{}{}", jobs.empty() ? "" : ",", job);
+    numbers.push_back(fmt::format("{}", job));
     of_jobs.insert(of_jobs.end(), problems.begin(), problems.end());
   }
-  line.Raw("damaged_jobs", "[" + jobs + "]");
-  present::TextsOrBase64(line, "job_problems", of_jobs);
-  present::TextsOrBase64(line, "pool_problems", check.pools);
-  present::TextsOrBase64(line, "output_problems", check.outputs);
-  line.Number("jobs", static_cast<int64_t>(check.job_count));
-  line.Number("tasks", static_cast<int64_t>(check.all.rows));
-  line.Number("attempts", static_cast<int64_t>(check.all.attempts));
-  call_.Put(line);
+  call_.Put(present::JsonOf(
+      "hub_check", "path", dir, "sound", check.sound(), "problems", check.all.problems,
+      "damaged_jobs", present::Json{fmt::format("[{}]", fmt::join(numbers, ","))}, "job_problems",
+      of_jobs, "pool_problems", check.pools, "output_problems", check.outputs, "jobs",
+      check.job_count, "tasks", check.all.rows, "attempts", check.all.attempts));
 }
 
 Status Examiner::ExamineHub(bool must) {

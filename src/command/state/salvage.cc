@@ -11,7 +11,7 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/state/runs.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "present/text/end_text.h"
 #include "store/sqlite/salvage.h"
 
@@ -40,10 +40,9 @@ Result<int> StateSalvage(HistoryCall& call) {
     if (call.human()) {
       call.Put(SavedText(job, whose) + '\n');
     } else if (call.form() == OutputForm::kJson) {
-      present::JsonLine line = present::TypedLine("salvaged");
-      line.Number("job", job.number).Flag("lost", job.lost).Number("tasks", job.tasks);
-      line.Number("ended", job.ended).Number("cancelled", job.cancelled);
-      call.Put(line.Number("waiting", job.waiting));
+      call.Put(present::JsonOf("salvaged", "job", job.number, "lost", job.lost, "tasks", job.tasks,
+                               "ended", job.ended, "cancelled", job.cancelled, "waiting",
+                               job.waiting));
     }
   }
   if (!call.human()) return kExitSuccess;

@@ -122,27 +122,19 @@ void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Expl
 }
 
 void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Explanation& why) {
+  using present::OrNull;
   present::JsonLine line = present::TypedLine("explanation");
   AddTaskFields(line, at.job.job, at.task);
-  line.Text("reason", why.reason);
-  present::TextOrBase64(line, "text", why.text);
-  TimeOrNull(line, "retry_at", why.retry_at);
+  present::AddFields(line, "reason", why.reason, "text", why.text, "retry_at", why.retry_at);
   AddClassFields(line, at.gang, at.deadline, at.bound);
-  if (at.live) {
-    line.Number("slot", at.live->slot).Number("pid", at.live->pid);
-    line.Seconds("since", at.live->since.seconds());
-  } else {
-    line.Null("slot").Null("pid").Null("since");
-  }
-  line.Raw("running",
-           present::RunningJson(told.running, call_.now(), uses_.Ask(at.job.job, told.running)));
-  line.Raw("start_news", present::StartNewsJson(at.story));
-  std::string command = RemedyCommand(at, why.remedy);
-  if (command.empty()) {
-    line.Null("next_command");
-  } else {
-    present::TextOrBase64(line, "next_command", command);
-  }
+  const bool runs = at.live.has_value();
+  const auto live = at.live.value_or(LiveTask());
+  present::AddFields(
+      line, "slot", OrNull(runs, live.slot), "pid", OrNull(runs, live.pid), "since",
+      OrNull(runs, live.since), "running",
+      present::RunningJson(told.running, call_.now(), uses_.Ask(at.job.job, told.running)),
+      "start_news", present::StartNewsJson(at.story), "next_command",
+      OrNull(RemedyCommand(at, why.remedy)));
   call_.Put(line);
 }
 
@@ -204,12 +196,9 @@ void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task,
   const std::string why = present::TextOf(task.why, call.StateOption());
   const auto uses = asker.Ask(task.job, task.running);
   if (!call.human()) {
-    present::JsonLine line = present::TypedLine("explanation");
-    line.Number("job", task.job.value).Number("task", task.task);
-    present::TextOrBase64(line, "why", why);
-    line.Raw("running", present::RunningJson(task.running, call.now(), uses));
-    line.Raw("start_news", present::StartNewsJson(details.story));
-    return call.Put(line);
+    return call.Put(present::JsonOf("explanation", "job", task.job, "task", task.task, "why", why,
+                                    "running", present::RunningJson(task.running, call.now(), uses),
+                                    "start_news", present::StartNewsJson(details.story)));
   }
   call.Put(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));
   if (task.running.size() == 1 && !uses.empty() && uses.front()) {

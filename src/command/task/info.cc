@@ -20,6 +20,7 @@
 #include "cli/run/list_places.h"
 #include "cli/task/tasks.h"
 #include "core/model/gang_end.h"
+#include "present/json/json_fields.h"
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
@@ -288,49 +289,30 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   }
 }
 
-// An object without its newline.
-std::string Inside(const present::JsonLine& line) {
-  std::string text = line.Finish();
-  text.pop_back();
-  return text;
-}
-
-template <typename T, typename ToJson>
-std::string ListOf(const std::vector<T>& values, ToJson to_json) {
-  std::string list;
-  for (const T& value : values) list += (list.empty() ? "" : ",") + Inside(to_json(value));
-  return "[" + list + "]";
-}
-
-void AddNeeds(present::JsonLine& line, const std::optional<Needs>& needs) {
-  if (!needs) {
-    line.Null("needs");
-    return;
-  }
-  present::JsonLine inner;
-  inner.Seconds("cpus", needs->milli_cpus / 1000.0);
-  inner.Number("memory", static_cast<int64_t>(needs->memory));
+present::Json NeedsJson(const Needs& needs) {
   present::JsonLine named;
-  for (const NamedNeed& need : needs->named)
+  for (const NamedNeed& need : needs.named) {
     named.Number(present::JsonEscaped(need.name), need.count);
-  inner.Raw("named", Inside(named));
-  line.Raw("needs", Inside(inner));
+  }
+  return present::ObjectOf("cpus", needs.milli_cpus / 1000.0, "memory", needs.memory, "named",
+                           present::Json{named.Object()});
 }
 
-void TextOrNull(present::JsonLine& line, std::string_view key, const std::string& text) {
-  if (text.empty()) {
-    line.Null(key);
-  } else {
-    present::TextOrBase64(line, key, text);
-  }
+present::Json CheckJson(const Check& check) {
+  return present::ObjectOf("when", check.when == CheckWhen::kIn ? "in" : "out", "kind", check.kind,
+                           "file", check.file);
+}
+
+present::Json EndJson(const AttemptFacts& attempt) {
+  present::JsonLine line;
+  AddAttemptFields(line, attempt);
+  present::AddFields(line, "node", present::OrNull(attempt.node), "processes",
+                     attempt.end.processes);
+  return {line.Object()};
 }
 
 void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
-  present::JsonLine line = present::TypedLine("task");
-  AddTaskFields(line, at.job.job, at.task);
-  present::TextOrBase64(line, "cwd", at.cwd);
-  TextOrNull(line, "place", around.place);
-  TextOrNull(line, "left_running", around.left);
+  using present::OrNull;
   std::vector<RunningFacts> running = around.running;
   if (at.live) {
     running = {{.task = at.task.index + 1,
@@ -338,39 +320,17 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
                 .node = at.job.host.value_or(""),
                 .since = at.live->since}};
   }
-  line.Raw("running",
-           present::RunningJson(running, call.now(), around.uses->Ask(at.job.job, running)));
-  line.Raw("start_news", present::StartNewsJson(at.story));
-  TextOrNull(line, "stdin_file", at.stdin_file);
-  TextOrNull(line, "stdout_file", at.stdout_file);
-  TextOrNull(line, "stderr_file", at.stderr_file);
-  line.Raw("checks", ListOf(at.checks, [](const Check& check) {
-             present::JsonLine inner;
-             inner.Text("when", check.when == CheckWhen::kIn ? "in" : "out");
-             inner.Text("kind", WordOf(check.kind));
-             present::TextOrBase64(inner, "file", check.file);
-             return inner;
-           }));
-  AddNeeds(line, at.needs);
+  present::JsonLine line = present::TypedLine("task");
+  AddTaskFields(line, at.job.job, at.task);
+  present::AddFields(
+      line, "cwd", at.cwd, "place", OrNull(around.place), "left_running", OrNull(around.left),
+      "running", present::RunningJson(running, call.now(), around.uses->Ask(at.job.job, running)),
+      "start_news", present::StartNewsJson(at.story), "stdin_file", OrNull(at.stdin_file),
+      "stdout_file", OrNull(at.stdout_file), "stderr_file", OrNull(at.stderr_file), "checks",
+      present::ListOf(at.checks, CheckJson), "needs",
+      at.needs ? std::optional(NeedsJson(*at.needs)) : std::nullopt);
   AddClassFields(line, at.gang, at.deadline, at.bound);
-  line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
-             present::JsonLine inner;
-             AddAttemptFields(inner, attempt);
-             if (attempt.node.empty()) {
-               inner.Null("node");
-             } else {
-               inner.Text("node", attempt.node);
-             }
-             inner.Raw("processes", ListOf(attempt.end.processes, [](const ProcessEnd& process) {
-                         present::JsonLine one;
-                         one.Number("step", process.step).Number("command", process.command);
-                         one.Number("rank", process.rank).Number("status", process.status);
-                         one.Number("stdout_bytes", static_cast<int64_t>(process.stdout_bytes));
-                         one.Number("stderr_bytes", static_cast<int64_t>(process.stderr_bytes));
-                         return one;
-                       }));
-             return inner;
-           }));
+  present::AddFields(line, "ends", present::ListOf(at.attempts, EndJson));
   call.Put(line);
 }
 

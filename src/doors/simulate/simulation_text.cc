@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "doors/simulate/job_history.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 
@@ -125,35 +125,23 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
 std::string JsonText(const Simulation& simulation) {
   const SimulateOptions& options = simulation.options;
   const Figures& figures = simulation.figures;
-  present::JsonLine line = present::TypedLine("simulation");
-  present::TextOrBase64(line, "trace", SourceOf(options));
-  present::TextOrBase64(line, "computer", simulation.header.computer);
-  present::TextOrBase64(line, "installation", simulation.header.installation);
-  present::TextOrBase64(line, "acknowledge", simulation.header.acknowledge);
-  line.Text("policy", PolicyName(options.policy)).Text("order", OrderName(options.order));
-  line.Text("estimates", EstimatesName(options.perfect));
-  line.Text("filter", options.is_history() ? "history" : FilterName(options.filter));
-  line.Number("processors", simulation.workload.processors);
-  line.Number("jobs", static_cast<int64_t>(figures.jobs));
-  line.Number("dropped", static_cast<int64_t>(DroppedOf(simulation.workload)));
-  line.Number("broken_lines", static_cast<int64_t>(simulation.broken_lines));
-  line.Raw("mean_wait", Decimals(figures.mean_wait));
   const int64_t second = simulation.workload.second;
-  line.Raw("median_wait", SecondsText(figures.median_wait, second));
-  line.Raw("max_wait", SecondsText(figures.max_wait, second));
-  line.Raw("mean_bounded_slowdown", Decimals(figures.mean_bounded_slowdown));
-  line.Raw("max_bounded_slowdown", Decimals(figures.max_bounded_slowdown));
-  line.Raw("utilisation", Decimals(figures.utilisation));
-  line.Number("queue_depth_max", static_cast<int64_t>(figures.queue_depth_max));
-  line.Number("overtook", static_cast<int64_t>(figures.overtook));
-  line.Raw("makespan", SecondsText(figures.makespan, second));
-  line.Text("placement", PlacementName(options.on_nodes));
-  std::string odd;
-  for (const std::string& each : simulation.header.odd) {
-    odd += fmt::format("{}\"{}\"", odd.empty() ? "" : ",", present::JsonEscaped(each));
-  }
-  line.Raw("odd_headers", "[" + odd + "]");
-  return line.Finish();
+  auto mean = [](double value) { return present::Json{Decimals(value)}; };
+  auto time = [second](int64_t value) { return present::Json{SecondsText(value, second)}; };
+  return present::JsonOf(
+      "simulation", "trace", SourceOf(options), "computer", simulation.header.computer,
+      "installation", simulation.header.installation, "acknowledge", simulation.header.acknowledge,
+      "policy", PolicyName(options.policy), "order", OrderName(options.order), "estimates",
+      EstimatesName(options.perfect), "filter",
+      options.is_history() ? "history" : FilterName(options.filter), "processors",
+      simulation.workload.processors, "jobs", figures.jobs, "dropped",
+      DroppedOf(simulation.workload), "broken_lines", simulation.broken_lines, "mean_wait",
+      mean(figures.mean_wait), "median_wait", time(figures.median_wait), "max_wait",
+      time(figures.max_wait), "mean_bounded_slowdown", mean(figures.mean_bounded_slowdown),
+      "max_bounded_slowdown", mean(figures.max_bounded_slowdown), "utilisation",
+      mean(figures.utilisation), "queue_depth_max", figures.queue_depth_max, "overtook",
+      figures.overtook, "makespan", time(figures.makespan), "placement",
+      PlacementName(options.on_nodes), "odd_headers", simulation.header.odd);
 }
 
 std::string ScheduleText(const Simulation& simulation) {

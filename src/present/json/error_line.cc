@@ -1,5 +1,7 @@
 #include "present/json/error_line.h"
 
+#include "present/json/json_fields.h"
+
 namespace spate::present {
 namespace {
 
@@ -33,12 +35,8 @@ const char* WordOf(ErrorKind kind) {
 
 }  // namespace
 
-JsonLine ErrorLine(const Error& error, std::string_view text, int code) {
-  JsonLine line = TypedLine("error");
-  line.Text("kind", WordOf(error.kind));
-  TextOrBase64(line, "text", text);
-  line.Number("exit_code", code);
-  return line;
+std::string ErrorLine(const Error& error, std::string_view text, int code) {
+  return JsonOf("error", "kind", WordOf(error.kind), "text", std::string(text), "exit_code", code);
 }
 
 }  // namespace spate::present

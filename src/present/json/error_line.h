@@ -1,13 +1,15 @@
 // An error as a line of JSON, for commands with --json that could not do what they were asked.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/result.h"
-#include "present/json/json_line.h"
 
 namespace spate::present {
 
 // `text` is the whole message, with what to do; `code` the exit code. docs/formats/json.md,
 // `error`.
-JsonLine ErrorLine(const Error& error, std::string_view text, int code);
+std::string ErrorLine(const Error& error, std::string_view text, int code);
 
 }  // namespace spate::present

@@ -1,6 +1,7 @@
-// JSON of a type that lists its fields (core/model/fields.h), in the order of the list
-// (docs/formats/json.md). Text that is no UTF-8 goes as base64 under KEY_base64, an absent optional
-// as null, times in seconds, elements of lists of texts likewise.
+// JSON of lists of fields (docs/formats/json.md), in their order: that of a type
+// (core/model/fields.h), or one that is written down where the line is made. Text that is no UTF-8
+// goes as base64 under KEY_base64, an absent optional as null, times in seconds, elements of lists
+// of texts likewise.
 #pragma once
 
 #include <concepts>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -16,6 +18,19 @@
 #include "present/json/json_line.h"
 
 namespace spate::present {
+
+// JSON as it stands.
+struct Json {
+  std::string text;
+};
+
+// `to_json` makes Json of an element.
+template <typename List, typename ToJson>
+Json ListOf(const List& values, ToJson to_json) {
+  std::string list;
+  for (const auto& value : values) list += (list.empty() ? "" : ",") + to_json(value).text;
+  return {'[' + list + ']'};
+}
 
 namespace internal {
 
@@ -28,7 +43,9 @@ class JsonFields {
     if (name != kNotInJson) Put(name, value);
   }
 
- private:
+  void Put(std::string_view key, const Json& value) { line_.Raw(key, value.text); }
+  void Put(std::string_view key, const char* word) { line_.Text(key, word); }
+  void Put(std::string_view key, std::string_view word) { line_.Text(key, word); }
   void Put(std::string_view key, bool value) { line_.Flag(key, value); }
   template <std::integral T>
   void Put(std::string_view key, T value) {
@@ -52,23 +69,13 @@ class JsonFields {
     TextsOrBase64(line_, key, texts);
   }
   template <HasFields T>
-  static std::string ObjectOf(const T& value) {
-    JsonLine inner;
-    T::Fields(value, JsonFields(inner));
-    std::string text = inner.Finish();
-    text.pop_back();  // its newline
-    return text;
-  }
-  template <HasFields T>
   void Put(std::string_view key, const T& value) {
     if (key == kInto) return T::Fields(value, *this);
-    line_.Raw(key, ObjectOf(value));
+    Put(key, ObjectOf(value));
   }
   template <HasFields T>
   void Put(std::string_view key, const std::vector<T>& values) {
-    std::string list = "[";
-    for (const T& value : values) list += (list.size() > 1 ? "," : "") + ObjectOf(value);
-    line_.Raw(key, list + ']');
+    Put(key, ListOf(values, [](const T& value) { return ObjectOf(value); }));
   }
   template <typename List>
   void Put(std::string_view key, spate::Columns<List> columns) {
@@ -87,21 +94,52 @@ class JsonFields {
     }
   }
 
+  template <HasFields T>
+  static Json ObjectOf(const T& value) {
+    JsonLine inner;
+    T::Fields(value, JsonFields(inner));
+    return {inner.Object()};
+  }
+
+ private:
   JsonLine& line_;
 };
 
 }  // namespace internal
 
+// The fields of a type, or names and their values: AddFields(line, "job", job, "name", name).
 template <HasFields T>
 void AddFields(JsonLine& line, const T& value) {
   T::Fields(value, internal::JsonFields(line));
 }
-// One line, with its newline.
-template <HasFields T>
-std::string JsonOf(std::string_view type, const T& value) {
+inline void AddFields(JsonLine&) {}
+template <typename T, typename... Rest>
+void AddFields(JsonLine& line, std::string_view name, const T& value, const Rest&... rest) {
+  internal::JsonFields(line).Put(name, value);
+  AddFields(line, rest...);
+}
+// A line of them, which begins with its type and the version, with its newline.
+template <typename... Fields>
+std::string JsonOf(std::string_view type, const Fields&... fields) {
   JsonLine line = TypedLine(type);
-  AddFields(line, value);
+  AddFields(line, fields...);
   return line.Finish();
+}
+// An object of them.
+template <typename... Fields>
+Json ObjectOf(const Fields&... fields) {
+  JsonLine line;
+  AddFields(line, fields...);
+  return {line.Object()};
+}
+// A field that is null unless it is there.
+template <typename T>
+std::optional<T> OrNull(bool is_there, T value) {
+  return is_there ? std::optional<T>(std::move(value)) : std::nullopt;
+}
+inline std::optional<std::string> OrNull(std::string text) {
+  const bool is_there = !text.empty();
+  return OrNull(is_there, std::move(text));
 }
 
 }  // namespace spate::present

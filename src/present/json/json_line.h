@@ -23,8 +23,9 @@ class JsonLine {
   void Append(std::string_view text) { text_ += text; }
   // The text so far, to be written ahead of the rest; the line goes on behind it.
   std::string DrainText();
+  std::string Object() const { return (first_ ? "{" : text_) + "}"; }
   // The whole line with its newline.
-  std::string Finish() const { return (first_ ? "{" : text_) + "}\n"; }
+  std::string Finish() const { return Object() + "\n"; }
 
  private:
   void Key(std::string_view key);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "present/table/time_text.h"
 #include "present/text/end_text.h"
 
@@ -53,43 +53,20 @@ std::vector<std::string> RunningLines(std::span<const RunningFacts> running, Ins
   return lines;
 }
 
-namespace {
-
-void AddUse(JsonLine& line, const std::optional<RunUse>& use) {
-  if (!use) {
-    line.Null("user").Null("system").Null("memory").Null("peak_memory").Null("memory_source");
-    return;
-  }
-  line.Seconds("user", use->user.seconds());
-  line.Seconds("system", use->system.seconds());
-  line.Number("memory", static_cast<int64_t>(use->memory));
-  line.Number("peak_memory", static_cast<int64_t>(use->peak));
-  line.Text("memory_source", WordOf(use->source));
-}
-
-}  // namespace
-
-std::string RunningJson(std::span<const RunningFacts> running, Instant now, Uses uses) {
-  std::string list;
+Json RunningJson(std::span<const RunningFacts> running, Instant now, Uses uses) {
   size_t place = 0;
-  for (const RunningFacts& each : running) {
-    JsonLine one;
-    one.Number("task", each.task).Number("attempt", each.attempt);
-    TextOrBase64(one, "node", each.node);
-    one.Seconds("since", each.since.seconds());
-    one.Seconds("elapsed", Elapsed(each, now).seconds());
-    if (each.ranks > 0) {
-      one.Number("first_rank", each.first_rank).Number("ranks", each.ranks);
-    } else {
-      one.Null("first_rank").Null("ranks");
-    }
-    AddUse(one, place < uses.size() ? uses[place] : std::nullopt);
+  return ListOf(running, [&](const RunningFacts& each) {
+    const bool known = place < uses.size() && uses[place];
+    const RunUse use = known ? *uses[place] : RunUse();
     ++place;
-    std::string text = one.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
+    auto of = [&](auto member) { return OrNull(known, use.*member); };
+    return ObjectOf("task", each.task, "attempt", each.attempt, "node", each.node, "since",
+                    each.since, "elapsed", Elapsed(each, now), "first_rank",
+                    OrNull(each.ranks > 0, each.first_rank), "ranks",
+                    OrNull(each.ranks > 0, each.ranks), "user", of(&RunUse::user), "system",
+                    of(&RunUse::system), "memory", of(&RunUse::memory), "peak_memory",
+                    of(&RunUse::peak), "memory_source", of(&RunUse::source));
+  });
 }
 
 }  // namespace spate::present

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "core/model/facts.h"
 #include "core/model/run_look.h"
+#include "present/json/json_fields.h"
 
 namespace spate::present {
 
@@ -28,6 +29,6 @@ std::vector<std::string> RunningLines(std::span<const RunningFacts> running, Ins
 // An array of objects with task, attempt, node, since, elapsed (both in seconds), and of gangs
 // first_rank and ranks; what has been used so far: user, system, memory, peak_memory and
 // memory_source. They are null where there is none.
-std::string RunningJson(std::span<const RunningFacts> running, Instant now, Uses uses = {});
+Json RunningJson(std::span<const RunningFacts> running, Instant now, Uses uses = {});
 
 }  // namespace spate::present

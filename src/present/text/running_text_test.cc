@@ -31,7 +31,7 @@ TEST(RunningTextTest, UseStandsWithItsPart) {
 
 TEST(RunningTextTest, JsonHasTheUseOrNull) {
   const std::vector<std::optional<RunUse>> uses = {kUse};  // of the second nothing was asked
-  const std::string json = RunningJson(TwoParts(), Instant{} + kRun, uses);
+  const std::string json = RunningJson(TwoParts(), Instant{} + kRun, uses).text;
   EXPECT_NE(json.find("\"first_rank\":0,\"ranks\":2,\"user\":60,\"system\":5,\"memory\":3145728,"
                       "\"peak_memory\":5242880,\"memory_source\":\"cgroup\"}"),
             std::string::npos)

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 #include "present/table/time_text.h"
 #include "present/text/end_text.h"
 
@@ -29,14 +29,6 @@ std::string StartedLine(const GangStory& story, Instant started) {
   return text + ", not later than first expected";
 }
 
-void SecondsOrNull(JsonLine& line, std::string_view key, Instant at) {
-  if (at.ns > 0 && at != Instant::Never()) {
-    line.Seconds(key, at.seconds());
-  } else {
-    line.Null(key);
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> StartLines(const GangStory& story, std::optional<Instant> started) {
@@ -50,18 +42,11 @@ std::vector<std::string> StartLines(const GangStory& story, std::optional<Instan
   return lines;
 }
 
-std::string StartNewsJson(const GangStory& story) {
-  std::string list;
-  for (const GangNews& news : story.news) {
-    JsonLine one;
-    SecondsOrNull(one, "at", news.at);
-    SecondsOrNull(one, "start", news.start);
-    TextOrBase64(one, "reason", news.reason);
-    std::string text = one.Finish();
-    text.pop_back();
-    list += (list.empty() ? "" : ",") + text;
-  }
-  return "[" + list + "]";
+Json StartNewsJson(const GangStory& story) {
+  auto time = [](Instant at) { return OrNull(at.ns > 0 && at != Instant::Never(), at); };
+  return ListOf(story.news, [&](const GangNews& news) {
+    return ObjectOf("at", time(news.at), "start", time(news.start), "reason", news.reason);
+  });
 }
 
 }  // namespace spate::present

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "core/model/job_facts.h"
+#include "present/json/json_fields.h"
 
 namespace spate::present {
 
@@ -14,6 +15,6 @@ namespace spate::present {
 // then, if it has `started`, by how much that was later. Without news there are none.
 std::vector<std::string> StartLines(const GangStory& story, std::optional<Instant> started);
 // An array of objects with at, start (both in seconds or null) and reason.
-std::string StartNewsJson(const GangStory& story);
+Json StartNewsJson(const GangStory& story);
 
 }  // namespace spate::present

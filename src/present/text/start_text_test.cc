@@ -39,7 +39,7 @@ TEST(StartText, CountsWhatWasLeftOut) {
 
 TEST(StartText, IsJson) {
   GangStory story{.news = {{At(0), At(60), ""}, {Instant(), Instant::Never(), "node x"}}};
-  EXPECT_EQ(StartNewsJson(story),
+  EXPECT_EQ(StartNewsJson(story).text,
             "[{\"at\":1800000000,\"start\":1800000060,\"reason\":\"\"},"
             "{\"at\":null,\"start\":null,\"reason\":\"node x\"}]");
 }

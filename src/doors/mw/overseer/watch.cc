@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "doors/mw/overseer/owned_file.h"
 #include "present/advice.h"
-#include "present/json/json_line.h"
+#include "present/json/json_fields.h"
 
 namespace spate::mw {
 namespace {
@@ -197,21 +197,9 @@ std::string Watch::Line() const {
 }
 
 std::string Watch::Json() const {
-  present::JsonLine line = present::TypedLine("overseer");
-  present::TextOrBase64(line, "file", settings_.path);
-  line.Text("state", NameOf(state_));
-  for (auto [key, count] : {std::pair("missing", counts_.missing),
-                            {"queued", counts_.queued},
-                            {"running", counts_.running},
-                            {"connected", counts_.connected}}) {
-    line.Number(key, static_cast<int64_t>(count));
-  }
-  if (job_ == 0) {
-    line.Null("job");
-  } else {
-    line.Number("job", job_);
-  }
-  return line.Finish();
+  return present::JsonOf("overseer", "file", settings_.path, "state", NameOf(state_), "missing",
+                         counts_.missing, "queued", counts_.queued, "running", counts_.running,
+                         "connected", counts_.connected, "job", present::OrNull(job_ != 0, job_));
 }
 
 }  // namespace spate::mw

@@ -21,6 +21,7 @@
 #include "doors/parasol/formats/site_facts.h"
 #include "pool/settings.h"
 #include "present/json/json_fields.h"
+#include "present/reasons.h"
 #include "shepherd/protocol.h"
 #include "wire/questions.h"
 
@@ -162,7 +163,15 @@ std::string Schema() {
   schema.AddAll(static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
                   TaskClass, GangPart, Remedy, pool::PoolSettings, parasol::ParasolSite>();
-  return schema.Text();
+  std::string text = schema.Text();
+  for (const present::ReasonRow& row : present::Reasons()) {
+    text += present::JsonOf("reason", "number", static_cast<int>(row.kind), "name", row.word,
+                            "arguments", row.arguments, "text", row.text);
+  }
+  for (const auto& [name, part] : present::ReasonParts()) {
+    text += present::JsonOf("reason_part", "name", name, "text", part);
+  }
+  return text;
 }
 
 std::optional<int> SchemaEntry(int argc, char** argv) {

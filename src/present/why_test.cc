@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <string>
+
 #include "core/model/job.h"
+#include "present/reasons.h"
 #include "wire/field_bytes.h"
 
 namespace spate::present {
@@ -133,6 +139,24 @@ TEST(WhyText, WhatBecomesOfTasksOfSilentNodes) {
   EXPECT_EQ(text(SilentFate::kKept),
             "it is running on n1, which the hub refuses because it does not support that version "
             "of spate; tasks there are kept, and continue once the node has a supported version");
+}
+
+// Each name in braces is an argument of its row, and each argument is told or decides what is told.
+TEST(WhyText, TemplatesKnowTheirArguments) {
+  const std::set<std::string> by_code = {"ids",    "troubles",  "away",   "names", "tasks", "cpus",
+                                         "memory", "resources", "counts", "nodes", "more"};
+  for (const ReasonRow& row : Reasons()) {
+    std::string text(row.text);
+    for (const auto& [name, part] : ReasonParts()) {
+      if (text.find("{&" + std::string(name)) != text.npos) text += part;
+    }
+    for (const ReasonArgument& argument : ArgumentsOf(row)) {
+      const std::regex use("[{*=@ ]" + std::string(argument.name) + "[}:| ]");
+      EXPECT_TRUE(by_code.contains(std::string(argument.name)) || std::regex_search(text, use))
+          << row.word << ": " << argument.name;
+    }
+    EXPECT_EQ(std::ranges::count(text, '{'), std::ranges::count(text, '}')) << row.word;
+  }
 }
 
 // A message may be damaged, or of a newer program.

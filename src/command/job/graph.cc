@@ -47,7 +47,7 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const present::Sh
     for (TaskIndex parent : shape.parents(i)) parents.push_back(facts.numbers[parent]);
     call.Put(present::JsonOf("graph_task", "job", facts.job, "task", facts.numbers[i], "name",
                              task.name, "state", task.state, "depth", shape.depth(i), "parents",
-                             present::Json{fmt::format("[{}]", fmt::join(parents, ","))}));
+                             parents));
   }
 }
 

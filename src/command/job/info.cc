@@ -25,6 +25,7 @@
 #include "present/table/page.h"
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
+#include "present/text/reason_json.h"
 #include "present/text/running_text.h"
 #include "present/text/start_text.h"
 #include "present/why.h"
@@ -372,20 +373,20 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const JobsNow& now,
 // ---- JSON --------------------------------------------------------------------------------------
 
 // The first of them, by number.
-present::Json TasksJson(const std::vector<TaskRange>& tasks) {
+std::vector<uint64_t> NumbersOf(const std::vector<TaskRange>& tasks) {
   std::vector<uint64_t> numbers;
   for (TaskRange range : tasks) {
     for (uint64_t i = 0; i < range.count && numbers.size() < kJsonTasks; ++i) {
       numbers.push_back(range.first + i + 1);
     }
   }
-  return {fmt::format("[{}]", fmt::join(numbers, ","))};
+  return numbers;
 }
 
 present::Json FailuresJson(const std::vector<FailureFacts>& failures) {
   return present::ListOf(failures, [](const FailureFacts& kind) {
     return present::ObjectOf("cause", kind.end.cause, "status", kind.end.status, "count",
-                             kind.count, "tasks", TasksJson(kind.tasks));
+                             kind.count, "tasks", NumbersOf(kind.tasks));
   });
 }
 
@@ -418,9 +419,9 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   present::AddFields(
       line, "held", details.held, "held_since", details.held_since, "release_command",
       OrNull(ReleaseCommand(call, details)), "set_aside", SetAsideJson(details.set_aside), "waits",
-      OrNull(WhyWaits(call, details, now)), "left_running", live.left, "start_news",
-      present::StartNewsJson(details.story), "start_news_task",
-      OrNull(details.story_task > 0, details.story_task), "running_tasks",
+      OrNull(WhyWaits(call, details, now)), "reasons", present::ReasonsJson(live.waits),
+      "left_running", live.left, "start_news", present::StartNewsJson(details.story),
+      "start_news_task", OrNull(details.story_task > 0, details.story_task), "running_tasks",
       present::RunningJson(live.running, call.now(), asker.Ask(job.job, live.running)), "withdrawn",
       details.withdrawn, "not_passed", details.foreign, "retries", retry.retries, "retry_on",
       RetryOnText(retry), "retry_elsewhere", retry.elsewhere, "retry_memory", retry.memory_growth,

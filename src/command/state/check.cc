@@ -156,16 +156,17 @@ void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& di
 }
 
 void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir) {
-  std::vector<std::string> numbers, of_jobs;
+  std::vector<uint32_t> numbers;
+  std::vector<std::string> of_jobs;
   for (const auto& [job, problems] : check.jobs) {
-    numbers.push_back(fmt::format("{}", job));
+    numbers.push_back(job);
     of_jobs.insert(of_jobs.end(), problems.begin(), problems.end());
   }
-  call_.Put(present::JsonOf(
-      "hub_check", "path", dir, "sound", check.sound(), "problems", check.all.problems,
-      "damaged_jobs", present::Json{fmt::format("[{}]", fmt::join(numbers, ","))}, "job_problems",
-      of_jobs, "pool_problems", check.pools, "output_problems", check.outputs, "jobs",
-      check.job_count, "tasks", check.all.rows, "attempts", check.all.attempts));
+  call_.Put(present::JsonOf("hub_check", "path", dir, "sound", check.sound(), "problems",
+                            check.all.problems, "damaged_jobs", numbers, "job_problems", of_jobs,
+                            "pool_problems", check.pools, "output_problems", check.outputs, "jobs",
+                            check.job_count, "tasks", check.all.rows, "attempts",
+                            check.all.attempts));
 }
 
 Status Examiner::ExamineHub(bool must) {

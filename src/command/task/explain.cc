@@ -23,6 +23,7 @@
 #include "present/json/json_fields.h"
 #include "present/table/page.h"
 #include "present/table/time_text.h"
+#include "present/text/reason_json.h"
 #include "present/text/running_text.h"
 #include "present/text/start_text.h"
 #include "present/why.h"
@@ -125,7 +126,8 @@ void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Expl
   using present::OrNull;
   present::JsonLine line = present::TypedLine("explanation");
   AddTaskFields(line, at.job.job, at.task);
-  present::AddFields(line, "reason", why.reason, "text", why.text, "retry_at", why.retry_at);
+  present::AddFields(line, "reason", why.reason, "text", why.text, "reasons",
+                     present::ReasonsJson(told.why), "retry_at", why.retry_at);
   AddClassFields(line, at.gang, at.deadline, at.bound);
   const bool runs = at.live.has_value();
   const auto live = at.live.value_or(LiveTask());
@@ -197,7 +199,8 @@ void PutUnfinished(HistoryCall& call, UseAsker& asker, const TaskWhy& task,
   const auto uses = asker.Ask(task.job, task.running);
   if (!call.human()) {
     return call.Put(present::JsonOf("explanation", "job", task.job, "task", task.task, "why", why,
-                                    "running", present::RunningJson(task.running, call.now(), uses),
+                                    "reasons", present::ReasonsJson(task.why), "running",
+                                    present::RunningJson(task.running, call.now(), uses),
                                     "start_news", present::StartNewsJson(details.story)));
   }
   call.Put(fmt::format("{}.{}: {}\n", task.job.value, task.task, why));

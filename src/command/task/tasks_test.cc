@@ -157,7 +157,8 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   auto why = nlohmann::ordered_json::parse(Out("task explain", {"1.3", "--output", "json"}),
                                            nullptr, false);
   EXPECT_EQ(KeysOf(why),
-            "type v job task state attempts tries command reason text retry_at gang deadline bound "
+            "type v job task state attempts tries command reason text reasons retry_at gang "
+            "deadline bound "
             "slot pid since running start_news next_command");
   EXPECT_EQ(why["reason"], "tries-used");
   EXPECT_EQ(why["next_command"], "spate job retry 1.3");

@@ -68,6 +68,14 @@ class JsonFields {
   void Put(std::string_view key, const std::vector<std::string>& texts) {
     TextsOrBase64(line_, key, texts);
   }
+  template <std::integral T>
+  void Put(std::string_view key, const std::vector<T>& numbers) {
+    Put(key, ListOf(numbers, [](T number) { return Json{std::to_string(number)}; }));
+  }
+  void Put(std::string_view key, const std::vector<Duration>& times) {
+    Put(key,
+        ListOf(times, [](Duration time) { return Json{JsonLine::SecondsText(time.seconds())}; }));
+  }
   template <HasFields T>
   void Put(std::string_view key, const T& value) {
     if (key == kInto) return T::Fields(value, *this);

@@ -25,11 +25,11 @@ JsonLine& JsonLine::Number(std::string_view key, int64_t value) {
   return Raw(key, std::to_string(value));
 }
 
-JsonLine& JsonLine::Seconds(std::string_view key, double value) {
+std::string JsonLine::SecondsText(double value) {
   std::string digits = fmt::format("{:.6f}", value);
   digits.erase(digits.find_last_not_of('0') + 1);
   if (digits.back() == '.') digits.pop_back();
-  return Raw(key, digits);
+  return digits;
 }
 
 JsonLine& JsonLine::Flag(std::string_view key, bool value) {

@@ -14,7 +14,9 @@ class JsonLine {
   JsonLine() = default;
   JsonLine& Text(std::string_view key, std::string_view value);
   JsonLine& Number(std::string_view key, int64_t value);
-  JsonLine& Seconds(std::string_view key, double value);  // six decimals, without zeros at the end
+  JsonLine& Seconds(std::string_view key, double value) { return Raw(key, SecondsText(value)); }
+  // Six decimals, without zeros at the end.
+  static std::string SecondsText(double value);
   JsonLine& Flag(std::string_view key, bool value);
   JsonLine& Null(std::string_view key);
   // `value` is JSON already.

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   auto record = store::DecodePoolRecord(data[0], bytes);
   if (!record) return 0;
-  store::EncodedPoolRecord encoded = store::EncodePoolRecord(*record);
+  store::EncodedRecord encoded = store::EncodePoolRecord(*record);
   CHECK(static_cast<uint8_t>(encoded.kind) == data[0]);
   auto again = store::DecodePoolRecord(data[0], encoded.data);
   CHECK(again.has_value());

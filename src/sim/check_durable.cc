@@ -18,7 +18,7 @@ uint64_t HashOf(const engine::Record& record) {
   const auto* ended = std::get_if<engine::AttemptEnded>(&record);
   if (ended == nullptr) {
     store::EncodedRecord encoded = store::EncodeRecord(record);
-    return store::RecordChecksum(0, static_cast<int>(encoded.kind), encoded.data);
+    return store::RecordChecksum(0, encoded.kind, encoded.data);
   }
   store::AttemptEntry entry{*ended, {}};
   store::RoundToStored(entry.record);

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/result.h"
 #include "core/provision/record.h"
+#include "store/record_codec.h"
 
 namespace spate::store {
 
@@ -16,31 +17,9 @@ namespace spate::store {
 // default.
 inline constexpr uint8_t kPoolFormat = 1;
 
-// The numbers are stored; new ones go to the end. Each is the place in provision::Record, plus one.
-enum class PoolRecordKind : uint8_t {
-  kPoolChanged = 1,
-  kPoolClosed = 2,
-  kPoolForgotten = 3,
-  kPoolPaused = 4,
-  kPoolResumed = 5,
-  kPoolLearned = 6,
-  kPilotIntended = 7,
-  kPilotSubmitted = 8,
-  kPilotJoined = 9,
-  kPilotUnwanted = 10,
-  kPilotEnded = 11,
-  kNumbersKept = 12,
-  kPoolKept = 13,
-  kPilotKept = 14,
-  kPilotQueuedAgain = 15,
-};
-inline constexpr int kPoolRecordKindLast = 15;
-
-struct EncodedPoolRecord {
-  PoolRecordKind kind = PoolRecordKind::kPoolChanged;
-  std::string data;
-};
-EncodedPoolRecord EncodePoolRecord(const provision::Record& record);
+// A kind of record is the place of its type in provision::Record, from 1.
+inline constexpr int kPoolRecordKindLast = std::variant_size_v<provision::Record>;
+EncodedRecord EncodePoolRecord(const provision::Record& record);
 
 // Takes any bytes. kCorrupt when they are no record of this kind; the message says whether they
 // are damaged or of a newer version.

@@ -1,11 +1,14 @@
 // Records as bytes: what the `log` table holds of every record but AttemptEnded, which is a row of
-// the `attempt` table (store/attempt_entry.h). The bytes are described in docs/formats/journal.md.
+// the `attempt` table (store/attempt_entry.h). They follow from the records' lists of fields; the
+// bytes are described in docs/formats/journal.md.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
+#include "base/alternatives.h"
 #include "base/result.h"
 #include "core/engine/record.h"
 
@@ -14,45 +17,15 @@ namespace spate::store {
 // The first byte of every blob. A change of any layout gives it the next number.
 inline constexpr uint8_t kRecordFormat = 10;
 
-// The numbers are stored; new ones go to the end.
-enum class RecordKind : uint8_t {
-  kJobAccepted = 1,
-  kJobGrown = 2,
-  kJobSealed = 3,
-  kPolicyChanged = 4,
-  kTasksWithdrawn = 5,
-  kTasksReopened = 6,
-  kJobHeld = 7,
-  kJobReleased = 8,
-  kLeased = 9,
-  kReturned = 10,
-  kJobFinished = 11,
-  kJobCancelled = 12,
-  kDependencyMet = 13,
-  kUserChanged = 14,
-  kNodeDrained = 15,
-  kNodeUndrained = 16,
-  kNodeRemoved = 17,
-  kNodeSick = 18,
-  kNodeCleared = 19,
-  kNeedsChanged = 20,
-  kTasksCancelled = 21,
-  kTasksLinked = 22,
-  kGangLeased = 23,
-  kGangReserved = 24,
-  kGangPolicyChanged = 25,
-  kNodeBlamed = 26,
-  kHalfLifeChanged = 27,
-  kUseCounted = 28,
-  kPriorityChanged = 29,
-  kClockStepped = 30,
-};
-inline constexpr int kRecordKindLast = 30;
+// A kind of record is the place of its type in engine::Record, from 1: 0 is AttemptEnded.
+template <typename T>
+inline constexpr int kKindOf = static_cast<int>(kPlaceOf<T, engine::Record>);
+inline constexpr int kRecordKindLast = std::variant_size_v<engine::Record> - 1;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
-const char* RecordKindName(int kind);
+std::string RecordKindName(int kind);
 
 struct EncodedRecord {
-  RecordKind kind = RecordKind::kJobSealed;
+  int kind = 0;
   std::string data;
 };
 
@@ -62,6 +35,10 @@ EncodedRecord EncodeRecord(const engine::Record& record);
 // Takes any bytes. kCorrupt when they are no record of this kind; the message says whether they
 // are damaged or of a newer version.
 Result<engine::Record> DecodeRecord(int kind, std::string_view data);
+
+// The bytes of a blob after its first one. kCorrupt when that is not `format`; `name` is for the
+// error: "a record".
+Result<std::string_view> FieldsIn(std::string_view name, uint8_t format, std::string_view blob);
 
 // The low 32 bits of XXH3-64 over data, seeded with the XXH3-64 of seq (8 bytes, low byte first)
 // and kind (1 byte).

@@ -1,25 +1,11 @@
 #include "store/store.h"
 
+#include "core/model/memory.h"
+
 namespace spate::store {
 namespace {
 
-constexpr uint64_t kRecordBytes = 256;  // the variant, and its share of the vectors' slack
-
-uint64_t Extra(const engine::JobAccepted& r) {
-  return r.plan.order.size() * sizeof(TaskIndex) + r.plan.runs.size() * sizeof(RequestRun) +
-         r.plan.requests.size() * sizeof(TaskClass);
-}
-uint64_t Extra(const engine::JobGrown& r) {
-  return r.runs.size() * sizeof(RequestRun) + r.new_requests.size() * sizeof(TaskClass);
-}
-uint64_t Extra(const engine::AttemptEnded& r) {
-  return r.end.note.size() + r.end.processes.size() * sizeof(ProcessEnd);
-}
-template <typename T>
-uint64_t Extra(const T& r) {
-  if constexpr (requires { r.tasks.size(); }) return r.tasks.size() * sizeof(TaskRange);
-  return 0;
-}
+constexpr uint64_t kRecordBytes = 256;  // the variant, and its share of the vector's slack
 
 }  // namespace
 
@@ -30,7 +16,7 @@ uint64_t BundleBytes(const Bundle& bundle) {
     for (const std::string& row : chunk.rows) bytes += row.size();
   }
   for (const engine::Record& record : bundle.records) {
-    bytes += kRecordBytes + std::visit([](const auto& r) { return Extra(r); }, record);
+    bytes += kRecordBytes + std::visit([](const auto& each) { return MemoryOf(each); }, record);
   }
   for (const TaskOutputPtr& output : bundle.outputs) {
     if (output != nullptr) {

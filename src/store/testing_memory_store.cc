@@ -159,7 +159,7 @@ Status MemoryDisk::VisitJob(JobId job,
 Result<engine::Record> MemoryDisk::Decode(const Stored& stored) {
   if (const auto* ended = std::get_if<engine::AttemptEnded>(&stored)) return engine::Record(*ended);
   const auto& encoded = std::get<EncodedRecord>(stored);
-  return DecodeRecord(static_cast<int>(encoded.kind), encoded.data);
+  return DecodeRecord(encoded.kind, encoded.data);
 }
 
 Status MemoryDisk::Visit(const std::function<void(const engine::Record&)>& visit) const {
@@ -358,7 +358,7 @@ Status MemoryStore::ReplayPools(const std::function<void(const provision::Record
   auto at = std::ranges::find(log, true, &MemoryDisk::PoolEntry::in_image);
   if (at == log.end()) at = log.begin();
   for (; at != log.end(); ++at) {
-    auto record = TRY(DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data));
+    auto record = TRY(DecodePoolRecord(at->record.kind, at->record.data));
     (void)pool_of_.Of(record);
     visit(record);
   }
@@ -407,7 +407,7 @@ Result<std::vector<PoolLogRow>> MemoryStore::ReadPoolLog(provision::PoolId pool,
   const auto& log = disk_->pool_log;
   for (auto at = log.rbegin(); at != log.rend() && rows.size() < most; ++at) {
     if (at->in_image || at->pool != pool) continue;
-    auto record = TRY(DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data));
+    auto record = TRY(DecodePoolRecord(at->record.kind, at->record.data));
     rows.push_back({at->at, std::move(record)});
   }
   std::ranges::reverse(rows);

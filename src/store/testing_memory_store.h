@@ -41,7 +41,7 @@ struct MemoryDisk {
     provision::PoolId pool;
     Instant at;
     bool in_image = false;
-    EncodedPoolRecord record;
+    EncodedRecord record;
   };
   std::vector<PoolEntry> pool_log;  // at most one image
   uint32_t next_job = 1;

@@ -1,5 +1,9 @@
 // Records: what the engine will remember. A record is durable before anything that follows from
 // it leaves the process, and applying all records in order gives the same state again.
+//
+// The journal has a record's fields in the order of their numbers, without these
+// (store/record_codec.h): what is added goes to the end. Fields from kFirstLater on came after the
+// others: older records end before them, and so do those in which they all have their defaults.
 #pragma once
 
 #include <optional>
@@ -10,6 +14,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/fields.h"
 #include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
@@ -20,6 +25,7 @@ namespace spate::engine {
 struct JobAccepted {
   JobId job;
   JobPlan plan;
+  SPATE_FIELDS(1, job, 2, plan);
 };
 // Tasks were added at its end (`--follow`, or `--resume` with a longer list).
 struct JobGrown {
@@ -28,26 +34,32 @@ struct JobGrown {
   std::vector<TaskClass> new_requests;  // appended to the plan's
   std::vector<RequestRun> runs;         // of the new tasks
   std::string key = {};  // who adds has no other addition of this name; empty: no name
+  static constexpr uint32_t kFirstLater = 5;
+  SPATE_FIELDS(1, job, 2, count, 3, new_requests, 4, runs, 5, key);
 };
 // Tasks wait for others of their job: part of what came with them, in the same commit. The children
 // have not been given out.
 struct TasksLinked {
   JobId job;
   std::vector<Edge> edges;
+  SPATE_FIELDS(1, job, 2, edges);
 };
 // No further tasks will be added.
 struct JobSealed {
   JobId job;
+  SPATE_FIELDS(1, job);
 };
 // The policy was changed by --resume or retry with other options.
 struct PolicyChanged {
   JobId job;
   JobPolicy policy;
+  SPATE_FIELDS(1, job, 2, policy);
 };
 // Its place among the jobs of its user.
 struct PriorityChanged {
   JobId job;
   int32_t priority = 0;
+  SPATE_FIELDS(1, job, 2, priority);
 };
 // Tasks that had not ended will not run: they no longer stand in the list, or what they wait for
 // did not happen.
@@ -60,6 +72,8 @@ struct TasksWithdrawn {
   // Their list no longer has them. They may have ended, and a success stays one; the job's counts
   // leave them out.
   bool left_list = false;
+  static constexpr uint32_t kFirstLater = 4;
+  SPATE_FIELDS(1, job, 2, tasks, 3, reason, 4, parent, 5, left_list);
 };
 // Leased tasks that are not to run again: what their node gives back is cancelled, and what runs is
 // ended. One that succeeds nevertheless has succeeded.
@@ -67,6 +81,7 @@ struct TasksCancelled {
   JobId job;
   std::vector<TaskRange> tasks;
   std::string reason;  // as above
+  SPATE_FIELDS(1, job, 2, tasks, 3, reason);
 };
 // Failed (or unknown, or cancelled) tasks are queued again with a fresh count of tries.
 struct TasksReopened {
@@ -76,6 +91,8 @@ struct TasksReopened {
   // Those that succeeded run again, too. None of the tasks has left its list, and none that waits
   // for one of them is leased.
   bool succeeded = false;
+  static constexpr uint32_t kFirstLater = 3;
+  SPATE_FIELDS(1, job, 2, tasks, 3, after, 4, succeeded);
 };
 // Tasks that are about to be reopened, or whose attempts are about to end and be repeated, make
 // other requests than before.
@@ -83,6 +100,7 @@ struct NeedsChanged {
   JobId job;
   std::vector<TaskClass> new_requests;  // appended to the plan's
   std::vector<RequestRun> runs;         // of these tasks, sorted
+  SPATE_FIELDS(1, job, 2, new_requests, 3, runs);
 };
 using spate::HoldReason;
 // Nothing more of the job is started until it is released; what runs goes on.
@@ -90,20 +108,24 @@ struct JobHeld {
   JobId job;
   HoldReason reason = HoldReason::kUser;
   Instant at = {};  // by the wall clock, for people; 0: not known
+  SPATE_FIELDS(1, job, 2, reason, 3, at);
 };
 struct JobReleased {
   JobId job;
+  SPATE_FIELDS(1, job);
 };
 // Tasks that had not ended are cancelled, now or when a node gives them back, and nothing more of
 // the job is started; what runs is ended. An open job is sealed.
 struct JobCancelled {
   JobId job;
   std::string reason;  // in words; empty: a person wished it
+  SPATE_FIELDS(1, job, 2, reason);
 };
 // The job need not wait for the other one any more (JobPlan::after).
 struct DependencyMet {
   JobId job;
   JobId on;
+  SPATE_FIELDS(1, job, 2, on);
 };
 // The lease: a durable promise of tasks to a node. All of them get the same attempt number.
 struct Leased {
@@ -111,6 +133,7 @@ struct Leased {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;  // in the order of starting
+  SPATE_FIELDS(1, node, 2, job, 3, attempt, 4, tasks);
 };
 // The lease of a gang: one record for all of its parts, so that it is given out whole or not at
 // all.
@@ -121,9 +144,11 @@ struct GangLeased {
   struct Part {
     NodeId node;
     uint32_t procs = 0;
+    SPATE_FIELDS(1, node, 2, procs);
     friend bool operator==(const Part&, const Part&) = default;
   };
   std::vector<Part> parts;  // in the order of their ranks; each on another node
+  SPATE_FIELDS(1, job, 2, index, 3, attempt, 4, parts);
 };
 // The gang is the first of those that wait, and others leave it the processors that it is to have;
 // or that has changed.
@@ -137,11 +162,14 @@ struct GangReserved {
   // so that `start` is Never(). Never(): as `start`.
   Instant expected = Instant::Never();
   Duration clock_ahead = {};  // of these instants: the wall clock, for people
+  static constexpr uint32_t kFirstLater = 7;
+  SPATE_FIELDS(1, job, 2, index, 3, start, 4, reason, 5, at, 6, expected, 7, clock_ahead);
   Instant told() const { return expected == Instant::Never() ? start : expected; }
 };
 // Changes the order of gangs, from now on.
 struct GangPolicyChanged {
   GangPolicy policy = GangPolicy::kFair;
+  SPATE_FIELDS(1, policy);
 };
 // The node gave back what it had not started. It is queued again, or cancelled if it or its job
 // was. The attempt number is used up all the same.
@@ -150,6 +178,7 @@ struct Returned {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
+  SPATE_FIELDS(1, node, 2, job, 3, attempt, 4, tasks);
 };
 using spate::Verdict;
 // One row of the journal's attempt table.
@@ -159,11 +188,13 @@ struct AttemptEnded {
   Verdict verdict = Verdict::kSucceeded;
   bool counts = true;  // it was a try
   Instant ended;       // the engine's time; a retry may start at ended + delay
+  SPATE_FIELDS(1, node, 2, end, 3, verdict, 4, counts, 5, ended);
 };
 // Every task has ended, and no more can be added. The last record of a job (until it is reopened).
 struct JobFinished {
   JobId job;
   JobCounts counts;
+  SPATE_FIELDS(1, job, 2, counts);
 };
 
 // The name under which the limits of new users are kept.
@@ -172,10 +203,13 @@ inline constexpr const char* kNewUsers = "*";
 struct UserChanged {
   std::string user;
   UserRule rule;
+  SPATE_FIELDS(1, user, 2, rule);
 };
 // Past use counts for users' shares, half as much after this time; zero: only current use counts.
 struct HalfLifeChanged {
   Duration half_life;
+  static constexpr const char* kName = "half-life changed";  // in place of its type's words
+  SPATE_FIELDS(1, half_life);
 };
 // Use of users, as it counts at that time; others have none. Stands for all such records before it.
 struct UseCounted {
@@ -183,36 +217,45 @@ struct UseCounted {
   struct Each {
     std::string user;
     uint64_t use = 0;  // millionths of processors, times seconds
+    SPATE_FIELDS(1, user, 2, use);
     friend bool operator==(const Each&, const Each&) = default;
   };
   std::vector<Each> users;
+  SPATE_FIELDS(1, at, 2, users);
 };
 // A drained node is given nothing until it is undrained.
 struct NodeDrained {
   NodeId node;
   std::string reason = {};  // in a person's words
+  static constexpr uint32_t kFirstLater = 2;
+  SPATE_FIELDS(1, node, 2, reason);
 };
 struct NodeUndrained {
   NodeId node;
+  SPATE_FIELDS(1, node);
 };
 // Nothing is known of the node any more. It has no leases.
 struct NodeRemoved {
   NodeId node;
+  SPATE_FIELDS(1, node);
 };
 // The node fails tasks that succeed elsewhere: it is given none of the job, or of any job.
 struct NodeSick {
   NodeId node;
   JobId job;         // 0: of any job
   std::string text;  // why, for people
+  SPATE_FIELDS(1, node, 2, job, 3, text);
 };
 struct NodeCleared {
   NodeId node;  // 0: every node
   JobId job;    // 0: whatever it was set aside for
+  SPATE_FIELDS(1, node, 2, job);
 };
 // A job that has ended and that had set the node aside. It may be forgotten by now.
 struct Blame {
   JobId by;
   std::string user;
+  SPATE_FIELDS(1, by, 2, user);
   friend bool operator==(const Blame&, const Blame&) = default;
 };
 // All that is remembered of the node from ended jobs; replaces what was. It belongs to no job,
@@ -220,16 +263,20 @@ struct Blame {
 struct NodeBlamed {
   NodeId node;
   std::vector<Blame> blames;  // the oldest first; none: the node is trusted again
+  SPATE_FIELDS(1, node, 2, blames);
 };
 
 // The wall clock was set: what it showed before, and then. For people; no instant here follows it.
 struct ClockStepped {
   Instant from, to;
+  SPATE_FIELDS(1, from, 2, to);
 };
 
+// The journal's numbers of kinds are the places here: append, never insert. Ends of attempts are
+// rows of their own.
 using Record =
-    std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
-                 JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
+    std::variant<AttemptEnded, JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn,
+                 TasksReopened, JobHeld, JobReleased, Leased, Returned, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
                  GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged,

@@ -13,6 +13,7 @@ namespace spate {
 struct Edge {
   TaskIndex parent = 0;
   TaskIndex child = 0;
+  SPATE_FIELDS(1, parent, 2, child);
   friend auto operator<=>(const Edge&, const Edge&) = default;
 };
 

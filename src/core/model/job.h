@@ -32,6 +32,7 @@ struct RequestRun {
   TaskIndex first = 0;
   uint32_t count = 0;
   uint32_t request = 0;
+  SPATE_FIELDS(1, first, 2, count, 3, request);
   friend bool operator==(const RequestRun&, const RequestRun&) = default;
 };
 
@@ -121,6 +122,7 @@ SPATE_ENUM(AfterKind,
 struct After {
   JobId job;
   AfterKind kind = AfterKind::kOk;
+  SPATE_FIELDS(1, job, 2, kind);
   friend bool operator==(const After&, const After&) = default;
 };
 
@@ -134,6 +136,8 @@ struct JobPlan {
   std::string user = {};          // whose it is; empty in `spate run`
   int32_t priority = 0;           // among the user's jobs: the higher goes first
   std::vector<After> after = {};  // all of them must be fulfilled
+  SPATE_FIELDS(1, task_count, 2, open, 3, requests, 4, runs, 5, order, 6, policy, 7, user,
+               8, priority, 9, after);
 };
 
 // Rights and limits that an administrator grants a user of a hub, or a group of users (IsGroup).

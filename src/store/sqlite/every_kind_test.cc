@@ -43,7 +43,7 @@ engine::Record ExampleOf(size_t index, JobId job) {
 // "job accepted", "attempt ended": also a name of a test with '_' for ' '.
 std::string NameOf(const engine::Record& record) {
   if (std::holds_alternative<engine::AttemptEnded>(record)) return "attempt ended";
-  return RecordKindName(static_cast<int>(EncodeRecord(record).kind));
+  return RecordKindName(EncodeRecord(record).kind);
 }
 
 // Two users' jobs; one of them waits, whatever happens to the other.
@@ -115,7 +115,7 @@ TEST_F(EveryKind, TheTableOfRecordsIsThatOfTheJournal) {
   for (size_t i = 0; i < kRecordTypes; ++i) {
     const engine::Record record = ExampleOf(i, JobId(1));
     if (std::holds_alternative<engine::AttemptEnded>(record)) continue;
-    kinds.insert(static_cast<int>(EncodeRecord(record).kind));
+    kinds.insert(EncodeRecord(record).kind);
   }
   EXPECT_EQ(kinds.size(), static_cast<size_t>(kRecordKindLast));
   EXPECT_EQ(*kinds.begin(), 1);

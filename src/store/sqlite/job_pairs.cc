@@ -167,10 +167,10 @@ Result<BoundBy> PairReader::KindOf(uint32_t job) {
   if (!is_new) return known->second;
   kind_.Reset();
   kind_.Bind(0, job);
-  kind_.Bind(1, static_cast<int>(RecordKind::kJobAccepted));
+  kind_.Bind(1, kKindOf<engine::JobAccepted>);
   auto found = TRY(kind_.Step());
   if (!found) return BoundBy::kUnknown;
-  auto record = TRY(DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), kind_.Bytes(0)));
+  auto record = TRY(DecodeRecord(kKindOf<engine::JobAccepted>, kind_.Bytes(0)));
   const auto& classes = std::get<engine::JobAccepted>(record).plan.requests;
   if (!classes.empty()) known->second = classes.front().bound;
   return known->second;

@@ -305,8 +305,7 @@ Status JournalReader::ReadLog() {
 }
 
 Status JournalReader::ReadUse() {
-  auto record =
-      DecodeRecord(static_cast<int>(RecordKind::kUseCounted), *std::exchange(use_, std::nullopt));
+  auto record = DecodeRecord(kKindOf<engine::UseCounted>, *std::exchange(use_, std::nullopt));
   if (!record) {
     return std::unexpected(Damage("meta", 0, "use_counted", {.job = JobId(), .is_log = true}));
   }

@@ -381,13 +381,12 @@ Status JournalWriter::WriteRare(const AttemptEntry& entry, uint64_t seq) {
 
 Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Instant now) {
   EncodedRecord encoded = EncodeRecord(record);
-  int kind = static_cast<int>(encoded.kind);
   JobId job = JobOf(record);
   log_.Bind(0, static_cast<int64_t>(seq));
   log_.Bind(1, job.value);
-  log_.Bind(2, kind);
+  log_.Bind(2, encoded.kind);
   log_.BindBlob(3, encoded.data);
-  log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
+  log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, encoded.kind, encoded.data)));
   TRY(log_.RunOnce());
   return job.value == 0 ? Status() : NoteInJob(record, job, seq, now);
 }

@@ -103,12 +103,12 @@ Status PoolLog::Prepare(Database& db) {
 }
 
 Status PoolLog::WriteEntry(const PoolLogEntry& entry) {
-  EncodedPoolRecord encoded = EncodePoolRecord(entry.record);
+  EncodedRecord encoded = EncodePoolRecord(entry.record);
   insert_.Bind(0, static_cast<int64_t>(entry.seq));
   insert_.Bind(1, entry.pool.value);
   insert_.Bind(2, entry.at_us);
   insert_.Bind(3, static_cast<int64_t>(entry.image));
-  insert_.Bind(4, static_cast<int>(encoded.kind));
+  insert_.Bind(4, encoded.kind);
   insert_.BindBlob(5, encoded.data);
   TRY(insert_.RunOnce());
   last_seq_ = entry.seq;

@@ -29,7 +29,7 @@ namespace {
 using engine::Verdict;
 
 bool StartsAfter(int kind, std::string_view data, JobId on) {
-  if (kind != static_cast<int>(RecordKind::kJobAccepted)) return false;
+  if (kind != kKindOf<engine::JobAccepted>) return false;
   auto record = DecodeRecord(kind, data);
   // A damaged record is for `spate state check` to name.
   const auto* accepted = record ? std::get_if<engine::JobAccepted>(&*record) : nullptr;

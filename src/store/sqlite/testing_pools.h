@@ -14,8 +14,8 @@
 namespace spate::store {
 
 inline std::string BytesOf(const provision::Record& record) {
-  EncodedPoolRecord encoded = EncodePoolRecord(record);
-  return std::to_string(static_cast<int>(encoded.kind)) + encoded.data;
+  EncodedRecord encoded = EncodePoolRecord(record);
+  return std::to_string(encoded.kind) + encoded.data;
 }
 
 // Records as a provisioner might make them, the same each time.

@@ -1,0 +1,202 @@
+// The bytes of a type that lists its fields (core/model/fields.h), without their numbers: what the
+// journal has of a record, where each byte counts. Fields stand in the order of their numbers, and
+// so do those of the types in it; docs/formats/journal.md has the form of each. A type in a record
+// gets no new field without a new format. A record itself may: fields from its kFirstLater on are
+// left out, from the end, while they have their defaults.
+//
+// Invariants: what was written is read again; reading neither looks outside its input nor allocates
+// more than a small multiple of its length, whatever the bytes are.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/fields.h"
+#include "core/model/job.h"
+#include "store/bytes.h"
+
+namespace spate::store {
+
+namespace internal {
+
+// Calls code(number, field) for each field in the order of the numbers.
+template <typename T, typename Code>
+void InOrder(T& value, const Code& code) {
+  constexpr uint32_t kNone = UINT32_MAX;
+  for (uint32_t last = 0, next = kNone;; last = std::exchange(next, kNone)) {
+    T::Fields(value, [&](uint32_t number, std::string_view, auto&&) {
+      if (number > last) next = std::min(next, number);
+    });
+    if (next == kNone) return;
+    T::Fields(value, [&](uint32_t number, std::string_view, auto&& field) {
+      if (number == next) code(number, field);
+    });
+  }
+}
+
+template <typename T>
+constexpr uint32_t FirstLater() {
+  if constexpr (requires { T::kFirstLater; }) return T::kFirstLater;
+  return UINT32_MAX;
+}
+
+}  // namespace internal
+
+class BareWriter {
+ public:
+  explicit BareWriter(std::string& out) : bytes_(out) {}
+
+  // Leaves out the last ones of the later fields that have their defaults.
+  template <typename T>
+  void Record(const T& record) {
+    uint32_t last = internal::FirstLater<T>() - 1;
+    if constexpr (requires { T::kFirstLater; }) {
+      internal::InOrder(record, [&](uint32_t number, const auto& field) {
+        if (number > last && field != std::remove_cvref_t<decltype(field)>()) last = number;
+      });
+    }
+    internal::InOrder(record, [&](uint32_t number, const auto& field) {
+      if (number <= last) Put(field);
+    });
+  }
+
+ private:
+  void Put(bool v) { bytes_.Byte(v ? 1 : 0); }
+  template <std::unsigned_integral T>
+  void Put(T v) {
+    bytes_.Varint(v);
+  }
+  template <std::signed_integral T>
+  void Put(T v) {
+    bytes_.Zigzag(v);
+  }
+  template <typename E>
+    requires std::is_enum_v<E>
+  void Put(E v) {
+    bytes_.Byte(static_cast<uint8_t>(v));
+  }
+  template <typename Tag, typename Rep>
+  void Put(Id<Tag, Rep> v) {
+    bytes_.Varint(v.value);
+  }
+  void Put(Duration v) { bytes_.Zigzag(v.ns); }
+  void Put(Instant v) { bytes_.Zigzag(v.ns); }
+  void Put(const std::string& v) { bytes_.Text(v); }
+  void Put(const std::optional<uint32_t>& v) { bytes_.Varint(v ? uint64_t{*v} + 1 : 0); }
+  template <typename T>
+  void Put(const std::optional<T>& v) {
+    Put(v.has_value());
+    if (v) Put(*v);
+  }
+  template <typename T>
+  void Put(const std::vector<T>& v) {
+    bytes_.Varint(v.size());
+    for (const T& each : v) Put(each);
+  }
+  template <typename Shape>
+    requires requires(Shape v) { v.rows; }
+  void Put(Shape v) {
+    Put(v.rows);
+  }
+  template <HasFields T>
+  void Put(const T& v) {
+    internal::InOrder(v, [this](uint32_t, const auto& field) { Put(field); });
+  }
+
+  ByteWriter bytes_;
+};
+
+class BareReader {
+ public:
+  explicit BareReader(std::string_view in) : bytes_(in) {}
+
+  // False: the bytes are no such record, or more than one.
+  template <typename T>
+  bool Record(T& record) {
+    internal::InOrder(record, [this](uint32_t number, auto& field) {
+      if (number < internal::FirstLater<T>() || bytes_.left() > 0) Take(field);
+    });
+    return bytes_.ok() && bytes_.left() == 0;
+  }
+
+ private:
+  // The last value that a journal has.
+  template <typename E>
+  static constexpr E kLast = std::is_same_v<E, HoldReason> ? E(HoldReason::kDamaged) : kLastOf<E>;
+
+  // False, and all further reads give 0.
+  bool Must(bool holds) {
+    if (!holds) bytes_.Fail();
+    return holds;
+  }
+
+  void Take(bool& v) {
+    uint8_t read = bytes_.Byte();
+    if (Must(read <= 1)) v = read == 1;
+  }
+  template <std::unsigned_integral T>
+  void Take(T& v) {
+    uint64_t read = bytes_.Varint();
+    if (Must(read <= std::numeric_limits<T>::max())) v = static_cast<T>(read);
+  }
+  template <std::signed_integral T>
+  void Take(T& v) {
+    int64_t read = bytes_.Zigzag();
+    if (Must(std::in_range<T>(read))) v = static_cast<T>(read);
+  }
+  template <typename E>
+    requires std::is_enum_v<E>
+  void Take(E& v) {
+    uint8_t read = bytes_.Byte();
+    if (Must(read <= static_cast<uint8_t>(kLast<E>))) v = static_cast<E>(read);
+  }
+  template <typename Tag, typename Rep>
+  void Take(Id<Tag, Rep>& v) {
+    Take(v.value);
+  }
+  void Take(Duration& v) { v.ns = bytes_.Zigzag(); }
+  void Take(Instant& v) { v.ns = bytes_.Zigzag(); }
+  void Take(std::string& v) { v = bytes_.Text(); }
+  void Take(std::optional<uint32_t>& v) {
+    uint64_t read = bytes_.Varint();
+    if (Must(read <= uint64_t{UINT32_MAX} + 1) && read > 0) v = static_cast<uint32_t>(read - 1);
+  }
+  template <typename T>
+  void Take(std::optional<T>& v) {
+    bool is_there = false;
+    Take(is_there);
+    if (is_there) Take(v.emplace());
+  }
+  template <typename T>
+  void Take(std::vector<T>& v) {
+    uint64_t count = bytes_.Varint();
+    // Every item takes at least one byte, so a count beyond what is left is damage, and the
+    // memory taken is bounded by the input.
+    if (!Must(count <= bytes_.left())) return;
+    v.reserve(count);
+    for (uint64_t i = 0; i < count && bytes_.ok(); ++i) Take(v.emplace_back());
+  }
+  template <typename Shape>
+    requires requires(Shape v) { v.rows; }
+  void Take(Shape& v) {
+    Take(v.rows);
+  }
+  template <HasFields T>
+  void Take(T& v) {
+    internal::InOrder(v, [this](uint32_t, auto& field) { Take(field); });
+  }
+
+  ByteReader bytes_;
+};
+
+}  // namespace spate::store

@@ -13,6 +13,8 @@
 #include "base/advice.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "base/type_name.h"
+#include "core/engine/record.h"
 #include "core/model/fields.h"
 #include "core/model/gang.h"
 #include "core/model/job.h"
@@ -27,16 +29,6 @@
 
 namespace spate::daemon {
 namespace {
-
-// "wire::ListNodes", from the name that the compiler gives a function of the type.
-template <typename T>
-std::string NameOf() {
-  std::string_view text = __PRETTY_FUNCTION__;
-  text.remove_prefix(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
-  constexpr std::string_view kOurs = "spate::";
-  return std::string(text.starts_with(kOurs) ? text.substr(kOurs.size()) : text);
-}
 
 // Members by the numbers of their fields, from the text of a list ("1, name, 4, Into(counts)"):
 // JSON does not name all of them.
@@ -60,9 +52,11 @@ std::map<std::string, std::string> MembersIn(std::string_view list) {
 
 class SchemaLines {
  public:
+  // Alternatives of a variant, which bytes know by their numbers, or places from `first` on.
   template <typename... T>
-  void AddAll(const std::variant<T...>*) {
-    (KindOf(static_cast<T*>(nullptr)), ...);
+  void AddKinds(const std::string& name, const std::variant<T...>*, int64_t first = 0) {
+    ((types_[name] += ValueLine(name, NumberOf<T>(first++), KindOf(static_cast<T*>(nullptr)))),
+     ...);
   }
   template <typename... Q>
   void AddAnswers(const std::variant<Q...>*) {
@@ -84,15 +78,28 @@ class SchemaLines {
     const std::string& of;
     std::map<std::string, std::string> members;
     std::string lines = {};
+    uint32_t first_later = UINT32_MAX;
 
     template <typename T>
     void operator()(uint32_t number, std::string_view name, T&& value) {
       const bool named = name != kNotInJson && name != kInto;
-      lines += present::JsonOf("field", "of", of, "number", number, "name",
-                               named ? std::string(name) : members[std::to_string(number)], "json",
-                               name != kNotInJson, "kind", schema.KindOf(&value));
+      present::JsonLine line = present::TypedLine("field");
+      present::AddFields(line, "of", of, "number", number, "name",
+                         named ? std::string(name) : members[std::to_string(number)], "json",
+                         name != kNotInJson, "kind", schema.KindOf(&value));
+      if (number >= first_later) present::AddFields(line, "later", true);
+      lines += line.Finish();
     }
   };
+  template <typename T>
+  static int64_t NumberOf(int64_t place) {
+    if constexpr (requires { T::kNumber; }) return T::kNumber;
+    if constexpr (requires { T::kType; }) return static_cast<int64_t>(T::kType);
+    return place;
+  }
+  static std::string ValueLine(std::string_view of, int64_t number, std::string_view name) {
+    return present::JsonOf("value", "of", of, "number", number, "name", name);
+  }
 
   static std::string KindOf(const bool*) { return "bool"; }
   template <std::integral T>
@@ -127,11 +134,11 @@ class SchemaLines {
   template <typename E>
     requires std::is_enum_v<E>
   std::string KindOf(const E*) {
-    std::string name = NameOf<E>();
+    std::string name(TypeName<E>());
     std::string lines;
     if constexpr (HasWords<E>) {
       for (size_t i = 0; i < kCountOf<E>; ++i) {
-        lines += present::JsonOf("value", "of", name, "number", i, "name", kWordsOf<E>[i]);
+        lines += ValueLine(name, static_cast<int64_t>(i), kWordsOf<E>[i]);
       }
     }
     types_[name] = lines;
@@ -139,10 +146,11 @@ class SchemaLines {
   }
   template <HasFields T>
   std::string KindOf(const T*) {
-    std::string name = NameOf<T>();
+    std::string name(TypeName<T>());
     if (!types_.try_emplace(name).second) return name;
     Visitor visitor{*this, name, {}};
     if constexpr (requires { T::kFieldList; }) visitor.members = MembersIn(T::kFieldList);
+    if constexpr (requires { T::kFirstLater; }) visitor.first_later = T::kFirstLater;
     T value{};
     T::Fields(value, visitor);
     types_[name] = std::move(visitor.lines);
@@ -156,11 +164,12 @@ class SchemaLines {
 
 std::string Schema() {
   SchemaLines schema;
-  schema.AddAll(static_cast<wire::Question*>(nullptr));
+  schema.AddKinds("wire::Question", static_cast<wire::Question*>(nullptr));
   schema.AddAnswers(static_cast<wire::Question*>(nullptr));
-  schema.AddAll(static_cast<provision::Record*>(nullptr));
-  schema.AddAll(static_cast<shepherd::Order*>(nullptr));
-  schema.AddAll(static_cast<shepherd::Report*>(nullptr));
+  schema.AddKinds("engine::Record", static_cast<engine::Record*>(nullptr));
+  schema.AddKinds("provision::Record", static_cast<provision::Record*>(nullptr), 1);
+  schema.AddKinds("shepherd::Order", static_cast<shepherd::Order*>(nullptr));
+  schema.AddKinds("shepherd::Report", static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
                   TaskClass, GangPart, Remedy, pool::PoolSettings, parasol::ParasolSite>();
   std::string text = schema.Text();

@@ -7,8 +7,10 @@
 #include <string>
 #include <variant>
 
+#include "base/type_name.h"
 #include "base/units.h"
 #include "core/engine/engine.h"
+#include "core/model/field_text.h"
 #include "core/testing/script.h"
 #include "present/why.h"
 
@@ -165,6 +167,11 @@ class ScriptWriter {
     for (const Blame& blame : record.blames) by += " " + script::Name(blame.by);
     lines_.Add(
         fmt::format("record blamed {} by{}", script::Name(record.node), by.empty() ? " none" : by));
+  }
+  // Others, by their lists of fields.
+  template <HasFields T>
+  void operator()(const T& record) {
+    lines_.Add(fmt::format("record {} {}", TypeWords<T>(), FieldText(record)));
   }
   void operator()(const SendLease& send) {
     lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", script::Name(send.node),

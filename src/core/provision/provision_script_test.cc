@@ -24,7 +24,9 @@
 #include <map>
 
 #include "base/number.h"
+#include "base/type_name.h"
 #include "base/units.h"
+#include "core/model/field_text.h"
 #include "core/provision/provisioner.h"
 #include "core/testing/script.h"
 
@@ -86,10 +88,11 @@ class Writer {
     lines_.Add(fmt::format("record ended {} {}{}{}", r.pilot.value, WordOf(r.end), Quoted(r.words),
                            r.host.empty() ? "" : " host=" + r.host));
   }
-  // No step makes an image.
-  void operator()(const NumbersKept&) { lines_.Add("record numbers"); }
-  void operator()(const PoolKept&) { lines_.Add("record pool"); }
-  void operator()(const PilotKept&) { lines_.Add("record pilot"); }
+  // Others, by their lists of fields. No step makes an image.
+  template <HasFields T>
+  void operator()(const T& r) {
+    lines_.Add(fmt::format("record {} {}", TypeWords<T>(), FieldText(r)));
+  }
   void operator()(const Submit& a) {
     lines_.Add(fmt::format("submit {} {}{}", Name(a.pool), a.pilot.value, Avoid(a.avoid)));
   }

@@ -272,6 +272,7 @@ Status DecodeStart(std::string_view frame, StartView& view);
 Result<Start> DecodeStartHead(std::string_view frame);
 
 // Reports. Times are os::MonotonicNanos() of this machine in place of an Instant.
+
 struct Started {
   static constexpr auto kType = FrameType::kStarted;
   AttemptRef ref;

@@ -132,7 +132,7 @@ Status Nodes::Load() {
     Node& node = nodes_[row.id];
     node.row = std::move(row);
     node.since = loop_.Now();
-    untold_.insert(node.row.id);
+    if (hub_.engine().Leased(node.row.id) > 0) untold_.insert(node.row.id);
   }
   return {};
 }
@@ -342,11 +342,6 @@ std::set<JobId> Nodes::Tell(NodeId node, wire::NodeState state) {
     return !hub_.engine().Holds(node, wait.first);
   });
   untold_.erase(node);
-  std::erase_if(untold_, [&](NodeId id) {
-    auto other = nodes_.find(id);
-    const bool connected = other != nodes_.end() && other->second.channel;
-    return !connected && hub_.engine().Leased(id) == 0;
-  });
   Node& told = nodes_.at(node);
   const std::string full = told.state ? told.state->no_room : "";
   if (full != state.no_room) {
@@ -574,6 +569,8 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet, engine::Last
   --connected_;
   ++went_;
   if (node.is_pilot) pilots_.away(id);
+  // It gets no tasks while it is away.
+  if (hub_.engine().Leased(id) == 0) untold_.erase(id);
   if (what != engine::LastNodes::kEnded) return;
   ForgetState(id);
   untold_.erase(id);

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <deque>
+#include <string>
+#include <vector>
+
 #include "hub/testing_node.h"
 #include "os/fake_loop.h"
 #include "store/testing_memory_store.h"
@@ -207,6 +212,20 @@ TEST_F(NodesTest, AUserHasAThousandNodesAndTheHubsOwnerAsManyAsThereAre) {
   EXPECT_TRUE(Admit("n0", "ann")) << "it is known";
   EXPECT_TRUE(Admit("b", "bob"));
   EXPECT_TRUE(nodes.Admit("more", "1", {.user = "ann", .is_owner = true}));
+}
+
+// After a restart of the hub all nodes report for the first time.
+TEST_F(NodesTest, TheFirstReportsOfManyNodesCostLessThanTheirArrivals) {
+  constexpr int kNodes = 8'000;
+  std::deque<NodeEnd> ends;
+  std::vector<NodeId> ids;
+  const std::clock_t begin = std::clock();
+  for (int i = 0; i < kNodes; ++i) {
+    ids.push_back(Come("n" + std::to_string(i), "*", ends.emplace_back()));
+  }
+  const std::clock_t arrived = std::clock();
+  for (NodeId id : ids) nodes.Tell(id, {});
+  EXPECT_LT(std::clock() - arrived, arrived - begin);
 }
 
 TEST_F(NodesTest, ARemovedNodeStaysOut) {

@@ -97,6 +97,7 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
       facts.state = live->second.held      ? JobStanding::kHeld
                     : live->second.started ? JobStanding::kRunning
                                            : JobStanding::kQueued;
+      if (!live->second.started) facts.started.reset();
     }
   }
   facts.not_kept = row.not_kept;
@@ -108,7 +109,7 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   const bool is_read = whole || !source.on_hub() || row.counts.total <= kReplayedTasks;
   if (current && row.counts.cancelled > 0 && is_read) TRY(AddCancelled(source, facts));
   bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
-  if (begun && row.started.ns > 0) facts.took = since_start(source.now());
+  if (begun && facts.started) facts.took = since_start(source.now());
   const bool is_counted = is_live || source.on_hub() || row.counts.total > kCountedTasks;
   if (current || is_counted) return facts;
   TRY(Count(source, facts));

@@ -304,7 +304,13 @@ TEST(Reader, WhatANodeHasNotStartedIsQueued) {
   EXPECT_EQ(listed[0].jobs[0].state, JobStanding::kRunning);
   EXPECT_EQ(listed[0].jobs[0].counts, live.counts);
   source.live[1].held = true;
-  EXPECT_EQ(Ask(source, wire::ListJobs()).at(0).jobs.at(0).state, JobStanding::kHeld);
+  auto held = Ask(source, wire::ListJobs()).at(0).jobs.at(0);
+  EXPECT_EQ(held.state, JobStanding::kHeld);
+  EXPECT_TRUE(held.started && held.took);
+  source.live[1].started = false;
+  held = Ask(source, wire::ListJobs()).at(0).jobs.at(0);
+  EXPECT_EQ(held.state, JobStanding::kHeld);
+  EXPECT_FALSE(held.started || held.took) << "it has never begun";
 }
 
 // ---- Events ------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ struct JobFacts {
   std::optional<int64_t> pid;
   std::optional<uint32_t> runs;  // processes that worked on it so far
   std::optional<Instant> created;
-  std::optional<Instant> started;  // the newest run of it
+  std::optional<Instant> started;  // the newest run of it; none: nothing has begun
   std::optional<Instant> ended;
   std::optional<Duration> took;              // that run
   std::optional<std::string> path;           // of its folder; a hub's has none

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kAtOnce = 64;
 // At least, of a job without output: its rows.
 constexpr uint64_t kRowsOfJob = 2 << 10;
-constexpr Duration kSumEvery = Duration::Seconds(1);
+// A full store is not pruned once for each job that ends.
+constexpr Duration kRoundEvery = Duration::Seconds(1);
 constexpr Duration kCountEvery = Duration::Seconds(3600);
 constexpr Duration kBehindFor = Duration::Seconds(600);
 constexpr Duration kTellBehindEvery = Duration::Seconds(3600);
@@ -38,12 +39,19 @@ void Pruner::LookIn(Duration pause) {
 
 void Pruner::Look() {
   const Instant now = jobs_.loop().Now();
-  // The sum costs next to nothing, the rest does.
-  if (kept() <= rules_.keep_bytes && now < next_) return LookIn(kSumEvery);
+  idle_ = kept() <= rules_.keep_bytes && now < next_;
+  if (idle_) return LookIn(next_ - now);
   next_ = now + pause();
   // Names of nodes are kept as long as tasks that ran there.
   nodes_.ForgetAway(now - rules_.forget_nodes, jobs_.loop().Wall() - rules_.keep);
   Measure();
+}
+
+void Pruner::Synced() {
+  if (!idle_ || kept() <= rules_.keep_bytes) return;
+  idle_ = false;
+  jobs_.loop().Cancel(timer_);
+  LookIn(Duration());
 }
 
 void Pruner::Measure() {
@@ -97,12 +105,11 @@ void Pruner::Forget(uint64_t excess) {
     jobs_.ForgetJob(job, [this, left] {
       if (--*left > 0) return;
       if (full_) next_ = Instant();
-      // A full store is not pruned once for each job that ends.
-      LookIn(full_ ? Duration() : kSumEvery);
+      LookIn(full_ ? Duration() : kRoundEvery);
     });
   }
   NoteRound(full_);
-  if (*left == 0) LookIn(rules_.keep_bytes == UINT64_MAX ? pause() : kSumEvery);
+  if (*left == 0) LookIn(kRoundEvery);
 }
 
 void Pruner::NoteRound(bool full) {

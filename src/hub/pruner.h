@@ -29,6 +29,9 @@ class Pruner {
 
   // Looks now, and again and again. Once.
   void Begin() { Look(); }
+  // More output is durable: what is too much is removed at once, but for the second after a round.
+  // Cost: that of a sum.
+  void Synced();
   void TellAbout(HubFacts& facts) const;
 
  private:
@@ -41,7 +44,7 @@ class Pruner {
   uint64_t kept() const;
   void Measured(uint64_t rows, std::optional<uint64_t> output, int64_t change);
   // Removes jobs that are too old, and the oldest until `excess` bytes are free: some now, the rest
-  // when these have gone. Cost: that of the removed jobs, and of one look a second.
+  // when these have gone. Cost: that of the removed jobs.
   void Forget(uint64_t excess);
   void NoteRound(bool full);
   // Between two looks that find nothing to do.
@@ -54,6 +57,7 @@ class Pruner {
   const Rules rules_;
   os::TimerId timer_ = 0;
   Instant next_;                             // look, unless too much is kept before
+  bool idle_ = false;                        // it waits for that one
   uint64_t rows_ = 0;                        // at the last one
   uint64_t output_ = 0;                      // when it was counted,
   int64_t change_ = 0;                       // HubStore::OutputChange at that time

@@ -347,6 +347,7 @@ void Service::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& ou
   jobs_->OnEnded(notice);
   if (notice.verdict != engine::Verdict::kPart) nodes_->Ended(notice.end.ref);
   if (keeper_) keeper_->Ended(notice.end.ref.job);
+  if (pruner_) pruner_->Synced();
   parts_.owner.OnEnded(notice, output);
 }
 

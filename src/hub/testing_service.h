@@ -161,9 +161,9 @@ class DialoguePort final : public ClientPort {
 
 class ServiceTest : public testing::Test, public Watcher {
  protected:
-  explicit ServiceTest(bool one_job = false, Duration commit = kCommitTime)
+  explicit ServiceTest(bool one_job = false, Duration commit = kCommitTime,
+                       Service::Options options = {})
       : store_(loop_, disk_, {commit, commit, 1, /*is_hub=*/true}) {
-    Service::Options options;
     options.one_job = one_job;
     if (one_job) {
       options.allows = [](const wire::Query& query) -> Status {

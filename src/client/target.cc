@@ -18,6 +18,10 @@ namespace {
 constexpr const char* kSystemHub = "/run/spate/hub";
 constexpr const char* kSystemState = "/var/lib/spate";
 
+bool IsHeld(const std::string& hub_dir) {
+  return os::FileLock::IsHeld(hub_dir + "/lock").value_or(false);
+}
+
 }  // namespace
 
 os::Address SocketOf(const std::string& hub_dir) {
@@ -48,9 +52,15 @@ bool HubRests(const std::string& hub_dir) { return os::Exists(os::JoinPath(hub_d
 
 std::string StoppingText(const std::string& hub_dir) {
   const std::string process = os::ReadFile(hub_dir + "/" + kStopsName, 64).value_or("");
-  if (process.empty() || !os::FileLock::IsHeld(hub_dir + "/lock").value_or(false)) return "";
+  if (process.empty() || !IsHeld(hub_dir)) return "";
   return fmt::format("the hub in '{}' is stopping ({}); it exits once everything is stored",
                      EscapeForScreen(hub_dir), EscapeForScreen(process));
+}
+
+bool AwaitEnd(const std::string& hub_dir, const std::function<void(Duration)>& pause) {
+  constexpr int kLooks = 1'500;
+  for (int look = 0; look < kLooks && IsHeld(hub_dir); ++look) pause(Duration::Millis(20));
+  return !IsHeld(hub_dir);
 }
 
 Error CauseOfLoss(const HubTarget& hub, Error error) {

@@ -1,11 +1,13 @@
 // HubTarget: which hub a program means, and how it is found.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "link/connector.h"
 #include "os/address.h"
 #include "os/environment.h"
@@ -47,6 +49,9 @@ bool HubRests(const std::string& hub_dir);
 inline constexpr const char* kStopsName = "stopping";
 // A sentence about a hub with this folder that still runs, but is stopping; empty: it is not.
 std::string StoppingText(const std::string& hub_dir);
+// Waits by `pause` until no hub holds this folder, so that the next one may start: for half a
+// minute at most. False: one still holds it.
+bool AwaitEnd(const std::string& hub_dir, const std::function<void(Duration)>& pause);
 // The true cause of `error`, with which a hub was lost that had been reached. kIo: its folder is
 // gone, so it will not be there again.
 Error CauseOfLoss(const HubTarget& hub, Error error);

@@ -132,6 +132,7 @@ int ProgramWorld::AskHub(const Invocation& invocation, HubBody body) {
               [&](client::HubCall& call, const client::HubSetting& setting) -> Result<int> {
                 auto screen = TRY(ScreenFor(invocation, call, setting.here.environment));
                 screen.reach = setting.reach;
+                screen.folder = setting.target.folder;
                 screen.pause = [&call](Duration time) { call.Pause(time); };
                 call.TellUnknown();
                 auto code = body(screen);

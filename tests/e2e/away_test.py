@@ -1,5 +1,6 @@
 """A hub that stops, stands still or is gone: whoever waits for it or changes something learns what has become of it."""
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -57,6 +58,8 @@ def test_changes_of_unknown_outcome_are_told_as_such(place: Place):
     cluster = cluster_of(place)
     job = cluster.submit("--", "true")
     changes = {"hub user ann --weight 3": "hub user", "hub access add --file new": "hub access list",
+               "pool add local later --slots 1": "pool list",
+               "pool add ssh farm --hosts localhost --no-test": "pool list",
                f"job set {job} --priority 5": "job list", f"job cancel {job}": "job list"}
     with locked(cluster):
         sent = {words: Waiting(place, *words.split(), log=words) for words in changes}
@@ -96,6 +99,23 @@ def test_a_stopping_hub_is_called_stopping(place: Place):
     cluster.start_hub()
     cluster.node("n1")
     waits.ended(0)
+
+
+def test_to_stop_a_hub_waits_until_it_has_ended(place: Place):
+    """The next one may be started at once."""
+    cluster = cluster_of(place)
+    job = cluster.submit("--", "true")
+    with locked(cluster):
+        change = Waiting(place, "job", "set", job, "--priority", "5", log="change")
+        change.says("the hub has not answered for 3 s")
+        stops = Waiting(place, "hub", "stop", log="stops")
+        stops.says("hub stopping; nodes continue their tasks")
+        wait(lambda: os.path.exists(os.path.join(cluster.hub_dir, "stopping")), "it is stopping")
+        want(stops.process.poll() is None, "it waits for the hub")
+    want(stops.process.wait(DEADLINE) == 0, place.read("stops"))
+    with open(os.path.join(cluster.hub_dir, "lock"), encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    change.process.wait(DEADLINE)
 
 
 def test_a_wait_names_the_signal_that_stopped_its_hub(place: Place):

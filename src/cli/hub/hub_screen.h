@@ -26,6 +26,7 @@ struct HubScreen {
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<void(Duration)> pause;  // between two looks
+  std::string folder;  // of a hub of this user on this machine; empty: of another one
 
   bool human() const { return form == OutputForm::kHuman; }
   // "spate: TEXT", unless nothing but data is wanted.

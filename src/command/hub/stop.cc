@@ -5,6 +5,7 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "client/target.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {
@@ -13,6 +14,9 @@ namespace {
 Result<int> HubStop(const HubScreen& screen) {
   TRY(client::AskOne(screen.hub, wire::StopHub()));
   screen.Say("hub stopping; nodes continue their tasks");
+  if (!screen.folder.empty() && !client::AwaitEnd(screen.folder, screen.pause)) {
+    screen.Say(client::StoppingText(screen.folder));
+  }
   return kExitSuccess;
 }
 
@@ -24,7 +28,10 @@ extern const Command kHubStop = {
     .name = "hub stop",
     .arguments = "",
     .summary = "stop the hub; nodes continue their tasks and wait for it",
-    .details = "",
+    .details =
+        "Returns when the hub has stored everything and ended, so that it may be started again: "
+        "your own hub of this machine, for which it waits up to 30 s. With --access, it returns "
+        "at once.",
     .examples = {{{"spate hub stop", "the hub of this machine"},
                   {"spate hub stop --access admin.access", "the hub of the access file"}}},
     .words_max = 0,

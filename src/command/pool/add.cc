@@ -108,6 +108,7 @@ struct Refused {
 // True if the hub itself is gone, or lets us add nothing: the next host would fare no better.
 bool IsForAll(const HubScreen& screen, const Error& error) {
   if (error.kind == ErrorKind::kPermission || error.kind == ErrorKind::kExhausted) return true;
+  if (error.kind == ErrorKind::kUnknown) return true;
   if (error.kind != ErrorKind::kUnavailable) return false;
   return !client::AskOne(screen.hub, wire::LookAtHub());
 }

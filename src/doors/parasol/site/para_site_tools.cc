@@ -74,16 +74,6 @@ Result<int> WhenAway(Error error) {
   return 0;
 }
 
-// After paraHubStop the next hub may be started at once.
-void AwaitEnd(client::HubCall& call, os::RealLoop& loop, const std::string& hub_dir) {
-  constexpr Duration kLookAgain = Duration::Millis(20);
-  constexpr Duration kPatience = Duration::Seconds(30);
-  Instant end = loop.Now() + kPatience;
-  while (os::FileLock::IsHeld(os::JoinPath(hub_dir, "lock")).value_or(false) && loop.Now() < end) {
-    call.Pause(kLookAgain);
-  }
-}
-
 }  // namespace
 
 std::string WelcomeOf(const std::string& dir, const std::string& log) {
@@ -128,7 +118,8 @@ Result<int> RunParaHubStop(std::span<const std::string> args) {
   client::HubCall call(*loop, std::move(*target));
   if (auto connected = call.Connect(); !connected) return WhenAway(std::move(connected.error()));
   TRY(client::AskOne(call, wire::StopHub()));
-  AwaitEnd(call, *loop, PlacesOfSite(here).hub_dir);
+  // The next hub may be started at once.
+  client::AwaitEnd(PlacesOfSite(here).hub_dir, [&](Duration time) { call.Pause(time); });
   return 0;
 }
 

@@ -135,7 +135,14 @@ AdoptedEnd AdoptedShepherds::ToEnd(shepherd::Ended ended) {
   for (OutputStream* stream : ended.output.streams()) {
     if (stream->spool.empty()) continue;
     bool own = os::DirName(stream->spool) == os::JoinPath(parts_.node_folder, "spool");
-    if (!own || !os::Exists(stream->spool)) *stream = {};
+    if (own && os::Exists(stream->spool)) continue;
+    // A task whose files cannot be brought home has not succeeded, and it is not to blame.
+    if (stream == &ended.output.files && ended.end.cause == Cause::kSuccess) {
+      ended.end.cause = Cause::kNode;
+      if (!ended.end.note.empty()) ended.end.note += "; ";
+      ended.end.note += fmt::format("its files are lost: '{}' is missing", stream->spool);
+    }
+    *stream = {};
   }
   return {std::move(ended.end), parts_.own(std::move(ended.output))};
 }

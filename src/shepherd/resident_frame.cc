@@ -47,8 +47,8 @@ void AnswerReader::Begin(std::string id) {
 }
 
 void AnswerReader::Take(std::string_view bytes, const Result& result) {
-  if (!has_head_) DecodeHead(bytes);
-  if (!wrong_.empty() || !has_head_) return;
+  if (!has_head_ && wrong_.empty()) DecodeHead(bytes);
+  if (!has_head_) return;
   std::string_view some = bytes.substr(0, std::min<uint64_t>(left_, bytes.size()));
   if (!some.empty()) result(some);
   left_ -= some.size();

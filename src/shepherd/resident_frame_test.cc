@@ -58,6 +58,16 @@ TEST(ResidentFrame, WhatComesBehindIsTold) {
   }
 }
 
+TEST(ResidentFrame, WhatIsNoAnswerDoesNotBecomeOne) {
+  const std::string_view bytes = "done 7.12 0 \n5\nhello";
+  for (size_t step = 1; step <= bytes.size(); ++step) {
+    Taken taken = Take(bytes, step);
+    EXPECT_FALSE(taken.reader.is_whole()) << step;
+    EXPECT_EQ(taken.reader.wrong(), "'done 7.12 0 ' is not 'done 7.12 STATUS LENGTH'") << step;
+    EXPECT_EQ(taken.result, "") << step;
+  }
+}
+
 TEST(ResidentFrame, WhatIsNoAnswerIsTold) {
   const std::string long_line(300, 'x');
   const std::string no_head = "' is not 'done 7.12 STATUS LENGTH'";

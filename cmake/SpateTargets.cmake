@@ -28,7 +28,8 @@ add_custom_target(spate_fuzzers COMMENT "Fuzzers in build/fuzz")
 # Tests carry the label `unit` and that of their top folder (core, store ...). Those of the folders below are also `checked`:
 # tools/check runs them under the sanitizers, with every script test that has the label `sanitize`. Where there are threads, or
 # what drives them, the label is `threads` besides: the short check runs only those under TSan.
-set(SPATE_CHECKED_FOLDERS base core wire os shepherd store transport access link format client doors hub node pool sim)
+set(SPATE_CHECKED_FOLDERS base core wire os shepherd store transport access link format client doors hub node pool sim
+  remote history present run daemon command)
 set(SPATE_THREADS_FOLDERS os shepherd store transport hub node)
 add_custom_target(spate_checked COMMENT "Tests that run under sanitizers")
 add_custom_target(spate_checked_threads COMMENT "Tests of code with threads")

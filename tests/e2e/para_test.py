@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 
 from cluster import NOBODY, Cluster, cluster_of
-from harness import SPATE, Place, main, mounted, option, wait, want
+from harness import SPATE, Place, alive, main, mounted, option, wait, want
 
 HUMAN = option("--human", 20)
 MOUSE = option("--mouse", 50)
@@ -93,6 +93,16 @@ def test_quick_start(place: Place):
     want(batch_lines(place) == 5 and '"out","line+","out.3",' in place.read("batch"), "the batch")
     out, _ = para(place, "time")
     want(out.startswith("Completed: 5 of 5 jobs\nCPU time in finished jobs:  "), out)
+
+
+def test_what_a_job_leaves_running_is_ended(place: Place):
+    """As with paraNode, a job has ended when its command has: nobody waits for what that left in the background."""
+    site(place, nodes=1)
+    place.write("job.lst", "sh leave")
+    place.write("leave", "sleep 1000 & echo $! > pid")
+    para(place, "make", "job.lst")
+    want(counts(place) == {"ranOk": 1, "total jobs in batch": 1}, counts(place))
+    want(not alive(int(place.read("pid"))), "what it left is ended")
 
 
 def test_crashes_are_tried_again(place: Place):

@@ -420,6 +420,16 @@ def test_host_scripts(place: Place):
         want("Host script failed" in done.err and not done.records(), done.err)
 
 
+def test_what_a_task_leaves_running_is_ended(place: Place):
+    """A worker waits for the task's command alone, which has succeeded; the original also lets the rest run."""
+    place.write("l.dag", "TASK L /bin/sh leave")
+    place.write("leave", "sleep 1000 & echo $! > pid")
+    for pmc in each(place):
+        done = pmc.run("l.dag", ranks=2)
+        want(dict(done.records()) == {"L": 0}, done.out)
+        want(not alive(int(place.read("pid"))), "what it left is ended")
+
+
 def test_logs_for_pegasus(place: Place):
     diamond(place, c="exit 1")
     for pmc in each(place):

@@ -143,6 +143,7 @@ Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& 
   settings.cwd = how.cwd;
   settings.row_kind = RowKind::kValues;
   settings.has_source = false;
+  settings.leftovers = Leftovers::kEnd;
   settings.environment = how.environment;
   settings.umask = static_cast<int>(os::CurrentUmask());
   settings.command = SlaveCommand(file.executable, how.path, how.offers);

@@ -49,6 +49,13 @@ TEST_F(ShipmentTest, WhereFilesAreSharedTheyStayWhereTheyAre) {
   EXPECT_TRUE(made.pieces.empty());
 }
 
+// CL-MW waits for a slave alone: what the slave started and left running does not delay its end.
+TEST_F(ShipmentTest, WhatASlaveLeavesRunningIsEnded) {
+  for (bool ship : {false, true}) {
+    EXPECT_EQ(Make(File(), ship).settings.leftovers, Leftovers::kEnd);
+  }
+}
+
 TEST_F(ShipmentTest, ElseTheyTravel) {
   Shipment made = Make(File(), true);
   EXPECT_EQ(made.settings.command,

@@ -66,6 +66,7 @@ wire::Submit HeadOf(const std::string& name, const std::string& folder) {
   settings->name = name;
   settings->cwd = folder;
   settings->row_kind = RowKind::kParasol;
+  settings->leftovers = Leftovers::kEnd;
   wire::Submit head;
   head.submission = BatchSubmission(name);
   head.settings = std::move(settings);

@@ -424,6 +424,7 @@ void Master::Submit() {
   settings->cwd = os::CurrentDir().value_or("/");
   settings->row_kind = RowKind::kDagTask;
   settings->kill_grace = kKillGrace;
+  settings->leftovers = Leftovers::kEnd;
   settings->live_output = true;
   if (auto compiled = format::CompileJob(*settings, kJob)) compiled_ = std::move(*compiled);
   store::JobRow row;

@@ -56,6 +56,7 @@ class NodeProgram final : public ExecutorEvents {
     executor_->SetEvents(*this);
     JobSettings settings;
     settings.cwd = folder;
+    settings.leftovers = Leftovers::kEnd;
     settings.time_limit = Duration::Seconds(77);
     settings.kill_grace = Duration::Millis(300);
     settings.environment = {"WORK=" + os::DirName(folder)};

@@ -276,6 +276,7 @@ int RunAway(const std::string& folder, const std::string& mark) {
   (*executor)->SetEvents(silent);
   auto settings = std::make_shared<JobSettings>();
   settings->cwd = folder;
+  settings->leftovers = Leftovers::kEnd;
   (*executor)->OpenJob(JobId(1), settings, false);
   uint16_t slot = 0;
   for (const auto& [name, text] : WaysToRunAway()) {

@@ -116,6 +116,7 @@ class ProcessExecutorTest : public testing::Test, public ExecutorEvents {
     options_.made_at_start = 1;
     options_.spool_folder = dir_.path();
     settings_.cwd = dir_.path();
+    settings_.leftovers = Leftovers::kEnd;
   }
   ~ProcessExecutorTest() override {
     executor_.reset();

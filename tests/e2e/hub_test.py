@@ -674,6 +674,10 @@ def test_an_end_is_notified_of(place: Place):
         cluster.spate("job wait", str(int(job) + 1))
         want(place.lines("ended").count(job) == 1, place.read("ended"))
     want(place.lines("where") == [place.dir], place.read("where"))
+    # What it leaves in the background is waited for, as with a task.
+    out, _ = place.run("--notify", "{ sleep 1; echo > late; } &", "--", "true", command="submit")
+    cluster.spate("job wait", str(int(out) + 1))
+    want(os.path.exists(os.path.join(place.dir, "late")), "it was ended early")
     _, err = place.run("--notify", "", "--", "true", command="submit", code=2)
     want("name a command" in err, err)
 

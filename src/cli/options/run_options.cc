@@ -176,7 +176,7 @@ void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
     settings.warn_signal = warn.number;
     settings.warn_before = warn.before;
   }
-  LeftoversRule leftovers;
+  LeftoversRule leftovers{settings.leftovers, settings.leftovers_wait};
   if (options.sources.resident) leftovers = {Leftovers::kEnd, {}};  // it stays by itself
   options.leftovers_given = in.Read(opt::kLeftovers, leftovers, ParseLeftovers);
   settings.leftovers = leftovers.what;

@@ -107,7 +107,7 @@ struct RunOptions {
   std::string cwd;        // --cwd as typed; empty: where spate was started
   bool pipefail = false;  // --pipefail; settings.shell has it already
 
-  uint64_t keep_output = uint64_t{1} << 30;
+  uint64_t keep_output = kKeepOutput;
   std::string state_dir;  // --state; empty: by the environment
   HistoryBound keep;
 };

@@ -42,7 +42,6 @@ struct WarnSignal {
 Result<WarnSignal> ParseWarnSignal(std::string_view text);
 
 // --leftovers
-inline constexpr Duration kLeftoversWait = Duration::Seconds(30);
 struct LeftoversRule {
   Leftovers what = Leftovers::kWait;
   Duration wait = kLeftoversWait;  // zero for others than kWait

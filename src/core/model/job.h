@@ -173,6 +173,8 @@ SPATE_ENUM(Leftovers,
     kEnd, "end",     // they have a moment to end, then they are ended; the task succeeds
     kWait, "wait",   // they have JobSettings::leftovers_wait, and then are ended and the task fails
     kFail, "fail");  // as kEnd, and the task fails
+// JobSettings::leftovers_wait of a job that does not say.
+inline constexpr Duration kLeftoversWait = Duration::Seconds(30);
 
 // Feature of a node (wire/greeting.h) whose machine has bash.
 inline constexpr const char* kBashFeature = "bash";
@@ -221,8 +223,8 @@ struct JobSettings {
   uint64_t min_free_memory = 0;                 // start nothing while less is free
   double max_load = 0;      // start nothing while the load is above; 0: no bound
   Duration check_patience;  // how long an output check waits for late attributes
-  Leftovers leftovers = Leftovers::kEnd;
-  Duration leftovers_wait;     // with Leftovers::kWait
+  Leftovers leftovers = Leftovers::kWait;
+  Duration leftovers_wait = kLeftoversWait;  // with Leftovers::kWait
   uint32_t warn_signal = 0;    // --signal: sent to the first process before the time limit; 0: none
   Duration warn_before;        // so long before it
   bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to

@@ -19,6 +19,8 @@ namespace {
 
 using Argv = std::vector<std::string>;
 
+const Option& RunOption(const std::string& name) { return *FindOption(Named("run"), "--" + name); }
+
 TEST(TableTest, NamesAndLettersAreUniqueInEachCommand) {
   for (const Command* command : AllCommands()) {
     std::set<std::string> seen;
@@ -185,7 +187,7 @@ TEST(HintTest, CommandsOfOtherProgramsLeadToCommandsThatExist) {
 TEST(HintTest, RefusedOptionsLeadToOptionsThatExist) {
   for (Way way : kWays) {
     for (const Option* option : OptionsOf(CommandOf(way))) {
-      if (!HasUse(*option) || UseOf(*option, way) != Use::kRefused) continue;
+      if (UseOf(*option, way) != Use::kRefused) continue;
       Words words{.command = &CommandOf(way)};
       words.options = {{option, option->argument.empty() ? "true" : "1"}};
       auto refused = CheckUses(way, words);
@@ -215,32 +217,33 @@ TEST(WordsTest, TakesApart) {
       {{"-P8"}, {{&opt::kJobs, "8"}}},
       {{"--jobs=4"}, {{&opt::kJobs, "4"}}},
       {{"--max-procs", "4"}, {{&opt::kJobs, "4"}}},
-      {{"-kj4"}, {{&opt::kKeepOrder, "true"}, {&opt::kJobs, "4"}}},
-      {{"a", "-k", "b"}, {{&opt::kKeepOrder, "true"}}, {"a", "b"}},
-      {{"--maxprocs", "4", "--keeporder"}, {{&opt::kJobs, "4"}, {&opt::kKeepOrder, "true"}}},
+      {{"-kj4"}, {{&RunOption("keep-order"), "true"}, {&opt::kJobs, "4"}}},
+      {{"a", "-k", "b"}, {{&RunOption("keep-order"), "true"}}, {"a", "b"}},
+      {{"--maxprocs", "4", "--keeporder"},
+       {{&opt::kJobs, "4"}, {&RunOption("keep-order"), "true"}}},
       {{"--timelimit=2s", "--mem", "1G"}, {{&opt::kTimeLimit, "2s"}, {&opt::kMemory, "1G"}}},
-      {{"--cores", "2", "--retry", "1"}, {{&opt::kCpus, "2"}, {&opt::kRetries, "1"}}},
-      {{"--name", "--maxprocs"}, {{&opt::kName, "--maxprocs"}}},
+      {{"--cores", "2", "--retry", "1"}, {{&opt::kCpus, "2"}, {&RunOption("retries"), "1"}}},
+      {{"--name", "--maxprocs"}, {{&RunOption("name"), "--maxprocs"}}},
       {{"--json"}, {{&opt::kOutput, "json"}}},
-      {{"-I", "%", "-d,"}, {{&opt::kReplace, "%"}, {&opt::kDelimiter, ","}}},
+      {{"-I", "%", "-d,"}, {{&RunOption("replace-str"), "%"}, {&RunOption("delimiter"), ","}}},
       {{"--timeout", "200%"}, {{&opt::kTimeLimit, "200%"}}},
       {{"-q", "--output", "json"}, {{&opt::kOutput, "quiet"}, {&opt::kOutput, "json"}}},
       {{"--output", "json", "-q"}, {{&opt::kOutput, "json"}, {&opt::kOutput, "quiet"}}},
-      {{"--shuf"}, {{&opt::kOrder, "shuffle"}}},
-      {{"--lb", "--tag"}, {{&opt::kLineBuffer, "true"}, {&opt::kTag, "true"}}},
-      {{"--tag=false"}, {{&opt::kTag, "false"}}},
-      {{"-0", "-a", "f"}, {{&opt::kNull, "true"}, {&opt::kArgFile, "f"}}},
-      {{"-a", "f", "-a", "-"}, {{&opt::kArgFile, "f"}, {&opt::kArgFile, "-"}}},
-      {{"-N2"}, {{&opt::kMaxArgs, "2"}}},
-      {{"--halt", "now,fail=1"}, {{&opt::kHalt, "now,fail=1"}}},
+      {{"--shuf"}, {{&RunOption("order"), "shuffle"}}},
+      {{"--lb", "--tag"}, {{&RunOption("line-buffer"), "true"}, {&RunOption("tag"), "true"}}},
+      {{"--tag=false"}, {{&RunOption("tag"), "false"}}},
+      {{"-0", "-a", "f"}, {{&RunOption("null"), "true"}, {&RunOption("arg-file"), "f"}}},
+      {{"-a", "f", "-a", "-"}, {{&RunOption("arg-file"), "f"}, {&RunOption("arg-file"), "-"}}},
+      {{"-N2"}, {{&RunOption("max-args"), "2"}}},
+      {{"--halt", "now,fail=1"}, {{&RunOption("halt"), "now,fail=1"}}},
       {{"--env", "A=b=c d"}, {{&opt::kEnv, "A=b=c d"}}},
       {{"--env=A=b"}, {{&opt::kEnv, "A=b"}}},
-      {{"--name", "[x,y]"}, {{&opt::kName, "[x,y]"}}},
-      {{"--name", "{}"}, {{&opt::kName, "{}"}}},
-      {{"--name", ""}, {{&opt::kName, ""}}},
-      {{"--colsep", "\\t"}, {{&opt::kColsep, "\\t"}}},
+      {{"--name", "[x,y]"}, {{&RunOption("name"), "[x,y]"}}},
+      {{"--name", "{}"}, {{&RunOption("name"), "{}"}}},
+      {{"--name", ""}, {{&RunOption("name"), ""}}},
+      {{"--colsep", "\\t"}, {{&RunOption("colsep"), "\\t"}}},
       {{"--", "echo", "-j", "--", ":::", "a"}, {}, {}, {"echo", "-j", "--", ":::", "a"}},
-      {{"-k", "--", "{}"}, {{&opt::kKeepOrder, "true"}}, {}, {"{}"}},
+      {{"-k", "--", "{}"}, {{&RunOption("keep-order"), "true"}}, {}, {"{}"}},
       {{"--wrong", "--help"}, {{&opt::kHelp, "true"}}},
       {{"--", "--help"}, {}, {}, {"--help"}},
   };
@@ -396,9 +399,9 @@ TEST(WordsTest, CountsTheWordsOfACommand) {
 TEST(WordsTest, TheLastOneCounts) {
   auto words = ParseWords(Named("run"), Argv{"--tag", "--tag=false", "-j1", "-j2"}, AllCommands());
   ASSERT_TRUE(words);
-  EXPECT_FALSE(words->Has(opt::kTag));
+  EXPECT_FALSE(words->Has(RunOption("tag")));
   EXPECT_EQ(words->Last(opt::kJobs), "2");
-  EXPECT_FALSE(words->Has(opt::kKeepOrder));
+  EXPECT_FALSE(words->Has(RunOption("keep-order")));
 }
 
 TEST(FindCommandTest, FindsNounAndVerb) {

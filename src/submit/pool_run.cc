@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
+#include "cli/options/job_words.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/option_words.h"
 #include "cli/options/shared.h"

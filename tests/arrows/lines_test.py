@@ -13,9 +13,8 @@ TREE = {
     "src/os/deep/a.cc": "int A() {\n  // Indented.\n  return 1;\n}\n",
     "src/os/a_test.cc": "int B();\n" * 50,
     "src/os/testing_a.h": "int C();\n" * 50,
-    "src/cli/options/shared.h": "extern const Option kOne,\n    kTwo;\n",
-    "src/cli/one.cc": "use(kOne);\n",
-    "src/cli/two.cc": "use(kOne, kTwo);\n",
+    "src/cli/options/job_a.cc": '{.names = "one",\n {.names = "two,zwei",\nconst Option& kOne = Named(kRows, "one");\n',
+    "src/cli/two.cc": "use(kOne);\n",
     "include/spate.h": "int D();\n",
 }
 
@@ -43,7 +42,7 @@ class Lines(unittest.TestCase):
         status, out = self.lines()
         self.assertEqual(status, 0, out)
         self.assertIn("10 all", out)
-        self.assertIn("2.5 median of files that name a shared option", out)  # kOne: 3 files, kTwo: 2
+        self.assertIn("1.5 median of files that name an option of a job", out)  # kOne: 2 files, two: its row
 
     def test_fails_above_its_number(self):
         self.write("src/os/a.h", "int E();\n", "a")

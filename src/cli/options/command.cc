@@ -7,10 +7,31 @@
 namespace spate::cli {
 namespace {
 
-void Append(OptionList list, std::vector<const Option*>& options) {
+// The command lines that a command of this kind may be.
+std::vector<Way> WaysOf(Makes makes) {
+  switch (makes) {
+    case Makes::kRun:
+      return {Way::kResume, Way::kHub, Way::kPool};
+    case Makes::kRetry:
+      return {Way::kRetry, Way::kHubRetry};
+    case Makes::kSubmission:
+      return {Way::kSubmit};
+    case Makes::kAddition:
+      return {Way::kAdd};
+    case Makes::kNoJob:
+      break;
+  }
+  return {};
+}
+
+void Append(OptionList list, const std::vector<Way>& ways, std::vector<const Option*>& options) {
   for (const OptionRef& ref : list) {
     if (ref.option != nullptr) options.push_back(ref.option);
-    if (ref.group != nullptr) Append(ref.group->options, options);
+    if (ref.group != nullptr) Append(ref.group->options, ways, options);
+    for (const Option& row : ref.rows) {
+      auto has_it = [&](Way way) { return row.job.use[way] != Use::kNone; };
+      if (std::ranges::any_of(ways, has_it)) options.push_back(&row);
+    }
   }
 }
 
@@ -49,7 +70,7 @@ std::string DashedName(const Option& option) { return "--" + std::string(option.
 
 std::vector<const Option*> OptionsOf(const Command& command) {
   std::vector<const Option*> options;
-  Append(command.options, options);
+  Append(command.options, WaysOf(command.makes), options);
   options.push_back(&opt::kHelp);
   options.push_back(&opt::kHelpAll);
   return options;

@@ -1,35 +1,58 @@
 // Options that commands of many kinds take.
+#include "cli/options/job_rows.h"
 #include "cli/options/shared.h"
+
+namespace spate::cli {
+namespace {
+
+void FillKeep(Filler& filler) {
+  auto read = [&](std::string_view value) -> Result<bool> {
+    TRY(ParseHistoryBound(value, filler.job.run.keep));
+    return true;
+  };
+  filler.ReadAll(read, [](bool) {});
+}
+
+}  // namespace
+}  // namespace spate::cli
 
 namespace spate::cli::opt {
 
-const Option kDryRun = {.names = "dry-run,dryrun,dr",
-                        .heading = Heading::kSources,
-                        .help = "only print what would be done"};
+const Option kDryRun = {
+    .names = "dry-run,dryrun,dr",
+    .heading = Heading::kSources,
+    .help = "only print what would be done",
+    .job = {Set<&RunOptions::dry_run>,
+            {{kNo, kYes, kYes, kYes, kYes, kNo},
+             "spate job tasks last --filter queued shows the remaining tasks of "
+             "a resumed run; without --pool, --dry-run prints the commands"}}};
 
-const Option kOutput = {.names = "output",
-                        .argument = "FORM",
-                        .heading = Heading::kOutput,
-                        .help = "form of the output: human, json or quiet",
-                        .more =
-                            "json prints one object per line; its fields are documented and "
-                            "stable. quiet prints only the data; a run also prints one line on "
-                            "standard error for each failed task.",
-                        .complete = Complete::kWords,
-                        .words = "human json quiet"};
+const Option kOutput = {
+    .names = "output",
+    .argument = "FORM",
+    .heading = Heading::kOutput,
+    .help = "form of the output: human, json or quiet",
+    .more =
+        "json prints one object per line; its fields are documented and stable. quiet prints only "
+        "the data; a run also prints one line on standard error for each failed task.",
+    .complete = Complete::kWords,
+    .words = "human json quiet",
+    .job = {Set<&ShowOptions::form>, kOfAll}};
 
 const Option kQuiet = {.names = "quiet",
                        .letters = "q",
                        .heading = Heading::kOutput,
                        .help = "short for --output quiet",
-                       .short_for = &kOutput,
-                       .short_for_value = "quiet"};
+                       .short_for = "output",
+                       .short_for_value = "quiet",
+                       .job = {nullptr, kOfAll}};
 
 const Option kJson = {.names = "json",
                       .heading = Heading::kOutput,
                       .help = "short for --output json",
-                      .short_for = &kOutput,
-                      .short_for_value = "json"};
+                      .short_for = "output",
+                      .short_for_value = "json",
+                      .job = {nullptr, kOfAll}};
 
 const Option kState = {
     .names = "state",
@@ -37,7 +60,8 @@ const Option kState = {
     .heading = Heading::kState,
     .help = "folder of the history",
     .more = "Default: $SPATE_STATE, else $XDG_STATE_HOME/spate, else ~/.local/state/spate.",
-    .complete = Complete::kFolder};
+    .complete = Complete::kFolder,
+    .job = {Set<&RunOptions::state_dir>, kOfAll}};
 
 const Option kKeep = {
     .names = "keep",
@@ -45,10 +69,11 @@ const Option kKeep = {
     .heading = Heading::kState,
     .help = "limit of the history (default: 90d and 10G)",
     .more =
-        "An age (90d), a size (10G), or both (90d,10G). The oldest finished jobs "
-        "are removed first. A hub keeps up to a quarter of its disk where no size "
-        "is given, if that is more than 10G.",
-    .repeat = true};
+        "An age (90d), a size (10G), or both (90d,10G). The oldest finished jobs are removed "
+        "first. A hub keeps up to a quarter of its disk where no size is given, if that is more "
+        "than 10G.",
+    .repeat = true,
+    .job = {FillKeep, HereAlone("a hub keeps the history of its jobs (spate hub start --keep)")}};
 
 const Option kLimit = {.names = "limit",
                        .letters = "n",
@@ -83,8 +108,8 @@ const Option kFilter = {
     .repeat = true,
     .complete = Complete::kWords,
     .words =
-        "queued running succeeded failed cancelled unknown finished stopped interrupted "
-        "damaged newer held"};
+        "queued running succeeded failed cancelled unknown finished stopped interrupted damaged "
+        "newer held"};
 
 const Option kStream = {.names = "stream",
                         .argument = "WHICH",
@@ -99,7 +124,7 @@ const Option kStream = {.names = "stream",
 const Option kStderrOnly = {.names = "stderr",
                             .heading = Heading::kSelect,
                             .help = "short for --stream stderr",
-                            .short_for = &kStream,
+                            .short_for = "stream",
                             .short_for_value = "stderr"};
 
 const Option kFollowOutput = {.names = "follow",
@@ -107,22 +132,35 @@ const Option kFollowOutput = {.names = "follow",
                               .heading = Heading::kSelect,
                               .help = "continue until the job (of a hub) or task has ended"};
 
-const Option kHub = {.names = "hub",
-                     .heading = Heading::kHub,
-                     .help = "use the hub instead of local runs",
-                     .more = "For jobs, this is the default wherever a hub is configured."};
+const Option kHub = {
+    .names = "hub",
+    .heading = Heading::kHub,
+    .help = "use the hub instead of local runs",
+    .more = "For jobs, this is the default wherever a hub is configured.",
+    .job = {
+        Set<&RunOptions::hub>,
+        {{kNo, kYes, kYes, kNone, kYes, kNo},
+         "--resume is for runs on this machine, and --pool makes its own hub; leave out --hub"}}};
 
 const Option kLocal = {
-    .names = "local", .heading = Heading::kHub, .help = "use local runs instead of the hub"};
+    .names = "local",
+    .heading = Heading::kHub,
+    .help = "use local runs instead of the hub",
+    .job = {nullptr, {{kNone, kYes, kNo}, "a hub is requested; leave out --local"}}};
 
-const Option kAccess = {.names = "access",
-                        .argument = "FILE",
-                        .heading = Heading::kHub,
-                        .help = "access file of the hub",
-                        .more =
-                            "Default: $SPATE_HUB, ~/.config/spate/access or /etc/spate/access, "
-                            "else your own hub on this machine.",
-                        .complete = Complete::kFile};
+const Option kAccess = {
+    .names = "access",
+    .argument = "FILE",
+    .heading = Heading::kHub,
+    .help = "access file of the hub",
+    .more =
+        "Default: $SPATE_HUB, ~/.config/spate/access or /etc/spate/access, else your own hub on "
+        "this machine.",
+    .complete = Complete::kFile,
+    .job = {Set<&RunOptions::access>,
+            {{kNo, kYes, kYes, kYes, kYes, kNo},
+             "--resume is for runs on this machine, and --pool makes its own hub; leave out "
+             "--access"}}};
 
 const Option kAt = {
     .names = "at",
@@ -135,11 +173,16 @@ const Option kAt = {
         "at their jobs and change nothing.",
     .complete = Complete::kFile};
 
-const Option kHelp = {
-    .names = "help", .letters = "h", .heading = Heading::kGeneral, .help = "print this help"};
+const Option kHelp = {.names = "help",
+                      .letters = "h",
+                      .heading = Heading::kGeneral,
+                      .help = "print this help",
+                      .job = {nullptr, kOfAll}};
 
-const Option kHelpAll = {
-    .names = "help-all", .heading = Heading::kGeneral, .help = "print this help with all details"};
+const Option kHelpAll = {.names = "help-all",
+                         .heading = Heading::kGeneral,
+                         .help = "print this help with all details",
+                         .job = {nullptr, kOfAll}};
 
 constexpr OptionRef kFormsRefs[] = {kOutput, kQuiet, kJson};
 const OptionGroup kForms = {kFormsRefs};

@@ -10,8 +10,6 @@
 
 #include "base/units.h"
 #include "base/utc.h"
-#include "cli/options/option_reader.h"
-#include "cli/options/shared.h"
 #include "core/model/limits.h"
 
 namespace spate::cli {
@@ -21,58 +19,47 @@ std::unexpected<Error> Wrong(std::string why) { return Fail(ErrorKind::kInvalid,
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-Result<uint32_t> ParseProcs(std::string_view value) {
-  auto count = ParseCountUpTo(value, kLimits.gang_procs);
-  if (count && *count == 0) return Wrong("'0' is not a gang; write 1 or more");
-  return count;
-}
-
-struct TypedShape {
-  uint32_t procs = 0, nodes = 0, per_node = 0;  // 0: not given
-};
-
-// Computes the third number from two that are given.
-Result<GangShape> ShapeOf(const TypedShape& typed) {
-  GangShape shape{.procs = typed.procs, .nodes = typed.nodes};
-  if (typed.per_node > 0 && typed.nodes == 0 && typed.procs == 0) {
+// Computes the number of processes and of nodes from two that are given; 0: not given.
+Status SetShape(uint32_t per_node, GangShape& gang) {
+  if (per_node > 0 && gang.nodes == 0 && gang.procs == 0) {
     return Wrong(
         "--procs-per-node determines how a gang is spread over nodes; add --nodes N or --procs N");
   }
-  if (typed.per_node > 0 && typed.nodes == 0) {
-    if (typed.procs % typed.per_node != 0) {
+  if (per_node > 0 && gang.nodes == 0) {
+    if (gang.procs % per_node != 0) {
       return Wrong(fmt::format(
           "--procs {0} with --procs-per-node {1}: every node must have the same number of "
           "processes; write --procs {2}, or leave out --procs-per-node",
-          typed.procs, typed.per_node, (typed.procs / typed.per_node + 1) * typed.per_node));
+          gang.procs, per_node, (gang.procs / per_node + 1) * per_node));
     }
-    shape.nodes = typed.procs / typed.per_node;
-    return shape;
+    gang.nodes = gang.procs / per_node;
+    return {};
   }
-  if (typed.nodes == 0) return shape;
-  uint64_t all = uint64_t{typed.nodes} * std::max(typed.per_node, 1u);
-  if (typed.procs == 0) {
+  if (gang.nodes == 0) return {};
+  uint64_t all = uint64_t{gang.nodes} * std::max(per_node, 1u);
+  if (gang.procs == 0) {
     if (all > kLimits.gang_procs) {
       return Wrong(
           fmt::format("--nodes {} --procs-per-node {}: a gang can have at most {} processes",
-                      typed.nodes, typed.per_node, FormatCount(kLimits.gang_procs)));
+                      gang.nodes, per_node, FormatCount(kLimits.gang_procs)));
     }
-    shape.procs = static_cast<uint32_t>(all);
-    return shape;
+    gang.procs = static_cast<uint32_t>(all);
+    return {};
   }
-  if (typed.per_node > 0 && all != typed.procs) {
+  if (per_node > 0 && all != gang.procs) {
     return Wrong(
         fmt::format("--procs {} contradicts --nodes {} --procs-per-node {}, which make {} "
                     "processes; leave out --procs",
-                    typed.procs, typed.nodes, typed.per_node, FormatCount(all)));
+                    gang.procs, gang.nodes, per_node, FormatCount(all)));
   }
-  if (typed.procs % typed.nodes != 0) {
-    uint64_t more = (uint64_t{typed.procs} / typed.nodes + 1) * typed.nodes;
+  if (gang.procs % gang.nodes != 0) {
+    uint64_t more = (uint64_t{gang.procs} / gang.nodes + 1) * gang.nodes;
     return Wrong(
         fmt::format("--procs {} with --nodes {}: every node must have the same number of "
                     "processes; write --procs {}, or leave out --nodes",
-                    typed.procs, typed.nodes, more));
+                    gang.procs, gang.nodes, more));
   }
-  return shape;
+  return {};
 }
 
 // ---- Times --------------------------------------------------------------------------------------
@@ -182,44 +169,28 @@ std::optional<Instant> ParseWhen(std::string_view text, Instant now) {
 
 }  // namespace
 
-Status ReadGang(const Words& words, RunOptions& options) {
-  OptionReader in(words);
-  TypedShape typed;
-  in.Read(opt::kProcs, typed.procs, ParseProcs);
-  in.Read(opt::kGangNodes, typed.nodes, ParseProcs);
-  in.Read(opt::kProcsPerNode, typed.per_node, ParseProcs);
-  GangShape::Start start = GangShape::Start::kEach;
-  in.Choice<GangShape::Start>(opt::kGangStart, start,
-                              {{"each", GangShape::Start::kEach},
-                               {"mpi", GangShape::Start::kEach},
-                               {"pmix", GangShape::Start::kEach},
-                               {"node", GangShape::Start::kNode},
-                               {"first", GangShape::Start::kFirst}});
-  options.start_typed = words.Last(opt::kGangStart).has_value();
-  if (words.Last(opt::kGangStart) == "mpi") options.meets = GangPart::Meets::kPmi;
-  if (words.Last(opt::kGangStart) == "pmix") options.meets = GangPart::Meets::kPmix;
-  in.Choice<BoundBy>(
-      opt::kBound, options.bound,
-      {{"cpu", BoundBy::kCpu}, {"memory", BoundBy::kMemory}, {"network", BoundBy::kNetwork}});
-  in.Text(opt::kDeadline, options.deadline_text);
-  TRY(in.status());
+Result<uint32_t> ParseProcs(std::string_view value) {
+  auto count = ParseCountUpTo(value, kLimits.gang_procs);
+  if (count && *count == 0) return Wrong("'0' is not a gang; write 1 or more");
+  return count;
+}
+
+Status CompleteGang(RunOptions& options) {
+  GangShape& gang = options.gang;
   if (!options.deadline_text.empty()) {
     // --resume reads the deadline again, so its use decides whether it is past.
     auto when = ParseDeadline(options.deadline_text, Instant());
     if (!when) return Within("--deadline", when.error());
   }
-  auto shape = TRY(ShapeOf(typed));
-  shape.whole = in.Has(opt::kWholeNodes);
-  shape.start = start;
-  if (shape.procs == 0 && (shape.whole || words.Last(opt::kGangStart))) {
+  TRY(SetShape(options.procs_per_node, gang));
+  if (gang.procs == 0 && (gang.whole || options.start_typed)) {
     return Wrong(
         fmt::format("{} is for gangs; state their size, as in --nodes 2 (--nodes 1 for one node)",
-                    shape.whole ? "--whole-nodes" : "--start"));
+                    gang.whole ? "--whole-nodes" : "--start"));
   }
-  options.gang = shape;
   JobSettings& settings = options.settings;
   bool limited = settings.time_limit.ns > 0 || settings.time_limit_percent > 0;
-  if (!options.gang.empty() && !limited) settings.time_limit = options.needs.time;
+  if (!gang.empty() && !limited) settings.time_limit = options.needs.time;
   return {};
 }
 

@@ -10,9 +10,11 @@
 
 namespace spate::cli {
 
-// --procs, --nodes and the like, --bound and --deadline, into `options`. Errors name the options
-// that contradict each other, and the fix.
-Status ReadGang(const Words& words, RunOptions& options);
+// --procs, --nodes, --procs-per-node
+Result<uint32_t> ParseProcs(std::string_view value);
+// Computes a gang's shape from the numbers that are given, and checks --deadline. Errors name the
+// options that contradict each other, and the fix.
+Status CompleteGang(RunOptions& options);
 // Rejects options that have no meaning for a task of several processes.
 Status CheckGang(const RunOptions& options);
 

@@ -15,7 +15,7 @@ namespace spate::cli {
 
 namespace opt {
 
-const Option kListen = {
+constexpr Option kListen = {
     .names = "listen",
     .argument = "HOST[:PORT]",
     .heading = Heading::kHub,
@@ -26,13 +26,13 @@ const Option kListen = {
         "this machine always exists.",
     .repeat = true};
 
-const Option kDaemon = {
+constexpr Option kDaemon = {
     .names = "daemon",
     .heading = Heading::kHub,
     .help = "continue in the background after a successful start",
     .more = "Messages go to the file log in the state folder, which is reopened at HUP."};
 
-const Option kMetrics = {
+constexpr Option kMetrics = {
     .names = "metrics",
     .argument = "[HOST:]PORT",
     .heading = Heading::kHub,
@@ -56,26 +56,26 @@ const Option kGangPolicy = {
     .complete = Complete::kWords,
     .words = "fair fcfs easy easy-sjbf conservative"};
 
-const Option kNodeName = {.names = "name",
-                          .argument = "NAME",
-                          .heading = Heading::kHub,
-                          .help = "name of the node (default: the host's)"};
+constexpr Option kNodeName = {.names = "name",
+                              .argument = "NAME",
+                              .heading = Heading::kHub,
+                              .help = "name of the node (default: the host's)"};
 
-const Option kNodeSlots = {.names = "jobs,slots",
-                           .letters = "j",
-                           .argument = "N",
-                           .heading = Heading::kSlots,
-                           .help = "tasks at once: N, 50%, +N, -N (default: all cores)",
-                           .more =
-                               "With more slots than cores, the node offers a cpu for each "
-                               "slot, unless --cpus says otherwise."};
+constexpr Option kNodeSlots = {.names = "jobs,slots",
+                               .letters = "j",
+                               .argument = "N",
+                               .heading = Heading::kSlots,
+                               .help = "tasks at once: N, 50%, +N, -N (default: all cores)",
+                               .more =
+                                   "With more slots than cores, the node offers a cpu for each "
+                                   "slot, unless --cpus says otherwise."};
 
-const Option kNodeCpus = {.names = "cpus,cores",
-                          .argument = "N",
-                          .heading = Heading::kNeeds,
-                          .help = "cores that the node offers (default: all)"};
+constexpr Option kNodeCpus = {.names = "cpus,cores",
+                              .argument = "N",
+                              .heading = Heading::kNeeds,
+                              .help = "cores that the node offers (default: all)"};
 
-const Option kNodeBind = {
+constexpr Option kNodeBind = {
     .names = "bind",
     .argument = "HOW",
     .heading = Heading::kNeeds,
@@ -88,55 +88,56 @@ const Option kNodeBind = {
     .complete = Complete::kWords,
     .words = "core numa none"};
 
-const Option kNodeMemory = {.names = "memory,mem",
-                            .argument = "SIZE",
-                            .heading = Heading::kNeeds,
-                            .help = "memory that the node offers (default: all)"};
+constexpr Option kNodeMemory = {.names = "memory,mem",
+                                .argument = "SIZE",
+                                .heading = Heading::kNeeds,
+                                .help = "memory that the node offers (default: all)"};
 
-const Option kNodeGpus = {.names = "gpus",
-                          .argument = "auto|LIST",
-                          .heading = Heading::kNeeds,
-                          .help = "GPUs of the node: auto (default), none or 0,1"};
-
-const Option kNodeResource = {.names = "resource,offer",
-                              .argument = "NAME=N|NAME=A,B,...",
+constexpr Option kNodeGpus = {.names = "gpus",
+                              .argument = "auto|LIST",
                               .heading = Heading::kNeeds,
-                              .help = "pieces of a resource that the node offers",
-                              .repeat = true};
+                              .help = "GPUs of the node: auto (default), none or 0,1"};
 
-const Option kNodeLabel = {.names = "label",
-                           .argument = "LABEL",
-                           .heading = Heading::kNeeds,
-                           .help = "label of the node, for submit --label",
-                           .repeat = true};
+constexpr Option kNodeResource = {.names = "resource,offer",
+                                  .argument = "NAME=N|NAME=A,B,...",
+                                  .heading = Heading::kNeeds,
+                                  .help = "pieces of a resource that the node offers",
+                                  .repeat = true};
 
-const Option kLifetime = {.names = "lifetime",
-                          .argument = "T",
-                          .heading = Heading::kHub,
-                          .help = "end after T, and start only tasks that fit",
-                          .more = "For nodes inside an allocation of a batch system."};
+constexpr Option kNodeLabel = {.names = "label",
+                               .argument = "LABEL",
+                               .heading = Heading::kNeeds,
+                               .help = "label of the node, for submit --label",
+                               .repeat = true};
 
-const Option kIdleExit = {.names = "idle-exit",
-                          .argument = "T",
-                          .heading = Heading::kHub,
-                          .help = "end after T without tasks"};
+constexpr Option kLifetime = {.names = "lifetime",
+                              .argument = "T",
+                              .heading = Heading::kHub,
+                              .help = "end after T, and start only tasks that fit",
+                              .more = "For nodes inside an allocation of a batch system."};
 
-const Option kHubPatience = {.names = "hub-patience",
-                             .argument = "T",
-                             .heading = Heading::kHub,
-                             .help = "end after T without a hub (default of a pilot: 10m)"};
+constexpr Option kIdleExit = {.names = "idle-exit",
+                              .argument = "T",
+                              .heading = Heading::kHub,
+                              .help = "end after T without tasks"};
 
-const Option kGangPort = {.names = "gang-port",
-                          .argument = "N|none",
-                          .heading = Heading::kHub,
-                          .help = "port for other nodes of a gang (default: a free one)",
-                          .more =
-                              "spate remote, and therefore mpirun, reaches this node at this port. "
-                              "The address is the one that the node uses to reach its hub; a node "
-                              "on the hub's machine uses the addresses where the hub listens. "
-                              "none: gangs over several nodes cannot start commands on this node."};
+constexpr Option kHubPatience = {.names = "hub-patience",
+                                 .argument = "T",
+                                 .heading = Heading::kHub,
+                                 .help = "end after T without a hub (default of a pilot: 10m)"};
 
-const Option kPilot = {
+constexpr Option kGangPort = {
+    .names = "gang-port",
+    .argument = "N|none",
+    .heading = Heading::kHub,
+    .help = "port for other nodes of a gang (default: a free one)",
+    .more =
+        "spate remote, and therefore mpirun, reaches this node at this port. "
+        "The address is the one that the node uses to reach its hub; a node "
+        "on the hub's machine uses the addresses where the hub listens. "
+        "none: gangs over several nodes cannot start commands on this node."};
+
+constexpr Option kPilot = {
     .names = "pilot",
     .heading = Heading::kHub,
     .help = "offer what the batch system has allocated",
@@ -145,13 +146,13 @@ const Option kPilot = {
         "unless options state them. In an allocation of several hosts, a node starts on each host. "
         "Pools start their nodes this way (spate pool add)."};
 
-const Option kTmp = {.names = "tmp",
-                     .argument = "DIR",
-                     .heading = Heading::kHub,
-                     .help = "folder for output in transit and for tasks' files",
-                     .complete = Complete::kFolder};
+constexpr Option kTmp = {.names = "tmp",
+                         .argument = "DIR",
+                         .heading = Heading::kHub,
+                         .help = "folder for output in transit and for tasks' files",
+                         .complete = Complete::kFolder};
 
-const Option kNodeCgroup = {
+constexpr Option kNodeCgroup = {
     .names = "cgroup",
     .argument = "DIR",
     .heading = Heading::kHub,
@@ -161,25 +162,25 @@ const Option kNodeCgroup = {
         "restarts the node while tasks run needs one beside the node's own, as the units of "
         "the package have it. Without DIR on the machine, tasks run without cgroups."};
 
-const Option kUsers = {.names = "users",
-                       .argument = "NAME,...",
-                       .heading = Heading::kHub,
-                       .help = "run only tasks of these users (for nodes of root)"};
+constexpr Option kUsers = {.names = "users",
+                           .argument = "NAME,...",
+                           .heading = Heading::kHub,
+                           .help = "run only tasks of these users (for nodes of root)"};
 
-const Option kSuspectAfter = {
+constexpr Option kSuspectAfter = {
     .names = "suspect-after",
     .argument = "T",
     .heading = Heading::kHub,
     .help = "silence before a node gets no tasks (default: 15s)",
     .more = "The hub closes the connection; the node reconnects when it can. At least 1s."};
 
-const Option kLostAfter = {.names = "lost-after",
-                           .argument = "T",
-                           .heading = Heading::kHub,
-                           .help = "silence before tasks run elsewhere (default: 60s)",
-                           .more = "Later reports of the node about these tasks are ignored."};
+constexpr Option kLostAfter = {.names = "lost-after",
+                               .argument = "T",
+                               .heading = Heading::kHub,
+                               .help = "silence before tasks run elsewhere (default: 60s)",
+                               .more = "Later reports of the node about these tasks are ignored."};
 
-const Option kForgetNodes = {
+constexpr Option kForgetNodes = {
     .names = "forget-nodes",
     .argument = "T",
     .heading = Heading::kHub,
@@ -192,9 +193,9 @@ const Option kNewKey = {
     .help = "replace the hub's key if it is missing or differs",
     .more = "All nodes and clients on other machines then need new access files."};
 
-const Option kAllowRoot = {.names = "allow-root",
-                           .heading = Heading::kHub,
-                           .help = "let a node run root's tasks, or a hub run as root"};
+constexpr Option kAllowRoot = {.names = "allow-root",
+                               .heading = Heading::kHub,
+                               .help = "let a node run root's tasks, or a hub run as root"};
 
 constexpr OptionRef kOfHubStartRefs[] = {kState,       kKeep,       kListen,       kDaemon,
                                          kMetrics,     kGangPolicy, kSuspectAfter, kLostAfter,

@@ -16,14 +16,6 @@
 
 namespace spate::cli {
 
-namespace opt {
-extern const Option kListen, kDaemon, kMetrics, kGangPolicy, kNodeName, kNodeSlots, kNodeCpus,
-    kNodeBind, kNodeMemory, kNodeGpus, kNodeResource, kNodeLabel, kLifetime, kIdleExit,
-    kHubPatience, kGangPort, kPilot, kTmp, kUsers, kNodeCgroup, kSuspectAfter, kLostAfter,
-    kForgetNodes, kNewKey, kAllowRoot;
-extern const OptionGroup kOfHubStart, kOfNodeStart;
-}  // namespace opt
-
 // Parasol has 18140 and 18141.
 inline constexpr uint16_t kHubPort = 18150;
 

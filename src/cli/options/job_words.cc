@@ -8,31 +8,20 @@ namespace spate::cli {
 
 namespace opt {
 
-constexpr OptionRef kOfRunRefs[] = {
-    kJobs,     kDelay,   kShuffles, kPacing, kTaskNeeds,   kOffer,      kGangs,      kTries,
-    kDeadline, kEnds,    kEnv,      kShells, kTaskStreams, kTaskFiles,  kResident,   kMeasureIo,
-    kLists,    kMaxArgs, kValues,   kPipe,   kParts,       kRoundRobin, kFollow,     kFollowUntil,
-    kTarget,   kResume,  kDryRun,   kScreen, kForms,       kRunFiles,   kKeepOutput, kName,
-    kProfile,  kState,   kKeep,     kHub,    kAccess,      kPlanTime,   kRunPool,    kKey};
+const OptionRef kOfRunRefs[] = {kTaskRows,   kSourceRows, kTarget,   kResume,  kDryRun,
+                                kScreenRows, kForms,      kKeptRows, kState,   kKeep,
+                                kHub,        kAccess,     kNodeRows, kRunPool, kSubmitRows};
 const OptionGroup kOfRun = {kOfRunRefs};
 
-constexpr OptionRef kOfRetryRefs[] = {kJobs,  kDelay,    kPacing,      kTaskNeeds, kOffer,  kTries,
-                                      kEnds,  kEnv,      kTaskStreams, kMeasureIo, kDryRun, kScreen,
-                                      kForms, kRunFiles, kKeepOutput,  kName,      kState,  kKeep,
-                                      kWhose, kPlanTime, kNodeWishes,  kSucceeded};
+const OptionRef kOfRetryRefs[] = {kTaskRows, kDryRun, kScreenRows, kForms,    kKeptRows,
+                                  kState,    kKeep,   kWhose,      kNodeRows, kSucceeded};
 const OptionGroup kOfRetry = {kOfRetryRefs};
 
-constexpr OptionRef kOfSubmitRefs[] = {
-    kDelay,      kShuffles,    kPacing,     kTaskNeeds,   kGangs,     kTries,    kDeadline,
-    kEnds,       kEnv,         kShells,     kTaskStreams, kTaskFiles, kResident, kMeasureIo,
-    kLists,      kLongMaxArgs, kValues,     kParts,       kDryRun,    kForms,    kKeepOutput,
-    kName,       kProfile,     kState,      kAccess,      kWait,      kProgress, kKey,
-    kArray,      kOpen,        kAfter,      kLike,        kNotify,    kPriority, kJobWeight,
-    kMaxRunning, kPlanTime,    kNodeWishes, kInPool,      kTarget};
+const OptionRef kOfSubmitRefs[] = {kTaskRows, kSourceRows, kDryRun,     kForms,    kKeptRows,
+                                   kState,    kAccess,     kSubmitRows, kNodeRows, kTarget};
 const OptionGroup kOfSubmit = {kOfSubmitRefs};
 
-constexpr OptionRef kOfAddRefs[] = {kResident, kLists,  kLongMaxArgs, kValues, kForms,
-                                    kState,    kAccess, kArray,       kKey};
+const OptionRef kOfAddRefs[] = {kTaskRows, kSourceRows, kForms, kState, kAccess, kArray, kKey};
 const OptionGroup kOfAdd = {kOfAddRefs};
 
 }  // namespace opt

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/units.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
+#include "format/shell_words.h"
 
 namespace spate::cli {
 
@@ -20,6 +22,7 @@ class OptionReader {
  public:
   explicit OptionReader(const Words& words) : words_(words) {}
 
+  const Words& words() const { return words_; }
   bool Has(const Option& opt) const { return words_.Has(opt); }
 
   // Calls parse(value) for the last value of `opt`, when there is one, and stores what it gives.
@@ -69,6 +72,22 @@ class OptionReader {
     return names;
   }
 
+  // Reads by the target's type: true for a switch that is on, all values of a repeated option, a
+  // text that is not empty, a time, one of the option's words.
+  void Value(const Option& opt, bool& target) { target = Has(opt); }
+  void Value(const Option& opt, std::vector<std::string>& target) { target = words_.All(opt); }
+  void Value(const Option& opt, std::string& target) { Text(opt, target); }
+  void Value(const Option& opt, Duration& target) { Read(opt, target, ParseDuration); }
+  template <HasWords E>
+  void Value(const Option& opt, E& target) {
+    Read(opt, target, [&](std::string_view value) -> Result<E> {
+      const auto words = format::SplitBlanks(opt.words);
+      const auto meant = FromWord<E>(value);
+      if (meant && std::ranges::find(words, value) != words.end()) return *meant;
+      return NotOneOf(opt, value);
+    });
+  }
+
   // One of a few words.
   template <typename T>
   void Choice(const Option& opt, T& target,
@@ -77,8 +96,7 @@ class OptionReader {
       for (const auto& [name, meaning] : choices) {
         if (name == value) return meaning;
       }
-      return Fail(ErrorKind::kInvalid,
-                  fmt::format("'{}' is not one of: {}", EscapeForScreen(value), opt.words));
+      return NotOneOf(opt, value);
     });
   }
 
@@ -95,6 +113,11 @@ class OptionReader {
   }
 
  private:
+  static std::unexpected<Error> NotOneOf(const Option& opt, std::string_view value) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is not one of: {}", EscapeForScreen(value), opt.words));
+  }
+
   const Words& words_;
   Error error_;
 };

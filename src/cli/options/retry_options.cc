@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/options/shared.h"
 #include "cli/options/values.h"
 #include "core/model/limits.h"
 
@@ -132,22 +131,6 @@ Result<uint32_t> ParseGrowth(std::string_view text) {
 }
 
 std::string GrowthText(uint32_t percent) { return fmt::format("x{:g}", percent / 100.0); }
-
-void ReadRetries(OptionReader& in, const Words& words, RetryPolicy& retry) {
-  in.Read(opt::kRetries, retry.retries, CountUpTo(kLimits.retries));
-  in.Read(opt::kRetryDelay, retry.delay, ParseDuration);
-  retry.once = in.Has(opt::kOnce);
-  // Several --retry-on of one command line add up, as the commas do.
-  const std::string text = fmt::format("{}", fmt::join(words.All(opt::kRetryOn), ","));
-  RetryCauses causes{.causes = retry.retry_on, .exits = retry.exits};
-  if (in.Read(opt::kRetryOn, causes, [&](std::string_view) { return ParseRetryCauses(text); })) {
-    retry.retry_on = causes.causes;
-    retry.exits = std::move(causes.exits);
-  }
-  in.Read(opt::kRetryElsewhere, retry.elsewhere, CountUpTo(kLimits.retries));
-  in.Read(opt::kRetryMemory, retry.memory_growth, ParseGrowth);
-  in.Read(opt::kMaxMemory, retry.max_memory, ParseMemory);
-}
 
 Status CheckRetries(const RetryPolicy& retry, uint64_t memory) {
   if (retry.max_memory > 0 && retry.memory_growth == 0) {

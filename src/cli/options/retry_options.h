@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/options/option_reader.h"
-#include "cli/options/words.h"
 #include "core/model/job.h"
 
 namespace spate::cli {
@@ -25,7 +23,6 @@ std::string RetryOnText(const RetryPolicy& policy);
 Result<uint32_t> ParseGrowth(std::string_view text);
 std::string GrowthText(uint32_t percent);  // "x1.5"
 
-void ReadRetries(OptionReader& in, const Words& words, RetryPolicy& retry);
 // `memory`: what all tasks ask for; 0: nothing.
 Status CheckRetries(const RetryPolicy& retry, uint64_t memory);
 

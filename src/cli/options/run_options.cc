@@ -1,6 +1,4 @@
-// From words to RunOptions: one small function for each group of options. An option that appears
-// in the table and not here does nothing, which RunOptionsTest.EveryOptionOfRunChangesSomething
-// finds.
+// From words to RunOptions: what is meant together, and what is not.
 #include "cli/options/run_options.h"
 
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/options/gang_options.h"
+#include "cli/options/job_rows.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/retry_options.h"
 #include "cli/options/shared.h"
@@ -25,205 +24,6 @@
 
 namespace spate::cli {
 namespace {
-
-void ReadForm(OptionReader& in, OutputForm& form) {
-  in.Choice<OutputForm>(
-      opt::kOutput, form,
-      {{"human", OutputForm::kHuman}, {"json", OutputForm::kJson}, {"quiet", OutputForm::kQuiet}});
-}
-
-Result<std::string> ParseColsep(std::string_view value) {
-  if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty; write for example ,");
-  return std::string(value);
-}
-
-Result<bool> ParseHeader(std::string_view value) {
-  if (value == ":") return true;
-  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not supported; write --header :, which "
-                                               "uses the first value of each source as its name",
-                                               EscapeForScreen(value)));
-}
-
-Result<uint32_t> ParseMaxArgs(std::string_view value) {
-  auto count = ParseCountUpTo(value, 100'000);
-  if (count && *count == 0)
-    return Fail(ErrorKind::kInvalid,
-                "a task cannot have '0' values; write 1 or more. To run a command once per value "
-                "without using the value: -- ': {}; COMMAND' ::: ...");
-  return count;
-}
-
-// Not empty, and with \n and its like understood.
-Result<std::string> ParseText(std::string_view value) {
-  if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
-  return Unescaped(value);
-}
-
-Result<std::string> ParseRecordEnd(std::string_view value) { return Unescaped(value); }
-
-void ReadInput(OptionReader& in, InputOptions& input) {
-  if (in.Has(opt::kPipe)) input.from = InputOptions::From::kPipe;
-  if (in.Has(opt::kPipepart)) input.from = InputOptions::From::kParts;
-  std::string block;
-  in.Text(opt::kBlock, block);
-  if (block.starts_with('-')) {
-    in.Read(opt::kBlock, input.per_slot,
-            [](std::string_view value) { return ParseCountUpTo(value.substr(1), kLimits.slots); });
-  } else if (!block.empty()) {
-    in.Read(opt::kBlock, input.block, ParseSize);
-  }
-  if (!block.empty() && input.block == 0 && input.per_slot == 0) {
-    in.Keep(opt::kBlock,
-            {ErrorKind::kInvalid, fmt::format("'{}' splits nothing; write for example 1M, or with "
-                                              "--pipepart -10",
-                                              EscapeForScreen(block))});
-  }
-  if (in.Read(opt::kRecstart, input.recstart, ParseText)) input.recend.clear();
-  input.recend_given = in.Read(opt::kRecend, input.recend, ParseRecordEnd);
-  input.round_robin = in.Has(opt::kRoundRobin);
-}
-
-void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
-  sources.command = words.rest;
-  sources.has_command = words.has_rest;
-  sources.arg_files = words.All(opt::kArgFile);
-  sources.json_files = words.All(opt::kJsonLines);
-  in.Choice<ListFormat>(opt::kFormat, sources.format,
-                        {{"list", ListFormat::kList}, {"dag", ListFormat::kDag}});
-  sources.null_separated = in.Has(opt::kNull);
-  in.Read(opt::kDelimiter, sources.delimiter, ParseText);
-  sources.csv = in.Has(opt::kCsv);
-  in.Read(opt::kColsep, sources.colsep, ParseColsep);
-  in.Read(opt::kHeader, sources.header, ParseHeader);
-  in.Read(opt::kMaxArgs, sources.max_args, ParseMaxArgs);
-  sources.fill = in.Has(opt::kFill);
-  in.Choice<std::optional<TrimRule>>(opt::kTrim, sources.trim,
-                                     {{"n", TrimRule::kNone},
-                                      {"l", TrimRule::kLeft},
-                                      {"r", TrimRule::kRight},
-                                      {"lr", TrimRule::kBoth},
-                                      {"rl", TrimRule::kBoth}});
-  in.Text(opt::kFollowUntil, sources.follow_until);
-  sources.follow = in.Has(opt::kFollow) || !sources.follow_until.empty();
-  sources.targets = words.All(opt::kTarget);
-  sources.resident = in.Has(opt::kResident);
-  ReadInput(in, sources.input);
-}
-
-// The last one of a name counts.
-template <typename Named>
-void Put(std::vector<Named>& list, Named item) {
-  auto at = std::find_if(list.begin(), list.end(),
-                         [&](const Named& known) { return known.name >= item.name; });
-  if (at != list.end() && at->name == item.name) {
-    *at = std::move(item);
-  } else {
-    list.insert(at, std::move(item));
-  }
-}
-
-void ReadNeeds(OptionReader& in, RunOptions& options) {
-  options.cpus_given = in.Read(opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
-  in.Read(opt::kMemory, options.needs.memory, ParseMemory);
-  uint32_t gpus = 0;
-  if (in.Read(opt::kGpus, gpus, CountUpTo(1024)) && gpus > 0) {
-    Put(options.needs.named, NamedNeed{"gpus", gpus});
-  }
-  in.ReadAll(opt::kResource, ParseNamedNeed,
-             [&](NamedNeed need) { Put(options.needs.named, std::move(need)); });
-  in.Read(opt::kPlanTime, options.needs.time, ParseDuration);
-  in.ReadAll(opt::kOffer, ParseNamedOffer,
-             [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
-}
-
-// A word that is no number may name a file with one, as in GNU parallel.
-bool IsFileOfSlots(std::string_view value) {
-  std::error_code ignored;
-  return value.find('/') != std::string_view::npos ||
-         std::filesystem::exists(std::filesystem::path(value), ignored);
-}
-
-void ReadSlots(OptionReader& in, RunOptions& options) {
-  JobSettings& settings = options.settings;
-  options.slots_given = in.Read(opt::kJobs, options.slots, [&](std::string_view value) {
-    auto rule = ParseSlotRule(value);
-    if (rule || !IsFileOfSlots(value)) return rule;
-    options.slots_file = value;
-    return Result<SlotRule>(SlotRule());
-  });
-  in.Read(opt::kDelay, settings.start_delay, ParseDuration);
-  in.Read(opt::kMinFreeMemory, settings.min_free_memory, ParseMemory);
-  in.Read(opt::kMaxLoad, options.max_load, ParseLoadBound);
-  in.Read(opt::kNice, settings.nice,
-          [](std::string_view value) { return ParseInteger(value, -20, 19); });
-  in.Choice<TaskOrder>(opt::kOrder, options.order,
-                       {{"given", TaskOrder::kGiven},
-                        {"shuffle", TaskOrder::kShuffle},
-                        {"longest", TaskOrder::kLongest}});
-}
-
-void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
-  JobSettings& settings = options.settings;
-  TimeLimit limit;
-  if (in.Read(opt::kTimeLimit, limit, ParseTimeLimit)) {
-    settings.time_limit = limit.limit;
-    settings.time_limit_percent = limit.percent;
-  }
-  in.Read(opt::kWarnTime, settings.warn_time, ParseDuration);
-  in.Read(opt::kKillGrace, settings.kill_grace, ParseDuration);
-  WarnSignal warn;
-  if (in.Read(opt::kWarnSignal, warn, ParseWarnSignal)) {
-    settings.warn_signal = warn.number;
-    settings.warn_before = warn.before;
-  }
-  LeftoversRule leftovers{settings.leftovers, settings.leftovers_wait};
-  if (options.sources.resident) leftovers = {Leftovers::kEnd, {}};  // it stays by itself
-  options.leftovers_given = in.Read(opt::kLeftovers, leftovers, ParseLeftovers);
-  settings.leftovers = leftovers.what;
-  settings.leftovers_wait = leftovers.wait;
-  ReadRetries(in, words, options.policy.retry);
-  in.Read(opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
-  in.Read(opt::kHalt, options.policy.halt, ParseHalt);
-}
-
-void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
-  JobSettings& settings = options.settings;
-  in.ReadAll(opt::kEnv, ParseAssignment, [&](std::string assignment) {
-    if (assignment.find('=') == std::string::npos) return;  // inherited anyway
-    std::string name = assignment.substr(0, assignment.find('=') + 1);
-    std::erase_if(settings.environment,
-                  [&](const std::string& known) { return known.starts_with(name); });
-    settings.environment.push_back(std::move(assignment));
-  });
-  in.Text(opt::kCwd, options.cwd);
-  in.Text(opt::kShell, settings.shell);
-  if (in.Has(opt::kPipefail)) options.pipefail = true;
-  in.Text(opt::kReplace, settings.replace);
-  options.literal_braces = in.Has(opt::kLiteralBraces);
-  in.Text(opt::kStdin, settings.stdin_pattern);
-  in.Text(opt::kStdout, settings.stdout_pattern);
-  in.Text(opt::kStderr, settings.stderr_pattern);
-  settings.append_output = in.Has(opt::kAppend);
-  settings.put_patterns = words.All(opt::kPut);
-  settings.get_patterns = words.All(opt::kGet);
-  settings.forward_patterns = words.All(opt::kForward);
-  settings.forward_file_patterns = words.All(opt::kForwardFile);
-  settings.measure_io = in.Has(opt::kMeasureIo);
-  settings.live_output = in.Has(opt::kLineBuffer);
-  in.Text(opt::kName, settings.name);
-}
-
-void ReadShow(OptionReader& in, ShowOptions& show) {
-  ReadForm(in, show.form);
-  show.keep_order = in.Has(opt::kKeepOrder);
-  in.Text(opt::kTagString, show.tag_text);
-  show.tag = in.Has(opt::kTag) || !show.tag_text.empty();
-  show.line_buffer = in.Has(opt::kLineBuffer);
-  show.bar = !in.Has(opt::kNoBar);
-  in.Text(opt::kJoblog, show.joblog);
-  in.Text(opt::kResults, show.results_dir);
-  show.append_results = in.Has(opt::kAppend);
-}
 
 Status CheckFiles(const RunOptions& options, Makes makes) {
   const JobSettings& settings = options.settings;
@@ -483,54 +283,60 @@ Status CheckAppend(const RunOptions& options, Makes makes) {
               "leave out --append");
 }
 
-}  // namespace
-
-Result<RunOptions> MakeRunOptions(const Words& words) {
-  RunOptions options;
+// Fills the options' rows, in the order in which help has them.
+Result<SubmitOptions> Fill(const Words& words) {
+  SubmitOptions job;
   OptionReader in(words);
-  // The words of the others are jobs.
+  for (const Option* option : OptionsOf(*words.command)) {
+    Filler filler{in, *option, job};
+    if (option->job.fill != nullptr) option->job.fill(filler);
+  }
+  TRY(in.status());
+  return job;
+}
+
+// Sets what follows from several options, or from words that are no options.
+void CompleteRun(const Words& words, RunOptions& options) {
+  SourceOptions& sources = options.sources;
   const Makes makes = words.command->makes;
-  bool lists = makes == Makes::kRun || makes == Makes::kSubmission;
   options.is_submit = makes == Makes::kSubmission || makes == Makes::kAddition;
-  if (lists) options.sources.files = words.words;
+  // The words of the others are jobs.
+  if (makes == Makes::kRun || makes == Makes::kSubmission) sources.files = words.words;
   options.verb = words.command->name;
   if (makes == Makes::kAddition) {
     options.verb += " " + ShellQuote(words.words.front());
-    options.sources.files.assign(words.words.begin() + 1, words.words.end());
+    sources.files.assign(words.words.begin() + 1, words.words.end());
   }
-  ReadSources(in, words, options.sources);
-  ReadNeeds(in, options);
-  ReadSlots(in, options);
-  ReadPolicy(in, words, options);
-  ReadTask(in, words, options);
-  ReadShow(in, options.show);
-  options.profiles = words.All(opt::kProfile);
-  options.resume = in.Has(opt::kResume);
-  options.dry_run = in.Has(opt::kDryRun);
-  in.Text(opt::kAccess, options.access);
-  options.hub = in.Has(opt::kHub) || !options.access.empty();
-  in.Read(opt::kKeepOutput, options.keep_output, ParseSize);
-  in.Text(opt::kState, options.state_dir);
-  in.ReadAll(
-      opt::kKeep,
-      [&](std::string_view value) -> Result<bool> {
-        TRY(ParseHistoryBound(value, options.keep));
-        return true;
-      },
-      [](bool) {});
-  TRY(in.status());
+  sources.command = words.rest;
+  sources.has_command = words.has_rest;
+  sources.follow = sources.follow || !sources.follow_until.empty();
+  options.show.tag = options.show.tag || !options.show.tag_text.empty();
+  options.hub = options.hub || !options.access.empty();
+  if (sources.resident && !options.leftovers_given) {
+    options.settings.leftovers = Leftovers::kEnd;  // its process stays by itself
+    options.settings.leftovers_wait = {};
+  }
+}
+
+}  // namespace
+
+Result<SubmitOptions> FillOptions(const Words& words) {
+  auto job = TRY(Fill(words));
+  RunOptions& options = job.run;
+  const Makes makes = words.command->makes;
+  CompleteRun(words, options);
   if (!words.Has(opt::kLike)) {
     TRY(CheckRetries(options.policy.retry, options.needs.memory));
   }
   TRY(AddPipefail(options));
-  TRY(ReadGang(words, options));
+  TRY(CompleteGang(options));
   TRY(CheckTogether(options));
   TRY(CheckAppend(options, makes));
   const bool on_nodes = options.is_submit || options.hub || words.Has(opt::kRunPool);
   TRY(CheckWarnSignal(options.settings, on_nodes));
   TRY(CheckGang(options));
   TRY(CheckFiles(options, makes));
-  if (makes == Makes::kRun && !options.hub && words.Has(opt::kKey)) {
+  if (makes == Makes::kRun && !options.hub && !job.key.empty()) {
     return Fail(ErrorKind::kInvalid,
                 "--key: only jobs of a hub have keys (spate run --hub, spate submit)");
   }
@@ -540,7 +346,12 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
     options.sources.arg_files.insert(options.sources.arg_files.begin(), files.begin(), files.end());
     files.clear();
   }
-  return options;
+  return job;
+}
+
+Result<RunOptions> MakeRunOptions(const Words& words) {
+  auto job = TRY(FillOptions(words));
+  return std::move(job.run);
 }
 
 namespace {
@@ -548,6 +359,10 @@ namespace {
 bool IsOfScreen(const TypedOption& option) {
   return option.opt == &opt::kOutput || option.opt == &opt::kQuiet || option.opt == &opt::kJson ||
          option.opt == &opt::kNoBar;
+}
+
+bool IsOneOf(const TypedOption& option, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, option.opt->name()) != names.end();
 }
 
 // "0:90" becomes "1:30".
@@ -566,17 +381,16 @@ void CarryClock(std::string& value) {
 // Words of a journal keep the meaning that they had for the version that wrote it: memory without a
 // unit is in bytes, an m of --keep is a minute, 0:90 is a time, and what meant nothing still does.
 void KeepMeanings(Words& stored) {
-  static constexpr std::array kTimes = {&opt::kTimeLimit, &opt::kPlanTime,   &opt::kWarnTime,
-                                        &opt::kKillGrace, &opt::kDelay,      &opt::kKeep,
-                                        &opt::kLeftovers, &opt::kRetryDelay, &opt::kWarnSignal};
   std::erase_if(stored.options, [](const TypedOption& option) {
     return (option.opt == &opt::kKeep && option.value.empty()) ||
-           (option.opt == &opt::kBlock && ParseSize(option.value) == 0u);
+           (IsOneOf(option, {"block"}) && ParseSize(option.value) == 0u);
   });
   for (TypedOption& option : stored.options) {
-    if (std::ranges::find(kTimes, option.opt) != kTimes.end()) CarryClock(option.value);
-    const bool is_memory = option.opt == &opt::kMemory || option.opt == &opt::kMaxMemory ||
-                           option.opt == &opt::kMinFreeMemory;
+    if (IsOneOf(option, {"time-limit", "time", "warn-time", "kill-grace", "delay", "keep",
+                         "leftovers", "retry-delay", "signal"})) {
+      CarryClock(option.value);
+    }
+    const bool is_memory = IsOneOf(option, {"memory", "max-memory", "min-free-memory"});
     const bool has_unit = option.value.find_first_not_of("0123456789._") != std::string::npos;
     if (is_memory && !has_unit) option.value += 'B';
     if (option.opt != &opt::kKeep) continue;
@@ -589,10 +403,7 @@ void KeepMeanings(Words& stored) {
 
 Words OnTop(Words both, const Words& now) {
   std::erase_if(both.options, [&](const TypedOption& option) {
-    // These add up on one command line only; what is given now takes their place.
-    bool adds = option.opt == &opt::kArgFile || option.opt == &opt::kJsonLines ||
-                option.opt == &opt::kTarget || option.opt == &opt::kRetryOn;
-    bool replaced = adds && now.Last(*option.opt).has_value();
+    const bool replaced = option.opt->job.replaces && now.Last(*option.opt).has_value();
     return option.opt == &opt::kResume || option.opt == &opt::kDryRun || replaced;
   });
   both.options.insert(both.options.end(), now.options.begin(), now.options.end());
@@ -779,7 +590,7 @@ std::string NameOf(const RunOptions& options) {
 Result<OutputForm> OutputFormOf(const Words& words) {
   OutputForm form = OutputForm::kHuman;
   OptionReader in(words);
-  ReadForm(in, form);
+  in.Value(opt::kOutput, form);
   TRY(in.status());
   return form;
 }

@@ -19,10 +19,10 @@
 
 namespace spate::cli {
 
-enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
+SPATE_ENUM(OutputForm, kHuman, "human", kJson, "json", kQuiet, "quiet");
 enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
-enum class ListFormat : uint8_t { kBySuffix, kList, kDag };
-enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
+SPATE_ENUM(ListFormat, kBySuffix, "", kList, "list", kDag, "dag");
+SPATE_ENUM(TaskOrder, kGiven, "given", kShuffle, "shuffle", kLongest, "longest");
 
 // Input that is cut into pieces, one for each task.
 struct InputOptions {
@@ -94,9 +94,10 @@ struct RunOptions {
   LoadBound max_load;
   std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts
 
-  Needs needs;               // --cpus, --memory, --gpus, --resource, --time
-  GangShape gang;            // --procs, --nodes, --procs-per-node, --whole-nodes, --start
-  bool start_typed = false;  // --start
+  Needs needs;                  // --cpus, --memory, --gpus, --resource, --time
+  GangShape gang;               // --procs, --nodes, --procs-per-node, --whole-nodes, --start
+  uint32_t procs_per_node = 0;  // as typed, which `gang` has already; 0: not given
+  bool start_typed = false;     // --start
   // --start mpi and pmix: how its processes find each other
   GangPart::Meets meets = GangPart::Meets::kNot;
   BoundBy bound = BoundBy::kUnknown;
@@ -112,7 +113,8 @@ struct RunOptions {
   HistoryBound keep;
 };
 
-// `words` of `run` or `job retry`. For a job retry the words before `--` are selectors and do not
+// `words` of a command that describes tasks: what stands in the options' rows is filled, and what
+// is not meant together is refused. For a job retry the words before `--` are selectors and do not
 // land in sources.files.
 Result<RunOptions> MakeRunOptions(const Words& words);
 

@@ -25,10 +25,6 @@ std::optional<uint64_t> NextNumber(std::string_view& text) {
   return number;
 }
 
-Result<int> ParsePriority(std::string_view text) {
-  return ParseInteger(text, -1'000'000, 1'000'000);
-}
-
 bool TakeSign(std::string_view& text, char sign) {
   if (!text.starts_with(sign)) return false;
   text.remove_prefix(1);
@@ -134,6 +130,10 @@ Result<AfterJob> ParseAfter(std::string_view value) {
   return after;
 }
 
+Result<int> ParsePriority(std::string_view value) {
+  return ParseInteger(value, -1'000'000, 1'000'000);
+}
+
 Result<uint32_t> ParseJobWeight(std::string_view value) {
   auto weight = TRY(ParseInteger(value, 1, kMaxJobWeight));
   return static_cast<uint32_t>(weight);
@@ -179,53 +179,18 @@ Result<JobChanges> MakeJobChanges(const Words& words, Instant now) {
 }
 
 Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
-  auto run = TRY(MakeRunOptions(words));
-  SubmitOptions options{.run = std::move(run)};
-  OptionReader in(words);
-  options.wait = in.Has(opt::kWait);
-  options.progress = in.Has(opt::kProgress);
-  options.open = in.Has(opt::kOpen);
-  ArrayNumbers array;
-  if (in.Read(opt::kArray, array, ParseArray)) {
-    options.array = array;
-    options.max_running = array.most;
-  }
-  in.ReadAll(opt::kAfter, ParseAfter,
-             [&](AfterJob after) { options.after.push_back(std::move(after)); });
-  in.Read(opt::kPriority, options.priority, ParsePriority);
+  auto options = TRY(FillOptions(words));
   // -j of `run --hub` bounds the job's tasks at once, wherever they run.
   const SlotRule& slots = options.run.slots;
   bool bounded = options.run.slots_given && slots.form == SlotRule::Form::kCount;
   if (words.command->makes == Makes::kRun && bounded) options.max_running = slots.value;
-  in.Read(opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
-  in.Read(opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;
-  needs.labels = in.Names(opt::kWithLabel);
-  in.Text(opt::kInPool, options.pool);
   if (!options.pool.empty()) needs.labels.push_back(std::string(kPoolLabel) + options.pool);
-  needs.not_on = in.Names(opt::kNotOnNode);
   for (std::vector<std::string>* names : {&needs.labels, &needs.not_on}) {
     std::sort(names->begin(), names->end());
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
-  for (std::string& name : in.Names(opt::kOnNode)) needs.on_node = std::move(name);
-  in.Text(opt::kKey, options.key);
-  if (words.Last(opt::kKey) && options.key.empty()) {
-    return Fail(ErrorKind::kInvalid, "--key: the key is empty");
-  }
-  constexpr size_t kKeyMost = 256;
-  if (options.key.size() > kKeyMost) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("--key: a key has at most {} bytes, and this one has {}", kKeyMost,
-                            FormatCount(options.key.size())));
-  }
-  in.Text(opt::kNotify, options.notify);
-  if (words.Last(opt::kNotify) && options.notify.empty()) {
-    return Fail(ErrorKind::kInvalid, "--notify: name a command, as in: --notify 'mail -s done me'");
-  }
-  options.environment = words.All(opt::kEnv);
   if (words.command->makes == Makes::kAddition) options.job = words.words.front();
-  TRY(in.status());
   const SourceOptions& sources = options.run.sources;
   if (options.array && !sources.has_command) {
     return Fail(ErrorKind::kInvalid,

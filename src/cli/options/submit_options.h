@@ -37,6 +37,9 @@ struct AfterJob {
 };
 Result<AfterJob> ParseAfter(std::string_view value);
 
+Result<int> ParsePriority(std::string_view value);
+Result<uint32_t> ParseJobWeight(std::string_view value);
+
 struct SubmitOptions {
   RunOptions run;
   bool wait = false;
@@ -63,6 +66,9 @@ struct JobChanges {
 };
 Result<JobChanges> MakeJobChanges(const Words& words, Instant now);
 
+// The same as MakeRunOptions, with the options of a submit.
+Result<SubmitOptions> FillOptions(const Words& words);
+// The same for a hub: the needs have the nodes that were named.
 Result<SubmitOptions> MakeSubmitOptions(const Words& words);
 
 // The variables that tasks get: all of this process's (`all`) but for --env none, then those named.

@@ -158,14 +158,14 @@ void Declare(CLI::App& app, const Command& command,
 
 // A short form becomes what it is short for.
 Result<TypedOption> Typed(const Command& command, const Option& def, std::string value) {
-  const Option* meant = def.short_for != nullptr ? def.short_for : &def;
-  if (!def.argument.empty()) return TypedOption{meant, std::move(value)};
+  if (!def.argument.empty()) return TypedOption{&def, std::move(value)};
   if (value != "true" && value != "false") {
     return Usage(command,
                  fmt::format("--{} takes no value (except =false, which undoes it)", def.name()));
   }
   if (def.short_for_value.empty() || value == "false") return TypedOption{&def, value};
-  return TypedOption{meant, std::string(def.short_for_value)};
+  return TypedOption{FindOption(command, fmt::format("--{}", def.short_for)),
+                     std::string(def.short_for_value)};
 }
 
 Status CheckCount(const Words& words) {
@@ -229,7 +229,8 @@ std::optional<std::string_view> Words::Last(const Option& opt) const {
   for (auto it = options.rbegin(); it != options.rend(); ++it) {
     if (it->opt == &opt && std::ranges::find(undone, it->value) == undone.end()) return it->value;
     const Option& def = *it->opt;
-    bool undoes = it->value == "false" && !def.short_for_value.empty() && def.short_for == &opt;
+    bool undoes =
+        it->value == "false" && !def.short_for_value.empty() && def.short_for == opt.name();
     if (undoes) undone.push_back(def.short_for_value);
   }
   return std::nullopt;
@@ -301,7 +302,9 @@ Result<Words> ParseWords(const Command& command, std::span<const std::string> ar
 }
 
 Status CheckGivenOnce(const Words& typed) {
-  for (const Option* option : {&opt::kStdout, &opt::kStderr, &opt::kResults, &opt::kJoblog}) {
+  for (std::string_view name : {"--stdout", "--stderr", "--results", "--joblog"}) {
+    const Option* option = FindOption(*typed.command, name);
+    if (option == nullptr) continue;
     const std::vector<std::string> values = typed.All(*option);
     auto other = std::ranges::find_if(values, [&](auto& each) { return each != values.front(); });
     if (other == values.end()) continue;
@@ -311,7 +314,8 @@ Status CheckGivenOnce(const Words& typed) {
                     "place; leave one out",
                     DashedName(*option), EscapeForScreen(values.front()), EscapeForScreen(*other)));
   }
-  if (typed.Has(opt::kKeepOrder) && typed.Last(opt::kOutput) == "json") {
+  const Option* keep_order = FindOption(*typed.command, "--keep-order");
+  if (keep_order != nullptr && typed.Has(*keep_order) && typed.Last(opt::kOutput) == "json") {
     return Fail(ErrorKind::kInvalid,
                 "--keep-order: --output json prints each task as soon as it has ended; leave out "
                 "--keep-order, and sort the lines by the field 'task'");

@@ -2,6 +2,7 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/hub_options.h"
+#include "cli/options/shared.h"
 #include "daemon/node_daemon.h"
 
 namespace spate::cli::command {

@@ -57,7 +57,7 @@ constexpr Option kShip = {.names = "ship",
 constexpr Option kNoShip = {.names = "no-ship",
                             .heading = Heading::kTask,
                             .help = "expect nodes to see this machine's files (default)",
-                            .short_for = &kShip,
+                            .short_for = "ship",
                             .short_for_value = "false"};
 
 constexpr uint32_t kMostSlaves = 10'000;  // for a file that asks for too many
@@ -144,7 +144,8 @@ extern const Command kSpateOverseer = {
                   {"spate overseer search.rsc --local 4", "at most 4, on this machine"},
                   {"spate overseer ~/masters --ship", "all files of a folder; no shared files"}}},
     .words_min = 1,
-    .options = {{opt::kTaskNeeds, opt::kAboutHub, opt::kPlanTime, opt::kNodeWishes, opt::kInPool,
+    .options = {{opt::kCpus, opt::kMemory, opt::kGpus, opt::kResource, opt::kAboutHub,
+                 opt::kPlanTime, opt::kWithLabel, opt::kOnNode, opt::kNotOnNode, opt::kInPool,
                  kLocalSlaves, kMaxSlaves, kSlaveSlots, kEvery, kShip, kNoShip}},
     .run =
         [](const Invocation& invocation) {

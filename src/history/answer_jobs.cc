@@ -180,8 +180,10 @@ Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
   auto log = TRY(ReadLog(*history));
   TRY(AddLog(source, log, details));
   TRY(AddSums(source, *history, log, details));
-  auto settings = source.on_hub() ? source.settings(history->summary().row) : JobSettings();
-  if (settings) details.foreign = os::ForeignVariables(settings->environment);
+  auto settings = source.settings(history->summary().row);
+  if (!settings) return details;
+  if (source.on_hub()) details.foreign = os::ForeignVariables(settings->environment);
+  details.comment = std::move(settings->comment);
   return details;
 }
 

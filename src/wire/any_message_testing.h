@@ -129,6 +129,7 @@ inline JobSettings AnySettings() {
   s.warn_signal = AnyU32();
   s.warn_before = AnyTime();
   s.append_output = AnyFlag();
+  s.comment = AnyText();
   for (const char* name : {"a", "b/c d"}) {
     if (!AnyFlag()) continue;
     s.puts.push_back({.name = name,
@@ -292,7 +293,7 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
                put_patterns, get_patterns, forward_patterns, forward_file_patterns, puts, user,
                umask, nice, measure_io, live_output, time_limit, time_limit_percent, warn_time,
                kill_grace, start_delay, min_free_memory, max_load, check_patience, leftovers,
-               leftovers_wait, warn_signal, warn_before, append_output] = x;
+               leftovers_wait, warn_signal, warn_before, append_output, comment] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context && replace == y.replace &&
@@ -308,7 +309,7 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
          min_free_memory == y.min_free_memory && max_load == y.max_load &&
          check_patience == y.check_patience && leftovers == y.leftovers &&
          leftovers_wait == y.leftovers_wait && warn_signal == y.warn_signal &&
-         warn_before == y.warn_before && append_output == y.append_output;
+         warn_before == y.warn_before && append_output == y.append_output && comment == y.comment;
 }
 inline bool Same(const Offer& x, const Offer& y) {
   // Features are the greeting's, and do not come with an offer.

@@ -441,6 +441,7 @@ ROWS = [
     Row("--keep-output", "--keep-output 0", sets(unkept=True), unkept),
     # History.
     Row("--name", "--name NAME", None, job_has("name", "NAME")),
+    Row("--comment", "--comment COMMENT", None, job_has("comment", "COMMENT")),
     Row("--profile", "-J ./prof", None, all_have("profile", "read")),
     Row("--state", "--state STATE", sets(state=True)),
     Row("--keep", "--keep 1h", no=("hub", "submit")),

@@ -28,6 +28,14 @@ Result<std::string> ParseKey(std::string_view value) {
                                                kMost, FormatCount(value.size())));
 }
 
+Result<std::string> ParseComment(std::string_view value) {
+  constexpr size_t kMost = 1024;
+  if (value.size() <= kMost) return std::string(value);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("a comment has at most {} bytes, and this one has {}", FormatCount(kMost),
+                          FormatCount(value.size())));
+}
+
 Result<std::string> ParseNotify(std::string_view value) {
   if (!value.empty()) return std::string(value);
   return Fail(ErrorKind::kInvalid, "name a command, as in: --notify 'mail -s done me'");
@@ -101,6 +109,11 @@ constexpr Option kKeptOutput[] = {
      .heading = Heading::kState,
      .help = "name of the job (default: its file or command)",
      .job = {Set<&JobSettings::name>, kOfSettings}},
+    {.names = "comment",
+     .argument = "TEXT",
+     .heading = Heading::kState,
+     .help = "text that job info shows (at most 1 KB)",
+     .job = {Set<&JobSettings::comment, ParseComment>, kOfSettings}},
     {.names = "profile",
      .letters = "J",
      .argument = "NAME",

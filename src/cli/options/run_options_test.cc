@@ -225,6 +225,7 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {"joblog", {{"--joblog", "l"}, [](auto& o) { return o.show.joblog == "l"; }}},
       {"results", {{"--results", "d"}, [](auto& o) { return o.show.results_dir == "d"; }}},
       {"keep-output", {{"--keep-output", "0"}, [](auto& o) { return o.keep_output == 0; }}},
+      {"comment", {{"--comment", "c"}, [](auto& o) { return o.settings.comment == "c"; }}},
       {"name", {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
       {"hub", {{"--hub"}, [](auto& o) { return o.hub; }}},
       {"access", {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
@@ -259,6 +260,8 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--hub", "--get", "../a"},
        "--get: '../a' leads out of the folder: files go to and from a task's own folder, so name "
        "them by a relative path without '..'"},
+      {{"--comment", std::string(1025, 'x')},
+       "--comment: a comment has at most 1,024 bytes, and this one has 1,025"},
       {{"--memory", "2Q"}, "--memory: '2Q' is not a size; write for example 64K, 1.5G or 2GiB"},
       {{"--time-limit", "soon"},
        "--time-limit: 'soon' is not a duration; write for example 90, 1.5s, 200ms, 10m, 1h30m, "

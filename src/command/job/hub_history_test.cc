@@ -286,6 +286,16 @@ TEST_F(HubHistoryTest, VariablesOfTheSubmittersBatchJobAreNamed) {
             (Argv{"SLURM_JOB_ID", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_PROCID"}));
 }
 
+TEST_F(HubHistoryTest, ACommentIsShown) {
+  WriteThree();
+  EXPECT_EQ(Out("job info", {"1"}).find("comment"), std::string::npos);
+  world_.settings.comment = "for figure 3\x1b";
+  EXPECT_NE(Out("job info", {"1"}).find("comment    for figure 3\\x1b"), std::string::npos)
+      << Out("job info", {"1"});
+  auto line = nlohmann::json::parse(Out("job info", {"1", "--output=json"}));
+  EXPECT_EQ(line["comment"], "for figure 3\x1b");
+}
+
 // The cost of a list does not depend on how much the jobs did: it reads no attempt.
 TEST_F(HubHistoryTest, AListReadsNoAttempts) {
   WriteThree();

@@ -164,6 +164,7 @@ std::string NotPassedText(const std::vector<std::string>& names) {
 
 void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page& page) {
   const JobFacts& job = details.job;
+  page.Field("comment", details.comment);
   if (job.argv) page.Field("command", CommandLineOf(job, call.on_hub(), kShownValues));
   page.Field("folder", job.cwd.value_or(""));
   std::string label = "lists";
@@ -423,10 +424,10 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
       "left_running", live.left, "start_news", present::StartNewsJson(details.story),
       "start_news_task", OrNull(details.story_task > 0, details.story_task), "running_tasks",
       present::RunningJson(live.running, call.now(), asker.Ask(job.job, live.running)), "withdrawn",
-      details.withdrawn, "not_passed", details.foreign, "retries", retry.retries, "retry_on",
-      RetryOnText(retry), "retry_elsewhere", retry.elsewhere, "retry_memory", retry.memory_growth,
-      "max_memory", retry.max_memory, "priority", details.priority, "time_limit",
-      OrNull(details.time.ns > 0, details.time));
+      details.withdrawn, "not_passed", details.foreign, "comment", details.comment, "retries",
+      retry.retries, "retry_on", RetryOnText(retry), "retry_elsewhere", retry.elsewhere,
+      "retry_memory", retry.memory_growth, "max_memory", retry.max_memory, "priority",
+      details.priority, "time_limit", OrNull(details.time.ns > 0, details.time));
   AddClassFields(line, details.gang, details.deadline, details.bound);
   AddStatistics(line, details);
   auto command = [](bool helps, auto text) { return helps ? OrNull(text()) : std::nullopt; };

@@ -228,6 +228,7 @@ struct JobSettings {
   uint32_t warn_signal = 0;    // --signal: sent to the first process before the time limit; 0: none
   Duration warn_before;        // so long before it
   bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to
+  std::string comment;         // of whoever submitted it, for people
 
   static constexpr bool kLeavesOutZeros = true;
   SPATE_FIELDS(1, name, 2, cwd, 3, row_kind, 4, command, 5, value_names, 6, record_values,
@@ -238,7 +239,7 @@ struct JobSettings {
                25, OneMore(umask), 26, put_patterns, 27, get_patterns, 28, Columns(puts),  // to 31
                32, replace, 33, shell, 34, forward_patterns, 35, forward_file_patterns,
                36, leftovers, 37, leftovers_wait, 38, warn_signal, 39, warn_before,
-               40, append_output, 41, bash);
+               40, append_output, 41, bash, 42, comment);
 };
 
 // The final state of a task; before that it is queued or leased.

@@ -159,10 +159,11 @@ struct JobDetails {
   // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
   // get.
   std::vector<std::string> foreign;
+  std::string comment;  // JobSettings::comment
   SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
                8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges, 13, gang,
                14, deadline, 15, bound, 16, blamed, 17, withdrawn, 18, priority, 19, time,
-               20, story, 21, story_task, 22, foreign);
+               20, story, 21, story_task, 22, foreign, 23, comment);
 };
 
 // One attempt that has ended.

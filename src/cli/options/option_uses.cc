@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/units.h"
@@ -76,29 +76,6 @@ Status CheckKept(std::span<const std::string> first, std::span<const std::string
                 fmt::format("{}: {}; {}", DashedName(*option.opt), given, option.opt->job.use.why));
   }
   return {};
-}
-
-std::string OptionUsesTable() {
-  std::string text = "| option |";
-  std::string line = "|---|";
-  std::vector<const Option*> all;
-  for (Way way : kWays) {
-    text += fmt::format(" `{}` |", WordOf(way));
-    line += "---|";
-    for (const Option* option : OptionsOf(CommandOf(way))) {
-      auto known = [&](const Option* other) { return AreSame(*option, *other); };
-      if (option->heading != Heading::kGeneral && std::ranges::none_of(all, known)) {
-        all.push_back(option);
-      }
-    }
-  }
-  text += '\n' + line + '\n';
-  for (const Option* option : all) {
-    text += fmt::format("| `{}` |", DashedName(*option));
-    for (Way way : kWays) text += fmt::format(" {} |", WordOf(UseOf(*option, way)));
-    text += '\n';
-  }
-  return text;
 }
 
 }  // namespace spate::cli

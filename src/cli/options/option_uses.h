@@ -24,7 +24,4 @@ Status CheckUses(Way way, const Words& typed);
 // what stands behind "run" in the first run, `typed` the same of now.
 Status CheckKept(std::span<const std::string> first, std::span<const std::string> typed);
 
-// All options with their uses, as Markdown: a line for each.
-std::string OptionUsesTable();
-
 }  // namespace spate::cli

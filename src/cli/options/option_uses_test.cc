@@ -1,6 +1,7 @@
 // Each option of `run`, `submit` and `job retry`, where a job goes on or runs elsewhere.
 #include "cli/options/option_uses.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,6 +119,32 @@ TEST(OptionUses, JobsOfARunOnAHub) {
     ASSERT_TRUE(options);
     EXPECT_EQ(options->max_running, most) << value;
   }
+}
+
+// All options with their uses, as Markdown: a line for each.
+std::string OptionUsesTable() {
+  std::string text = "| option |";
+  std::string line = "|---|";
+  std::vector<const Option*> all;
+  for (Way way : kWays) {
+    text += fmt::format(" `{}` |", WordOf(way));
+    line += "---|";
+    for (const Option* option : OptionsOf(CommandOf(way))) {
+      auto known = [&](const Option* other) {
+        return other->name() == option->name() && other->job.fill == option->job.fill;
+      };
+      if (option->heading != Heading::kGeneral && std::ranges::none_of(all, known)) {
+        all.push_back(option);
+      }
+    }
+  }
+  text += '\n' + line + '\n';
+  for (const Option* option : all) {
+    text += fmt::format("| `{}` |", DashedName(*option));
+    for (Way way : kWays) text += fmt::format(" {} |", WordOf(UseOf(*option, way)));
+    text += '\n';
+  }
+  return text;
 }
 
 // docs/user/options.md has the table as it is.

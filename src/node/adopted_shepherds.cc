@@ -19,15 +19,6 @@ constexpr int64_t kAdoptedPatience = 4'000'000'000;  // nanoseconds
 // More than a shepherd needs to give up processes that do not die.
 constexpr Duration kKillPatience = Duration::Seconds(30);
 
-std::shared_ptr<const JobSettings> SettingsOf(const shepherd::JobLimits& limits) {
-  auto settings = std::make_shared<JobSettings>();
-  settings->time_limit = limits.time_limit;
-  settings->time_limit_percent = limits.time_limit_percent;
-  settings->warn_time = limits.warn_time;
-  settings->kill_grace = limits.kill_grace;
-  return settings;
-}
-
 }  // namespace
 
 AdoptedShepherds::~AdoptedShepherds() {
@@ -98,7 +89,8 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     one.slot = start.slot;
     adopted.running.push_back(
         {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
-         std::move(start.needs), std::move(start.given), SettingsOf(told->running->limits),
+         std::move(start.needs), std::move(start.given),
+         std::make_shared<const JobSettings>(std::move(told->running->settings)),
          told->running->frozen, told->running->is_frozen, start.is_part});
   }
   for (shepherd::Ended& end : ends) {

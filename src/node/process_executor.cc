@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -395,7 +396,11 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   entry = {.at = std::move(entry.at)};
   shepherd::JobOpening& opening = entry.opening;
   opening.job = job;
-  opening.cwd = settings->cwd;
+  opening.settings = *settings;
+  auto drop = [](auto& list) { std::remove_reference_t<decltype(list)>().swap(list); };
+  drop(opening.settings.environment);  // jobs share theirs
+  drop(opening.settings.command);      // bodies are made here
+  drop(opening.settings.puts);
   std::vector<std::string> changes;
   if (options_.drops_foreign) changes = os::ForeignVariables(settings->environment);
   changes.insert(changes.end(), options_.variables.begin(), options_.variables.end());
@@ -403,21 +408,11 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
                           ? environments_.Share(settings->environment)
                           : environments_.Share(os::WithChanges(settings->environment, changes));
   for (const std::string& variable : *entry.environment) entry.bytes += variable.size() + 1;
-  opening.nice = settings->nice;
-  opening.measure_io = settings->measure_io;
-  opening.live_output = settings->live_output;
   opening.live_until_spooled = options_.live_until_spooled;
-  opening.check_patience = settings->check_patience;
-  opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
-                    settings->kill_grace, settings->warn_signal,        settings->warn_before};
   if (options_.ends != Instant::Never()) {
-    opening.limits.node_ends =
+    opening.node_ends =
         static_cast<uint64_t>(std::max<int64_t>(loop_.clock().ToMonotonic(options_.ends), 1));
   }
-  opening.leftovers = settings->leftovers;
-  opening.leftovers_wait = settings->leftovers_wait;
-  opening.append_output = settings->append_output;
-  opening.umask = settings->umask;
   opening.inherit = inherits;
   if (settings->has_own_folder()) {
     opening.task_folders = folders_.folder();

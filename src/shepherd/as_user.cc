@@ -17,7 +17,8 @@ namespace spate::shepherd {
 
 AsUser::AsUser(const JobOpening& job) {
   if (job.user) status_ = Become(*job.user);
-  if (job.umask >= 0) umask_ = static_cast<int>(umask(static_cast<mode_t>(job.umask)));
+  if (job.settings.umask >= 0)
+    umask_ = static_cast<int>(umask(static_cast<mode_t>(job.settings.umask)));
 }
 
 // Groups first: the right to change them goes with the user.

@@ -93,7 +93,7 @@ bool AttemptRunner::Reap(int64_t now) {
       files_.Ended(pid);
       continue;
     }
-    if (asked_.job->opening.measure_io) AddIo(pid);
+    if (asked_.job->opening.settings.measure_io) AddIo(pid);
     if (next.si_status != 0 && !commands_.Has(pid)) NoteOrphan(pid, next);
     int status = 0;
     rusage usage;
@@ -205,7 +205,7 @@ int64_t AttemptRunner::WarnDue(int64_t now) const {
 void AttemptRunner::Warn(int64_t now) {
   if (halt_.is_frozen() || now < WarnDue(now)) return;
   warn_at_ = warn_for_node_at_ = kNever;
-  if (!ordered_cause_) commands_.Signal(static_cast<int>(asked_.job->opening.limits.warn_signal));
+  if (!ordered_cause_) commands_.Signal(static_cast<int>(asked_.job->opening.settings.warn_signal));
 }
 
 void AttemptRunner::OnTime(int64_t now) {
@@ -300,7 +300,7 @@ void AttemptRunner::Conclude(int64_t now) {
   if (streams_.HasLostOutput()) Lose(streams_.MetFullDisk(), Cause::kCheck);
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
-  finishing_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli};
+  finishing_ = {now + asked_.job->opening.settings.check_patience.ns, 20 * kMilli};
   phase_ = Phase::kFinishing;
   GoOnFinishing(now);
 }
@@ -584,7 +584,7 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
 }
 
 AdoptedTask AttemptRunner::InHand(int64_t now) const {
-  return {end_.start.ns, asked_.view.start, asked_.job->opening.limits, halt_.FrozenFor(now),
+  return {end_.start.ns, asked_.view.start, asked_.job->opening.settings, halt_.FrozenFor(now),
           halt_.is_frozen()};
 }
 

@@ -72,7 +72,7 @@ class AttemptRunner {
   AdoptedTask InHand(int64_t now) const;
   // A look at the attempt in hand.
   RunLook LookAt(const RunWish& wish, int64_t now);
-  Duration kill_grace() const { return asked_.job->opening.limits.kill_grace; }
+  Duration kill_grace() const { return asked_.job->opening.settings.kill_grace; }
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
   int64_t short_since() const { return waits_to_start() ? retry_.since : 0; }
   // Forgets an attempt that waits_to_start(); no report.
@@ -102,7 +102,7 @@ class AttemptRunner {
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
   // the end of this.
   bool young(int64_t now) const { return phase_ == Phase::kRunning && streams_.AreYoung(now); }
-  bool live() const { return asked_.job != nullptr && asked_.job->opening.live_output; }
+  bool live() const { return asked_.job != nullptr && asked_.job->opening.settings.live_output; }
 
   // `why`, unless empty, becomes a part of the end's note.
   void End(bool kill, Cause cause, int64_t now, std::string_view why = {});

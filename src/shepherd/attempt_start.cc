@@ -108,12 +108,13 @@ void AttemptRunner::Reset(int64_t now) {
   tells_opening_ = false;
   phase_until_ = kNever;
   kill_ranks_at_ = kNever;
-  const JobLimits& limits = asked_.job->opening.limits;
+  const JobSettings& limits = asked_.job->opening.settings;
   const bool is_limited = limits.time_limit.ns > 0;
   const int64_t before_limit = std::max<int64_t>(limits.time_limit.ns - limits.warn_before.ns, 0);
   warn_at_ = limits.warn_signal != 0 && is_limited ? now + before_limit : kNever;
   // Not at once: a program that has just begun does not catch it yet, and would end of it.
-  const int64_t before_node = static_cast<int64_t>(limits.node_ends) - limits.warn_before.ns;
+  const int64_t before_node =
+      static_cast<int64_t>(asked_.job->opening.node_ends) - limits.warn_before.ns;
   warn_for_node_at_ = limits.warn_signal != 0 && before_node > now ? before_node : kNever;
   retry_ = {};
   asked_.cpus.reset();
@@ -132,8 +133,8 @@ void AttemptRunner::Reset(int64_t now) {
   commands_.Begin(view.commands, view.around.first_rank);
   halt_.Begin();
   killer_.Begin();
-  leftovers_.Begin(is_resident() ? spate::Leftovers::kEnd : asked_.job->opening.leftovers,
-                   asked_.job->opening.leftovers_wait);
+  leftovers_.Begin(is_resident() ? spate::Leftovers::kEnd : asked_.job->opening.settings.leftovers,
+                   asked_.job->opening.settings.leftovers_wait);
   memory_.Begin(view.start, now);
   resident_.Forget();
 }
@@ -249,7 +250,8 @@ std::optional<StartFailure> AttemptRunner::EnterFolder() {
     files_.Entered(folder_.path());
     return why.empty() ? std::nullopt : std::optional(StartFailure{0, why});
   }
-  const char* cwd = *asked_.view.cwd != '\0' ? asked_.view.cwd : asked_.job->opening.cwd.c_str();
+  const char* cwd =
+      *asked_.view.cwd != '\0' ? asked_.view.cwd : asked_.job->opening.settings.cwd.c_str();
   int error = *cwd == '\0' ? 0 : files_.Enter(cwd);
   if (error == 0) return std::nullopt;
   if (IsShortage(error)) return StartFailure{error, {}};
@@ -321,7 +323,7 @@ Program AttemptRunner::ProgramOf(size_t index) {
     program.limits = limits_;
   }
   program.group = commands_.group();
-  program.nice = asked_.job->opening.nice;
+  program.nice = asked_.job->opening.settings.nice;
   program.must_have_cpus = asked_.cpus.has_value();
   if (asked_.cpus) {
     program.cpus = &*asked_.cpus;

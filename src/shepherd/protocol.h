@@ -90,49 +90,23 @@ struct TaskUser {
   friend bool operator==(const TaskUser&, const TaskUser&) = default;
 };
 
-// The limits that end an attempt early. The node sees to them, the shepherd tells them to the next
-// one.
-struct JobLimits {
-  Duration time_limit;
-  uint32_t time_limit_percent = 0;
-  Duration warn_time;
-  Duration kill_grace;
-  // The shepherd itself sends this signal to the attempt's commands so long before `time_limit`, at
-  // once where that is shorter; 0: none.
-  uint32_t warn_signal = 0;
-  Duration warn_before;
-  // When the node ends what runs, in nanoseconds of CLOCK_MONOTONIC: the signal comes so long
-  // before that, too. 0: nobody knows.
-  uint64_t node_ends = 0;
-  SPATE_FIELDS(1, time_limit, 2, time_limit_percent, 3, warn_time, 4, kill_grace, 5, warn_signal,
-               6, warn_before, 7, node_ends);
-  friend bool operator==(const JobLimits&, const JobLimits&) = default;
-};
-
 // Common settings of the attempts of a job; before the first Start of it.
 struct JobOpening {
   static constexpr unsigned kEnvironment = 3;
   static constexpr auto kType = FrameType::kOpenJob;
   JobId job;
-  std::string cwd;
+  JobSettings settings;  // the node may leave out what bodies are made of; without `environment`
   std::vector<std::string> environment;  // NAME=value, on top of the shepherd's
-  int32_t nice = 0;
-  bool measure_io = false;
-  bool live_output = false;
-  Duration check_patience;
-  JobLimits limits;
-  int32_t umask = -1;            // -1: the shepherd's
-  std::optional<TaskUser> user;  // empty: as the shepherd
-  std::string task_folders;      // each attempt runs in a fresh folder below it; empty: in `cwd`
+  std::optional<TaskUser> user;          // empty: as the shepherd
+  std::string task_folders;  // each attempt runs in a fresh folder below it; empty: in its cwd
   bool inherit = false;  // a `user`'s environment begins as the shepherd's, not as that of a login
-  spate::Leftovers leftovers = spate::Leftovers::kEnd;
-  Duration leftovers_wait;
-  bool append_output = false;  // files of stdout and stderr are added to, never emptied
   // Live output ends with what is kept in memory: the rest can be seen in the spool file.
   bool live_until_spooled = false;
-  SPATE_FIELDS(1, job, 2, cwd, kEnvironment, environment, 4, nice, 5, measure_io, 6, live_output,
-               7, check_patience, 8, limits, 9, umask, 10, user, 11, task_folders, 12, inherit,
-               13, leftovers, 14, leftovers_wait, 15, append_output, 16, live_until_spooled);
+  // The time at which the node ends what runs, in nanoseconds of CLOCK_MONOTONIC: the warning
+  // signal comes so long before that, too. 0: nobody knows.
+  uint64_t node_ends = 0;
+  SPATE_FIELDS(1, job, 2, settings, kEnvironment, environment, 4, user, 5, task_folders, 6, inherit,
+               7, live_until_spooled, 8, node_ends);
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -363,10 +337,10 @@ struct EndedView {
 struct AdoptedTask {
   int64_t since = 0;  // its start
   Start start;
-  JobLimits limits;
+  JobSettings settings;    // of JobOpening
   Duration frozen;         // so long in all until now
   bool is_frozen = false;  // and still is
-  SPATE_FIELDS(1, since, 2, start, 3, limits, 4, frozen, 5, is_frozen);
+  SPATE_FIELDS(1, since, 2, start, 3, settings, 4, frozen, 5, is_frozen);
   friend bool operator==(const AdoptedTask&, const AdoptedTask&) = default;
 };
 

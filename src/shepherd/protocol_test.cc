@@ -127,9 +127,18 @@ Start AnyStart() {
 
 Duration AnyDuration() { return {*rc::gen::inRange<int64_t>(0, int64_t{1} << 60)}; }
 
-JobLimits AnyLimits() {
-  return {AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration(),
-          AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration()};
+JobSettings AnySettings() {
+  JobSettings settings;
+  settings.cwd = AnyText();
+  settings.nice = *rc::gen::arbitrary<int32_t>();
+  settings.measure_io = *rc::gen::arbitrary<bool>();
+  settings.check_patience = settings.warn_before = AnyDuration();
+  settings.time_limit = AnyDuration();
+  settings.time_limit_percent = settings.warn_signal = *rc::gen::arbitrary<uint32_t>();
+  settings.kill_grace = AnyDuration();
+  settings.leftovers_wait = AnyDuration();
+  settings.append_output = *rc::gen::arbitrary<bool>();
+  return settings;
 }
 
 std::optional<TaskUser> AnyUser() {
@@ -174,17 +183,13 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                                  AnyDuration(),
                                  AnyText()};
     JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
-                   AnyText(),
+                   AnySettings(),
                    AnyTexts(),
-                   *rc::gen::arbitrary<int32_t>(),
-                   *rc::gen::arbitrary<bool>(),
-                   *rc::gen::arbitrary<bool>(),
-                   AnyDuration(),
-                   AnyLimits(),
-                   *rc::gen::arbitrary<int32_t>(),
                    AnyUser(),
                    AnyText(),
-                   *rc::gen::arbitrary<bool>()};
+                   *rc::gen::arbitrary<bool>(),
+                   *rc::gen::arbitrary<bool>(),
+                   *rc::gen::arbitrary<uint64_t>()};
     Withdraw back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
@@ -320,7 +325,7 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     RC_ASSERT(unclaimed && std::get<UnclaimedOutput>(*unclaimed) == output);
     Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}, *rc::gen::arbitrary<uint32_t>()};
     if (*rc::gen::arbitrary<bool>()) {
-      adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits(), AnyDuration(),
+      adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnySettings(), AnyDuration(),
                          *rc::gen::arbitrary<bool>()};
     }
     bytes.clear();

@@ -69,9 +69,9 @@ std::optional<StartFailure> Streams::OpenRanks() {
 std::optional<StartFailure> Streams::OpenFiles() {
   const char* err = view_->stderr_file;
   bool one = BothToOneFile();
-  bool shared = one || view_->around.first_rank || job_->append_output;
+  bool shared = one || view_->around.first_rank || job_->settings.append_output;
   int how = O_WRONLY | O_CREAT | (shared ? O_APPEND : 0);
-  if (!view_->around.shares_files && !job_->append_output) how |= O_TRUNC;
+  if (!view_->around.shares_files && !job_->settings.append_output) how |= O_TRUNC;
   auto failure = OpenFile(view_->stdin_file, O_RDONLY, "stdin", in_file_);
   if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
   if (failure) return failure;
@@ -122,7 +122,7 @@ int64_t Streams::NextLook(int64_t now) const {
 }
 
 void Streams::PassOn(int stream, std::string_view bytes) {
-  if (!job_->live_output) return;
+  if (!job_->settings.live_output) return;
   const OutputCollector& kept = stream == 1 ? out_ : err_;
   if (job_->live_until_spooled && kept.spooled()) return;
   Append(outbox_->Add(), LiveOutput{end_->ref, static_cast<uint8_t>(stream), bytes});

@@ -240,6 +240,7 @@ struct JobSettings {
                32, replace, 33, shell, 34, forward_patterns, 35, forward_file_patterns,
                36, leftovers, 37, leftovers_wait, 38, warn_signal, 39, warn_before,
                40, append_output, 41, bash, 42, comment);
+  friend bool operator==(const JobSettings&, const JobSettings&) = default;
 };
 
 // The final state of a task; before that it is queued or leased.

@@ -15,6 +15,7 @@
 //   5, Into(machine)             JSON has the member's own fields in its place
 //   6, Columns(hosts)            a list of rows in columns, with this number and those that follow
 //   9, OneMore(umask)            a number from -1 on
+//   9, OrNever(idle_exit)        a time that may be Duration::Max(): never
 //   0, Embed(retry)              the member's fields, by their own numbers, are fields of this type
 //   0, NoField(cache)            no field
 #pragma once
@@ -68,6 +69,7 @@ consteval bool AreDistinct(std::initializer_list<uint32_t> numbers) {
 #define SPATE_MARK_Into(member) , member, visit, ::spate::kInto, self.member
 #define SPATE_MARK_Columns(member) , member, visit, #member, ::spate::Columns(self.member)
 #define SPATE_MARK_OneMore(member) , member, visit, #member, ::spate::OneMore(self.member)
+#define SPATE_MARK_OrNever(member) , member, visit, #member, ::spate::OrNever(self.member)
 #define SPATE_MARK_Embed(member) , member, SPATE_CALL_EMBEDDED, , self.member
 #define SPATE_MARK_NoField(member) , member, SPATE_CALL_NOTHING, , self.member
 #define SPATE_CALL(number, ignored, member, call, name, value, ...) call(number, name, value)

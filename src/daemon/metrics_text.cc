@@ -32,7 +32,7 @@ std::string StuckPoolsText(const std::vector<PoolFacts>& pools) {
     const std::string& reason = pool.trouble.empty() ? pool.why : pool.trouble;
     if (pool.state == "on" && reason.empty()) continue;
     text += fmt::format("spate_pool_stuck{{pool=\"{}\",state=\"{}\",reason=\"{}\"}} 1\n",
-                        Label(pool.name), pool.state, Label(reason));
+                        Label(pool.policy.name), pool.state, Label(reason));
   }
   return text;
 }

@@ -7,7 +7,7 @@ namespace {
 
 PoolFacts Pool(std::string name, std::string state, std::string why, std::string trouble) {
   PoolFacts pool;
-  pool.name = std::move(name);
+  pool.policy.name = std::move(name);
   pool.state = std::move(state);
   pool.why = std::move(why);
   pool.trouble = std::move(trouble);

@@ -21,7 +21,6 @@
 #include "core/model/needs.h"
 #include "core/provision/record.h"
 #include "doors/parasol/formats/site_facts.h"
-#include "pool/settings.h"
 #include "present/json/json_fields.h"
 #include "present/reasons.h"
 #include "shepherd/protocol.h"
@@ -131,6 +130,10 @@ class SchemaLines {
   std::string KindOf(const OneMore<T>*) {
     return "one more than " + KindOf(static_cast<T*>(nullptr));
   }
+  template <typename T>
+  static std::string KindOf(const OrNever<T>*) {
+    return "duration or never";
+  }
   template <typename E>
     requires std::is_enum_v<E>
   std::string KindOf(const E*) {
@@ -171,7 +174,7 @@ std::string Schema() {
   schema.AddKinds("shepherd::Order", static_cast<shepherd::Order*>(nullptr));
   schema.AddKinds("shepherd::Report", static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
-                  TaskClass, GangPart, Remedy, pool::PoolSettings, parasol::ParasolSite>();
+                  TaskClass, GangPart, Remedy, parasol::ParasolSite>();
   std::string text = schema.Text();
   for (const present::ReasonRow& row : present::Reasons()) {
     text += present::JsonOf("reason", "number", static_cast<int>(row.kind), "name", row.word,

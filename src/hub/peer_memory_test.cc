@@ -16,7 +16,7 @@
 #include <variant>
 
 #include "core/model/packed_edges.h"
-#include "hub/pools/pool_wish.h"
+#include "hub/pools/pool_change.h"
 #include "hub/testing_node.h"
 #include "hub/testing_service.h"
 #include "wire/messages.h"
@@ -296,14 +296,15 @@ TEST_F(PeerMemoryOfHub, FewLongSettingsAreKeptForNodes) {
 }
 
 TEST(PeerMemoryTest, SettingsOfPoolsHaveABound) {
-  PoolForm form;
-  form.settings.system = "slurm";
-  form.policy.name = "p";
-  PoolWish wish;
-  wish.prologue = std::string(100'000, 'x');
-  EXPECT_TRUE(Change(form, wish));
-  wish.options = std::vector<std::string>(20, std::string(50'000, 'x'));
-  auto changed = Change(form, wish);
+  PoolPolicy policy;
+  policy.settings.system = "slurm";
+  policy.name = "p";
+  PoolChange change;
+  change.Set(change.values.settings.prologue, std::string(100'000, 'x'));
+  EXPECT_TRUE(Change(policy, change));
+  change.Set(change.values.settings.options,
+             std::vector<std::string>(20, std::string(50'000, 'x')));
+  auto changed = Change(policy, change);
   ASSERT_FALSE(changed);
   EXPECT_TRUE(changed.error().message.contains("settings of the pool take"))
       << changed.error().message;

@@ -75,12 +75,13 @@ wire::Question Broken(Sabotage sabotage, const wire::ChangeNodes& asked) {
 
 wire::Question Broken(Sabotage sabotage, const wire::AddPool& asked) {
   wire::AddPool broken = asked;
-  if (sabotage == Sabotage::kForgetServed) broken.wish.user = "*";
+  PoolPolicy& wish = broken.wish.values;  // all of these are set
+  if (sabotage == Sabotage::kForgetServed) wish.user = "*";
   if (sabotage == Sabotage::kForgetMost) {
-    broken.wish.max_pilots = *asked.wish.max_pilots * 2 + 3;
-    broken.wish.backlog = *asked.wish.backlog + 3;
+    wish.max_pilots = wish.max_pilots * 2 + 3;
+    wish.backlog += 3;
   }
-  if (sabotage == Sabotage::kKeepMost) broken.wish.min_pilots = *asked.wish.max_pilots;
+  if (sabotage == Sabotage::kKeepMost) wish.min_pilots = wish.max_pilots;
   return broken;
 }
 

@@ -19,22 +19,25 @@ using NodeChange = wire::ChangeNodes::Change;
 
 wire::AddPool WishOf(const SimPool& pool, bool test) {
   wire::AddPool asked{.name = pool.name, .system = "slurm", .wish = {}, .test = test};
-  PoolWish& wish = asked.wish;
-  wish.max_pilots = pool.max_pilots;
-  wish.min_pilots = pool.min_pilots;
-  wish.backlog = pool.backlog;
-  wish.time_limit = pool.time_limit;
-  wish.idle_exit = pool.idle_exit;
-  wish.chain = pool.chain;
-  wish.user = pool.user;
+  PoolChange& wish = asked.wish;
+  PoolPolicy& values = wish.values;
+  wish.Set(values.max_pilots, pool.max_pilots);
+  wish.Set(values.min_pilots, pool.min_pilots);
+  wish.Set(values.backlog, pool.backlog);
+  wish.Set(values.time_limit, pool.time_limit);
+  wish.Set(values.idle_exit, pool.idle_exit);
+  wish.Set(values.chain, pool.chain);
+  wish.Set(values.user, pool.user);
   if (!pool.described) return asked;
-  wish.slots = pool.offer.slots;
-  wish.milli_cpus = pool.offer.milli_cpus;
-  wish.memory = pool.offer.memory;
-  wish.named.emplace();
+  NodeShape& shape = values.shape;
+  wish.Set(shape.slots, pool.offer.slots);
+  wish.Set(shape.milli_cpus, pool.offer.milli_cpus);
+  wish.Set(shape.memory, pool.offer.memory);
+  std::vector<NamedNeed> named;
   for (const NamedOffer& each : pool.offer.named) {
-    wish.named->push_back({each.name, static_cast<uint32_t>(each.indices.size())});
+    named.push_back({each.name, static_cast<uint32_t>(each.indices.size())});
   }
+  wish.Set(shape.named, std::move(named));
   return asked;
 }
 
@@ -205,7 +208,7 @@ void HubPeople::ChangePools(wire::ChangePools::Change change, const std::string&
     for (size_t i = 0; answers && later != nullptr && i < answers->size(); ++i) {
       auto pool = wire::FromBytes<PoolFacts>("a pool", (*answers)[i]);
       if (!pool || pool->state != state) continue;
-      later->Ask(kAdmin, wire::ChangePools{.names = {pool->name}, .change = change},
+      later->Ask(kAdmin, wire::ChangePools{.names = {pool->policy.name}, .change = change},
                  [](const auto&) {});
     }
   };

@@ -204,15 +204,17 @@ Status PoolRun::AddPool() {
   wire::AddPool asked;
   asked.name = kPool;
   asked.system = word_.system;
-  PoolWish& wish = asked.wish;
+  PoolChange& wish = asked.wish;
+  PoolSettings& settings = wish.values.settings;
   if (word_.system == "ssh" || word_.system == "local") {
     // One node, for as long as the run.
-    wish.max_pilots = wish.min_pilots = 1;
-    if (!word_.options.empty()) wish.host = word_.options.front();
+    wish.Set(wish.values.max_pilots, 1);
+    wish.Set(wish.values.min_pilots, 1);
+    if (!word_.options.empty()) wish.Set(settings.host, word_.options.front());
   } else {
     pool::OwnOptions own = pool::ReadOwnOptions(word_.system, word_.options);
-    wish.options = std::move(own.words);
-    wish.time_limit = own.limit;
+    wish.Set(settings.options, std::move(own.words));
+    if (own.limit) wish.Set(wish.values.time_limit, *own.limit);
   }
   auto trial = client::AskOne(*call_, std::move(asked));
   return trial ? Status() : std::unexpected(trial.error());

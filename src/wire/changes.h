@@ -198,7 +198,7 @@ struct AddPool {
   using Answer = PoolTrial;
   std::string name;
   std::string system;  // "slurm", "gridengine", "pbs", "htcondor", "ssh", "local"
-  PoolWish wish;
+  PoolChange wish;     // what is not set is as the hub would have it
   bool test = true;
   bool dry_run = false;  // tries, and adds nothing
   // The asker's variables that decide which batch system is used (pool/environment.h).
@@ -215,7 +215,7 @@ struct ChangePools {
   std::vector<std::string> names;
   Change change = Change::kPause;
   std::string reason;  // of kPause
-  PoolWish wish;       // of kSet
+  PoolChange wish;     // of kSet
   SPATE_FIELDS(1, names, 2, change, 3, reason, 4, wish);
 };
 

@@ -93,43 +93,33 @@ Status Check(const NeedsChange& needs) {
   return CheckName("needs.on_node", needs.on_node.value_or(""));
 }
 
-Status CheckPoolText(std::string_view field, const std::optional<std::string>& text) {
-  constexpr size_t kMost = 4096;
-  if (!text) return {};
-  if (text->size() > kMost) return Defect(field, "is too long");
-  return text->find('\0') == std::string::npos ? Status() : Defect(field, "has a zero byte");
-}
-Status CheckPoolTexts(std::string_view field,
-                      const std::optional<std::vector<std::string>>& texts) {
-  constexpr size_t kMost = 256;
-  if (!texts) return {};
-  if (texts->size() > kMost) return Defect(field, "are too many");
-  for (const std::string& text : *texts) {
-    TRY(CheckPoolText(field, text));
-  }
-  return {};
-}
-
 // A journal keeps these texts for as long as the pool exists.
-Status Check(const PoolWish& wish) {
-  const std::optional<std::string>* texts[] = {
-      &wish.user,          &wish.prologue,       &wish.epilogue,       &wish.submit_command,
-      &wish.query_command, &wish.cancel_command, &wish.select_command, &wish.folder,
-      &wish.program,       &wish.host,           &wish.group,          &wish.wrapper};
-  for (const auto* text : texts) {
-    TRY(CheckPoolText("wish", *text));
+struct CheckPoolTexts {
+  Status status = {};
+  void operator()(uint32_t, const std::string& text) {
+    constexpr size_t kMost = 4096;
+    if (text.size() > kMost) status = Defect("wish", "is too long");
+    if (text.contains('\0')) status = Defect("wish", "has a zero byte");
   }
-  const std::optional<std::vector<std::string>>* lists[] = {
-      &wish.labels, &wish.options, &wish.everywhere, &wish.addresses, &wish.node_options};
-  for (const auto* list : lists) {
-    TRY(CheckPoolTexts("wish", *list));
+  void operator()(uint32_t number, const std::vector<std::string>& texts) {
+    constexpr size_t kMost = 256;
+    if (texts.size() > kMost) status = Defect("wish", "are too many");
+    for (const std::string& text : texts) (*this)(number, text);
   }
-  TRY(CheckSorted("wish.labels", wish.labels));
-  if (wish.memory.value_or(0) > kWireLimits.size) return Defect("wish.memory", "is out of range");
-  if (!wish.named) return {};
-  if (wish.named->size() > 64) return Defect("wish.named", "are too many");
+  template <typename T>
+  void operator()(uint32_t, const T&) {}
+};
+
+Status Check(const PoolChange& wish) {
+  CheckPoolTexts texts;
+  VisitLeaves(wish.values, texts);
+  TRY(texts.status);
+  const NodeShape& shape = wish.values.shape;
+  TRY(CheckSorted("wish.labels", shape.labels));
+  if (shape.memory > kWireLimits.size) return Defect("wish.memory", "is out of range");
+  if (shape.named.size() > 64) return Defect("wish.named", "are too many");
   NeedsChange named;
-  named.named = *wish.named;
+  named.named = shape.named;
   return Check(named);
 }
 

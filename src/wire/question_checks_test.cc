@@ -82,16 +82,23 @@ TEST(QuestionChecks, AWishForAPoolIsBounded) {
   const std::string long_text(4097, 'x');
   std::vector<NamedNeed> many_named;
   for (int i = 0; i < 65; ++i) many_named.push_back({"n" + std::to_string(100 + i), 1});
-  for (const auto& [wish, field] : std::vector<std::pair<PoolWish, std::string>>{
-           {{.prologue = long_text}, "wish"},
-           {{.epilogue = std::string("a\0b", 3)}, "wish"},
-           {{.options = std::vector<std::string>(257, "-x")}, "wish"},
-           {{.options = std::vector<std::string>{long_text}}, "wish"},
-           {{.addresses = std::vector<std::string>{std::string("a\0b", 3)}}, "wish"},
-           {{.labels = std::vector<std::string>{"b", "a"}}, "wish.labels"},
-           {{.memory = kWireLimits.size + 1}, "wish.memory"},
-           {{.named = many_named}, "wish.named"},
-           {{.named = std::vector<NamedNeed>{{"b", 1}, {"a", 1}}}, "needs.named"}}) {
+  using Texts = std::vector<std::string>;
+  using P = PoolPolicy;
+  for (const auto& [wish, field] : std::vector<std::pair<PoolChange, std::string>>{
+           {PoolChange().With<&P::settings, &PoolSettings::prologue>(long_text), "wish"},
+           {PoolChange().With<&P::settings, &PoolSettings::epilogue>(std::string("a\0b", 3)),
+            "wish"},
+           {PoolChange().With<&P::settings, &PoolSettings::options>(Texts(257, "-x")), "wish"},
+           {PoolChange().With<&P::settings, &PoolSettings::options>(Texts{long_text}), "wish"},
+           {PoolChange().With<&P::settings, &PoolSettings::addresses>(
+                Texts{std::string("a\0b", 3)}),
+            "wish"},
+           {PoolChange().With<&P::shape, &NodeShape::labels>(Texts{"b", "a"}), "wish.labels"},
+           {PoolChange().With<&P::shape, &NodeShape::memory>(kWireLimits.size + 1), "wish.memory"},
+           {PoolChange().With<&P::shape, &NodeShape::named>(many_named), "wish.named"},
+           {PoolChange().With<&P::shape, &NodeShape::named>(
+                std::vector<NamedNeed>{{"b", 1}, {"a", 1}}),
+            "needs.named"}}) {
     for (const Question& question :
          {Question(AddPool{.name = "p", .system = "slurm", .wish = wish}),
           Question(ChangePools{.names = {"p"}, .wish = wish})}) {
@@ -102,7 +109,12 @@ TEST(QuestionChecks, AWishForAPoolIsBounded) {
   }
   EXPECT_FALSE(Passed(AddPool{.name = "a\nb", .system = "slurm"}));
   EXPECT_FALSE(Passed(ChangePools{.names = {"p"}, .reason = std::string(2000, 'x')}));
-  EXPECT_TRUE(Passed(AddPool{.name = "p", .system = "slurm", .wish = {.prologue = "module x\n"}}));
+  PoolChange sound;
+  sound.Set(sound.values.settings.prologue, "module x\n");
+  sound.Set(sound.values.idle_exit, Duration::Max());
+  auto passed = Passed(AddPool{.name = "p", .system = "slurm", .wish = sound});
+  ASSERT_TRUE(passed) << passed.error().message;
+  EXPECT_EQ(std::get<AddPool>(std::get<Query>(*passed).question).wish, sound);
 }
 
 TEST(QuestionChecks, WhatANewerClientAsksIsToldToBeUnknown) {

@@ -476,6 +476,7 @@ class Maker::Filler {
     Fill(name, columns.rows);
   }
   void Fill(std::string_view name, OneMore<int>& number) { Fill(name, number.value); }
+  void Fill(std::string_view name, OrNever<Duration>& time) { Fill(name, time.value); }
   void Fill(std::string_view, double& value) {
     value = std::bit_cast<double>(OneOf(maker_.random_, kDoubles));
   }

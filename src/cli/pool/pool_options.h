@@ -8,17 +8,12 @@
 #include "base/result.h"
 #include "cli/options/words.h"
 #include "cli/pool/pool_hosts.h"
-#include "core/model/pool_facts.h"
+#include "core/model/pool.h"
 
 namespace spate::cli {
 
 namespace opt {
-extern const Option kMaxPilots, kMinPilots, kPilotBacklog, kPilotNodes, kPilotTimeLimit,
-    kPilotLifetime, kPilotIdleExit, kChain, kSpread, kSubmitRate, kPoolUser, kWatchUnknown,
-    kWatchError, kWatchSuspended, kWatchSilent, kWatchJoining, kPoolSlots, kPoolCpus, kPoolMemory,
-    kPoolGpus, kPoolResource, kPoolLabel, kPoolNodeOption, kHosts, kPrologue, kEpilogue, kWrapper,
-    kSubmitCommand, kQueryCommand, kCancelCommand, kSelectCommand, kCommandWord, kPoolAddress,
-    kPoolFolder, kPoolProgram, kNoSharedFiles, kNoTest, kPoolDryRun;
+extern const Option kHosts, kNoTest, kPoolDryRun;
 // Options of both commands: number of pilots, resources of their nodes, how pilots start.
 extern const OptionGroup kPoolWishes;
 }  // namespace opt
@@ -26,7 +21,7 @@ extern const OptionGroup kPoolWishes;
 struct NewPool {
   std::string system;
   std::string name;  // of the pool; with hosts of their group
-  PoolWish wish;
+  PoolChange wish;
   std::vector<PoolHost> hosts;  // of ssh; else empty
   bool test = true;
   bool dry_run = false;
@@ -38,7 +33,10 @@ std::optional<std::string> OwnOptionHint(std::string_view typed);
 // True if words follow `--`, so that the batch system has to be known.
 bool HasOwnOptions(const Words& words);
 // For `pool set`; changes something. `system` is the pools', and only looked at with HasOwnOptions.
-Result<PoolWish> MakePoolChange(const Words& words, std::string_view system);
+Result<PoolChange> MakePoolChange(const Words& words, std::string_view system);
+
+// The change that the options of kPoolWishes make.
+Result<PoolChange> ReadPoolChange(const Words& words);
 
 // The time from one submit to the next: "2", "0.5/s", "10/m", "100/h".
 Result<Duration> ParseSubmitRate(std::string_view text);

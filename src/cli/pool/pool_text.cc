@@ -24,14 +24,13 @@ std::string PilotsText(uint32_t count, uint32_t nodes) {
 }
 
 // When each of them ends; empty: nobody knows.
-std::string EndText(const PoolFacts& pool) {
+std::string EndText(const PoolPolicy& pool) {
   std::string text;
-  Duration life = pool.time_limit;
-  if (pool.lifetime.ns > 0 && (life.ns == 0 || pool.lifetime < life)) life = pool.lifetime;
-  if (life.ns > 0) text = fmt::format("after {}", FormatDuration(life));
-  if (!pool.idle_exit) return text;
+  const Duration life = pool.Life();
+  if (life != Duration::Max()) text = fmt::format("after {}", FormatDuration(life));
+  if (pool.idle_exit == Duration::Max()) return text;
   return fmt::format("{}{}after {} without work", text, text.empty() ? "" : " or ",
-                     FormatDuration(*pool.idle_exit));
+                     FormatDuration(pool.idle_exit));
 }
 
 std::string OfferText(const PoolFacts& pool) {
@@ -85,7 +84,7 @@ std::string PilotTable(const HubScreen& screen, const std::vector<PilotFacts>& p
 
 }  // namespace
 
-std::string PlanOf(const PoolFacts& pool) {
+std::string PlanOf(const PoolPolicy& pool) {
   std::string text;
   if (pool.min_pilots > 0 && pool.min_pilots == pool.max_pilots) {
     text = fmt::format("{}, always", PilotsText(pool.max_pilots, pool.nodes_per_pilot));
@@ -124,13 +123,13 @@ std::string TableOf(const HubScreen& screen, const std::vector<PoolFacts>& pools
                         {"WHY", present::Align::kLeft, 8}},
                        screen.width, screen.colour, [&](std::string_view bytes) { text += bytes; });
   for (const PoolFacts& pool : pools) {
-    table.Add({{pool.name},
+    table.Add({{pool.policy.name},
                {pool.system},
-               {pool.user == "*" ? "all" : pool.user},
+               {pool.policy.user == "*" ? "all" : pool.policy.user},
                {pool.state, ToneOf(pool)},
                {fmt::format("{}", pool.queued)},
                {fmt::format("{}", pool.joined)},
-               {fmt::format("{}", pool.max_pilots)},
+               {fmt::format("{}", pool.policy.max_pilots)},
                {fmt::format("{}", pool.nodes)},
                {fmt::format("{}", pool.wanted)},
                {present::WhyOf(pool)}});
@@ -142,14 +141,14 @@ std::string TableOf(const HubScreen& screen, const std::vector<PoolFacts>& pools
 std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   std::string text;
   present::Page page(screen.width, [&](std::string_view line) { text += line; });
-  page.Title("Pool " + pool.name);
+  page.Title("Pool " + pool.policy.name);
   page.Field("state", pool.state);
   page.Field("why", pool.why);
   page.Field("trouble", pool.trouble);
   page.Field("group", pool.group);
   page.Field("system", fmt::format("{}, as {}", pool.system, pool.account));
-  page.Field("serves", pool.user == "*" ? "all users" : pool.user);
-  page.Field("plan", PlanOf(pool));
+  page.Field("serves", pool.policy.user == "*" ? "all users" : pool.policy.user);
+  page.Field("plan", PlanOf(pool.policy));
   page.Field(
       "pilots",
       fmt::format("{} queued, {} joined, {} leaving; {} wanted in addition to the joined ones",
@@ -164,7 +163,8 @@ std::string PageOf(const HubScreen& screen, const PoolFacts& pool) {
   }
   if (pool.next_submit) page.Field("next", "not before " + present::DateAndTime(*pool.next_submit));
   if (pool.state == "paused") {
-    page.Command("to resume", present::TextOf(Advice("pool resume", pool.name), screen.reach));
+    page.Command("to resume",
+                 present::TextOf(Advice("pool resume", pool.policy.name), screen.reach));
   }
   return text + PilotTable(screen, pool.pilots);
 }

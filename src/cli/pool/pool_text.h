@@ -11,7 +11,7 @@
 namespace spate::cli {
 
 // A pool's plan for when there is work: "up to 10 pilots, ...".
-std::string PlanOf(const PoolFacts& pool);
+std::string PlanOf(const PoolPolicy& pool);
 // "lab", "lab and pc", "lab and 2 others"
 std::string NamesText(const std::vector<std::string>& names);
 

@@ -82,17 +82,17 @@ TEST(TopView, ShowsPools) {
   TopView view;
   TopFacts snapshot = Example();
   PoolFacts pool;
-  pool.name = "lab";
+  pool.policy.name = "lab";
   pool.state = "on";
   pool.queued = 2;
   pool.joined = 1;
-  pool.max_pilots = 10;
+  pool.policy.max_pilots = 10;
   pool.nodes = 1;
   snapshot.pools = {pool};
   for (std::string host : {"pc1", "pc2"}) {
-    pool.name = "desks-" + host;
+    pool.policy.name = "desks-" + host;
     pool.group = "desks";
-    pool.max_pilots = 1;
+    pool.policy.max_pilots = 1;
     pool.queued = 0;
     snapshot.pools.push_back(pool);
   }

@@ -150,11 +150,11 @@ TopView::Lines TopView::Pools(const Size& size) const {
                     {"NOTE", present::Align::kLeft, 4}},
                    size);
   for (const PoolFacts& pool : present::ByGroup(snapshot_.pools)) {
-    table.Add({{pool.name},
+    table.Add({{pool.policy.name},
                {pool.state, pool.state == "on" ? present::Tone::kGood : present::Tone::kDoubtful},
                {FormatCount(pool.queued)},
                {FormatCount(pool.joined)},
-               {FormatCount(pool.max_pilots)},
+               {FormatCount(pool.policy.max_pilots)},
                {FormatCount(pool.nodes)},
                {present::WhyOf(pool)}});
   }

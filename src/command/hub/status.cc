@@ -42,7 +42,7 @@ std::string TroubleOf(const HubScreen& screen) {
   for (const PoolFacts& pool : present::ByGroup(pools)) {
     std::string why = present::WhyOf(pool);
     if (pool.state == "on" && why.empty()) continue;
-    text += fmt::format("  {:<10} {}: {}{}\n", "", EscapeForScreen(pool.name), pool.state,
+    text += fmt::format("  {:<10} {}: {}{}\n", "", EscapeForScreen(pool.policy.name), pool.state,
                         why.empty() ? "" : ": " + EscapeForScreen(why));
   }
   return text;

@@ -58,7 +58,8 @@ std::vector<PoolFacts> Look(const HubScreen& screen, const std::string& name) {
 
 // True for a batch system whose pilots have an end that nobody knows.
 bool LacksTimeLimit(const NewPool& pool) {
-  return pool.system != "ssh" && pool.system != "local" && !pool.wish.time_limit;
+  return pool.system != "ssh" && pool.system != "local" &&
+         !pool.wish.Sets(pool.wish.values.time_limit);
 }
 
 // Settings of this process that decide which batch system is found.
@@ -89,7 +90,7 @@ Result<int> AddAlone(const HubScreen& screen, const NewPool& pool) {
   }
   auto known = Look(screen, pool.name);
   screen.Say(known.empty() ? fmt::format("pool {} added", pool.name)
-                           : fmt::format("pool {} added: {}", pool.name, PlanOf(known[0])));
+                           : fmt::format("pool {} added: {}", pool.name, PlanOf(known[0].policy)));
   if (LacksTimeLimit(pool)) {
     screen.Say(fmt::format(
         "the time limit of a pilot is not known; to set it: {}",
@@ -152,9 +153,10 @@ Result<int> AddHosts(const HubScreen& screen, const NewPool& pool) {
   for (size_t i = 0; i < pool.hosts.size(); ++i) {
     const PoolHost& host = pool.hosts[i];
     wire::AddPool question{names[i], pool.system, pool.wish, pool.test, pool.dry_run};
-    question.wish.host = host.host;
-    question.wish.group = pool.name;
-    if (host.slots > 0) question.wish.slots = host.slots;
+    PoolPolicy& values = question.wish.values;
+    question.wish.Set(values.settings.host, host.host);
+    question.wish.Set(values.settings.group, pool.name);
+    if (host.slots > 0) question.wish.Set(values.shape.slots, host.slots);
     auto trial = AddOne(screen, question);
     if (!trial && IsForAll(screen, trial.error())) return std::unexpected(trial.error());
     if (trial && pool.dry_run && pool.test && !trial->passed) {

@@ -19,7 +19,7 @@ Result<int> ListPools(const HubScreen& screen) {
   std::string text;
   if (screen.human()) text = TableOf(screen, pools);
   for (const PoolFacts& pool : pools) {
-    if (screen.form == OutputForm::kQuiet) text += EscapeForScreen(pool.name) + "\n";
+    if (screen.form == OutputForm::kQuiet) text += EscapeForScreen(pool.policy.name) + "\n";
     if (screen.form == OutputForm::kJson) text += present::JsonOf("pool", pool);
   }
   auto written = screen.Write(text);

@@ -4,7 +4,6 @@
 
 #include "base/units.h"
 #include "command/testing_world.h"
-#include "wire/limits.h"
 #include "wire/question_checks.h"
 #include "wire/questions.h"
 
@@ -12,8 +11,6 @@ namespace spate::cli::command {
 namespace {
 
 using Argv = std::vector<std::string>;
-
-static_assert(kPoolNever == wire::kWireLimits.longest);
 
 Result<NewPool> Made(const Argv& argv) {
   auto words = ParseWords(Named("pool add"), argv);
@@ -73,48 +70,44 @@ TEST(PoolOptions, SayWhatIsWished) {
   EXPECT_EQ(made->name, "lab");
   EXPECT_FALSE(made->test);
   EXPECT_FALSE(made->dry_run);
-  const PoolWish& wish = made->wish;
+  const PoolPolicy& wish = made->wish.values;
+  const PoolSettings& settings = wish.settings;
   EXPECT_EQ(wish.time_limit, Duration::Seconds(3600));
   EXPECT_EQ(wish.max_pilots, 20u);
   EXPECT_EQ(wish.min_pilots, 2u);
   EXPECT_EQ(wish.backlog, 3u);
   EXPECT_EQ(wish.nodes_per_pilot, 4u);
-  EXPECT_EQ(wish.idle_exit, kPoolNever);
+  EXPECT_EQ(wish.idle_exit, Duration::Max());
   EXPECT_EQ(wish.lifetime, Duration::Seconds(3000));
-  EXPECT_EQ(wish.slots, 8u);
-  EXPECT_EQ(wish.milli_cpus, 7500u);
-  EXPECT_EQ(wish.memory, uint64_t{16} << 30);
-  EXPECT_EQ(wish.named, (std::vector<NamedNeed>{{"disk", 4}, {"gpus", 2}}));
-  EXPECT_EQ(wish.labels, (Argv{"big", "fast"}));
-  EXPECT_EQ(wish.prologue, "module load x");
-  EXPECT_EQ(wish.wrapper, "apptainer exec x.sif");
+  EXPECT_EQ(wish.shape.slots, 8u);
+  EXPECT_EQ(wish.shape.milli_cpus, 7500u);
+  EXPECT_EQ(wish.shape.memory, uint64_t{16} << 30);
+  EXPECT_EQ(wish.shape.named, (std::vector<NamedNeed>{{"disk", 4}, {"gpus", 2}}));
+  EXPECT_EQ(wish.shape.labels, (Argv{"big", "fast"}));
+  EXPECT_EQ(settings.prologue, "module load x");
+  EXPECT_EQ(settings.wrapper, "apptainer exec x.sif");
   EXPECT_EQ(wish.chain, true);
   EXPECT_EQ(wish.spread, true);
   EXPECT_EQ(wish.submit_interval, Duration::Seconds(6));
-  EXPECT_EQ(wish.submit_command, "/opt/sbatch");
-  EXPECT_EQ(wish.everywhere, (Argv{"-M", "big"}));
-  EXPECT_EQ(wish.addresses, Argv{"login1:18150"});
-  EXPECT_EQ(wish.folder, "/scratch/p");
-  EXPECT_EQ(wish.shared_files, false);
+  EXPECT_EQ(settings.submit_command, "/opt/sbatch");
+  EXPECT_EQ(settings.everywhere, (Argv{"-M", "big"}));
+  EXPECT_EQ(settings.addresses, Argv{"login1:18150"});
+  EXPECT_EQ(settings.folder, "/scratch/p");
+  EXPECT_EQ(settings.shared_files, false);
   EXPECT_EQ(wish.user, "*");
-  EXPECT_EQ(wish.node_options, (Argv{"--tmp", "/tmp"}));
-  EXPECT_EQ(wish.watch_init, Duration::Seconds(3600));
-  EXPECT_EQ(wish.watch_suspended_from, Duration::Seconds(600));
-  EXPECT_EQ(wish.watch_suspended_until, Duration::Seconds(7200));
-  EXPECT_EQ(wish.watch_silent, kPoolNever);
-  EXPECT_EQ(wish.options, (Argv{"-p", "short"}));
-  EXPECT_TRUE(wire::CheckSound(wire::AddPool{made->name, made->system, wish, true, false}));
+  EXPECT_EQ(settings.node_options, (Argv{"--tmp", "/tmp"}));
+  EXPECT_EQ(wish.watch.init, Duration::Seconds(3600));
+  EXPECT_EQ(wish.watch.suspended_from, Duration::Seconds(600));
+  EXPECT_EQ(wish.watch.suspended_until, Duration::Seconds(7200));
+  EXPECT_EQ(wish.watch.silent, Duration::Max());
+  EXPECT_EQ(settings.options, (Argv{"-p", "short"}));
+  EXPECT_TRUE(wire::CheckSound(wire::AddPool{made->name, made->system, made->wish, true, false}));
 }
 
 TEST(PoolOptions, WhatIsNotTypedIsTheHubs) {
   auto made = Made({"pbs", "lab"});
   ASSERT_TRUE(made);
-  EXPECT_FALSE(made->wish.max_pilots);
-  EXPECT_FALSE(made->wish.idle_exit);
-  EXPECT_FALSE(made->wish.options);
-  EXPECT_FALSE(made->wish.chain);
-  EXPECT_FALSE(made->wish.spread);
-  EXPECT_FALSE(made->wish.shared_files);
+  EXPECT_TRUE(made->wish.empty());
   EXPECT_TRUE(made->test);
 }
 
@@ -135,22 +128,22 @@ TEST(PoolOptions, ThoseOfABatchSystemBelongAfterTheDashes) {
 TEST(PoolOptions, NodesOfHostsStay) {
   auto made = Made({"ssh", "lab", "--hosts", "pc1,pc2:4"});
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->wish.min_pilots, 1u);
-  EXPECT_EQ(made->wish.max_pilots, 1u);
-  EXPECT_EQ(made->wish.idle_exit, kPoolNever);
+  EXPECT_EQ(made->wish.values.min_pilots, 1u);
+  EXPECT_EQ(made->wish.values.max_pilots, 1u);
+  EXPECT_EQ(made->wish.values.idle_exit, Duration::Max());
   EXPECT_EQ(made->hosts.size(), 2u);
   made = Made({"local", "here", "--min-pilots=0", "--idle-exit=10m"});
   ASSERT_TRUE(made);
-  EXPECT_EQ(made->wish.min_pilots, 0u);
-  EXPECT_EQ(made->wish.max_pilots, 1u);
-  EXPECT_EQ(made->wish.idle_exit, Duration::Seconds(600));
+  EXPECT_EQ(made->wish.values.min_pilots, 0u);
+  EXPECT_EQ(made->wish.values.max_pilots, 1u);
+  EXPECT_EQ(made->wish.values.idle_exit, Duration::Seconds(600));
 }
 
 TEST(PoolOptions, TheTimeLimitMayStandAmongTheOwnOptions) {
   auto made = Made({"slurm", "lab", "--", "-p", "short", "-t", "1h"});
   ASSERT_TRUE(made);
-  EXPECT_EQ(made->wish.time_limit, Duration::Seconds(3600));
-  EXPECT_EQ(made->wish.options, (Argv{"-p", "short", "-t", "1:00:00"}));
+  EXPECT_EQ(made->wish.values.time_limit, Duration::Seconds(3600));
+  EXPECT_EQ(made->wish.values.settings.options, (Argv{"-p", "short", "-t", "1:00:00"}));
   EXPECT_TRUE(Made({"slurm", "lab", "--time-limit=1h", "--", "-t", "60"}));
   made = Made({"slurm", "lab", "--time-limit", "2h", "--", "-t", "60"});
   ASSERT_FALSE(made);
@@ -214,17 +207,18 @@ TEST(PoolOptions, AChangeChangesSomething) {
   EXPECT_FALSE(change({"lab", "--json"}));
   auto wish = change({"lab", "--max-pilots", "50", "--chain=false", "--no-shared-files=false"});
   ASSERT_TRUE(wish) << wish.error().message;
-  EXPECT_EQ(wish->max_pilots, 50u);
-  EXPECT_EQ(wish->chain, false);
-  EXPECT_EQ(wish->shared_files, true);
-  EXPECT_FALSE(wish->options);
+  PoolChange expected;
+  expected.Set(expected.values.max_pilots, 50);
+  expected.Set(expected.values.chain, false);
+  expected.Set(expected.values.settings.shared_files, true);
+  EXPECT_EQ(*wish, expected);
   wish = change({"lab", "--", "-t", "2h"});
   ASSERT_TRUE(wish);
-  EXPECT_EQ(wish->options, (Argv{"-t", "2:00:00"}));
-  EXPECT_EQ(wish->time_limit, Duration::Seconds(7200));
+  EXPECT_EQ(wish->values.settings.options, (Argv{"-t", "2:00:00"}));
+  EXPECT_EQ(wish->Get(wish->values.time_limit), Duration::Seconds(7200));
   wish = change({"lab", "--"});
   ASSERT_TRUE(wish);
-  EXPECT_EQ(wish->options, Argv());
+  EXPECT_EQ(wish->Get(wish->values.settings.options), Argv());
 }
 
 }  // namespace

@@ -56,8 +56,9 @@ class PoolHub final : public client::Asker {
   }
   Status Answer(const wire::LookAtPools& question, const AcceptAnswer& take) {
     for (const PoolFacts& pool : pools()) {
-      bool meant = question.names.empty() ||
-                   std::set(question.names.begin(), question.names.end()).contains(pool.name);
+      bool meant =
+          question.names.empty() ||
+          std::set(question.names.begin(), question.names.end()).contains(pool.policy.name);
       if (!meant) continue;
       if (auto taken = Give(pool, take); !taken) return taken;
     }
@@ -122,13 +123,13 @@ struct PoolTest : testing::Test {
 
 PoolFacts Lab() {
   PoolFacts pool;
-  pool.name = "lab";
+  pool.policy.name = "lab";
   pool.system = "slurm";
-  pool.user = "ann";
+  pool.policy.user = "ann";
   pool.account = "ann";
   pool.state = "on";
-  pool.max_pilots = 10;
-  pool.backlog = 4;
+  pool.policy.max_pilots = 10;
+  pool.policy.backlog = 4;
   pool.queued = 1;
   pool.joined = 2;
   pool.nodes = 2;
@@ -136,8 +137,8 @@ PoolFacts Lab() {
   pool.slots = 4;
   pool.cpus = 4;
   pool.memory = uint64_t{8} << 30;
-  pool.time_limit = Duration::Seconds(3600);
-  pool.idle_exit = Duration::Seconds(300);
+  pool.policy.time_limit = Duration::Seconds(3600);
+  pool.policy.idle_exit = Duration::Seconds(300);
   pool.options = {"-p", "short", "--comment", "a b"};
   return pool;
 }
@@ -159,7 +160,7 @@ TEST_F(PoolTest, AddTellsWhatIsThereAndWhatIsNext) {
   EXPECT_EQ(asked[0].system, "slurm");
   EXPECT_TRUE(asked[0].test);
   EXPECT_FALSE(asked[0].dry_run);
-  EXPECT_EQ(asked[0].wish.options, (Argv{"-t", "1:00:00"}));
+  EXPECT_EQ(asked[0].wish.values.settings.options, (Argv{"-t", "1:00:00"}));
 }
 
 TEST_F(PoolTest, AddSaysWhatIsMissing) {
@@ -207,7 +208,8 @@ TEST_F(PoolTest, ADryRunShowsAll) {
 
 TEST_F(PoolTest, EachHostIsAPool) {
   hub.add = [](const wire::AddPool& pool) -> Result<PoolTrial> {
-    if (pool.wish.host == "pc2") return Fail(ErrorKind::kInvalid, "ssh: no route to host");
+    if (pool.wish.values.settings.host == "pc2")
+      return Fail(ErrorKind::kInvalid, "ssh: no route to host");
     return PoolTrial{"", "ssh x", "", "", true};
   };
   Ran ran = Run("pool add", {"ssh", "lab", "--hosts", "pc1,pc2:4,pc3:2"});
@@ -215,10 +217,10 @@ TEST_F(PoolTest, EachHostIsAPool) {
   auto asked = hub.All<wire::AddPool>();
   ASSERT_EQ(asked.size(), 3u);
   EXPECT_EQ(asked[2].name, "lab-pc3");
-  EXPECT_EQ(asked[2].wish.host, "pc3");
-  EXPECT_EQ(asked[2].wish.group, "lab");
-  EXPECT_EQ(asked[2].wish.slots, 2u);
-  EXPECT_EQ(asked[0].wish.slots, std::nullopt);
+  EXPECT_EQ(asked[2].wish.values.settings.host, "pc3");
+  EXPECT_EQ(asked[2].wish.values.settings.group, "lab");
+  EXPECT_EQ(asked[2].wish.values.shape.slots, 2u);
+  EXPECT_FALSE(asked[0].wish.Sets(asked[0].wish.values.shape));
   EXPECT_EQ(ran.err,
             "spate: pc1: added as lab-pc1 (1 of 3)\n"
             "spate: pc2: not added: ssh: no route to host\n"
@@ -249,13 +251,13 @@ TEST_F(PoolTest, AHubThatIsGoneIsNotAskedForEachHost) {
 TEST_F(PoolTest, ListsPools) {
   hub.pools = [] {
     PoolFacts other;
-    other.name = "pc";
+    other.policy.name = "pc";
     other.system = "ssh";
-    other.user = "*";
+    other.policy.user = "*";
     other.state = "paused";
     other.why = "3 pilots in a row ended before they joined";
     other.trouble = "ssh: no route to host";
-    other.max_pilots = 1;
+    other.policy.max_pilots = 1;
     return std::vector{Lab(), other};
   };
   EXPECT_EQ(Run("pool list", {}).out,
@@ -298,8 +300,8 @@ TEST_F(PoolTest, InfoTellsAll) {
     PoolFacts pool = Lab();
     pool.state = "paused";
     pool.why = "by ann: quota";
-    pool.chain = true;
-    pool.spread = true;
+    pool.policy.chain = true;
+    pool.policy.spread = true;
     pool.avoids = {"n1", "n2"};
     pool.pilots = {{.pilot = 7,
                     .id = "71",
@@ -364,7 +366,7 @@ TEST_F(PoolTest, PoolsAreChanged) {
   EXPECT_EQ(asked[0].names, (Argv{"lab", "pc"}));
   EXPECT_EQ(asked[1].change, Of::kResume);
   EXPECT_EQ(asked[2].change, Of::kSet);
-  EXPECT_EQ(asked[2].wish.max_pilots, 3u);
+  EXPECT_EQ(asked[2].wish.values.max_pilots, 3u);
   hub.changed = Fail(ErrorKind::kNotFound, "there is no pool 'x'");
   EXPECT_EQ(Run("pool resume", {"x"}).code.error().message, "there is no pool 'x'");
 }
@@ -372,10 +374,11 @@ TEST_F(PoolTest, PoolsAreChanged) {
 TEST_F(PoolTest, OwnOptionsAreReadAsThePoolsSystemDoes) {
   hub.pools = [] { return std::vector{Lab()}; };
   EXPECT_EQ(Run("pool set", {"lab", "--", "-t", "2h"}).code, kExitSuccess);
-  EXPECT_EQ(hub.All<wire::ChangePools>().at(0).wish.options, (Argv{"-t", "2:00:00"}));
+  EXPECT_EQ(hub.All<wire::ChangePools>().at(0).wish.values.settings.options,
+            (Argv{"-t", "2:00:00"}));
   hub.pools = [] {
     PoolFacts other = Lab();
-    other.name = "pc";
+    other.policy.name = "pc";
     other.system = "pbs";
     return std::vector{Lab(), other};
   };
@@ -389,11 +392,11 @@ TEST_F(PoolTest, RemoveWaitsUntilAllAreGone) {
     std::vector<PoolFacts> pools;
     ++looks;
     PoolFacts stays = Lab();
-    stays.name = "other";
+    stays.policy.name = "other";
     pools.push_back(stays);
     if (looks == 4) return pools;
     PoolFacts pool = Lab();
-    pool.name = "lab-pc1";
+    pool.policy.name = "lab-pc1";
     pool.group = "lab";
     pool.queued = 0;
     pool.joined = looks < 3 ? 2 : 1;
@@ -420,7 +423,7 @@ TEST_F(PoolTest, TheHubsStatusTellsOfPools) {
   hub.facts.pilots = {{"queued", 1200}, {"held", 0}, {"joined", 3}};
   hub.pools = [] {
     PoolFacts other = Lab();
-    other.name = "pc";
+    other.policy.name = "pc";
     other.state = "paused";
     other.why = "by ann";
     return std::vector{Lab(), other};

@@ -31,7 +31,7 @@ Result<std::vector<PoolFacts>> StillThere(const HubScreen& screen) {
   std::vector<PoolFacts> pools;
   TRY(client::Ask(screen.hub, wire::LookAtPools(), [&](PoolFacts pool) {
     bool meant = std::ranges::any_of(names, [&](const std::string& name) {
-      return name == pool.name || (name == pool.group && !name.empty());
+      return name == pool.policy.name || (name == pool.group && !name.empty());
     });
     if (meant) pools.push_back(std::move(pool));
   }));

@@ -11,6 +11,7 @@
 //   vector of texts              a Texts of spate.proto: lengths, and all bytes end to end
 //   other vector                 the field once for each element, not packed
 //   optional of a vector         length and bytes, of a message whose field 1 is the vector
+//   OrNever                      that of a Duration
 //   Columns                      a field for each of the element's: Texts, or packed varints
 #pragma once
 
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -68,6 +70,22 @@ struct SetZero {
   template <typename T>
   void operator()(uint32_t, std::string_view, OneMore<T>&& number) {
     number.value = -1;
+  }
+  template <typename T>
+  void operator()(uint32_t, std::string_view, OrNever<T>&& time) {
+    time.value = {};
+  }
+};
+
+// The same for fields of fields.
+struct SetAllZero {
+  template <typename T>
+  void operator()(uint32_t number, std::string_view name, T&& field) {
+    if constexpr (HasFields<std::remove_cvref_t<T>>) {
+      std::remove_cvref_t<T>::Fields(field, *this);
+    } else {
+      SetZero()(number, name, std::forward<T>(field));
+    }
   }
 };
 
@@ -169,6 +187,10 @@ class FieldWriter {
   void Put(uint32_t number, OneMore<T> one) {
     if (one.value != -1) PutVarint(number, static_cast<uint64_t>(one.value + 1));
   }
+  template <typename T>
+  void Put(uint32_t number, OrNever<T> time) {
+    Put(number, time.value);
+  }
   template <typename List>
   void Put(uint32_t number, Columns<List> of) {
     std::array<Column, kMostColumns> columns;
@@ -197,6 +219,7 @@ class FieldParser {
   template <HasFields T>
   void Read(std::string_view bytes, T& to) {
     if constexpr (LeavesOutZeros<T>) T::Fields(to, SetZero());
+    if constexpr (requires { T::kReadFromZeros; }) T::Fields(to, SetAllZero());
     while (!bytes.empty() && ok()) {
       RawField field;
       if (!DecodeField(bytes, field)) return Defect("", "is cut off");
@@ -265,6 +288,12 @@ class FieldParser {
     Take(name, field, one_more);
     if (one_more > kMostOneMore) return Defect(name, "is out of range");
     to.value = static_cast<T>(one_more) - 1;
+  }
+  template <typename T>
+  void Take(std::string_view name, const RawField& field, OrNever<T>& to) {
+    const bool never = field.value == static_cast<uint64_t>(Duration::Max().ns);
+    if (never && Is(name, field, Bits::kVarint)) to.value = Duration::Max();
+    if (!never) Take(name, field, to.value);
   }
   void Take(std::string_view name, const RawField& field, Instant& to) { Take(name, field, to.ns); }
   void Take(std::string_view name, const RawField& field, double& to) {

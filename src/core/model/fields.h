@@ -45,6 +45,13 @@ struct OneMore {
 };
 template <typename T>
 OneMore(T&) -> OneMore<T>;
+// A time that may be Duration::Max(), however far other times may go; JSON has null for that.
+template <typename T>
+struct OrNever {
+  T& value;
+};
+template <typename T>
+OrNever(T&) -> OrNever<T>;
 
 namespace internal {
 struct AnyVisit {

@@ -60,6 +60,10 @@ struct FieldMixer {
     }
   }
   template <typename T>
+  void Add(const OrNever<T>& time) {
+    Add(time.value);
+  }
+  template <typename T>
   void Add(const std::vector<T>& list) {
     hash = Mix(hash, uint64_t{list.size()});
     for (const T& each : list) Add(each);
@@ -93,7 +97,7 @@ uint64_t DigestOf(const Pilot& pilot) {
 }  // namespace
 
 Duration Pool::Life() const {
-  Duration life = LifeOf(policy);
+  Duration life = policy.Life();
   // A batch system may give less than was asked for. One pilot proves nothing: a hub that was
   // killed may have heard of it late, and if that ended all asking nothing would ever prove the
   // opposite.
@@ -141,7 +145,7 @@ class Durable::Applier {
     Pool& pool = it->second;
     bool other = pool.policy.shape != record.policy.shape || record.learn_anew;
     if (other) pool.learned.reset();
-    if (other || LifeOf(pool.policy) != LifeOf(record.policy)) pool.lives.clear();
+    if (other || pool.policy.Life() != record.policy.Life()) pool.lives.clear();
     if (record.learn_anew) pool.waits.clear();
     pool.policy = record.policy;
     // The new policy may have fixed the cause of a refusal, or of a failure on some hosts.
@@ -181,7 +185,7 @@ class Durable::Applier {
     Pilot& pilot = PilotOf(record.pilot);
     pilot.joined = record.at;
     Pool& pool = PoolOf(pilot.pool);
-    Duration life = LifeOf(pool.policy);
+    Duration life = pool.policy.Life();
     pilot.end_of_life = record.end_of_life;
     if (life != Duration::Max()) {
       pilot.end_of_life = std::min(pilot.end_of_life, record.at + life);
@@ -316,7 +320,7 @@ bool Durable::Admits(const Record& record) const {
 
 bool Durable::Follows(const PoolChanged& record) const {
   const Pool* pool = FindPool(record.pool);
-  return Check(record.policy).has_value() &&
+  return record.policy.CheckSound().has_value() &&
          (pool != nullptr ? !pool->closed : record.pool > last_pool_);
 }
 
@@ -340,7 +344,7 @@ bool Durable::Follows(const NumbersKept& record) const {
 
 bool Durable::Follows(const PoolKept& record) const {
   bool is_new = record.pool.value > 0 && record.pool <= last_pool_ && !FindPool(record.pool);
-  return is_new && Check(record.policy).has_value() && record.waits.size() <= kWaits &&
+  return is_new && record.policy.CheckSound().has_value() && record.waits.size() <= kWaits &&
          record.lives.size() <= kLives && record.words.size() <= kLimits.words_bytes &&
          record.bad.size() <= kBadHosts;
 }

@@ -13,7 +13,7 @@ void Provisioner::State::On(const SetPool& event) {
   } else if (known->closed || (known->policy == event.policy && !event.learn_anew)) {
     return;
   }
-  if (!provision::Check(event.policy)) return;
+  if (!event.policy.CheckSound()) return;
   Emit(PoolChanged{event.pool, event.policy, event.learn_anew});
   LivePool& live = live_pools_.at(event.pool);
   live.last_query = std::max(live.last_query, now_);
@@ -129,7 +129,7 @@ void Provisioner::State::QueuedAgain(PilotId pilot) {
 bool Provisioner::State::HasBegunAgain(const Pilot& pilot, Instant end) const {
   constexpr Duration kClocks = Duration::Seconds(60);
   if (!pilot.joined || pilot.unwanted || end == Instant::Never()) return false;
-  const Duration life = LifeOf(durable_.FindPool(pilot.pool)->policy);
+  const Duration life = durable_.FindPool(pilot.pool)->policy.Life();
   bool possible = life == Duration::Max() || end <= now_ + life + kClocks;
   return possible && end > pilot.end_of_life + kClocks;
 }

@@ -7,7 +7,6 @@
 #include <cctype>
 
 #include "base/number.h"
-#include "core/model/limits.h"
 #include "core/provision/record.h"
 
 namespace spate::provision {
@@ -30,39 +29,10 @@ bool Serves(const PoolPolicy& policy, std::string_view user) {
   return policy.user.empty() || policy.user == "*" || policy.user == user;
 }
 
-Status Check(const PoolPolicy& policy) {
-  auto wrong = [&](std::string_view what) {
-    return Fail(ErrorKind::kInvalid, fmt::format("pool {}: {}", policy.name, what));
-  };
-  if (policy.name.empty()) return Fail(ErrorKind::kInvalid, "a pool needs a name");
-  if (policy.max_pilots < 1 || policy.max_pilots > kLimits.pilots) {
-    return wrong(fmt::format("--max-pilots is from 1 to {}", kLimits.pilots));
-  }
-  if (policy.min_pilots > policy.max_pilots) return wrong("--min-pilots is above --max-pilots");
-  if (policy.backlog < 1) return wrong("--backlog is at least 1, or no pilot could ever queue");
-  if (policy.nodes_per_pilot < 1) return wrong("--nodes-per-pilot is at least 1");
-  const WatchTimes& watch = policy.watch;
-  for (Duration time :
-       {policy.time_limit, policy.lifetime, policy.idle_exit, policy.submit_interval,
-        policy.surplus_patience, watch.init, watch.error, watch.suspended_from,
-        watch.suspended_until, watch.silent, watch.never_joined}) {
-    if (time.ns < 0) return wrong("times are not below zero");
-  }
-  if (policy.chain && LifeOf(policy) == Duration::Max()) {
-    return wrong("--chain needs --time-limit, which determines when a successor is queued");
-  }
-  return {};
-}
-
-Duration LifeOf(const PoolPolicy& policy) {
-  Duration life = policy.time_limit.ns > 0 ? policy.time_limit : Duration::Max();
-  return policy.lifetime.ns > 0 ? std::min(life, policy.lifetime) : life;
-}
-
 Duration LongestTask(const PoolPolicy& policy) {
   // Part of a pilot's life that no task gets: its node starts, the batch system may be early.
   constexpr Duration kStartMargin = Duration::Seconds(10);
-  Duration life = LifeOf(policy);
+  Duration life = policy.Life();
   return life == Duration::Max() ? life : life - kStartMargin;
 }
 

@@ -57,11 +57,11 @@ TEST(Policy, WrongOnesAreTold) {
        [](PoolPolicy& p) { p.chain = true; }},
   };
   PoolPolicy good{.name = "p"};
-  EXPECT_TRUE(Check(good));
+  EXPECT_TRUE(good.CheckSound());
   for (const auto& each : kCases) {
     PoolPolicy policy = good;
     each.change(policy);
-    auto status = Check(policy);
+    auto status = policy.CheckSound();
     ASSERT_FALSE(status) << each.what;
     EXPECT_EQ(status.error().message, each.what);
   }

@@ -27,7 +27,8 @@ namespace spate::provision {
 
 // ---- Events ------------------------------------------------------------------------------------
 
-// Adds a pool (a number above all before), or changes its policy. Check(policy) is for the shell.
+// Adds a pool (a number above all before), or changes its policy. PoolPolicy::CheckSound is for the
+// shell.
 struct SetPool {
   PoolId pool;
   PoolPolicy policy;

@@ -158,9 +158,9 @@ done
 constexpr const char* kOutputsKept = "51";
 
 // Runs a script in the pool's folder; `words` name files in it. `make`: makes the folder.
-pool::CommandLine InFolder(const PoolForm& form, std::string_view script,
+pool::CommandLine InFolder(const PoolPolicy& policy, std::string_view script,
                            std::vector<std::string> words, std::string_view make = "") {
-  words.insert(words.begin(), form.settings.folder);
+  words.insert(words.begin(), policy.settings.folder);
   return Shell(fmt::format("make={}\n{}{}", make, kEnter, script), std::move(words));
 }
 
@@ -170,37 +170,36 @@ std::string BatchCaller::NodeName(const std::string& pool, PilotId pilot) {
   return fmt::format("{}.{}", pool, pilot.value);
 }
 
-Status BatchCaller::Set(PoolId id, const provision::PoolPolicy& policy) {
-  auto form = FormOf(policy);
-  if (!form) return std::unexpected(form.error());
-  auto driver = DriverOf(form->settings);
+Status BatchCaller::Set(PoolId id, const PoolPolicy& policy) {
+  auto driver = DriverOf(policy.settings);
   if (!driver) return std::unexpected(driver.error());
-  pools_[id] = std::make_shared<const Pool>(Pool{std::move(*form), std::move(*driver)});
+  pools_[id] = std::make_shared<const Pool>(Pool{policy, std::move(*driver)});
   return {};
 }
 
-const PoolForm* BatchCaller::Find(PoolId pool) const {
+const PoolPolicy* BatchCaller::Find(PoolId pool) const {
   auto at = pools_.find(pool);
-  return at == pools_.end() ? nullptr : &at->second->form;
+  return at == pools_.end() ? nullptr : &at->second->policy;
 }
 
-std::string BatchCaller::TagOf(const PoolForm& form, PilotId pilot) const {
-  return provision::TagOf(here_.tag, form.policy.name, pilot);
+std::string BatchCaller::TagOf(const PoolPolicy& policy, PilotId pilot) const {
+  return provision::TagOf(here_.tag, policy.name, pilot);
 }
 
-std::string BatchCaller::NameOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
-  return fmt::format("{}.{}", TagOf(form, pilot), end);
+std::string BatchCaller::NameOf(const PoolPolicy& policy, PilotId pilot,
+                                std::string_view end) const {
+  return fmt::format("{}.{}", TagOf(policy, pilot), end);
 }
 
-std::string BatchCaller::FileOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
-  return os::JoinPath(form.settings.folder, NameOf(form, pilot, end));
+std::string BatchCaller::FileOf(const PoolPolicy& policy, PilotId pilot,
+                                std::string_view end) const {
+  return os::JoinPath(policy.settings.folder, NameOf(policy, pilot, end));
 }
 
-std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId pilot,
+std::vector<std::string> BatchCaller::NodeCommand(const PoolPolicy& policy, PilotId pilot,
                                                   const std::string& access) const {
-  const provision::PoolPolicy& policy = form.policy;
   const provision::NodeShape& shape = policy.shape;
-  const std::string& program = form.settings.program;
+  const std::string& program = policy.settings.program;
   std::vector<std::string> words = {program.empty() ? here_.program : program,
                                     "node",
                                     "start",
@@ -223,33 +222,35 @@ std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId 
   }
   if (policy.lifetime.ns > 0) add("--lifetime", Number(policy.lifetime.seconds()));
   // Root's own tasks; those of others run as themselves.
-  if (form.settings.account == "root" && policy.user == "root") words.emplace_back("--allow-root");
-  words.insert(words.end(), form.settings.node_options.begin(), form.settings.node_options.end());
+  if (policy.settings.account == "root" && policy.user == "root")
+    words.emplace_back("--allow-root");
+  words.insert(words.end(), policy.settings.node_options.begin(),
+               policy.settings.node_options.end());
   return words;
 }
 
-pool::PilotSpec BatchCaller::SpecOf(const PoolForm& form, PilotId pilot) const {
+pool::PilotSpec BatchCaller::SpecOf(const PoolPolicy& policy, PilotId pilot) const {
   pool::PilotSpec spec;
-  spec.tag = TagOf(form, pilot);
-  spec.options = form.settings.options;
-  if (form.policy.time_limit.ns > 0) spec.time_limit = form.policy.time_limit;
-  spec.nodes = static_cast<int>(form.policy.nodes_per_pilot);
-  spec.output_file = FileOf(form, pilot, "out");
-  spec.prologue = form.settings.prologue;
-  spec.epilogue = form.settings.epilogue;
-  spec.wrapper = form.settings.wrapper;
-  const std::string access = FileOf(form, pilot, "access");
-  spec.command = NodeCommand(form, pilot, access);
+  spec.tag = TagOf(policy, pilot);
+  spec.options = policy.settings.options;
+  if (policy.time_limit.ns > 0) spec.time_limit = policy.time_limit;
+  spec.nodes = static_cast<int>(policy.nodes_per_pilot);
+  spec.output_file = FileOf(policy, pilot, "out");
+  spec.prologue = policy.settings.prologue;
+  spec.epilogue = policy.settings.epilogue;
+  spec.wrapper = policy.settings.wrapper;
+  const std::string access = FileOf(policy, pilot, "access");
+  spec.command = NodeCommand(policy, pilot, access);
   spec.files = {access};
-  if (form.settings.program.empty()) spec.files.insert(spec.files.begin(), spec.command.front());
-  spec.shared_files = form.settings.shared_files;
-  spec.script_file = FileOf(form, pilot, "sh");
+  if (policy.settings.program.empty()) spec.files.insert(spec.files.begin(), spec.command.front());
+  spec.shared_files = policy.settings.shared_files;
+  spec.script_file = FileOf(policy, pilot, "sh");
   return spec;
 }
 
-void BatchCaller::Run(pool::CommandLine call, const PoolForm& form, Duration patience,
+void BatchCaller::Run(pool::CommandLine call, const PoolPolicy& policy, Duration patience,
                       Commands::Done done) {
-  commands_.Run(std::move(call), form.settings.account, patience,
+  commands_.Run(std::move(call), policy.settings.account, patience,
                 [alive = alive_, done = std::move(done)](pool::Outcome outcome) {
                   if (*alive) done(std::move(outcome));
                 });
@@ -261,15 +262,15 @@ void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
     return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
                                         "the pool's settings cannot be read"});
   }
-  const PoolForm& form = at->second->form;
+  const PoolPolicy& policy = at->second->policy;
   pool::CommandLine write =
-      InFolder(form, kWriteAccess, {NameOf(form, ask.pilot, "access")}, "yes");
+      InFolder(policy, kWriteAccess, {NameOf(policy, ask.pilot, "access")}, "yes");
   write.input = std::move(access);
-  Run(std::move(write), form, kFilePatience, [this, ask, pool = at->second](auto outcome) {
+  Run(std::move(write), policy, kFilePatience, [this, ask, pool = at->second](auto outcome) {
     if (IsGood(outcome)) return SubmitNow(ask);
     Tell(provision::SubmitFailed{
         ask.pool, ask.pilot, provision::Failure::kRefused,
-        WordsOf(fmt::format("the credential cannot be written to {}", pool->form.settings.folder),
+        WordsOf(fmt::format("the credential cannot be written to {}", pool->policy.settings.folder),
                 outcome)});
   });
 }
@@ -281,14 +282,14 @@ void BatchCaller::SubmitNow(const provision::Submit& ask) {
                                         "the pool was removed"});
   }
   const std::shared_ptr<const Pool>& pool = at->second;
-  pool::PilotSpec spec = SpecOf(pool->form, ask.pilot);
+  pool::PilotSpec spec = SpecOf(pool->policy, ask.pilot);
   spec.avoid = ask.avoid;
   auto call = pool->driver->Submit(spec);
   if (!call) {
     return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
                                         call.error().message});
   }
-  Run(std::move(*call), pool->form, kSubmitPatience,
+  Run(std::move(*call), pool->policy, kSubmitPatience,
       [this, ask, pool](auto outcome) { SubmitEnded(ask, pool->driver->ReadSubmit(outcome)); });
 }
 
@@ -304,10 +305,10 @@ void BatchCaller::Query(const provision::Query& ask) {
     return Tell(provision::QueryFailed{ask.pool, ask.query, "the pool's settings cannot be read"});
   }
   auto query = std::make_shared<pool::PilotQuery>();
-  query->prefix = provision::TagPrefix(here_.tag, at->second->form.policy.name);
+  query->prefix = provision::TagPrefix(here_.tag, at->second->policy.name);
   query->ids = ask.ids;
   std::shared_ptr<const Pool> pool = at->second;
-  Run(pool->driver->Query(*query), pool->form, kQueryPatience,
+  Run(pool->driver->Query(*query), pool->policy, kQueryPatience,
       [this, ask, pool, query](auto outcome) {
         auto listed = pool->driver->ReadQuery(*query, outcome);
         if (listed) return Listed(ask, *pool, *listed);
@@ -342,18 +343,18 @@ void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
   }
   if (failed.empty()) return Tell(std::move(answer));
   failed.resize(std::min(failed.size(), kLookedInto));
-  AddOutputs(pool.form, std::move(answer), failed);
+  AddOutputs(pool.policy, std::move(answer), failed);
 }
 
 // One command reads them all; NUL stands between two.
-void BatchCaller::AddOutputs(const PoolForm& form, provision::QueryAnswered answer,
+void BatchCaller::AddOutputs(const PoolPolicy& policy, provision::QueryAnswered answer,
                              const std::vector<size_t>& failed) {
   std::vector<std::string> files;
-  for (size_t i : failed) files.push_back(NameOf(form, answer.jobs[i].pilot, "out"));
+  for (size_t i : failed) files.push_back(NameOf(policy, answer.jobs[i].pilot, "out"));
   pool::CommandLine read = InFolder(
-      form, fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
+      policy, fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
       std::move(files));
-  Run(std::move(read), form, kFilePatience,
+  Run(std::move(read), policy, kFilePatience,
       [this, failed, answer = std::move(answer)](auto outcome) mutable {
         std::string_view rest = outcome.out;
         for (size_t i : failed) {
@@ -380,7 +381,7 @@ void BatchCaller::Cancel(PoolId id, const std::vector<provision::Cancel>& asks) 
   std::vector<std::string> ids;
   for (const provision::Cancel& ask : asks) ids.push_back(ask.id);
   pool::CommandLine call = at->second->driver->Cancel(ids);
-  Run(call, at->second->form, kQueryPatience, [this, call, asks](auto outcome) {
+  Run(call, at->second->policy, kQueryPatience, [this, call, asks](auto outcome) {
     auto took = pool::CheckOutcome(call, outcome);
     for (const provision::Cancel& ask : asks) {
       Tell(provision::CancelAnswered{ask.pool, ask.pilot, took.has_value(),
@@ -392,11 +393,11 @@ void BatchCaller::Cancel(PoolId id, const std::vector<provision::Cancel>& asks) 
 void BatchCaller::CleanUp(PoolId id, PilotId pilot) {
   auto at = pools_.find(id);
   if (at == pools_.end()) return;
-  const PoolForm& form = at->second->form;
-  Run(InFolder(form, kCleanUp,
-               {kOutputsKept, NameOf(form, pilot, "access"), NameOf(form, pilot, "access.new"),
-                NameOf(form, pilot, "sh")}),
-      form, kFilePatience, [](const pool::Outcome&) {});
+  const PoolPolicy& policy = at->second->policy;
+  Run(InFolder(policy, kCleanUp,
+               {kOutputsKept, NameOf(policy, pilot, "access"), NameOf(policy, pilot, "access.new"),
+                NameOf(policy, pilot, "sh")}),
+      policy, kFilePatience, [](const pool::Outcome&) {});
 }
 
 void BatchCaller::Drop(PoolId id) {
@@ -404,17 +405,17 @@ void BatchCaller::Drop(PoolId id) {
   if (at == pools_.end()) return;
   const std::shared_ptr<const Pool> pool = at->second;
   pools_.erase(at);
-  Run(InFolder(pool->form, kCleanUp, {"1"}), pool->form, kFilePatience,
+  Run(InFolder(pool->policy, kCleanUp, {"1"}), pool->policy, kFilePatience,
       [](const pool::Outcome&) {});
 }
 
-void BatchCaller::ReadOutput(const PoolForm& form, PilotId pilot,
+void BatchCaller::ReadOutput(const PoolPolicy& policy, PilotId pilot,
                              std::function<void(Result<std::string>)> done) {
-  const std::string file = FileOf(form, pilot, "out");
-  Run(InFolder(form, "[ -e \"$1\" ] || exit 44; tail -c 262144 -- \"$1\"",
-               {NameOf(form, pilot, "out")}),
-      form, kFilePatience,
-      [done = std::move(done), pilot, file, pool = form.policy.name](pool::Outcome outcome) {
+  const std::string file = FileOf(policy, pilot, "out");
+  Run(InFolder(policy, "[ -e \"$1\" ] || exit 44; tail -c 262144 -- \"$1\"",
+               {NameOf(policy, pilot, "out")}),
+      policy, kFilePatience,
+      [done = std::move(done), pilot, file, pool = policy.name](pool::Outcome outcome) {
         if (IsGood(outcome)) return done(std::move(outcome.out));
         if (outcome.end == pool::Outcome::End::kExited && outcome.exit_code == 44) {
           return done(Fail(
@@ -426,15 +427,15 @@ void BatchCaller::ReadOutput(const PoolForm& form, PilotId pilot,
       });
 }
 
-void BatchCaller::Try(const PoolForm& form, bool test,
+void BatchCaller::Try(const PoolPolicy& policy, bool test,
                       std::function<void(Result<PoolTrial>)> done) {
-  auto driver = DriverOf(form.settings);
+  auto driver = DriverOf(policy.settings);
   if (!driver) return done(std::unexpected(driver.error()));
-  pool::PilotSpec spec = SpecOf(form, PilotId(1));
+  pool::PilotSpec spec = SpecOf(policy, PilotId(1));
   auto call = (*driver)->Submit(spec);
   if (!call) return done(std::unexpected(call.error()));
   PoolTrial trial;
-  trial.pool = form.policy.name;
+  trial.pool = policy.name;
   trial.command = Joined(call->argv);
   trial.script = call->file ? call->file->text : call->input;
   if (call->file) trial.description = call->input;
@@ -442,7 +443,7 @@ void BatchCaller::Try(const PoolForm& form, bool test,
   auto tries = test ? (*driver)->Test(spec) : std::nullopt;
   if (!tries) return done(std::move(trial));
   pool::CommandLine tried = *tries;
-  Run(std::move(*tries), form, kQueryPatience,
+  Run(std::move(*tries), policy, kQueryPatience,
       [trial = std::move(trial), tried = std::move(tried), done = std::move(done),
        driver = std::shared_ptr<pool::PoolDriver>(std::move(*driver))](
           const pool::Outcome& outcome) mutable {

@@ -15,7 +15,7 @@
 #include "core/model/pool_facts.h"
 #include "core/provision/provisioner.h"
 #include "hub/pools/commands.h"
-#include "hub/pools/pool_wish.h"
+#include "hub/pools/pool_change.h"
 
 namespace spate::hub {
 
@@ -37,11 +37,11 @@ class BatchCaller {
   BatchCaller& operator=(const BatchCaller&) = delete;
 
   // A pool, as it is from now on. kInvalid: nothing can be done for it.
-  Status Set(provision::PoolId pool, const provision::PoolPolicy& policy);
+  Status Set(provision::PoolId pool, const PoolPolicy& policy);
   // Forgets a pool that is removed, and removes what its pilots wrote.
   void Drop(provision::PoolId pool);
   // nullptr: there is none.
-  const PoolForm* Find(provision::PoolId pool) const;
+  const PoolPolicy* Find(provision::PoolId pool) const;
 
   // Asks for a pilot whose credential is this text.
   void Submit(const provision::Submit& ask, std::string access);
@@ -53,29 +53,32 @@ class BatchCaller {
   // stays, for people.
   void CleanUp(provision::PoolId pool, provision::PilotId pilot);
   // The end of what a pilot wrote. kNotFound: nothing is kept.
-  void ReadOutput(const PoolForm& form, provision::PilotId pilot,
+  void ReadOutput(const PoolPolicy& policy, provision::PilotId pilot,
                   std::function<void(Result<std::string>)> done);
-  // Tries a form: what would be submitted, and the system's own test, if it has one and `test`.
-  void Try(const PoolForm& form, bool test, std::function<void(Result<PoolTrial>)> done);
+  // Tries a policy: what would be submitted, and the system's own test, if it has one and `test`.
+  void Try(const PoolPolicy& policy, bool test, std::function<void(Result<PoolTrial>)> done);
   // "short.3"
   static std::string NodeName(const std::string& pool, provision::PilotId pilot);
 
  private:
   struct Pool {
-    PoolForm form;
+    PoolPolicy policy;
     std::unique_ptr<pool::PoolDriver> driver;
   };
-  pool::PilotSpec SpecOf(const PoolForm& form, provision::PilotId pilot) const;
-  std::vector<std::string> NodeCommand(const PoolForm& form, provision::PilotId pilot,
+  pool::PilotSpec SpecOf(const PoolPolicy& policy, provision::PilotId pilot) const;
+  std::vector<std::string> NodeCommand(const PoolPolicy& policy, provision::PilotId pilot,
                                        const std::string& access) const;
-  std::string TagOf(const PoolForm& form, provision::PilotId pilot) const;
-  std::string NameOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
-  std::string FileOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
-  void Run(pool::CommandLine call, const PoolForm& form, Duration patience, Commands::Done done);
+  std::string TagOf(const PoolPolicy& policy, provision::PilotId pilot) const;
+  std::string NameOf(const PoolPolicy& policy, provision::PilotId pilot,
+                     std::string_view end) const;
+  std::string FileOf(const PoolPolicy& policy, provision::PilotId pilot,
+                     std::string_view end) const;
+  void Run(pool::CommandLine call, const PoolPolicy& policy, Duration patience,
+           Commands::Done done);
   void SubmitNow(const provision::Submit& ask);
   void Listed(const provision::Query& ask, const Pool& pool,
               const std::vector<pool::ListedPilot>& pilots);
-  void AddOutputs(const PoolForm& form, provision::QueryAnswered answer,
+  void AddOutputs(const PoolPolicy& policy, provision::QueryAnswered answer,
                   const std::vector<size_t>& failed);
   void SubmitEnded(const provision::Submit& ask, const pool::Submitted& submitted);
   void Tell(provision::Event event) { here_.tell(std::move(event)); }

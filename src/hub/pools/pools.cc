@@ -89,7 +89,7 @@ void Pools::Load() {
       replayed ? "its records do not follow from each other" : replayed.error().message));
 }
 
-void Pools::SetForm(PoolId pool, const provision::PoolPolicy& policy) {
+void Pools::SetPolicy(PoolId pool, const PoolPolicy& policy) {
   names_[policy.name] = pool;
   if (auto set = caller_.Set(pool, policy); !set) {
     parts_.log(fmt::format("pool {} can do nothing: {}", policy.name, set.error().message));
@@ -208,10 +208,10 @@ void Pools::Note(const provision::Record& record, Unreleased& entry) {
               std::holds_alternative<provision::PoolLearned>(record) ||
               std::holds_alternative<provision::PoolClosed>(record);
   if (const auto* changed = std::get_if<provision::PoolChanged>(&record)) {
-    SetForm(changed->pool, changed->policy);
+    SetPolicy(changed->pool, changed->policy);
     Stirred();
   } else if (const auto* kept = std::get_if<provision::PoolKept>(&record)) {
-    SetForm(kept->pool, kept->policy);
+    SetPolicy(kept->pool, kept->policy);
   } else if (const auto* still = std::get_if<provision::PilotKept>(&record)) {
     pilots_[still->pilot] = {still->pool, still->joined.has_value(), false, {}};
   } else if (const auto* forgotten = std::get_if<provision::PoolForgotten>(&record)) {
@@ -272,7 +272,7 @@ void Pools::TellNodesToCome() {
   engine::NodesToCome told;
   for (const provision::PoolInfo& pool : machine_.Pools()) {
     if (pool.closed) continue;
-    const provision::PoolPolicy& policy = pool.policy;
+    const PoolPolicy& policy = pool.policy;
     engine::NodesToCome::Kind kind{.user = policy.user == access::kEveryUser ? "" : policy.user,
                                    .labels = pool.shape.labels,
                                    .longest = provision::LongestTask(policy),
@@ -296,22 +296,22 @@ std::optional<std::expected<Caller, wire::Refusal>> Pools::Who(const Guest& gues
     return std::unexpected(wire::Refusal{code, std::move(why)});
   };
   auto at = pilots_.find(*pilot);
-  const PoolForm* form = at == pilots_.end() ? nullptr : caller_.Find(at->second.pool);
+  const PoolPolicy* policy = at == pilots_.end() ? nullptr : caller_.Find(at->second.pool);
   if (guest.local_user) {
-    bool theirs = form != nullptr &&
-                  (guest.user == form->settings.account || *guest.local_user == here_.owner);
-    if (form != nullptr && !theirs) {
+    bool theirs = policy != nullptr &&
+                  (guest.user == policy->settings.account || *guest.local_user == here_.owner);
+    if (policy != nullptr && !theirs) {
       return refuse(wire::RefusalCode::kCredential, "this pilot is another user's");
     }
   } else if (!guest.Proves(here_.access.SecretOf(*pilot))) {
     return refuse(wire::RefusalCode::kCredential, "the hub does not know this access");
   }
-  if (form == nullptr) return refuse(wire::RefusalCode::kRemoved, "this pilot is over");
+  if (policy == nullptr) return refuse(wire::RefusalCode::kRemoved, "this pilot is over");
   Caller caller;
-  caller.user = form->policy.user.empty() ? std::string(access::kEveryUser) : form->policy.user;
+  caller.user = policy->user.empty() ? std::string(access::kEveryUser) : policy->user;
   caller.serial = guest.greeting.serial;
   caller.pilot = *pilot;
-  const std::string name = BatchCaller::NodeName(form->policy.name, *pilot);
+  const std::string name = BatchCaller::NodeName(policy->name, *pilot);
   const std::string& given = guest.greeting.node_name;
   if (given != name && !given.starts_with(name + ".")) {
     return refuse(wire::RefusalCode::kName,
@@ -413,8 +413,8 @@ void Pools::PilotGone(PilotId pilot, PoolId pool) {
   pilots_.erase(pilot);
   // Also those that were lost before, perhaps in an earlier life: the engine keeps for ever that
   // they were drained, unless they are removed.
-  if (const PoolForm* form = caller_.Find(pool)) {
-    const std::string name = BatchCaller::NodeName(form->policy.name, pilot);
+  if (const PoolPolicy* policy = caller_.Find(pool)) {
+    const std::string name = BatchCaller::NodeName(policy->name, pilot);
     if (const Nodes::Node* node = parts_.nodes.FindByName(name)) nodes.insert(node->row.id);
     for (NodeId node : parts_.nodes.FindByPrefix(name + ".")) nodes.insert(node);
   }
@@ -438,7 +438,7 @@ void Pools::LoseAway(const provision::PilotQueuedAgain& pilot) {
 
 // ---- Asks --------------------------------------------------------------------------------------
 
-std::vector<os::Address> Pools::AddressesOf(const pool::PoolSettings& settings) const {
+std::vector<os::Address> Pools::AddressesOf(const PoolSettings& settings) const {
   std::vector<os::Address> addresses;
   for (const std::string& text : settings.addresses) {
     if (auto address = os::ParseAddress(text)) addresses.push_back(std::move(*address));
@@ -453,14 +453,14 @@ std::vector<os::Address> Pools::AddressesOf(const pool::PoolSettings& settings) 
 }
 
 std::string Pools::AccessText(PilotId pilot, PoolId pool) const {
-  const PoolForm* form = caller_.Find(pool);
-  if (form == nullptr) return "";
+  const PoolPolicy* policy = caller_.Find(pool);
+  if (policy == nullptr) return "";
   access::Access access;
-  access.hubs = AddressesOf(form->settings);
+  access.hubs = AddressesOf(policy->settings);
   access.pin = here_.access.pin();
   access.serial = PilotAccess::SerialOf(pilot);
   access.role = access::Role::kNode;
-  access.user = form->policy.user.empty() ? std::string(access::kEveryUser) : form->policy.user;
+  access.user = policy->user.empty() ? std::string(access::kEveryUser) : policy->user;
   access.secret = here_.access.SecretOf(pilot);
   return access::FormatAccess(access);
 }

@@ -133,7 +133,7 @@ class Pools {
   void Release();
   // Keeps the parts of records that the shell itself remembers.
   void Note(const provision::Record& record, Unreleased& entry);
-  void SetForm(provision::PoolId pool, const provision::PoolPolicy& policy);
+  void SetPolicy(provision::PoolId pool, const PoolPolicy& policy);
   void Cut();
   void TakeUpNodes();
   void AwaitEmpty(Instant until, std::function<void()> done);
@@ -158,23 +158,23 @@ class Pools {
 
   bool is_root() const { return here_.owner == 0; }
   std::string FolderIn(const std::string& home, const std::string& pool) const;
-  Result<PoolForm> NewForm(const Caller& caller, const wire::AddPool& asked) const;
+  Result<PoolPolicy> NewPolicy(const Caller& caller, const wire::AddPool& asked) const;
   void AddIn(const std::string& folder, const Caller& caller, wire::AddPool asked, Tried done);
-  void Compare(const PoolForm& form, const wire::AddPool& asked,
+  void Compare(const PoolPolicy& policy, const wire::AddPool& asked,
                std::function<void(std::vector<PoolDifference>)> done);
-  void TryNew(const PoolForm& form, const wire::AddPool& asked,
+  void TryNew(const PoolPolicy& policy, const wire::AddPool& asked,
               std::vector<PoolDifference> differences, Tried done);
-  std::vector<os::Address> AddressesOf(const pool::PoolSettings& settings) const;
-  Status CheckReach(const PoolForm& form) const;
-  static Status CheckServes(const PoolForm& form);
+  std::vector<os::Address> AddressesOf(const PoolSettings& settings) const;
+  Status CheckReach(const PoolPolicy& policy) const;
+  static Status CheckServes(const PoolPolicy& policy);
   Status CheckPlaces(const Caller& caller) const;
-  bool MaySee(const Caller& caller, const PoolForm& form) const;
-  bool MayChange(const Caller& caller, const PoolForm& form) const;
+  bool MaySee(const Caller& caller, const PoolPolicy& policy) const;
+  bool MayChange(const Caller& caller, const PoolPolicy& policy) const;
   // kPermission: others may not do `what` ("test it").
-  Status CheckOwn(const Caller& caller, const PoolForm& form, std::string_view what) const;
+  Status CheckOwn(const Caller& caller, const PoolPolicy& policy, std::string_view what) const;
   Result<std::vector<provision::PoolId>> Find(const Caller& caller,
                                               const std::vector<std::string>& names) const;
-  PoolFacts FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const;
+  PoolFacts FactsOf(const provision::PoolInfo& info, bool pilots) const;
   PilotFacts FactsOf(const provision::PilotInfo& pilot) const;
   Reason StateReason(const std::string& name, provision::PoolId pool,
                      const provision::PoolInfo& info) const;

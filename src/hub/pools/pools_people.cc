@@ -112,20 +112,21 @@ class EventOf {
 
 // ---- Rights ------------------------------------------------------------------------------------
 
-bool Pools::MayChange(const Caller& caller, const PoolForm& form) const {
-  return caller.is_admin || caller.user == form.settings.account;
+bool Pools::MayChange(const Caller& caller, const PoolPolicy& policy) const {
+  return caller.is_admin || caller.user == policy.settings.account;
 }
 
-Status Pools::CheckOwn(const Caller& caller, const PoolForm& form, std::string_view what) const {
-  if (MayChange(caller, form)) return {};
+Status Pools::CheckOwn(const Caller& caller, const PoolPolicy& policy,
+                       std::string_view what) const {
+  if (MayChange(caller, policy)) return {};
   return Fail(ErrorKind::kPermission,
               fmt::format("pool {} belongs to {}; only they and the hub's administrators {}",
-                          form.policy.name, form.settings.account, what));
+                          policy.name, policy.settings.account, what));
 }
 
-bool Pools::MaySee(const Caller& caller, const PoolForm& form) const {
-  const std::string& user = form.policy.user;
-  return MayChange(caller, form) || user.empty() || user == access::kEveryUser ||
+bool Pools::MaySee(const Caller& caller, const PoolPolicy& policy) const {
+  const std::string& user = policy.user;
+  return MayChange(caller, policy) || user.empty() || user == access::kEveryUser ||
          user == caller.user;
 }
 
@@ -136,15 +137,16 @@ Result<std::vector<PoolId>> Pools::Find(const Caller& caller,
   auto add = [&](const auto& wants) {
     size_t before = found.size();
     for (const auto& [name, pool] : names_) {
-      const PoolForm* form = caller_.Find(pool);
-      if (form != nullptr && MaySee(caller, *form) && wants(name, *form)) found.push_back(pool);
+      const PoolPolicy* policy = caller_.Find(pool);
+      if (policy != nullptr && MaySee(caller, *policy) && wants(name, *policy))
+        found.push_back(pool);
     }
     return found.size() > before;
   };
   if (names.empty()) add([](const auto&, const auto&) { return true; });
   for (const std::string& wanted : names) {
-    bool any = add([&](const std::string& name, const PoolForm& form) {
-      return name == wanted || form.settings.group == wanted;
+    bool any = add([&](const std::string& name, const PoolPolicy& policy) {
+      return name == wanted || policy.settings.group == wanted;
     });
     if (!any) return std::unexpected(Unknown(wanted));
   }
@@ -163,8 +165,8 @@ Status Pools::CheckPlaces(const Caller& caller) const {
   }
   if (caller.is_admin) return {};
   auto theirs = std::ranges::count_if(names_, [&](const auto& each) {
-    const PoolForm* form = caller_.Find(each.second);
-    return form != nullptr && form->settings.account == caller.user;
+    const PoolPolicy* policy = caller_.Find(each.second);
+    return policy != nullptr && policy->settings.account == caller.user;
   });
   if (static_cast<size_t>(theirs) < kPoolsOfAUser) return {};
   return Fail(ErrorKind::kExhausted,
@@ -173,12 +175,12 @@ Status Pools::CheckPlaces(const Caller& caller) const {
 }
 
 // Nodes on other machines need an address.
-Status Pools::CheckReach(const PoolForm& form) const {
-  for (const std::string& text : form.settings.addresses) {
+Status Pools::CheckReach(const PoolPolicy& policy) const {
+  for (const std::string& text : policy.settings.addresses) {
     if (auto address = os::ParseAddress(text); !address)
       return Within("--address", address.error());
   }
-  if (!AddressesOf(form.settings).empty()) return {};
+  if (!AddressesOf(policy.settings).empty()) return {};
   return Fail(ErrorKind::kUnavailable,
               "the hub listens only at its socket on this machine, where no pilot could reach it\n"
               "Start it again, so that it listens on the network",
@@ -187,9 +189,9 @@ Status Pools::CheckReach(const PoolForm& form) const {
 }
 
 // A pilot runs what it is given as its account, but for root's.
-Status Pools::CheckServes(const PoolForm& form) {
-  const std::string& user = form.policy.user;
-  const std::string& account = form.settings.account;
+Status Pools::CheckServes(const PoolPolicy& policy) {
+  const std::string& user = policy.user;
+  const std::string& account = policy.settings.account;
   if (user == account || account == "root") return {};
   return Fail(
       ErrorKind::kPermission,
@@ -203,7 +205,7 @@ std::string Pools::FolderIn(const std::string& home, const std::string& pool) co
   return os::JoinPath(home, fmt::format(".spate/pools/{}-{}", tag_, pool));
 }
 
-Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked) const {
+Result<PoolPolicy> Pools::NewPolicy(const Caller& caller, const wire::AddPool& asked) const {
   if (auto name = CheckPoolName(asked.name); !name) return std::unexpected(name.error());
   if (names_.contains(asked.name)) {
     return Fail(ErrorKind::kExists, fmt::format("there is a pool '{}' already", asked.name),
@@ -220,34 +222,36 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
                             "the pool another name",
                             EscapeForScreen(node.row.name), asked.name));
   }
-  PoolForm form;
-  form.policy.name = asked.name;
-  form.settings.system = asked.system;
-  form.settings.account = is_root() ? caller.user : here_.user;
+  PoolPolicy policy;
+  policy.name = asked.name;
+  policy.settings.system = asked.system;
+  policy.settings.account = is_root() ? caller.user : here_.user;
   if (!is_root() && caller.user != here_.user && !caller.is_admin) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("this hub runs as {0} and could submit pilots only as {0}; ask {0} to "
                             "add a pool for you (--user {1}), or start a hub of your own",
                             here_.user, caller.user));
   }
-  form.policy.user = form.settings.account;
-  if (asked.wish.user && *asked.wish.user != caller.user && !caller.is_admin) {
+  policy.user = policy.settings.account;
+  const auto user = asked.wish.Get(asked.wish.values.user);
+  if (user && *user != caller.user && !caller.is_admin) {
     return Fail(ErrorKind::kPermission, "only administrators add pools for others (--user)");
   }
-  if (auto changed = hub::Change(form, asked.wish); !changed) {
+  if (auto changed = hub::Change(policy, asked.wish); !changed) {
     return std::unexpected(changed.error());
   }
-  if (auto serves = CheckServes(form); !serves) return std::unexpected(serves.error());
-  if (auto reach = CheckReach(form); !reach) return std::unexpected(reach.error());
-  return form;
+  if (auto serves = CheckServes(policy); !serves) return std::unexpected(serves.error());
+  if (auto reach = CheckReach(policy); !reach) return std::unexpected(reach.error());
+  return policy;
 }
 
 // ---- Changes -----------------------------------------------------------------------------------
 
 // A pool has its folder where its user can write.
 void Pools::Add(const Caller& caller, const wire::AddPool& asked, Tried done) {
-  if (auto form = NewForm(caller, asked); !form) return done(std::unexpected(form.error()));
-  if (asked.wish.folder) return AddIn("", caller, asked, std::move(done));
+  if (auto policy = NewPolicy(caller, asked); !policy) return done(std::unexpected(policy.error()));
+  if (asked.wish.Sets(asked.wish.values.settings.folder))
+    return AddIn("", caller, asked, std::move(done));
   if (!is_root() || caller.user == here_.user) {
     return AddIn(os::JoinPath(here_.dir, "pools/" + asked.name), caller, asked, std::move(done));
   }
@@ -261,22 +265,23 @@ void Pools::Add(const Caller& caller, const wire::AddPool& asked, Tried done) {
 
 void Pools::AddIn(const std::string& folder, const Caller& caller, wire::AddPool asked,
                   Tried done) {
-  if (!folder.empty()) asked.wish.folder = folder;
+  if (!folder.empty()) asked.wish.Set(asked.wish.values.settings.folder, folder);
   // Much may have changed while the home folder was looked for.
-  auto form = NewForm(caller, asked);
-  if (!form) return done(std::unexpected(form.error()));
-  Compare(*form, asked, [this, form = *form, asked, done = std::move(done)](auto differences) {
-    TryNew(form, asked, std::move(differences), done);
-  });
+  auto policy = NewPolicy(caller, asked);
+  if (!policy) return done(std::unexpected(policy.error()));
+  Compare(*policy, asked,
+          [this, policy = *policy, asked, done = std::move(done)](auto differences) {
+            TryNew(policy, asked, std::move(differences), done);
+          });
 }
 
 // Variables that decide which batch system is found may differ between the hub and the caller.
-void Pools::Compare(const PoolForm& form, const wire::AddPool& asked,
+void Pools::Compare(const PoolPolicy& policy, const wire::AddPool& asked,
                     std::function<void(std::vector<PoolDifference>)> done) {
   if (asked.variables.empty() || pool::SubmitCommandOf(asked.system).empty()) return done({});
   pool::CommandLine print{.argv = pool::PrintDecisive(asked.system), .name = "sh"};
-  parts_.commands.Run(std::move(print), form.settings.account, Duration::Seconds(10),
-                      [alive = alive_, asked, own_command = !form.settings.submit_command.empty(),
+  parts_.commands.Run(std::move(print), policy.settings.account, Duration::Seconds(10),
+                      [alive = alive_, asked, own_command = !policy.settings.submit_command.empty(),
                        done = std::move(done)](const pool::Outcome& outcome) {
                         if (!*alive) return;
                         std::vector<PoolVariable> hubs =
@@ -286,10 +291,10 @@ void Pools::Compare(const PoolForm& form, const wire::AddPool& asked,
                       });
 }
 
-void Pools::TryNew(const PoolForm& form, const wire::AddPool& asked,
+void Pools::TryNew(const PoolPolicy& policy, const wire::AddPool& asked,
                    std::vector<PoolDifference> differences, Tried done) {
-  caller_.Try(form, asked.test || asked.dry_run,
-              [this, form, asked, differences = std::move(differences),
+  caller_.Try(policy, asked.test || asked.dry_run,
+              [this, policy, asked, differences = std::move(differences),
                done = std::move(done)](Result<PoolTrial> trial) {
                 bool fails = !trial || (!trial->passed && !asked.dry_run);
                 if (trial) trial->differences = differences;
@@ -302,7 +307,7 @@ void Pools::TryNew(const PoolForm& form, const wire::AddPool& asked,
                 }
                 if (fails || asked.dry_run) return done(std::move(trial));
                 // Somebody else may have been quicker while the test ran.
-                if (names_.contains(form.policy.name)) {
+                if (names_.contains(policy.name)) {
                   return done(Fail(ErrorKind::kExists, "a pool of this name was added meanwhile"));
                 }
                 PoolId pool = machine_.NextPool();
@@ -310,8 +315,8 @@ void Pools::TryNew(const PoolForm& form, const wire::AddPool& asked,
                   pool = PoolId(std::max(pool.value, taken.value + 1));
                 }
                 TellFirstDemand();
-                names_[form.policy.name] = pool;  // so that nobody else takes it before the step
-                Post(provision::SetPool{pool, form.policy, false});
+                names_[policy.name] = pool;  // so that nobody else takes it before the step
+                Post(provision::SetPool{pool, policy, false});
                 WhenDurable([done, trial = std::move(trial)] { done(trial); });
               });
 }
@@ -319,20 +324,20 @@ void Pools::TryNew(const PoolForm& form, const wire::AddPool& asked,
 void Pools::Try(const Caller& caller, const std::string& name, Tried done) {
   auto found = Find(caller, {name});
   if (!found) return done(std::unexpected(found.error()));
-  const PoolForm& form = *caller_.Find(found->front());
+  const PoolPolicy& policy = *caller_.Find(found->front());
   // The test runs a command as the pool's user, and its answer shows what that has in the pilot.
-  if (Status own = CheckOwn(caller, form, "test it"); !own)
+  if (Status own = CheckOwn(caller, policy, "test it"); !own)
     return done(std::unexpected(own.error()));
-  caller_.Try(form, true, std::move(done));
+  caller_.Try(policy, true, std::move(done));
 }
 
 Status Pools::ChangeOne(PoolId pool, const wire::ChangePools& asked, const Caller& caller) {
-  PoolForm form = *caller_.Find(pool);
-  if (!MayChange(caller, form)) {
+  PoolPolicy policy = *caller_.Find(pool);
+  if (!MayChange(caller, policy)) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("pool {} belongs to {}; only they and the hub's administrators change "
                             "it",
-                            form.policy.name, form.settings.account));
+                            policy.name, policy.settings.account));
   }
   switch (asked.change) {
     case wire::ChangePools::Change::kPause:
@@ -348,15 +353,16 @@ Status Pools::ChangeOne(PoolId pool, const wire::ChangePools& asked, const Calle
     case wire::ChangePools::Change::kSet:
       break;
   }
-  if (asked.wish.user && *asked.wish.user != form.policy.user && !caller.is_admin) {
+  const PoolPolicy& values = asked.wish.values;
+  if (asked.wish.Sets(values.user) && values.user != policy.user && !caller.is_admin) {
     return Fail(ErrorKind::kPermission, "only administrators let pools serve others (--user)");
   }
-  if (auto changed = hub::Change(form, asked.wish); !changed) return changed;
-  if (auto serves = CheckServes(form); !serves) return serves;
-  if (auto reach = CheckReach(form); !reach) return reach;
-  bool other_nodes = asked.wish.options || asked.wish.slots || asked.wish.milli_cpus ||
-                     asked.wish.memory || asked.wish.named || asked.wish.labels || asked.wish.host;
-  Post(provision::SetPool{pool, form.policy, other_nodes});
+  if (auto changed = hub::Change(policy, asked.wish); !changed) return changed;
+  if (auto serves = CheckServes(policy); !serves) return serves;
+  if (auto reach = CheckReach(policy); !reach) return reach;
+  bool other_nodes = asked.wish.Sets(values.settings.options) || asked.wish.Sets(values.shape) ||
+                     asked.wish.Sets(values.settings.host);
+  Post(provision::SetPool{pool, policy, other_nodes});
   return {};
 }
 
@@ -392,21 +398,20 @@ PilotFacts Pools::FactsOf(const provision::PilotInfo& pilot) const {
   return facts;
 }
 
-PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const {
+PoolFacts Pools::FactsOf(const provision::PoolInfo& info, bool pilots) const {
   PoolFacts facts;
-  facts.name = info.policy.name;
-  facts.group = form.settings.group;
-  facts.system = form.settings.system;
-  facts.user = info.policy.user.empty() ? std::string(access::kEveryUser) : info.policy.user;
-  facts.account = form.settings.account;
+  facts.policy = info.policy;
+  if (facts.policy.user.empty()) facts.policy.user = access::kEveryUser;
+  facts.policy.shape = {};
+  const PoolSettings settings = std::exchange(facts.policy.settings, {});
+  facts.group = settings.group;
+  facts.system = settings.system;
+  facts.account = settings.account;
+  facts.options = settings.options;
   facts.state = StateOf(info);
   facts.why = info.words;
   facts.trouble = info.trouble;
   facts.avoids = info.avoided;
-  facts.max_pilots = info.policy.max_pilots;
-  facts.min_pilots = info.policy.min_pilots;
-  facts.backlog = info.policy.backlog;
-  facts.nodes_per_pilot = info.policy.nodes_per_pilot;
   facts.queued = info.queued;
   facts.joined = info.joined;
   facts.leaving = info.leaving;
@@ -414,15 +419,9 @@ PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, 
   facts.slots = info.shape.slots;
   facts.cpus = info.shape.milli_cpus / double{kMilliCpu};
   facts.memory = info.shape.memory;
-  facts.time_limit = info.policy.time_limit;
-  facts.lifetime = info.policy.lifetime;
-  if (info.policy.idle_exit != Duration::Max()) facts.idle_exit = info.policy.idle_exit;
-  facts.chain = info.policy.chain;
-  facts.spread = info.policy.spread;
   if (info.next_submit > parts_.loop.Now()) {
     facts.next_submit = parts_.loop.ToWall(info.next_submit);
   }
-  facts.options = form.settings.options;
   for (const provision::PilotInfo& pilot : machine_.Pilots(info.pool)) {
     facts.nodes += pilot.nodes;
     if (facts.why.empty() && std::string_view(StateOf(pilot)) == "held") {
@@ -442,7 +441,7 @@ Result<std::vector<PoolFacts>> Pools::Look(const Caller& caller,
   std::vector<PoolFacts> facts;
   for (PoolId pool : *found) {
     auto info = machine_.Info(pool);
-    if (info) facts.push_back(FactsOf(*info, *caller_.Find(pool), pilots));
+    if (info) facts.push_back(FactsOf(*info, pilots));
   }
   return facts;
 }
@@ -461,7 +460,7 @@ Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::strin
       std::visit(visit, row.record);
       if (visit.event.what.empty()) continue;
       visit.event.at = row.at;
-      visit.event.pool = caller_.Find(pool)->policy.name;
+      visit.event.pool = caller_.Find(pool)->name;
       events.push_back(std::move(visit.event));
     }
   }
@@ -480,11 +479,11 @@ void Pools::ReadOutput(const Caller& caller, const std::string& name, PilotId pi
                                  EscapeForScreen(name), found->size()),
                      See("pool list")));
   }
-  const PoolForm& form = *caller_.Find(found->front());
-  if (Status own = CheckOwn(caller, form, "read what its pilots write"); !own) {
+  const PoolPolicy& policy = *caller_.Find(found->front());
+  if (Status own = CheckOwn(caller, policy, "read what its pilots write"); !own) {
     return done(std::unexpected(own.error()));
   }
-  caller_.ReadOutput(form, pilot, std::move(done));
+  caller_.ReadOutput(policy, pilot, std::move(done));
 }
 
 // The state of a pool explains more than the lack of its nodes.

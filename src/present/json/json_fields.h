@@ -94,6 +94,11 @@ class JsonFields {
     Put(key, number.value);
   }
   template <typename T>
+  void Put(std::string_view key, OrNever<T> time) {
+    if (time.value == Duration::Max()) return void(line_.Null(key));
+    Put(key, time.value);
+  }
+  template <typename T>
   void Put(std::string_view key, const std::optional<T>& value) {
     if (value) {
       Put(key, *value);

@@ -20,8 +20,8 @@ struct GroupNotes {
 };
 
 void AddTo(PoolFacts& sum, const PoolFacts& pool) {
-  sum.max_pilots += pool.max_pilots;
-  sum.min_pilots += pool.min_pilots;
+  sum.policy.max_pilots += pool.policy.max_pilots;
+  sum.policy.min_pilots += pool.policy.min_pilots;
   sum.queued += pool.queued;
   sum.joined += pool.joined;
   sum.leaving += pool.leaving;
@@ -43,11 +43,11 @@ Status CheckPoolOfSubmit(const std::vector<PoolFacts>& pools, std::string_view n
   std::set<std::string> others;
   bool closes = false;
   for (const PoolFacts& pool : pools) {
-    bool named = pool.name == name || (!name.empty() && pool.group == name);
+    bool named = pool.policy.name == name || (!name.empty() && pool.group == name);
     if (named && pool.state != "closing") return {};
     if (named) closes = true;
     if (pool.state == "closing") continue;
-    others.insert(EscapeForScreen(pool.group.empty() ? pool.name : pool.group));
+    others.insert(EscapeForScreen(pool.group.empty() ? pool.policy.name : pool.group));
   }
   std::string shown = EscapeForScreen(name);
   std::string text = closes ? fmt::format("--pool: pool '{}' is being removed", shown)
@@ -76,13 +76,14 @@ std::vector<PoolFacts> ByGroup(const std::vector<PoolFacts>& pools) {
     if (is_new) {
       notes.place = shown.size();
       shown.push_back(pool);
-      shown.back().name = pool.group;
+      shown.back().policy.name = pool.group;
     } else {
       AddTo(shown[notes.place], pool);
     }
     ++notes.pools;
     std::string why = WhyOf(pool);
-    if (!why.empty() && ++notes.wrong == 1) notes.first = fmt::format("{}: {}", pool.name, why);
+    if (!why.empty() && ++notes.wrong == 1)
+      notes.first = fmt::format("{}: {}", pool.policy.name, why);
   }
   for (const auto& [name, notes] : groups) {
     PoolFacts& sum = shown[notes.place];

@@ -7,11 +7,11 @@ namespace {
 
 PoolFacts Pool(std::string name, std::string group, std::string state, std::string why) {
   PoolFacts pool;
-  pool.name = std::move(name);
+  pool.policy.name = std::move(name);
   pool.group = std::move(group);
   pool.state = std::move(state);
   pool.why = std::move(why);
-  pool.max_pilots = 1;
+  pool.policy.max_pilots = 1;
   pool.joined = 1;
   pool.nodes = 1;
   return pool;
@@ -22,11 +22,11 @@ TEST(PoolWords, AGroupIsOne) {
                         Pool("lab-2", "lab", "on", ""), Pool("lab-3", "lab", "paused", "by bob"),
                         Pool("z", "", "on", "slow")});
   ASSERT_EQ(shown.size(), 3u);
-  EXPECT_EQ(shown[0].name, "a");
-  EXPECT_EQ(shown[1].name, "lab");
+  EXPECT_EQ(shown[0].policy.name, "a");
+  EXPECT_EQ(shown[1].policy.name, "lab");
   EXPECT_EQ(shown[1].state, "on");
   EXPECT_EQ(shown[1].joined, 3u);
-  EXPECT_EQ(shown[1].max_pilots, 3u);
+  EXPECT_EQ(shown[1].policy.max_pilots, 3u);
   EXPECT_EQ(WhyOf(shown[1]), "2 of 3: lab-1: by ann");
   EXPECT_EQ(WhyOf(shown[2]), "slow");
 }

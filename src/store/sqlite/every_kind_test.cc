@@ -130,7 +130,7 @@ constexpr Instant kNow{1'600'000'000'000'000'000};
 provision::PoolChanged AddedPool() {
   provision::PoolChanged added{.pool = provision::PoolId(1), .policy = {}};
   added.policy.name = "pool";
-  added.policy.driver = "slurm";
+  added.policy.settings.system = "slurm";
   return added;
 }
 

@@ -61,7 +61,7 @@ class PoolLife {
     if (durable_.pools().size() < kPools) {
       PoolPolicy policy;
       policy.name = "pool" + std::to_string(durable_.last_pool().value);
-      policy.driver = std::string("\0driver", 7);
+      policy.settings.prologue = std::string("\0driver", 7);
       return PoolChanged{PoolId(durable_.last_pool().value + 1), policy};
     }
     auto at = durable_.pools().begin();

@@ -13,8 +13,8 @@ namespace {
 
 class GreedyTest : public ServiceTest {
  protected:
-  void Bound(const wire::SetUser& bounds) {
-    Come("root", 0).Ask(wire::Query{bounds});
+  void Bound(const UserChange& bounds) {
+    Come("root", 0).Ask(wire::Query{wire::SetUser{"ann", bounds}});
     loop_.RunFor(Duration::Seconds(1));
   }
   static wire::Rows Rows(size_t bytes) { return {{std::string(bytes, 'x')}}; }
@@ -41,7 +41,7 @@ class GreedyTest : public ServiceTest {
 };
 
 TEST_F(GreedyTest, CommandsCountForTheBoundOfItsUser) {
-  Bound({.user = "ann", .max_output = 100'000});
+  Bound(UserChange().With<&UserRule::max_output>(100'000u));
   EXPECT_EQ(Send("a", 60'000), "");
   EXPECT_NE(Send("b", 60'000).find("the hub would keep "), std::string::npos);
   EXPECT_EQ(Send("c", 30'000), "") << "what was refused counts no longer";
@@ -53,7 +53,7 @@ TEST_F(GreedyTest, CommandsCountForTheBoundOfItsUser) {
 }
 
 TEST_F(GreedyTest, AnUploadThatNeverEndsIsRefusedWhileItArrives) {
-  Bound({.user = "ann", .max_output = 100'000});
+  Bound(UserChange().With<&UserRule::max_output>(100'000u));
   std::vector<Dialogue*> all;
   for (int i = 0; i < 5; ++i) {
     all.push_back(&Come("ann", 1));
@@ -73,7 +73,7 @@ TEST_F(GreedyTest, AnUploadThatNeverEndsIsRefusedWhileItArrives) {
 
 // Edges and texts are in memory until the job is accepted.
 TEST_F(GreedyTest, GraphsCountWhileTheyArrive) {
-  Bound({.user = "ann", .max_output = 100'000});
+  Bound(UserChange().With<&UserRule::max_output>(100'000u));
   Dialogue& ann = Come("ann", 1);
   ann.Ask(Head("a"));
   ann.Ask(Rows(10));
@@ -85,7 +85,7 @@ TEST_F(GreedyTest, GraphsCountWhileTheyArrive) {
 }
 
 TEST_F(GreedyTest, TasksCountWhileTheyArrive) {
-  Bound({.user = "ann", .max_queued = 10});
+  Bound(UserChange().With<&UserRule::max_queued>(10u));
   Dialogue& ann = Come("ann", 1);
   ann.Ask(Head("a"));
   ann.Ask(wire::Rows{std::vector<std::string>(11, "true")});

@@ -218,13 +218,14 @@ void Jobs::ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change
   parts_.loop.Post([this] { next_policies_.clear(); });
 }
 
-UserRule Jobs::ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change) {
+Result<UserRule> Jobs::ChangeUser(const std::string& user, const UserChange& change) {
   auto next = next_rules_.find(user);
-  if (next == next_rules_.end()) next = next_rules_.emplace(user, engine().RuleOf(user)).first;
-  change(next->second);
-  parts_.hub.Post(engine::SetUser{user, next->second});
+  auto rule =
+      TRY(change.AppliedTo(next == next_rules_.end() ? engine().RuleOf(user) : next->second));
+  next_rules_[user] = rule;
+  parts_.hub.Post(engine::SetUser{user, rule});
   parts_.loop.Post([this] { next_rules_.clear(); });
-  return next->second;
+  return rule;
 }
 
 bool Jobs::KnowsRule(const std::string& user) const {

@@ -121,8 +121,8 @@ class Jobs {
   // Changes the policy that the job has when all is done that was posted before; posts that. It is
   // there, and has not ended.
   void ChangePolicy(JobId job, const std::function<void(JobPolicy&)>& change);
-  // The same of a user's rule, which is returned.
-  UserRule ChangeUser(const std::string& user, const std::function<void(UserRule&)>& change);
+  // The same of a user's rule, which is returned. kInvalid, as ChangeOf says: nothing is changed.
+  Result<UserRule> ChangeUser(const std::string& user, const UserChange& change);
   // The user or group has limits of its own, or is about to.
   bool KnowsRule(const std::string& user) const;
   // A job is held while what waits of it is withdrawn, unless it is held anyway. When that is over

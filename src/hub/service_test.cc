@@ -31,8 +31,8 @@ TEST_F(ServiceTest, WhatOneSetsOfAUserOrJobOthersDoNotUndo) {
   const JobId job = Submit(ann, 3);
   Dialogue& first = Come("root", 0);
   Dialogue& second = Come("root", 0);
-  first.Ask(wire::Query{wire::SetUser{.user = "ann", .weight = 5}});
-  second.Ask(wire::Query{wire::SetUser{.user = "ann", .max_running = 7}});
+  first.Ask(wire::Query{wire::SetUser{"ann", UserChange().With<&UserRule::weight>(5u)}});
+  second.Ask(wire::Query{wire::SetUser{"ann", UserChange().With<&UserRule::max_running>(7u)}});
   loop_.RunFor(Duration::Seconds(1));
   ASSERT_TRUE(first.Done() && second.Done());
   const UserRule rule = service_->engine().Users().front().rule;

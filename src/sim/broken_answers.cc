@@ -56,10 +56,10 @@ wire::Question Broken(Sabotage sabotage, const wire::Forget& asked) {
 wire::Question Broken(Sabotage sabotage, const wire::SetUser& asked) {
   wire::SetUser broken = asked;
   if (sabotage == Sabotage::kSetAllOfUser) {
-    const UserRule usual;
-    broken.weight = asked.weight.value_or(usual.weight);
-    broken.max_running = asked.max_running.value_or(usual.max_running);
-    broken.max_queued = asked.max_queued.value_or(usual.max_queued);
+    const UserRule rule = broken.change.values;  // what is not set: as usual
+    broken.change.Set(broken.change.values.weight, rule.weight);
+    broken.change.Set(broken.change.values.max_running, rule.max_running);
+    broken.change.Set(broken.change.values.max_queued, rule.max_queued);
   }
   return broken;
 }

@@ -36,9 +36,10 @@ class QuestionName {
   void operator()(const wire::TrustNodes& q) { text = fmt::format("trust {}", q.job.value); }
   void operator()(const wire::SetUser& q) {
     text = "set user " + q.user;
-    if (q.weight) text += fmt::format(" weight={}", *q.weight);
-    if (q.max_running) text += fmt::format(" running={}", *q.max_running);
-    if (q.max_queued) text += fmt::format(" queued={}", *q.max_queued);
+    const UserRule& rule = q.change.values;
+    if (q.change.Sets(rule.weight)) text += fmt::format(" weight={}", rule.weight);
+    if (q.change.Sets(rule.max_running)) text += fmt::format(" running={}", rule.max_running);
+    if (q.change.Sets(rule.max_queued)) text += fmt::format(" queued={}", rule.max_queued);
   }
   void operator()(const wire::ChangeNodes& q) {
     constexpr const char* kChanges[] = {"drain", "resume", "remove", "turn away"};

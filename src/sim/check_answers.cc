@@ -138,9 +138,10 @@ class AnswersCheck final : public Checker {
       for (int field : {kWeight, kMaxRunning, kMaxQueued}) {
         if (!setting_.contains({0, user->user, field})) open.calm.insert(field);
       }
-      if (user->weight) setting_[{0, user->user, kWeight}] = id;
-      if (user->max_running) setting_[{0, user->user, kMaxRunning}] = id;
-      if (user->max_queued) setting_[{0, user->user, kMaxQueued}] = id;
+      const UserChange& set = user->change;
+      if (set.Sets(set.values.weight)) setting_[{0, user->user, kWeight}] = id;
+      if (set.Sets(set.values.max_running)) setting_[{0, user->user, kMaxRunning}] = id;
+      if (set.Sets(set.values.max_queued)) setting_[{0, user->user, kMaxQueued}] = id;
     } else if (const auto* hub = std::get_if<wire::SetHub>(&open.question)) {
       if (hub->policy) setting_[{0, "", kPolicy}] = id;
     } else if (const auto* nodes = std::get_if<wire::ChangeNodes>(&open.question)) {
@@ -326,14 +327,15 @@ class AnswersCheck final : public Checker {
   void Judge(const Scene&, const Question& open, const wire::SetUser& asked,
              const std::vector<std::string>&) {
     const UserRule& now = rules_[asked.user];
-    auto differs = [&](const auto& wish, auto is, auto was, int field) {
+    const UserRule& wish = asked.change.values;
+    auto differs = [&](const auto& value, auto is, auto was, int field) {
       const Field key{0, asked.user, field};
-      if (wish) return *wish != is && IsLast(id_, key);
+      if (asked.change.Sets(value)) return value != is && IsLast(id_, key);
       return open.calm.contains(field) && !setting_.contains(key) && is != was;
     };
-    if (differs(asked.weight, now.weight, open.rule.weight, kWeight) ||
-        differs(asked.max_running, now.max_running, open.rule.max_running, kMaxRunning) ||
-        differs(asked.max_queued, now.max_queued, open.rule.max_queued, kMaxQueued)) {
+    if (differs(wish.weight, now.weight, open.rule.weight, kWeight) ||
+        differs(wish.max_running, now.max_running, open.rule.max_running, kMaxRunning) ||
+        differs(wish.max_queued, now.max_queued, open.rule.max_queued, kMaxQueued)) {
       Find(fmt::format("what is set of user {} is not so, or more than that", asked.user));
     }
   }

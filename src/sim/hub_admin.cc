@@ -76,15 +76,17 @@ void HubPeople::PlanUsers() {
     const std::string name = Workload::UserName(user);
     const Duration wait = o.fair ? Duration{} : Wait(span_);
     wire::SetUser weight{.user = name};
-    weight.weight = static_cast<uint32_t>(1 + prng_.Below(o.fair ? 3 : 8));
+    weight.change.Set(weight.change.values.weight,
+                      static_cast<uint32_t>(1 + prng_.Below(o.fair ? 3 : 8)));
     wire::SetUser bounds{.user = name};
+    UserChange& change = bounds.change;
     if (o.user_rules && prng_.Chance(50)) {
-      bounds.max_running = static_cast<uint32_t>(1 + prng_.Below(2 * o.slots));
+      change.Set(change.values.max_running, static_cast<uint32_t>(1 + prng_.Below(2 * o.slots)));
     }
     // Each job alone is allowed.
-    if (o.user_rules && prng_.Chance(30)) bounds.max_queued = 1 + o.tasks * 4;
+    if (o.user_rules && prng_.Chance(30)) change.Set(change.values.max_queued, 1 + o.tasks * 4);
     Want(kAdmin, wait, [weight](HubProcess&) { return Wish::Now(weight); });
-    if (!bounds.max_running && !bounds.max_queued) continue;
+    if (change.empty()) continue;
     Want(kAdmin, prng_.Chance(50) ? wait : Wait(span_),
          [bounds](HubProcess&) { return Wish::Now(bounds); });
   }

@@ -187,8 +187,9 @@ HubPeople::Make HubPeople::OfUnended(JobId job, std::function<wire::Question()> 
 void HubPeople::GrowOn(const SimJob& job) {
   auto heard = [this, user = job.user, refusals = uint32_t{0}](const auto& accepted) mutable {
     if (accepted || ++refusals != kHopeless) return;
-    Want("root", Duration{},
-         [user](HubProcess&) { return Wish::Now(wire::SetUser{.user = user, .max_queued = 0}); });
+    Want("root", Duration{}, [user](HubProcess&) {
+      return Wish::Now(wire::SetUser{user, UserChange().With<&UserRule::max_queued>(0u)});
+    });
   };
   Do(Wait(span_ / 4), [this, &job, asked_in = std::make_shared<uint32_t>(0),
                        heard = std::make_shared<decltype(heard)>(heard)](HubProcess& hub) {

@@ -480,7 +480,7 @@ wire::Question HubProcess::MischievousQuestion() {
     case 6:
       return wire::TrustNodes{victim};
     case 7:
-      return wire::SetUser{.user = "greedy", .weight = 100};
+      return wire::SetUser{"greedy", UserChange().With<&UserRule::weight>(100u)};
     case 8:
       return wire::ChangeNodes{.all = true, .change = wire::ChangeNodes::Change::kDrain};
     case 9:

@@ -71,7 +71,7 @@ struct RevokeAccess {
   SPATE_FIELDS(1, serials);
 };
 
-// For administrators. What has no value stays.
+// For administrators.
 struct SetUser {
   static constexpr uint32_t kNumber = 24;
   struct Answer {
@@ -79,12 +79,8 @@ struct SetUser {
     SPATE_FIELDS(1, rule);
   };
   std::string user;
-  std::optional<uint32_t> weight, max_running, max_queued;
-  std::optional<uint64_t> max_output;
-  std::optional<std::string> group;  // "@NAME"; empty: none
-  std::optional<bool> may_add_pools;
-  SPATE_FIELDS(1, user, 2, weight, 3, max_running, 4, max_queued, 5, max_output, 6, group,
-               7, may_add_pools);
+  UserChange change;
+  SPATE_FIELDS(1, user, 8, change);
 };
 
 struct JobsChanged {

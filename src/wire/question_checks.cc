@@ -123,6 +123,13 @@ Status Check(const PoolChange& wish) {
   return Check(named);
 }
 
+Status Check(const UserRule& rule) {
+  if (auto sound = rule.CheckSound(); !sound) {
+    return Fail(ErrorKind::kCorrupt, std::move(sound.error().message));
+  }
+  return CheckName("group", rule.group);
+}
+
 // ---- One for each question that may be wrong ---------------------------------------------------
 
 template <typename T>
@@ -173,11 +180,8 @@ Status Check(const ChangeNodes& asked) {
 Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
 Status Check(const SetUser& asked) {
   if (asked.user.empty()) return Defect("user", "is missing");
-  if (asked.weight && *asked.weight == 0) return Defect("weight", "is out of range");
-  const std::string group = asked.group.value_or("");
-  if (!group.empty() && !IsGroup(group)) return Defect("group", "does not begin with '@'");
-  if (asked.user == "@" || group == "@") return Defect("group", "has no name");
-  TRY(CheckName("group", group));
+  if (asked.user == "@") return Defect("group", "has no name");
+  TRY(Check(asked.change.values));
   return CheckName("user", asked.user);
 }
 Status Check(const SetHub& asked) {

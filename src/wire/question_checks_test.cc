@@ -23,6 +23,7 @@ NeedsChange LabelsOf(std::vector<std::string> labels) {
   return change;
 }
 Retry RetryWith(NeedsChange needs) { return Retry{.tasks = {}, .needs = std::move(needs)}; }
+UserChange Weight(uint32_t weight) { return UserChange().With<&UserRule::weight>(weight); }
 JobSelector JobsOf(NumberRange range) { return {.ranges = {range}}; }
 
 Result<Request> Passed(Question question) {
@@ -55,7 +56,7 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
            {AddAccess{2, "eve\nrole: admin", {}}, "user"},
            {AddAccess{2, "eve", Duration::Seconds(-1)}, "lifetime"},
            {SetUser{.user = ""}, "user"},
-           {SetUser{.user = "eve", .weight = 0}, "weight"},
+           {SetUser{.user = "eve", .change = Weight(0)}, "weight"},
            {ChangeJobs{.jobs = JobsOf({0, 1, 1})}, "jobs.ranges"},
            {ChangeJobs{.jobs = JobsOf({1, 1, 0})}, "jobs.ranges"},
            {ChangeJobs{.jobs = {}, .weight = kMaxJobWeight + 1}, "weight"},
@@ -74,7 +75,7 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
   }
   EXPECT_TRUE(Passed(RetryWith(NeedsOf({{"a", 1}, {"b", 0}}))));
   EXPECT_TRUE(Passed(RetryWith(LabelsOf({}))));
-  EXPECT_TRUE(Passed(SetUser{.user = "eve", .weight = 2}));
+  EXPECT_TRUE(Passed(SetUser{.user = "eve", .change = Weight(2)}));
 }
 
 // A journal keeps it for as long as the pool is there, and shells read it.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,13 +63,7 @@ constexpr Option kMay = {
 
 struct UserOptions {
   std::string user;  // empty: all of them
-  std::optional<uint32_t> weight, max_running, max_queued;
-  std::optional<uint64_t> max_output;
-  std::optional<std::string> group;  // empty: none
-  std::optional<bool> may_add_pools;
-  bool changes() const {
-    return weight || max_running || max_queued || max_output || group || may_add_pools;
-  }
+  UserChange change;
 };
 Result<std::string> ParseGroup(std::string_view text) {
   if (text == "none") return std::string();
@@ -89,22 +82,21 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
   UserOptions options;
   OptionReader in(words);
   if (!words.words.empty()) options.user = words.words.front();
-  uint32_t number = 0;
-  if (in.Read(kWeight, number, CountUpTo(1'000'000))) options.weight = number;
-  if (in.Read(opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
-    options.max_running = number;
-  }
-  if (in.Read(kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
-  uint64_t bytes = 0;
-  if (in.Read(kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
-  std::string group;
-  if (in.Read(kGroup, group, ParseGroup)) options.group = group;
-  bool may = false;
-  if (in.Read(kMay, may, ParseMay)) options.may_add_pools = may;
+  UserChange& change = options.change;
+  auto read = [&](const Option& option, auto& field, const auto& parse) {
+    auto value = field;
+    if (in.Read(option, value, parse)) change.Set(field, std::move(value));
+  };
+  read(kWeight, change.values.weight, CountUpTo(1'000'000));
+  read(opt::kMaxRunning, change.values.max_running, CountUpTo(kLimits.tasks_per_job));
+  read(kMaxQueued, change.values.max_queued, CountUpTo(UINT32_MAX));
+  read(kMaxOutput, change.values.max_output, ParseSize);
+  read(kGroup, change.values.group, ParseGroup);
+  read(kMay, change.values.may_add_pools, ParseMay);
   TRY(in.status());
-  if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
+  if (change.values.weight == 0) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
   if (options.user == "@") return Fail(ErrorKind::kInvalid, "the group's name is missing: @NAME");
-  if (options.changes() && options.user.empty()) {
+  if (!change.empty() && options.user.empty()) {
     return Fail(ErrorKind::kInvalid,
                 "the user is missing; write for example: spate hub user ada --weight 2");
   }
@@ -115,12 +107,8 @@ std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format(
 std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
 
 Result<int> SetUser(const HubScreen& screen, const UserOptions& options) {
-  auto set =
-      client::AskOne(screen.hub, wire::SetUser{options.user, options.weight, options.max_running,
-                                               options.max_queued, options.max_output,
-                                               options.group, options.may_add_pools});
-  if (!set) return std::unexpected(set.error());
-  const UserRule& rule = set->rule;
+  auto set = TRY(client::AskOne(screen.hub, wire::SetUser{options.user, options.change}));
+  const UserRule& rule = set.rule;
   std::string text = fmt::format("{}: weight {}, {} running, {} queued", options.user, rule.weight,
                                  BoundText(rule.max_running), BoundText(rule.max_queued));
   if (!IsGroup(options.user)) {
@@ -151,7 +139,7 @@ std::vector<present::Cell> RowOf(const UserFacts& user) {
 
 Result<int> HubUser(const HubScreen& screen) {
   auto options = TRY(MakeUserOptions(screen.words));
-  if (options.changes()) return SetUser(screen, options);
+  if (!options.change.empty()) return SetUser(screen, options);
   std::string text;
   present::Table table({{"USER", present::Align::kLeft, 8},
                         {"JOBS", present::Align::kRight},

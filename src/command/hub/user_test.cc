@@ -49,10 +49,8 @@ TEST(HubUser, OptionsSetWhatIsNamed) {
   auto ran = scene.Run("hub user", {"ann", "--weight", "5", "--max-queued", "1000"});
   EXPECT_EQ(ran.err, "spate: ann: weight 5, any running, 1000 queued, any of output at most\n");
   auto asked = scene.hub.Asked<wire::SetUser>().at(0);
-  EXPECT_EQ(asked.weight, 5u);
-  EXPECT_EQ(asked.max_queued, 1000u);
-  EXPECT_FALSE(asked.max_running);
-  EXPECT_FALSE(asked.max_output);
+  EXPECT_EQ(asked.change,
+            UserChange().With<&UserRule::weight>(5u).With<&UserRule::max_queued>(1000u));
 }
 
 TEST(HubUser, RefusesWhatCannotBe) {

@@ -12,8 +12,10 @@
 
 #include "base/enum_list.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/change.h"
 #include "core/model/fields.h"
 #include "core/model/needs.h"
 #include "core/model/task_files.h"
@@ -150,8 +152,11 @@ struct UserRule {
   std::string group = {};      // of a user: "@NAME" (IsGroup); empty: none
   bool may_add_pools = false;  // and have their commands run on the hub's machine
   SPATE_FIELDS(1, weight, 2, max_running, 3, max_queued, 4, max_output, 5, group, 6, may_add_pools);
+  // kInvalid: "weight is out of range".
+  Status CheckSound() const;
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
+using UserChange = ChangeOf<UserRule>;
 // A group is written as a user whose name begins with '@'; no user of a system has such a name.
 inline bool IsGroup(std::string_view user) { return user.starts_with('@'); }
 

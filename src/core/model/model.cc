@@ -58,6 +58,13 @@ Reason WhyExcluded(const Offer& offer, const Needs& needs) {
 
 }  // namespace
 
+Status UserRule::CheckSound() const {
+  auto wrong = [](const char* what) { return Fail(ErrorKind::kInvalid, what); };
+  if (weight == 0) return wrong("weight is out of range");
+  if (!group.empty() && !IsGroup(group)) return wrong("group does not begin with '@'");
+  return group == "@" ? Status(wrong("group has no name")) : Status();
+}
+
 Needs Changed(Needs needs, const NeedsChange& change) {
   needs.milli_cpus = change.milli_cpus.value_or(needs.milli_cpus);
   needs.memory = change.memory.value_or(needs.memory);

@@ -41,24 +41,25 @@ Result<access::Access> AccessFor(const Asking& asking, const Self& self,
 
 // A group is made by giving it limits, so that a mistyped name does not become one.
 Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
+  const auto group = asked.change.Get(asked.change.values.group);
   if (IsGroup(asked.user)) {
-    if (asked.group && !asked.group->empty()) {
+    if (group && !group->empty()) {
       return Fail(ErrorKind::kInvalid, "a group of users cannot be in a group");
     }
-    if (asked.max_output) {
+    if (asked.change.Sets(asked.change.values.max_output)) {
       return Fail(ErrorKind::kInvalid, "--max-output is a limit of users, not of groups");
     }
-    if (asked.may_add_pools.value_or(false)) {
+    if (asked.change.Get(asked.change.values.may_add_pools).value_or(false)) {
       return Fail(ErrorKind::kInvalid, "--may is a right of users, not of groups");
     }
     // A known group stays usable, whatever its name is.
     if (!jobs.KnowsRule(asked.user)) (void)TRY(ReadName(asked.user.substr(1), "name of a group"));
     return {};
   }
-  if (!asked.group || asked.group->empty() || jobs.KnowsRule(*asked.group)) return {};
+  if (!group || group->empty() || jobs.KnowsRule(*group)) return {};
   return Fail(ErrorKind::kNotFound,
-              fmt::format("there is no group '{}'; setting its share makes it", *asked.group),
-              See(fmt::format("hub user '{}' --weight 1", *asked.group)));
+              fmt::format("there is no group '{}'; setting its share makes it", *group),
+              See(fmt::format("hub user '{}' --weight 1", *group)));
 }
 
 }  // namespace
@@ -71,15 +72,8 @@ Status Answer(Asking& asking, const Jobs& jobs, const wire::ListUsers& asked) {
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked) {
   TRY(CheckGroup(jobs, asked));
-  const UserRule rule = jobs.ChangeUser(asked.user, [&asked](UserRule& next) {
-    next.weight = asked.weight.value_or(next.weight);
-    next.max_running = asked.max_running.value_or(next.max_running);
-    next.max_queued = asked.max_queued.value_or(next.max_queued);
-    next.max_output = asked.max_output.value_or(next.max_output);
-    next.group = asked.group.value_or(next.group);
-    next.may_add_pools = asked.may_add_pools.value_or(next.may_add_pools);
-  });
-  asking.EndWhenSettled(wire::SetUser::Answer{rule});
+  auto rule = TRY(jobs.ChangeUser(asked.user, asked.change));
+  asking.EndWhenSettled(wire::SetUser::Answer{std::move(rule)});
   return {};
 }
 

@@ -237,7 +237,9 @@ int Main(int argc, char** argv) {
   all.all = true;
   bench.Measure("LookAtJobs, all", wire::LookAtJobs{.jobs = all}, "root");
   bench.Measure("LookAtPools", wire::LookAtPools(), stranger);
-  bench.Measure("ChangeJobs, all", wire::ChangeJobs{.jobs = all, .weight = 7}, "root");
+  bench.Measure("ChangeJobs, all",
+                wire::ChangeJobs{.jobs = all, .set = JobChange().With<&JobTerms::weight>(7u)},
+                "root");
   return bench.worse() ? 1 : 0;
 }
 

@@ -58,7 +58,7 @@ Status Understand(const Words& words) {
     case Makes::kNoJob:
       break;
   }
-  if (name == "job set") return status(MakeJobChanges(words, Instant() + Duration::Seconds(1)));
+  if (name == "job set") return status(MakeJobChange(words, Instant() + Duration::Seconds(1)));
   if (name == "hub start") return status(MakeHubOptions(words));
   if (name == "node start") return status(MakeNodeOptions(words));
   return status(OutputFormOf(words));

@@ -41,11 +41,57 @@ TEST_F(ServiceTest, WhatOneSetsOfAUserOrJobOthersDoNotUndo) {
 
   using Change = wire::ChangeJobs::Change;
   const JobSelector only{.ranges = {{job.value, job.value}}};
-  first.Ask(wire::Query{wire::ChangeJobs{.jobs = only, .change = Change::kSet, .weight = 3}});
-  second.Ask(wire::Query{wire::ChangeJobs{.jobs = only, .change = Change::kSet, .max_running = 2}});
+  first.Ask(wire::Query{wire::ChangeJobs{
+      .jobs = only, .change = Change::kSet, .set = JobChange().With<&JobTerms::weight>(3u)}});
+  second.Ask(wire::Query{wire::ChangeJobs{
+      .jobs = only, .change = Change::kSet, .set = JobChange().With<&JobTerms::max_running>(2u)}});
   loop_.RunFor(Duration::Seconds(1));
   EXPECT_EQ(service_->engine().Policy(job)->weight, 3u);
   EXPECT_EQ(service_->engine().Policy(job)->max_running, 2u);
+}
+
+// A newer client may set more than the hub knows.
+TEST_F(ServiceTest, AChangeIsMadeAsAWholeOrNotAtAll) {
+  const Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  auto user = UserChange().With<&UserRule::weight>(5u);
+  auto terms = JobChange().With<&JobTerms::weight>(3u);
+  user.fields.push_back(100);
+  terms.fields.push_back(100);
+  const JobSelector only{.ranges = {{job.value, job.value}}};
+  for (const wire::Question& question :
+       {wire::Question(wire::SetUser{"ann", user}),
+        wire::Question(wire::ChangeJobs{
+            .jobs = only, .change = wire::ChangeJobs::Change::kSet, .set = terms})}) {
+    Dialogue& root = Come("root", 0);
+    root.Ask(wire::Query{question});
+    loop_.RunFor(Duration::Seconds(1));
+    const auto* failed = std::get_if<wire::Failed>(&root.replies.back());
+    ASSERT_TRUE(failed != nullptr);
+    EXPECT_EQ(failed->kind, ErrorKind::kInvalid);
+    EXPECT_TRUE(failed->text.contains("not known here")) << failed->text;
+  }
+  EXPECT_EQ(service_->engine().Users().front().rule.weight, 1u);
+  EXPECT_EQ(service_->engine().Policy(job)->weight, kJobWeight);
+}
+
+TEST_F(ServiceTest, ALimitCanBeTakenBack) {
+  const Dialogue& ann = Come("ann", 1);
+  const JobId job = Submit(ann, 3);
+  const JobSelector only{.ranges = {{job.value, job.value}}};
+  for (const uint32_t most : {7u, 0u}) {
+    Dialogue& root = Come("root", 0);
+    root.Ask(wire::Query{wire::SetUser{
+        "ann",
+        UserChange().With<&UserRule::max_running>(most).With<&UserRule::group>(std::string())}});
+    loop_.RunFor(Duration::Seconds(1));
+    root.Ask(wire::Query{wire::ChangeJobs{.jobs = only,
+                                          .change = wire::ChangeJobs::Change::kSet,
+                                          .set = JobChange().With<&JobTerms::max_running>(most)}});
+    loop_.RunFor(Duration::Seconds(1));
+    EXPECT_EQ(service_->engine().Users().front().rule.max_running, most);
+    EXPECT_EQ(service_->engine().Policy(job)->max_running, most);
+  }
 }
 
 // A client that did not hear the answer sends the same again.

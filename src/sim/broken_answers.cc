@@ -24,7 +24,9 @@ wire::Question Broken(Sabotage sabotage, const wire::ChangeJobs& asked) {
   if (sabotage == Sabotage::kForgetRelease && asked.change == Change::kRelease) {
     return NoChange(asked);
   }
-  if (sabotage == Sabotage::kForgetSet) broken.max_running.reset();
+  if (sabotage == Sabotage::kForgetSet && asked.set.Sets(asked.set.values.max_running)) {
+    broken.set = {};  // nothing else is set with it
+  }
   return broken;
 }
 

@@ -130,8 +130,9 @@ class AnswersCheck final : public Checker {
   void NoteSettings(uint64_t id, Question& open) {
     if (const auto* change = std::get_if<wire::ChangeJobs>(&open.question)) {
       for (JobId job : JobsOf(change->jobs)) {
-        if (change->weight) setting_[{job.value, "", kWeight}] = id;
-        if (change->max_running) setting_[{job.value, "", kMaxRunning}] = id;
+        const JobTerms& terms = change->set.values;
+        if (change->set.Sets(terms.weight)) setting_[{job.value, "", kWeight}] = id;
+        if (change->set.Sets(terms.max_running)) setting_[{job.value, "", kMaxRunning}] = id;
       }
     } else if (const auto* user = std::get_if<wire::SetUser>(&open.question)) {
       open.rule = rules_[user->user];
@@ -253,11 +254,11 @@ class AnswersCheck final : public Checker {
       case Change::kSet:
         break;
     }
-    auto differs = [&](const auto& wish, uint32_t now, int field) {
-      return wish && *wish != now && IsLast(id_, {id.value, "", field});
+    auto differs = [&](const uint32_t& wish, uint32_t now, int field) {
+      return asked.set.Sets(wish) && wish != now && IsLast(id_, {id.value, "", field});
     };
-    if (differs(asked.weight, job->policy.weight, kWeight) ||
-        differs(asked.max_running, job->policy.max_running, kMaxRunning)) {
+    if (differs(asked.set.values.weight, job->policy.weight, kWeight) ||
+        differs(asked.set.values.max_running, job->policy.max_running, kMaxRunning)) {
       Find(fmt::format("what is set of job {} is not so", id.value));
     }
   }

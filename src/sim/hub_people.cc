@@ -323,14 +323,15 @@ void HubPeople::CancelSome(const SimJob& job) {
 // Two of them may come at the same time.
 void HubPeople::SetSome(const SimJob& job) {
   const Duration wait = Wait(span_);
-  auto set = [&](std::optional<uint32_t> weight, std::optional<uint32_t> most) {
+  auto set = [&](const JobChange& change) {
     Want(job.user, prng_.Chance(50) ? wait : Wait(span_), OfUnended(job.id, [=, id = job.id] {
-           return wire::ChangeJobs{
-               .jobs = Only(id), .change = Change::kSet, .weight = weight, .max_running = most};
+           return wire::ChangeJobs{.jobs = Only(id), .change = Change::kSet, .set = change};
          }));
   };
-  set(static_cast<uint32_t>(1 + prng_.Below(5)), std::nullopt);
-  set(std::nullopt, static_cast<uint32_t>(1 + prng_.Below(2 * parts_.options.slots)));
+  const auto weight = static_cast<uint32_t>(1 + prng_.Below(5));
+  set(JobChange().With<&JobTerms::weight>(weight));
+  const auto most = static_cast<uint32_t>(1 + prng_.Below(2 * parts_.options.slots));
+  set(JobChange().With<&JobTerms::max_running>(most));
 }
 
 void HubPeople::WithdrawRest(const SimJob& job) {

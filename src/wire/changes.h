@@ -95,17 +95,12 @@ struct ChangeJobs {
   SPATE_INNER_ENUM(Change, kHold, "hold", kRelease, "release", kClose, "close", kSet, "set");
   JobSelector jobs;
   Change change = Change::kHold;
-  std::optional<uint32_t> weight, max_running;  // of kSet, as those below
-  std::optional<int32_t> priority;
-  // Limits for its tasks that no node has yet.
-  std::optional<Duration> time;     // 0: it is not known
-  std::optional<Instant> deadline;  // Never(): none
+  JobChange set;  // of kSet
   // A job that has ended is changed like others, for what will be added to it. For one job, which
   // is named by its number.
   bool ended_too = false;
   bool end_running = false;  // of kHold: ends running tasks as well; these attempts do not count
-  SPATE_FIELDS(1, jobs, 2, change, 3, weight, 4, max_running, 5, ended_too, 6, priority, 7, time,
-               8, deadline, 9, end_running);
+  SPATE_FIELDS(1, jobs, 2, change, 5, ended_too, 9, end_running, 10, set);
 };
 
 // How many tasks of a job.

@@ -30,16 +30,6 @@ Status CheckNames(std::string_view field, const std::vector<std::string>& names)
   return {};
 }
 
-// Needs promises this: each once.
-Status CheckSorted(std::string_view field, const std::optional<std::vector<std::string>>& names) {
-  if (!names) return {};
-  bool ascend = std::ranges::adjacent_find(*names, std::greater_equal()) == names->end();
-  if (!ascend || std::ranges::find(*names, "") != names->end()) {
-    return Defect(field, "is not sorted, or has an empty one");
-  }
-  return CheckNames(field, *names);
-}
-
 Status CheckRanges(std::string_view field, const std::vector<NumberRange>& ranges) {
   bool sound = std::ranges::all_of(ranges, &NumberRange::IsSound);
   return sound ? Status() : Defect(field, "runs backwards, or from 0");
@@ -78,19 +68,30 @@ Status Check(const std::vector<TaskPick>& picks) {
   return {};
 }
 
-Status Check(const NeedsChange& needs) {
-  if (needs.memory.value_or(0) > kWireLimits.size) return Defect("needs.memory", "is out of range");
+// The values that are set; others have their defaults.
+template <typename T>
+T SetBy(const ChangeOf<T>& change) {
+  T values;
+  change.AssignTo(values);
+  return values;
+}
+
+// The type's own checks.
+template <typename T>
+Status CheckValues(const T& values) {
+  auto sound = values.CheckSound();
+  return sound ? sound : Fail(ErrorKind::kCorrupt, std::move(sound.error().message));
+}
+
+Status Check(const Needs& needs) {
+  TRY(CheckValues(needs));
+  if (needs.memory > kWireLimits.size) return Defect("needs.memory", "is out of range");
   for (const NamedNeed& named : needs.named) {
-    if (named.name.empty()) return Defect("needs.named", "has one without a name");
     TRY(CheckName("needs.named", named.name));
   }
-  auto same = [](const NamedNeed& a, const NamedNeed& b) { return a.name >= b.name; };
-  if (std::ranges::adjacent_find(needs.named, same) != needs.named.end()) {
-    return Defect("needs.named", "is not sorted");
-  }
-  TRY(CheckSorted("needs.labels", needs.labels));
-  TRY(CheckSorted("needs.not_on", needs.not_on));
-  return CheckName("needs.on_node", needs.on_node.value_or(""));
+  TRY(CheckNames("needs.labels", needs.labels));
+  TRY(CheckNames("needs.not_on", needs.not_on));
+  return CheckName("needs.on_node", needs.on_node);
 }
 
 // A journal keeps these texts for as long as the pool exists.
@@ -112,21 +113,21 @@ struct CheckPoolTexts {
 
 Status Check(const PoolChange& wish) {
   CheckPoolTexts texts;
-  VisitLeaves(wish.values, texts);
+  const PoolPolicy policy = SetBy(wish);
+  VisitLeaves(policy, texts);
   TRY(texts.status);
-  const NodeShape& shape = wish.values.shape;
-  TRY(CheckSorted("wish.labels", shape.labels));
+  const NodeShape& shape = policy.shape;
+  TRY(CheckNames("wish.labels", shape.labels));
   if (shape.memory > kWireLimits.size) return Defect("wish.memory", "is out of range");
   if (shape.named.size() > 64) return Defect("wish.named", "are too many");
-  NeedsChange named;
-  named.named = shape.named;
-  return Check(named);
+  if (!Needs{.labels = shape.labels}.CheckSound()) {
+    return Defect("wish.labels", "is not sorted, or has an empty one");
+  }
+  return Check(Needs{.named = shape.named});
 }
 
 Status Check(const UserRule& rule) {
-  if (auto sound = rule.CheckSound(); !sound) {
-    return Fail(ErrorKind::kCorrupt, std::move(sound.error().message));
-  }
+  TRY(CheckValues(rule));
   return CheckName("group", rule.group);
 }
 
@@ -181,7 +182,7 @@ Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
 Status Check(const SetUser& asked) {
   if (asked.user.empty()) return Defect("user", "is missing");
   if (asked.user == "@") return Defect("group", "has no name");
-  TRY(Check(asked.change.values));
+  TRY(Check(SetBy(asked.change)));
   return CheckName("user", asked.user);
 }
 Status Check(const SetHub& asked) {
@@ -191,15 +192,7 @@ Status Check(const SetHub& asked) {
   return sound ? Status() : Defect("half_life", "is out of range");
 }
 Status Check(const ChangeJobs& asked) {
-  uint32_t weight = asked.weight.value_or(kJobWeight);
-  if (weight < 1 || weight > kMaxJobWeight) return Defect("weight", "is out of range");
-  if (std::abs(int64_t{asked.priority.value_or(0)}) > 1'000'000) {
-    return Defect("priority", "is out of range");
-  }
-  if (asked.time && (asked.time->ns < 0 || *asked.time > kWireLimits.longest)) {
-    return Defect("time", "is out of range");
-  }
-  if (asked.deadline && asked.deadline->ns < 0) return Defect("deadline", "is out of range");
+  TRY(CheckValues(SetBy(asked.set)));
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Cancel& asked) {
@@ -210,7 +203,7 @@ Status Check(const Forget& asked) { return CheckRanges("jobs.ranges", asked.jobs
 Status Check(const Retry& asked) {
   if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");
   TRY(CheckNumbered(asked.tasks));
-  return Check(asked.needs);
+  return Check(SetBy(asked.needs));
 }
 
 Status Check(const LookAtPools& asked) { return CheckNames("names", asked.names); }

@@ -13,14 +13,10 @@ namespace spate::wire {
 namespace {
 
 NeedsChange NeedsOf(std::vector<NamedNeed> named) {
-  NeedsChange change;
-  change.named = std::move(named);
-  return change;
+  return NeedsChange().With<&Needs::named>(std::move(named));
 }
 NeedsChange LabelsOf(std::vector<std::string> labels) {
-  NeedsChange change;
-  change.labels = std::move(labels);
-  return change;
+  return NeedsChange().With<&Needs::labels>(std::move(labels));
 }
 Retry RetryWith(NeedsChange needs) { return Retry{.tasks = {}, .needs = std::move(needs)}; }
 UserChange Weight(uint32_t weight) { return UserChange().With<&UserRule::weight>(weight); }
@@ -59,7 +55,9 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
            {SetUser{.user = "eve", .change = Weight(0)}, "weight"},
            {ChangeJobs{.jobs = JobsOf({0, 1, 1})}, "jobs.ranges"},
            {ChangeJobs{.jobs = JobsOf({1, 1, 0})}, "jobs.ranges"},
-           {ChangeJobs{.jobs = {}, .weight = kMaxJobWeight + 1}, "weight"},
+           {ChangeJobs{.set = JobChange().With<&JobTerms::weight>(kMaxJobWeight + 1)}, "weight"},
+           {ChangeJobs{.set = JobChange().With<&JobTerms::weight>(0u)}, "weight"},
+           {ChangeJobs{.set = JobChange().With<&JobTerms::priority>(1'000'001)}, "priority"},
            {Cancel{.jobs = JobsOf({2, 1, 1})}, "jobs.ranges"},
            {Cancel{.jobs = {}, .tasks = {backwards}}, "tasks.ranges"},
            {Forget{.jobs = JobsOf({2, 1, 1})}, "jobs.ranges"},

@@ -1,7 +1,7 @@
 #include "cli/options/needs_change.h"
 
-#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,21 +12,6 @@
 
 namespace spate::cli {
 namespace {
-
-// Reads the last value of `opt`, when there is one.
-template <typename T, typename Parse>
-void ReadChange(OptionReader& in, const Option& opt, std::optional<T>& target, Parse parse) {
-  T value{};
-  if (in.Read(opt, value, parse)) target = std::move(value);
-}
-
-std::optional<std::vector<std::string>> Names(OptionReader& in, const Option& opt) {
-  auto names = in.Names(opt);
-  if (names.empty()) return std::nullopt;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
 
 // By name; of what was given twice the last counts.
 void Sort(std::vector<NamedNeed>& named) {
@@ -40,18 +25,29 @@ void Sort(std::vector<NamedNeed>& named) {
 
 Result<NeedsChange> MakeNeedsChange(const Words& words) {
   NeedsChange change;
+  Needs& needs = change.values;
   OptionReader in(words);
-  ReadChange(in, opt::kCpus, change.milli_cpus, ParseMilliCpus);
-  ReadChange(in, opt::kMemory, change.memory, ParseMemory);
-  ReadChange(in, opt::kPlanTime, change.time, ParseDuration);
+  auto read = [&](const Option& option, auto& field, const auto& parse) {
+    if (in.Read(option, field, parse)) change.Set(field, field);
+  };
+  read(opt::kCpus, needs.milli_cpus, ParseMilliCpus);
+  read(opt::kMemory, needs.memory, ParseMemory);
+  read(opt::kPlanTime, needs.time, ParseDuration);
+  std::vector<NamedNeed> named;
   uint32_t gpus = 0;
-  if (in.Read(opt::kGpus, gpus, CountUpTo(1024))) change.named.push_back({"gpus", gpus});
+  if (in.Read(opt::kGpus, gpus, CountUpTo(1024))) named.push_back({"gpus", gpus});
   in.ReadAll(opt::kResource, ParseNamedNeed,
-             [&](NamedNeed need) { change.named.push_back(std::move(need)); });
-  Sort(change.named);
-  change.labels = Names(in, opt::kWithLabel);
-  change.not_on = Names(in, opt::kNotOnNode);
-  for (std::string& name : in.Names(opt::kOnNode)) change.on_node = std::move(name);
+             [&](NamedNeed need) { named.push_back(std::move(need)); });
+  Sort(named);
+  if (!named.empty()) change.Set(needs.named, std::move(named));
+  auto names = [&](const Option& option, std::vector<std::string>& field) {
+    auto typed = in.Names(option);
+    const std::set<std::string> sorted(typed.begin(), typed.end());
+    if (!typed.empty()) change.Set(field, {sorted.begin(), sorted.end()});
+  };
+  names(opt::kWithLabel, needs.labels);
+  names(opt::kNotOnNode, needs.not_on);
+  for (std::string& name : in.Names(opt::kOnNode)) change.Set(needs.on_node, std::move(name));
   TRY(in.status());
   return change;
 }

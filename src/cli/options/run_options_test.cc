@@ -587,13 +587,15 @@ TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
   };
   EXPECT_TRUE(made({"last"})->empty());
   EXPECT_TRUE(made({"last", "--retries", "3"})->empty());
-  NeedsChange all{.milli_cpus = 500,
-                  .memory = uint64_t{8} << 30,
-                  .named = {{"disk", 2}, {"gpus", 0}},
-                  .time = Duration::Seconds(3600),
-                  .labels = {{"a", "b"}},
-                  .on_node = "n1",
-                  .not_on = {{"n2"}}};
+  NeedsChange all;
+  all.values = {.milli_cpus = 500,
+                .memory = uint64_t{8} << 30,
+                .named = {{"disk", 2}, {"gpus", 0}},
+                .time = Duration::Seconds(3600),
+                .labels = {"a", "b"},
+                .on_node = "n1",
+                .not_on = {"n2"}};
+  all.Set(all.values, all.values);
   EXPECT_EQ(*made({"--cpus=0.5", "--memory=8G", "--gpus=0", "--resource=disk=2", "--time=1h",
                    "--label=b", "--label=a", "--on=n1", "--not-on=n2"}),
             all);

@@ -153,29 +153,24 @@ Result<Instant> ReadDeadline(std::string_view text, Duration time, Instant now) 
 
 }  // namespace
 
-Result<JobChanges> MakeJobChanges(const Words& words, Instant now) {
-  JobChanges changes;
+Result<JobChange> MakeJobChange(const Words& words, Instant now) {
+  JobChange change;
+  JobTerms& terms = change.values;
   OptionReader in(words);
-  uint32_t number = 0;
-  if (in.Read(opt::kJobWeight, number, ParseJobWeight)) changes.weight = number;
-  if (in.Read(opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
-    changes.max_running = number;
-  }
-  int32_t priority = 0;
-  if (in.Read(opt::kPriority, priority, ParsePriority)) changes.priority = priority;
-  Duration time;
-  if (in.Read(opt::kPlanTime, time, ParseDuration)) changes.time = time;
+  auto read = [&](const Option& option, auto& field, const auto& parse) {
+    if (in.Read(option, field, parse)) change.Set(field, field);
+  };
+  read(opt::kJobWeight, terms.weight, ParseJobWeight);
+  read(opt::kMaxRunning, terms.max_running, CountUpTo(kLimits.tasks_per_job));
+  read(opt::kPriority, terms.priority, ParsePriority);
+  read(opt::kPlanTime, terms.time, ParseDuration);
   TRY(in.status());
   if (auto deadline = words.Last(opt::kDeadline)) {
-    changes.deadline = TRY(ReadDeadline(*deadline, time, now));
+    change.Set(terms.deadline, TRY(ReadDeadline(*deadline, terms.time, now)));
   }
-  const bool any =
-      changes.weight || changes.max_running || changes.priority || changes.time || changes.deadline;
-  if (!any) {
-    return Fail(ErrorKind::kInvalid,
-                "nothing to change; write for example: spate job set 12 --max-running 4");
-  }
-  return changes;
+  if (!change.empty()) return change;
+  return Fail(ErrorKind::kInvalid,
+              "nothing to change; write for example: spate job set 12 --max-running 4");
 }
 
 Result<SubmitOptions> MakeSubmitOptions(const Words& words) {

@@ -57,14 +57,8 @@ struct SubmitOptions {
   std::string job;                       // job add: the one that grows
 };
 
-// Changes that `job set` makes to jobs; at least one.
-struct JobChanges {
-  std::optional<uint32_t> weight, max_running;
-  std::optional<int32_t> priority;
-  std::optional<Duration> time;
-  std::optional<Instant> deadline;  // Never(): none
-};
-Result<JobChanges> MakeJobChanges(const Words& words, Instant now);
+// The change that `job set` makes; not empty.
+Result<JobChange> MakeJobChange(const Words& words, Instant now);
 
 // The same as MakeRunOptions, with the options of a submit.
 Result<SubmitOptions> FillOptions(const Words& words);

@@ -44,8 +44,8 @@ TEST(JobOrders, SetChangesWhatIsNamed) {
   EXPECT_EQ(scene.Run("job set", {"1", "2", "--weight", "3"}).err, "spate: 2 jobs changed\n");
   auto asked = scene.hub.Asked<wire::ChangeJobs>().back();
   EXPECT_EQ(asked.change, Of::kSet);
-  EXPECT_EQ(asked.weight, 3u);
-  EXPECT_FALSE(asked.max_running);
+  EXPECT_EQ(asked.set.fields, JobChange().With<&JobTerms::weight>(3u).fields);
+  EXPECT_EQ(asked.set.values.weight, 3u);
   EXPECT_FALSE(scene.Run("job set", {"1"}).code);
 }
 
@@ -119,7 +119,7 @@ TEST(JobRetry, SaysWhatRunsAgainAndWhoWaits) {
   EXPECT_EQ(scene.Run("job retry", {"12", "--memory", "8G"}).err,
             "spate: job 12: 3 tasks run again as submitted (no list is read again); to wait for "
             "them: spate job wait 12\nspate: job 12 waits first for job 9 again\n");
-  EXPECT_EQ(scene.hub.Asked<wire::Retry>().at(0).needs.memory, uint64_t{8} << 30);
+  EXPECT_EQ(scene.hub.Asked<wire::Retry>().at(0).needs.values.memory, uint64_t{8} << 30);
   done.count = 0;
   done.waits_for = {};
   scene.hub.Answers<wire::Retry>({done});

@@ -12,15 +12,8 @@ namespace spate::cli::command {
 namespace {
 
 Result<int> SetJobs(const HubScreen& screen) {
-  auto changes = TRY(MakeJobChanges(screen.words, os::Clock().Now()));
-  return ChangeJobs(screen,
-                    {.jobs = {},
-                     .change = wire::ChangeJobs::Change::kSet,
-                     .weight = changes.weight,
-                     .max_running = changes.max_running,
-                     .priority = changes.priority,
-                     .time = changes.time,
-                     .deadline = changes.deadline},
+  auto change = TRY(MakeJobChange(screen.words, os::Clock().Now()));
+  return ChangeJobs(screen, {.change = wire::ChangeJobs::Change::kSet, .set = std::move(change)},
                     "changed");
 }
 

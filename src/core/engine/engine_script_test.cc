@@ -476,10 +476,10 @@ class EngineSubject : public script::Subject {
     if (line.Has("cpus") || line.Has("memory") || line.Has("gpus") || line.Has("on")) {
       bool cpus = line.Has("cpus");
       Needs needs = line.TaskNeeds();
-      if (cpus) change.milli_cpus = needs.milli_cpus;
-      if (needs.memory > 0) change.memory = needs.memory;
-      change.named = needs.named;
-      if (!needs.on_node.empty()) change.on_node = needs.on_node;
+      if (cpus) change.Set(change.values.milli_cpus, needs.milli_cpus);
+      if (needs.memory > 0) change.Set(change.values.memory, needs.memory);
+      change.Set(change.values.named, needs.named);
+      if (!needs.on_node.empty()) change.Set(change.values.on_node, needs.on_node);
     }
     events_.push_back(ReopenTasks{.job = job,
                                   .tasks = std::move(tasks),

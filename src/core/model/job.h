@@ -157,6 +157,19 @@ struct UserRule {
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
 using UserChange = ChangeOf<UserRule>;
+// Terms of a job that `spate job set` changes.
+struct JobTerms {
+  uint32_t weight = kJobWeight;  // JobPolicy::weight
+  uint32_t max_running = 0;      // JobPolicy::max_running
+  int32_t priority = 0;          // JobPlan::priority
+  // For its tasks that no node has yet.
+  Duration time;                        // Needs::time; 0: it is not known
+  Instant deadline = Instant::Never();  // TaskClass::deadline; Never(): none
+  SPATE_FIELDS(1, weight, 2, max_running, 3, priority, 4, time, 5, deadline);
+  // kInvalid: "weight is out of range".
+  Status CheckSound() const;
+};
+using JobChange = ChangeOf<JobTerms>;
 // A group is written as a user whose name begins with '@'; no user of a system has such a name.
 inline bool IsGroup(std::string_view user) { return user.starts_with('@'); }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <limits>
 
@@ -65,23 +67,43 @@ Status UserRule::CheckSound() const {
   return group == "@" ? Status(wrong("group has no name")) : Status();
 }
 
+Status JobTerms::CheckSound() const {
+  auto wrong = [](const char* what) { return Fail(ErrorKind::kInvalid, what); };
+  if (weight < 1 || weight > kMaxJobWeight) return wrong("weight is out of range");
+  if (std::abs(int64_t{priority}) > 1'000'000) return wrong("priority is out of range");
+  if (time.ns < 0) return wrong("time is out of range");
+  return deadline.ns < 0 ? Status(wrong("deadline is out of range")) : Status();
+}
+
+Status Needs::CheckSound() const {
+  auto check = [](const char* field, const auto& names, auto name) -> Status {
+    const bool empty = std::ranges::any_of(names, [](auto& each) { return each.empty(); }, name);
+    const bool ascend =
+        std::ranges::adjacent_find(names, std::greater_equal(), name) == names.end();
+    if (ascend && !empty) return {};
+    return Fail(ErrorKind::kInvalid, fmt::format("{} is not sorted, or has an empty one", field));
+  };
+  TRY(check("needs.named", named, &NamedNeed::name));
+  TRY(check("needs.labels", labels, std::identity()));
+  return check("needs.not_on", not_on, std::identity());
+}
+
 Needs Changed(Needs needs, const NeedsChange& change) {
-  needs.milli_cpus = change.milli_cpus.value_or(needs.milli_cpus);
-  needs.memory = change.memory.value_or(needs.memory);
-  for (const NamedNeed& named : change.named) {
-    std::erase_if(needs.named, [&](const NamedNeed& known) { return known.name == named.name; });
-    if (named.count > 0) needs.named.push_back(named);
+  const Needs before = needs;
+  change.AssignTo(needs);
+  if (change.Sets(change.values.named)) {
+    needs.named = before.named;
+    for (const NamedNeed& named : change.values.named) {
+      std::erase_if(needs.named, [&](const NamedNeed& known) { return known.name == named.name; });
+      if (named.count > 0) needs.named.push_back(named);
+    }
+    std::ranges::sort(needs.named);
   }
-  std::sort(needs.named.begin(), needs.named.end());
-  needs.time = change.time.value_or(needs.time);
-  if (change.labels) {  // not the features that its program needs
-    std::erase_if(needs.labels,
-                  [](const std::string& label) { return !label.starts_with(kFeatureMark); });
-    std::ranges::copy(*change.labels, std::back_inserter(needs.labels));
+  if (change.Sets(change.values.labels)) {
+    std::ranges::copy_if(before.labels, std::back_inserter(needs.labels),
+                         [](const std::string& label) { return label.starts_with(kFeatureMark); });
     std::ranges::sort(needs.labels);
   }
-  needs.on_node = change.on_node.value_or(std::move(needs.on_node));
-  needs.not_on = change.not_on.value_or(std::move(needs.not_on));
   return needs;
 }
 

@@ -131,14 +131,23 @@ TEST(NeedsChangeTest, WhatIsNotThereStays) {
               .not_on = {"n2"}};
   EXPECT_TRUE(NeedsChange().empty());
   EXPECT_EQ(Changed(needs, {}), needs);
-  NeedsChange change{.memory = 2 << 20, .named = {{"gpus", 0}, {"cards", 3}}, .time = Duration()};
+  using Named = std::vector<NamedNeed>;
+  auto change = NeedsChange()
+                    .With<&Needs::memory>(uint64_t{2} << 20)
+                    .With<&Needs::named>(Named{{"gpus", 0}, {"cards", 3}})
+                    .With<&Needs::time>(Duration());
   EXPECT_FALSE(change.empty());
   Needs wanted = needs;
   wanted.memory = 2 << 20;
   wanted.named = {{"cards", 3}, {"disks", 1}};
   wanted.time = Duration();
   EXPECT_EQ(Changed(needs, change), wanted);
-  change = {.milli_cpus = 500, .labels = {{}}, .on_node = "n3", .not_on = {{"n1"}}};
+  using Names = std::vector<std::string>;
+  change = NeedsChange()
+               .With<&Needs::milli_cpus>(500u)
+               .With<&Needs::labels>(Names())
+               .With<&Needs::on_node>(std::string("n3"))
+               .With<&Needs::not_on>(Names{"n1"});
   wanted = needs;
   wanted.milli_cpus = 500;
   wanted.labels = {};
@@ -149,10 +158,9 @@ TEST(NeedsChangeTest, WhatIsNotThereStays) {
 
 TEST(NeedsChangeTest, FeaturesThatTheTasksNeedStay) {
   const Needs needs{.named = {}, .labels = {"@bash", "fast"}};
-  NeedsChange change;
-  change.labels = std::vector<std::string>{"2x", "big"};
+  auto change = NeedsChange().With<&Needs::labels>(std::vector<std::string>{"2x", "big"});
   EXPECT_EQ(Changed(needs, change).labels, (std::vector<std::string>{"2x", "@bash", "big"}));
-  change.labels->clear();
+  change.values.labels.clear();
   EXPECT_EQ(Changed(needs, change).labels, std::vector<std::string>{"@bash"});
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/enum_list.h"
+#include "base/result.h"
 #include "base/time.h"
+#include "core/model/change.h"
 #include "core/model/fields.h"
 #include "core/model/why.h"
 
@@ -40,6 +42,8 @@ struct Needs {
   static constexpr bool kLeavesOutZeros = true;
   SPATE_FIELDS(1, milli_cpus, 2, memory, 3, Columns(named),  // and 4
                5, time, 6, labels, 7, on_node, 8, not_on);
+  // kInvalid: "needs.labels is not sorted, or has an empty one".
+  Status CheckSound() const;
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
@@ -85,19 +89,9 @@ struct TaskClass {
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 
-// Other needs, for tasks that run again. Needs that are not named stay.
-struct NeedsChange {
-  std::optional<uint32_t> milli_cpus;
-  std::optional<uint64_t> memory;
-  std::vector<NamedNeed> named;  // instead of those with their names; count 0: none
-  std::optional<Duration> time;
-  std::optional<std::vector<std::string>> labels;
-  std::optional<std::string> on_node;
-  std::optional<std::vector<std::string>> not_on;
-  SPATE_FIELDS(1, milli_cpus, 2, memory, 3, named, 4, time, 5, labels, 6, on_node, 7, not_on);
-  friend bool operator==(const NeedsChange&, const NeedsChange&) = default;
-  bool empty() const { return *this == NeedsChange(); }
-};
+// Other needs, for tasks that run again. `named` counts instead of those with its names (0: none),
+// and `labels` instead of those that are no features.
+using NeedsChange = ChangeOf<Needs>;
 Needs Changed(Needs needs, const NeedsChange& change);
 
 struct NamedOffer {

@@ -21,6 +21,10 @@ namespace {
 // Jobs that are forgotten at once.
 constexpr size_t kMostForgotten = 10'000;
 
+bool SetsTimes(const wire::ChangeJobs& asked) {
+  return asked.set.Sets(asked.set.values.time) || asked.set.Sets(asked.set.values.deadline);
+}
+
 // Changes each job that has not ended.
 wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
                              const std::function<void(JobId)>& change) {
@@ -36,6 +40,27 @@ wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
   return done;
 }
 
+void SetTerms(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
+  const JobTerms& terms = asked.set.values;
+  if (asked.set.Sets(terms.priority)) {
+    jobs.hub().Post(engine::ChangePriority{job, terms.priority});
+  }
+  if (SetsTimes(asked)) {
+    jobs.hub().Post(
+        engine::ChangeTimes{job, asked.set.Get(terms.time), asked.set.Get(terms.deadline)});
+  }
+  const auto weight = asked.set.Get(terms.weight), most = asked.set.Get(terms.max_running);
+  if (!weight && !most) return;
+  // Parasol's maxJob 0 is a hold, which any other number ends.
+  if (asked.ended_too && most && jobs.engine().Held(job) == engine::HoldReason::kUser) {
+    jobs.hub().Post(engine::ReleaseJob{job});
+  }
+  jobs.ChangePolicy(job, [&](JobPolicy& next) {
+    next.weight = weight.value_or(next.weight);
+    next.max_running = most.value_or(next.max_running);
+  });
+}
+
 void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
   using Change = wire::ChangeJobs::Change;
   switch (asked.change) {
@@ -48,20 +73,7 @@ void ChangeOne(Jobs& jobs, const wire::ChangeJobs& asked, JobId job) {
     case Change::kRelease:
       return jobs.hub().Post(engine::ReleaseJob{job});
     case Change::kSet:
-      if (asked.priority) jobs.hub().Post(engine::ChangePriority{job, *asked.priority});
-      if (asked.time || asked.deadline) {
-        jobs.hub().Post(engine::ChangeTimes{job, asked.time, asked.deadline});
-      }
-      if (!asked.weight && !asked.max_running) return;
-      // Parasol's maxJob 0 is a hold, which any other number ends.
-      if (asked.ended_too && asked.max_running &&
-          jobs.engine().Held(job) == engine::HoldReason::kUser) {
-        jobs.hub().Post(engine::ReleaseJob{job});
-      }
-      return jobs.ChangePolicy(job, [&asked](JobPolicy& next) {
-        next.weight = asked.weight.value_or(next.weight);
-        next.max_running = asked.max_running.value_or(next.max_running);
-      });
+      return SetTerms(jobs, asked, job);
   }
 }
 
@@ -74,8 +86,7 @@ uint64_t ChangesOf(const engine::Engine& engine, const wire::ChangeJobs& asked, 
   }
   // New times may change the class of every task.
   constexpr uint64_t kTasks = 100;
-  const bool all_tasks = asked.time || asked.deadline;
-  return 1 + (all_tasks ? engine.Counts(job).value_or(JobCounts()).queued / kTasks : 0);
+  return 1 + (SetsTimes(asked) ? engine.Counts(job).value_or(JobCounts()).queued / kTasks : 0);
 }
 
 // ---- Tasks -------------------------------------------------------------------------------------
@@ -167,6 +178,7 @@ Status ChangeAlsoEnded(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked) {
+  (void)TRY(asked.set.AppliedTo({}));
   auto picked = TRY(PickJobs(jobs, asking.caller(), asked.jobs));
   uint64_t changes = 0;
   for (JobId job : picked) changes += ChangesOf(jobs.engine(), asked, job);
@@ -270,6 +282,7 @@ Result<Chosen> ChooseFor(const Jobs& jobs, JobId job, const wire::Retry& asked) 
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const wire::Retry& asked) {
+  (void)TRY(asked.needs.AppliedTo({}));
   auto job = TRY(PickJob(jobs, asking.caller(), asked.tasks));
   auto there = asking.client.IsThere(job);
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());

@@ -231,8 +231,8 @@ Status BatchClient::Change(const wire::ChangeJobs& change) {
 }
 
 Status BatchClient::SetPriority(int64_t priority) {
-  return Change(
-      {.jobs = {}, .change = wire::ChangeJobs::Change::kSet, .weight = WeightOfPriority(priority)});
+  return Change({.change = wire::ChangeJobs::Change::kSet,
+                 .set = JobChange().With<&JobTerms::weight>(WeightOfPriority(priority))});
 }
 
 // Not one job at a time is a hold, which the hub ends at any other number.
@@ -240,7 +240,7 @@ Status BatchClient::SetMaxJob(int64_t most) {
   using enum wire::ChangeJobs::Change;
   if (most == 0) return Change({.jobs = {}, .change = kHold});
   auto number = static_cast<uint32_t>(std::clamp<int64_t>(most, 0, UINT32_MAX));
-  return Change({.jobs = {}, .change = kSet, .max_running = number});
+  return Change({.change = kSet, .set = JobChange().With<&JobTerms::max_running>(number)});
 }
 
 Status BatchClient::ClearSick() { return TrustNodesOfBatch(link_); }

@@ -125,13 +125,9 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.edges = EdgesOf(log.replay->job());
   details.withdrawn = log.replay->job().task_count() - log.replay->job().counts().total;
   details.priority = log.replay->job().priority();
-  // The last task: `job set` changes those that wait.
   const TaskIndex count = log.replay->job().task_count();
   if (const TaskClass* of_tasks = count == 0 ? nullptr : log.ClassOf(count - 1)) {
-    details.time = of_tasks->needs.time;
-    details.gang = of_tasks->gang;
-    details.deadline = of_tasks->deadline;
-    details.bound = of_tasks->bound;
+    details.newest = *of_tasks;
   }
   const store::JobWords& words = log.replay->words();
   if (words.newest_story) {

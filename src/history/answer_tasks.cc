@@ -198,10 +198,7 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   AddFiles(job, details, slot);
   AddLine(job, details);
   if (const TaskClass* of_task = job.log.ClassOf(task.index)) {
-    details.needs = of_task->needs;
-    details.gang = of_task->gang;
-    details.deadline = of_task->deadline;
-    details.bound = of_task->bound;
+    details.asks = *of_task;
     const auto& stories = job.log.replay->words().stories;
     if (auto story = stories.find(task.index); story != stories.end()) {
       details.story = story->second;

@@ -108,11 +108,11 @@ std::string GangText(const GangShape& gang) {
   return text;
 }
 
-void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
-                    BoundBy bound) {
+void AddClassFields(present::JsonLine& line, const TaskClass& tasks) {
   using present::OrNull;
-  present::AddFields(line, "gang", OrNull(!gang.empty(), gang), "deadline", deadline, "bound",
-                     OrNull(bound != BoundBy::kUnknown, bound));
+  present::AddFields(line, "gang", OrNull(!tasks.gang.empty(), tasks.gang), "deadline",
+                     tasks.deadline, "bound",
+                     OrNull(tasks.bound != BoundBy::kUnknown, tasks.bound));
 }
 
 }  // namespace spate::cli

@@ -34,7 +34,6 @@ std::string NeedsText(const Needs& needs);
 // "8 processes on 4 nodes, which run nothing else"; empty: no gang.
 std::string GangText(const GangShape& gang);
 // The shape of gangs, the deadline and what tasks wait for, as fields of a line.
-void AddClassFields(present::JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
-                    BoundBy bound);
+void AddClassFields(present::JsonLine& line, const TaskClass& tasks);
 
 }  // namespace spate::cli

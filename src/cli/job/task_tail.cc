@@ -464,7 +464,7 @@ Result<TaskTail::Next> TaskTail::FromJournal() {
     return Next::kDone;
   }
   const uint32_t newest = details.attempts.back().end.ref.attempt.value;
-  IsGang(details.gang.procs);
+  IsGang(details.asks.value_or(TaskClass()).gang.procs);
   TRY(ReadLast(newest));
   (void)call_.Flush();
   if (wish_.follow) TellEnd(details, newest);

@@ -33,7 +33,8 @@ Explanation Succeeded(const Situation& s) {
 const char* RetryName(Cause cause) { return WordOf(cause == Cause::kStart ? Cause::kExit : cause); }
 
 bool OfDeadline(const Situation& s, std::string_view said) {
-  return s.details.deadline && said.find(" deadline") != std::string_view::npos;
+  return s.details.asks && s.details.asks->deadline &&
+         said.find(" deadline") != std::string_view::npos;
 }
 
 Explanation Failed(const Situation& s) {

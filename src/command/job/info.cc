@@ -183,11 +183,14 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, present::Page&
   if (runs > 1) page.Field("resumed", call.FullTimeText(job.started.value_or(Instant())));
   if (job.ended) page.Field("ended", call.FullTimeText(*job.ended));
   if (job.took) page.Field("took", FormatDuration(*job.took));
-  page.Field("gang", GangText(details.gang));
+  page.Field("gang", GangText(details.newest.gang));
   if (details.priority != 0) page.Field("priority", fmt::format("{}", details.priority));
-  if (details.time.ns > 0) page.Field("time limit", FormatDuration(details.time));
-  if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
-  page.Field("bound by", WordOf(details.bound));
+  const Duration time = details.newest.needs.time;
+  if (time.ns > 0) page.Field("time limit", FormatDuration(time));
+  if (details.newest.deadline) {
+    page.Field("deadline", call.FullTimeText(*details.newest.deadline));
+  }
+  page.Field("bound by", WordOf(details.newest.bound));
   page.Field("not passed", NotPassedText(details.foreign));
 }
 
@@ -415,6 +418,7 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   const JobFacts& job = details.job;
   const wire::JobNow& live = NowOf(details, now);
   const RetryPolicy& retry = details.policy.retry;
+  const Duration time = details.newest.needs.time;
   present::JsonLine line = present::TypedLine("job");
   present::AddFields(line, WithOutcome(job));
   present::AddFields(
@@ -427,8 +431,8 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
       details.withdrawn, "not_passed", details.foreign, "comment", details.comment, "retries",
       retry.retries, "retry_on", RetryOnText(retry), "retry_elsewhere", retry.elsewhere,
       "retry_memory", retry.memory_growth, "max_memory", retry.max_memory, "priority",
-      details.priority, "time_limit", OrNull(details.time.ns > 0, details.time));
-  AddClassFields(line, details.gang, details.deadline, details.bound);
+      details.priority, "time_limit", OrNull(time.ns > 0, time));
+  AddClassFields(line, details.newest);
   AddStatistics(line, details);
   auto command = [](bool helps, auto text) { return helps ? OrNull(text()) : std::nullopt; };
   const bool elsewhere = CanRetry(job) && !details.blamed.empty();

@@ -105,8 +105,9 @@ void Explainer::PrintPage(const TaskDetails& at, const TaskWhy& told, const Expl
     page.Field(std::exchange(label, ""), line);
   }
   page.Field("command", at.task.command);
-  page.Field("gang", GangText(at.gang));
-  if (at.deadline) page.Field("deadline", call_.FullTimeText(*at.deadline));
+  const TaskClass asks = at.asks.value_or(TaskClass());
+  page.Field("gang", GangText(asks.gang));
+  if (asks.deadline) page.Field("deadline", call_.FullTimeText(*asks.deadline));
   size_t shown = std::min(at.attempts.size(), kShownAttempts);
   if (shown < at.attempts.size()) {
     page.Field("attempts", fmt::format("{} earlier ones", at.attempts.size() - shown));
@@ -128,7 +129,7 @@ void Explainer::PrintJson(const TaskDetails& at, const TaskWhy& told, const Expl
   AddTaskFields(line, at.job.job, at.task);
   present::AddFields(line, "reason", why.reason, "text", why.text, "reasons",
                      present::ReasonsJson(told.why), "retry_at", why.retry_at);
-  AddClassFields(line, at.gang, at.deadline, at.bound);
+  AddClassFields(line, at.asks.value_or(TaskClass()));
   const bool runs = at.live.has_value();
   const auto live = at.live.value_or(LiveTask());
   present::AddFields(

@@ -250,14 +250,15 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const Around& around) {
   page.Field("stderr", at.stderr_file);
   std::string checks = "checks";
   for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
-  if (at.needs) page.Field("needs", NeedsText(*at.needs));
-  page.Field("gang", GangText(at.gang));
+  const TaskClass asks = at.asks.value_or(TaskClass());
+  if (at.asks) page.Field("needs", NeedsText(asks.needs));
+  page.Field("gang", GangText(asks.gang));
   std::string start = "start";
   for (const std::string& line : StartLinesOf(at, around.running)) {
     page.Field(std::exchange(start, ""), line);
   }
-  if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
-  page.Field("bound by", WordOf(at.bound));
+  if (asks.deadline) page.Field("deadline", call.FullTimeText(*asks.deadline));
+  page.Field("bound by", WordOf(asks.bound));
   const DecidedLines decided = DecidedLinesOf(at);
   for (const AttemptFacts& attempt : at.attempts) {
     std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
@@ -328,8 +329,8 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const Around& around) {
       "start_news", present::StartNewsJson(at.story), "stdin_file", OrNull(at.stdin_file),
       "stdout_file", OrNull(at.stdout_file), "stderr_file", OrNull(at.stderr_file), "checks",
       present::ListOf(at.checks, CheckJson), "needs",
-      at.needs ? std::optional(NeedsJson(*at.needs)) : std::nullopt);
-  AddClassFields(line, at.gang, at.deadline, at.bound);
+      at.asks ? std::optional(NeedsJson(at.asks->needs)) : std::nullopt);
+  AddClassFields(line, at.asks.value_or(TaskClass()));
   present::AddFields(line, "ends", present::ListOf(at.attempts, EndJson));
   call.Put(line);
 }

@@ -146,14 +146,10 @@ struct JobDetails {
   uint64_t bytes = 0;                  // on disk: a run's folder, a hub's output of the job
   bool for_admin = false;              // who asks is an administrator of the hub
   uint64_t edges = 0;                  // among its tasks
-  // Gang shape, deadline and bound of its first tasks, common to all that came with them.
-  GangShape gang;
-  std::optional<Instant> deadline;
-  BoundBy bound = BoundBy::kUnknown;
-  std::vector<BlamedFacts> blamed;  // the most failures first
+  TaskClass newest;                    // of its last task: `job set` changes those that wait
+  std::vector<BlamedFacts> blamed;     // the most failures first
   uint64_t withdrawn = 0;  // tasks that have left its list, which are in none of its counts
   int32_t priority = 0;
-  Duration time;            // of its last task, which `job set` changes; zero: no limit
   GangStory story;          // of its gang that had the newest,
   uint32_t story_task = 0;  // which is this one, from 1; 0: none had any
   // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
@@ -161,9 +157,9 @@ struct JobDetails {
   std::vector<std::string> foreign;
   std::string comment;  // JobSettings::comment
   SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
-               8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges, 13, gang,
-               14, deadline, 15, bound, 16, blamed, 17, withdrawn, 18, priority, 19, time,
-               20, story, 21, story_task, 22, foreign, 23, comment);
+               8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges,
+               16, blamed, 17, withdrawn, 18, priority, 20, story, 21, story_task, 22, foreign,
+               23, newest, 24, comment);
 };
 
 // One attempt that has ended.
@@ -240,10 +236,7 @@ struct TaskDetails {
   std::string cwd;
   std::string stdin_file, stdout_file, stderr_file;  // empty: none
   std::vector<Check> checks;
-  std::optional<Needs> needs;  // of one process of a gang
-  GangShape gang;
-  std::optional<Instant> deadline;
-  BoundBy bound = BoundBy::kUnknown;
+  std::optional<TaskClass> asks;             // its needs: those of one process of a gang
   GangStory story;                           // of a gang
   std::optional<std::string> row;            // its line, where a file of this machine has it
   std::optional<std::string> why_cancelled;  // in words; of one that has left its list: none
@@ -255,9 +248,8 @@ struct TaskDetails {
   uint64_t min_free_memory = 0;
   double max_load = 0;
   SPATE_FIELDS(1, task, 2, attempts, 3, cwd, 4, stdin_file, 5, stdout_file, 6, stderr_file,
-               7, checks, 8, needs, 9, row, 10, why_cancelled, 11, live, 12, job, 13, retry,
-               14, held, 15, min_free_memory, 16, max_load, 17, gang, 18, deadline, 19, bound,
-               20, story);
+               7, checks, 9, row, 10, why_cancelled, 11, live, 12, job, 13, retry,
+               14, held, 15, min_free_memory, 16, max_load, 20, story, 21, asks);
 };
 
 // The next of what tasks wrote.

@@ -308,14 +308,8 @@ JobDetails LiveReader::DetailsOf(const Caller& caller, JobId job) const {
   details.held = engine.Held(job);
   details.for_admin = caller.is_admin;
   details.edges = engine.Edges(job).size();
-  // The last task: `job set` changes those that wait.
   const TaskIndex count = engine.TaskCount(job);
-  if (auto last = count == 0 ? std::nullopt : engine.ClassOf(job, count - 1)) {
-    details.time = last->needs.time;
-    details.gang = last->gang;
-    details.deadline = last->deadline;
-    details.bound = last->bound;
-  }
+  if (count > 0) details.newest = engine.ClassOf(job, count - 1).value_or(TaskClass());
   auto known = sums_.find(job);
   if (known == sums_.end()) return details;
   const Sums& sums = known->second;
@@ -425,12 +419,7 @@ TaskDetails LiveReader::DetailsOf(JobId job, TaskIndex index) const {
   if (details.task.last) details.attempts = {*details.task.last};
   details.job = FactsOf(job);
   details.cwd = details.job.cwd.value_or("");
-  if (auto of_task = engine.ClassOf(job, index)) {
-    details.needs = of_task->needs;
-    details.gang = of_task->gang;
-    details.deadline = of_task->deadline;
-    details.bound = of_task->bound;
-  }
+  details.asks = engine.ClassOf(job, index);
   details.retry = engine.Policy(job).value_or(JobPolicy()).retry;
   details.held = engine.Held(job);
   return details;

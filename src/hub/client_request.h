@@ -96,8 +96,9 @@ class ClientRequest {
   // One answer to its question; End follows the last one.
   template <typename T>
   void Give(const T& answer) {
-    Send(wire::QueryAnswer{wire::BytesOf(answer)});
+    GiveBytes(wire::BytesOf(answer));
   }
+  void GiveBytes(std::string answer) { Send(wire::QueryAnswer{std::move(answer)}); }
   void End() {
     Send(wire::QueryDone());
     Over();

@@ -181,11 +181,9 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     watcher_.OnNodeState(node, std::move(*state));
   } else if (const auto* running = std::get_if<wire::Running>(&message)) {
     watcher_.OnRunning(node, *running);
-  } else if (auto* answer = std::get_if<wire::KeptStderr>(&message)) {
-    watcher_.OnKeptStderr(node, std::move(*answer));
-  } else if (auto* looked = std::get_if<wire::RunLooked>(&message)) {
-    if (looked->call == 0) return Post(engine::RoomTaken{node, {}});
-    watcher_.OnRunLooked(node, std::move(*looked));
+  } else if (const auto* answer = std::get_if<wire::AnswerPiece>(&message)) {
+    if (answer->id == 0) return Post(engine::RoomTaken{node, {}});
+    watcher_.OnAnswer(node, *answer);
   } else {
     watcher_.OnNews(message);
   }
@@ -374,9 +372,8 @@ void Hub::SendToNode(const engine::Send& send) {
       it->second.channel->Send(wire::Drop{epoch_, drop->job, drop->attempt, drop->tasks});
     }
   } else if (const auto* ask = std::get_if<engine::SendAsk>(&send)) {
-    // The look may name any run, because any answer is enough. Looks for users have other numbers.
-    const wire::WantLook look{0, {JobId(1), 0, Attempt(1)}, {}};
-    if (auto it = links_.find(ask->node); it != links_.end()) it->second.channel->Send(look);
+    // Any answer is enough. Questions of users have other ids.
+    if (auto it = links_.find(ask->node); it != links_.end()) it->second.channel->Send(wire::Ask());
   } else if (const auto* go = std::get_if<engine::SendGo>(&send)) {
     if (auto it = links_.find(go->node); it != links_.end()) {
       it->second.channel->Send(wire::Go{epoch_, go->ref});

@@ -51,8 +51,7 @@ class NodeWatcher {
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnRunning(NodeId, const wire::Running& running) { OnNews(running); }
   virtual void OnNodeState(NodeId, wire::NodeState) {}
-  virtual void OnKeptStderr(NodeId, wire::KeptStderr) {}
-  virtual void OnRunLooked(NodeId, wire::RunLooked) {}
+  virtual void OnAnswer(NodeId, const wire::AnswerPiece&) {}
 };
 
 class Watcher : public JobWatcher, public NodeWatcher {};

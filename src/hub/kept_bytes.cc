@@ -31,12 +31,12 @@ void KeptBytes::Look(const std::string& user) {
   std::set<JobId> arriving;
   for (const auto& [job, in_memory] : accounts_.at(user).arriving) arriving.insert(job);
   read_(user, std::move(arriving),
-        [this, user](const Result<uint64_t>& kept) { Looked(user, kept); });
+        [this, user](const Result<uint64_t>& kept) { Counted(user, kept); });
 }
 
 // No part was taken since Look. The journal keeps parts compressed: when it has the parts that were
 // taken, more may be left than their bytes suggest, so the remaining parts are looked at again.
-void KeptBytes::Looked(const std::string& user, const Result<uint64_t>& kept) {
+void KeptBytes::Counted(const std::string& user, const Result<uint64_t>& kept) {
   Account& account = accounts_.at(user);
   uint64_t used = kept.value_or(0);
   for (const auto& [job, in_memory] : account.arriving) used += in_memory;

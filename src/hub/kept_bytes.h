@@ -50,7 +50,7 @@ class KeptBytes {
     std::deque<Waiter> waiting;          // for the journal
   };
   void Look(const std::string& user);
-  void Looked(const std::string& user, const Result<uint64_t>& kept);
+  void Counted(const std::string& user, const Result<uint64_t>& kept);
   static void Charge(Account& account, const Part& part);
 
   const Read read_;

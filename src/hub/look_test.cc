@@ -17,6 +17,10 @@ namespace {
 using Shown = wire::LookAtRun::Answer;
 using Standing = RunLook::Standing;
 
+wire::AnswerPiece Answer(const wire::Ask& ask, const RunLook& look) {
+  return {ask.id, wire::AnswerKind::kDone, 0, wire::BytesOf(look)};
+}
+
 class LookTest : public ServiceTest {
  protected:
   // It joins, and takes so many tasks.
@@ -40,10 +44,11 @@ class LookTest : public ServiceTest {
     ids_.push_back(*id);
     return node;
   }
-  void Look(Dialogue& who, JobId job, uint32_t task, RunWish wish = {.most = 100}) {
+  void Look(Dialogue& who, JobId job, uint32_t task, RunWish wish = {.most = 100},
+            uint32_t rank = 0) {
     who.replies.clear();
     who.Ask(wire::Query{
-        wire::LookAtRun{{.job = job.value, .ranges = {{task, task, 1}}}, std::move(wish)}});
+        wire::LookAtRun{{.job = job.value, .ranges = {{task, task, 1}}}, std::move(wish), rank}});
     loop_.RunFor(Duration::Millis(50));
   }
   static Shown AnswerTo(const Dialogue& who) {
@@ -71,15 +76,16 @@ TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
   ASSERT_FALSE(node.All<wire::Lease>().empty());
   Look(ann, job, 2, {.out_from = 7, .most = 100, .use = true});
   EXPECT_FALSE(ann.Done()) << "it waits for the node";
-  auto asked = node.All<wire::WantLook>();
+  auto asked = node.All<wire::Ask>();
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].ref, (AttemptRef{job, 1, Attempt(1)}));
-  EXPECT_EQ(asked[0].wish, (RunWish{.out_from = 7, .most = 100, .use = true}));
+  EXPECT_EQ(wire::FromBytes<RunWish>("wish", asked[0].body),
+            (RunWish{.out_from = 7, .most = 100, .use = true}));
   RunLook look{.standing = Standing::kRunning};
   look.out = {.from = 7, .bytes = "more", .total = 11};
   // Nobody else may answer.
-  idle.say(wire::RunLooked{asked[0].call, {.standing = Standing::kEnded}});
-  node.say(wire::RunLooked{asked[0].call, look});
+  idle.say(wire::AnswerPiece{asked[0].id, wire::AnswerKind::kEnded});
+  node.say(Answer(asked[0], look));
   loop_.RunFor(Duration::Millis(50));
   const Shown shown = AnswerTo(ann);
   EXPECT_EQ(shown.state, TaskState::kLeased);
@@ -88,8 +94,8 @@ TEST_F(LookTest, TheNodeThatHasTheTaskIsAsked) {
   EXPECT_EQ(shown.node, "n1");
   EXPECT_EQ(shown.ranks, 0u);
   EXPECT_EQ(shown.look, look);
-  node.say(wire::RunLooked{asked[0].call, look});  // again: of no call
-  EXPECT_TRUE(idle.All<wire::WantLook>().empty());
+  node.say(Answer(asked[0], look));  // again: of no call
+  EXPECT_TRUE(idle.All<wire::Ask>().empty());
 }
 
 TEST_F(LookTest, ATaskThatWaitsAndOneThatHasEnded) {
@@ -116,14 +122,15 @@ TEST_F(LookTest, ATaskThatWaitsAndOneThatHasEnded) {
 
 TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
   Dialogue& ann = Come("ann", 1);
-  NodeEnd& older = Node("n1", 1, {});
+  NodeEnd& older = Node("n1", 1);
   const JobId job = Submit(ann, 1);
   Look(ann, job, 1);
+  older.say(wire::AnswerPiece{older.All<wire::Ask>().at(0).id, wire::AnswerKind::kUnknown});
+  loop_.RunFor(Duration::Millis(1));
   EXPECT_EQ(
       AnswerTo(ann).look.why,
       "node n1 (9.9) cannot show what runs there: it is of an older release, or no node of Spate; "
       "update it");
-  EXPECT_TRUE(older.All<wire::WantLook>().empty()) << "it would not know the message";
   service_->NodeGone(ids_[0], "a cut", {});
   Look(ann, job, 1);
   EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 is not connected");
@@ -142,7 +149,7 @@ TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
   EXPECT_EQ(shown.look.why, "the node n1 does not answer");
   EXPECT_EQ(shown.attempt, 1u);
   // Late, it answers nothing.
-  node.say(wire::RunLooked{node.All<wire::WantLook>().front().call, {}});
+  node.say(Answer(node.All<wire::Ask>().front(), {}));
   Look(ann, job, 1);
   EXPECT_FALSE(ann.Done());
   service_->NodeGone(ids_[0], "a cut", {});
@@ -157,23 +164,50 @@ TEST_F(LookTest, OthersMayNotLookAndManyMayNotLookAtOnce) {
   Dialogue& bob = Come("bob", 2);
   Look(bob, job, 1);
   EXPECT_NE(Refusal(bob).find("belongs to ann"), std::string::npos) << Refusal(bob);
-  EXPECT_TRUE(node.All<wire::WantLook>().empty());
+  EXPECT_TRUE(node.All<wire::Ask>().empty());
   std::vector<Dialogue*> all;
-  for (size_t n = 0; n <= NodeCalls::kMostLooks; ++n) {
+  for (size_t n = 0; n <= NodeCalls::kMostAsks; ++n) {
     all.push_back(&Come("root", 0));
     all.back()->Ask(wire::Query{wire::LookAtRun{{.job = job.value, .ranges = {{1, 1, 1}}}, {}}});
   }
   loop_.RunFor(Duration::Millis(50));
-  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks);
+  EXPECT_EQ(node.All<wire::Ask>().size(), NodeCalls::kMostAsks);
   EXPECT_EQ(AnswerTo(*all.back()).look.why,
             "user root looks at 16 tasks of node n1 at once, the limit for one user; try again");
   Look(ann, job, 1);
-  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 1) << "another user's look";
-  for (const wire::WantLook& ask : node.All<wire::WantLook>()) {
-    node.say(wire::RunLooked{ask.call, {.standing = Standing::kRunning}});
+  EXPECT_EQ(node.All<wire::Ask>().size(), NodeCalls::kMostAsks + 1) << "another user's look";
+  for (const wire::Ask& ask : node.All<wire::Ask>()) {
+    node.say(Answer(ask, {.standing = Standing::kRunning}));
   }
   Look(*all.front(), job, 1);
-  EXPECT_EQ(node.All<wire::WantLook>().size(), NodeCalls::kMostLooks + 2) << "there is room again";
+  EXPECT_EQ(node.All<wire::Ask>().size(), NodeCalls::kMostAsks + 2) << "there is room again";
+}
+
+TEST_F(LookTest, LongAnswersComeInPiecesOfWhichEachIsTaken) {
+  Dialogue& ann = Come("ann", 1);
+  NodeEnd& node = Node("n1", 1);
+  const JobId job = Submit(ann, 1);
+  Look(ann, job, 1);
+  const uint64_t id = node.All<wire::Ask>().at(0).id;
+  const RunLook look{.standing = Standing::kRunning, .out = {.bytes = std::string(900, 'o')}};
+  const std::string bytes = wire::BytesOf(look);
+  node.say(wire::AnswerPiece{id, wire::AnswerKind::kMore, 0, bytes.substr(0, 500)});
+  EXPECT_EQ(node.All<wire::AnswerTaken>(), (std::vector<wire::AnswerTaken>{{id, 500}}));
+  EXPECT_FALSE(ann.Done());
+  node.say(wire::AnswerPiece{id, wire::AnswerKind::kDone, 0, bytes.substr(500)});
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(AnswerTo(ann).look, look);
+  // Late answers and endless ones are not wanted.
+  node.say(wire::AnswerPiece{id, wire::AnswerKind::kMore, 0, "late"});
+  EXPECT_EQ(node.All<wire::AnswerTaken>().back(), (wire::AnswerTaken{id, 0}));
+  Look(ann, job, 1);
+  const std::string piece(wire::kAnswerPiece, 'x');
+  for (size_t sent = 0; sent <= wire::kMostAnswer; sent += piece.size()) {
+    node.say(wire::AnswerPiece{id + 1, wire::AnswerKind::kMore, 0, piece});
+  }
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 answers too much");
+  EXPECT_EQ(node.All<wire::AnswerTaken>().back(), (wire::AnswerTaken{id + 1, 0}));
 }
 
 TEST_F(LookTest, TheNodeOfARankIsAsked) {
@@ -190,15 +224,16 @@ TEST_F(LookTest, TheNodeOfARankIsAsked) {
   loop_.RunFor(Duration::Seconds(1));
   const JobId job = std::get<wire::Accepted>(ann.replies.back()).job;
   for (uint32_t rank : {1u, 2u}) {
-    Look(ann, job, 1, {.rank = rank});
+    Look(ann, job, 1, {}, rank);
     NodeEnd& has = rank < 2 ? first : second;
-    ASSERT_EQ(has.All<wire::WantLook>().size(), 1u) << rank;
-    has.say(wire::RunLooked{has.All<wire::WantLook>()[0].call, {.standing = Standing::kRunning}});
+    ASSERT_EQ(has.All<wire::Ask>().size(), 1u) << rank;
+    EXPECT_EQ(has.All<wire::Ask>()[0].rank, rank);
+    has.say(Answer(has.All<wire::Ask>()[0], {.standing = Standing::kRunning}));
     loop_.RunFor(Duration::Millis(1));
     EXPECT_EQ(AnswerTo(ann).node, rank < 2 ? "n1" : "n2");
     EXPECT_EQ(AnswerTo(ann).ranks, 4u);
   }
-  Look(ann, job, 1, {.rank = 4});
+  Look(ann, job, 1, {}, 4);
   EXPECT_EQ(Refusal(ann), fmt::format("--rank 4: task {}.1 has ranks 0 to 3", job.value));
 }
 

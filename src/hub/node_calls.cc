@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,98 +11,105 @@
 namespace spate::hub {
 namespace {
 
-constexpr Duration kPatience = Duration::Seconds(10);
-
+std::unexpected<Error> Unavailable(const std::string& node, const char* what) {
+  return Fail(ErrorKind::kUnavailable, fmt::format("the node {} {}", EscapeForScreen(node), what));
+}
 std::unexpected<Error> NotConnected(const std::string& node) {
-  return Fail(ErrorKind::kUnavailable,
-              fmt::format("the node {} is not connected", EscapeForScreen(node)));
+  return Unavailable(node, "is not connected");
 }
 
 }  // namespace
 
-template <typename T>
-void NodeCalls::Tell(AskedByCall<T>& asked, uint64_t call, Result<T> answer) {
-  auto at = asked.find(call);
-  if (at == asked.end()) return;
-  Asked<T> done = std::move(at->second);
-  asked.erase(at);
-  done.fn(std::move(answer));
+void NodeCalls::Tell(uint64_t id, Result<wire::AnswerPiece> answer) {
+  auto done = asked_.extract(id);
+  if (done.empty()) return;
+  kept_ -= done.mapped().bytes.size();
+  done.mapped().fn(std::move(answer));
 }
 
-template <typename T, typename Message>
-void NodeCalls::Send(AskedByCall<T>& asked, const Nodes::Node& node, Message ask, Told<T> fn,
-                     Duration patience) {
-  const uint64_t call = ask.call = ++last_;
-  asked[call] = {node.row.id, std::move(fn)};
-  node.channel->Send(std::move(ask));
-  loop_.At(loop_.Now() + patience, [this, alive = alive_, &asked, call, name = node.row.name] {
-    if (!*alive) return;
-    Tell<T>(asked, call,
-            Fail(ErrorKind::kUnavailable,
-                 fmt::format("the node {} does not answer", EscapeForScreen(name))));
+void NodeCalls::Send(NodeId node, wire::ToNode message) {
+  const auto& channel = nodes_.all().at(node).channel;
+  if (channel) channel->Send(std::move(message));
+}
+
+void NodeCalls::Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn) {
+  const Nodes::Node* to = nodes_.FindByName(node);
+  if (to == nullptr) return fn(NotConnected(node));
+  Ask(to->row.id, by, std::move(ask), kPatience, std::move(fn));
+}
+
+void NodeCalls::Ask(NodeId id, const std::string& by, wire::Ask ask, Duration patience, Told fn) {
+  const std::string name = nodes_.all().at(id).row.name;
+  if (!nodes_.all().at(id).channel) return fn(NotConnected(name));
+  const bool of_run = ask.ref.job.value != 0;
+  if (!by.empty()) {
+    const std::pair whose{id, by};
+    if (asks_of_[whose] >= kMostAsks) {
+      return fn(Fail(ErrorKind::kBusy,
+                     fmt::format("user {} {} {} {} of node {} at once, the limit for one user; try "
+                                 "again",
+                                 by, of_run ? "looks at" : "asks", kMostAsks,
+                                 of_run ? "tasks" : "questions", EscapeForScreen(name))));
+    }
+    ++asks_of_[whose];
+    fn = [this, whose, fn = std::move(fn)](Result<wire::AnswerPiece> answer) {
+      auto of_user = asks_of_.find(whose);
+      if (--of_user->second == 0) asks_of_.erase(of_user);
+      fn(std::move(answer));
+    };
+  }
+  const uint64_t call = ask.id = ++last_;
+  asked_[call] = {.node = id, .of_run = of_run, .fn = std::move(fn)};
+  Send(id, std::move(ask));
+  loop_.At(loop_.Now() + patience, [this, alive = alive_, call, name] {
+    if (*alive) Tell(call, Unavailable(name, "does not answer"));
   });
 }
 
-template <typename T>
-void NodeCalls::Drop(AskedByCall<T>& asked, NodeId node) {
-  std::vector<uint64_t> calls;
-  for (const auto& [call, each] : asked) {
-    if (each.node == node) calls.push_back(call);
+// The answer that its last piece completes.
+Result<wire::AnswerPiece> NodeCalls::AnswerOf(const Asked& asked,
+                                              const wire::AnswerPiece& last) const {
+  if (last.kind == wire::AnswerKind::kFailed) {
+    const auto kind = std::min(last.error, static_cast<uint32_t>(ErrorKind::kIo));
+    return Fail(static_cast<ErrorKind>(kind), asked.bytes);
   }
-  const std::string& name = nodes_.all().at(node).row.name;
-  for (uint64_t call : calls) Tell<T>(asked, call, NotConnected(name));
+  if (last.kind != wire::AnswerKind::kUnknown)
+    return wire::AnswerPiece{0, last.kind, 0, asked.bytes};
+  const Nodes::Node& node = nodes_.all().at(asked.node);
+  return Fail(ErrorKind::kUnavailable,
+              fmt::format("node {} ({}) {}: it is of an older release, or no node of Spate; "
+                          "update it",
+                          EscapeForScreen(node.row.name), EscapeForScreen(node.product),
+                          asked.of_run ? "cannot show what runs there" : "cannot tell that"));
 }
 
-void NodeCalls::Ask(const std::string& node, wire::WantStderr ask, Told<std::string> fn) {
-  const Nodes::Node* to = nodes_.FindByName(node);
-  if (to == nullptr || !to->channel) return fn(NotConnected(node));
-  Send(stderrs_, *to, std::move(ask), std::move(fn), kPatience);
-}
-
-void NodeCalls::Ask(NodeId id, const std::string& user, wire::WantLook ask, Told<RunLook> fn) {
-  const Nodes::Node& to = nodes_.all().at(id);
-  const std::string name = EscapeForScreen(to.row.name);
-  if (!to.channel) return fn(NotConnected(to.row.name));
-  if (!to.looks) {
-    return fn(Fail(ErrorKind::kUnavailable,
-                   fmt::format("node {} ({}) cannot show what runs there: it is of an older "
-                               "release, or no node of Spate; update it",
-                               name, EscapeForScreen(to.product))));
+void NodeCalls::OnAnswer(NodeId node, const wire::AnswerPiece& piece) {
+  auto at = asked_.find(piece.id);
+  const bool more = piece.kind == wire::AnswerKind::kMore;
+  if (at == asked_.end() || at->second.node != node) {  // too late, or another's to say
+    if (more) Send(node, wire::AnswerTaken{piece.id, 0});
+    return;
   }
-  const std::pair by{id, user};
-  if (looks_of_[by] >= kMostLooks) {
-    return fn(
-        Fail(ErrorKind::kBusy,
-             fmt::format(
-                 "user {} looks at {} tasks of node {} at once, the limit for one user; try again",
-                 user, kMostLooks, name)));
+  Asked& asked = at->second;
+  asked.bytes += piece.bytes;
+  kept_ += piece.bytes.size();
+  if (asked.bytes.size() > wire::kMostAnswer || kept_ > kMostKept) {
+    Send(node, wire::AnswerTaken{piece.id, 0});
+    return Tell(piece.id, Unavailable(nodes_.all().at(node).row.name, "answers too much"));
   }
-  ++looks_of_[by];
-  auto told = [this, by, fn = std::move(fn)](Result<RunLook> look) {
-    auto of_user = looks_of_.find(by);
-    if (--of_user->second == 0) looks_of_.erase(of_user);
-    fn(std::move(look));
-  };
-  Send<RunLook>(looks_, to, std::move(ask), std::move(told), kLookPatience);
-}
-
-void NodeCalls::OnAnswer(NodeId node, wire::KeptStderr answer) {
-  auto at = stderrs_.find(answer.call);
-  if (at == stderrs_.end() || at->second.node != node) return;  // too late, or another's to say
-  if (answer.found) return Tell<std::string>(stderrs_, answer.call, std::move(answer.bytes));
-  Tell<std::string>(stderrs_, answer.call, Fail(ErrorKind::kNotFound, std::move(answer.bytes)));
-}
-
-void NodeCalls::OnAnswer(NodeId node, wire::RunLooked answer) {
-  auto at = looks_.find(answer.call);
-  if (at == looks_.end() || at->second.node != node) return;
-  Tell<RunLook>(looks_, answer.call, std::move(answer.look));
+  if (more) return Send(node, wire::AnswerTaken{piece.id, piece.bytes.size()});
+  auto answer = AnswerOf(asked, piece);
+  Tell(piece.id, std::move(answer));
 }
 
 void NodeCalls::Gone(NodeId node) {
   if (!nodes_.all().contains(node)) return;
-  Drop(stderrs_, node);
-  Drop(looks_, node);
+  std::vector<uint64_t> calls;
+  for (const auto& [call, each] : asked_) {
+    if (each.node == node) calls.push_back(call);
+  }
+  const std::string name = nodes_.all().at(node).row.name;
+  for (uint64_t call : calls) Tell(call, NotConnected(name));
 }
 
 }  // namespace spate::hub

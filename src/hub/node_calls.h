@@ -1,4 +1,4 @@
-// NodeCalls: questions of clients that a node alone can answer, on their way there and back.
+// NodeCalls: questions that a node alone can answer (wire/ask.h), on their way there and back.
 //
 // Thread: the loop's.
 #pragma once
@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "hub/nodes.h"
 #include "os/loop.h"
-#include "wire/messages.h"
+#include "wire/ask.h"
 
 namespace spate::hub {
 
@@ -25,42 +25,39 @@ class NodeCalls {
   NodeCalls(const NodeCalls&) = delete;
   NodeCalls& operator=(const NodeCalls&) = delete;
 
-  template <typename T>
-  using Told = std::function<void(Result<T>)>;
-  // `call` is set here. kUnavailable: the node is away, or goes, or is silent for 10 seconds.
-  void Ask(const std::string& node, wire::WantStderr ask, Told<std::string> fn);
-  // The same, with kLookPatience in place of 10 seconds. kBusy: kMostLooks looks of the user at the
-  // node are under way.
-  void Ask(NodeId node, const std::string& user, wire::WantLook ask, Told<RunLook> fn);
-  void OnAnswer(NodeId node, wire::KeptStderr answer);
-  void OnAnswer(NodeId node, wire::RunLooked answer);
+  // The whole answer as one piece: kDone, kNotStarted or kEnded. Else an error.
+  using Told = std::function<void(Result<wire::AnswerPiece>)>;
+  // `id` is set here. kUnavailable: the node is away, or goes, or is silent for `patience`, or does
+  // not know the question. kBusy: kMostAsks questions of the user `by` to the node are under way;
+  // with an empty `by`, any number may be.
+  void Ask(NodeId node, const std::string& by, wire::Ask ask, Duration patience, Told fn);
+  // The same of the node with this name.
+  void Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn);
+  void OnAnswer(NodeId node, const wire::AnswerPiece& piece);
   // Its connection has ended, so it answers nothing more.
   void Gone(NodeId node);
 
+  static constexpr Duration kPatience = Duration::Seconds(10);
   static constexpr Duration kLookPatience = Duration::Seconds(3);
-  static constexpr size_t kMostLooks = 16;
+  static constexpr size_t kMostAsks = 16;
+  static constexpr size_t kMostKept = 64 << 20;  // bytes of all answers that are not whole yet
 
  private:
-  template <typename T>
   struct Asked {
     NodeId node;  // nobody else may answer
-    Told<T> fn;
+    bool of_run;  // it is about an attempt
+    std::string bytes = {};
+    Told fn;
   };
-  template <typename T>
-  using AskedByCall = std::map<uint64_t, Asked<T>>;
-  template <typename T>
-  void Tell(AskedByCall<T>& asked, uint64_t call, Result<T> answer);
-  template <typename T, typename Message>
-  void Send(AskedByCall<T>& asked, const Nodes::Node& node, Message ask, Told<T> fn,
-            Duration patience);
-  template <typename T>
-  void Drop(AskedByCall<T>& asked, NodeId node);
+  void Tell(uint64_t id, Result<wire::AnswerPiece> answer);
+  Result<wire::AnswerPiece> AnswerOf(const Asked& asked, const wire::AnswerPiece& last) const;
+  void Send(NodeId node, wire::ToNode message);
 
   os::Loop& loop_;
   Nodes& nodes_;
-  AskedByCall<std::string> stderrs_;
-  AskedByCall<RunLook> looks_;
-  std::map<std::pair<NodeId, std::string>, size_t> looks_of_;  // under way, by user
+  std::map<uint64_t, Asked> asked_;
+  std::map<std::pair<NodeId, std::string>, size_t> asks_of_;  // under way, by user
+  size_t kept_ = 0;
   uint64_t last_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "core/model/memory.h"
 #include "core/model/name.h"
-#include "core/model/run_look.h"
 #include "core/provision/pool.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
@@ -300,7 +299,6 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
   node.is_pilot = caller.pilot.value != 0;
-  node.looks = std::ranges::find(arrival.features, kLookFeature) != arrival.features.end();
   NamedPort::Heard heard;
   heard.hello = [this, id, pilot = caller.pilot](const wire::Hello& hello) -> Status {
     TRY(KeepOffer(nodes_.at(id), hello.offer));

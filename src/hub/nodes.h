@@ -45,7 +45,6 @@ class Nodes {
     std::string peer;                      // address of its connection, or of its last one
     uint64_t serial = 0;                   // credential by which it came
     bool is_pilot = false;                 // nobody waits for it once it has gone
-    bool looks = false;                    // it answers wire::WantLook
     std::string product;                   // its version
     uint32_t speaks = 0;                   // the protocol for which it was refused; 0: it was not
     Instant refused_at{};                  // when, the last time

@@ -74,9 +74,9 @@ constexpr std::tuple kNodeRows{
     Row<wire::NodeState>{"NodeState", "tasks that the node holds and that run or wait there",
                          "128 bytes each, and texts and lists with their capacity",
                          "4,096 tasks of a node; 112 MB of a user, 256 MB of all"},
-    Row<wire::KeptStderr>{"KeptStderr", kNothing, "", "-"},
     Row<wire::RoomTaken>{"RoomTaken", kNothing, "", "-"},
-    Row<wire::RunLooked>{"RunLooked", kNothing, "", "-"},
+    Row<wire::AnswerPiece>{"AnswerPiece", "the answer until it is whole", "",
+                           "2 MB, 64 MB of all; 16 questions of a user to a node at once"},
 };
 
 constexpr std::tuple kClientRows{

@@ -162,11 +162,8 @@ class Service final : public Watcher, public ClientHost {
   void OnNews(const wire::ToHub& news) override { parts_.owner.OnNews(news); }
   void OnRunning(NodeId node, const wire::Running& running) override;
   void OnNodeState(NodeId node, wire::NodeState state) override;
-  void OnKeptStderr(NodeId node, wire::KeptStderr answer) override {
-    calls_->OnAnswer(node, std::move(answer));
-  }
-  void OnRunLooked(NodeId node, wire::RunLooked answer) override {
-    calls_->OnAnswer(node, std::move(answer));
+  void OnAnswer(NodeId node, const wire::AnswerPiece& piece) override {
+    calls_->OnAnswer(node, piece);
   }
   void OnStoreFailed(const Error& error) override;
   bool OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) override {

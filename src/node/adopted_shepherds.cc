@@ -82,7 +82,7 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     if (auto* first = std::get_if<shepherd::Adopted>(&*report)) told = std::move(*first);
     if (auto* end = std::get_if<shepherd::Ended>(&*report)) ends.push_back(std::move(*end));
   }
-  one.looks = told->looks;
+  one.answers = told->answers;
   if (told->running) {
     shepherd::Start& start = told->running->start;
     one.running = start.ref;
@@ -170,11 +170,11 @@ bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen) {
   return false;
 }
 
-AdoptedShepherds::Asked AdoptedShepherds::LookAt(const shepherd::Look& order) {
-  auto one = std::ranges::find(shepherds_, std::optional(order.ref), &Shepherd::running);
+AdoptedShepherds::Asked AdoptedShepherds::Ask(const wire::Ask& ask) {
+  auto one = std::ranges::find(shepherds_, std::optional(ask.ref), &Shepherd::running);
   if (one == shepherds_.end()) return Asked::kNotHere;
-  if (!one->looks) return Asked::kOlder;
-  shepherd::Append(one->out, order);
+  if (!one->answers) return Asked::kOlder;
+  shepherd::Append(one->out, shepherd::Ask{ask});
   Flush(*one);
   return Asked::kAsked;
 }
@@ -275,8 +275,8 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
-  } else if (auto* looked = std::get_if<shepherd::Looked>(&report)) {
-    parts_.looked(std::move(*looked));
+  } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {
+    parts_.answered(std::move(*answer));
   }
 }
 

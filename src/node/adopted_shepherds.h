@@ -34,8 +34,8 @@ class AdoptedShepherds {
     std::function<void()> end_strays;
     // Removes what is left of the folder of an attempt that has ended.
     std::function<void(const AttemptRef&)> remove_folder;
-    std::function<void(shepherd::Looked)> looked;  // the answer to LookAt
-    std::function<void(const AttemptRef&)> lost;   // nothing more comes of the attempt
+    std::function<void(wire::AnswerPiece)> answered;  // what was asked by Ask
+    std::function<void(const AttemptRef&)> lost;      // nothing more comes of the attempt
   };
   explicit AdoptedShepherds(Parts parts) : parts_(std::move(parts)) {}
   ~AdoptedShepherds();
@@ -50,9 +50,9 @@ class AdoptedShepherds {
   // ended itself.
   bool End(const AttemptRef& ref, EndHow how, Cause cause);
   bool Freeze(const AttemptRef& ref, bool frozen);
-  // kOlder: its shepherd is of a release that cannot be looked at.
+  // kOlder: its shepherd is of a release that cannot be asked.
   enum class Asked : uint8_t { kNotHere, kOlder, kAsked };
-  Asked LookAt(const shepherd::Look& order);
+  Asked Ask(const wire::Ask& ask);
   bool Taken(const AttemptRef& ref);
   void Pause(bool paused);
   // Ends what runs. Ends that were not taken are left for another time.
@@ -70,7 +70,7 @@ class AdoptedShepherds {
     bool watches_write = false;
     std::optional<AttemptRef> running;
     uint16_t slot = 0;
-    bool looks = false;         // shepherd::Adopted
+    bool answers = false;       // shepherd::Adopted
     std::optional<Cause> hung;  // it was ended for that; why its attempt was to end
     std::set<AttemptRef> untaken;
   };

@@ -135,7 +135,7 @@ class NodeProgram final : public ExecutorEvents {
       words >> cpu;
       Say(fmt::format("bound {} {}", index, executor_->BindTo(ref, {cpu})));
     } else if (verb == "look") {
-      executor_->LookAt(ref, {.most = 100}, [index](const RunLook& look) {
+      LookAt(*executor_, ref, 0, {.most = 100}, [index](const RunLook& look) {
         std::string text = look.standing == RunLook::Standing::kRunning ? look.out.bytes : look.why;
         for (char& c : text) c = c == '\n' ? '|' : c;
         Say(fmt::format("look {} {}", index, text));
@@ -414,7 +414,7 @@ TEST_F(AdoptionTest, ShepherdsOfALaterProtocolAreAdoptedWhereTheyPermitIt) {
   OtherShepherd later(folder(), OtherShepherd::AdoptedOf(6, 5));
   Begin();
   EXPECT_TRUE(Find("adopted 3").starts_with("adopted 3 2 slot=2")) << Find("adopted");
-  Order("look 3 2");  // it does not state that it knows looks, and would take one for damage
+  Order("look 3 2");  // it does not state that it can be asked, and would take one for damage
   EXPECT_EQ(Await("look 3"),
             "look 3 the task was started by an older release of the node, which cannot show it");
   End("stop");

@@ -20,7 +20,7 @@
 #include "core/model/body.h"
 #include "core/model/gang.h"
 #include "core/model/job.h"
-#include "core/model/run_look.h"
+#include "wire/ask.h"
 
 namespace spate::node {
 
@@ -54,10 +54,9 @@ class ExecutorEvents {
   virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
 };
 
-// A look at an attempt, for people. `told` is called at most once, now or later: never where what
-// runs the attempt hangs, or the executor goes.
-using LookAt = std::function<void(const AttemptRef& ref, const RunWish& wish,
-                                  std::function<void(RunLook)> told)>;
+// Asks what runs the attempt. `told` is called with each piece of the answer, whose `id` says
+// nothing, now or later: never where what runs the attempt hangs, or the executor goes.
+using AskRun = std::function<void(wire::Ask ask, std::function<void(wire::AnswerPiece)> told)>;
 
 // Remains of an earlier process of this node: attempts that run on, whose ends will come as those
 // of others do, and ends that the hub may not have.

@@ -114,7 +114,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
   for (const Order& order : orders) {
     if (!*exists) return;
     if (order.is_part) folders_.RemoveHosts(order.ref);
-    EndLooks(order.ref);
+    EndAsks(order.ref);
     if (order.sequence > started) {
       events_->OnTakenBack(order.ref);
       continue;

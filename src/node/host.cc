@@ -54,9 +54,8 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .no_room = std::move(no_room),
                     .watches_room = is_node};
   if (host->shepherds_) {
-    parts.look_at = [shepherds = host->shepherds_.get()](const AttemptRef& ref, const RunWish& wish,
-                                                         std::function<void(RunLook)> told) {
-      shepherds->LookAt(ref, wish, std::move(told));
+    parts.ask_run = [shepherds = host->shepherds_.get()](auto ask, auto told) {
+      shepherds->Ask(std::move(ask), std::move(told));
     };
   }
   if (options.machine != nullptr) {

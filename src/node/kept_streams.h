@@ -1,6 +1,6 @@
 // KeptStreams: what tasks write to stderr that stays on their node, for people: a file for each
 // task, in a folder for temporary files. The hub asks for it when somebody wants it
-// (wire::WantStderr).
+// (node/questions/task_stderr.cc).
 #pragma once
 
 #include <cstddef>

@@ -8,9 +8,10 @@ namespace {
 using Standing = RunLook::Standing;
 
 struct LookTest : ProcessExecutorTest {
-  RunLook Look(const AttemptRef& ref, const RunWish& wish = {.most = kLookPiece}) {
+  RunLook Look(const AttemptRef& ref, const RunWish& wish = {.most = kLookPiece},
+               uint32_t rank = 0) {
     std::optional<RunLook> told;
-    executor_->LookAt(ref, wish, [&](RunLook look) {
+    LookAt(*executor_, ref, rank, wish, [&](RunLook look) {
       told = std::move(look);
       Look();
     });
@@ -67,6 +68,19 @@ TEST_F(LookTest, AnOrderBehindAnotherHasNotStarted) {
   EXPECT_EQ(Look({JobId(1), 99, Attempt(1)}).standing, Standing::kEnded);
 }
 
+TEST_F(LookTest, AShepherdSaysWhatItDoesNotKnow) {
+  AttemptRef ref = StartThat("true");
+  std::optional<wire::AnswerPiece> told;
+  executor_->Ask({.ref = ref, .question = 9999}, [&](wire::AnswerPiece piece) {
+    told = std::move(piece);
+    Look();
+  });
+  RunUntil([&] { return told.has_value(); });
+  EXPECT_EQ(told.value().kind, wire::AnswerKind::kUnknown);
+  dir_.Write("end", "");
+  EXPECT_EQ(Await(ref).end.cause, Cause::kSuccess);
+}
+
 TEST_F(LookTest, AFileIsNamed) {
   TaskBody body = Shell("echo in file; echo err >&2; touch wrote; until test -e end; do :; done");
   body.stdout_file = dir_.Path("out.txt");
@@ -89,9 +103,9 @@ TEST_F(LookTest, RanksAreReadOneByOne) {
   order.part = std::make_shared<const GangPart>(part);
   AttemptRef ref = StartOf(std::move(order));
   for (const char* file : {"rank3", "rank4"}) AwaitFile(file);
-  EXPECT_EQ(Look(ref, {.rank = 3, .most = 100}).out.bytes, "rank 3\n");
-  EXPECT_EQ(Look(ref, {.rank = 4, .out_from = 5, .most = 100}).out.bytes, "4\n");
-  RunLook none = Look(ref, {.rank = 5, .most = 100});
+  EXPECT_EQ(Look(ref, {.most = 100}, 3).out.bytes, "rank 3\n");
+  EXPECT_EQ(Look(ref, {.out_from = 5, .most = 100}, 4).out.bytes, "4\n");
+  RunLook none = Look(ref, {.most = 100}, 5);
   EXPECT_EQ(none.standing, Standing::kUnknown);
   EXPECT_EQ(none.why, "rank 5 was not started by Spate, but by another rank of the gang");
   dir_.Write("end", "");
@@ -117,7 +131,7 @@ TEST_F(LookTest, LooksAtOneTaskAreBounded) {
   AttemptRef ref = StartThat("echo out");
   std::vector<RunLook> told;
   for (int i = 0; i < 6; ++i) {
-    executor_->LookAt(ref, {.most = 10}, [&](RunLook look) {
+    LookAt(*executor_, ref, 0, {.most = 10}, [&](RunLook look) {
       told.push_back(std::move(look));
       Look();
     });
@@ -137,7 +151,7 @@ TEST_F(LookTest, AKilledShepherdLeavesNoLookOpen) {
   AttemptRef ref = StartThat("echo out");
   kill(executor_->ShepherdPids().front(), SIGSTOP);
   std::optional<RunLook> told;
-  executor_->LookAt(ref, {.most = 10}, [&](RunLook look) { told = std::move(look); });
+  LookAt(*executor_, ref, 0, {.most = 10}, [&](RunLook look) { told = std::move(look); });
   kill(executor_->ShepherdPids().front(), SIGKILL);
   EXPECT_EQ(Await(ref).end.cause, Cause::kNode);
   ASSERT_TRUE(told.has_value());

@@ -13,6 +13,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/late_ends.h"
 #include "node/part_body.h"
+#include "node/questions.h"
 #include "wire/greeting.h"
 
 namespace spate::node {
@@ -24,7 +25,6 @@ constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
 constexpr Duration kLineWorthTelling = Duration::Seconds(1);
 constexpr size_t kLeftTold = 800;  // bytes of a text in a reason
-constexpr size_t kAnswerMost = 1 << 20;
 
 // A hub at the other end of a network knows them by the greeting.
 Offer WithFeatures(Offer offer, const Doubt& doubt) {
@@ -86,6 +86,7 @@ void Node::Adopt(Adopted adopted) {
 
 void Node::Disconnect() {
   channel_ = nullptr;
+  answers_.Clear();
   fetches_.clear();
   strangers_.clear();
   fetching_.reset();
@@ -209,41 +210,40 @@ void Node::On(wire::PutPiece piece) {
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
-Result<std::string> Node::KeptStderr(const wire::WantStderr& ask) const {
-  if (parts_.kept.name == nullptr) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("the node {} keeps no stderr of tasks", offer_.node_name));
-  }
-  auto bytes = ReadKept(parts_.kept, ask.user, ask.job, ask.task, kAnswerMost + 1);
-  if (!bytes || bytes->size() <= kAnswerMost) return bytes;
-  const std::string rest =
-      fmt::format("\n... (the rest is on the node {}, in {})\n", offer_.node_name,
-                  EscapeForScreen(KeptPath(parts_.kept, ask.job, ask.task)));
-  bytes->resize(kAnswerMost - rest.size());
-  return *bytes + rest;
-}
-
 // Nothing waits for it, so it overtakes what waits for files or a user. The executor knows nothing
 // of what waits here.
-void Node::AnswerLook(const wire::WantLook& ask) {
-  RunLook look;
-  if (parts_.look_at == nullptr) {
-    look.why = fmt::format(
-        "tasks on node {} run inside its program, such as a master-worker slave, and what they "
-        "write is in that program's own output",
-        offer_.node_name);
-    return Send(wire::RunLooked{ask.call, std::move(look)});
+void Node::OnAsk(wire::Ask ask) {
+  const uint64_t id = ask.id;
+  auto add = [this, id](wire::AnswerPiece piece) {
+    piece.id = id;
+    if (channel_ != nullptr) answers_.Add(std::move(piece));
+  };
+  const NodeQuestion* question = FindQuestion(ask.question);
+  if (question != nullptr && question->for_admins && !ask.admin) {
+    return add(wire::AnswerPiece::Failed(
+        {ErrorKind::kPermission, "only the hub's administrators may ask the node that"}));
   }
-  parts_.look_at(ask.ref, ask.wish, [this, alive = alive_, ask](RunLook told) {
+  if (question != nullptr) {
+    auto answer = question->answer({offer_, parts_, ask});
+    if (!answer) return add(wire::AnswerPiece::Failed(answer.error()));
+    return add({.kind = wire::AnswerKind::kDone, .bytes = std::move(*answer)});
+  }
+  if (ask.ref.job.value == 0) return add({.kind = wire::AnswerKind::kUnknown});
+  if (parts_.ask_run == nullptr) {
+    return add(wire::AnswerPiece::Failed(
+        {ErrorKind::kUnavailable,
+         fmt::format("tasks on node {} run inside its program, such as a master-worker slave, and "
+                     "what they write is in that program's own output",
+                     offer_.node_name)}));
+  }
+  const AttemptRef ref = ask.ref;
+  parts_.ask_run(std::move(ask), [this, alive = alive_, ref, add](wire::AnswerPiece told) {
     if (!*alive) return;
     // Tasks of the job may run while others of it wait for their files.
-    const JobId job = ask.ref.job;
     const bool waits =
-        rows_.contains(ask.ref) || strangers_.contains(job) || fetches_.contains(job);
-    if (told.standing == RunLook::Standing::kEnded && waits) {
-      told.standing = RunLook::Standing::kNotStarted;
-    }
-    Send(wire::RunLooked{ask.call, std::move(told)});
+        rows_.contains(ref) || strangers_.contains(ref.job) || fetches_.contains(ref.job);
+    if (told.kind == wire::AnswerKind::kEnded && waits) told.kind = wire::AnswerKind::kNotStarted;
+    add(std::move(told));
   });
 }
 
@@ -260,13 +260,8 @@ void Node::AskForUser(const wire::OpenJob& open) {
 void Node::OnMessage(wire::ToNode message) {
   if (parts_.first && parts_.first(message)) return;
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return On(std::move(*piece));
-  if (auto* ask = std::get_if<wire::WantStderr>(&message)) {
-    auto answer = KeptStderr(*ask);
-    std::string& bytes = answer ? *answer : answer.error().message;
-    bytes.resize(std::min(bytes.size(), kAnswerMost));
-    return Send(wire::KeptStderr{ask->call, answer.has_value(), std::move(bytes)});
-  }
-  if (const auto* ask = std::get_if<wire::WantLook>(&message)) return AnswerLook(*ask);
+  if (auto* ask = std::get_if<wire::Ask>(&message)) return OnAsk(std::move(*ask));
+  if (const auto* taken = std::get_if<wire::AnswerTaken>(&message)) return answers_.Taken(*taken);
   JobId job = std::visit(
       [](const auto& each) {
         if constexpr (requires { each.job; }) return each.job;

@@ -16,6 +16,7 @@
 #include "core/agent/agent.h"
 #include "core/model/machine_load.h"
 #include "format/dialect.h"
+#include "node/answers_out.h"
 #include "node/executor.h"
 #include "node/held_ends.h"
 #include "node/kept_streams.h"
@@ -45,8 +46,8 @@ class Node final : public ExecutorEvents {
     Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
     // The variable that selects a task's GPUs (MachineFacts).
     std::string gpu_variable = "CUDA_VISIBLE_DEVICES";
-    // Looks at an attempt, and tells once, now or later. Null: nothing can be looked at here.
-    LookAt look_at = nullptr;
+    // Null: attempts run in a program of their own, and nobody can be asked about them.
+    AskRun ask_run = nullptr;
     // Sees each message of the hub before the node does. True: it has taken the message. Null:
     // nobody does.
     std::function<bool(wire::ToNode&)> first = nullptr;
@@ -124,8 +125,7 @@ class Node final : public ExecutorEvents {
   };
 
   void OnMessage(wire::ToNode message);
-  Result<std::string> KeptStderr(const wire::WantStderr& ask) const;
-  void AnswerLook(const wire::WantLook& ask);
+  void OnAsk(wire::Ask ask);
   void AskForUser(const wire::OpenJob& open);
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
@@ -157,6 +157,7 @@ class Node final : public ExecutorEvents {
   Parts parts_;
   std::string remote_;
   HubChannel* channel_ = nullptr;  // null: not connected
+  AnswersOut answers_{[this](wire::AnswerPiece piece) { Send(std::move(piece)); }};
   uint64_t reports_ = 0;
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers
   agent::Agent agent_;

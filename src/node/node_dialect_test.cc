@@ -12,6 +12,8 @@
 #include "os/file.h"
 #include "os/temp_dir.h"
 #include "transport/inproc.h"
+#include "wire/field_bytes.h"
+#include "wire/questions.h"
 
 namespace spate::node {
 namespace {
@@ -105,15 +107,36 @@ struct NodeDialectTest : testing::Test {
     }
     return newest;
   }
-  wire::KeptStderr Ask(std::string user) {
+  // The whole answer. What came of it is taken once nothing more comes without that.
+  wire::AnswerPiece Ask(std::string user) {
     said.clear();
-    link.first->Send(wire::WantStderr{5, kJob, 7, std::move(user)});
-    loop.RunFor(Duration::Millis(1));
-    for (const wire::ToHub& message : said) {
-      if (const auto* answer = std::get_if<wire::KeptStderr>(&message)) return *answer;
+    link.first->Send(wire::Ask{.id = 5,
+                               .question = wire::ReadStderr::kNumber,
+                               .user = std::move(user),
+                               .body = wire::BytesOf(wire::ReadStderr{"n1", kJob, 7})});
+    wire::AnswerPiece all;
+    while (all.kind == wire::AnswerKind::kMore) {
+      loop.RunFor(Duration::Millis(1));
+      uint64_t came = 0;
+      for (const wire::ToHub& message : std::exchange(said, {})) {
+        const auto* piece = std::get_if<wire::AnswerPiece>(&message);
+        if (piece == nullptr) continue;
+        EXPECT_LE(piece->bytes.size(), wire::kAnswerPiece);
+        came += piece->bytes.size();
+        all = {piece->id, piece->kind, piece->error, all.bytes + piece->bytes};
+      }
+      EXPECT_LE(came, wire::kAnswerWindow);
+      if (came == 0) break;
+      link.first->Send(wire::AnswerTaken{5, came});
     }
-    ADD_FAILURE() << "no answer";
-    return {};
+    return all;
+  }
+  std::string TextFor(const std::string& user) {
+    const wire::AnswerPiece all = Ask(user);
+    EXPECT_EQ(all.id, 5u);
+    if (all.kind == wire::AnswerKind::kFailed) return all.bytes;
+    EXPECT_EQ(all.kind, wire::AnswerKind::kDone);
+    return wire::FromBytes<wire::ReadStderr::Answer>("answer", all.bytes).value().text;
   }
 
   os::TempDir dir;
@@ -334,19 +357,45 @@ TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
 TEST_F(NodeDialectTest, TellsWhatATaskWroteToStderr) {
   Lease(kWish);
   dir.Write("3-7", "oh");
-  wire::KeptStderr kept = Ask("ann");
-  EXPECT_EQ(kept.call, 5u);
-  EXPECT_TRUE(kept.found);
-  EXPECT_EQ(kept.bytes, "oh");
-  EXPECT_EQ(Ask("bob").bytes, "no such user");
+  EXPECT_EQ(TextFor("ann"), "oh");
+  EXPECT_EQ(TextFor("bob"), "no such user");
   // An answer holds a megabyte, and says where the rest is.
   dir.Write("3-7", std::string(1 << 20, 'o'));
-  EXPECT_EQ(Ask("ann").bytes, std::string(1 << 20, 'o'));
+  EXPECT_EQ(TextFor("ann"), std::string(1 << 20, 'o'));
   dir.Write("3-7", std::string((1 << 20) + 1, 'o'));
-  kept = Ask("ann");
-  EXPECT_EQ(kept.bytes.size(), size_t{1} << 20);
-  EXPECT_TRUE(kept.bytes.ends_with(
+  const std::string text = TextFor("ann");
+  EXPECT_EQ(text.size(), size_t{1} << 20);
+  EXPECT_TRUE(text.ends_with(
       fmt::format("oo\n... (the rest is on the node n1, in {})\n", dir.Path("3-7"))));
+  // Nothing more is sent of an answer that is not wanted any more.
+  link.first->Send(wire::Ask{.id = 6,
+                             .question = wire::ReadStderr::kNumber,
+                             .user = "ann",
+                             .body = wire::BytesOf(wire::ReadStderr{"n1", kJob, 7})});
+  link.first->Send(wire::AnswerTaken{6, 0});
+  loop.RunFor(Duration::Millis(1));
+  said.clear();
+  link.first->Send(wire::AnswerTaken{6, 1});
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_TRUE(said.empty());
+}
+
+TEST_F(NodeDialectTest, SaysWhatItDoesNotKnow) {
+  auto kind = [&](const wire::Ask& ask) {
+    said.clear();
+    link.first->Send(ask);
+    loop.RunFor(Duration::Millis(1));
+    const auto* piece = Said<wire::AnswerPiece>();
+    if (piece == nullptr) return std::string("nothing");
+    return fmt::format("{} {} {}", piece->id, WordOf(piece->kind), piece->bytes);
+  };
+  EXPECT_EQ(kind({.id = 1, .question = 9999}), "1 unknown ");
+  EXPECT_EQ(kind({}), "0 unknown ") << "a sign of life";
+  EXPECT_EQ(kind({.id = 2, .ref = {kJob, 7, Attempt(1)}, .question = 9999}),
+            "2 failed tasks on node n1 run inside its program, such as a master-worker slave, and "
+            "what they write is in that program's own output");
+  EXPECT_EQ(kind({.id = 3, .question = wire::ReadStderr::kNumber, .body = "x"}),
+            "3 failed the question: the message is cut off");
 }
 
 }  // namespace

@@ -197,8 +197,8 @@ Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
       .own = [this](TaskOutput output) { return Own(std::move(output)); },
       .end_strays = [this] { EndStrays(); },
       .remove_folder = [this](const AttemptRef& ref) { folders_.Remove(ref); },
-      .looked = [this](shepherd::Looked looked) { OnLooked(std::move(looked)); },
-      .lost = [this](const AttemptRef& ref) { EndLooks(ref); }});
+      .answered = [this](wire::AnswerPiece piece) { OnAnswer(std::move(piece)); },
+      .lost = [this](const AttemptRef& ref) { EndAsks(ref); }});
   auto adopted = adopted_->Begin(*events_, patience);
   if (!adopted) return adopted;
   EndStrays();
@@ -728,8 +728,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnLeftRunning(left->ref, left->processes);
   } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
     OnUnclaimed(*output);
-  } else if (auto* looked = std::get_if<shepherd::Looked>(&report)) {
-    OnLooked(std::move(*looked));
+  } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {
+    OnAnswer(std::move(*answer));
   }
 }
 

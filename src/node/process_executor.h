@@ -106,8 +106,8 @@ class ProcessExecutor final : public Executor {
   void Freeze(const AttemptRef& ref, bool frozen) override;
   void Taken(const AttemptRef& ref) override;
 
-  // See node::LookAt.
-  void LookAt(const AttemptRef& ref, const RunWish& wish, std::function<void(RunLook)> told);
+  // See node::AskRun.
+  void Ask(wire::Ask ask, std::function<void(wire::AnswerPiece)> told);
 
   // Binds all processes of a running attempt to these processors, whatever it was bound to or has
   // bound itself to; what may not be bound (it has become another user's) is left alone. False:
@@ -165,10 +165,10 @@ class ProcessExecutor final : public Executor {
     std::set<Slot*> at;   // whose shepherds know it
   };
 
-  struct AskedLook {
+  struct AskedRun {
     AttemptRef ref;
     Instant since;
-    std::function<void(RunLook)> told;
+    std::function<void(wire::AnswerPiece)> told;
   };
 
   static constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
@@ -219,10 +219,10 @@ class ProcessExecutor final : public Executor {
   void CleanUp(Slot& slot);
   void HandBack(Slot& slot);
   void Forget(Slot& slot, const AttemptRef& ref);
-  bool MayLookAt(const AttemptRef& ref);
-  void OnLooked(shepherd::Looked looked);
+  bool MayAsk(const AttemptRef& ref);
+  void OnAnswer(wire::AnswerPiece piece);
   // The attempt has ended without an answer.
-  void EndLooks(const AttemptRef& ref);
+  void EndAsks(const AttemptRef& ref);
 
   os::RealLoop& loop_;
   ExecutorEvents* events_ = nullptr;
@@ -239,8 +239,8 @@ class ProcessExecutor final : public Executor {
   os::TimerId watch_timer_ = 0;
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
-  std::map<uint64_t, AskedLook> looks_;  // by shepherd::Look::call
-  uint64_t last_look_ = 0;
+  std::map<uint64_t, AskedRun> asked_;  // by the id that the shepherd knows
+  uint64_t last_ask_ = 0;
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();
   bool flush_posted_ = false;
   bool paused_ = false;

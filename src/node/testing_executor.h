@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "core/model/run_look.h"
 #include "node/process_executor.h"
 #include "os/file.h"
 #include "os/real_loop.h"
 #include "os/temp_dir.h"
 #include "shepherd/process_tree.h"
+#include "wire/field_bytes.h"
 
 namespace spate::node {
 
@@ -32,6 +34,28 @@ inline std::vector<pid_t> Marked(const std::string& mark) {
     if (line && line->find(mark) != line->npos && pid != getpid()) found.push_back(pid);
   }
   return found;
+}
+
+// Has the executor look at an attempt. What is no look is told as a hub does.
+inline void LookAt(ProcessExecutor& executor, const AttemptRef& ref, uint32_t rank,
+                   const RunWish& wish, std::function<void(RunLook)> told) {
+  auto bytes = std::make_shared<std::string>();
+  executor.Ask(
+      {.ref = ref, .rank = rank, .question = RunWish::kNumber, .body = wire::BytesOf(wish)},
+      [told = std::move(told), bytes](const wire::AnswerPiece& piece) {
+        EXPECT_LE(piece.bytes.size(), wire::kAnswerPiece);
+        *bytes += piece.bytes;
+        if (piece.kind == wire::AnswerKind::kMore) return;
+        if (piece.kind == wire::AnswerKind::kNotStarted) {
+          return told({.standing = RunLook::Standing::kNotStarted});
+        }
+        if (piece.kind == wire::AnswerKind::kEnded)
+          return told({.standing = RunLook::Standing::kEnded});
+        if (piece.kind != wire::AnswerKind::kDone) return told({.why = *bytes});
+        auto look = wire::FromBytes<RunLook>("the look", *bytes);
+        EXPECT_TRUE(look.has_value());
+        told(look.value_or(RunLook()));
+      });
 }
 
 // Looks again until `done` or the deadline.

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/product.h"
 #include "core/model/name.h"
-#include "core/model/run_look.h"
 #include "os/find_program.h"
 
 namespace spate::run {
@@ -69,8 +68,7 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
 
 void LocalNode::Join() {
   auto port = std::make_unique<InprocPort>(parts_.deliverer.Over(std::move(channels_.first)));
-  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion(), {kLookFeature}},
-                         kOwnNode);
+  parts_.hub.NodeArrived(id_, {std::move(port), "this process", ProductVersion()}, kOwnNode);
   host_->node().Connect(*channels_.second);
 }
 

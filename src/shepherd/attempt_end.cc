@@ -506,41 +506,6 @@ uint64_t AttemptRunner::Sample(int64_t now) {
   return bytes;
 }
 
-RunLook AttemptRunner::LookAt(const RunWish& wish, int64_t now) {
-  RunLook look{.standing = RunLook::Standing::kRunning};
-  if (waits_to_start()) {
-    look.standing = RunLook::Standing::kNotStarted;
-    return look;
-  }
-  const auto& first_rank = asked_.view.around.first_rank;
-  if (first_rank && wish.rank >= *first_rank + asked_.view.commands.size()) {
-    look.standing = RunLook::Standing::kUnknown;
-    look.why =
-        fmt::format("rank {} was not started by Spate, but by another rank of the gang", wish.rank);
-    return look;
-  }
-  streams_.SoFar(wish, look);
-  if (wish.use) look.use = UseSoFar(now);
-  return look;
-}
-
-// Use by processes that were waited for, and by running ones, with what these have waited for.
-RunUse AttemptRunner::UseSoFar(int64_t now) {
-  RunUse use{.user = end_.user, .system = end_.system, .memory = Sample(now)};
-  for (os::Pid pid : os::DescendantsOf(getpid())) {
-    auto info = os::InfoOf(pid);
-    if (!info || pid == files_.pid()) continue;
-    if (pid == resident_.pid()) resident_.LessEarlier(info->user, info->system);
-    use.user.ns += info->user.ns;
-    use.system.ns += info->system.ns;
-  }
-  AttemptEnd so_far;
-  memory_.Tell(so_far);
-  use.peak = std::max(so_far.peak_memory, use.memory);
-  use.source = so_far.memory_source;
-  return use;
-}
-
 void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_view why) {
   switch (phase_) {
     case Phase::kIdle:

@@ -70,8 +70,8 @@ class AttemptRunner {
   const AttemptRef& ref() const { return asked_.view.start.ref; }
   // Facts about the attempt in hand for another parent.
   AdoptedTask InHand(int64_t now) const;
-  // A look at the attempt in hand.
-  RunLook LookAt(const RunWish& wish, int64_t now);
+  // Answers a question about the attempt in hand (attempt_look.cc).
+  wire::AnswerPiece AnswerTo(const wire::Ask& ask, int64_t now);
   Duration kill_grace() const { return asked_.job->opening.settings.kill_grace; }
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
   int64_t short_since() const { return waits_to_start() ? retry_.since : 0; }
@@ -234,6 +234,7 @@ class AttemptRunner {
   void Lose(bool disk_full, Cause otherwise);
   void Finish();
   uint64_t Sample(int64_t now);
+  RunLook LookAt(const RunWish& wish, uint32_t rank, int64_t now);
   RunUse UseSoFar(int64_t now);
   pid_t LiveGroup() const { return commands_.alive() > 0 ? commands_.group() : 0; }
 

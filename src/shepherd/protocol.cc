@@ -400,14 +400,14 @@ template void Append(std::string&, const Taken&);
 template void Append(std::string&, const LeaveOrder&);
 template void Append(std::string&, const CloseJob&);
 template void Append(std::string&, const Freeze&);
-template void Append(std::string&, const Look&);
+template void Append(std::string&, const Ask&);
 template void Append(std::string&, const Started&);
 template void Append(std::string&, const TakenBack&);
 template void Append(std::string&, const LiveOutput&);
 template void Append(std::string&, const MemorySample&);
 template void Append(std::string&, const LeftRunning&);
 template void Append(std::string&, const UnclaimedOutput&);
-template void Append(std::string&, const Looked&);
+template void Append(std::string&, const Answer&);
 template void Append(std::string&, const EndedView&);
 template void Append(std::string&, const Adopted&);
 

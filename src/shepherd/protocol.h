@@ -19,7 +19,7 @@
 #include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
-#include "core/model/run_look.h"
+#include "wire/ask.h"
 
 namespace spate::shepherd {
 
@@ -47,7 +47,7 @@ enum class FrameType : uint8_t {
   kLeave = 8,
   kCloseJob = 9,
   kFreeze = 10,
-  kLook = 11,
+  kAsk = 12,
   kStarted = 65,
   kTakenBack = 66,
   kLiveOutput = 67,
@@ -56,7 +56,7 @@ enum class FrameType : uint8_t {
   kEnded = 71,
   kLeftRunning = 72,
   kUnclaimed = 73,
-  kLooked = 74,
+  kAnswer = 75,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -226,18 +226,14 @@ struct Freeze {
   friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
-// Asks for a look at the attempt; Looked answers. Only for shepherds that know it (Adopted::looks).
-struct Look {
-  static constexpr auto kType = FrameType::kLook;
-  uint64_t call = 0;
-  AttemptRef ref;
-  RunWish wish;
-  SPATE_FIELDS(1, call, 2, ref, 3, wish);
-  friend bool operator==(const Look&, const Look&) = default;
+// Asks about an attempt; Answers follow, after all reports about what happened before. Only for
+// shepherds that know it (Adopted::answers).
+struct Ask : wire::Ask {
+  static constexpr auto kType = FrameType::kAsk;
 };
 
 using Order = std::variant<Setup, JobOpening, Withdraw, EndOrder, Pause, Taken, LeaveOrder,
-                           CloseJob, Freeze, Look>;
+                           CloseJob, Freeze, Ask>;
 // True for a Start, for DecodeStart; all other orders are for DecodeOrder.
 bool IsStart(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);
@@ -291,13 +287,8 @@ struct UnclaimedOutput {
   SPATE_FIELDS(1, job, 2, bytes);
   friend bool operator==(const UnclaimedOutput&, const UnclaimedOutput&) = default;
 };
-// The answer to Look, after all reports about what happened before it.
-struct Looked {
-  static constexpr auto kType = FrameType::kLooked;
-  uint64_t call = 0;
-  RunLook look;
-  SPATE_FIELDS(1, call, 2, look);
-  friend bool operator==(const Looked&, const Looked&) = default;
+struct Answer : wire::AnswerPiece {
+  static constexpr auto kType = FrameType::kAnswer;
 };
 struct Ended {
   static constexpr auto kType = FrameType::kEnded;
@@ -352,8 +343,8 @@ struct Adopted {
   uint32_t ends = 0;
   std::optional<AdoptedTask> running;
   uint32_t adopters = 0;  // the oldest version that can adopt this shepherd; 0: its own alone
-  bool looks = false;     // it knows Look
-  SPATE_FIELDS(1, ends, 2, running, 3, adopters, 4, looks);
+  bool answers = false;   // it knows Ask
+  SPATE_FIELDS(1, ends, 2, running, 3, adopters, 5, answers);
   friend bool operator==(const Adopted&, const Adopted&) = default;
 };
 
@@ -368,7 +359,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning,
-                            UnclaimedOutput, Looked, Ended, Adopted>;
+                            UnclaimedOutput, Answer, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

@@ -310,14 +310,11 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     Append(bytes, std::get<LeftRunning>(reports[4]));
     auto left = DecodeReport(FrameOf(bytes));
     RC_ASSERT(left && std::get<LeftRunning>(*left) == std::get<LeftRunning>(reports[4]));
-    Looked looked{*rc::gen::arbitrary<uint64_t>(), {}};
-    looked.look = {.standing = RunLook::Standing::kRunning, .why = text};
-    looked.look.out = {*rc::gen::arbitrary<uint64_t>(), text, 7, "file", "trouble"};
-    if (*rc::gen::arbitrary<bool>()) looked.look.use = {.user = {5}, .peak = 6};
+    Answer answer{{*rc::gen::arbitrary<uint64_t>(), wire::AnswerKind::kFailed, 5, text}};
     bytes.clear();
-    Append(bytes, looked);
-    auto look = DecodeReport(FrameOf(bytes));
-    RC_ASSERT(look && std::get<Looked>(*look) == looked);
+    Append(bytes, answer);
+    auto piece = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(piece && std::get<Answer>(*piece) == answer);
     UnclaimedOutput output{JobId(*rc::gen::arbitrary<uint32_t>()), *rc::gen::arbitrary<uint64_t>()};
     bytes.clear();
     Append(bytes, output);

@@ -139,7 +139,7 @@ class Shepherd {
   void Hold(std::string_view frame, const Start& start);
   void ObeyTakeBack(const AttemptRef& ref);
   void ObeyEnd(const EndOrder& order);
-  void ObeyLook(const Look& order);
+  void ObeyAsk(const Ask& ask);
   void StartHeld(int64_t now);
   void Flush(int64_t now, bool all = false);
   void ParentGone(int64_t now);
@@ -323,8 +323,8 @@ bool Shepherd::Obey(std::string_view frame) {
   } else if (auto* freeze = std::get_if<Freeze>(&*order)) {
     bool in_hand = !runner_->idle() && runner_->ref() == freeze->ref;
     if (in_hand) runner_->SetFrozen(freeze->frozen, os::MonotonicNanos());
-  } else if (auto* look = std::get_if<Look>(&*order)) {
-    ObeyLook(*look);
+  } else if (auto* ask = std::get_if<Ask>(&*order)) {
+    ObeyAsk(*ask);
   } else if (auto* taken = std::get_if<Taken>(&*order)) {
     outbox_.Taken(taken->ref);
   } else if (std::holds_alternative<LeaveOrder>(*order)) {
@@ -391,18 +391,19 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
 }
 
 // Somebody waits for the answer, so it does not wait for company.
-void Shepherd::ObeyLook(const Look& order) {
+void Shepherd::ObeyAsk(const Ask& ask) {
   const int64_t now = os::MonotonicNanos();
-  Looked looked{.call = order.call, .look = {}};
-  auto is_it = [&](const Held& one) { return one.start.ref == order.ref; };
-  if (!runner_->idle() && runner_->ref() == order.ref) {
-    looked.look = runner_->LookAt(order.wish, now);
+  wire::AnswerPiece answer{.kind = wire::AnswerKind::kEnded};
+  auto is_it = [&](const Held& one) { return one.start.ref == ask.ref; };
+  if (!runner_->idle() && runner_->ref() == ask.ref) {
+    answer = runner_->AnswerTo(ask, now);
   } else if (std::ranges::any_of(held_, is_it)) {
-    looked.look.standing = RunLook::Standing::kNotStarted;
-  } else {
-    looked.look.standing = RunLook::Standing::kEnded;
+    answer.kind = wire::AnswerKind::kNotStarted;
   }
-  Append(outbox_.Add(), looked);
+  answer.id = ask.id;
+  do {
+    Append(outbox_.Add(), Answer{wire::CutPiece(answer)});
+  } while (!answer.bytes.empty());
   Flush(now, true);
 }
 
@@ -476,7 +477,7 @@ void Shepherd::MeetNextParent() {
   orphan_.reset();
   Adopted adopted;
   adopted.adopters = kOldestVersion;
-  adopted.looks = true;
+  adopted.answers = true;
   if (!runner_->idle()) adopted.running = runner_->InHand(os::MonotonicNanos());
   outbox_.Begin(std::move(adopted));
 }

@@ -142,14 +142,14 @@ void Streams::DrainWaiting() {
 }
 
 // The pipes may hold more: a task that has just begun, or lately wrote little, is not read yet.
-void Streams::SoFar(const RunWish& wish, RunLook& look) {
+void Streams::SoFar(const RunWish& wish, uint32_t rank, RunLook& look) {
   DrainWaiting();
   const uint32_t most = std::min(wish.most, kLookPiece);
   const uint32_t first_rank = view_->around.first_rank.value_or(0);
-  const size_t rank = wish.rank - std::min(wish.rank, first_rank);
+  const size_t place = rank - std::min(rank, first_rank);
   auto of = [&](int stream, uint64_t from, const char* file) -> StreamSoFar {
     if (*file != '\0') return {.file = file};
-    if (rank < ranks_.ranks()) return ranks_.SoFar(rank, stream, from, most);
+    if (place < ranks_.ranks()) return ranks_.SoFar(place, stream, from, most);
     return (stream == 1 ? out_ : err_).SoFar(from, most);
   };
   look.out = of(1, wish.out_from, view_->stdout_file);

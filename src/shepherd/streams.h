@@ -61,7 +61,7 @@ class Streams {
   // Reads what a process that goes on has written until now.
   void DrainWaiting();
   // For an attempt in hand, the wanted piece of each stream, or the file that it goes to.
-  void SoFar(const RunWish& wish, RunLook& look);
+  void SoFar(const RunWish& wish, uint32_t rank, RunLook& look);
   // The same, when it was written between two attempts: it is of neither. Bytes.
   uint64_t DropWaiting();
   // All that came since Begin turned out not to be the attempt's. Bytes.

@@ -219,15 +219,11 @@ inline ToNode AnyToNode(size_t kind) {
       return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
     case 8:
       return Go{AnyId<Epoch>(), AnyRef()};
-    case 9: {
-      WantLook ask{AnyNumber(UINT64_MAX - 1), AnyRef(), {}};
-      ask.wish = {
-          .rank = AnyU32(), .out_from = AnyNumber(UINT64_MAX - 1), .most = AnyNumber(kLookPiece)};
-      ask.wish.use = AnyFlag();
-      return ask;
-    }
+    case 9:
+      return Ask{
+          AnyNumber(UINT64_MAX - 1), AnyRef(), AnyU32(), AnyU32(), AnyText(), AnyFlag(), AnyText()};
     case 7:
-      return WantStderr{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText()};
+      return AnswerTaken{AnyNumber(UINT64_MAX - 1), AnyU32()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -271,17 +267,9 @@ inline ToHub AnyToHub(size_t kind) {
     }
     case 10:
       return RoomTaken{AnyRef()};
-    case 11: {
-      RunLooked looked{AnyNumber(UINT64_MAX - 1), {}};
-      looked.look.standing = static_cast<RunLook::Standing>(AnyNumber(3));
-      looked.look.out = {AnyNumber(UINT64_MAX - 1), AnyText(), AnyU32(), AnyText(), AnyText()};
-      looked.look.err.total = AnyU32();
-      if (AnyFlag()) looked.look.use = {.user = {AnyNumber(int64_t{1} << 60)}, .peak = AnyU32()};
-      looked.look.why = AnyText();
-      return looked;
-    }
     case 9:
-      return KeptStderr{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
+      return AnswerPiece{AnyNumber(UINT64_MAX - 1), static_cast<AnswerKind>(AnyNumber(5)), AnyU32(),
+                         AnyText()};
     default:
       return Paused{AnyText()};
   }
@@ -390,22 +378,9 @@ inline bool Same(const PutPiece& x, const PutPiece& y) {
   const auto& [job, piece, bytes] = x;
   return job == y.job && piece == y.piece && bytes == y.bytes;
 }
-inline bool Same(const WantStderr& x, const WantStderr& y) {
-  const auto& [call, job, task, user] = x;
-  return call == y.call && job == y.job && task == y.task && user == y.user;
-}
-inline bool Same(const KeptStderr& x, const KeptStderr& y) {
-  const auto& [call, found, bytes] = x;
-  return call == y.call && found == y.found && bytes == y.bytes;
-}
-inline bool Same(const WantLook& x, const WantLook& y) {
-  const auto& [call, ref, wish] = x;
-  return call == y.call && ref == y.ref && wish == y.wish;
-}
-inline bool Same(const RunLooked& x, const RunLooked& y) {
-  const auto& [call, look] = x;
-  return call == y.call && look == y.look;
-}
+inline bool Same(const Ask& x, const Ask& y) { return x == y; }
+inline bool Same(const AnswerTaken& x, const AnswerTaken& y) { return x == y; }
+inline bool Same(const AnswerPiece& x, const AnswerPiece& y) { return x == y; }
 inline bool Same(const WantPiece& x, const WantPiece& y) {
   const auto& [job, piece] = x;
   return job == y.job && piece == y.piece;

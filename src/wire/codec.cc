@@ -179,19 +179,9 @@ void Put(pb::ToNode& to, const PutPiece& message) {
   to.mutable_put_piece()->set_piece(message.piece);
   to.mutable_put_piece()->set_bytes(message.bytes);
 }
-void Put(pb::ToNode& to, const WantStderr& message) {
-  auto& ask = *to.mutable_want_stderr();
-  ask.set_call(message.call);
-  ask.set_job(message.job.value);
-  ask.set_task(message.task);
-  ask.set_user(message.user);
-}
-
-void Put(pb::ToNode& to, const WantLook& message) {
-  auto& ask = *to.mutable_want_look();
-  ask.set_call(message.call);
-  PutRef(*ask.mutable_ref(), message.ref);
-  AppendBytes(*ask.mutable_wish(), message.wish);
+void Put(pb::ToNode& to, const Ask& message) { AppendBytes(*to.mutable_ask(), message); }
+void Put(pb::ToNode& to, const AnswerTaken& message) {
+  AppendBytes(*to.mutable_answer_taken(), message);
 }
 
 ToNode Decode(FieldReader& in, const pb::OpenJob& from) {
@@ -262,16 +252,6 @@ ToNode Decode(FieldReader& in, const pb::PutPiece& from) {
   auto job = in.Id<JobId>("job", from.job());
   if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
   return PutPiece{job, from.piece(), from.bytes()};
-}
-ToNode Decode(FieldReader& in, const pb::WantStderr& from) {
-  in.Within("want_stderr");
-  return WantStderr{from.call(), JobId(from.job()), from.task(),
-                    in.Text("user", from.user(), kWireLimits.name_bytes)};
-}
-ToNode Decode(FieldReader& in, const pb::WantLook& from) {
-  in.Within("want_look");
-  AttemptRef ref = TakeRef(in, from.ref());
-  return WantLook{from.call(), ref, DecodeFields<RunWish>(in, "wish", from.wish())};
 }
 
 // ---- Node to hub -------------------------------------------------------------------------------
@@ -348,14 +328,8 @@ void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
   to.mutable_want_piece()->set_piece(message.piece);
 }
-void Put(pb::ToHub& to, const KeptStderr& message) {
-  to.mutable_kept_stderr()->set_call(message.call);
-  to.mutable_kept_stderr()->set_found(message.found);
-  to.mutable_kept_stderr()->set_bytes(message.bytes);
-}
-void Put(pb::ToHub& to, const RunLooked& message) {
-  to.mutable_run_looked()->set_call(message.call);
-  AppendBytes(*to.mutable_run_looked()->mutable_look(), message.look);
+void Put(pb::ToHub& to, const AnswerPiece& message) {
+  AppendBytes(*to.mutable_answer_piece(), message);
 }
 
 ToHub Decode(FieldReader& in, const pb::Hello& from) {
@@ -408,16 +382,6 @@ ToHub Decode(FieldReader& in, const pb::WantPiece& from) {
   in.Within("want_piece");
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
-}
-ToHub Decode(FieldReader& in, const pb::KeptStderr& from) {
-  in.Within("kept_stderr");
-  if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
-  return KeptStderr{from.call(), from.found(), from.bytes()};
-}
-ToHub Decode(FieldReader& in, const pb::RunLooked& from) {
-  in.Within("run_looked");
-  if (from.look().size() > kWireLimits.piece_bytes) in.Defect("look", "is too long");
-  return RunLooked{from.call(), DecodeFields<RunLook>(in, "look", from.look())};
 }
 
 double TakeFigure(FieldReader& in, std::string_view field, double v) {
@@ -542,10 +506,10 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Decode(in, from.close_job());
       case pb::ToNode::kPutPiece:
         return Decode(in, from.put_piece());
-      case pb::ToNode::kWantStderr:
-        return Decode(in, from.want_stderr());
-      case pb::ToNode::kWantLook:
-        return Decode(in, from.want_look());
+      case pb::ToNode::kAsk:
+        return DecodeFields<Ask>(in, "ask", from.ask());
+      case pb::ToNode::kAnswerTaken:
+        return in.Fields<AnswerTaken>("answer_taken", from.answer_taken());
       case pb::ToNode::kGo:
         return Decode(in, from.go());
       case pb::ToNode::KIND_NOT_SET:
@@ -594,10 +558,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Decode(in, from.want_piece());
       case pb::ToHub::kState:
         return Decode(in, from.state());
-      case pb::ToHub::kKeptStderr:
-        return Decode(in, from.kept_stderr());
-      case pb::ToHub::kRunLooked:
-        return Decode(in, from.run_looked());
+      case pb::ToHub::kAnswerPiece:
+        return DecodeFields<AnswerPiece>(in, "answer_piece", from.answer_piece());
       case pb::ToHub::kRoomTaken:
         return Decode(in, from.room_taken());
       case pb::ToHub::KIND_NOT_SET:

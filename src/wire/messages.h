@@ -15,8 +15,8 @@
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
-#include "core/model/run_look.h"
 #include "core/model/why.h"
+#include "wire/ask.h"
 
 namespace spate::wire {
 
@@ -76,23 +76,8 @@ struct PutPiece {
   uint32_t piece = 0;
   std::string bytes;
 };
-// Asks for what a task wrote to stderr, where that stays on its node (node/kept_streams.h); the
-// answer is KeptStderr. Nothing depends on it.
-struct WantStderr {
-  uint64_t call = 0;
-  JobId job;
-  TaskIndex task = 0;
-  std::string user;  // whose it must be
-};
-// Asks for a look at an attempt that the node has; the answer is RunLooked. Only for nodes that
-// know it (kLookFeature). Nothing depends on it.
-struct WantLook {
-  uint64_t call = 0;
-  AttemptRef ref;
-  RunWish wish;
-};
 using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
-                            WantStderr, Go, WantLook>;
+                            Go, Ask, AnswerTaken>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -169,17 +154,8 @@ struct WantPiece {
   JobId job;
   uint32_t piece = 0;
 };
-struct KeptStderr {
-  uint64_t call = 0;
-  bool found = false;
-  std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
-};
-struct RunLooked {
-  uint64_t call = 0;
-  RunLook look;
-};
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, KeptStderr, RoomTaken, RunLooked>;
+                           NodeState, RoomTaken, AnswerPiece>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -126,18 +126,13 @@ void Check(FieldReader& in, const JobPolicy& policy) {
   in.Number<uint32_t>("halt_percent", policy.halt.percent, 0, 100);
 }
 
-void Check(FieldReader& in, const RunWish& wish) {
-  in.Number<uint32_t>("most", wish.most, 0, kLookPiece);
+void Check(FieldReader& in, const Ask& ask) {
+  if (ask.user.size() > kWireLimits.name_bytes) in.Defect("user", "is too long");
+  if (ask.body.size() > kAskBytes) in.Defect("body", "is too long");
 }
 
-void Check(FieldReader& in, const RunLook& look) {
-  for (const auto& [stream, name] : {std::pair{&look.out, "out"}, {&look.err, "err"}}) {
-    if (stream->bytes.size() > kLookPiece) in.Defect(name, "is too long");
-    for (const std::string* text : {&stream->file, &stream->trouble}) {
-      if (text->size() > kWireLimits.text_bytes) in.Defect(name, "has a text that is too long");
-    }
-  }
-  if (look.why.size() > kWireLimits.text_bytes) in.Defect("why", "is too long");
+void Check(FieldReader& in, const AnswerPiece& piece) {
+  if (piece.bytes.size() > kAnswerPiece) in.Defect("bytes", "is too long");
 }
 
 }  // namespace spate::wire

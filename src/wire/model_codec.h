@@ -7,7 +7,7 @@
 #include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
-#include "core/model/run_look.h"
+#include "wire/ask.h"
 #include "wire/field_bytes.h"
 #include "wire/fields.h"
 
@@ -19,8 +19,8 @@ void Check(FieldReader& in, const TaskClass& of_tasks);
 void Check(FieldReader& in, const GangPart& part);
 void Check(FieldReader& in, const JobSettings& settings);
 void Check(FieldReader& in, const JobPolicy& policy);
-void Check(FieldReader& in, const RunWish& wish);
-void Check(FieldReader& in, const RunLook& look);
+void Check(FieldReader& in, const Ask& ask);
+void Check(FieldReader& in, const AnswerPiece& piece);
 
 // Those of a T, checked; `name` is that of the field which holds them.
 template <HasFields T>

@@ -182,7 +182,7 @@ struct ReadPilotOutput {
 // has ended has its state alone: the journal knows the rest. kNotFound: the hub does not have the
 // task in memory; kInvalid: the gang has no such rank.
 struct LookAtRun {
-  static constexpr uint32_t kNumber = 14;
+  static constexpr uint32_t kNumber = RunWish::kNumber;
   struct Answer {
     JobId job;
     uint32_t task = 0;  // from 1
@@ -196,7 +196,8 @@ struct LookAtRun {
   };
   TasksOfJob task;
   RunWish wish;
-  SPATE_FIELDS(1, task, 2, wish);
+  uint32_t rank = 0;  // of a gang: whose output, and the use of the part with this rank
+  SPATE_FIELDS(1, task, 2, wish, 3, rank);
 };
 
 // ---- Questions that the journal answers --------------------------------------------------------

@@ -15,7 +15,8 @@ std::vector<std::optional<RunUse>> UseAsker::Ask(JobId job, std::span<const Runn
   for (const RunningFacts& each : running.first(std::min(running.size(), most))) {
     --left_;
     wire::LookAtRun question{.task = {.job = job.value, .ranges = {{each.task, each.task, 1}}},
-                             .wish = {.rank = each.first_rank, .use = true}};
+                             .wish = {.use = true},
+                             .rank = each.first_rank};
     auto shown = client::AskOne(**asker, std::move(question));
     const bool silent = shown && shown->look.standing == RunLook::Standing::kUnknown;
     if (!shown || (silent && shown->attempt != 0)) {

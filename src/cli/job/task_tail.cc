@@ -122,7 +122,7 @@ void TaskTail::Pause() {
 
 Result<Shown> TaskTail::Look(const RunWish& wish) {
   auto asker = TRY(call_.Whom());
-  Shown shown = TRY(client::AskOne(*asker, wire::LookAtRun{task_, wish}));
+  Shown shown = TRY(client::AskOne(*asker, wire::LookAtRun{task_, wish, wish_.rank.value_or(0)}));
   job_ = shown.job;
   number_ = shown.task;
   task_ = {.job = job_.value, .ranges = {{number_, number_, 1}}};
@@ -131,8 +131,7 @@ Result<Shown> TaskTail::Look(const RunWish& wish) {
 
 // A stream that is not wanted is asked for behind its end.
 RunWish TaskTail::WishFrom(uint64_t out, uint64_t err, uint32_t most) const {
-  return {.rank = wish_.rank.value_or(0),
-          .out_from = Wants(wish_.streams, 1) ? out : UINT64_MAX,
+  return {.out_from = Wants(wish_.streams, 1) ? out : UINT64_MAX,
           .err_from = Wants(wish_.streams, 2) ? err : UINT64_MAX,
           .most = most};
 }

@@ -239,7 +239,7 @@ TEST_F(TailTest, TheRankOfAGang) {
   now_.ranks = 4;
   std::vector<uint32_t> ranks;
   hub_->look_at = [&](const wire::LookAtRun& asked) {
-    ranks.push_back(asked.wish.rank);
+    ranks.push_back(asked.rank);
     return LookAt(asked);
   };
   EXPECT_EQ(Tail({"1.1"}).err, "spate: 1.1: output of rank 0 of 4 ranks (another one: --rank)\n");

@@ -1,6 +1,5 @@
 // A look at an attempt while it runs: a piece of what it has written so far, and what it has used.
-// People ask for it (wire::LookAtRun); the hub asks the node (wire::WantLook), and the node the
-// attempt's shepherd.
+// People ask for it (wire::LookAtRun), and the attempt's shepherd answers (wire/ask.h).
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,16 @@
 
 namespace spate {
 
-// The feature (wire/greeting.h) of a node that answers wire::WantLook.
-inline constexpr const char* kLookFeature = "looks";
 // Bytes of one stream in one answer. A reader who wants more asks again.
 inline constexpr uint32_t kLookPiece = 32 * 1024;
 
 struct RunWish {
-  uint32_t rank = 0;      // of a gang: whose output, and the use of the part with this rank
-  uint64_t out_from = 0;  // of each stream, the first byte that is wanted
+  static constexpr uint32_t kNumber = 14;  // as a question
+  uint64_t out_from = 0;                   // of each stream, the first byte that is wanted
   uint64_t err_from = 0;
   uint32_t most = 0;  // bytes of each stream, at most kLookPiece; 0: only how many there are
   bool use = false;
-  SPATE_FIELDS(1, rank, 2, out_from, 3, err_from, 4, most, 5, use);
+  SPATE_FIELDS(2, out_from, 3, err_from, 4, most, 5, use);
   friend bool operator==(const RunWish&, const RunWish&) = default;
 };
 

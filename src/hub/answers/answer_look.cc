@@ -49,6 +49,16 @@ Result<std::optional<NodeId>> NodeOfRank(const engine::Engine& engine, const Nod
   return parts.empty() ? NodeOf(engine, nodes, ref) : found;
 }
 
+RunLook LookIn(const Result<wire::AnswerPiece>& answer) {
+  if (!answer) return {.why = answer.error().message};
+  if (answer->kind == wire::AnswerKind::kNotStarted) {
+    return {.standing = RunLook::Standing::kNotStarted};
+  }
+  if (answer->kind == wire::AnswerKind::kEnded) return {.standing = RunLook::Standing::kEnded};
+  auto look = wire::FromBytes<RunLook>("the look", answer->bytes);
+  return look ? std::move(*look) : RunLook{.why = look.error().message};
+}
+
 }  // namespace
 
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
@@ -68,7 +78,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     return {};
   }
   shown.attempt = ref->attempt.value;
-  auto node = TRY(NodeOfRank(engine, nodes, *ref, asked.wish.rank, shown));
+  auto node = TRY(NodeOfRank(engine, nodes, *ref, asked.rank, shown));
   if (!node || !nodes.all().contains(*node)) {
     shown.look.why = "its node is not known";
     asking.EndWhenSettled(std::move(shown));
@@ -80,16 +90,15 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     client->Give(*answer);
     client->End();
   });
-  auto told = [answer, tell](Result<RunLook> look) {
-    if (look) {
-      answer->look = std::move(*look);
-    } else {
-      answer->look.why = std::move(look.error().message);
-    }
-    tell();
-  };
-  calls.Ask(*node, asking.caller().user, {.call = 0, .ref = *ref, .wish = asked.wish},
-            std::move(told));
+  calls.Ask(*node, asking.caller().user,
+            {.ref = *ref,
+             .rank = asked.rank,
+             .question = asked.kNumber,
+             .body = wire::BytesOf(asked.wish)},
+            NodeCalls::kLookPatience, [answer, tell](const Result<wire::AnswerPiece>& told) {
+              answer->look = LookIn(told);
+              tell();
+            });
   return {};
 }
 

@@ -192,14 +192,15 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAt
 Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked) {
   TRY(jobs.CheckRight(asking.caller(), asked.job));
   const KnownJobs::Job* job = jobs.known().Find(asked.job);
-  auto told = std::make_shared<Result<std::string>>();
+  auto told = std::make_shared<Result<wire::AnswerPiece>>();
   auto tell = asking.client.Guarded([client = &asking.client, told] {
     if (!*told) return client->Fail(told->error());
-    client->Give(wire::ReadStderr::Answer{**told});
+    client->GiveBytes(std::move((*told)->bytes));
     client->End();
   });
-  calls.Ask(asked.node, {.call = 0, .job = asked.job, .task = asked.task, .user = job->user},
-            [told, tell](Result<std::string> answer) {
+  calls.Ask(asked.node, "",
+            {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)},
+            [told, tell](Result<wire::AnswerPiece> answer) {
               *told = std::move(answer);
               tell();
             });

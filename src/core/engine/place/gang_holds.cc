@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/engine/place/gangs.h"
-#include "core/model/run_look.h"
 
 namespace spate::engine::place {
 namespace {
@@ -166,8 +165,7 @@ bool Gangs::AwaitsAnswer(const Job& job, std::span<const GangPlace> places) {
   for (NodeId id : own) {
     Node& node = board_.nodes.at(id);
     awaits |= !node.answered;
-    if (node.answered || std::exchange(node.asked, true)) continue;
-    if (std::ranges::count(node.offer.features, kLookFeature) > 0) unasked_.push_back(id);
+    if (!node.answered && !std::exchange(node.asked, true)) unasked_.push_back(id);
   }
   return awaits;
 }

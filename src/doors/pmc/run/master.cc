@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "base/product.h"
 #include "core/model/name.h"
-#include "core/model/run_look.h"
 #include "doors/pmc/formats/records.h"
 #include "doors/pmc/run/agent.h"
 #include "doors/pmc/run/delivery.h"
@@ -222,8 +221,7 @@ void Master::Connect(size_t host, os::Fd stream) {
       *node,
       {.port = std::make_unique<HostPort>(deliverer_.Over(std::move(channel), std::move(see)), end),
        .peer = name,
-       .product = ProductVersion(),
-       .features = {kLookFeature}},
+       .product = ProductVersion()},
       everybody);
 }
 

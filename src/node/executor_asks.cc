@@ -1,0 +1,77 @@
+// The part of ProcessExecutor for questions about running attempts: each goes to the attempt's
+// shepherd, and its answer comes in the order in which that reports what else happens.
+//
+// How many are under way is bounded, for each attempt and in all, as each answer takes memory. A
+// shepherd that hangs answers none, so they count for a while only.
+#include <algorithm>
+#include <utility>
+
+#include "node/process_executor.h"
+
+namespace spate::node {
+namespace {
+
+constexpr size_t kMostOfOne = 4;
+constexpr size_t kMostOfAll = 64;
+constexpr Duration kCountsFor = Duration::Seconds(10);
+
+}  // namespace
+
+bool ProcessExecutor::MayAsk(const AttemptRef& ref) {
+  const Instant now = loop_.Now();
+  std::erase_if(asked_, [&](const auto& each) { return now - each.second.since > kCountsFor; });
+  auto of_it = [&](const auto& each) { return each.second.ref == ref; };
+  return asked_.size() < kMostOfAll &&
+         std::cmp_less(std::ranges::count_if(asked_, of_it), kMostOfOne);
+}
+
+void ProcessExecutor::Ask(wire::Ask ask, std::function<void(wire::AnswerPiece)> told) {
+  if (!MayAsk(ask.ref)) {
+    return told(
+        wire::AnswerPiece::Failed({ErrorKind::kBusy, "too many look at the task now; try again"}));
+  }
+  ask.id = ++last_ask_;
+  // Before it is asked: the answer of one that has ended comes at once.
+  asked_[ask.id] = {ask.ref, loop_.Now(), std::move(told)};
+  using Asked = AdoptedShepherds::Asked;
+  wire::AnswerPiece none{.kind = wire::AnswerKind::kEnded};
+  switch (adopted_ ? adopted_->Ask(ask) : Asked::kNotHere) {
+    case Asked::kAsked:
+      return;
+    case Asked::kOlder:
+      none = wire::AnswerPiece::Failed(
+          {ErrorKind::kUnavailable,
+           "the task was started by an older release of the node, which cannot show it"});
+      break;
+    case Asked::kNotHere:
+      if (Slot* slot = SlotOf(ask.ref)) {
+        shepherd::Append(slot->out, shepherd::Ask{std::move(ask)});
+        return MarkDirty(*slot);
+      }
+      auto waits_in = [&](const auto& slot) {
+        return slot && std::ranges::count(slot->waiting, ask.ref, &StartOrder::ref) > 0;
+      };
+      if (std::ranges::any_of(slots_, waits_in)) none.kind = wire::AnswerKind::kNotStarted;
+  }
+  none.id = ask.id;
+  OnAnswer(std::move(none));
+}
+
+void ProcessExecutor::OnAnswer(wire::AnswerPiece piece) {
+  auto asked = asked_.find(piece.id);
+  if (asked == asked_.end()) return;
+  if (piece.kind == wire::AnswerKind::kMore) return asked->second.told(std::move(piece));
+  auto told = std::move(asked->second.told);
+  asked_.erase(asked);
+  told(std::move(piece));
+}
+
+void ProcessExecutor::EndAsks(const AttemptRef& ref) {
+  std::vector<uint64_t> ids;
+  for (const auto& [id, asked] : asked_) {
+    if (asked.ref == ref) ids.push_back(id);
+  }
+  for (uint64_t id : ids) OnAnswer({.id = id, .kind = wire::AnswerKind::kEnded});
+}
+
+}  // namespace spate::node

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -46,6 +47,18 @@ Result<typename Q::Answer> AskOne(Asker& asker, Q question) {
   TRY(Ask(asker, std::move(question),
           [&](typename Q::Answer answer) { newest = std::move(answer); }));
   return newest;
+}
+
+// The answer of a node itself (node/questions.h), through its hub.
+template <typename Q>
+Result<typename Q::Answer> AskNode(Asker& hub, std::string node, const Q& question) {
+  typename Q::Answer answer;
+  wire::AskNode ask{std::move(node), Q::kNumber, wire::BytesOf(question)};
+  TRY(hub.Ask(std::move(ask), [&](std::string_view bytes) -> Status {
+    answer = TRY(wire::FromBytes<typename Q::Answer>("the node's answer", bytes));
+    return {};
+  }));
+  return answer;
 }
 
 // Asks on until there is nothing left; `take` has each answer, in which a job may come again with

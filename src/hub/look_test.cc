@@ -210,6 +210,39 @@ TEST_F(LookTest, LongAnswersComeInPiecesOfWhichEachIsTaken) {
   EXPECT_EQ(node.All<wire::AnswerTaken>().back(), (wire::AnswerTaken{id + 1, 0}));
 }
 
+TEST_F(LookTest, ANodesOwnQuestionsArePassedOnUnread) {
+  Dialogue& ann = Come("ann", 1);
+  NodeEnd& node = Node("n1", 1);
+  auto ask = [&](const std::string& name) {
+    ann.replies.clear();
+    ann.Ask(wire::Query{wire::AskNode{name, 9999, "body"}});
+    loop_.RunFor(Duration::Millis(1));
+  };
+  ask("n2");
+  EXPECT_EQ(Refusal(ann), "the hub knows no node 'n2'");
+  ask("n1");
+  const wire::Ask asked = node.All<wire::Ask>().at(0);
+  EXPECT_EQ(asked, (wire::Ask{.id = asked.id, .question = 9999, .user = "ann", .body = "body"}));
+  node.say(wire::AnswerPiece{asked.id, wire::AnswerKind::kDone, 0, "answer"});
+  loop_.RunFor(Duration::Millis(1));
+  ASSERT_TRUE(ann.Done());
+  EXPECT_EQ(std::get<wire::QueryAnswer>(ann.replies.front()).bytes, "answer");
+  const Error why{ErrorKind::kPermission, "not you"};
+  ask("n1");
+  wire::AnswerPiece refusal = wire::AnswerPiece::Failed(why);
+  refusal.id = node.All<wire::Ask>().back().id;
+  node.say(refusal);
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(Refusal(ann), "not you");
+  EXPECT_EQ(std::get<wire::Failed>(ann.replies.back()).kind, ErrorKind::kPermission);
+  ask("n1");
+  node.say(wire::AnswerPiece{node.All<wire::Ask>().back().id, wire::AnswerKind::kUnknown});
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(Refusal(ann),
+            "node n1 (9.9) cannot tell that: it is of an older release, or no node of Spate; "
+            "update it");
+}
+
 TEST_F(LookTest, TheNodeOfARankIsAsked) {
   Dialogue& ann = Come("ann", 1);
   NodeEnd& first = Node("n1", 2);

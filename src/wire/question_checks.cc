@@ -8,6 +8,7 @@
 
 #include "core/model/job.h"
 #include "core/model/limits.h"
+#include "wire/ask.h"
 #include "wire/limits.h"
 
 namespace spate::wire {
@@ -143,6 +144,10 @@ Status Check(const ExplainTasks& asked) { return CheckNumbered(asked.tasks); }
 Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const LookAtWork& asked) { return CheckName("user", asked.user); }
 Status Check(const ReadStderr& asked) { return CheckName("node", asked.node); }
+Status Check(const AskNode& asked) {
+  if (asked.body.size() > kAskBytes) return Defect("body", "is too long");
+  return CheckName("node", asked.node);
+}
 Status Check(const LookAtRun& asked) {
   if (asked.wish.most > kLookPiece) return Defect("wish.most", "is out of range");
   return CheckNumbered(asked.task);

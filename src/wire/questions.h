@@ -125,6 +125,20 @@ struct ReadStderr {
   SPATE_FIELDS(1, node, 2, job, 3, task);
 };
 
+// A question that the node itself answers (node/questions.h), which the hub does not know: its
+// number, and the bytes of its fields. The answer is one of that question's own type.
+// kUnavailable: the node is away, or does not know it either.
+struct AskNode {
+  static constexpr uint32_t kNumber = 15;
+  struct Answer {
+    SPATE_FIELDS();
+  };
+  std::string node;
+  uint32_t question = 0;
+  std::string body;
+  SPATE_FIELDS(1, node, 2, question, 3, body);
+};
+
 // For a node at a port of its own, not for a hub: what it runs, and what ended last.
 struct LookAtNode {
   static constexpr uint32_t kNumber = 18;
@@ -455,12 +469,14 @@ struct UnknownQuestion {
   SPATE_FIELDS();
 };
 
-using Question = std::variant<
-    UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess, ExplainTasks,
-    LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks, ReadOutput, TailOutput, SumUse,
-    LookAtWork, ReadStderr, ReadRows, ListEnds, SumJobs, LookAtGraph, FindTasks, ReadForwards,
-    ComparePairs, FindDependents, ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool,
-    LookAtRun, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-    Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode, StopNode>;
+using Question =
+    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
+                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
+                 ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
+                 SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
+                 ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
+                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
+                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
+                 StopNode, AskNode>;
 
 }  // namespace spate::wire

@@ -95,4 +95,29 @@ Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
   return {};
 }
 
+Status Answer(Asking& asking, const Nodes& nodes, NodeCalls& calls, const wire::AskNode& asked) {
+  if (nodes.FindByName(asked.node) == nullptr) return std::unexpected(UnknownNode(asked.node));
+  const Caller& caller = asking.caller();
+  PassOn(asking, calls, asked.node, caller.user,
+         {.question = asked.question,
+          .user = caller.user,
+          .admin = caller.is_admin,
+          .body = asked.body});
+  return {};
+}
+
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
+            wire::Ask ask) {
+  auto told = std::make_shared<Result<wire::AnswerPiece>>();
+  auto tell = asking.client.Guarded([client = &asking.client, told] {
+    if (!*told) return client->Fail(told->error());
+    client->GiveBytes(std::move((*told)->bytes));
+    client->End();
+  });
+  calls.Ask(node, by, std::move(ask), [told, tell](Result<wire::AnswerPiece> answer) {
+    *told = std::move(answer);
+    tell();
+  });
+}
+
 }  // namespace spate::hub

@@ -192,18 +192,8 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAt
 Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked) {
   TRY(jobs.CheckRight(asking.caller(), asked.job));
   const KnownJobs::Job* job = jobs.known().Find(asked.job);
-  auto told = std::make_shared<Result<wire::AnswerPiece>>();
-  auto tell = asking.client.Guarded([client = &asking.client, told] {
-    if (!*told) return client->Fail(told->error());
-    client->GiveBytes(std::move((*told)->bytes));
-    client->End();
-  });
-  calls.Ask(asked.node, "",
-            {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)},
-            [told, tell](Result<wire::AnswerPiece> answer) {
-              *told = std::move(answer);
-              tell();
-            });
+  PassOn(asking, calls, asked.node, "",
+         {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)});
   return {};
 }
 

@@ -110,6 +110,7 @@ class Answers {
   Status operator()(const wire::ChangeNodes& q) {
     return Answer(a_, p_.jobs.hub(), p_.nodes, p_.log, q);
   }
+  Status operator()(const wire::AskNode& q) { return Answer(a_, p_.nodes, p_.calls, q); }
   Status operator()(const wire::LookAtNode&) { return NotOfHub(); }
   Status operator()(const wire::StopNode&) { return NotOfHub(); }
   Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs, q); }

@@ -96,6 +96,7 @@ inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::TryPool>{"TryPool", kOwner, kOneJob, "nothing"},
     QuestionRule<wire::LookAtRun>{
         "LookAtRun", kOwner, {.once = 100'000, .node = 250, .named = 20'000}, "nothing"},
+    QuestionRule<wire::AskNode>{"AskNode", kAnybody, kOneJob, "what its node measures of itself"},
     QuestionRule<wire::LookAtNode>{"LookAtNode", kNobody, {}, "nothing"},
     QuestionRule<wire::StopNode>{"StopNode", kNobody, {}, "nothing"},
     // Answered by the journal

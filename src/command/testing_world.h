@@ -66,9 +66,13 @@ class FakeHub final : public client::Asker {
   // Every question of this type gets these answers; one that nothing was said of is refused.
   template <typename Q>
   void Answers(const std::vector<typename Q::Answer>& answers) {
-    auto& bytes = answers_[wire::Question(Q()).index()];
-    bytes.clear();
+    std::vector<std::string> bytes;
     for (const auto& answer : answers) bytes.push_back(wire::BytesOf(answer));
+    AnswersBytes<Q>(std::move(bytes));
+  }
+  template <typename Q>
+  void AnswersBytes(std::vector<std::string> answers) {
+    answers_[wire::Question(Q()).index()] = std::move(answers);
   }
   // The questions of this type that it was asked.
   template <typename Q>

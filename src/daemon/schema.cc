@@ -19,6 +19,7 @@
 #include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/node_measures.h"
 #include "core/provision/record.h"
 #include "doors/parasol/formats/site_facts.h"
 #include "present/json/json_fields.h"
@@ -174,7 +175,7 @@ std::string Schema() {
   schema.AddKinds("shepherd::Order", static_cast<shepherd::Order*>(nullptr));
   schema.AddKinds("shepherd::Report", static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
-                  TaskClass, GangPart, Remedy, parasol::ParasolSite>();
+                  TaskClass, GangPart, Remedy, NodeMeasures, parasol::ParasolSite>();
   std::string text = schema.Text();
   for (const present::ReasonRow& row : present::Reasons()) {
     text += present::JsonOf("reason", "number", static_cast<int>(row.kind), "name", row.word,

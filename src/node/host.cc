@@ -31,15 +31,19 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
   std::unique_ptr<Host> host(new Host(loop, options));
   std::function<std::string()> no_room;
   bool is_node = false;
+  std::vector<std::string> folders;
   if (auto* with = std::get_if<ProcessExecutorOptions>(&options.tasks)) {
     is_node = !with->node_folder.empty();
-    no_room = RoomIn(is_node ? with->node_folder : with->spool_folder);
+    folders = {is_node ? with->node_folder : with->spool_folder};
+    no_room = RoomIn(folders.front());
+    if (!with->task_folders.empty()) folders.push_back(with->task_folders);
     TRY(host->MakeShepherds(std::move(*with), options.offer));
   } else {
     host->executor_ = std::get<Executor*>(options.tasks);
   }
   if (options.cpus) host->MakeBinder(std::move(*options.cpus));
   if (!options.puts.empty()) host->files_.emplace(loop, std::move(options.puts));
+  if (options.kept.name != nullptr) folders.push_back(options.kept.dir);
   Node::Parts parts{.loop = loop,
                     .executor = *host->executor_,
                     .sample_load = nullptr,
@@ -52,7 +56,8 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .doubt = options.doubt,
                     .first = std::move(options.first),
                     .no_room = std::move(no_room),
-                    .watches_room = is_node};
+                    .watches_room = is_node,
+                    .folders = std::move(folders)};
   if (host->shepherds_) {
     parts.ask_run = [shepherds = host->shepherds_.get()](auto ask, auto told) {
       shepherds->Ask(std::move(ask), std::move(told));

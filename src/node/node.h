@@ -55,6 +55,8 @@ class Node final : public ExecutorEvents {
     std::function<std::string()> no_room = nullptr;
     // Looks at that all the time, and tells the hub; else only once an attempt has met a full disk.
     bool watches_room = false;
+    // Folders that it or its tasks write to, for people who ask how full their disks are.
+    std::vector<std::string> folders = {};
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);

@@ -250,6 +250,32 @@ def test_a_removed_node_ends(place: Place):
     cluster.submit("--wait", "--", "true")
 
 
+def test_a_node_measures_when_it_is_asked(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1")
+    before = time.time()
+    out, _ = cluster.spate("node query", "n1", "--json")
+    now = json.loads(out)
+    want(now["type"] == "node_measures" and now["node"] == "n1", now)
+    want(before - 1 < now["measured"] < time.time() + 1, now)
+    want(now["free_memory"] > 0 and now["load"] >= 0 and now["processes"] > 2, now)
+    folders = {disk["folder"]: disk for disk in now["disks"]}
+    want(any(place.dir in folder for folder in folders), now)
+    for folder, disk in folders.items():
+        space = os.statvfs(folder)
+        want(disk["size"] == space.f_blocks * space.f_frsize and 0 < disk["free"] <= disk["size"], disk)
+    page, _ = cluster.spate("node query", "n1")
+    want(page.startswith("Node n1, measured 20") and "\n  pressure   cpu " in page and "\n  disk       /" in page, page)
+    # Anybody may ask; what is no node is named, and one that is away does not answer.
+    bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
+    cluster.spate("node query", "n1", "--access", bob)
+    _, err = cluster.spate("node query", "n2", code=None)
+    want("the hub knows no node 'n2'" in err, err)
+    node.kill()
+    node.wait()
+    wait(lambda: "the node n1 is not connected" in cluster.spate("node query", "n1", code=None)[1], "it is away")
+
+
 def test_a_node_that_has_left_is_forgotten(place: Place):
     cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--lost-after", "15s", "--forget-nodes", "1s")
     for name in ("n1", "n2", "n3"):

@@ -1,6 +1,6 @@
 // Users who all have enough to do get their shares: in worlds of equal tasks (Options::fair), the
 // time that tasks of each user ran for is near to the user's part by weight, unless the user has
-// had more than others before, which counts too (docs/design/064). Looked at is what began while
+// had more than others before, which counts too (docs/design/064). It examines what began while
 // every user had more queued than all nodes can run, where that was long: of what was leased at
 // once, before anything was known of a job's tasks, one user may have the most; what a node holds
 // that cannot be heard counts as used until the node is lost, as it may run there; and a job that

@@ -1,5 +1,5 @@
 // However much a glutton asks for, another user who has nothing comes next: of the nodes on which
-// that user's task could run, the glutton is given few more tasks first. Looked at are single tasks
+// that user's task could run, the glutton is given few more tasks first. It examines single tasks
 // that wait for nothing but room: never tried yet, of jobs without bounds that do not stand back by
 // their weight, and where no gang may have a node kept for it; of users who have not used more of
 // late than the glutton, as the hub has noted it last.

@@ -71,7 +71,7 @@ constexpr Option kScreen[] = {
      .heading = Heading::kOutput,
      .help = "print whole lines as soon as they arrive",
      .job = {FillLineBuffer,
-             {{kYes, kYes, kNo, kNone, kNo, kNo},
+             {{kYes, kYes, kNo, kNoUse, kNo, kNo},
               "the output of a hub's task arrives when the task has ended; leave it out"}}}};
 
 constexpr Option kKeptOutput[] = {
@@ -145,7 +145,7 @@ constexpr Option kSubmission[] = {
              "spate job list --key KEY shows it. A key is free again when its job is forgotten; of "
              "tasks that are added to a job, the last 4096 keys are remembered.",
      .job = {Set<&SubmitOptions::key, ParseKey>,
-             {{kNo, kNone, kNone, kYes, kYes, kNo},
+             {{kNo, kNoUse, kNoUse, kYes, kYes, kNo},
               "only a new job of a hub has a key; leave it out"}}},
     {.names = "array",
      .argument = "A-B[:STEP],...[%MOST]",
@@ -230,7 +230,7 @@ const Option kRunPool = {
         "has its own, requests up to ten pilots at once, and has withdrawn all of them when it "
         "ends. spate pool add makes a permanent pool.",
     .job = {nullptr,
-            {{kYes, kNone, kNone, kNone, kNo, kYes},
+            {{kYes, kNoUse, kNoUse, kNoUse, kNo, kYes},
              "--pool makes its own hub; leave out --pool or --hub"}}};
 
 }  // namespace opt

@@ -83,7 +83,7 @@ consteval const Option& Named(OptionRows rows, std::string_view name) {
 inline constexpr Use kYes = Use::kObeyed;
 inline constexpr Use kKept = Use::kKept;
 inline constexpr Use kNo = Use::kRefused;
-inline constexpr Use kNone = Use::kNone;
+inline constexpr Use kNoUse = Use::kNone;
 
 // Also for each option that a hub's job keeps.
 inline constexpr std::string_view kHubKeeps =
@@ -101,21 +101,21 @@ inline constexpr std::string_view kReadOnce =
 // resume, retry of a run, retry of a hub's job, submit, run --hub, run --pool, job add
 inline constexpr JobUse kOfAll = {{kYes, kYes, kYes, kYes, kYes, kYes}};
 inline constexpr JobUse kOfSettings = {{kYes, kYes, kNo, kYes, kYes, kYes}, kHubKeeps};
-inline constexpr JobUse kOfRuns = {{kYes, kYes, kNo, kNone, kYes, kYes}, kHubKeeps};
-inline constexpr JobUse kOfNew = {{kYes, kNone, kNone, kYes, kYes, kYes}};
-inline constexpr JobUse kOfLists = {{kYes, kNone, kNone, kYes, kYes, kYes, kYes}};
-inline constexpr JobUse kOfFirst = {{kKept, kNone, kNone, kYes, kYes, kYes}, kNewRun};
+inline constexpr JobUse kOfRuns = {{kYes, kYes, kNo, kNoUse, kYes, kYes}, kHubKeeps};
+inline constexpr JobUse kOfNew = {{kYes, kNoUse, kNoUse, kYes, kYes, kYes}};
+inline constexpr JobUse kOfLists = {{kYes, kNoUse, kNoUse, kYes, kYes, kYes, kYes}};
+inline constexpr JobUse kOfFirst = {{kKept, kNoUse, kNoUse, kYes, kYes, kYes}, kNewRun};
 inline constexpr JobUse kOfGangs = {kOfFirst.by_way, kNewGang};
-inline constexpr JobUse kOfFollowed = {{kNo, kNone, kNone, kNone, kNo, kNo}, kReadOnce};
-inline constexpr JobUse kOfFiles = {{kNo, kNone, kNone, kYes, kYes, kYes}, kHasFiles};
-inline constexpr JobUse kOfSubmit = {{kNone, kNone, kNone, kYes}};
-inline constexpr JobUse kOfNodes = {{kNone, kNo, kYes, kYes},
+inline constexpr JobUse kOfFollowed = {{kNo, kNoUse, kNoUse, kNoUse, kNo, kNo}, kReadOnce};
+inline constexpr JobUse kOfFiles = {{kNo, kNoUse, kNoUse, kYes, kYes, kYes}, kHasFiles};
+inline constexpr JobUse kOfSubmit = {{kNoUse, kNoUse, kNoUse, kYes}};
+inline constexpr JobUse kOfNodes = {{kNoUse, kNo, kYes, kYes},
                                     "a run on this machine has only this machine's node"};
 constexpr JobUse HereAlone(std::string_view why) {
-  return {{kYes, kYes, kNo, kNone, kNo, kNo}, why};
+  return {{kYes, kYes, kNo, kNoUse, kNo, kNo}, why};
 }
 constexpr JobUse FromHere(std::string_view why) {
-  return {{kKept, kNone, kNone, kNone, kNo, kNo}, why};
+  return {{kKept, kNoUse, kNoUse, kNoUse, kNo, kNo}, why};
 }
 
 }  // namespace spate::cli

@@ -154,13 +154,13 @@ constexpr Option kSources[] = {
      .heading = Heading::kSources,
      .help = "pass N values to each task: {1} to {N}",
      .job = {Set<&SourceOptions::max_args, ParseMaxArgs>,
-             {{kYes, kNone, kNone, kNone, kYes, kYes}}}},
+             {{kYes, kNoUse, kNoUse, kNoUse, kYes, kYes}}}},
     {.names = "max-args,max-replace-args",
      .argument = "N",
      .heading = Heading::kSources,
      .help = "pass N values to each task: {1} to {N}",
      .job = {Set<&SourceOptions::max_args, ParseMaxArgs>,
-             {{kNone, kNone, kNone, kYes, kNone, kNone, kYes}}}},
+             {{kNoUse, kNoUse, kNoUse, kYes, kNoUse, kNoUse, kYes}}}},
     {.names = "fill",
      .letters = "X",
      .heading = Heading::kSources,
@@ -275,7 +275,7 @@ const Option kResume = {
         "still to run. Options that cannot be changed are refused.",
     .job = {
         Set<&RunOptions::resume>,
-        {{kYes, kNone, kNone, kNone, kNo, kYes},
+        {{kYes, kNoUse, kNoUse, kNoUse, kNo, kYes},
          "a hub's job continues without a terminal (spate job progress); to retry failed tasks: "
          "spate job retry"}}};
 
@@ -286,7 +286,7 @@ const Option kSucceeded = {
     .more =
         "JOB names tasks: 12.3-9. The tasks that waited for them, directly or through others, run "
         "again as well, however they have ended. Tasks that have not succeeded are refused.",
-    .job = {nullptr, {{kNone, kYes, kYes}}}};
+    .job = {nullptr, {{kNoUse, kYes, kYes}}}};
 
 }  // namespace opt
 }  // namespace spate::cli

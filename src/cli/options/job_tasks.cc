@@ -515,7 +515,7 @@ constexpr Option kTasks[] = {
              "run LIST --resident -- COMMAND. A program must flush its output before each answer; "
              "for Python Spate sets PYTHONUNBUFFERED=1 unless the variable is set.",
      .job = {Set<&SourceOptions::resident>,
-             {{kKept, kNone, kNone, kYes, kYes, kYes, kYes}, kNewRun}}},
+             {{kKept, kNoUse, kNoUse, kYes, kYes, kYes, kYes}, kNewRun}}},
     {.names = "measure-io",
      .heading = Heading::kTask,
      .help = "measure bytes read and written (20-50 us per task)",

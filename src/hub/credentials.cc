@@ -82,7 +82,9 @@ std::expected<Caller, wire::Refusal> Credentials::Who(const Guest& guest) const 
                   fmt::format("this access is for a {}; a {} needs one of its own", row.role, role),
                   Advice("hub access add", "--role", role));
   }
-  return Caller{row.user, row.role == access::NameOf(access::Role::kAdmin), row.serial};
+  return Caller{.user = row.user,
+                .is_admin = row.role == access::NameOf(access::Role::kAdmin),
+                .serial = row.serial};
 }
 
 void Credentials::Add(access::Access& access, std::function<void(Status)> done) {

@@ -56,7 +56,7 @@ Result<Suggestion> Suggest(client::Asker& asker, std::string_view job) {
         ErrorKind::kNotFound,
         fmt::format("no task of job {} has succeeded, so their needs are not known", number.value));
   }
-  return SuggestionOf(std::move(*found), !details.front().gang.empty());
+  return SuggestionOf(std::move(*found), !details.front().newest.gang.empty());
 }
 
 }  // namespace spate::cli

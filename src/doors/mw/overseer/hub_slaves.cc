@@ -177,10 +177,8 @@ Status HubSlaves::Withdraw(uint64_t count) {
 
 Status HubSlaves::CloseJob(JobId job) {
   (void)TRY(WithdrawAll(job));
-  auto closed = client::AskOne(hub_, wire::ChangeJobs{.jobs = OnlyJob(job),
-                                                      .change = wire::ChangeJobs::Change::kClose,
-                                                      .weight = {},
-                                                      .max_running = {}});
+  auto closed = client::AskOne(
+      hub_, wire::ChangeJobs{.jobs = OnlyJob(job), .change = wire::ChangeJobs::Change::kClose});
   return closed ? Status() : std::unexpected(std::move(closed.error()));
 }
 

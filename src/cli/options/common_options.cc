@@ -139,14 +139,14 @@ const Option kHub = {
     .more = "For jobs, this is the default wherever a hub is configured.",
     .job = {
         Set<&RunOptions::hub>,
-        {{kNo, kYes, kYes, kNone, kYes, kNo},
+        {{kNo, kYes, kYes, kNoUse, kYes, kNo},
          "--resume is for runs on this machine, and --pool makes its own hub; leave out --hub"}}};
 
 const Option kLocal = {
     .names = "local",
     .heading = Heading::kHub,
     .help = "use local runs instead of the hub",
-    .job = {nullptr, {{kNone, kYes, kNo}, "a hub is requested; leave out --local"}}};
+    .job = {nullptr, {{kNoUse, kYes, kNo}, "a hub is requested; leave out --local"}}};
 
 const Option kAccess = {
     .names = "access",

@@ -11,16 +11,12 @@
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/history/select.h"
-#include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
-#include "cli/run/batch_script.h"
 #include "cli/run/list_places.h"
-#include "cli/run/mpi_check.h"
-#include "cli/run/placeholder_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "cli/view/joblog.h"
@@ -28,10 +24,8 @@
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
-#include "format/template.h"
 #include "history/journal_asker.h"
 #include "os/file.h"
-#include "os/find_program.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
@@ -39,6 +33,7 @@
 #include "run/history.h"
 #include "run/job_text.h"
 #include "run/missing_outputs.h"
+#include "run/plan.h"
 #include "run/prepared_job.h"
 #include "run/run_to_end.h"
 #include "run/shared_needs.h"
@@ -59,25 +54,6 @@ std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& he
   }
   if (options.order != cli::TaskOrder::kShuffle) return {};
   return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
-}
-
-// Prints the commands of the rows whose index `wanted` takes.
-int DryRun(const cli::RowSource& rows, const JobSettings& settings, JobId job,
-           const std::function<bool(TaskIndex)>& wanted) {
-  auto compiled = format::CompileJob(settings, job);
-  if (!compiled) return cli::ReportError(compiled.error());
-  TaskIndex next = 0;
-  std::string text;
-  Status status;
-  rows([&](std::string_view row) {
-    TaskIndex index = next++;
-    if (!wanted(index)) return;
-    text += format::CommandText(*compiled, row, index, 1) + '\n';
-    if (text.size() < 65536 || !status) return;
-    status = os::WriteAll(1, std::exchange(text, {}), "standard output");
-  });
-  if (status) status = os::WriteAll(1, text, "standard output");
-  return status ? cli::kExitSuccess : cli::ReportError(status.error());
 }
 
 // Reports that a new job starts where the user may expect a resumed one: --resume found no earlier
@@ -118,115 +94,34 @@ void TellShell(const RunOptions& options, const JobSettings& settings, bool need
   if (needs_shell && settings.shell.empty() && !settings.bash && !quiet) cli::Say(kNoBash);
 }
 
-// A list that is still being written: tasks are added while it runs.
-Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
-                   const std::vector<std::string>& argv) {
-  auto job =
-      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
-  TellNew(*job);
-  TellShell(options, settings, /*needs_shell=*/true);
-  settings.row_kind = RowKind::kListLine;
-  cli::TaskList none;
-  none.rows = [](const cli::RowVisitor&) {};
-  none.requests = {cli::ClassOf(options)};
-  TRY(job->SetTasks(none, std::move(settings), {}));
-  return RunToEnd(*job, /*resumed=*/false);
-}
-
-// Refuses a regular file without --follow-until, because its end does not show when its writers
-// have finished.
-Status CheckFollowed(const cli::SourceOptions& sources) {
-  for (const std::string& file : sources.files) {
-    const bool is_stdin = file == "-";
-    auto info = is_stdin ? os::StatFd(os::kStdin, file) : os::Stat(file);
-    if (!sources.follow_until.empty() || !info || info->kind != os::FileKind::kFile) continue;
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("--follow: {} is a file, which does not show when its writers have "
-                            "finished; name the line that they write last (--follow-until TEXT), "
-                            "or write: tail -n +1 -F {} | spate run --follow -",
-                            is_stdin ? "standard input" : EscapeForScreen(file),
-                            is_stdin ? "FILE" : ShellQuote(file)));
+Result<int> RunNew(const cli::Invocation& invocation, const Surroundings& here,
+                   RunOptions& options) {
+  std::vector<std::string> argv = invocation.preset;
+  argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
+  Plan plan{.here = here,
+            .words = invocation.words,
+            .argv = invocation.argv,
+            .options = options,
+            .dry_run = options.dry_run};
+  TRY(MakePlan(plan));
+  cli::TaskList& tasks = plan.tasks;
+  if (plan.dry_run) {
+    return PrintCommands(tasks.rows, plan.settings, JobId(1), [](TaskIndex) { return true; });
   }
-  return {};
-}
-
-// Input that is cut up while it runs.
-Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSettings settings,
-                    const std::vector<std::string>& argv) {
-  if (!cli::StdinIsSource(os::kStdin)) {
-    return Fail(ErrorKind::kInvalid, "--pipe: nothing comes on standard input",
-                Remedy("; write ... | {}, or < FILE", Advice("run", "--pipe", "--", "COMMAND")));
-  }
-  if (options.dry_run) {
-    return Fail(ErrorKind::kInvalid,
-                "--pipe --dry-run: how many tasks there are shows only when the input is read");
-  }
-  settings.row_kind = RowKind::kInput;
-  settings.command = options.sources.command;
-  TRY(format::CompileJob(settings, JobId(1)));
-  TellShell(options, settings, format::MayNeedShell(settings));
-  // No two pieces have the same results.
-  TRY(cli::CheckLaterOutputs({.settings = settings}, "--pipe"));
-  auto job =
-      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
-  TRY(job->SetPipe(std::move(settings)));
-  return RunToEnd(*job, /*resumed=*/false);
-}
-
-Result<int> RunNew(const Surroundings& here, const RunOptions& options,
-                   const std::vector<std::string>& argv) {
-  TRY(cli::CheckSources(options));
-  TRY(cli::CheckListFiles(options.sources.files));
-  JobSettings settings = cli::SettingsOf(options, here.cwd, here.machine.facts().cores);
-  settings.bash = settings.shell.empty() && !os::FindBash().empty();
-  auto info = os::Stat(settings.cwd);
-  if (!info) {
-    const std::string whose = options.cwd.empty() ? "the current folder: " : "--cwd: ";
-    return Fail(ErrorKind::kInvalid, whose + info.error().message);
-  }
-  if (info->kind != os::FileKind::kDir) {
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("--cwd: '{}' is not a folder", EscapeForScreen(settings.cwd)));
-  }
-  bool comes_later =
-      options.sources.follow || options.sources.input.from == cli::InputOptions::From::kPipe;
-  if (comes_later) {
-    TRY(cli::CheckPlaceholders(options, settings));
-  }
-  if (comes_later && !options.dry_run) {
-    TRY(CheckSharedNeeds(here, settings, TasksRun::kHere));
-  }
-  if (options.sources.follow) {
-    TRY(cli::CheckLaterOutputs(OutputRulesOf(options, settings), "--follow"));
-    TRY(CheckFollowed(options.sources));
-    if (!options.dry_run) return Follow(here, options, std::move(settings), argv);
-  }
-  if (options.sources.input.from == cli::InputOptions::From::kPipe) {
-    return RunPipe(here, options, std::move(settings), argv);
-  }
-  Offer offer = OfferOf(options, here);
-  cli::LoadContext context = LoadContextOf(settings, offer.slots, !options.dry_run);
-  context.may_follow = !options.dry_run;
-  auto tasks = cli::LoadTaskList(options, context, settings);
-  if (!tasks) return std::unexpected(tasks.error());
-  TRY(CheckOutputs(options, settings, tasks->rows));
-  if (options.dry_run) {
-    return DryRun(tasks->rows, settings, JobId(1), [](TaskIndex) { return true; });
-  }
-  TRY(CheckNeeds(*tasks, offer));
-  TRY(CheckSharedNeeds(here, settings, TasksRun::kHere));
-  if (tasks->count == 0) {
+  const bool comes_later = plan.comes_later();
+  if (tasks.count == 0 && !comes_later) {
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
   }
   auto job =
       TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
-  TellNew(*job);
-  TellShell(options, settings, tasks->needs_shell);
-  TRY(job->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks)));
-  *tasks = {};  // the text is in the store now
+  if (!job->is_pipe()) TellNew(*job);
+  TellShell(options, plan.settings, tasks.needs_shell);
+  TellOfArray(options);
+  TRY(job->SetTasks(tasks, std::move(plan.settings), OrderOf(options, here, tasks)));
+  tasks = {};  // the text is in the store now
   auto code = RunToEnd(*job, /*resumed=*/false);
-  if (!code) job->Discard();  // nothing was started
+  if (!code && !comes_later) job->Discard();  // nothing was started
   return code;
 }
 
@@ -331,16 +226,16 @@ Result<NeedsChange> NeedsTyped(const std::vector<std::string>& argv) {
   return cli::MakeNeedsChange(words);
 }
 
-// Checks that this machine can ever run tasks of the job with other needs.
-Status CheckChange(const PreparedJob& job, const NeedsChange& change, const Offer& offer) {
-  if (change.empty()) return {};
+// The requests of a job with other needs, to be checked; none where nothing changes.
+cli::TaskList ChangedRequests(const PreparedJob& job, const NeedsChange& change) {
   cli::TaskList tasks;
+  if (change.empty()) return tasks;
   for (const TaskClass& each : job.engine().Requests(job.id())) {
     tasks.requests.push_back(each);
     tasks.requests.back().needs = Changed(each.needs, change);
     tasks.places.push_back(fmt::format("job {}", job.id().value));
   }
-  return CheckNeeds(tasks, offer);
+  return tasks;
 }
 
 // The needs of a job's queued tasks under the new options: as stated by the list that was read
@@ -356,7 +251,7 @@ Result<engine::ChangeNeeds> OtherNeeds(const PreparedJob& job, const Changes& ch
                   "the tasks have their own needs, and their list is not read again; name the list "
                   "as in the first run, or leave out --memory, --cpus and similar options");
     }
-    TRY(CheckChange(job, change, offer));
+    TRY(CheckNeeds(ChangedRequests(job, change), offer));
     for (TaskClass& each : needs.requests) each.needs = Changed(std::move(each.needs), change);
     needs.runs = {{0, job.task_count(), 0}};
     return needs;
@@ -483,10 +378,10 @@ Result<int> ResumePipe(PreparedJob& job, const RunOptions& typed, const Surround
   return RunToEnd(job, /*resumed=*/true);
 }
 
-// Checks stored tasks for which `writes` holds, and those that are added to them.
-Status CheckOutputsOfNow(PreparedJob& job, const std::function<bool(TaskIndex)>& writes,
-                         const Changes& changes) {
-  auto rows = [&](const cli::TaskRowVisitor& visit) {
+// Stored tasks for which `writes` holds, and those that are added to them.
+cli::TaskRows OutputsOfNow(PreparedJob& job, std::function<bool(TaskIndex)> writes,
+                           const Changes& changes) {
+  return [&job, writes = std::move(writes), &changes](const cli::TaskRowVisitor& visit) {
     TaskIndex next = 0;
     job.StoredRows()([&](std::string_view row) {
       if (writes(next)) visit(next, row);
@@ -499,12 +394,10 @@ Status CheckOutputsOfNow(PreparedJob& job, const std::function<bool(TaskIndex)>&
       if (std::ranges::binary_search(added, position++)) visit(next++, row);
     });
   };
-  auto apart = cli::CheckOutputs(OutputRulesOf(job.options(), job.settings()), rows);
-  return job.rows_status() ? apart : job.rows_status();
 }
 
 // Files of tasks that have left the list are nobody's any more.
-Status CheckOutputsOfList(PreparedJob& job, const Changes& changes) {
+cli::TaskRows OutputsOfList(PreparedJob& job, const Changes& changes) {
   std::vector<bool> left(job.task_count());
   for (TaskIndex i = 0; i < left.size(); ++i) left[i] = job.engine().LeftList(job.id(), i);
   auto mark = [&](const std::vector<TaskRange>& ranges, bool gone) {
@@ -512,7 +405,26 @@ Status CheckOutputsOfList(PreparedJob& job, const Changes& changes) {
   };
   mark(changes.reopened, false);
   mark(changes.withdrawn, true);
-  return CheckOutputsOfNow(job, [&](TaskIndex i) { return !left[i]; }, changes);
+  return OutputsOfNow(job, [left = std::move(left)](TaskIndex i) { return !left[i]; }, changes);
+}
+
+// Checks that a job may go on. Tasks that are `gone` are withdrawn or run again.
+Status CheckAgain(Plan::For whom, const cli::Invocation& invocation, PreparedJob& job,
+                  const std::vector<TaskRange>& gone, cli::TaskRows writes, bool dry_run = false,
+                  cli::TaskList changed = {}) {
+  RunOptions options = job.options();
+  Plan plan{.whom = whom,
+            .here = job.here(),
+            .words = invocation.words,
+            .argv = invocation.argv,
+            .options = options,
+            .dry_run = dry_run,
+            .check_failures = [&] { return CheckMaxFailures(job, gone); },
+            .settings = job.settings(),
+            .tasks = std::move(changed),
+            .writes = std::move(writes)};
+  auto sound = MakePlan(plan);
+  return job.rows_status() ? sound : job.rows_status();
 }
 
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
@@ -537,9 +449,8 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
     TellMissingOutputs(job, {});
     return code;
   }
-  TRY(CheckMaxFailures(job, changes.withdrawn));
-  TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
-  TRY(CheckOutputsOfList(job, changes));
+  TRY(CheckAgain(Plan::For::kResumed, invocation, job, changes.withdrawn,
+                 OutputsOfList(job, changes)));
   TellMissingOutputs(job, Normalized(changes.withdrawn));
   size_t missing = 0;
   for (TaskRange range : changes.withdrawn) missing += range.count;
@@ -629,8 +540,8 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     return Fail(ErrorKind::kInvalid, "name one job, as in",
                 Remedy(": {}, or 12.3-9", Advice("job retry", 12)));
   }
-  auto typed = TRY(cli::ParseRun({}, invocation.argv, cli::kRetryWords));
   TRY(cli::CheckUses(cli::Way::kRetry, invocation.words));
+  auto typed = TRY(cli::ParseRun({}, invocation.argv, cli::kRetryWords));
   std::string state_dir = client::StateDirOf(typed.state_dir, here);
   history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
   TRY(cli::LookUpNames(runs, selected));
@@ -649,16 +560,15 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
                chosen ? "chosen " : "", number, again ? "succeeded" : "failed");
     return cli::kExitSuccess;
   }
-  TRY(CheckMaxFailures(job, retried));
-  TRY(CheckOutputsOfNow(job, is_wanted, {}));
+  auto change = TRY(cli::MakeNeedsChange(invocation.words));
+  const Changes none;
+  TRY(CheckAgain(Plan::For::kRetried, invocation, job, retried, OutputsOfNow(job, is_wanted, none),
+                 typed.dry_run, ChangedRequests(job, change)));
   if (typed.dry_run) {
-    int code = DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
+    int code = PrintCommands(job.StoredRows(), job.settings(), job.id(), is_wanted);
     TRY(job.rows_status());
     return code;
   }
-  auto change = TRY(cli::MakeNeedsChange(invocation.words));
-  TRY(CheckChange(job, change, OfferOf(job.options(), here)));
-  TRY(CheckSharedNeeds(here, job.settings(), TasksRun::kHere));
   TellOldText(job, here, typed, retried);
   TRY(job.Resume(engine::ReopenTasks{job.id(), std::move(retried), std::move(change), again}));
   return RunToEnd(job, /*resumed=*/true);
@@ -680,17 +590,7 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     }
     TRY(cli::CheckNoRows(cli::JoblogPath(here.cwd, options.show.joblog)));
   }
-  TRY(cli::SetDeadline(options, os::Clock().Now()));
-  const std::string folder = os::JoinPath(here.cwd, options.cwd);
-  TRY(cli::CheckMpiHere(options, folder));
-  auto read = [&](const std::string& file) { return ReadBeginning(os::JoinPath(folder, file)); };
-  auto note = TRY(cli::CheckBatchScript(invocation.words, invocation.argv, options, read));
-  if (!note.empty() && options.show.form != cli::OutputForm::kQuiet) {
-    cli::Say(note);
-  }
-  std::vector<std::string> argv = invocation.preset;
-  argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
-  return RunNew(here, options, argv);
+  return RunNew(invocation, here, options);
 }
 
 }  // namespace

@@ -168,6 +168,10 @@ void PreparedJob::PutRow() {
 Status PreparedJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
                              std::vector<TaskIndex> order) {
   *settings_ = std::move(settings);
+  if (is_pipe()) {
+    settings_->stdin_pattern = InputFolder();
+    open_ = reads_ = true;
+  }
   TRY(ReadJournal());
   TRY(run_->Begin(row_));
   PutRow();
@@ -284,17 +288,6 @@ Status PreparedJob::Resume(std::optional<engine::Event> first) {
 
 bool PreparedJob::is_pipe() const {
   return options_.sources.input.from == cli::InputOptions::From::kPipe;
-}
-
-Status PreparedJob::SetPipe(JobSettings settings) {
-  settings.row_kind = RowKind::kInput;
-  settings.command = options_.sources.command;
-  settings.stdin_pattern = InputFolder();
-  open_ = reads_ = true;
-  cli::TaskList none;
-  none.rows = [](const cli::RowVisitor&) {};
-  none.requests = {cli::ClassOf(options_)};
-  return SetTasks(none, std::move(settings), {});
 }
 
 Status PreparedJob::ReadOn() {

@@ -65,7 +65,8 @@ class PreparedJob {
   const std::vector<TaskClass>& requests() const { return requests_; }
   os::RealLoop& loop() const { return *loop_; }
 
-  // New job: its tasks, and how they run. Durable when Run begins to report.
+  // New job: its tasks, and how they run; of --pipe none, for they come with the input. Durable
+  // when Run begins to report.
   Status SetTasks(const cli::TaskList& tasks, JobSettings settings, std::vector<TaskIndex> order);
   // Earlier job: rows of its tasks, in order. A walk ends early when they cannot be read, and
   // rows_status() tells why.
@@ -88,12 +89,10 @@ class PreparedJob {
   // At most so many tasks run at once from now on.
   void SetMostRunning(uint32_t slots);
 
-  // For --pipe. A new job's tasks come with the input. An earlier one continues to read, after what
-  // was taken, unless all was.
+  // For --pipe. An earlier job continues to read after what was taken, unless all was.
   bool is_pipe() const;
   bool reads() const { return reads_; }
   std::vector<PipeInput::Taken> DrainTaken() { return std::move(taken_); }
-  Status SetPipe(JobSettings settings);
   std::string InputFolder() const { return dir_.path() + "/input"; }
   bool InputIsWhole() const {
     return run::InputIsWhole(InputFolder(), std::max(next_task_, task_count()));

@@ -13,12 +13,9 @@
 
 namespace spate::submit {
 
-// True if any of the tasks may forward something.
-bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings);
-
 // Reads the files that --put names for any of the tasks, below the job's folder, and notes them in
 // the settings. The pieces of their contents, each content once. Errors (kInvalid, and those of
-// the files) name the file.
+// the files) name the file. After CheckTaskFiles.
 Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings);
 
 // After a job that was waited for: writes what its tasks brought home, below its folder, and

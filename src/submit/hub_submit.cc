@@ -14,16 +14,12 @@
 #include "cli/finish_output.h"
 #include "cli/history/select.h"
 #include "cli/history/suggestion.h"
-#include "cli/options/gang_options.h"
-#include "cli/options/list_files.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
 #include "cli/pool/pool_options.h"
 #include "cli/report.h"
-#include "cli/run/batch_script.h"
-#include "cli/run/mpi_check.h"
-#include "cli/run/placeholder_check.h"
+#include "cli/run/file_check.h"
 #include "cli/run/start_order.h"
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
@@ -41,8 +37,7 @@
 #include "present/text/pool_words.h"
 #include "run/earlier_runs.h"
 #include "run/job_text.h"
-#include "run/shared_needs.h"
-#include "run/this_machine.h"
+#include "run/plan.h"
 #include "submit/hub_files.h"
 #include "submit/hub_run.h"
 #include "submit/hub_wait.h"
@@ -61,73 +56,6 @@ constexpr const char* kOnlyJob = "run";
 
 std::string NewSubmission(const client::Surroundings& here, Instant now) {
   return fmt::format("{}/{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
-}
-
-// The numbers of --array, as values of the command.
-cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& settings) {
-  const cli::ArrayNumbers& array = *options.array;
-  settings.row_kind = options.run.sources.resident ? RowKind::kResident : RowKind::kValues;
-  settings.command = options.run.sources.command;
-  settings.has_source = true;
-  settings.record_values = 1;
-  settings.value_names = {format::kArrayVariable};
-  cli::TaskList tasks;
-  tasks.count = static_cast<uint32_t>(array.count());
-  tasks.requests = {cli::ClassOf(options.run)};
-  tasks.runs = {{0, tasks.count, 0}};
-  tasks.places = {"--array"};
-  tasks.needs_shell = format::MayNeedShell(settings);
-  tasks.rows = [array](const cli::RowVisitor& visit) {
-    for (const cli::ArrayRange& range : array.ranges) {
-      for (uint64_t number = range.first;; number += range.step) {
-        visit(fmt::format("{}", number));
-        if (range.last - number < range.step) break;
-      }
-    }
-  };
-  return tasks;
-}
-
-using KnownNames = std::function<Result<std::vector<std::string>>()>;
-
-Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, KnownNames known,
-                                JobSettings& settings) {
-  if (options.array) {
-    cli::TaskList tasks = ArrayTasks(options, settings);
-    auto compiled = format::CompileJob(settings, JobId(1));
-    return compiled ? Result<cli::TaskList>(std::move(tasks)) : std::unexpected(compiled.error());
-  }
-  TRY(cli::CheckSources(options.run));
-  TRY(cli::CheckListFiles(options.run.sources.files));
-  cli::LoadContext context = run::LoadContextOf(settings, 1, !options.run.dry_run);
-  context.known_names = std::move(known);
-  return cli::LoadTaskList(options.run, context, settings);
-}
-
-Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options,
-                                     const client::Surroundings& here) {
-  const bool climbs = options.run.cwd.contains("..");
-  const std::string folder = climbs ? here.cwd : client::LogicalDirOf(here);
-  JobSettings settings = cli::SettingsOf(options.run, folder, here.machine.facts().cores);
-  auto environment = TRY(cli::CaptureEnvironment(options.environment, here.environment.entries()));
-  settings.environment = std::move(environment);
-  settings.umask = static_cast<int>(os::CurrentUmask());
-  settings.live_output = false;
-  return settings;
-}
-
-void TellOfArray(const cli::SubmitOptions& options) {
-  const cli::RunOptions& run = options.run;
-  if (!options.array || format::AsksForValue(run.sources.command, run.settings.replace)) return;
-  if (run.show.form != cli::OutputForm::kHuman) return;
-  bool reads = std::ranges::any_of(run.sources.command, [](const std::string& word) {
-    return word.find("SPATE_") != std::string::npos;
-  });
-  if (reads) return;
-  fmt::print(stderr,
-             "spate: the command has no {{}}, so every task of the array runs the same words; its "
-             "number is in ${}\n",
-             format::kArrayVariable);
 }
 
 // Nodes that do not know it are passed over.
@@ -159,30 +87,15 @@ Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) 
   return typed ? cli::CheckUses(way, *typed) : std::unexpected(typed.error());
 }
 
-// Same checks as in `run`. A job that others come before may read what these make.
-Status CheckShared(const cli::SubmitOptions& options, const client::Surroundings& here,
-                   const JobSettings& settings) {
-  if (options.run.dry_run || !options.job.empty()) return {};
-  if (options.after.empty()) {
-    return run::CheckSharedNeeds(here, settings, run::TasksRun::kOnNodes);
-  }
-  return run::CheckShell(here, settings, run::TasksRun::kOnNodes);
-}
-
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
-                                  const std::vector<std::string>& argv, KnownNames known,
-                                  bool bash) {
-  auto settings = TRY(SettingsOfSubmit(options, setting.here));
-  settings.bash = bash && settings.shell.empty();
-  cli::TaskList tasks = TRY(LoadTasks(options, std::move(known), settings));
-  TRY(CheckShared(options, setting.here, settings));
-  TRY(cli::CheckPlaceholders(options.run, settings));
-  TRY(run::CheckOutputs(options.run, settings, tasks.rows));
+                                  const std::vector<std::string>& argv, run::Plan plan) {
+  JobSettings& settings = plan.settings;
+  cli::TaskList& tasks = plan.tasks;
   Submission made;
   made.again = Submission::Again::kLost;
   made.pieces = TRY(ReadFiles(tasks, settings));
-  made.forwards = HasForwards(tasks, settings);
+  made.forwards = cli::HasForwards(tasks, settings);
   wire::Submit& head = made.head;
   head.submission =
       setting.resume.empty() ? NewSubmission(setting.here, setting.loop->Now()) : kOnlyJob;
@@ -208,7 +121,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   if (head.settings->shell.find_first_of(" \t") != std::string::npos) {
     NeedFeature(made.end.requests, "shell-words");
   }
-  if (options.array) NeedFeature(made.end.requests, "array-value");
+  if (options.run.sources.array) NeedFeature(made.end.requests, "array-value");
   if (head.settings->append_output) NeedFeature(made.end.requests, "append");
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
@@ -277,17 +190,6 @@ Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId 
   made.end = {1, {Needs()}, {{0, 1, 0}}, {}};
   if (format::MayNeedShell(*settings)) NeedFeature(made.end.requests, kBashFeature);
   return made;
-}
-
-int PrintCommands(const Submission& submission) {
-  auto compiled = format::CompileJob(*submission.head.settings, JobId(1));
-  if (!compiled) return cli::ReportError(compiled.error());
-  TaskIndex index = 0;
-  submission.rows([&](std::string_view row) {
-    const std::string line = format::CommandText(*compiled, row, index++, 1) + "\n";
-    if (std::ferror(stdout) == 0) std::fwrite(line.data(), 1, line.size(), stdout);
-  });
-  return cli::FinishOutput();
 }
 
 // ---- The commands ------------------------------------------------------------------------------
@@ -461,26 +363,26 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
     options = TakeLike(call, invocation, *like);
     if (!options) return std::unexpected(options.error());
   }
-  TRY(cli::SetDeadline(options->run, loop.Now()));
-  const std::string folder = os::JoinPath(setting.here.cwd, options->run.cwd);
-  auto read = [&](const std::string& file) {
-    return run::ReadBeginning(os::JoinPath(folder, file));
-  };
-  auto note = TRY(cli::CheckBatchScript(invocation.words, invocation.argv, options->run, read));
-  if (!note.empty() && options->run.show.form != cli::OutputForm::kQuiet) {
-    cli::Say(note);
-  }
-  TRY(cli::CheckMpi(options->run, folder,
-                    {.say = [](std::string text) { cli::Say(text); },
-                     .pmix_nodes = [&] { return PmixNodes(call); }}));
   auto job = TRY(JobToAddTo(*options));
-  KnownNames known;
-  if (job) known = [&] { return NamesIn(call, *job); };
-  auto submission =
-      MakeSubmission(*options, setting, invocation.argv, std::move(known), BashOf(call, job));
+  run::Plan plan{.whom = job ? run::Plan::For::kAdded : run::Plan::For::kOnNodes,
+                 .here = setting.here,
+                 .words = invocation.words,
+                 .argv = invocation.argv,
+                 .options = options->run,
+                 .dry_run = options->run.dry_run,
+                 .environment = options->environment,
+                 .waits = !options->after.empty(),
+                 .bash = BashOf(call, job),
+                 .pmix_nodes = [&] { return PmixNodes(call); }};
+  if (job) plan.known_names = [&] { return NamesIn(call, *job); };
+  TRY(run::MakePlan(plan));
+  auto submission = MakeSubmission(*options, setting, invocation.argv, std::move(plan));
   if (!submission) return std::unexpected(submission.error());
   submission->head.add_to = job.value_or(JobId());
-  if (options->run.dry_run) return PrintCommands(*submission);
+  if (options->run.dry_run) {
+    return run::PrintCommands(submission->rows, *submission->head.settings, JobId(1),
+                              [](TaskIndex) { return true; });
+  }
   if (submission->end.count == 0 && !options->open) {
     return Fail(ErrorKind::kInvalid, "0 tasks: there is nothing to submit");
   }
@@ -503,7 +405,7 @@ Result<int> SubmitBy(HubCall& call, client::HubSetting& setting, const cli::Invo
   submission->edges = {};
   TellSubmitted(options->run.show.form, accepted.job, submission->end.count, accepted.known);
   TRY(TellKnown(call, *options, submission->head, accepted));
-  TellOfArray(*options);
+  run::TellOfArray(options->run);
   if (!options->notify.empty()) {
     Submission notify = MakeNotify(options->notify, submission->head, accepted.job);
     TRY(Notify(call, *options, notify, accepted.job));

@@ -262,6 +262,7 @@ Status CheckTogether(const RunOptions& options) {
   }
   TRY(CheckValues(options.sources));
   TRY(CheckInput(options));
+  TRY(CheckArray(options));
   if (options.resume && options.dry_run) {
     return Fail(ErrorKind::kInvalid,
                 "--resume --dry-run: to see what is left to do, use `spate job tasks last "

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/options/array_numbers.h"
 #include "cli/options/job_words.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
@@ -55,6 +56,7 @@ struct SourceOptions {
   std::string follow_until;          // the line that ends each list; empty: none
   std::vector<std::string> targets;  // --target; empty: all tasks
   bool resident = false;             // tasks are given to processes of `command`, which stay
+  std::optional<ArrayNumbers> array;
   InputOptions input;
 
   // The tasks are a graph's (a DAG file).

@@ -12,24 +12,6 @@
 
 namespace spate::cli {
 
-struct ArrayRange {
-  uint64_t first = 0, last = 0, step = 1;
-  uint64_t count() const { return (last - first) / step + 1; }
-  friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
-};
-// --array A-B[:STEP],...[%MOST]. No number is in two ranges.
-struct ArrayNumbers {
-  std::vector<ArrayRange> ranges;  // as typed
-  uint32_t most = 0;               // tasks at once; 0: not given
-  uint64_t count() const {
-    uint64_t all = 0;
-    for (const ArrayRange& range : ranges) all += range.count();
-    return all;
-  }
-  friend bool operator==(const ArrayNumbers&, const ArrayNumbers&) = default;
-};
-Result<ArrayNumbers> ParseArray(std::string_view value);
-
 enum class AfterHow : uint8_t { kOk = 0, kAny = 1, kFail = 2, kEach = 3 };
 struct AfterJob {
   std::string job;  // a number or "last"
@@ -45,7 +27,6 @@ struct SubmitOptions {
   bool wait = false;
   bool progress = false;
   bool open = false;
-  std::optional<ArrayNumbers> array;
   std::vector<AfterJob> after;
   int priority = 0;
   uint32_t max_running = 0;  // 0: no bound

@@ -51,7 +51,7 @@ TEST(SubmitOptions, TakesTheOptionsOfRun) {
        "big",       "--on",  "n1",      "--not-on", "n2",         "--",      "echo",     "{}"},
       MakeSubmitOptions);
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->array->count(), 9u);
+  EXPECT_EQ(made->run.sources.array->count(), 9u);
   EXPECT_EQ(made->max_running, 3u);
   EXPECT_EQ(made->after.at(0).job, "4");
   EXPECT_EQ(made->priority, -2);

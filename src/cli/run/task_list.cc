@@ -334,6 +334,7 @@ Status KeepTargets(const std::vector<std::string>& targets, RowKind kind, TaskLi
 Result<TaskList> LoadAnyList(const RunOptions& options, const LoadContext& context,
                              JobSettings& settings) {
   if (options.sources.input.any()) return LoadPartList(options, context, settings);
+  if (options.sources.array) return LoadArray(options, settings);
   if (options.sources.has_command) return LoadValueList(options, context, settings);
   if (options.sources.is_graph()) return LoadGraph(options, context, settings);
   settings.row_kind = RowKind::kListLine;

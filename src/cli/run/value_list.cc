@@ -307,6 +307,30 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   return ListOf(options, context, std::move(values), settings);
 }
 
+Result<TaskList> LoadArray(const RunOptions& options, JobSettings& settings) {
+  const ArrayNumbers& array = *options.sources.array;
+  settings.row_kind = options.sources.resident ? RowKind::kResident : RowKind::kValues;
+  settings.command = options.sources.command;
+  settings.has_source = true;
+  settings.record_values = 1;
+  settings.value_names = {format::kArrayVariable};
+  TRY(format::CompileJob(settings, JobId(1)));
+  TaskList tasks;
+  tasks.count = static_cast<uint32_t>(array.count());
+  tasks.requests = {ClassOf(options)};
+  tasks.runs = {{0, tasks.count, 0}};
+  tasks.places = {"--array"};
+  tasks.rows = [array](const RowVisitor& visit) {
+    for (const ArrayRange& range : array.ranges) {
+      for (uint64_t number = range.first;; number += range.step) {
+        visit(fmt::format("{}", number));
+        if (range.last - number < range.step) break;
+      }
+    }
+  };
+  return tasks;
+}
+
 // ---- --pipepart ----
 
 namespace {

@@ -1,5 +1,5 @@
-// Tasks of `spate run -- COMMAND`: rows made from sources of values (`::: values`), or from parts
-// of files (--pipepart).
+// Tasks of `spate run -- COMMAND`: rows made from sources of values (`::: values`), from numbers
+// (--array), or from parts of files (--pipepart).
 #pragma once
 
 #include "cli/run/task_list.h"
@@ -13,6 +13,9 @@ bool StdinIsSource(int fd);
 // source. Rows are made afresh on every walk and never held together; values of files are.
 Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
                                JobSettings& settings);
+
+// The numbers of --array, as values of the command.
+Result<TaskList> LoadArray(const RunOptions& options, JobSettings& settings);
 
 // Tasks of --pipepart: parts of the files of -a, cut at the ends of records. Reads the files only
 // where they are cut. Fills in what only the files tell of the settings.

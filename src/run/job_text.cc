@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/run/list_places.h"
 #include "cli/view/results_table.h"
 #include "cli/view/results_tree.h"
 #include "format/dag_line.h"
@@ -16,23 +17,9 @@ namespace {
 // They are our own, and may have a word for each two bytes of the longest command line.
 constexpr uint32_t kMostWords = 4'000'000;
 
-}  // namespace
+using TagMaker = std::function<std::string(std::string row, TaskIndex index)>;
 
-Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
-  auto stored = wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
-  if (!stored || stored->cwd.empty()) {
-    return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list again");
-  }
-  settings.row_kind = stored->row_kind;
-  settings.command = std::move(stored->command);
-  settings.value_names = std::move(stored->value_names);
-  settings.record_values = stored->record_values;
-  settings.has_source = stored->has_source;
-  settings.repeat_context = stored->repeat_context;
-  settings.bash = stored->bash;
-  return {};
-}
-
+// --tagstring: the text in front of a task's lines, from its row.
 Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings) {
   // A tag is a word that a task of such a command would get.
   JobSettings tag = settings;
@@ -52,6 +39,23 @@ Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings) {
   };
 }
 
+}  // namespace
+
+Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
+  auto stored = wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
+  if (!stored || stored->cwd.empty()) {
+    return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list again");
+  }
+  settings.row_kind = stored->row_kind;
+  settings.command = std::move(stored->command);
+  settings.value_names = std::move(stored->value_names);
+  settings.record_values = stored->record_values;
+  settings.has_source = stored->has_source;
+  settings.repeat_context = stored->repeat_context;
+  settings.bash = stored->bash;
+  return {};
+}
+
 std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row) {
   std::vector<std::string> values;
   if (!settings.has_source) return values;
@@ -65,6 +69,41 @@ std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string ro
   }
   values.push_back(row.substr(start));
   return values;
+}
+
+Result<cli::ViewTexts> MakeTexts(TextsOf of) {
+  auto compiled = TRY(format::CompileJob(of.settings, of.job));
+  cli::ViewTexts texts;
+  texts.command = [of, compiled](TaskIndex index) {
+    auto row = of.row(index);
+    return row ? format::CommandText(compiled, *row, index, 0) : std::string();
+  };
+  if (compiled->HasNames()) {
+    texts.name = [of, compiled](TaskIndex index) {
+      auto row = of.row(index);
+      return row ? compiled->Name(*row) : std::string();
+    };
+  }
+  texts.values = [of](TaskIndex index) {
+    auto row = of.row(index);
+    return row ? ValuesOfRow(of.settings, std::move(*row)) : std::vector<std::string>();
+  };
+  const RowKind kind = of.settings.row_kind;
+  if (kind == RowKind::kListLine || kind == RowKind::kDagTask) {
+    texts.places = [of, kind](const std::vector<TaskIndex>& indices) {
+      std::vector<cli::WantedPlace> wanted;
+      for (TaskIndex index : indices) wanted.push_back({index, of.row(index).value_or("")});
+      const cli::SourceOptions& sources = of.options.sources;
+      return cli::PlacesInLists(of.cwd, sources.files, wanted, kind, sources.follow_until);
+    };
+  }
+  if (of.options.show.tag_text.empty()) return texts;
+  auto tag = TRY(MakeTag(of.options.show.tag_text, of.settings));
+  texts.tag = [of, tag = std::move(tag)](TaskIndex index) {
+    auto row = of.row(index);
+    return row ? tag(std::move(*row), index) : std::string();
+  };
+  return texts;
 }
 
 cli::OutputRules OutputRulesOf(const cli::RunOptions& options, const JobSettings& settings) {

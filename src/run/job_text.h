@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/output_clash.h"
 #include "cli/run/task_list.h"
+#include "cli/view/run_view.h"
 #include "core/model/job.h"
 
 namespace spate::run {
@@ -18,12 +20,19 @@ namespace spate::run {
 // the settings in the job's row. kCorrupt: they are none.
 Status DecodeRowSettings(std::string_view column, JobSettings& settings);
 
-// --tagstring: the text in front of a task's lines, from its row. Errors: what CompileJob refuses.
-using TagMaker = std::function<std::string(std::string row, TaskIndex index)>;
-Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings);
-
 // The values of a task, as people see them: a list's line is one.
 std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row);
+
+// Texts of a job's tasks for its view, made of their rows. Errors: what CompileJob refuses.
+// `settings`, `options` and what `row` refers to outlive them.
+struct TextsOf {
+  const JobSettings& settings;
+  const cli::RunOptions& options;
+  JobId job;
+  std::string cwd;  // where the job was made: names of its lists count from there
+  std::function<std::optional<std::string>(TaskIndex)> row;  // nullopt: not known
+};
+Result<cli::ViewTexts> MakeTexts(TextsOf of);
 
 // Files that a new job's tasks write to (cli/run/output_clash.h). `settings` outlive the rules.
 cli::OutputRules OutputRulesOf(const cli::RunOptions& options, const JobSettings& settings);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "wire/client_codec.h"
 
 namespace spate::run {
@@ -56,6 +60,56 @@ TEST(RowSettings, ALongTimeIsReadAgain) {
   JobSettings settings;
   ASSERT_TRUE(DecodeRowSettings(wire::EncodeSettings(stored), settings));
   EXPECT_EQ(settings.command, stored.command);
+}
+
+// Texts of a task for its view, of rows that the test gives.
+struct Job {
+  JobSettings settings;
+  cli::RunOptions options;
+  std::vector<std::string> rows;
+
+  cli::ViewTexts Texts() {
+    return MakeTexts({.settings = settings,
+                      .options = options,
+                      .job = JobId(1),
+                      .cwd = "/",
+                      .row = [this](TaskIndex i) -> std::optional<std::string> {
+                        if (i >= rows.size()) return std::nullopt;
+                        return rows[i];
+                      }})
+        .value();
+  }
+};
+
+TEST(MakeTexts, ShowsCommandsValuesAndTags) {
+  Job job;
+  job.settings.row_kind = RowKind::kValues;
+  job.settings.has_source = true;
+  job.settings.command = {"echo", "{2}", "{1}"};
+  job.options.show.tag_text = "t={1}";
+  job.rows = {std::string("a\0b c", 5)};
+  const cli::ViewTexts texts = job.Texts();
+  EXPECT_EQ(texts.command(0), "echo 'b c' a");
+  EXPECT_EQ(texts.values(0), (std::vector<std::string>{"a", "b c"}));
+  EXPECT_EQ(texts.tag(0), "t=a");
+  EXPECT_EQ(texts.places, nullptr);
+  // A task that was added elsewhere.
+  EXPECT_EQ(texts.command(1), "");
+  EXPECT_EQ(texts.values(1), std::vector<std::string>());
+  EXPECT_EQ(texts.tag(1), "");
+}
+
+TEST(MakeTexts, KnowsLinesByTheirNames) {
+  Job job;
+  job.settings.row_kind = RowKind::kListLine;
+  job.settings.has_source = true;
+  job.rows = {"{name sort} sort in", "true"};
+  const cli::ViewTexts texts = job.Texts();
+  ASSERT_NE(texts.name, nullptr);
+  EXPECT_EQ(texts.name(0), "sort");
+  EXPECT_EQ(texts.name(1), "");
+  EXPECT_EQ(texts.tag, nullptr);
+  EXPECT_NE(texts.places, nullptr);
 }
 
 }  // namespace

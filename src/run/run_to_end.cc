@@ -15,8 +15,6 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
-#include "cli/run/list_change.h"
-#include "cli/run/list_places.h"
 #include "cli/view/joblog.h"
 #include "cli/view/output_pieces.h"
 #include "cli/view/results_table.h"
@@ -24,7 +22,6 @@
 #include "cli/view/run_view.h"
 #include "cli/view/terminal_screen.h"
 #include "core/model/ranges.h"
-#include "format/expand.h"
 #include "forward/shared_files.h"
 #include "node/process_executor.h"
 #include "os/file.h"
@@ -43,19 +40,7 @@ namespace {
 
 // A kill can come between a task's durable end and its line in --joblog or its files in --results.
 // The task will not run again, so what is missing there is made from the journal when the job is
-// taken up.
-struct LateDelivery {
-  std::string state_dir;
-  uint32_t job = 0;
-  std::string joblog;        // absolute; empty: none
-  std::string results_dir;   // absolute; empty: none
-  std::string spill_folder;  // for long output on its way
-  std::vector<std::string> value_names;
-  uint32_t columns = 0;         // as in ResultsFolder
-  bool append_results = false;  // tasks may share a folder below results_dir
-  cli::ViewTexts texts;
-  std::vector<TaskRange> ended;  // tasks that have ended in earlier runs
-};
+// taken up (JobRun::DeliverLate).
 
 constexpr uint64_t kInMemory = 256 << 10;  // of a stream; longer ones go through a file
 
@@ -117,15 +102,59 @@ std::string NumbersIn(const std::string& seq) {
   return '\n' + (text ? *text : std::string()) + '\n';
 }
 
-std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
+// ---- The run ----
+
+class JobRun {
+ public:
+  explicit JobRun(PreparedJob& job) : job_(job) {}
+  Result<int> Run(bool resumed);
+
+ private:
+  std::string RowOf(TaskIndex index);
+  std::vector<TaskRange> EndedTasks() const;
+  std::vector<TaskRange> MissingInResults(const std::string& dir) const;
+  Status DeliverLate() const;
+  Status TakeBackForwards(cli::RunView& view);
+  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
+  void OnBroken(const Error& error);
+  // Says where this machine gives less than was asked for.
+  void TellBounds(cli::RunView& view, const Offer& offer);
+  node::ProcessExecutorOptions ExecutorOptions(cli::RunView& view) const;
+  void Prune();
+  JobCounts DurableCounts() const;
+  void ShowRest(cli::TerminalScreen& screen);
+
+  PreparedJob& job_;
+  cli::ViewTexts texts_;
+  std::optional<Error> broken_;  // where the run's results go, what cannot be written
+  std::optional<JobInput> input_;
+};
+
+std::string JobRun::RowOf(TaskIndex index) {
+  auto rows = job_.store().Rows(job_.id(), index, 1);
+  return rows && !rows->empty() ? std::move(rows->front()) : std::string();
+}
+
+std::vector<TaskRange> JobRun::EndedTasks() const {
+  std::vector<TaskRange> ended;
+  for (TaskIndex i = 0; i < job_.task_count(); ++i) {
+    TaskState state = *job_.engine().StateOf(job_.id(), i);
+    if (state != TaskState::kQueued && state != TaskState::kLeased) AppendIndex(ended, i);
+  }
+  return ended;
+}
+
+std::vector<TaskRange> JobRun::MissingInResults(const std::string& dir) const {
+  const JobSettings& settings = job_.settings();
   std::vector<TaskRange> missing;
   std::map<std::string, std::string> shared;  // with --append: NumbersIn, by path
-  for (TaskRange range : what.ended) {
+  for (TaskRange range : EndedTasks()) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      std::string folder = cli::ResultsFolder(what.texts.values(i), what.value_names, what.columns);
-      std::string seq = os::JoinPath(os::JoinPath(what.results_dir, folder), "seq");
+      std::string folder =
+          cli::ResultsFolder(texts_.values(i), settings.value_names, settings.record_values);
+      std::string seq = os::JoinPath(os::JoinPath(dir, folder), "seq");
       bool there = os::Exists(seq);
-      if (there && what.append_results) {
+      if (there && job_.options().show.append_results) {
         auto known = shared.try_emplace(seq);
         if (known.second) known.first->second = NumbersIn(seq);
         there = known.first->second.find(fmt::format("\n{}\n", i + 1)) != std::string::npos;
@@ -138,119 +167,33 @@ std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
 
 // Cost: a look at the joblog, and one at a folder for each ended task. Output that the journal did
 // not keep whole (--keep-output) is written as far as it was kept.
-Status DeliverMissing(const LateDelivery& what) {
-  if (what.ended.empty() || (what.joblog.empty() && what.results_dir.empty())) return {};
-  auto history = TRY(store::SqliteJobJournal::Open(what.state_dir, what.job));
+Status JobRun::DeliverLate() const {
+  const cli::ShowOptions& show = job_.options().show;
+  const std::vector<TaskRange> ended = EndedTasks();
+  if (ended.empty() || (show.joblog.empty() && show.results_dir.empty())) return {};
+  auto history = TRY(store::SqliteJobJournal::Open(job_.state_dir(), job_.dir().number()));
   Status broken;
   auto on_broken = [&](const Error& error) { broken = std::unexpected(error); };
-  if (!what.joblog.empty()) {
-    auto missing = TRY(cli::MissingInJoblog(what.joblog, what.ended));
-    auto log = TRY(cli::Joblog::Open(what.joblog, /*append=*/true, what.texts.command, on_broken));
+  if (const auto joblog = cli::JoblogPath(job_.row().cwd, show.joblog); !joblog.empty()) {
+    auto missing = TRY(cli::MissingInJoblog(joblog, ended));
+    auto log = TRY(cli::Joblog::Open(joblog, /*append=*/true, texts_.command, on_broken));
     TRY(Show(history, missing, {}, *log));
   }
-  if (cli::TableFormOf(what.results_dir)) {
-    auto missing = TRY(cli::MissingInTable(what.results_dir, what.ended));
-    auto table =
-        TRY(cli::ResultsTable::Open(what.results_dir, /*append=*/true, what.texts, on_broken));
-    Shown with{true, what.spill_folder};
+  if (show.results_dir.empty()) return broken;
+  const std::string dir = os::JoinPath(job_.row().cwd, show.results_dir);
+  const Shown with{true, job_.dir().SpoolPath()};
+  if (cli::TableFormOf(dir)) {
+    auto missing = TRY(cli::MissingInTable(dir, ended));
+    auto table = TRY(cli::ResultsTable::Open(dir, /*append=*/true, texts_, on_broken));
     TRY(Show(history, missing, with, *table));
-  } else if (!what.results_dir.empty()) {
-    auto tree = TRY(cli::ResultsTree::Open(
-        {what.results_dir, what.value_names, what.columns, what.append_results}, what.texts.values,
-        on_broken));
-    Shown with{true, what.spill_folder};
-    TRY(Show(history, MissingInResults(what), with, *tree));
+    return broken;
   }
+  const JobSettings& settings = job_.settings();
+  auto tree = TRY(cli::ResultsTree::Open(
+      {dir, settings.value_names, settings.record_values, show.append_results}, texts_.values,
+      on_broken));
+  TRY(Show(history, MissingInResults(dir), with, *tree));
   return broken;
-}
-
-// ---- The run ----
-
-class JobRun {
- public:
-  explicit JobRun(PreparedJob& job) : job_(job) {}
-  Result<int> Run(bool resumed);
-
- private:
-  std::string RowOf(TaskIndex index);
-  Status CompileTexts();
-  Status CompileTag();
-  std::vector<TaskRange> EndedTasks() const;
-  Status DeliverLate();
-  Status TakeBackForwards(cli::RunView& view);
-  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
-  void OnBroken(const Error& error);
-  // Says where this machine gives less than was asked for.
-  void TellBounds(cli::RunView& view, const Offer& offer);
-  node::ProcessExecutorOptions ExecutorOptions(cli::RunView& view) const;
-  void Prune();
-  JobCounts DurableCounts() const;
-  void ShowRest(cli::TerminalScreen& screen);
-
-  PreparedJob& job_;
-  std::optional<format::CompiledJob> compiled_;
-  cli::ViewTexts texts_;
-  std::optional<Error> broken_;  // where the run's results go, what cannot be written
-  std::optional<JobInput> input_;
-};
-
-std::string JobRun::RowOf(TaskIndex index) {
-  auto rows = job_.store().Rows(job_.id(), index, 1);
-  return rows && !rows->empty() ? std::move(rows->front()) : std::string();
-}
-
-Status JobRun::CompileTexts() {
-  auto compiled = TRY(format::CompileJob(job_.settings(), job_.id()));
-  compiled_ = std::move(compiled);
-  texts_.command = [this](TaskIndex index) {
-    return format::CommandText(*compiled_, RowOf(index), index, 0);
-  };
-  if ((*compiled_)->HasNames()) {
-    texts_.name = [this](TaskIndex index) { return (*compiled_)->Name(RowOf(index)); };
-  }
-  texts_.values = [this](TaskIndex index) { return ValuesOfRow(job_.settings(), RowOf(index)); };
-  const RowKind kind = job_.settings().row_kind;
-  if (kind != RowKind::kListLine && kind != RowKind::kDagTask) return CompileTag();
-  texts_.places = [this, kind](const std::vector<TaskIndex>& indices) {
-    std::vector<cli::WantedPlace> wanted;
-    for (TaskIndex index : indices) wanted.push_back({index, RowOf(index)});
-    const cli::SourceOptions& sources = job_.options().sources;
-    return cli::PlacesInLists(job_.row().cwd, sources.files, wanted, kind, sources.follow_until);
-  };
-  return CompileTag();
-}
-
-Status JobRun::CompileTag() {
-  if (job_.options().show.tag_text.empty()) return {};
-  auto tag = MakeTag(job_.options().show.tag_text, job_.settings());
-  if (!tag) return std::unexpected(tag.error());
-  texts_.tag = [this, tag = std::move(*tag)](TaskIndex index) { return tag(RowOf(index), index); };
-  return {};
-}
-
-std::vector<TaskRange> JobRun::EndedTasks() const {
-  std::vector<TaskRange> ended;
-  for (TaskIndex i = 0; i < job_.task_count(); ++i) {
-    TaskState state = *job_.engine().StateOf(job_.id(), i);
-    if (state != TaskState::kQueued && state != TaskState::kLeased) AppendIndex(ended, i);
-  }
-  return ended;
-}
-
-Status JobRun::DeliverLate() {
-  const cli::ShowOptions& show = job_.options().show;
-  LateDelivery late;
-  late.state_dir = job_.state_dir();
-  late.job = job_.dir().number();
-  late.joblog = cli::JoblogPath(job_.row().cwd, show.joblog);
-  if (!show.results_dir.empty()) late.results_dir = os::JoinPath(job_.row().cwd, show.results_dir);
-  late.spill_folder = job_.dir().SpoolPath();
-  late.value_names = job_.settings().value_names;
-  late.columns = job_.settings().record_values;
-  late.append_results = show.append_results;
-  late.texts = texts_;
-  late.ended = EndedTasks();
-  return DeliverMissing(late);
 }
 
 // Takes back what a killed run has appended for tasks that did not end.
@@ -353,7 +296,11 @@ Result<int> JobRun::Run(bool resumed) {
           OnBroken(error);
         }
       });
-  TRY(CompileTexts());
+  texts_ = TRY(MakeTexts({.settings = job_.settings(),
+                          .options = job_.options(),
+                          .job = job_.id(),
+                          .cwd = job_.row().cwd,
+                          .row = [this](TaskIndex index) { return RowOf(index); }}));
   if (resumed) {
     TRY(DeliverLate());
     RemoveLateBlocks(job_);

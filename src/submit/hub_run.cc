@@ -12,11 +12,9 @@
 #include "cli/exit_code.h"
 #include "cli/job/failures.h"
 #include "cli/report.h"
-#include "cli/run/list_places.h"
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
 #include "cli/view/terminal_screen.h"
-#include "format/expand.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
@@ -25,6 +23,7 @@
 #include "present/text/end_text.h"
 #include "run/job_text.h"
 #include "submit/hub_wait.h"
+#include "submit/row_file.h"
 
 namespace spate::submit {
 namespace {
@@ -43,7 +42,7 @@ struct SpoolFile {
 class JobScreen {
  public:
   JobScreen(client::HubCall& call, const client::HubSetting& setting,
-            const cli::SubmitOptions& options, const Submission& submission, JobId job)
+            const cli::SubmitOptions& options, Submission& submission, JobId job)
       : call_(call),
         loop_(*setting.loop),
         here_(setting.here),
@@ -80,12 +79,11 @@ class JobScreen {
   const std::string& reach_;
   const std::string& resume_;
   const cli::SubmitOptions& options_;
-  const Submission& submission_;
+  Submission& submission_;
   const JobId job_;
   cli::TerminalScreen screen_;
   os::TempDir spools_;
-  std::vector<std::string> rows_;
-  std::optional<format::CompiledJob> compiled_;
+  RowFile rows_;
   std::unique_ptr<cli::RunView> view_;
   JobCounts counts_;
   uint64_t position_ = 0;
@@ -105,34 +103,15 @@ class JobScreen {
 
 Status JobScreen::MakeView() {
   const JobSettings& settings = *submission_.head.settings;
-  submission_.rows([this](std::string_view row) { rows_.emplace_back(row); });
-  auto compiled = TRY(format::CompileJob(settings, job_));
-  compiled_ = std::move(compiled);
-  cli::ViewTexts texts;
-  texts.command = [this](TaskIndex index) {
-    return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
-  };
-  texts.name = [this](TaskIndex index) {
-    return index < rows_.size() ? (*compiled_)->Name(rows_[index]) : std::string();
-  };
-  texts.values = [this](TaskIndex index) {
-    return index < rows_.size() ? run::ValuesOfRow(*submission_.head.settings, rows_[index])
-                                : std::vector<std::string>();
-  };
-  if (RowKind kind = settings.row_kind; kind == RowKind::kListLine || kind == RowKind::kDagTask) {
-    texts.places = [this, kind](const std::vector<TaskIndex>& indices) {
-      std::vector<cli::WantedPlace> wanted;
-      for (TaskIndex index : indices) wanted.push_back({index, rows_.at(index)});
-      return cli::PlacesInLists(here_.cwd, options_.run.sources.files, wanted, kind);
-    };
-  }
-  if (!options_.run.show.tag_text.empty()) {
-    auto tag = run::MakeTag(options_.run.show.tag_text, settings);
-    if (!tag) return std::unexpected(tag.error());
-    texts.tag = [this, tag = std::move(*tag)](TaskIndex index) {
-      return index < rows_.size() ? tag(rows_[index], index) : std::string();
-    };
-  }
+  TRY(rows_.Keep(submission_.rows, spools_.Path("rows")));
+  submission_.rows = nullptr;
+  submission_.edges = {};
+  submission_.pieces = {};
+  auto texts = TRY(run::MakeTexts({.settings = settings,
+                                   .options = options_.run,
+                                   .job = job_,
+                                   .cwd = here_.cwd,
+                                   .row = [this](TaskIndex index) { return rows_.Row(index); }}));
   cli::ViewParts parts{screen_,
                        std::move(texts),
                        options_.run.show,
@@ -366,7 +345,7 @@ Result<int> JobScreen::Run() {
 }  // namespace
 
 Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
-                      const cli::SubmitOptions& options, const Submission& submission, JobId job) {
+                      const cli::SubmitOptions& options, Submission& submission, JobId job) {
   return JobScreen(call, setting, options, submission, job).Run();
 }
 

@@ -13,8 +13,8 @@
 
 namespace spate::submit {
 
-// `submission` has gone to the hub as `job`, through `call`.
+// `submission` has gone to the hub as `job`, through `call`; its rows are dropped.
 Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
-                      const cli::SubmitOptions& options, const Submission& submission, JobId job);
+                      const cli::SubmitOptions& options, Submission& submission, JobId job);
 
 }  // namespace spate::submit

@@ -12,7 +12,6 @@
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
 #include "cli/finish_output.h"
-#include "cli/history/select.h"
 #include "cli/history/suggestion.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
@@ -441,38 +440,30 @@ Result<int> Submit(const cli::Invocation& invocation, bool& hung, const std::str
 Result<int> Wait(const cli::Invocation& invocation, bool bar, bool& hung) {
   auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(WithLocalHint(setting.error(), invocation.words));
-  std::vector<std::string> words = invocation.words.words;
-  if (words.empty()) words.push_back("last");
   HubCall call(*setting->loop, setting->target);
-  setting->loop->OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
-  bool late = false;
-  if (auto timeout = TRY(cli::TimeoutOf(invocation.words))) {
-    setting->loop->At(setting->loop->Now() + *timeout, [&] {
-      late = true;
-      call.Interrupt();
-    });
-  }
-  int code = cli::kExitSuccess;
-  for (const std::string& word : words) {
-    auto selector = TRY(format::ParseJobSelector(word));
+  auto pick = [](const JobSelector& selector) -> Result<std::vector<uint32_t>> {
     if (selector.all) return Fail(ErrorKind::kInvalid, "name the jobs to wait for by number");
-    std::vector<JobId> jobs;
-    if (selector.last) jobs.emplace_back();
+    std::vector<uint32_t> jobs;
+    if (selector.last) jobs.push_back(0);
     for (const NumberRange& range : selector.ranges) {
       for (uint64_t n = range.first; n <= range.last; n += range.step) {
-        jobs.emplace_back(static_cast<uint32_t>(n));
+        jobs.push_back(static_cast<uint32_t>(n));
       }
     }
-    for (JobId job : jobs) {
-      Waiter waiter(call, *setting->loop, setting->here, {bar, false, {}, setting->reach});
-      auto waited = waiter.Wait(job);
-      hung = call.hung();
-      if (!waited) return std::unexpected(WithLocalHint(waited.error(), invocation.words));
-      code = std::max(code, *waited);
-      if (call.interrupted()) return late ? cli::kExitTimedOut : code;
-    }
-  }
-  return code;
+    return jobs;
+  };
+  auto wait = [&](uint32_t job) -> Result<int> {
+    Waiter waiter(call, *setting->loop, setting->here, {bar, false, {}, setting->reach});
+    auto waited = waiter.Wait(JobId(job));
+    hung = call.hung();
+    if (waited) return waited;
+    return std::unexpected(WithLocalHint(waited.error(), invocation.words));
+  };
+  return WaitForEach(invocation.words, *setting->loop,
+                     {.pick = pick,
+                      .wait = wait,
+                      .interrupt = [&] { call.Interrupt(); },
+                      .interrupted = [&] { return call.interrupted(); }});
 }
 
 }  // namespace

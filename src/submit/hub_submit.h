@@ -21,12 +21,17 @@ struct Submission : client::Submission {
   bool forwards = false;  // some of its tasks do
 };
 
-// `spate submit`, `spate run --hub` and `spate job add`
+// `spate submit`, `spate run --hub` and `spate job add`. As the others that return an int: reports
+// its own errors, and returns the exit code.
 int SubmitToHub(const cli::Invocation& invocation);
 // The same of a hub that this run has to itself; `resume`: the command with which it goes on.
 Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume);
-// `spate job wait` and `spate job progress`, which has a `bar`.
+// `spate run --pool`
+int RunWithPool(const cli::Invocation& invocation);
+// `spate job wait` and `spate job progress`, which has a `bar`: about jobs of a hub, and about runs
+// of this machine, from any terminal of their user.
 int WaitForJobs(const cli::Invocation& invocation, bool bar);
+int WaitForRuns(const cli::Invocation& invocation, bool bar);
 
 // For HubCall::OnSlow, to standard error.
 void TellSlowHub();

@@ -8,10 +8,13 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
 #include "cli/history/why_not.h"
 #include "cli/job/failures.h"
 #include "cli/report.h"
 #include "cli/view/summary.h"
+#include "format/selector/selector.h"
+#include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
@@ -68,18 +71,69 @@ bool Patience::Again(const Error& error, const std::function<void(std::string)>&
   return true;
 }
 
-Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
-               WaitOptions options)
-    : call_(call), loop_(loop), here_(here), options_(std::move(options)) {
-  auto facts = os::LookAtTerminal(os::kStderr, here.environment);
-  bar_ = options_.bar && facts.is_terminal;
-  colour_ = facts.may_colour;
+void WaitBar::Erase() {
+  if (std::exchange(shown_, false)) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Waiter::EraseBar() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
-  shown_ = false;
+void WaitBar::Show(const wire::JobNews& news, std::string pause, Instant now) {
+  if (!on_) return;
+  const JobCounts& counts = news.counts;
+  if (!std::exchange(rated_, true)) rate_.Start(now, counts.finished());
+  rate_.Note(now, counts.finished());
+  const cli::BarState state{.done = counts.succeeded,
+                            .ended = counts.finished(),
+                            .total = counts.total,
+                            .failed = uint64_t{counts.failed} + counts.unknown,
+                            .running = counts.leased,
+                            .rate = rate_.PerSecond(now),
+                            .pause = std::move(pause),
+                            .left = present::LeftTextOfAll(news.left),
+                            .colour = os::LookAtTerminal(os::kStderr, environment_).may_colour};
+  const auto width = static_cast<int>(os::TerminalWidth(os::kStderr, environment_));
+  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
+  shown_ = true;
 }
+
+Result<int> WaitForEach(const cli::Words& words, os::RealLoop& loop, const Waits& of) {
+  loop.OnSignal(os::kSignalInt, of.interrupt);
+  bool late = false;
+  if (auto timeout = TRY(cli::TimeoutOf(words))) {
+    loop.At(loop.Now() + *timeout, [&] {
+      late = true;
+      of.interrupt();
+    });
+  }
+  std::vector<std::string> names = words.words;
+  if (names.empty()) names.emplace_back("last");
+  int code = cli::kExitSuccess;
+  for (const std::string& name : names) {
+    const auto jobs = TRY(of.pick(TRY(format::ParseJobSelector(name))));
+    for (uint32_t job : jobs) {
+      auto waited = of.wait(job);
+      const bool absent = !waited && waited.error().kind == ErrorKind::kNotFound;
+      if (absent && of.passes_over_absent && jobs.size() > 1) continue;
+      if (!waited) return waited;
+      code = std::max(code, *waited);
+      if (of.interrupted()) return late ? cli::kExitTimedOut : code;
+    }
+  }
+  return code;
+}
+
+int TellItContinues(JobId job, const std::string& reach) {
+  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", job.value,
+             present::TextOf(Advice("job wait", job.value), reach),
+             present::TextOf(Advice("job cancel", job.value), reach));
+  return cli::kExitInterrupted;
+}
+
+Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
+               WaitOptions options)
+    : call_(call),
+      loop_(loop),
+      options_(std::move(options)),
+      bar_(here.environment,
+           options_.bar && os::LookAtTerminal(os::kStderr, here.environment).is_terminal) {}
 
 void Waiter::TellWhyNot(const wire::JobNews& news) {
   const std::string why = WhyNot(news, options_.reach);
@@ -88,13 +142,13 @@ void Waiter::TellWhyNot(const wire::JobNews& news) {
   if (key == told_) return;
   told_ = std::move(key);
   if (options_.quiet) return;
-  EraseBar();
+  bar_.Erase();
   cli::Say(why);
 }
 
 // Once, as `run` does; a bar shows the rest.
 void Waiter::TellLeftRunning(const wire::JobNews& news) {
-  if (bar_ || options_.quiet || news.left.empty() || std::exchange(told_left_, true)) return;
+  if (bar_.on() || options_.quiet || news.left.empty() || std::exchange(told_left_, true)) return;
   const LeftRunningFacts& left = news.left.front();
   const std::string text =
       present::WaitText(fmt::format("has ended but left processes running on node {}: ", left.node),
@@ -106,23 +160,7 @@ void Waiter::TellLeftRunning(const wire::JobNews& news) {
 void Waiter::Show(const wire::JobNews& news) {
   TellWhyNot(news);
   TellLeftRunning(news);
-  if (!bar_) return;
-  Instant now = loop_.Now();
-  if (!std::exchange(rated_, true)) rate_.Start(now, news.counts.finished());
-  rate_.Note(now, news.counts.finished());
-  cli::BarState state;
-  state.done = news.counts.succeeded;
-  state.ended = news.counts.finished();
-  state.total = news.counts.total;
-  state.failed = news.counts.failed + news.counts.unknown;
-  state.running = news.counts.leased;
-  state.rate = rate_.PerSecond(now);
-  state.pause = BriefWhyNot(news);
-  state.left = present::LeftTextOfAll(news.left);
-  state.colour = colour_;
-  int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
-  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
-  shown_ = true;
+  bar_.Show(news, BriefWhyNot(news), loop_.Now());
 }
 
 // Same text as in `run`. A user who may not look into the job, or asks an older hub, hears nothing.
@@ -133,7 +171,7 @@ void Waiter::TellFailures(const wire::JobNews& news) {
 }
 
 int Waiter::Finish(const wire::JobNews& news) {
-  EraseBar();
+  bar_.Erase();
   const JobCounts& counts = news.counts;
   bool good = counts.succeeded == counts.total;
   int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
@@ -142,7 +180,7 @@ int Waiter::Finish(const wire::JobNews& news) {
     if (!options_.quiet || options_.needs_output) fmt::print(stderr, "spate: {}\n", text);
   });
   if (options_.needs_output) code = std::max(code, lost);
-  if (options_.quiet || (good && !bar_)) return code;
+  if (options_.quiet || (good && !bar_.on())) return code;
   fmt::print(stderr, "{}", cli::EndedText(news.job, counts));
   if (good) return code;
   const cli::HintContext hints = cli::HintsOf(NowOf(news), options_.reach);
@@ -155,14 +193,6 @@ int Waiter::Finish(const wire::JobNews& news) {
                cli::AgainText(hints, details.job.why_cancelled.value_or("")));
   }
   return code;
-}
-
-int Waiter::GoAway(JobId job) {
-  if (shown_) fmt::print(stderr, "\n");
-  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", job.value,
-             present::TextOf(Advice("job wait", job.value), options_.reach),
-             present::TextOf(Advice("job cancel", job.value), options_.reach));
-  return cli::kExitInterrupted;
 }
 
 Result<int> Waiter::Wait(JobId job) {
@@ -181,9 +211,12 @@ Result<int> Waiter::Wait(JobId job) {
       Show(*news);
       if (news->finished || (options_.stopped && HasStopped(*news))) return Finish(*news);
     }
-    if (call_.interrupted()) return GoAway(job);
+    if (call_.interrupted()) {
+      if (bar_.shown()) fmt::print(stderr, "\n");
+      return TellItContinues(job, options_.reach);
+    }
     const bool again = patience.Again(error, [this](const std::string& text) {
-      fmt::print(stderr, "{}spate: {}\n", shown_ ? "\n" : "", text);
+      fmt::print(stderr, "{}spate: {}\n", bar_.shown() ? "\n" : "", text);
     });
     if (!again) return std::unexpected(std::move(error));
   }

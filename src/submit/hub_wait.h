@@ -4,12 +4,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/options/words.h"
 #include "cli/view/bar.h"
 #include "client/hub_call.h"
 #include "client/surroundings.h"
 #include "core/engine/record.h"
 #include "core/model/job.h"
+#include "core/model/selection.h"
+#include "os/environment.h"
 #include "wire/client_messages.h"
 
 namespace spate::submit {
@@ -26,6 +30,39 @@ std::string KeyOfWait(const wire::JobNews& news);
 bool HasStopped(const wire::JobNews& news);
 // The exit code of who has waited for a job that has finished or stopped.
 int WaitedCode(const HaltRule& halt, const wire::JobNews& news);
+
+// A bar on standard error, of a job that is waited for.
+class WaitBar {
+ public:
+  WaitBar(const os::Environment& environment, bool on) : environment_(environment), on_(on) {}
+  bool on() const { return on_; }
+  bool shown() const { return shown_; }
+  // `pause`: why nothing is started, in few words; empty: something is.
+  void Show(const wire::JobNews& news, std::string pause, Instant now);
+  void Erase();
+
+ private:
+  const os::Environment& environment_;
+  const bool on_;
+  bool shown_ = false;
+  cli::RateMeter rate_;
+  bool rated_ = false;
+};
+
+// Jobs that are waited for, one by one, until all have ended or the wait is interrupted.
+struct Waits {
+  std::function<Result<std::vector<uint32_t>>(const JobSelector& jobs)> pick;
+  std::function<Result<int>(uint32_t job)> wait;  // the exit code
+  std::function<void()> interrupt;
+  std::function<bool()> interrupted;
+  bool passes_over_absent = false;  // of several jobs
+};
+// The jobs that the words name, else the last one; --timeout interrupts, too. The highest of the
+// exit codes.
+Result<int> WaitForEach(const cli::Words& words, os::RealLoop& loop, const Waits& of);
+
+// Shown to who does not wait any more. Returns the exit code.
+int TellItContinues(JobId job, const std::string& reach);
 
 struct WaitOptions {
   bool bar = false;                 // where there is a terminal
@@ -63,22 +100,15 @@ class Waiter {
   void TellWhyNot(const wire::JobNews& news);
   void TellLeftRunning(const wire::JobNews& news);
   void Show(const wire::JobNews& news);
-  void EraseBar();
   void TellFailures(const wire::JobNews& news);
   int Finish(const wire::JobNews& news);
-  int GoAway(JobId job);
 
   client::HubCall& call_;
   os::RealLoop& loop_;
-  const client::Surroundings& here_;
   const WaitOptions options_;
-  bool bar_ = false;
-  bool colour_ = false;
-  bool shown_ = false;
+  WaitBar bar_;
   std::string told_;
   bool told_left_ = false;
-  cli::RateMeter rate_;
-  bool rated_ = false;
 };
 
 }  // namespace spate::submit

@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/options/shared.h"
+#include "os/real_loop.h"
+
 namespace spate::submit {
 namespace {
 
@@ -35,6 +43,73 @@ TEST(KeyOfWait, ChangesWithItsSubject) {
   EXPECT_NE(pool("p", "5s"), pool("q", "5s"));
   wire::JobNews held{.job = JobId(1), .held = 1, .nodes = 1};
   EXPECT_NE(KeyOfWait(held), KeyWith({}));
+}
+
+// Jobs whose ends are known, by number: an exit code, or an error.
+struct Ends {
+  std::map<uint32_t, Result<int>> by_job;
+  bool skips = false;
+  uint32_t interrupted_by = 0;  // the job at which Ctrl-C comes
+  std::vector<uint32_t> waited = {};
+
+  Result<int> Wait(std::vector<std::string> words, const cli::Option* timeout = nullptr) {
+    cli::Words typed;
+    typed.words = std::move(words);
+    if (timeout != nullptr) typed.options.push_back({timeout, "0.001"});
+    auto loop = os::RealLoop::Create().value();
+    bool interrupted = false;
+    const Waits of{.pick = [](const JobSelector& jobs) -> Result<std::vector<uint32_t>> {
+                     std::vector<uint32_t> numbers;
+                     if (jobs.last) numbers.push_back(9);
+                     for (const NumberRange& range : jobs.ranges) {
+                       for (uint32_t n = range.first; n <= range.last; ++n) numbers.push_back(n);
+                     }
+                     return numbers;
+                   },
+                   .wait = [&](uint32_t job) -> Result<int> {
+                     waited.push_back(job);
+                     interrupted |= job == interrupted_by;
+                     if (timeout != nullptr) loop->Run();  // until the timeout
+                     return by_job.at(job);
+                   },
+                   .interrupt =
+                       [&] {
+                         interrupted = true;
+                         loop->Stop();
+                       },
+                   .interrupted = [&] { return interrupted; },
+                   .passes_over_absent = skips};
+    return WaitForEach(typed, *loop, of);
+  }
+};
+
+const Result<int> kAbsent = std::unexpected(Error{ErrorKind::kNotFound, "no such job"});
+
+TEST(WaitForEach, HasTheHighestCodeOfAllJobs) {
+  Ends ends{{{1, 0}, {2, 1}, {3, 0}, {9, 7}}};
+  EXPECT_EQ(ends.Wait({"1-2", "3"}).value(), 1);
+  EXPECT_EQ(ends.waited, (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(ends.Wait({}).value(), 7);  // the last job
+}
+
+TEST(WaitForEach, PassesOverAbsentJobsAmongSeveralAlone) {
+  Ends ends{{{1, 0}, {2, kAbsent}, {3, 1}}};
+  EXPECT_FALSE(ends.Wait({"1-3"}));
+  ends.skips = true;
+  EXPECT_EQ(ends.Wait({"1-3"}).value(), 1);
+  EXPECT_FALSE(ends.Wait({"2"}));
+}
+
+TEST(WaitForEach, EndsWhereItIsInterrupted) {
+  Ends ends{{{1, 0}, {2, 130}, {3, 0}}, false, 2};
+  EXPECT_EQ(ends.Wait({"1-3"}).value(), 130);
+  EXPECT_EQ(ends.waited, (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(WaitForEach, EndsWithItsTimeout) {
+  Ends ends{{{1, 130}, {2, 0}}};
+  EXPECT_EQ(ends.Wait({"1-2"}, &cli::opt::kTimeout).value(), cli::kExitTimedOut);
+  EXPECT_EQ(ends.waited, (std::vector<uint32_t>{1}));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
-#include "submit/pool_run.h"
+// `spate run --pool SYSTEM:OPTIONS`: a run whose tasks run in pilots of a batch system. It is a run
+// with a hub of its own (daemon/pool_hub.h), in a folder that follows from what was typed, so that
+// --resume finds it.
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <memory>
@@ -58,14 +61,11 @@ Result<PoolWord> ReadPoolWord(std::string_view text) {
   return word;
 }
 
-// FNV-1a: names a folder.
+// Names a folder.
 std::string NameOf(const std::vector<std::string>& words) {
-  uint64_t hash = 14695981039346656037u;
-  for (const std::string& word : words) {
-    for (char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
-    hash = hash * 1099511628211u;
-  }
-  return fmt::format("{:016x}", hash);
+  std::string text;
+  for (const std::string& word : words) text += word + '\0';
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 // The pilots of the run, as its hub knows them.
@@ -92,6 +92,13 @@ class PoolRun {
   Result<bool> TakeUpPool();
   Status AddPool();
   Status Release();
+  // Asks for a change; to have nothing that could change is good, too.
+  template <typename Q>
+  Status AskIfAny(Q question) {
+    auto done = client::AskOne(*call_, std::move(question));
+    const bool good = done || done.error().kind == ErrorKind::kNotFound;
+    return good ? Status() : std::unexpected(done.error());
+  }
   Status Look();
   Status EndWork();
   Result<uint32_t> EndPilots();
@@ -225,9 +232,7 @@ Status PoolRun::Release() {
   wire::ChangeJobs asked;
   asked.jobs.all = true;
   asked.change = wire::ChangeJobs::Change::kRelease;
-  auto released = client::AskOne(*call_, std::move(asked));
-  bool none = !released && released.error().kind == ErrorKind::kNotFound;
-  return released || none ? Status() : std::unexpected(released.error());
+  return AskIfAny(std::move(asked));
 }
 
 Status PoolRun::Look() {
@@ -249,14 +254,11 @@ Status PoolRun::EndWork() {
   wire::ChangeJobs hold;
   hold.jobs.all = true;
   hold.end_running = true;
-  auto held = client::AskOne(*call_, std::move(hold));
-  if (!held && held.error().kind != ErrorKind::kNotFound) return std::unexpected(held.error());
+  TRY(AskIfAny(std::move(hold)));
   wire::ChangePools remove;
   remove.names = {kPool};
   remove.change = wire::ChangePools::Change::kRemove;
-  auto removed = client::AskOne(*call_, std::move(remove));
-  bool none = !removed && removed.error().kind == ErrorKind::kNotFound;
-  return removed || none ? Status() : std::unexpected(removed.error());
+  return AskIfAny(std::move(remove));
 }
 
 // The number of pilots that were withdrawn; kBusy: interrupted, or some of them need too long.

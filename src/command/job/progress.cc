@@ -2,7 +2,6 @@
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "run/run_wait.h"
 #include "submit/hub_submit.h"
 
 namespace spate::cli::command {
@@ -24,7 +23,7 @@ extern const Command kJobProgress = {
           bool bar = true;
           return invocation.wiring->world->OrdersGoToHub(invocation.words)
                      ? submit::WaitForJobs(invocation, bar)
-                     : run::WaitForRuns(invocation, bar);
+                     : submit::WaitForRuns(invocation, bar);
         },
 };
 

@@ -7,7 +7,6 @@
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "present/json/json_fields.h"
-#include "run/run_wait.h"
 #include "submit/hub_submit.h"
 
 namespace spate::cli::command {
@@ -48,7 +47,7 @@ extern const Command kJobWait = {
           const bool bar = false;
           const int code = invocation.wiring->world->OrdersGoToHub(invocation.words)
                                ? submit::WaitForJobs(invocation, bar)
-                               : run::WaitForRuns(invocation, bar);
+                               : submit::WaitForRuns(invocation, bar);
           const bool over =
               code == kExitSuccess || code == kExitTasksFailed || code == kExitTimedOut;
           if (!over || OutputFormOf(invocation.words) != OutputForm::kJson) return code;

@@ -8,7 +8,6 @@
 #include "cli/options/shared.h"
 #include "run/local_run.h"
 #include "submit/hub_submit.h"
-#include "submit/pool_run.h"
 
 namespace spate::cli::command {
 namespace {

@@ -2,37 +2,31 @@
 //
 // One that nobody carries on (its process was killed, or has stopped) cannot change any more, and
 // whoever waits for it is told so at once. What became of it is read from its journal.
-#include "run/run_wait.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
-#include "cli/history/select.h"
 #include "cli/options/shared.h"
-#include "cli/view/bar.h"
 #include "cli/view/summary.h"
 #include "client/hub_call.h"
-#include "format/selector/selector.h"
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
-#include "present/text/left_text.h"
 #include "present/why.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
 #include "store/sqlite/job_journal.h"
 #include "store/sqlite/job_list.h"
+#include "submit/hub_submit.h"
+#include "submit/hub_wait.h"
 
-namespace spate::run {
+namespace spate::submit {
 namespace {
 
 using store::JobStanding;
@@ -75,12 +69,12 @@ std::optional<std::string> WhyCancelled(const std::string& state_dir, uint32_t n
   return read ? why : "";
 }
 
-class Waiter {
+class RunWaiter {
  public:
-  Waiter(RunSetting& place, bool bar)
+  RunWaiter(RunSetting& place, bool bar)
       : place_(place),
-        terminal_(os::LookAtTerminal(os::kStderr, place.here.environment)),
-        bar_(bar && terminal_.may_move),
+        bar_(place.here.environment,
+             bar && os::LookAtTerminal(os::kStderr, place.here.environment).may_move),
         tells_(bar) {}
 
   Result<int> Wait(uint32_t number);
@@ -92,72 +86,37 @@ class Waiter {
   void TellSilent(uint32_t number, const Error& why);
   Status Follow(uint32_t number);
   static std::unexpected<Error> Elsewhere(const store::JobOwner& owner);
-  void Erase();
   int Finish(const store::JobSummary& job);
-  int Interrupted(uint32_t number);
 
   RunSetting& place_;
-  os::TerminalFacts terminal_;
-  bool bar_;
-  bool tells_;  // a good end, too
-  bool shown_ = false;
+  WaitBar bar_;
+  bool tells_;         // a good end, too
   uint32_t held_ = 0;  // as it was told last
   int unanswered_ = 0;
-  std::optional<cli::RateMeter> rate_;
 };
 
-void Waiter::Erase() {
-  if (std::exchange(shown_, false)) fmt::print(stderr, "\r\x1b[K");
-}
-
-void Waiter::TellHeld(const wire::JobNews& news) {
+void RunWaiter::TellHeld(const wire::JobNews& news) {
   if (std::exchange(held_, news.held) == news.held || news.held == 0) return;
-  Erase();
+  bar_.Erase();
   if (static_cast<HoldReason>(news.held) != HoldReason::kUser) return;  // it is ending
   fmt::print(stderr, "spate: job {} is held: no more of its tasks start; to continue: {}\n",
              news.job.value, present::TextOf(Advice("job release", news.job.value), place_.whose));
 }
 
-void Waiter::TellSilent(uint32_t number, const Error& why) {
+void RunWaiter::TellSilent(uint32_t number, const Error& why) {
   if (++unanswered_ != kUnanswered) return;
-  Erase();
+  bar_.Erase();
   fmt::print(stderr, "spate: job {} does not answer: {}; waiting\n", number, why.message);
 }
 
-void Waiter::Show(const wire::JobNews& news) {
+void RunWaiter::Show(const wire::JobNews& news) {
   TellHeld(news);
-  if (!bar_) return;
-  Instant now = place_.loop->Now();
-  uint64_t ended = news.counts.finished();
-  if (!rate_) {
-    rate_.emplace();
-    rate_->Start(now, ended);
-  }
-  rate_->Note(now, ended);
-  cli::BarState state{.done = news.counts.succeeded,
-                      .ended = ended,
-                      .total = news.counts.total,
-                      .failed = uint64_t{news.counts.failed} + news.counts.unknown,
-                      .running = news.counts.leased,
-                      .rate = rate_->PerSecond(now),
-                      .pause = news.held != 0 ? "held" : present::TextOf(news.why, place_.whose),
-                      .left = present::LeftTextOfAll(news.left),
-                      .colour = terminal_.may_colour};
-  auto width = static_cast<int>(os::TerminalWidth(os::kStderr, place_.here.environment));
-  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
-  shown_ = true;
+  bar_.Show(news, news.held != 0 ? "held" : present::TextOf(news.why, place_.whose),
+            place_.loop->Now());
 }
 
-int Waiter::Interrupted(uint32_t number) {
-  Erase();
-  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", number,
-             present::TextOf(Advice("job wait", number), place_.whose),
-             present::TextOf(Advice("job cancel", number), place_.whose));
-  return cli::kExitInterrupted;
-}
-
-int Waiter::Finish(const store::JobSummary& job) {
-  Erase();
+int RunWaiter::Finish(const store::JobSummary& job) {
+  bar_.Erase();
   const JobCounts& counts = job.row.counts;
   uint32_t failed = counts.failed + counts.unknown;
   bool ended = job.standing == JobStanding::kFinished;
@@ -180,8 +139,8 @@ int Waiter::Finish(const store::JobSummary& job) {
 }
 
 // Shows its news until it hangs up, or the wait is interrupted.
-Status Waiter::Follow(uint32_t number) {
-  auto target = TRY(TargetOf(store::JobPath(place_.state_dir, number)));
+Status RunWaiter::Follow(uint32_t number) {
+  auto target = TRY(run::TargetOf(store::JobPath(place_.state_dir, number)));
   place_.call = std::make_unique<client::HubCall>(*place_.loop, target.hub);
   auto watch = place_.call->Begin(wire::Watch{JobId(number)});
   while (watch) {
@@ -195,11 +154,11 @@ Status Waiter::Follow(uint32_t number) {
   return told;
 }
 
-std::unexpected<Error> Waiter::Elsewhere(const store::JobOwner& owner) {
+std::unexpected<Error> RunWaiter::Elsewhere(const store::JobOwner& owner) {
   return Fail(ErrorKind::kUnavailable, fmt::format("{} runs it", owner.Text()));
 }
 
-Result<int> Waiter::Wait(uint32_t number) {
+Result<int> RunWaiter::Wait(uint32_t number) {
   const std::string folder = store::JobPath(place_.state_dir, number);
   for (;;) {
     auto owner = TRY(store::RunningOwner(folder));
@@ -210,7 +169,10 @@ Result<int> Waiter::Wait(uint32_t number) {
     } else if (!place_.interrupted) {
       TellSilent(number, followed.error());
     }
-    if (place_.interrupted) return Interrupted(number);
+    if (place_.interrupted) {
+      bar_.Erase();
+      return TellItContinues(JobId(number), place_.whose);
+    }
     place_.Pause(kLookAgain);  // it writes its last words, or begins, or cannot be talked to
   }
   auto job = TRY(store::SummarizeJob(place_.state_dir, number));
@@ -223,35 +185,17 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
   auto here = TRY(client::Surroundings::Find());
   std::string state =
       client::StateDirOf(std::string(words.Last(cli::opt::kState).value_or("")), here);
-  std::string whose = RunsOption(words, here);
-  const RunAsker runs(here, state, whose);
+  std::string whose = run::RunsOption(words, here);
+  const run::RunAsker runs(here, state, whose);
   RunSetting place{std::move(here), std::move(state), TRY(os::RealLoop::Create()),
                    std::move(whose)};
   os::IgnoreSignal(os::kSignalPipe);
-  place.loop->OnSignal(os::kSignalInt, [&] { place.Interrupt(); });
-  bool late = false;
-  if (auto timeout = TRY(cli::TimeoutOf(words))) {
-    place.loop->At(place.loop->Now() + *timeout, [&] {
-      late = true;
-      place.Interrupt();
-    });
-  }
-  std::vector<std::string> names = words.words;
-  if (names.empty()) names.emplace_back("last");
-  int code = cli::kExitSuccess;
-  for (const std::string& name : names) {
-    auto numbers = TRY(runs.Pick(TRY(format::ParseJobSelector(name))));
-    for (uint32_t number : numbers) {
-      auto waited = Waiter(place, bar).Wait(number);
-      // Among several, those that were never accepted are passed over.
-      const bool absent = !waited && waited.error().kind == ErrorKind::kNotFound;
-      if (absent && numbers.size() > 1) continue;
-      if (!waited) return waited;
-      code = std::max(code, *waited);
-      if (place.interrupted) return late ? cli::kExitTimedOut : code;
-    }
-  }
-  return code;
+  return WaitForEach(words, *place.loop,
+                     {.pick = [&](const JobSelector& jobs) { return runs.Pick(jobs); },
+                      .wait = [&](uint32_t job) { return RunWaiter(place, bar).Wait(job); },
+                      .interrupt = [&] { place.Interrupt(); },
+                      .interrupted = [&] { return place.interrupted; },
+                      .passes_over_absent = true});
 }
 
 }  // namespace
@@ -261,4 +205,4 @@ int WaitForRuns(const cli::Invocation& invocation, bool bar) {
   return cli::Conclude(invocation, code);
 }
 
-}  // namespace spate::run
+}  // namespace spate::submit

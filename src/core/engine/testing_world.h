@@ -562,8 +562,9 @@ class RandomWorld {
       events_.push_back(std::move(change));
     } else {
       ReopenTasks reopen{job, AnyTasks(prng)};
-      if (prng.Chance(40)) reopen.change.milli_cpus = AnyNeeds(prng).milli_cpus;
-      if (prng.Chance(20)) reopen.change.named = AnyNeeds(prng).named;
+      Needs& to = reopen.change.values;
+      if (prng.Chance(40)) reopen.change.Set(to.milli_cpus, AnyNeeds(prng).milli_cpus);
+      if (prng.Chance(20)) reopen.change.Set(to.named, AnyNeeds(prng).named);
       reopen.succeeded = prng.Chance(30);
       events_.push_back(std::move(reopen));
     }

@@ -11,11 +11,11 @@
 namespace spate {
 namespace {
 
-struct Row {
+struct Item {
   std::string name;
   uint32_t count = 0;
   SPATE_FIELDS(1, name, 2, count);
-  friend bool operator==(const Row&, const Row&) = default;
+  friend bool operator==(const Item&, const Item&) = default;
 };
 struct Inner {
   uint32_t first = 1;
@@ -29,7 +29,7 @@ struct Outer {
   std::string text = "text";
   std::optional<int32_t> maybe = 3;
   std::vector<std::string> texts = {"a", "b"};
-  std::vector<Row> rows = {{"row", 1}};
+  std::vector<Item> rows = {{"row", 1}};
   Duration time = Duration::Seconds(5);
   int umask = 18;
   Inner inner = {};

@@ -44,8 +44,8 @@ Result<std::string> ParseNotify(std::string_view value) {
 void FillArray(Filler& filler) {
   ArrayNumbers array;
   if (!filler.Read(array, ParseArray)) return;
-  filler.job.max_running = array.most;
-  filler.job.array = std::move(array);
+  filler.job.max_running = filler.job.run.policy.max_running = array.most;
+  filler.job.run.sources.array = std::move(array);
 }
 
 void FillAfter(Filler& filler) {

@@ -11,7 +11,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 // A command for two values, of a gang of `procs` processes.
-struct Sample {
+struct FileSample {
   Texts puts, gets;
   const char* in = "";
   const char* out = "";
@@ -19,7 +19,7 @@ struct Sample {
   const char* says = "";  // how the refusal begins; empty: there is none
 };
 
-TaskList TasksOf(const Sample& sample) {
+TaskList TasksOf(const FileSample& sample) {
   TaskList tasks;
   tasks.count = 2;
   tasks.requests.resize(1);
@@ -31,7 +31,7 @@ TaskList TasksOf(const Sample& sample) {
   return tasks;
 }
 
-JobSettings SettingsOf(const Sample& sample) {
+JobSettings SettingsWith(const FileSample& sample) {
   JobSettings settings;
   settings.cwd = "/home/u";
   settings.row_kind = RowKind::kValues;
@@ -45,7 +45,7 @@ JobSettings SettingsOf(const Sample& sample) {
 }
 
 TEST(FileCheckTest, NamesWhatCannotBe) {
-  const Sample kSamples[] = {
+  const FileSample kSamples[] = {
       {{"in", "{}.txt"}, {"out.{#}"}},
       {{"in.{%}"}, {}, "", "", 0, "--put 'in.{%}': {%} is not known yet"},
       {{"in.{job}"}, {}, "", "", 0, "--put 'in.{job}': {job} is not known yet"},
@@ -59,8 +59,8 @@ TEST(FileCheckTest, NamesWhatCannotBe) {
       {{}, {"out.{#}"}, "", "out.{#}"},
       {{}, {"out.{#}"}, "", "log.{#}", 0, "--stdout 'log.{#}': a task of --put or --get writes it"},
   };
-  for (const Sample& sample : kSamples) {
-    auto checked = CheckTaskFiles(TasksOf(sample), SettingsOf(sample));
+  for (const FileSample& sample : kSamples) {
+    auto checked = CheckTaskFiles(TasksOf(sample), SettingsWith(sample));
     const std::string says = checked ? "" : checked.error().message;
     EXPECT_EQ(says.substr(0, std::string(sample.says).size()), sample.says);
     EXPECT_EQ(says.empty(), std::string(sample.says).empty()) << says;
@@ -68,7 +68,7 @@ TEST(FileCheckTest, NamesWhatCannotBe) {
 }
 
 TEST(FileCheckTest, ForwardsStayBelowTheFolder) {
-  JobSettings settings = SettingsOf({});
+  JobSettings settings = SettingsWith({});
   EXPECT_FALSE(HasForwards(TasksOf({}), settings));
   for (const auto& [pattern, sound] : {std::pair{"OUT=all", true}, {"OUT=/all", false}}) {
     settings.forward_patterns = {pattern};
@@ -78,8 +78,8 @@ TEST(FileCheckTest, ForwardsStayBelowTheFolder) {
 }
 
 TEST(FileCheckTest, EachFileIsPutOnce) {
-  const Sample sample{{"in", "{}.txt", "in"}, {}};
-  auto names = FilesToPut(TasksOf(sample), SettingsOf(sample));
+  const FileSample sample{{"in", "{}.txt", "in"}, {}};
+  auto names = FilesToPut(TasksOf(sample), SettingsWith(sample));
   ASSERT_TRUE(names);
   EXPECT_EQ(*names, (std::set<std::string>{"1.txt", "11.txt", "in"}));
 }

@@ -54,7 +54,7 @@ function(spate_archive name)
     get_target_property(type ${target} TYPE)
     if(target IN_LIST arg_ROOTS)
       list(APPEND whole "$<TARGET_FILE:${target}>")
-    elseif(type MATCHES "^(STATIC|UNKNOWN)_LIBRARY$")  # CMake does not say what kind of file Protobuf's is; the linker would
+    elseif(type MATCHES "^(STATIC|UNKNOWN)_LIBRARY$")
       list(APPEND others "$<TARGET_FILE:${target}>")
     elseif(NOT type STREQUAL "INTERFACE_LIBRARY")
       message(FATAL_ERROR "lib${name}.a needs ${target}, which is no static library.")

@@ -2,8 +2,6 @@
 #
 #   spate_library(core_engine SOURCES engine.cc on_task.cc DEPS base core_model)
 #       One library for each folder, named after its path. Static; INTERFACE when it has no sources.
-#   spate_proto(wire_pb spate.proto)
-#       A library of the code that protoc makes of a file, for #include <folder/spate.pb.h>, without our warnings.
 #   spate_app(spate SOURCES main.cc DEPS cli [INSTALL] [DYNAMIC])
 #       A program in build/bin/, wholly static under SPATE_STATIC (DYNAMIC: never). INSTALL: `make install` takes it along.
 #   spate_test(engine_test SOURCES engine_test.cc DEPS core_engine [ARGS ...] [TIMEOUT 120] [LABELS ...] [SERIAL] [NO_MAIN] [SEPARATE])
@@ -174,24 +172,6 @@ function(spate_library name)
     target_link_libraries(${name} INTERFACE spate_options)
   endif()
   _spate_note(${name} ${arg_DEPS})
-endfunction()
-
-function(spate_proto name proto)
-  set(made "${PROJECT_BINARY_DIR}/generated")
-  cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-  cmake_path(RELATIVE_PATH proto BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE path)
-  cmake_path(REPLACE_EXTENSION path LAST_ONLY pb OUTPUT_VARIABLE stem)
-  file(MAKE_DIRECTORY "${made}")
-  add_custom_command(OUTPUT "${made}/${stem}.cc" "${made}/${stem}.h"
-    COMMAND protobuf::protoc "--cpp_out=${made}" -I "${PROJECT_SOURCE_DIR}/src" "${proto}"
-    DEPENDS "${proto}" COMMENT "protoc ${path}" VERBATIM)
-  add_library(${name} STATIC "${made}/${stem}.cc" "${made}/${stem}.h")
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME "spate_${name}"
-                        ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
-  target_include_directories(${name} SYSTEM PUBLIC "${made}")
-  target_link_libraries(${name} PUBLIC spate_options)
-  target_compile_options(${name} PRIVATE -w)
-  _spate_note(${name} spate::protobuf)
 endfunction()
 
 # Debug information goes into a file of its own, .debug/NAME.debug beside the program, where gdb and perf look for it: it is four

@@ -17,7 +17,14 @@
 //   9, OneMore(umask)            a number from -1 on
 //   9, OrNever(idle_exit)        a time that may be Duration::Max(): never
 //   0, Embed(retry)              the member's fields, by their own numbers, are fields of this type
+//   2, Embed(counts)             likewise, with this number and those that follow
+//   4, Packed(tasks)             a list of rows of numbers: all of them, packed, row by row
+//   5, Must(job)                 neither left out nor zero nor empty
+//   7, Bound(slots, .least = 1)  with Bounds; after a comma in other marks, too
 //   0, NoField(cache)            no field
+//
+// A program that reads bytes of others checks bounds (wire/message_check.h); they are in the
+// schema.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +62,11 @@ consteval bool AreDistinct(std::initializer_list<uint32_t> numbers) {
   static_assert(::spate::internal::AreDistinct({SPATE_EACH(SPATE_NUMBER, __VA_ARGS__)}),      \
                 "a number of a field is there twice")
 
+// The list of a message, whose zeros are not in its bytes (core/model/fields.h).
+#define SPATE_MESSAGE(...)                      \
+  static constexpr bool kLeavesOutZeros = true; \
+  SPATE_FIELDS(__VA_ARGS__)
+
 #define SPATE_VISIT(number, field) SPATE_FIELD(SPATE_CALL, number, field)
 #define SPATE_MEMBER(number, field) SPATE_FIELD(SPATE_BIND, number, field)
 #define SPATE_NUMBER(number, field) number
@@ -64,16 +76,23 @@ consteval bool AreDistinct(std::initializer_list<uint32_t> numbers) {
 #define SPATE_FIELD(use, number, field) \
   SPATE_APPLY(use, number, SPATE_MARK_##field, field, visit, #field, self.field)
 #define SPATE_APPLY(use, ...) use(__VA_ARGS__)
-#define SPATE_MARK_Named(member, name) , member, visit, name, self.member
+#define SPATE_BOUNDED(...) ::spate::Bounded(visit, ::spate::Bounds{__VA_ARGS__})
+#define SPATE_MARK_Bound(member, ...) , member, SPATE_BOUNDED(__VA_ARGS__), #member, self.member
+#define SPATE_MARK_Must(member) , member, SPATE_BOUNDED(.must = true), #member, self.member
+#define SPATE_MARK_Named(member, name, ...) , member, SPATE_BOUNDED(__VA_ARGS__), name, self.member
 #define SPATE_MARK_NotInJson(member) , member, visit, ::spate::kNotInJson, self.member
 #define SPATE_MARK_Into(member) , member, visit, ::spate::kInto, self.member
-#define SPATE_MARK_Columns(member) , member, visit, #member, ::spate::Columns(self.member)
-#define SPATE_MARK_OneMore(member) , member, visit, #member, ::spate::OneMore(self.member)
-#define SPATE_MARK_OrNever(member) , member, visit, #member, ::spate::OrNever(self.member)
+#define SPATE_MARK_Columns(member, ...) \
+  , member, SPATE_BOUNDED(__VA_ARGS__), #member, ::spate::Columns(self.member)
+#define SPATE_MARK_Packed(member, ...) \
+  , member, SPATE_BOUNDED(__VA_ARGS__), #member, ::spate::Packed(self.member)
+#define SPATE_MARK_OneMore(member, ...) \
+  , member, SPATE_BOUNDED(__VA_ARGS__), #member, ::spate::OneMore(self.member)
+#define SPATE_MARK_OrNever(member, ...) \
+  , member, SPATE_BOUNDED(__VA_ARGS__), #member, ::spate::OrNever(self.member)
 #define SPATE_MARK_Embed(member) , member, SPATE_CALL_EMBEDDED, , self.member
 #define SPATE_MARK_NoField(member) , member, SPATE_CALL_NOTHING, , self.member
 #define SPATE_CALL(number, ignored, member, call, name, value, ...) call(number, name, value)
 #define SPATE_BIND(number, ignored, member, ...) member##_
-#define SPATE_CALL_EMBEDDED(number, name, value) \
-  std::remove_cvref_t<decltype(value)>::Fields(value, visit)
+#define SPATE_CALL_EMBEDDED(number, name, value) ::spate::VisitFrom(number, value, visit)
 #define SPATE_CALL_NOTHING(number, name, value) static_cast<void>(0)

@@ -86,7 +86,9 @@ class FakeHub {
     greetings.push_back(wire::DecodeGreeting(message).value());
     if (refuses) return connection_->Refuse(*refuses);
     std::string welcome;
-    wire::Append(welcome, wire::Welcome{.product = "1.0", .epoch = Epoch(1), .silence = silence});
+    wire::Append(welcome, wire::Welcome{.product = "1.0",
+                                        .epoch = Epoch(1),
+                                        .silence_ms = static_cast<uint32_t>(silence.millis())});
     connection_->Send(wire::FrameType::kWelcome, welcome);
     connection_->Accept(link::TypesToHub(wire::Role::kClient), silence);
     connection_->Start({.opened = nullptr,

@@ -93,8 +93,8 @@ class SchemaLines {
   };
   template <typename T>
   static int64_t NumberOf(int64_t place) {
-    if constexpr (requires { T::kNumber; }) return T::kNumber;
     if constexpr (requires { T::kType; }) return static_cast<int64_t>(T::kType);
+    if constexpr (requires { T::kNumber; }) return T::kNumber;
     return place;
   }
   static std::string ValueLine(std::string_view of, int64_t number, std::string_view name) {

@@ -50,7 +50,7 @@ void SendFailed(const Error& error) { Send(wire::Failed{error.kind, error.messag
 void Print(int stream, std::string_view text) {
   while (!text.empty()) {
     std::string_view piece = text.substr(0, kPieceBytes);
-    Send(wire::Printed{stream, std::string(piece)});
+    Send(wire::Printed{static_cast<uint8_t>(stream), std::string(piece)});
     text.remove_prefix(piece.size());
   }
 }

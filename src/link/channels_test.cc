@@ -327,7 +327,7 @@ TEST_F(ChannelsTest, AReportThatComesAgainOverANewConnection) {
 }
 
 // Frames that may come from a program that is not a node of ours.
-std::string PieceFrame(uint32_t index, int stream, uint64_t offset, std::string_view bytes) {
+std::string PieceFrame(uint32_t index, uint8_t stream, uint64_t offset, std::string_view bytes) {
   return FrameOf(FrameType::kOutputPiece,
                  BytesOf(wire::OutputPiece{RefOf(index), stream, offset, bytes}));
 }

@@ -167,7 +167,7 @@ void Connector::Greet() {
 void Connector::Welcomed(std::string_view message) {
   auto welcome = wire::DecodeWelcome(message);
   if (!welcome) return connection_->Breach(welcome.error().message);
-  connection_->Accept(TypesFromHub(self_.role), welcome->silence);
+  connection_->Accept(TypesFromHub(self_.role), Duration::Millis(welcome->silence_ms));
   // A hub whose disk is full reads nothing of what its nodes have to say.
   if (self_.role == wire::Role::kNode) connection_->LetReaderWait();
   Finish(Met{std::move(connection_), std::move(*welcome), hub_, here_});

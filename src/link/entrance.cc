@@ -278,9 +278,9 @@ void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view me
                              .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
                              .epoch = admission->epoch,
                              .node = admission->node,
-                             .silence = limits_.silence,
+                             .silence_ms = static_cast<uint32_t>(limits_.silence.millis()),
                              .listens_at = ListensAt(),
-                             .lost_after = limits_.lost_after});
+                             .lost_after_ms = static_cast<uint64_t>(limits_.lost_after.millis())});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};

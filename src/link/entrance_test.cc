@@ -65,8 +65,7 @@ TEST_F(HubEntranceTest, LetsInWhoHasACredential) {
   OpenEntrance();
   auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());
   ASSERT_TRUE(met) << met.error().error.message;
-  EXPECT_EQ(met->welcome,
-            (wire::Welcome{"1.0", wire::kProtocol, Epoch(3), NodeId(7), Duration::Seconds(15)}));
+  EXPECT_EQ(met->welcome, (wire::Welcome{"1.0", wire::kProtocol, Epoch(3), NodeId(7), 15'000}));
   ASSERT_EQ(inside_.size(), 1u);
   const Guest& guest = inside_[0]->visitor.guest;
   EXPECT_EQ(guest.greeting.serial, 5u);

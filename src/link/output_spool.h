@@ -44,7 +44,7 @@ class OutputReader {
   uint64_t most_;
   std::string handover_;
   size_t end_ = 0;
-  int stream_ = 1;
+  uint8_t stream_ = 1;
   uint64_t offset_ = 0;
   os::Fd fd_;
   std::string part_;  // of the file

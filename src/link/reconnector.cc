@@ -60,7 +60,7 @@ void Reconnector::Done(std::expected<Connector::Met, Connector::Failure> result)
   if (result) {
     connected_ = loop_.Now();
     refused_.clear();
-    const Duration lost_after = result->welcome.lost_after;
+    const auto lost_after = Duration::Millis(static_cast<int64_t>(result->welcome.lost_after_ms));
     if (lost_after > Duration()) {
       // A call may hang in a network that is gone, and a cut may be nearly as long as the hub
       // waits.

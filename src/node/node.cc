@@ -405,7 +405,7 @@ void Node::WatchHeld() {
 void Node::OnTakenBack(const AttemptRef& ref) { Post(agent::OrderTakenBack{ref}); }
 
 void Node::OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) {
-  Send(wire::Live{ref, stream, std::string(bytes)});
+  Send(wire::Live{ref, static_cast<uint8_t>(stream), std::string(bytes)});
 }
 
 void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {

@@ -54,7 +54,7 @@ inline uint64_t AnySize() { return AnyNumber(kWireLimits.size); }
 inline TaskIndex AnyIndex() { return AnyNumber(kLimits.tasks_per_job - 1); }
 inline AttemptRef AnyRef() { return {AnyId<JobId>(), AnyIndex(), AnyId<Attempt>()}; }
 inline uint16_t AnySlot() { return AnyNumber(static_cast<uint16_t>(kLimits.slots)); }
-inline int AnyStream() { return *rc::gen::inRange(1, 3); }
+inline uint8_t AnyStream() { return static_cast<uint8_t>(*rc::gen::inRange(1, 3)); }
 
 inline Needs AnyNeeds() {
   Needs needs{.milli_cpus = AnyU32(), .memory = AnySize(), .named = {}};

@@ -11,12 +11,17 @@
 #include "base/result.h"
 #include "core/model/attempt.h"
 #include "core/model/fields.h"
+#include "core/model/limits.h"
 
 namespace spate::wire {
+
+inline constexpr size_t kAskBytes = 64 * 1024;
+inline constexpr size_t kAnswerPiece = 32 * 1024;
 
 // To a node, about itself or an attempt that it has. AnswerPieces with its id come back, the last
 // one of which is not kMore. Nothing depends on it.
 struct Ask {
+  static constexpr uint32_t kNumber = 12;
   uint64_t id = 0;
   AttemptRef ref;         // job 0: the node itself is meant
   uint32_t rank = 0;      // of a gang
@@ -24,10 +29,10 @@ struct Ask {
   std::string user;       // for whom; of a task's file its owner
   bool admin = false;     // who asks is an administrator of the hub
   std::string body;       // of the question's type, at most kAskBytes
-  SPATE_FIELDS(1, id, 2, ref, 3, rank, 4, question, 5, user, 6, admin, 7, body);
+  SPATE_MESSAGE(1, id, 2, ref, 3, rank, 4, question, 5, Bound(user, .most = kLimits.name_bytes), 6,
+                admin, 7, Bound(body, .most = kAskBytes));
   friend bool operator==(const Ask&, const Ask&) = default;
 };
-inline constexpr size_t kAskBytes = 64 * 1024;
 
 SPATE_ENUM(AnswerKind,
     kMore, "more",      // further pieces follow
@@ -39,27 +44,28 @@ SPATE_ENUM(AnswerKind,
 
 // The next part of an answer.
 struct AnswerPiece {
+  static constexpr uint32_t kNumber = 14;
   uint64_t id = 0;
   AnswerKind kind = AnswerKind::kMore;
   uint32_t error = 0;  // an ErrorKind
   std::string bytes;   // at most kAnswerPiece
-  SPATE_FIELDS(1, id, 2, kind, 3, error, 4, bytes);
+  SPATE_MESSAGE(1, id, 2, kind, 3, error, 4, Bound(bytes, .most = kAnswerPiece));
   friend bool operator==(const AnswerPiece&, const AnswerPiece&) = default;
 
   static AnswerPiece Failed(const Error& why) {
     return {0, AnswerKind::kFailed, static_cast<uint32_t>(why.kind), why.message};
   }
 };
-inline constexpr size_t kAnswerPiece = 32 * 1024;
 // The whole answer: who asked takes no more.
 inline constexpr size_t kMostAnswer = 2 << 20;
 
 // So many more bytes of an answer were taken; 0: no more of it is wanted. A node sends at most
 // kAnswerWindow ahead of that.
 struct AnswerTaken {
+  static constexpr uint32_t kNumber = 13;
   uint64_t id = 0;
   uint64_t bytes = 0;
-  SPATE_FIELDS(1, id, 2, bytes);
+  SPATE_MESSAGE(1, id, 2, bytes);
   friend bool operator==(const AnswerTaken&, const AnswerTaken&) = default;
 };
 inline constexpr size_t kAnswerWindow = 256 * 1024;

@@ -1,4 +1,4 @@
-// The messages of clients as bytes (client.proto, docs/formats/wire.md). Decoders as in codec.h.
+// The messages of clients as bytes (docs/formats/wire.md). Decoders as in codec.h.
 #pragma once
 
 #include <cstddef>

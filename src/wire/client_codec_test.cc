@@ -1,10 +1,10 @@
 #include "wire/client_codec.h"
 
 #include <gtest/gtest.h>
-#include <wire/client.pb.h>
 
 #include <functional>
 
+#include "wire/client_forms.h"
 #include "wire/field_bytes.h"
 
 namespace spate::wire {
@@ -168,31 +168,50 @@ TEST(ClientCodec, SettingsComeBack) {
   EXPECT_FALSE(DecodeSettings("\xFF"));
 }
 
+struct OneColumn {
+  std::vector<uint32_t> parents = {4};
+  SPATE_MESSAGE(1, parents);
+};
+struct HalfAfter {
+  std::string submission = "s";
+  std::vector<uint32_t> after = {1};
+  SPATE_MESSAGE(1, submission, 11, after);
+};
+
+template <typename T>
+std::string ErrorOf(const T& form, uint32_t kind) {
+  std::string bytes;
+  spate::internal::FieldWriter::WriteIn(bytes, kind, form);
+  auto read = DecodeRequest(bytes);
+  return read ? "" : read.error().message;
+}
+
 // Each change of a good message is refused, by the name of the field.
 TEST(ClientCodec, DamageIsNamed) {
-  using Change = std::function<void(pb::Request&)>;
-  Request good_submit = SomeSubmit();
-  Request good_end = SomeEnd();
-  Request good_edges = Edges{{{0, 4}}};
-  for (const auto& [from, change, field] : std::vector<std::tuple<Request*, Change, std::string>>{
-           {&good_submit, [](auto& m) { m.mutable_submit()->clear_submission(); }, "submission"},
-           {&good_submit, [](auto& m) { m.mutable_submit()->clear_settings(); }, "settings"},
-           {&good_submit, [](auto& m) { m.mutable_submit()->add_after(1); }, "after"},
-           {&good_submit, [](auto& m) { m.mutable_submit()->mutable_policy()->append("\x28\x09"); },
-            "policy.halt_when"},
-           {&good_end, [](auto& m) { m.mutable_submit_end()->set_count(6); }, "runs"},
-           {&good_end, [](auto& m) { m.mutable_submit_end()->set_runs(1, 7); }, "runs"},
-           {&good_end, [](auto& m) { m.mutable_submit_end()->set_order(0, 0); }, "order"},
-           {&good_end, [](auto& m) { m.mutable_submit_end()->add_order(0); }, "order"},
-           {&good_edges, [](auto& m) { m.mutable_edges()->add_parents(1); }, "edges.parents"}}) {
-    std::string bytes;
-    Append(bytes, *from);
-    pb::Request message;
-    ASSERT_TRUE(message.ParseFromString(bytes));
-    change(message);
-    auto read = DecodeRequest(message.SerializeAsString());
-    ASSERT_FALSE(read) << field;
-    EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
+  const auto of_submit = [](const std::function<void(Submit&)>& spoil) {
+    Submit submit = FormOf<Submit>::Put(SomeSubmit());
+    spoil(submit);
+    return ErrorOf(submit, Submit::kNumber);
+  };
+  const auto of_end = [](const std::function<void(SubmitEndForm&)>& spoil) {
+    SubmitEndForm end = FormOf<SubmitEnd>::Put(SomeEnd());
+    spoil(end);
+    return ErrorOf(end, SubmitEnd::kNumber);
+  };
+  EXPECT_EQ(of_submit([](auto&) {}), "");
+  EXPECT_EQ(of_end([](auto&) {}), "");
+  for (const auto& [error, field] : std::vector<std::pair<std::string, std::string>>{
+           {of_submit([](auto& m) { m.submission.clear(); }), "submission"},
+           {of_submit([](auto& m) { m.settings = nullptr; }), "settings"},
+           {of_submit([](auto& m) { m.after = {{JobId(1), 4}}; }), "after"},
+           {ErrorOf(HalfAfter(), Submit::kNumber), "after"},
+           {of_submit([](auto& m) { m.policy.halt.when = HaltRule::When{9}; }), "policy.halt_when"},
+           {of_end([](auto& m) { m.count = 6; }), "runs"},
+           {of_end([](auto& m) { m.runs[0].request = 7; }), "runs"},
+           {of_end([](auto& m) { m.order[0] = 0; }), "order"},
+           {of_end([](auto& m) { m.order.push_back(0); }), "order"},
+           {ErrorOf(OneColumn(), Edges::kNumber), "edges.edges"}}) {
+    EXPECT_NE(error.find(field), std::string::npos) << field << ": " << error;
   }
   // Values that no door sends: a node or its arithmetic would suffer.
   auto with = [&](const std::function<void(TaskClass&)>& spoil) {

@@ -17,6 +17,15 @@
 #include "wire/messages.h"
 #include "wire/questions.h"
 
+namespace spate {
+
+// Newer programs may know more.
+template <>
+inline constexpr ErrorKind kLastOf<ErrorKind> = ErrorKind::kIo;
+constexpr ErrorKind UnknownOf(ErrorKind) { return ErrorKind::kIo; }
+
+}  // namespace spate
+
 namespace spate::wire {
 
 // ---- Client to hub -----------------------------------------------------------------------------
@@ -26,6 +35,7 @@ namespace spate::wire {
 // jobs of its kind of rows grow by name (hub/job_habits.h), its tasks are added to that job
 // instead, also when it has ended, and kBusy says that somebody else adds some at the same time.
 struct Submit {
+  static constexpr uint32_t kNumber = 2;
   std::string submission;  // the client's name for it, unique
   std::string host;        // where it was typed; empty: as the name has it before its first '/'
   std::shared_ptr<const JobSettings> settings;
@@ -39,26 +49,45 @@ struct Submit {
   struct After {
     JobId job;
     uint32_t kind = 0;
+    SPATE_FIELDS(1, Must(job), 2, Bound(kind, .most = 3));
   };
   std::vector<After> after;
   JobId add_to;  // 0: a new job
   // The job's number of tasks, as far as the client knows; refused (kExists) when it has another
   // one, so that what was added without the client's knowledge is not added twice.
   std::optional<uint32_t> known_tasks;
+  // The policy's, also for who knows fewer fields of a policy. The codec sets them.
+  uint32_t max_running = 0;
+  uint32_t weight = 0;
+  static constexpr uint64_t kTextBytes = kLimits.text_bytes;
+  SPATE_MESSAGE(1, Bound(submission, .must = true, .most = kLimits.name_bytes), 2, Must(settings),
+                3, policy, 4, argv, 5, files, 6, name, 7, Bound(keep_output, .most = kLimits.size),
+                8, Bound(priority, .least = -1'000'000, .most = 1'000'000), 9, max_running, 10,
+                open, 11, Packed(after, .count = kWireLimits.after, .of = "jobs"), 13, add_to, 14,
+                weight, 15, known_tasks, 16, Bound(host, .most = kLimits.name_bytes));
 };
 // The next pieces of what the job brings along (core/model/task_files.h).
 struct PutPieces {
+  static constexpr uint32_t kNumber = 7;
   std::vector<std::string> pieces;
+  static constexpr uint64_t kTextBytes = kPutPieceBytes;
+  SPATE_MESSAGE(1, pieces);
 };
 struct Rows {
+  static constexpr uint32_t kNumber = 3;
   std::vector<std::string> rows;
+  static constexpr uint64_t kTextBytes = kWireLimits.row_bytes;
+  SPATE_MESSAGE(1, rows);
 };
 // The next edges among its tasks. New tasks are numbered from SubmitEnd::known_tasks on, and only
 // they have parents; those of a parent are best neighbours.
 struct Edges {
+  static constexpr uint32_t kNumber = 9;
   std::vector<Edge> edges;
+  SPATE_MESSAGE(1, Columns(edges));
 };
 struct SubmitEnd {
+  static constexpr uint32_t kNumber = 4;
   uint32_t count = 0;
   std::vector<TaskClass> requests;
   std::vector<RequestRun> runs;
@@ -68,27 +97,37 @@ struct SubmitEnd {
 // Job 0: the newest of the user. Answered by JobNews at once, and whenever something has changed,
 // until the job has finished.
 struct Watch {
+  static constexpr uint32_t kNumber = 5;
   JobId job;
+  SPATE_MESSAGE(1, job);
 };
 // Answered by EndsRead, with the ends of the job behind this position of the journal, until the
 // job has finished.
 struct ReadEnds {
+  static constexpr uint32_t kNumber = 6;
   JobId job;
   uint64_t after = 0;
+  SPATE_MESSAGE(1, Must(job), 2, after);
 };
 // A question or a change (wire/questions.h). Answered by QueryAnswers, and then QueryDone or
 // Failed.
 struct Query {
+  static constexpr uint32_t kNumber = 8;
   Question question;
   std::vector<JobLive> live = {};  // for the hub's reader: in frames behind this
 };
 // Ends the request with the id of this message, whatever it is waiting for; it has no reply, and
 // what is on its way in reply to that request is ignored. One that is over already is left alone.
-struct DropRequest {};
+struct DropRequest {
+  static constexpr uint32_t kNumber = 10;
+  SPATE_MESSAGE();
+};
 // So many more bytes of the replies to the request with the id of this message were taken. A hub
 // sends only so many ahead of that (WindowOf).
 struct RepliesTaken {
+  static constexpr uint32_t kNumber = 11;
   uint32_t bytes = 0;
+  SPATE_MESSAGE(1, bytes);
 };
 using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query, Edges,
                              DropRequest, RepliesTaken>;
@@ -115,24 +154,33 @@ inline constexpr uint32_t WindowOf(RequestKind kind) {
 // ---- Hub to client -----------------------------------------------------------------------------
 
 struct Failed {
+  static constexpr uint32_t kNumber = 1;
   ErrorKind kind = ErrorKind::kInvalid;
   std::string text;    // or `why`
   Remedy remedy = {};  // behind either
   Why why = {};
+  SPATE_MESSAGE(1, kind, 2, Bound(text, .most = kWireLimits.note_bytes, .cut = true), 3, remedy, 4,
+                why);
 };
 struct Accepted {
+  static constexpr uint32_t kNumber = 2;
   JobId job;
   bool known = false;   // the submission had been accepted before
   uint32_t nodes = 0;   // that are connected
   TaskIndex first = 0;  // of the tasks that were added to a job
   Why why = {};         // as JobNews::why
+  SPATE_MESSAGE(1, Must(job), 2, known, 3, nodes, 4, first, 6, why);
 };
 // The next of a stream of an end that comes in EndsRead behind it.
 struct Printed {
-  int stream = 1;
+  static constexpr uint32_t kNumber = 3;
+  uint8_t stream = 1;
   std::string bytes;
+  SPATE_MESSAGE(1, Bound(stream, .least = 1, .most = 2), 2,
+                Bound(bytes, .most = kWireLimits.piece_bytes));
 };
 struct JobNews {
+  static constexpr uint32_t kNumber = 5;
   JobId job;
   JobCounts counts;
   bool finished = false;
@@ -143,9 +191,12 @@ struct JobNews {
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
   // So many news before this one were left out, since the client did not take those before them.
   uint32_t missed = 0;
-  std::vector<NotKeptFacts> not_kept = {};  // of a job that is held or has finished
+  std::vector<NotKeptFacts> not_kept = {};       // of a job that is held or has finished
+  SPATE_MESSAGE(1, Must(job), 2, Embed(counts),  // to 8
+                9, finished, 10, held, 11, nodes, 13, left, 14, why, 15, missed, 16, not_kept);
 };
 struct EndsRead {
+  static constexpr uint32_t kNumber = 6;
   Ends ends;                       // without a number
   std::vector<uint32_t> verdicts;  // engine::Verdict, one for each end
   uint64_t position = 0;           // of the last one
@@ -153,9 +204,14 @@ struct EndsRead {
 };
 // An answer of the type that the question names.
 struct QueryAnswer {
+  static constexpr uint32_t kNumber = 7;
   std::string bytes;  // wire/field_bytes.h
+  SPATE_MESSAGE(1, bytes);
 };
-struct QueryDone {};
+struct QueryDone {
+  static constexpr uint32_t kNumber = 8;
+  SPATE_MESSAGE();
+};
 using Reply = std::variant<Failed, Accepted, Printed, JobNews, EndsRead, QueryAnswer, QueryDone>;
 
 // True if nothing more comes in reply to such a request.

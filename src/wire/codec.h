@@ -1,4 +1,4 @@
-// Messages as bytes (spate.proto, docs/formats/wire.md).
+// Messages as bytes (docs/formats/wire.md).
 //
 // Decoders take any bytes. What they give is within kWireLimits, has all that a message must have,
 // and fits together: as many rows as tasks, ranges that do not overflow, enums that exist. Else
@@ -7,6 +7,10 @@
 // Output that is apart from its end (OutputStream::IsApart) is not written here. The sender of an
 // Ends passes such a stream first, as OutputPieces; in the Ends it counts by its length only, and
 // arrives as an OutputStream with that total and neither bytes nor spool.
+//
+// The bytes are Protocol Buffers': `protoc --decode_raw` reads them. Types that list their fields
+// (core/model/fields.h) say all there is to say of most messages (message_bytes.h); the others have
+// a form that does (message_forms.h).
 //
 // A message may be any length; Split (pieces.h) cuts those that are too long for a frame.
 #pragma once

@@ -86,13 +86,9 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
                       std::string(kInstanceBytes, 'i'),
                       testing::AnyNames()};
     RC_ASSERT(DecodeGreeting(Bytes(greeting)).value() == greeting);
-    Welcome welcome{AnyText(),
-                    kProtocol,
-                    testing::AnyId<Epoch>(),
-                    NodeId(testing::AnyU32()),
-                    Duration::Millis(testing::AnyU32()),
-                    testing::AnyNames(),
-                    testing::SomeText()};
+    Welcome welcome{
+        AnyText(),         kProtocol,           testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
+        testing::AnyU32(), testing::AnyNames(), testing::SomeText()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
     if (*rc::gen::arbitrary<bool>()) refusal.remedy = See("node list", AnyText());
@@ -229,9 +225,8 @@ TEST(Codec, AnOldGreetingNamesNoFeatures) {
                Role::kNode, 7,         "nonce",
                "proof",     "n1",      std::string(kInstanceBytes, 'i'),
                {}};
-  std::string bytes = Bytes(old);
-  EXPECT_EQ(bytes.substr(bytes.size() - 2), "\x52\x00"s);  // field 10, empty
-  EXPECT_EQ(DecodeGreeting(bytes.substr(0, bytes.size() - 2)).value(), old);
+  EXPECT_EQ(DecodeGreeting(Bytes(old)).value(), old);
+  EXPECT_EQ(DecodeGreeting(Bytes(old) + "\x52\x00"s).value(), old);  // field 10, empty
   EXPECT_EQ(Greeting().features, OwnFeatures());
 }
 

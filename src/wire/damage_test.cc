@@ -1,6 +1,5 @@
-// Messages that are whole as protobuf but not as ours: each defect is found and named.
+// Messages that are whole as fields but not as ours: each defect is found and named.
 #include <gtest/gtest.h>
-#include <wire/spate.pb.h>
 
 #include <functional>
 
@@ -8,6 +7,7 @@
 #include "wire/codec.h"
 #include "wire/field_bytes.h"
 #include "wire/limits.h"
+#include "wire/message_forms.h"
 
 namespace spate::wire {
 namespace {
@@ -19,89 +19,78 @@ JobSettings GoodSettings() {
   return settings;
 }
 
-pb::ToNode GoodOpenJob() {
-  pb::ToNode message;
-  message.mutable_open_job()->set_job(1);
-  message.mutable_open_job()->set_settings(BytesOf(GoodSettings()));
-  return message;
-}
+// The messages of these names, with room for what must not be in them.
+struct RawOpenJob {
+  static constexpr uint32_t kNumber = OpenJob::kNumber;
+  uint32_t job = 1;
+  std::optional<std::string> settings = BytesOf(GoodSettings());
+  SPATE_MESSAGE(1, job, 2, settings);
+};
 
 Needs GoodNeeds() { return {.named = {{"gpus", 1}, {"x", 2}}}; }
 
-pb::ToNode GoodLease() {
-  pb::ToNode message;
-  auto& lease = *message.mutable_lease();
-  lease.set_epoch(1);
-  lease.set_job(1);
-  lease.set_attempt(1);
-  lease.set_needs(BytesOf(GoodNeeds()));
-  lease.add_tasks(7);
-  lease.add_tasks(2);
-  lease.mutable_rows()->add_length(1);
-  lease.mutable_rows()->add_length(2);
-  lease.mutable_rows()->set_bytes("abc");
-  return message;
-}
+struct RawLease {
+  static constexpr uint32_t kNumber = Lease::kNumber;
+  uint32_t epoch = 1;
+  uint32_t job = 1;
+  uint32_t attempt = 1;
+  std::optional<std::string> needs = BytesOf(GoodNeeds());
+  std::vector<uint32_t> tasks = {7, 2};
+  std::vector<std::string> rows = {"a", "bc"};
+  SPATE_MESSAGE(1, epoch, 2, job, 3, attempt, 4, needs, 5, tasks, 6, rows);
+};
 
-pb::ToHub GoodHello() {
-  pb::ToHub message;
-  message.mutable_hello()->set_node(1);
-  auto& offer = *message.mutable_hello()->mutable_offer();
-  offer.set_node_name("n1");
-  offer.set_slots(2);
-  offer.mutable_name()->add_length(4);
-  offer.mutable_name()->set_bytes("gpus");
-  offer.add_pieces(2);
-  offer.mutable_index()->add_length(1);
-  offer.mutable_index()->add_length(1);
-  offer.mutable_index()->set_bytes("01");
-  return message;
-}
+struct RawHello {
+  static constexpr uint32_t kNumber = Hello::kNumber;
+  uint32_t node = 1;
+  std::optional<OfferForm> offer = OfferForm{
+      .node_name = "n1", .slots = 2, .name = {"gpus"}, .pieces = {2}, .index = {"0", "1"}};
+  std::vector<uint32_t> holds;
+  std::vector<uint32_t> tasks;
+  std::string remote;
+  SPATE_MESSAGE(1, node, 2, offer, 3, holds, 4, tasks, 5, remote);
+};
 
-pb::ToHub GoodEnds() {
-  pb::ToHub message;
-  auto& ends = *message.mutable_ends();
-  ends.add_job(1);
-  ends.add_job(2);
-  return message;
-}
+// Two ends of job 1.
+struct RawEnds {
+  static constexpr uint32_t kNumber = Ends::kNumber;
+  EndsForm ends = {.job = {1, 2}};
+  SPATE_MESSAGE(0, Embed(ends));
+};
 
-pb::ToHub GoodReturned() {
-  pb::ToHub message;
-  message.mutable_returned()->set_job(1);
-  message.mutable_returned()->set_attempt(1);
-  message.mutable_returned()->add_tasks(7);
-  message.mutable_returned()->add_tasks(2);
-  return message;
-}
+struct Uncut {
+  std::string reason;
+  SPATE_MESSAGE(1, reason);
+};
 
-pb::ToHub GoodLive() {
-  pb::ToHub message;
-  auto& ref = *message.mutable_live()->mutable_ref();
-  ref.set_job(1);
-  ref.set_attempt(1);
-  message.mutable_live()->set_stream(2);
-  return message;
-}
+Returned GoodReturned() { return {0, JobId(1), Attempt(1), {{7, 2}}}; }
 
-template <typename Pb, typename Decode>
-std::string ErrorOf(const Pb& message, Decode decode) {
-  auto result = decode(message.SerializeAsString());
+Live GoodLive() { return {{JobId(1), 0, Attempt(1)}, 2, ""}; }
+
+template <typename T, typename Decode>
+std::string ErrorOf(const T& message, Decode decode) {
+  std::string bytes;
+  if constexpr (requires { T::kNumber; }) {
+    spate::internal::FieldWriter::WriteIn(bytes, T::kNumber, message);
+  } else {
+    AppendBytes(bytes, message);
+  }
+  auto result = decode(bytes);
   return result ? "none" : result.error().message;
 }
 
-template <typename Pb>
+template <typename T>
 struct Case {
   const char* error;
-  Pb good;
-  std::function<void(Pb&)> spoil;
+  T good;
+  std::function<void(T&)> spoil;
 };
 
-template <typename Pb, typename Decode>
-void CheckAll(const std::vector<Case<Pb>>& cases, Decode decode) {
+template <typename T, typename Decode>
+void CheckAll(const std::vector<Case<T>>& cases, Decode decode) {
   for (const auto& [error, good, spoil] : cases) {
     EXPECT_EQ(ErrorOf(good, decode), "none") << error;
-    Pb bad = good;
+    T bad = good;
     spoil(bad);
     EXPECT_EQ(ErrorOf(bad, decode), std::string("a damaged message: ") + error);
   }
@@ -109,22 +98,20 @@ void CheckAll(const std::vector<Case<Pb>>& cases, Decode decode) {
 
 TEST(Damage, OfOpenJob) {
   auto with = [](auto change) {
-    return [=](pb::ToNode& m) {
+    return [=](RawOpenJob& m) {
       JobSettings settings = GoodSettings();
       change(settings);
-      m.mutable_open_job()->set_settings(BytesOf(settings));
+      m.settings = BytesOf(settings);
     };
   };
   auto append = [](std::string_view bytes) {
-    return [=](pb::ToNode& m) { m.mutable_open_job()->mutable_settings()->append(bytes); };
+    return [=](RawOpenJob& m) { m.settings->append(bytes); };
   };
-  pb::ToNode good = GoodOpenJob();
-  CheckAll<pb::ToNode>(
+  const RawOpenJob good;
+  CheckAll<RawOpenJob>(
       {
-          {"to_node.kind is missing or unknown", good, [](auto& m) { m.Clear(); }},
-          {"open_job.job is missing", good, [](auto& m) { m.mutable_open_job()->clear_job(); }},
-          {"open_job.settings is missing", good,
-           [](auto& m) { m.mutable_open_job()->clear_settings(); }},
+          {"open_job.job is missing", good, [](auto& m) { m.job = 0; }},
+          {"open_job.settings is missing", good, [](auto& m) { m.settings.reset(); }},
           {"open_job.settings is cut off", good, append("\x08")},
           {"open_job.settings.cwd is missing", good, with([](auto& s) { s.cwd.clear(); })},
           {"open_job.settings.row_kind is out of range", good,
@@ -172,22 +159,21 @@ TEST(Damage, OfOpenJob) {
 }
 
 TEST(Damage, OfLease) {
-  auto l = [](pb::ToNode& m) { return m.mutable_lease(); };
-  auto with = [=](auto change) {
-    return [=](pb::ToNode& m) {
+  auto with = [](auto change) {
+    return [=](RawLease& m) {
       Needs needs = GoodNeeds();
       change(needs);
-      l(m)->set_needs(BytesOf(needs));
+      m.needs = BytesOf(needs);
     };
   };
-  pb::ToNode good = GoodLease();
-  CheckAll<pb::ToNode>(
+  const RawLease good;
+  CheckAll<RawLease>(
       {
-          {"lease.epoch is missing", good, [=](auto& m) { l(m)->clear_epoch(); }},
-          {"lease.job is missing", good, [=](auto& m) { l(m)->clear_job(); }},
-          {"lease.attempt is missing", good, [=](auto& m) { l(m)->clear_attempt(); }},
-          {"lease.attempt is out of range", good, [=](auto& m) { l(m)->set_attempt(65'536); }},
-          {"lease.needs is missing", good, [=](auto& m) { l(m)->clear_needs(); }},
+          {"lease.epoch is missing", good, [](auto& m) { m.epoch = 0; }},
+          {"lease.job is missing", good, [](auto& m) { m.job = 0; }},
+          {"lease.attempt is missing", good, [](auto& m) { m.attempt = 0; }},
+          {"lease.attempt is out of range", good, [](auto& m) { m.attempt = 65'536; }},
+          {"lease.needs is missing", good, [](auto& m) { m.needs.reset(); }},
           {"lease.needs.memory is out of range", good,
            with([](auto& n) { n.memory = UINT64_MAX; })},
           {"lease.needs.named has a zero", good, with([](auto& n) { n.named[1].count = 0; })},
@@ -200,230 +186,231 @@ TEST(Damage, OfLease) {
            with([](auto& n) { n.on_node = std::string(kWireLimits.name_bytes + 1, 'x'); })},
           {"lease.needs.time is out of range", good, with([](auto& n) { n.time = {-1}; })},
           {"lease.needs.named is not one for each", good,
-           [=](auto& m) { l(m)->mutable_needs()->append("\x22\x01\x07"); }},
-          {"lease.tasks is missing", good, [=](auto& m) { l(m)->clear_tasks(); }},
-          {"lease.tasks has half a pair", good, [=](auto& m) { l(m)->add_tasks(9); }},
-          {"lease.tasks has an empty range", good, [=](auto& m) { l(m)->set_tasks(1, 0); }},
+           [](auto& m) { m.needs->append("\x22\x01\x07"); }},
+          {"lease.tasks is missing", good, [](auto& m) { m.tasks.clear(); }},
+          {"lease.tasks has half a pair", good, [](auto& m) { m.tasks.push_back(9); }},
+          {"lease.tasks has an empty range", good, [](auto& m) { m.tasks[1] = 0; }},
           {"lease.tasks has a range beyond the largest job", good,
-           [=](auto& m) { l(m)->set_tasks(0, UINT32_MAX); }},
+           [](auto& m) { m.tasks[0] = UINT32_MAX; }},
           {"lease.tasks has too many tasks", good,
-           [=](auto& m) { l(m)->set_tasks(1, kWireLimits.lease_tasks + 1); }},
+           [](auto& m) { m.tasks[1] = kWireLimits.lease_tasks + 1; }},
           {"lease.tasks has too many ranges", good,
-           [=](auto& m) {
-             l(m)->mutable_tasks()->Resize(2 * static_cast<int>(kWireLimits.ranges) + 2, 1);
-           }},
-          {"lease.rows is not one for each task", good, [=](auto& m) { l(m)->set_tasks(1, 3); }},
-          {"lease.rows is not one for each task", good, [=](auto& m) { l(m)->clear_rows(); }},
+           [](auto& m) { m.tasks.assign(2 * kWireLimits.ranges + 2, 1); }},
+          {"lease.rows is not one for each task", good, [](auto& m) { m.tasks[1] = 3; }},
+          {"lease.rows is not one for each task", good, [](auto& m) { m.rows.clear(); }},
           {"lease.rows has a text that is too long", good,
-           [=](auto& m) { l(m)->mutable_rows()->set_length(0, kWireLimits.row_bytes + 1); }},
+           [](auto& m) { m.rows[0].resize(kWireLimits.row_bytes + 1); }},
       },
       DecodeToNode);
 }
 
 TEST(Damage, OfHello) {
-  auto o = [](pb::ToHub& m) { return m.mutable_hello()->mutable_offer(); };
-  pb::ToHub good = GoodHello();
-  CheckAll<pb::ToHub>(
+  const RawHello good;
+  CheckAll<RawHello>(
       {
-          {"to_hub.kind is missing or unknown", good, [](auto& m) { m.Clear(); }},
-          {"hello.node is missing", good, [](auto& m) { m.mutable_hello()->clear_node(); }},
-          {"hello.offer is missing", good, [](auto& m) { m.mutable_hello()->clear_offer(); }},
-          {"hello.offer.node_name is missing", good, [=](auto& m) { o(m)->clear_node_name(); }},
+          {"hello.node is missing", good, [](auto& m) { m.node = 0; }},
+          {"hello.offer is missing", good, [](auto& m) { m.offer.reset(); }},
+          {"hello.offer.node_name is missing", good, [](auto& m) { m.offer->node_name.clear(); }},
           {"hello.offer.node_name is too long", good,
-           [=](auto& m) { o(m)->set_node_name(std::string(2000, 'n')); }},
-          {"hello.offer.slots is out of range", good, [=](auto& m) { o(m)->clear_slots(); }},
+           [](auto& m) { m.offer->node_name = std::string(2000, 'n'); }},
+          {"hello.offer.slots is out of range", good, [](auto& m) { m.offer->slots = 0; }},
           {"hello.offer.slots is out of range", good,
-           [=](auto& m) { o(m)->set_slots(kLimits.slots + 1); }},
+           [](auto& m) { m.offer->slots = kLimits.slots + 1; }},
           {"hello.offer.memory is out of range", good,
-           [=](auto& m) { o(m)->set_memory(UINT64_MAX); }},
-          {"hello.remote is too long", good,
-           [](auto& m) { m.mutable_hello()->set_remote(std::string(2000, 'r')); }},
-          {"hello.holds is not in threes", good, [](auto& m) { m.mutable_hello()->add_holds(1); }},
+           [](auto& m) { m.offer->memory = UINT64_MAX; }},
+          {"hello.remote is too long", good, [](auto& m) { m.remote = std::string(2000, 'r'); }},
+          {"hello.holds is not in threes", good, [](auto& m) { m.holds.push_back(1); }},
           {"hello.holds is missing", good,
            [](auto& m) {
-             for (uint32_t v : {1, 0, 1}) m.mutable_hello()->add_holds(v);
-             for (uint32_t v : {7, 2}) m.mutable_hello()->add_tasks(v);
+             for (uint32_t v : {1, 0, 1}) m.holds.push_back(v);
+             for (uint32_t v : {7, 2}) m.tasks.push_back(v);
            }},
           {"hello.holds has one without tasks", good,
            [](auto& m) {
-             for (uint32_t v : {1, 1, 0, 1, 2, 1}) m.mutable_hello()->add_holds(v);
-             for (uint32_t v : {7, 2}) m.mutable_hello()->add_tasks(v);
+             for (uint32_t v : {1, 1, 0, 1, 2, 1}) m.holds.push_back(v);
+             for (uint32_t v : {7, 2}) m.tasks.push_back(v);
            }},
           {"hello.tasks is not as many pairs as held", good,
            [](auto& m) {
-             for (uint32_t v : {1u, 1u, UINT32_MAX}) m.mutable_hello()->add_holds(v);
+             for (uint32_t v : {1u, 1u, UINT32_MAX}) m.holds.push_back(v);
            }},
           {"hello.offer.pieces is not one for each name", good,
-           [=](auto& m) { o(m)->add_pieces(0); }},
+           [](auto& m) { m.offer->pieces.push_back(0); }},
           {"hello.offer.index is not one for each piece", good,
-           [=](auto& m) { o(m)->set_pieces(0, UINT32_MAX); }},
+           [](auto& m) { m.offer->pieces[0] = UINT32_MAX; }},
       },
       DecodeToHub);
 }
 
 TEST(Damage, OfEndsRows) {
-  auto e = [](pb::ToHub& m) { return m.mutable_ends(); };
-  pb::ToHub good = GoodEnds();
-  CheckAll<pb::ToHub>(
+  const RawEnds good;
+  CheckAll<RawEnds>(
       {
-          {"ends.job is missing", good, [=](auto& m) { e(m)->clear_job(); }},
-          {"ends.job is missing", good, [=](auto& m) { e(m)->set_job(0, 0); }},
-          {"ends.job has half a pair", good, [=](auto& m) { e(m)->add_job(2); }},
-          {"ends.job has an empty range", good, [=](auto& m) { e(m)->set_job(1, 0); }},
-          {"ends.job has too many ends", good, [=](auto& m) { e(m)->set_job(1, UINT32_MAX); }},
-          {"ends.index is not one for each end", good, [=](auto& m) { e(m)->add_index(1); }},
+          {"ends.job is missing", good, [](auto& m) { m.ends.job.clear(); }},
+          {"ends.job is missing", good, [](auto& m) { m.ends.job[0] = 0; }},
+          {"ends.job has half a pair", good, [](auto& m) { m.ends.job.push_back(2); }},
+          {"ends.job has an empty range", good, [](auto& m) { m.ends.job[1] = 0; }},
+          {"ends.job has too many ends", good, [](auto& m) { m.ends.job[1] = UINT32_MAX; }},
+          {"ends.index is not one for each end", good, [](auto& m) { m.ends.index.push_back(1); }},
           {"ends.index is out of range", good,
-           [=](auto& m) { e(m)->add_index(0), e(m)->add_index(-1); }},
+           [](auto& m) { m.ends.index.push_back(0), m.ends.index.push_back(-1); }},
           {"ends.attempt is out of range", good,
-           [=](auto& m) { e(m)->add_attempt(1), e(m)->add_attempt(0); }},
+           [](auto& m) { m.ends.attempt.push_back(1), m.ends.attempt.push_back(0); }},
           {"ends.attempt is out of range", good,
-           [=](auto& m) { e(m)->add_attempt(1), e(m)->add_attempt(65'536); }},
+           [](auto& m) { m.ends.attempt.push_back(1), m.ends.attempt.push_back(65'536); }},
           {"ends.cause is out of range", good,
-           [=](auto& m) { e(m)->add_cause(0), e(m)->add_cause(kCauseCount); }},
-          {"ends.status is not one for each end", good, [=](auto& m) { e(m)->add_status(1); }},
+           [](auto& m) { m.ends.cause.push_back(0), m.ends.cause.push_back(kCauseCount); }},
+          {"ends.status is not one for each end", good,
+           [](auto& m) { m.ends.status.push_back(1); }},
           {"ends.slot is out of range", good,
-           [=](auto& m) { e(m)->add_slot(0), e(m)->add_slot(kLimits.slots + 1); }},
+           [](auto& m) { m.ends.slot.push_back(0), m.ends.slot.push_back(kLimits.slots + 1); }},
           {"ends.start is out of range", good,
-           [=](auto& m) { e(m)->add_start(0), e(m)->add_start(-1); }},
+           [](auto& m) { m.ends.start.push_back(0), m.ends.start.push_back(-1); }},
           {"ends.start is out of range", good,
-           [=](auto& m) { e(m)->add_start(INT64_MAX), e(m)->add_start(1); }},
+           [](auto& m) { m.ends.start.push_back(INT64_MAX), m.ends.start.push_back(1); }},
           {"ends.wall is out of range", good,
-           [=](auto& m) { e(m)->add_wall(0), e(m)->add_wall(-1); }},
+           [](auto& m) { m.ends.wall.push_back(0), m.ends.wall.push_back(-1); }},
           {"ends.user is out of range", good,
-           [=](auto& m) { e(m)->add_user(0), e(m)->add_user(INT64_MAX); }},
-          {"ends.system is not one for each end", good, [=](auto& m) { e(m)->add_system(1); }},
+           [](auto& m) { m.ends.user.push_back(0), m.ends.user.push_back(INT64_MAX); }},
+          {"ends.system is not one for each end", good,
+           [](auto& m) { m.ends.system.push_back(1); }},
           {"ends.peak_memory is out of range", good,
-           [=](auto& m) { e(m)->add_peak_memory(0), e(m)->add_peak_memory(UINT64_MAX); }},
+           [](auto& m) {
+             m.ends.peak_memory.push_back(0), m.ends.peak_memory.push_back(UINT64_MAX);
+           }},
           {"ends.memory_source is out of range", good,
-           [=](auto& m) { e(m)->add_memory_source(0), e(m)->add_memory_source(4); }},
+           [](auto& m) { m.ends.memory_source.push_back(0), m.ends.memory_source.push_back(4); }},
           {"ends.stdout_total is out of range", good,
-           [=](auto& m) { e(m)->add_stdout_total(0), e(m)->add_stdout_total(UINT64_MAX); }},
+           [](auto& m) {
+             m.ends.stdout_total.push_back(0), m.ends.stdout_total.push_back(UINT64_MAX);
+           }},
           {"ends.read_bytes is out of range", good,
-           [=](auto& m) { e(m)->add_read_bytes(0), e(m)->add_read_bytes(-2); }},
+           [](auto& m) { m.ends.read_bytes.push_back(0), m.ends.read_bytes.push_back(-2); }},
       },
       DecodeToHub);
 }
 
 TEST(Damage, OfEndsRareColumns) {
-  auto e = [](pb::ToHub& m) { return m.mutable_ends(); };
-  pb::ToHub good = GoodEnds();
-  CheckAll<pb::ToHub>(
+  const RawEnds good;
+  CheckAll<RawEnds>(
       {
-          {"ends.note is not one for each end", good,
-           [=](auto& m) { e(m)->mutable_note()->add_length(0); }},
-          {"ends.note has too many texts", good,
-           [=](auto& m) { e(m)->mutable_note()->mutable_length()->Resize(3, 0); }},
+          {"ends.note is not one for each end", good, [](auto& m) { m.ends.note.emplace_back(); }},
+          {"ends.note has too many texts", good, [](auto& m) { m.ends.note.resize(3); }},
           {"ends.processes is not one for each end", good,
-           [=](auto& m) { e(m)->add_processes(0); }},
+           [](auto& m) { m.ends.processes.push_back(0); }},
           {"ends.processes are too many", good,
-           [=](auto& m) { e(m)->add_processes(UINT32_MAX), e(m)->add_processes(UINT32_MAX); }},
+           [](auto& m) {
+             m.ends.processes.push_back(UINT32_MAX), m.ends.processes.push_back(UINT32_MAX);
+           }},
           {"ends.process_step is not one for each process", good,
-           [=](auto& m) { e(m)->add_processes(0), e(m)->add_processes(1); }},
+           [](auto& m) { m.ends.processes.push_back(0), m.ends.processes.push_back(1); }},
           {"ends.process_status is not one for each process", good,
-           [=](auto& m) { e(m)->add_process_status(0); }},
+           [](auto& m) { m.ends.process_status.push_back(0); }},
           {"ends.process_stdout is not one for each process", good,
-           [=](auto& m) { e(m)->add_process_stdout(1); }},
+           [](auto& m) { m.ends.process_stdout.push_back(1); }},
           {"ends.process_stderr is out of range", good,
-           [=](auto& m) {
-             e(m)->add_processes(0), e(m)->add_processes(1);
-             e(m)->add_process_step(1), e(m)->add_process_command(1);
-             e(m)->add_process_rank(1), e(m)->add_process_status(1);
-             e(m)->add_process_stderr(UINT64_MAX);
+           [](auto& m) {
+             m.ends.processes.push_back(0), m.ends.processes.push_back(1);
+             m.ends.process_step.push_back(1), m.ends.process_command.push_back(1);
+             m.ends.process_rank.push_back(1), m.ends.process_status.push_back(1);
+             m.ends.process_stderr.push_back(UINT64_MAX);
            }},
           {"ends.process_command is out of range", good,
-           [=](auto& m) {
-             e(m)->add_processes(0), e(m)->add_processes(1);
-             e(m)->add_process_step(1), e(m)->add_process_command(65'536);
-             e(m)->add_process_rank(1), e(m)->add_process_status(1);
+           [](auto& m) {
+             m.ends.processes.push_back(0), m.ends.processes.push_back(1);
+             m.ends.process_step.push_back(1), m.ends.process_command.push_back(65'536);
+             m.ends.process_rank.push_back(1), m.ends.process_status.push_back(1);
            }},
           {"ends.stdout_here is not one for each end", good,
-           [=](auto& m) { e(m)->add_stdout_here(0); }},
+           [](auto& m) { m.ends.stdout_here.push_back(0); }},
           {"ends.stderr_here is too long", good,
-           [=](auto& m) { e(m)->add_stderr_here(0), e(m)->add_stderr_here(UINT32_MAX); }},
+           [](auto& m) {
+             m.ends.stderr_here.push_back(0), m.ends.stderr_here.push_back(UINT32_MAX);
+           }},
           {"ends.output has fewer bytes than its lengths say", good,
-           [=](auto& m) { e(m)->add_stderr_here(0), e(m)->add_stderr_here(1); }},
+           [](auto& m) { m.ends.stderr_here.push_back(0), m.ends.stderr_here.push_back(1); }},
           {"ends.output has more bytes than its lengths say", good,
-           [=](auto& m) { e(m)->set_output("x"); }},
+           [](auto& m) { m.ends.output = "x"; }},
           {"ends.stdout_apart is out of range", good,
-           [=](auto& m) { e(m)->add_stdout_apart(0), e(m)->add_stdout_apart(UINT64_MAX); }},
+           [](auto& m) {
+             m.ends.stdout_apart.push_back(0), m.ends.stdout_apart.push_back(UINT64_MAX);
+           }},
           {"ends.stdout_apart occurs twice", good,
-           [=](auto& m) {
-             e(m)->add_stdout_apart(0), e(m)->add_stdout_apart(1);
-             e(m)->add_stdout_here(0), e(m)->add_stdout_here(1);
-             e(m)->set_output("x");
+           [](auto& m) {
+             m.ends.stdout_apart.push_back(0), m.ends.stdout_apart.push_back(1);
+             m.ends.stdout_here.push_back(0), m.ends.stdout_here.push_back(1);
+             m.ends.output = "x";
            }},
       },
       DecodeToHub);
 }
 
 TEST(Damage, OfOtherNews) {
-  pb::ToHub live = GoodLive();
-  CheckAll<pb::ToHub>(
+  const auto clear_ref = [](auto& m) { m.ref = {}; };
+  CheckAll<Returned>(
+      {{"returned.job is missing", GoodReturned(), [](auto& m) { m.job = {}; }},
+       {"returned.tasks is missing", GoodReturned(), [](auto& m) { m.tasks.clear(); }}},
+      DecodeToHub);
+  CheckAll<Live>(
       {
-          {"returned.job is missing", GoodReturned(),
-           [](auto& m) { m.mutable_returned()->clear_job(); }},
-          {"returned.tasks is missing", GoodReturned(),
-           [](auto& m) { m.mutable_returned()->clear_tasks(); }},
-          {"live.ref.job is missing", live, [](auto& m) { m.mutable_live()->clear_ref(); }},
-          {"live.ref.index is out of range", live,
-           [](auto& m) { m.mutable_live()->mutable_ref()->set_index(kLimits.tasks_per_job); }},
-          {"live.ref.attempt is missing", live,
-           [](auto& m) { m.mutable_live()->mutable_ref()->clear_attempt(); }},
-          {"live.stream is out of range", live, [](auto& m) { m.mutable_live()->set_stream(3); }},
-          {"live.stream is out of range", live, [](auto& m) { m.mutable_live()->clear_stream(); }},
-          {"live.bytes is too long", live,
-           [](auto& m) {
-             m.mutable_live()->set_bytes(std::string(kWireLimits.piece_bytes + 1, 'x'));
-           }},
-          {"paused.reason is too long", live,
-           [](auto& m) {
-             m.mutable_paused()->set_reason(std::string(kWireLimits.note_bytes + 1, 'x'));
-           }},
+          {"live.ref.job is missing", GoodLive(), clear_ref},
+          {"live.ref.index is out of range", GoodLive(),
+           [](auto& m) { m.ref.index = kLimits.tasks_per_job; }},
+          {"live.ref.attempt is missing", GoodLive(), [](auto& m) { m.ref.attempt = {}; }},
+          {"live.stream is out of range", GoodLive(), [](auto& m) { m.stream = 3; }},
+          {"live.stream is out of range", GoodLive(), [](auto& m) { m.stream = 0; }},
+          {"live.bytes is too long", GoodLive(),
+           [](auto& m) { m.bytes.resize(kWireLimits.piece_bytes + 1); }},
       },
       DecodeToHub);
 }
 
 TEST(Damage, OfFirstMessages) {
-  pb::Greeting good;
-  good.set_protocol(2);
-  good.set_oldest_protocol(1);
-  good.set_role(1);
-  good.set_node_name("n1");
-  good.set_instance(std::string(kInstanceBytes, 'x'));
-  CheckAll<pb::Greeting>(
+  Greeting good{.protocol = 2,
+                .oldest_protocol = 1,
+                .node_name = "n1",
+                .instance = std::string(kInstanceBytes, 'x')};
+  CheckAll<Greeting>(
       {
-          {"greeting.protocol is out of range", good, [](auto& m) { m.clear_protocol(); }},
+          {"greeting.protocol is out of range", good, [](auto& m) { m.protocol = 0; }},
           {"greeting.oldest_protocol is out of range", good,
-           [](auto& m) { m.set_oldest_protocol(3); }},
-          {"greeting.role is out of range", good, [](auto& m) { m.clear_role(); }},
-          {"greeting.role is out of range", good, [](auto& m) { m.set_role(4); }},
-          {"greeting.nonce is missing", good, [](auto& m) { m.set_serial(7); }},
-          {"greeting.proof is missing", good, [](auto& m) { m.set_serial(7), m.set_nonce("x"); }},
-          {"greeting.proof is too long", good, [](auto& m) { m.set_proof(std::string(65, 'x')); }},
-          {"greeting.node_name is missing", good, [](auto& m) { m.clear_node_name(); }},
-          {"greeting.instance is missing", good, [](auto& m) { m.clear_instance(); }},
-          {"greeting.instance is too short", good, [](auto& m) { m.set_instance("short"); }},
+           [](auto& m) { m.oldest_protocol = 3; }},
+          {"greeting.role is out of range", good, [](auto& m) { m.role = {}; }},
+          {"greeting.role is out of range", good, [](auto& m) { m.role = Role{4}; }},
+          {"greeting.nonce is missing", good, [](auto& m) { m.serial = 7; }},
+          {"greeting.proof is missing", good, [](auto& m) { m.serial = 7, m.nonce = "x"; }},
+          {"greeting.proof is too long", good, [](auto& m) { m.proof.resize(65); }},
+          {"greeting.node_name is missing", good, [](auto& m) { m.node_name.clear(); }},
+          {"greeting.instance is missing", good, [](auto& m) { m.instance.clear(); }},
+          {"greeting.instance is too short", good, [](auto& m) { m.instance = "short"; }},
           {"greeting.instance is too long", good,
-           [](auto& m) { m.set_instance(std::string(kInstanceBytes + 1, 'x')); }},
+           [](auto& m) { m.instance.resize(kInstanceBytes + 1); }},
       },
       DecodeGreeting);
-  pb::Welcome welcome;
-  welcome.set_protocol(kProtocol);
-  welcome.set_epoch(1);
-  CheckAll<pb::Welcome>(
+  const Welcome welcome{.epoch = Epoch(1)};
+  CheckAll<Welcome>(
       {
-          {"welcome.epoch is missing", welcome, [](auto& m) { m.clear_epoch(); }},
-          {"welcome.protocol is out of range", welcome, [](auto& m) { m.set_protocol(99); }},
+          {"welcome.epoch is missing", welcome, [](auto& m) { m.epoch = {}; }},
+          {"welcome.protocol is out of range", welcome, [](auto& m) { m.protocol = 99; }},
           {"welcome.listens_at is too long", welcome,
-           [](auto& m) { m.set_listens_at(std::string(kWireLimits.name_bytes + 1, 'x')); }},
+           [](auto& m) { m.listens_at.resize(kWireLimits.name_bytes + 1); }},
       },
       DecodeWelcome);
 }
 
-TEST(Damage, WhatIsNoProtobufAtAll) {
+TEST(Damage, WhatIsNoMessageAtAll) {
+  EXPECT_EQ(DecodeToNode("").error().message,
+            "a damaged message: to_node.kind is missing or unknown");
+  EXPECT_EQ(DecodeToHub("").error().message,
+            "a damaged message: to_hub.kind is missing or unknown");
   EXPECT_EQ(DecodeToHub("\xff").error().message, "a damaged message: to_hub cannot be parsed");
   EXPECT_EQ(DecodeToNode(std::string(kWireLimits.message_bytes + 1, 'x')).error().message,
             "a message that is too long: to_node");
+  // Our own senders cut it.
+  const std::string reason(kWireLimits.note_bytes + 1, 'x');
+  std::string bytes;
+  spate::internal::FieldWriter::WriteIn(bytes, Paused::kNumber, Uncut{reason});
+  EXPECT_EQ(DecodeToHub(bytes).error().message, "a damaged message: paused.reason is too long");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/enum_list.h"
 #include "wire/questions.h"
@@ -68,6 +69,60 @@ TEST(FieldBytes, ComeBackTheSame) {
 // The bytes are protobuf's: field 1 as a varint is 08, field 2 as a length 12.
 TEST(FieldBytes, AreThoseOfProtobuf) {
   EXPECT_EQ(BytesOf(Inner{150, {"testing"}}), "\x08\x96\x01\x12\x0c\x0a\x01\x07\x12\x07testing");
+}
+
+struct Pair {
+  uint32_t first = 0;
+  int32_t second = 0;
+  SPATE_FIELDS(1, first, 2, second);
+  friend bool operator==(const Pair&, const Pair&) = default;
+};
+struct Shapes {
+  std::vector<int32_t> numbers;
+  std::vector<Pair> pairs;
+  std::vector<Pair> columns;
+  std::shared_ptr<const Inner> inner;
+  Pair last;
+  bool flag = true;
+  SPATE_MESSAGE(1, numbers, 2, Packed(pairs), 3, Columns(columns),  // and 4
+                5, inner, 6, Embed(last),                           // and 7
+                8, flag);
+};
+
+TEST(FieldBytes, ListsOfNumbersArePacked) {
+  const Shapes shapes{.numbers = {-1, 300},
+                      .pairs = {{1, -1}, {2, 0}},
+                      .columns = {{5, 0}, {6, -2}},
+                      .inner = std::make_shared<const Inner>(Inner{0, {}}),
+                      .last = {9, 0},
+                      .flag = false};
+  const std::string bytes(
+      "\x0a\x03\x01\xd8\x04\x12\x04\x01\x01\x02\x00\x1a\x02\x05\x06\x22\x02\x00\x03"
+      "\x2a\x02\x08\x00\x30\x09",
+      25);
+  EXPECT_EQ(BytesOf(shapes), bytes);
+  auto back = FromBytes<Shapes>("shapes", bytes);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->numbers, shapes.numbers);
+  EXPECT_EQ(back->pairs, shapes.pairs);
+  EXPECT_EQ(back->columns, shapes.columns);
+  EXPECT_EQ(*back->inner, *shapes.inner);
+  EXPECT_EQ(back->last, shapes.last);
+  EXPECT_FALSE(back->flag) << "a message means zero by what it leaves out";
+  // Other programs may write them so.
+  EXPECT_EQ(FromBytes<Shapes>("shapes", "\x08\x01\x0a\x01\x03")->numbers,
+            (std::vector<int32_t>{-1, -2}));
+}
+
+TEST(FieldBytes, WhatIsNoListComesOnce) {
+  auto error_of = [](std::string_view bytes) {
+    return FromBytes<Shapes>("shapes", bytes).error().message;
+  };
+  EXPECT_EQ(error_of("\x12\x01\x05"), "shapes: pairs has half a pair");
+  EXPECT_EQ(error_of("\x12\x02\x05\x05\x12\x02\x05\x05"), "shapes: pairs occurs twice");
+  EXPECT_EQ(error_of("\x30\x09\x30\x09"), "shapes: first occurs twice");
+  EXPECT_EQ(error_of("\x1a\x01\x05"), "shapes: columns is not one for each");
+  EXPECT_EQ(error_of("\x0a\x01\xff"), "shapes: numbers is cut off");
 }
 
 // Fields of a newer program are skipped, and what an older one does not send stays as it is.

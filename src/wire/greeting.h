@@ -15,6 +15,8 @@
 #include "base/advice.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/model/fields.h"
+#include "wire/limits.h"
 
 namespace spate::wire {
 
@@ -32,6 +34,13 @@ inline std::vector<std::string> OwnFeatures() {
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 
+}  // namespace spate::wire
+namespace spate {
+template <>
+inline constexpr wire::Role kLastOf<wire::Role> = wire::Role::kAdmin;
+}
+namespace spate::wire {
+
 inline constexpr size_t kInstanceBytes = 16;
 
 struct Greeting {
@@ -47,6 +56,13 @@ struct Greeting {
   std::string node_name;
   std::string instance;
   std::vector<std::string> features = OwnFeatures();  // others' may be names that we do not know
+  static constexpr uint64_t kTextBytes = kLimits.name_bytes;
+  SPATE_MESSAGE(1, product, 2, Bound(protocol, .least = 1), 3, Bound(oldest_protocol, .least = 1),
+                4, Bound(role, .least = 1), 5, serial, 6,
+                Bound(nonce, .most = kWireLimits.secret_bytes), 7,
+                Bound(proof, .most = kWireLimits.secret_bytes), 8, node_name, 9,
+                Bound(instance, .most = kInstanceBytes), 10,
+                Bound(features, .count = kWireLimits.features));
   friend bool operator==(const Greeting&, const Greeting&) = default;
 };
 
@@ -55,16 +71,19 @@ struct Welcome {
   uint32_t protocol = kProtocol;  // what both speak from now on
   Epoch epoch;
   NodeId node;  // the number of a node; 0 for others
-  // A side of which nothing came for so long is gone for the other; 0: as each thinks fit. In whole
-  // milliseconds.
-  Duration silence;
+  // A side of which nothing came for so long is gone for the other; 0: as each thinks fit.
+  uint32_t silence_ms = 0;
   std::vector<std::string> features = OwnFeatures();
   // The hub's address for other machines: a host's number (0.0.0.0, ::: everywhere); empty:
   // nowhere.
   std::string listens_at = {};
-  // After so long without a node the hub gives its tasks to others; 0: an older hub. In whole
-  // milliseconds.
-  Duration lost_after = {};
+  // After so long without a node the hub gives its tasks to others; 0: an older hub.
+  uint64_t lost_after_ms = 0;
+  static constexpr uint64_t kTextBytes = kLimits.name_bytes;
+  SPATE_MESSAGE(1, product, 2, Bound(protocol, .least = kOldestProtocol, .most = kProtocol), 3,
+                Must(epoch), 4, node, 5, silence_ms, 6,
+                Bound(features, .count = kWireLimits.features), 7, listens_at, 8,
+                Bound(lost_after_ms, .most = kWireLimits.longest.millis()));
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
@@ -80,16 +99,27 @@ enum class RefusalCode : uint8_t {
   kRemoved = 7,     // the node was removed from the hub: it is to end
 };
 inline constexpr int kRefusalCodeCount = 8;
+constexpr RefusalCode UnknownOf(RefusalCode) { return RefusalCode::kOther; }
+
+}  // namespace spate::wire
+namespace spate {
+template <>
+inline constexpr wire::RefusalCode kLastOf<wire::RefusalCode> =
+    wire::RefusalCode{wire::kRefusalCodeCount - 1};
+}
+namespace spate::wire {
 
 struct Refusal {
   RefusalCode code = RefusalCode::kOther;
   std::string reason;
   Remedy remedy = {};  // behind the reason
+  SPATE_MESSAGE(1, code, 2, Bound(reason, .most = kWireLimits.note_bytes, .cut = true), 3, remedy);
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
 // It says nothing but that its sender is alive.
 struct Heartbeat {
+  SPATE_MESSAGE();
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 

@@ -1,5 +1,6 @@
 // Messages between hub and node: columnar over ranges, never one object for each task. In one
-// process they are passed as they are (transport/inproc.h).
+// process they are passed as they are (transport/inproc.h). kNumber is a message's own among all
+// that go the same way; those without a list have one in wire/message_forms.h.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,10 @@
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
+#include "core/model/task_files.h"
 #include "core/model/why.h"
 #include "wire/ask.h"
+#include "wire/limits.h"
 
 namespace spate::wire {
 
@@ -24,11 +27,14 @@ namespace spate::wire {
 
 // Before the first lease of a job.
 struct OpenJob {
+  static constexpr uint32_t kNumber = 1;
   JobId job;
   std::shared_ptr<const JobSettings> settings;
+  SPATE_MESSAGE(1, Must(job), 2, Must(settings));
 };
 // Tasks to run, in this order. A node refuses an epoch older than the newest it has seen.
 struct Lease {
+  static constexpr uint32_t kNumber = 2;
   Epoch epoch;
   JobId job;
   Attempt attempt;
@@ -37,44 +43,63 @@ struct Lease {
   std::vector<std::string> rows;  // one for each task, in the same order
   // For a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
   std::shared_ptr<const GangPart> part = nullptr;
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4, Must(needs), 5,
+                Packed(tasks, .must = true, .most = kWireLimits.lease_tasks), 6,
+                Bound(rows, .most = kWireLimits.row_bytes, .count = kWireLimits.lease_tasks), 7,
+                part);
 };
 // The part may start. Said again where the hub does not know whether it was heard.
 struct Go {
+  static constexpr uint32_t kNumber = 10;
   Epoch epoch;
   AttemptRef ref;
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(ref));
 };
 // Give back what has not started.
 struct Recall {
+  static constexpr uint32_t kNumber = 3;
   Epoch epoch;
   JobId job;
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job));
 };
 // End what runs (TERM, then KILL after the job's grace), and give back the rest.
 struct Stop {
+  static constexpr uint32_t kNumber = 4;
   Epoch epoch;
   JobId job;
   std::vector<TaskRange> tasks;  // of these; empty: of all
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Packed(tasks, .most = kLimits.tasks_per_job));
 };
 // Tasks that are not this node's any more: end what runs of them.
 struct Drop {
+  static constexpr uint32_t kNumber = 5;
   Epoch epoch;
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4,
+                Packed(tasks, .must = true, .most = kLimits.tasks_per_job));
 };
 // The node's reports up to this number are durable; it need not say them again.
 struct ReportsTaken {
+  static constexpr uint32_t kNumber = 6;
   uint64_t number = 0;
+  SPATE_MESSAGE(1, number);
 };
 // Nothing of a job will come again, unless it is opened again.
 struct CloseJob {
+  static constexpr uint32_t kNumber = 7;
   JobId job;
+  SPATE_MESSAGE(1, Must(job));
 };
 // A piece of the contents that a job brings along (core/model/task_files.h); the answer to
 // WantPiece.
 struct PutPiece {
+  static constexpr uint32_t kNumber = 8;
   JobId job;
   uint32_t piece = 0;
   std::string bytes;
+  SPATE_MESSAGE(1, Must(job), 2, piece, 3, Bound(bytes, .most = kPutPieceBytes));
 };
 using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
                             Go, Ask, AnswerTaken>;
@@ -83,6 +108,7 @@ using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, Cl
 
 // The first message of each connection. Reports that were not taken follow it again.
 struct Hello {
+  static constexpr uint32_t kNumber = 1;
   NodeId node;
   Offer offer;
   std::vector<HeldTasks> holds;
@@ -91,37 +117,51 @@ struct Hello {
 };
 // Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {
+  static constexpr uint32_t kNumber = 2;
   uint64_t number = 0;
   std::vector<AttemptEnd> ends;
   std::vector<TaskOutputPtr> outputs;  // one for each end; null: it wrote nothing
 };
 struct Returned {
+  static constexpr uint32_t kNumber = 3;
   uint64_t number = 0;
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
+  SPATE_MESSAGE(1, Must(job), 2, Must(attempt), 3,
+                Packed(tasks, .must = true, .most = kLimits.tasks_per_job), 4, number);
 };
 // One-way news for watchers; nothing depends on it.
 struct Running {
+  static constexpr uint32_t kNumber = 4;
   AttemptRef ref;
   uint16_t slot = 0;
+  SPATE_MESSAGE(1, Must(ref), 2, Bound(slot, .most = kLimits.slots));
 };
 struct Live {
+  static constexpr uint32_t kNumber = 5;
   AttemptRef ref;
-  int stream = 1;
+  uint8_t stream = 1;
   std::string bytes;
+  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = 2), 3,
+                Bound(bytes, .most = kWireLimits.piece_bytes));
 };
 struct Slow {  // an attempt has passed the job's warn_time
+  static constexpr uint32_t kNumber = 6;
   AttemptRef ref;
+  SPATE_MESSAGE(1, Must(ref));
 };
 // A part of a gang has its room, or runs. Sent for each such part after every Hello.
 // For a single task: it has ended, its room is free, and its end follows.
 // From a master's slave: it waits to begin a packet of tasks; the master answers with Go.
 struct RoomTaken {
+  static constexpr uint32_t kNumber = 12;
   AttemptRef ref;
+  SPATE_MESSAGE(1, Must(ref));
 };
 // The machine's free resources, and the attempts that run.
 struct NodeState {
+  static constexpr uint32_t kNumber = 10;
   struct Run {
     AttemptRef ref;
     Instant since;
@@ -143,16 +183,23 @@ struct NodeState {
   Instant clock = {};       // as of Hello
 };
 inline constexpr size_t kNodeWaits = 100;
-struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
+struct Paused {  // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
+  static constexpr uint32_t kNumber = 7;
   std::string reason;  // empty: it goes on
+  SPATE_MESSAGE(1, Bound(reason, .most = kWireLimits.note_bytes, .cut = true));
 };
 // The node ends, and what it ran has ended with it. The last message.
-struct Leaving {};
+struct Leaving {
+  static constexpr uint32_t kNumber = 8;
+  SPATE_MESSAGE();
+};
 // Asks for one piece. A node asks for the next when it has this one, so that no more than it can
 // keep is on its way.
 struct WantPiece {
+  static constexpr uint32_t kNumber = 9;
   JobId job;
   uint32_t piece = 0;
+  SPATE_MESSAGE(1, Must(job), 2, piece);
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
                            NodeState, RoomTaken, AnswerPiece>;
@@ -162,9 +209,12 @@ using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, L
 // Within one process the stream's file or memory changes hands instead.
 struct OutputPiece {
   AttemptRef ref;
-  int stream = 1;  // to kStreams
+  uint8_t stream = 1;  // to kStreams
   uint64_t offset = 0;
   std::string_view bytes;  // in what it was decoded from, or in the stream
+  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = kStreams), 3,
+                Bound(offset, .most = kWireLimits.size), 4,
+                Bound(bytes, .must = true, .most = kWireLimits.piece_bytes));
 };
 
 }  // namespace spate::wire

@@ -4,9 +4,8 @@
 
 #include <vector>
 
-#include <wire/client.pb.h>
-
 #include "wire/client_codec.h"
+#include "wire/client_forms.h"
 #include "wire/limits.h"
 
 namespace spate::wire {
@@ -117,10 +116,9 @@ TEST(QuestionChecks, AWishForAPoolIsBounded) {
 }
 
 TEST(QuestionChecks, WhatANewerClientAsksIsToldToBeUnknown) {
-  pb::Request request;
-  request.mutable_query()->set_question(4'000'000);
-  request.mutable_query()->set_body("anything");
-  auto read = DecodeRequest(request.SerializeAsString());
+  std::string bytes;
+  spate::internal::FieldWriter::WriteIn(bytes, Query::kNumber, QueryForm{4'000'000, "anything"});
+  auto read = DecodeRequest(bytes);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(std::holds_alternative<UnknownQuestion>(std::get<Query>(*read).question));
 }

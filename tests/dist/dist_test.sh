@@ -62,7 +62,7 @@ test_no_trace_of_the_folder() {
 test_versions_are_listed() {
   command -v dpkg-query > /dev/null || return 0
   versions=$(echo "$work"/files/*/share/doc/spate/notices)/VERSIONS
-  for package in libc6 libsqlite3-0 libssl3 libstdc++6 libprotobuf-dev; do
+  for package in libc6 libsqlite3-0 libssl3 libstdc++6 libfmt-dev; do
     grep -qx "$package $(dpkg-query -W -f '${Version}' $package)" "$versions" || fail "the version of $package is not listed"
   done
 }

@@ -30,7 +30,7 @@ def files():
 def words_of_the_code(names):
     words = set()
     for name in names:
-        if name.endswith((".h", ".cc", ".proto", ".cmake", "CMakeLists.txt")):
+        if name.endswith((".h", ".cc", ".cmake", "CMakeLists.txt")):
             with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
                 words.update(re.findall(r"\w+", file.read()))
     return words
@@ -56,7 +56,7 @@ def exists(path, basenames):
 
 def is_path(word):
     return re.fullmatch(r"[\w.][\w./{},*-]*", word) and (
-        "/" in word or re.search(r"\.(h|cc|\{h,cc\}|py|md|cmake|txt|proto)$", word)) and not word.startswith(MADE)
+        "/" in word or re.search(r"\.(h|cc|\{h,cc\}|py|md|cmake|txt)$", word)) and not word.startswith(MADE)
 
 
 def is_name(word):

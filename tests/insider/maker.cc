@@ -1,27 +1,24 @@
-// Maker: see maker.h. Any and KindOf go by the descriptors of the .proto files, so that a new field
-// or message is sent from the day on which it is there. The Make functions know what else must
-// hold for a message to be taken: as many values in each column, sorted names, sums.
+// Maker: see maker.h. Filler and KindOf go by the lists of fields, so that a new field or message
+// is sent from the day on which it is there. The Make functions know what else must hold for a
+// message to be taken: as many values in each column, sorted names, sums.
 #include "maker.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/descriptor.pb.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <fstream>
 #include <utility>
 #include <variant>
 
 #include "base/check.h"
-#include "wire/client.pb.h"
 #include "wire/client_codec.h"
+#include "wire/client_forms.h"
 #include "wire/codec.h"
 #include "wire/field_bytes.h"
 
 namespace spate::insider {
 
-namespace pb = wire::pb;
 using wire::FrameType;
 
 namespace {
@@ -63,30 +60,12 @@ const auto& OneOf(Prng& random, const List& list) {
   return list[random.Below(std::size(list))];
 }
 
-void AppendVarint(std::string& out, uint64_t value) {
-  for (; value > 0x7F; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void AppendBytes(std::string& out, int number, std::string_view bytes) {
-  AppendVarint(out, static_cast<uint64_t>(number) << 3 | 2);
-  AppendVarint(out, bytes.size());
-  out += bytes;
-}
-
-template <typename Kind>
-std::string Wrapped(int kind, const Kind& message) {
+// A message of one of several kinds.
+template <typename T>
+std::string Wrapped(uint32_t kind, const T& fields) {
   std::string out;
-  AppendBytes(out, kind, message);
+  spate::internal::FieldWriter::WriteIn(out, kind, fields);
   return out;
-}
-
-template <typename List>
-void SetTexts(pb::Texts& to, const List& texts) {
-  for (std::string_view text : texts) {
-    to.add_length(static_cast<uint32_t>(text.size()));
-    to.mutable_bytes()->append(text);
-  }
 }
 
 bool IsOfUpload(const wire::Request& request) {
@@ -110,26 +89,6 @@ Fate FateOf(const Message& message) {
 
 }  // namespace
 
-Maker::Maker(uint64_t seed) : random_(seed) {
-  google::protobuf::FileDescriptorSet files;
-  std::ifstream in(SPATE_GRAMMAR, std::ios::binary);
-  CHECK(files.ParseFromIstream(&in));
-  for (const auto& each : files.file()) {
-    const auto* file = pool_.BuildFile(each);
-    CHECK(file != nullptr);
-    for (int i = 0; i < file->message_type_count(); ++i) {
-      grammar_[file->message_type(i)->name()] = file->message_type(i);
-    }
-  }
-  special_ = {{"Texts", &Maker::MakeTexts},         {"Offer", &Maker::MakeOffer},
-              {"Hello", &Maker::MakeHello},         {"Ends", &Maker::MakeEnds},
-              {"Returned", &Maker::MakeReturned},   {"AttemptRef", &Maker::MakeAttemptRef},
-              {"NodeState", &Maker::MakeNodeState}, {"Query", &Maker::MakeQuery},
-              {"OutputPiece", &Maker::MakePiece},   {"WantPiece", &Maker::MakeWantPiece},
-              {"Live", &Maker::MakeLive},           {"Running", &Maker::MakeRunning}};
-  for (const auto& [name, make] : special_) CHECK(grammar_.contains(name));
-}
-
 void Maker::Leased(const AttemptRef& ref) {
   if (refs_.size() < kRefs) {
     refs_.push_back(ref);
@@ -149,70 +108,7 @@ std::string Maker::Text() {
   return std::string(random_.Chance(90) ? 1024 : 20'000, 'x');
 }
 
-void Maker::AppendValue(std::string& out, const Field& field) {
-  if (field.type() == Field::TYPE_DOUBLE) {
-    AppendVarint(out, static_cast<uint64_t>(field.number()) << 3 | 1);
-    uint64_t bits = OneOf(random_, kDoubles);
-    for (int i = 0; i < 8; ++i) out += static_cast<char>(bits >> 8 * i);
-  } else if (field.type() == Field::TYPE_BYTES) {
-    AppendBytes(out, field.number(), Text());
-  } else if (field.type() == Field::TYPE_MESSAGE) {
-    AppendBytes(out, field.number(), Make(*field.message_type()));
-  } else {
-    AppendVarint(out, static_cast<uint64_t>(field.number()) << 3);
-    AppendVarint(out, field.type() == Field::TYPE_BOOL ? Small(2) : Number());
-  }
-}
-
-void Maker::AppendField(std::string& out, const Field& field) {
-  if (!field.is_repeated()) return AppendValue(out, field);
-  size_t count = OneOf(random_, std::to_array<size_t>({0, 1, 2, 3, 20}));
-  if (random_.Below(2000) == 0) count = 65'537;
-  if (field.is_packable()) {
-    std::string packed;
-    for (size_t i = 0; i < count; ++i) AppendVarint(packed, Number());
-    return AppendBytes(out, field.number(), packed);
-  }
-  for (size_t i = 0; i < std::min<size_t>(count, 20); ++i) AppendValue(out, field);
-}
-
-std::string Maker::Any(const Descriptor& message, unsigned percent) {
-  std::string out;
-  for (int i = 0; i < message.field_count(); ++i) {
-    if (random_.Chance(percent)) AppendField(out, *message.field(i));
-  }
-  return out;
-}
-
-std::string Maker::Any(const char* name, unsigned percent) {
-  return Any(*grammar_.at(name), percent);
-}
-
-std::string Maker::Make(const Descriptor& message) {
-  auto special = special_.find(message.name());
-  if (special != special_.end() && random_.Chance(97)) return (this->*special->second)();
-  return Any(message, 97);
-}
-
-// A message of one field, which is any of its kinds.
-std::string Maker::KindOf(const char* outer, const std::vector<std::string_view>& but) {
-  const Descriptor& kinds = *grammar_.at(outer);
-  for (;;) {
-    const Field& kind = *kinds.field(static_cast<int>(Small(kinds.field_count())));
-    if (std::ranges::find(but, kind.name()) != but.end()) continue;
-    return Wrapped(kind.number(), Make(*kind.message_type()));
-  }
-}
-
 // ------------------------------------------------------------------ what has rules beyond it
-
-std::string Maker::MakeTexts() {
-  Texts texts(Small(4));
-  for (std::string& text : texts) text = Text();
-  pb::Texts made;
-  SetTexts(made, texts);
-  return made.SerializeAsString();
-}
 
 Maker::Texts Maker::Names() {
   Texts names;
@@ -223,7 +119,7 @@ Maker::Texts Maker::Names() {
   return names;
 }
 
-std::string Maker::MakeNeeds() {
+Needs Maker::MakeNeeds() {
   Needs needs;
   needs.milli_cpus = static_cast<uint32_t>(Number());
   needs.memory = Number() & ((uint64_t{1} << 62) - 1);
@@ -234,26 +130,22 @@ std::string Maker::MakeNeeds() {
   if (random_.Chance(20)) needs.labels = Names();
   if (random_.Chance(5)) needs.on_node = fmt::format("n{}", Small(40));
   if (random_.Chance(5)) needs.not_on = Names();
-  return wire::BytesOf(needs);
+  return needs;
 }
 
-std::string Maker::MakeOffer() {
-  pb::Offer offer;
-  offer.set_node_name("n");
-  offer.set_slots(static_cast<uint32_t>(1 + Small(16)));
-  offer.set_milli_cpus(static_cast<uint32_t>(1 + 1000 * Small(16)));
-  offer.set_memory(uint64_t{1} << Small(40));
-  Texts names = Names(), indices;
-  SetTexts(*offer.mutable_name(), names);
-  for (size_t i = 0; i < names.size(); ++i) {
-    uint64_t pieces = 1 + Small(3);
-    offer.add_pieces(static_cast<uint32_t>(pieces));
-    for (uint64_t k = 0; k < pieces; ++k) indices.push_back(fmt::format("{}", k));
+wire::OfferForm Maker::MakeOffer() {
+  wire::OfferForm offer{.node_name = "n",
+                        .slots = static_cast<uint32_t>(1 + Small(16)),
+                        .milli_cpus = static_cast<uint32_t>(1 + 1000 * Small(16)),
+                        .memory = uint64_t{1} << Small(40),
+                        .name = Names(),
+                        .label = Names()};
+  for (size_t i = 0; i < offer.name.size(); ++i) {
+    offer.pieces.push_back(static_cast<uint32_t>(1 + Small(3)));
+    for (uint32_t k = 0; k < offer.pieces.back(); ++k) offer.index.push_back(fmt::format("{}", k));
   }
-  SetTexts(*offer.mutable_index(), indices);
-  SetTexts(*offer.mutable_label(), Names());
-  if (random_.Chance(5)) offer.set_end_of_life(static_cast<int64_t>(Number() >> 1));
-  return offer.SerializeAsString();
+  if (random_.Chance(5)) offer.end_of_life = Number() >> 1;
+  return offer;
 }
 
 uint32_t Maker::Job() {
@@ -267,166 +159,114 @@ AttemptRef Maker::Ref() {
           Attempt(static_cast<uint16_t>(1 + Small(3)))};
 }
 
-pb::AttemptRef Maker::RefMessage() {
-  AttemptRef ref = Ref();
-  pb::AttemptRef made;
-  made.set_job(ref.job.value);
-  made.set_index(ref.index);
-  made.set_attempt(ref.attempt.value);
-  return made;
-}
-
-std::string Maker::MakeAttemptRef() { return RefMessage().SerializeAsString(); }
-
-void Maker::AddPairs(google::protobuf::RepeatedField<uint32_t>& to) {
+std::vector<TaskRange> Maker::Ranges() {
   constexpr uint64_t kAll = 100'000'000;
-  size_t count = random_.Below(3000) == 0 ? 65'536 : 1 + Small(4);
-  for (size_t i = 0; i < count; ++i) {
+  std::vector<TaskRange> ranges(random_.Below(3000) == 0 ? 65'536 : 1 + Small(4));
+  for (TaskRange& range : ranges) {
     uint64_t first = random_.Chance(80) ? Small() : kNumbers[Small(kTaskNumbers)];
     uint64_t most = kAll - std::min(first, kAll - 1);
-    to.Add(static_cast<uint32_t>(first));
-    to.Add(static_cast<uint32_t>(random_.Chance(90) ? std::min(1 + Small(), most) : most));
+    range = {static_cast<uint32_t>(first),
+             static_cast<uint32_t>(random_.Chance(90) ? std::min(1 + Small(), most) : most)};
   }
+  return ranges;
 }
 
-std::string Maker::Hello() { return Wrapped(1, MakeHello()); }
-
-std::string Maker::MakeHello() {
-  pb::Hello hello;
-  hello.set_node(1);
-  CHECK(hello.mutable_offer()->ParseFromString(MakeOffer()));
+void Maker::Make(wire::HelloForm& hello) {
+  hello = {.node = NodeId(1), .offer = MakeOffer()};
   for (uint64_t count = Small(4); count > 0; --count) {
     AttemptRef ref = Ref();
-    hello.add_holds(ref.job.value);
-    hello.add_holds(ref.attempt.value);
-    hello.add_holds(1);
-    hello.add_tasks(ref.index);
-    hello.add_tasks(1);
+    hello.holds.insert(hello.holds.end(), {ref.job.value, ref.attempt.value, 1});
+    hello.tasks.push_back({ref.index, 1});
   }
-  return hello.SerializeAsString();
 }
 
-std::string Maker::MakeEnds() {
-  pb::Ends ends;
+std::string Maker::Hello() {
+  wire::HelloForm hello;
+  Make(hello);
+  return Wrapped(wire::Hello::kNumber, hello);
+}
+
+void Maker::Make(wire::EndsForm& ends) {
   TaskIndex before = 0;
   size_t count = random_.Below(3000) == 0 ? 8'192 : 1 + Small(8);
   for (size_t i = 0; i < count; ++i) {
     AttemptRef ref = Ref();
-    ends.add_job(ref.job.value);
-    ends.add_job(1);
-    ends.add_index(static_cast<int32_t>(ref.index - before));
+    ends.job.insert(ends.job.end(), {ref.job.value, 1});
+    ends.index.push_back(static_cast<int32_t>(ref.index - before));
     before = ref.index;
-    ends.add_attempt(ref.attempt.value);
+    ends.attempt.push_back(ref.attempt.value);
     auto bytes = static_cast<uint32_t>(random_.Chance(1) ? 65'536 : Small(20));
-    ends.add_stdout_here(bytes);
-    ends.add_stdout_total(bytes);
-    ends.mutable_output()->append(bytes, 'o');
+    ends.stdout_here.push_back(bytes);
+    ends.stdout_total.push_back(bytes);
+    ends.output.append(bytes, 'o');
   }
-  auto fill = [&](auto* column, unsigned percent, uint64_t bound) {
+  auto fill = [&](auto& column, unsigned percent, uint64_t bound) {
     if (!random_.Chance(percent)) return;
-    for (size_t i = 0; i < count; ++i) column->Add(static_cast<uint32_t>(Small(bound)));
+    for (size_t i = 0; i < count; ++i) column.push_back(static_cast<uint32_t>(Small(bound)));
   };
-  fill(ends.mutable_cause(), 20, 9);
-  fill(ends.mutable_slot(), 10, 16);
-  fill(ends.mutable_wall(), 10, UINT32_MAX);
-  fill(ends.mutable_peak_memory(), 10, UINT32_MAX);
-  fill(ends.mutable_memory_source(), 5, 4);
-  fill(ends.mutable_left_behind(), 5, 9);
-  fill(ends.mutable_stdout_apart(), 2, 200);
-  ends.set_number(Number());
-  return ends.SerializeAsString();
+  fill(ends.cause, 20, 9);
+  fill(ends.slot, 10, 16);
+  fill(ends.wall, 10, UINT32_MAX);
+  fill(ends.peak_memory, 10, UINT32_MAX);
+  fill(ends.memory_source, 5, 4);
+  fill(ends.left_behind, 5, 9);
+  fill(ends.stdout_apart, 2, 200);
+  ends.number = Number();
 }
 
-std::string Maker::MakeReturned() {
+void Maker::Make(wire::Returned& returned) {
   AttemptRef ref = Ref();
-  pb::Returned returned;
-  returned.set_job(ref.job.value);
-  returned.set_attempt(ref.attempt.value);
-  if (random_.Chance(50)) {
-    returned.add_tasks(ref.index);
-    returned.add_tasks(1);
-  } else {
-    AddPairs(*returned.mutable_tasks());
-  }
-  returned.set_number(Number());
-  return returned.SerializeAsString();
+  returned = {Number(), ref.job, ref.attempt, {{ref.index, 1}}};
+  if (random_.Chance(50)) returned.tasks = Ranges();
 }
 
-std::string Maker::MakeNodeState() {
-  pb::NodeState state;
-  state.set_load(static_cast<double>(Small()));
-  state.set_free_memory(Number() & ((uint64_t{1} << 62) - 1));
+void Maker::Make(wire::NodeStateForm& state) {
+  state.machine.load = static_cast<double>(Small());
+  state.machine.free_memory = Number() & ((uint64_t{1} << 62) - 1);
   for (uint64_t count = Small(); count > 0; --count) {
-    AttemptRef ref = Ref();
-    state.add_runs(ref.job.value);
-    state.add_runs(ref.index);
-    state.add_runs(ref.attempt.value);
-    state.add_since(static_cast<int64_t>(Small()));
+    state.runs.push_back(Ref());
+    state.since.push_back({static_cast<int64_t>(Small())});
   }
-  return state.SerializeAsString();
 }
 
-std::string Maker::MakeWantPiece() {
-  pb::WantPiece want;
-  want.set_job(Ref().job.value);
-  want.set_piece(static_cast<uint32_t>(Number()));
-  return want.SerializeAsString();
-}
+void Maker::Make(wire::WantPiece& want) { want = {Ref().job, static_cast<uint32_t>(Number())}; }
 
 std::string Maker::MakePiece() {
-  pb::OutputPiece piece;
-  *piece.mutable_ref() = RefMessage();
-  piece.set_stream(static_cast<uint32_t>(1 + Small(3)));
-  if (random_.Chance(10)) piece.set_offset(Number());
   size_t size = random_.Chance(99) ? 1 + Small(200) : 65'536;
   if (random_.Below(2000) == 0) size = 1 << 20;
-  piece.set_bytes(std::string(size, 'o'));
-  return piece.SerializeAsString();
+  const std::string bytes(size, 'o');
+  return wire::BytesOf(wire::OutputPiece{Ref(), static_cast<uint8_t>(1 + Small(3)),
+                                         random_.Chance(10) ? Number() : 0, bytes});
 }
 
-std::string Maker::MakeLive() {
-  pb::Live live;
-  *live.mutable_ref() = RefMessage();
-  live.set_stream(static_cast<uint32_t>(1 + Small(2)));
-  live.set_bytes(Text());
-  return live.SerializeAsString();
-}
+void Maker::Make(wire::Live& live) { live = {Ref(), static_cast<uint8_t>(1 + Small(2)), Text()}; }
 
-std::string Maker::MakeRunning() {
-  pb::Running running;
-  *running.mutable_ref() = RefMessage();
-  running.set_slot(static_cast<uint32_t>(1 + Small(16)));
-  return running.SerializeAsString();
+void Maker::Make(wire::Running& running) {
+  running = {Ref(), static_cast<uint16_t>(1 + Small(16))};
 }
 
 // What an attempt wrote, in pieces, and its end.
 void Maker::AddOutput(std::vector<Message>& to) {
-  pb::OutputPiece piece;
-  *piece.mutable_ref() = RefMessage();
+  const AttemptRef ref = Ref();
+  const auto stream = static_cast<uint8_t>(1 + Small(3));
   uint64_t total = 0;
-  piece.set_stream(static_cast<uint32_t>(1 + Small(3)));
   for (uint64_t count = 1 + Small(4); count > 0; --count) {
-    piece.set_offset(total);
-    piece.set_bytes(std::string(1 + Small(3000), 'o'));
-    total += piece.bytes().size();
-    to.push_back({FrameType::kOutputPiece, piece.SerializeAsString(), Fate::kStays});
+    const std::string bytes(1 + Small(3000), 'o');
+    const wire::OutputPiece piece{ref, stream, std::exchange(total, total + bytes.size()), bytes};
+    to.push_back({FrameType::kOutputPiece, wire::BytesOf(piece), Fate::kStays});
   }
-  pb::Ends ends;
-  ends.add_job(piece.ref().job());
-  ends.add_job(1);
-  ends.add_index(static_cast<int32_t>(piece.ref().index()));
-  ends.add_attempt(piece.ref().attempt());
-  auto apart = piece.stream() == 1   ? ends.mutable_stdout_apart()
-               : piece.stream() == 2 ? ends.mutable_stderr_apart()
-                                     : ends.mutable_files_apart();
-  apart->Add(total);
-  ends.set_number(Number());
-  to.push_back({FrameType::kToHub, Wrapped(2, ends.SerializeAsString()), Fate::kStays});
+  wire::EndsForm ends;
+  ends.job = {ref.job.value, 1};
+  ends.index = {static_cast<int32_t>(ref.index)};
+  ends.attempt = {ref.attempt.value};
+  (stream == 1 ? ends.stdout_apart : stream == 2 ? ends.stderr_apart : ends.files_apart) = {total};
+  ends.number = Number();
+  to.push_back({FrameType::kToHub, Wrapped(wire::Ends::kNumber, ends), Fate::kStays});
 }
 
 // ------------------------------------------------------------------------- questions and changes
 
-// Values of the fields that a question lists.
+// Values of listed fields.
 class Maker::Filler {
  public:
   explicit Filler(Maker& maker) : maker_(maker) {}
@@ -451,6 +291,21 @@ class Maker::Filler {
                                                          : maker_.Text();
   }
   void Fill(std::string_view, JobId& value) { value = JobId(maker_.Job()); }
+  template <typename Tag, typename Rep>
+  void Fill(std::string_view, Id<Tag, Rep>& value) {
+    value = Id<Tag, Rep>(static_cast<Rep>(maker_.Number()));
+  }
+  void Fill(std::string_view, AttemptRef& value) { value = maker_.Ref(); }
+  void Fill(std::string_view, wire::OfferForm& value) { value = maker_.MakeOffer(); }
+  void Fill(std::string_view, std::shared_ptr<const JobSettings>& value) {
+    value = std::make_shared<const JobSettings>(maker_.MakeSettings());
+  }
+  template <typename T>
+  void Fill(std::string_view name, std::shared_ptr<const T>& value) {
+    auto made = std::make_shared<T>();
+    Fill(name, *made);
+    value = std::move(made);
+  }
   void Fill(std::string_view, NumberRange& value) {
     value.first = value.last = maker_.Job();
     if (maker_.random_.Chance(20)) value.last += static_cast<uint32_t>(maker_.Number() % 1'000'000);
@@ -474,6 +329,10 @@ class Maker::Filler {
   template <typename List>
   void Fill(std::string_view name, Columns<List>& columns) {
     Fill(name, columns.rows);
+  }
+  template <typename List>
+  void Fill(std::string_view name, Packed<List>& packed) {
+    Fill(name, packed.rows);
   }
   void Fill(std::string_view name, OneMore<int>& number) { Fill(name, number.value); }
   void Fill(std::string_view name, OrNever<Duration>& time) { Fill(name, time.value); }
@@ -504,6 +363,24 @@ T Maker::Some(T value, unsigned percent) {
   return value;
 }
 
+// A message of this kind.
+template <typename T>
+std::string Maker::KindOf() {
+  using Form = typename wire::FormOf<T>::Type;
+  Form form;
+  bool made = false;
+  if constexpr (requires { Make(form); }) {
+    made = random_.Chance(97);
+    if (made) Make(form);
+  }
+  return Wrapped(T::kNumber, made ? form : Some(Form(), 97));
+}
+template <typename... T>
+std::string Maker::AnyOf(const std::variant<T...>*) {
+  constexpr std::array kMakers = {&Maker::KindOf<T>...};
+  return (this->*OneOf(random_, kMakers))();
+}
+
 JobSettings Maker::MakeSettings() {
   JobSettings settings;
   settings.cwd = "/tmp";
@@ -512,23 +389,22 @@ JobSettings Maker::MakeSettings() {
 }
 
 template <typename Question>
-std::string Maker::QueryOf(Question question) {
+wire::QueryForm Maker::QueryOf(Question question) {
   Filler(*this).Fill("", question);
   if constexpr (std::is_same_v<Question, wire::ChangeNodes>) {
     if (random_.Chance(99) && question.change >= wire::ChangeNodes::Change::kRemove) {
       question.change = wire::ChangeNodes::Change::kResume;
     }
   }
-  pb::Query query;
-  query.set_question(random_.Chance(99) ? Question::kNumber : static_cast<uint32_t>(Small(30)));
+  wire::QueryForm query{random_.Chance(99) ? Question::kNumber : static_cast<uint32_t>(Small(30)),
+                        wire::BytesOf(question)};
   // The hub is this user's own: whoever may do all must not stop it.
-  if (query.question() == wire::StopHub::kNumber) query.set_question(0);
-  query.set_body(wire::BytesOf(question));
-  if (random_.Below(200) == 0) query.set_body(Broken(query.body()));
-  return query.SerializeAsString();
+  if (query.question == wire::StopHub::kNumber) query.question = 0;
+  if (random_.Below(200) == 0) query.body = Broken(query.body);
+  return query;
 }
 
-std::string Maker::MakeQuery() {
+wire::QueryForm Maker::MakeQuery() {
   uint64_t kind = random_.Below(1000);
   if (kind < 200) return QueryOf(wire::ChangeJobs());
   if (kind < 350) return QueryOf(wire::Cancel());
@@ -553,77 +429,66 @@ std::string Maker::MakeQuery() {
 
 // ------------------------------------------------------------------------------------ submissions
 
-std::string Maker::SubmitOf(uint32_t pieces) {
-  pb::Submit submit;
+wire::Submit Maker::SubmitOf(uint32_t pieces) {
   bool again = random_.Chance(5);
-  submit.set_submission(fmt::format("{:x}", again ? Small(50) : random_.Next()));
+  wire::Submit submit{.submission = fmt::format("{:x}", again ? Small(50) : random_.Next())};
   JobSettings settings = MakeSettings();
   if (pieces > 0) settings.puts = {{"a/b", 0644, (uint64_t{pieces} << 20) - Small(1 << 20), 0}};
   if (random_.Chance(20)) {
-    submit.add_after(Job());
-    submit.add_after(static_cast<uint32_t>(random_.Chance(99) ? Small(4) : Number()));
+    const auto kind = static_cast<uint32_t>(random_.Chance(99) ? Small(4) : Number());
+    submit.after = {{JobId(Job()), kind}};
   }
   if (random_.Chance(20)) {
-    submit.set_max_running(static_cast<uint32_t>(Small(5)));
-    submit.set_open(Small(2) != 0);
-    submit.set_weight(static_cast<uint32_t>(Number()) & 0xFFFF);
+    submit.max_running = static_cast<uint32_t>(Small(5));
+    submit.open = Small(2) != 0;
+    submit.weight = static_cast<uint32_t>(Number()) & 0xFFFF;
   }
-  if (random_.Chance(3)) submit.set_add_to(Job());
-  submit.set_settings(wire::BytesOf(settings));
-  if (random_.Chance(5)) submit.set_policy(wire::BytesOf(Some(JobPolicy(), 10)));
-  return submit.SerializeAsString();
+  if (random_.Chance(3)) submit.add_to = JobId(Job());
+  submit.settings = std::make_shared<const JobSettings>(std::move(settings));
+  if (random_.Chance(5)) submit.policy = Some(JobPolicy(), 10);
+  return submit;
 }
 
-std::string Maker::EndOf(uint32_t count) {
-  pb::SubmitEnd end;
-  end.set_count(count);
+wire::SubmitEndForm Maker::EndOf(uint32_t count) {
+  wire::SubmitEndForm end{.count = count};
   for (uint64_t kinds = 1 + Small(3); kinds > 0; --kinds) {
-    end.add_requests(random_.Chance(30) ? MakeNeeds() : wire::BytesOf(Needs{.milli_cpus = 1}));
+    end.requests.emplace_back(random_.Chance(30) ? MakeNeeds() : Needs{.milli_cpus = 1});
   }
-  end.add_runs(count);
-  end.add_runs(static_cast<uint32_t>(Small(static_cast<uint64_t>(end.requests_size()))));
+  end.runs = {{count, static_cast<uint32_t>(Small(end.requests.size()))}};
   if (random_.Chance(20)) {
-    for (uint32_t i = count; i > 0; --i) end.add_order(i - 1);
+    for (uint32_t i = count; i > 0; --i) end.order.push_back(i - 1);
   }
-  return end.SerializeAsString();
+  return end;
 }
 
 // Submit, PutPieces, Rows, Edges, SubmitEnd. Some are left out or come twice.
 void Maker::AddSubmission(std::vector<Message>& to) {
   uint32_t pieces = random_.Chance(5) ? 1 : 0;
-  auto add = [&](int kind, std::string bytes) {
+  auto add = [&](uint32_t kind, const auto& form) {
     if (random_.Below(1000) == 0) return;
-    to.push_back({FrameType::kRequest, Wrapped(kind, std::move(bytes)), Fate::kStays});
+    to.push_back({FrameType::kRequest, Wrapped(kind, form), Fate::kStays});
     if (random_.Below(1000) == 0) to.push_back(to.back());
   };
-  add(pb::Request::kSubmitFieldNumber, SubmitOf(pieces));
-  if (pieces > 0) {
-    pb::PutPieces put;
-    SetTexts(*put.mutable_pieces(), Texts(pieces, "bytes"));
-    add(pb::Request::kPutPiecesFieldNumber, put.SerializeAsString());
-  }
+  add(wire::Submit::kNumber, SubmitOf(pieces));
+  if (pieces > 0) add(wire::PutPieces::kNumber, wire::PutPieces{Texts(pieces, "bytes")});
   uint32_t count = 0;
   for (uint64_t messages = 1 + Small(6); messages > 0; --messages) {
-    pb::Rows rows;
     size_t here = random_.Below(5000) == 0 ? 65'536 : 1 + Small(6);
-    SetTexts(*rows.mutable_rows(), Texts(here, "true"));
     count += static_cast<uint32_t>(here);
-    add(pb::Request::kRowsFieldNumber, rows.SerializeAsString());
+    add(wire::Rows::kNumber, wire::Rows{Texts(here, "true")});
   }
-  add(pb::Request::kSubmitEndFieldNumber, EndOf(count));
+  add(wire::SubmitEnd::kNumber, EndOf(count));
 }
 
 // Cancels what is old, and forgets what has ended, by turns.
-std::string Maker::Sweep() {
+wire::QueryForm Maker::Sweep() {
   bool cancels = (++sweeps_ & 1) != 0;
   swept_ = newest_ - kSweepLeaves;
   wire::Forget forget{.jobs = {}, .older_than = Duration::Seconds(1), .dry_run = false};
   wire::Cancel cancel{.jobs = {.ranges = {{cancelled_ + 1, swept_, 1}}}, .tasks = {}};
   if (cancels) cancelled_ = swept_;
-  pb::Query query;
-  query.set_question(cancels ? wire::Cancel::kNumber : wire::Forget::kNumber);
-  query.set_body(cancels ? wire::BytesOf(cancel) : wire::BytesOf(forget));
-  return query.SerializeAsString();
+  if (cancels) return {wire::Cancel::kNumber, wire::BytesOf(cancel)};
+  return {wire::Forget::kNumber, wire::BytesOf(forget)};
 }
 
 // ---------------------------------------------------------------------------------------- batches
@@ -664,6 +529,15 @@ Message Maker::Spoilt(Message message) {
   return message;
 }
 
+namespace {
+
+bool IsOf(std::string_view message, uint32_t kind) {
+  spate::internal::RawField field;
+  return spate::internal::DecodeField(message, field) && field.number == kind;
+}
+
+}  // namespace
+
 std::vector<Message> Maker::OfNode(size_t count) {
   std::vector<Message> batch;
   while (batch.size() < count) {
@@ -673,9 +547,10 @@ std::vector<Message> Maker::OfNode(size_t count) {
     } else if (kind < 35) {
       batch.push_back({FrameType::kOutputPiece, MakePiece(), Fate::kStays});
     } else {
-      std::vector<std::string_view> but;
-      if (kind < 995) but = {"leaving", "hello"};
-      batch.push_back({FrameType::kToHub, KindOf("ToHub", but), Fate::kStays});
+      std::string bytes = AnyOf(static_cast<wire::ToHub*>(nullptr));
+      const bool is_once = IsOf(bytes, wire::Hello::kNumber) || IsOf(bytes, wire::Leaving::kNumber);
+      if (is_once && kind < 995) continue;
+      batch.push_back({FrameType::kToHub, std::move(bytes), Fate::kStays});
     }
   }
   return Until(std::move(batch), FateOf);
@@ -701,15 +576,15 @@ std::vector<Message> Maker::OfClient(size_t count) {
   while (planned.size() < count) {
     uint64_t kind = random_.Below(10'000);
     if (newest_ > swept_ + kSweepAfter) {
-      request(Wrapped(pb::Request::kQueryFieldNumber, Sweep()));
+      request(Wrapped(wire::Query::kNumber, Sweep()));
     } else if (kind < 5000) {
       AddSubmission(planned);
     } else if (kind < 9500) {
-      request(Wrapped(pb::Request::kQueryFieldNumber, MakeQuery()));
+      request(Wrapped(wire::Query::kNumber, MakeQuery()));
     } else if (kind < 9960) {
-      request(Wrapped(pb::Request::kWatchFieldNumber, Any("Watch", 95)));
+      request(Wrapped(wire::Watch::kNumber, Some(wire::Watch(), 95)));
     } else {
-      request(KindOf("Request", {}));
+      request(AnyOf(static_cast<wire::Request*>(nullptr)));
     }
   }
   bool uploads = false;

@@ -1,21 +1,19 @@
-// Maker: messages of clients and nodes at random, by the grammar of src/wire/*.proto. Most are
-// sound; in them are values that are worth a try, and a few are broken.
+// Maker: messages of clients and nodes at random, by the lists of their fields. Most are sound; in
+// them are values that are worth a try, and a few are broken.
 #pragma once
-
-#include <google/protobuf/descriptor.h>
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/prng.h"
 #include "core/model/job.h"
+#include "wire/client_forms.h"
 #include "wire/frame.h"
-#include "wire/spate.pb.h"
 
 namespace spate::insider {
 
@@ -34,7 +32,7 @@ struct Message {
 
 class Maker {
  public:
-  explicit Maker(uint64_t seed);
+  explicit Maker(uint64_t seed) : random_(seed) {}
 
   Prng& random() { return random_; }
   uint64_t Small(uint64_t bound = 8) { return random_.Below(bound); }
@@ -49,50 +47,44 @@ class Maker {
   void Accepted(JobId job);
 
  private:
-  using Descriptor = google::protobuf::Descriptor;
-  using Field = google::protobuf::FieldDescriptor;
   using Texts = std::vector<std::string>;
 
-  // By the grammar alone.
+  // By the lists alone.
   uint64_t Number();
   std::string Text();
-  std::string Any(const Descriptor& message, unsigned percent);
-  std::string Any(const char* name, unsigned percent);
-  std::string Make(const Descriptor& message);
-  std::string KindOf(const char* outer, const std::vector<std::string_view>& but);
-  void AppendField(std::string& out, const Field& field);
-  void AppendValue(std::string& out, const Field& field);
-
-  // What has rules beyond the grammar.
-  Texts Names();
-  AttemptRef Ref();
-  uint32_t Job();
-  void AddPairs(google::protobuf::RepeatedField<uint32_t>& to);
-  wire::pb::AttemptRef RefMessage();
-  std::string MakeTexts();
-  std::string MakeNeeds();
-  std::string MakeOffer();
-  std::string MakeHello();
-  std::string MakeEnds();
-  std::string MakeReturned();
-  std::string MakeAttemptRef();
-  std::string MakeNodeState();
-  JobSettings MakeSettings();
-  std::string MakePiece();
-  std::string MakeWantPiece();
-  std::string MakeLive();
-  std::string MakeRunning();
-  void AddOutput(std::vector<Message>& to);
-  void AddSubmission(std::vector<Message>& to);
-  std::string SubmitOf(uint32_t pieces);
-  std::string EndOf(uint32_t count);
   class Filler;
   template <typename T>
   T Some(T value, unsigned percent);
+  template <typename T>
+  std::string KindOf();
+  template <typename... T>
+  std::string AnyOf(const std::variant<T...>* kinds);
+
+  // What has rules beyond them.
+  Texts Names();
+  AttemptRef Ref();
+  uint32_t Job();
+  std::vector<TaskRange> Ranges();
+  Needs MakeNeeds();
+  wire::OfferForm MakeOffer();
+  void Make(wire::HelloForm& hello);
+  void Make(wire::EndsForm& ends);
+  void Make(wire::Returned& returned);
+  void Make(wire::NodeStateForm& state);
+  void Make(wire::WantPiece& want);
+  void Make(wire::Live& live);
+  void Make(wire::Running& running);
+  void Make(wire::QueryForm& query) { query = MakeQuery(); }
+  JobSettings MakeSettings();
+  std::string MakePiece();
+  void AddOutput(std::vector<Message>& to);
+  void AddSubmission(std::vector<Message>& to);
+  wire::Submit SubmitOf(uint32_t pieces);
+  wire::SubmitEndForm EndOf(uint32_t count);
   template <typename Question>
-  std::string QueryOf(Question question);
-  std::string MakeQuery();
-  std::string Sweep();
+  wire::QueryForm QueryOf(Question question);
+  wire::QueryForm MakeQuery();
+  wire::QueryForm Sweep();
 
   std::vector<Message> Until(std::vector<Message> planned,
                              const std::function<Fate(const Message&)>& fate);
@@ -100,9 +92,6 @@ class Maker {
   std::string Broken(std::string bytes);
 
   Prng random_;
-  google::protobuf::DescriptorPool pool_;
-  std::map<std::string, const Descriptor*, std::less<>> grammar_;
-  std::map<std::string, std::string (Maker::*)(), std::less<>> special_;
   std::vector<AttemptRef> refs_;  // the newest, in a ring
   size_t next_ref_ = 0;
   uint32_t newest_ = 0;     // job

@@ -199,7 +199,7 @@ class Library(unittest.TestCase):
             self.check(programs[source], runs)
 
     def test_beside_others_of_the_same_names(self):
-        runs = [Run(["--mw-master"], ["16", "1 0 1"])]
+        runs = [Run(["--mw-master"], ["11", "1 0 1"])]
         source = "tests/install/neighbours.cc"
         self.check(self.build(source, "-lsqlite3", "-lcrypto", name="beside"), runs)
         self.check(self.build(source, "-static", "-lsqlite3", "-lcrypto", name="beside"), runs)

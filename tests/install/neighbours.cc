@@ -1,5 +1,5 @@
 // A program that has other things of the names that libspate_mw.a has inside: functions of its own
-// that are called as OpenSSL's and Protocol Buffers', and this system's SQLite and libcrypto.
+// that are called as OpenSSL's, and this system's SQLite and libcrypto.
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <sqlite3.h>
@@ -17,12 +17,6 @@ int ZSTD_compress() { return 3; }
 int hwloc_topology_init() { return 4; }
 
 }  // extern "C"
-
-namespace google::protobuf {
-
-int ShutdownProtobufLibrary() { return 5; }
-
-}  // namespace google::protobuf
 
 namespace spate::hub {
 
@@ -53,8 +47,8 @@ bool SystemsLibrariesWork() {
 int main(int argc, char** argv) {
   spate::hub::Service service;
   service.Stop();
-  const int sum = SSL_new() + SSL_CTX_new() + ZSTD_compress() + hwloc_topology_init() +
-                  google::protobuf::ShutdownProtobufLibrary() + service.stopped;
+  const int sum =
+      SSL_new() + SSL_CTX_new() + ZSTD_compress() + hwloc_topology_init() + service.stopped;
   std::printf("%d\n", sum);
   const bool before = SystemsLibrariesWork();
   const int status = spate::mw::run(argc, argv, AsMaster);

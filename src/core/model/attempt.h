@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/fields.h"
+#include "core/model/limits.h"
 
 namespace spate {
 
@@ -20,7 +21,7 @@ struct AttemptRef {
   JobId job;
   TaskIndex index = 0;
   Attempt attempt;
-  SPATE_FIELDS(1, job, 2, index, 3, attempt);
+  SPATE_MESSAGE(1, Must(job), 2, Bound(index, .most = kLimits.tasks_per_job - 1), 3, Must(attempt));
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 

@@ -2,7 +2,17 @@
 
 #include <fmt/format.h>
 
-namespace spate::internal {
+#include <algorithm>
+
+namespace spate {
+
+std::string CutText(std::string_view text, uint64_t most) {
+  constexpr std::string_view kCut = " ...";
+  if (text.size() <= most) return std::string(text);
+  return std::string(text.substr(0, most - kCut.size())).append(kCut);
+}
+
+namespace internal {
 namespace {
 
 constexpr uint32_t kMostNumber = (1u << 29) - 1;  // protobuf's own bound
@@ -26,7 +36,7 @@ size_t SizeOfText(std::string_view text) {
 }  // namespace
 
 // At most ten bytes; the tenth holds one bit.
-bool DecodeVarint(std::string_view& rest, uint64_t& value) {
+bool DecodeLongVarint(std::string_view& rest, uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
     auto byte = static_cast<uint8_t>(rest.front());
@@ -38,9 +48,28 @@ bool DecodeVarint(std::string_view& rest, uint64_t& value) {
   return false;
 }
 
-void AppendVarint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
+void AppendLongVarint(std::string& out, uint64_t value) {
+  char bytes[10];
+  size_t size = 0;
+  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+  bytes[size++] = static_cast<char>(value);
+  out.append(bytes, size);
+}
+
+size_t CountVarints(std::string_view bytes) {
+  return static_cast<size_t>(
+      std::ranges::count_if(bytes, [](char byte) { return (byte & 0x80) == 0; }));
+}
+
+void FieldWriter::SetLength(size_t begin, size_t body) {
+  const size_t size = out_.size() - body;
+  if (size < 0x80 && body - begin == 1) {
+    out_[begin] = static_cast<char>(size);
+    return;
+  }
+  std::string length;
+  AppendVarint(length, size);
+  out_.replace(begin, body - begin, length);
 }
 
 void FieldWriter::PutText(uint32_t number, std::string_view text) {
@@ -58,9 +87,21 @@ void FieldWriter::PutTexts(uint32_t number, std::string_view lengths, std::strin
 
 void FieldWriter::Put(uint32_t number, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
-  Column column;
-  for (const std::string& text : texts) column.Add(text);
-  PutTexts(number, column.numbers, column.bytes);
+  size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  const auto append = [&] {
+    PutLength(
+        1,
+        [&] {
+          for (const std::string& text : texts) AppendVarint(out_, text.size());
+        },
+        texts.size());
+    if (bytes == 0) return;
+    Tag(2, Bits::kLength);
+    AppendVarint(out_, bytes);
+    for (const std::string& text : texts) out_ += text;
+  };
+  PutLength(number, append, bytes + texts.size());
 }
 
 void FieldWriter::Column::Add(std::string_view text) {
@@ -90,6 +131,8 @@ bool DecodeField(std::string_view& rest, RawField& field) {
       return DecodeVarint(rest, field.value);
     case Bits::kFixed64:
       return TakeFixed(rest, 8, field.value);
+    case Bits::kFixed32:
+      return TakeFixed(rest, 4, field.value);
     case Bits::kLength:
       if (!DecodeVarint(rest, field.value) || field.value > rest.size()) return false;
       field.bytes = rest.substr(0, field.value);
@@ -100,21 +143,23 @@ bool DecodeField(std::string_view& rest, RawField& field) {
   }
 }
 
-std::vector<std::string> FieldParser::TextsOf(std::string_view name, const RawField& field) {
+void FieldParser::Take(std::string_view name, const RawField& field,
+                       std::vector<std::string>& texts) {
   std::string_view lengths, bytes;
   if (Is(name, field, Bits::kLength)) SplitTexts(name, field.bytes, lengths, bytes);
-  std::vector<std::string> texts;
+  const size_t count = CountVarints(lengths);
+  if (count > most_elements_ - elements_) return Defect(name, "makes the message too long");
+  elements_ += static_cast<uint32_t>(count);
+  texts.reserve(count);
   while (!lengths.empty() && ok()) {
     uint64_t length = 0;
     if (!DecodeVarint(lengths, length)) Defect(name, "is cut off");
     if (length > bytes.size()) Defect(name, "has fewer bytes than its lengths say");
-    if (elements_++ == most_elements_) Defect(name, "makes the message too long");
-    if (!ok()) break;
+    if (!ok()) return;
     texts.emplace_back(bytes.substr(0, length));
     bytes.remove_prefix(length);
   }
   if (!bytes.empty()) Defect(name, "has more bytes than its lengths say");
-  return texts;
 }
 
 void FieldParser::SplitTexts(std::string_view name, std::string_view message,
@@ -122,19 +167,29 @@ void FieldParser::SplitTexts(std::string_view name, std::string_view message,
   RawField part;
   while (!message.empty()) {
     if (!DecodeField(message, part)) return Defect(name, "is cut off");
-    if (part.number == 1) lengths = part.bytes;
-    if (part.number == 2) bytes = part.bytes;
+    if (part.number > 2) continue;
+    std::string_view& to = part.number == 1 ? lengths : bytes;
+    if (!Is(name, part, Bits::kLength)) return;
+    if (!to.empty()) return Defect(name, "occurs twice");
+    to = part.bytes;
   }
 }
 
-void FieldParser::Defect(std::string_view field, std::string_view what) {
+void FieldParser::Defect(std::string_view field, std::string_view what, std::string_view of) {
   if (!ok()) return;
-  field_ = field;
-  what_ = what;
+  path_ = field_ = field;
+  what_.append(what).append(of);
+}
+
+std::string_view FieldParser::path() const {
+  std::string_view path = path_;
+  if (path.ends_with('.')) path.remove_suffix(1);
+  return path;
 }
 
 std::string FieldParser::defect() const {
   return fmt::format("{} {}", field_.empty() ? "the message" : field_, what_);
 }
 
-}  // namespace spate::internal
+}  // namespace internal
+}  // namespace spate

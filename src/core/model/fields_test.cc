@@ -39,6 +39,15 @@ struct Job {
                11, e, 12, f, 13, g, 14, h, 16, i);
 };
 
+struct WithBounds {
+  uint32_t slots = 0;
+  std::vector<Row> rows;
+  std::string text;
+  uint32_t plain = 0;
+  SPATE_FIELDS(1, Bound(slots, .least = 1, .most = 8), 2, Columns(rows, .sorted = true),  // and 3
+               4, Named(text, "words", .must = true), 5, plain);
+};
+
 // "1 name=text", with the shape of what is more than a value.
 struct Listed {
   std::vector<std::string>& lines;
@@ -78,6 +87,32 @@ TEST(Fields, AreVisitedInTheOrderOfTheList) {
                               "5 umask=one more than -1", "6 =0", "7 a=1", "8 b=1", "9 c=1",
                               "10 d=1", "11 e=1", "12 f=1", "13 g=1", "14 h=1", "16 i=1"}));
   EXPECT_EQ(LinesOf(Nothing()), std::vector<std::string>());
+}
+
+struct BoundLines {
+  std::vector<std::string>& lines;
+  template <typename T>
+  void operator()(uint32_t, std::string_view name, const T&, const Bounds& bounds) {
+    const bool open = bounds.most == Bounds().most;
+    lines.push_back(std::string(name) + " " + std::to_string(bounds.least) + " " +
+                    (open ? "-" : std::to_string(bounds.most)) + (bounds.must ? " must" : "") +
+                    (bounds.sorted ? " sorted" : ""));
+  }
+  template <typename T>
+  void operator()(uint32_t, std::string_view name, const T&) {
+    lines.push_back(std::string(name) + " without");
+  }
+};
+
+TEST(Fields, TellTheirBoundsToThoseWhoTakeThem) {
+  const std::string least = std::to_string(std::numeric_limits<int64_t>::min());
+  std::vector<std::string> lines;
+  const WithBounds value;
+  WithBounds::Fields(value, BoundLines{lines});
+  EXPECT_EQ(lines, (std::vector<std::string>{"slots 1 8", "rows " + least + " - sorted",
+                                             "words " + least + " - must", "plain without"}));
+  EXPECT_EQ(LinesOf(value), (std::vector<std::string>{"1 slots=0", "2 rows=columns of 0",
+                                                      "4 words=", "5 plain=0"}));
 }
 
 TEST(Fields, AreSet) {

@@ -45,7 +45,8 @@ struct GangPart {
   std::string secret;  // what members of the gang know, and nobody else
   bool whole = false;  // runs beside nothing else, whatever the other needs
   Meets meets = Meets::kNot;
-  SPATE_FIELDS(1, index, 2, Columns(hosts),  // to 4
+  static constexpr uint64_t kTextBytes = kLimits.text_bytes;
+  SPATE_FIELDS(1, index, 2, Columns(hosts, .count = kMostTexts),  // to 4
                5, start, 6, secret, 7, whole, 8, meets);
   friend bool operator==(const GangPart&, const GangPart&) = default;
 

@@ -65,9 +65,10 @@ struct RetryPolicy {
   uint32_t elsewhere = 0;      // --retry-elsewhere: tries on other nodes that cost no retry
   uint32_t memory_growth = 0;  // --retry-memory, in percent of the last request; 0: stays the same
   uint64_t max_memory = 0;     // --max-memory: what a grown request is bounded by; 0: no bound
-  SPATE_FIELDS(1, retries, 2, retry_on, 3, delay, 4, once,
-               14, Named(exits, "retry_exits"),  // 5 to 13 are JobPolicy's
-               15, Named(elsewhere, "retry_elsewhere"), 16, memory_growth, 17, max_memory);
+  SPATE_FIELDS(1, Bound(retries, .most = kLimits.retries), 2, retry_on, 3, delay, 4, once,
+               14, Named(exits, "retry_exits", .count = 255, .of = "ranges"),  // 5 to 13: JobPolicy
+               15, Named(elsewhere, "retry_elsewhere", .most = kLimits.retries),
+               16, Bound(memory_growth, .most = 10'000), 17, max_memory);
 };
 
 // When to stop a job early, as GNU parallel's --halt.
@@ -81,7 +82,7 @@ struct HaltRule {
   uint32_t percent = 0;  // so many of 100 of the job's tasks
   SPATE_FIELDS(5, Named(when, "halt_when"),  // as JobPolicy has them
                6, Named(what, "halt_what"), 7, Named(count, "halt_count"),
-               8, Named(percent, "halt_percent"));
+               8, Named(percent, "halt_percent", .most = 100));
 };
 
 inline constexpr uint32_t kJobWeight = 100;
@@ -100,9 +101,8 @@ struct JobPolicy {
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
   bool pause_despite_success = false;  // also when some succeeded before them
-  static constexpr bool kLeavesOutZeros = true;
-  SPATE_FIELDS(0, Embed(retry), 0, Embed(halt), 9, max_failures, 10, max_running,
-               11, pause_after_failures, 12, weight, 13, pause_despite_success);
+  SPATE_MESSAGE(0, Embed(retry), 0, Embed(halt), 9, max_failures, 10, max_running, 11,
+                pause_after_failures, 12, weight, 13, pause_despite_success);
 };
 
 // Why nothing more of a job is started until it is released.
@@ -248,17 +248,21 @@ struct JobSettings {
   bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to
   std::string comment;         // of whoever submitted it, for people
 
-  static constexpr bool kLeavesOutZeros = true;
-  SPATE_FIELDS(1, name, 2, cwd, 3, row_kind, 4, command, 5, value_names, 6, record_values,
-               7, has_source, 8, repeat_context, 9, environment, 10, stdin_pattern,
-               11, stdout_pattern, 12, stderr_pattern, 13, nice, 14, measure_io, 15, live_output,
-               16, time_limit, 17, time_limit_percent, 18, warn_time, 19, kill_grace,
-               20, start_delay, 21, min_free_memory, 22, max_load, 23, check_patience, 24, user,
-               25, OneMore(umask), 26, put_patterns, 27, get_patterns, 28, Columns(puts),  // to 31
-               32, replace, 33, shell, 34, forward_patterns, 35, forward_file_patterns,
-               36, leftovers, 37, leftovers_wait, 38, warn_signal, 39, warn_before,
-               40, append_output, 41, bash, 42, comment);
-  friend bool operator==(const JobSettings&, const JobSettings&) = default;
+  static constexpr uint64_t kTextBytes = kLimits.text_bytes;
+  SPATE_MESSAGE(1, name, 2, Must(cwd), 3, row_kind, 4, command, 5, value_names, 6, record_values, 7,
+                has_source, 8, repeat_context, 9, environment, 10, stdin_pattern, 11,
+                stdout_pattern, 12, stderr_pattern, 13, Bound(nice, .least = -20, .most = 19), 14,
+                measure_io, 15, live_output, 16, time_limit, 17, time_limit_percent, 18, warn_time,
+                19, kill_grace, 20, start_delay, 21, Bound(min_free_memory, .most = kLimits.size),
+                22, Bound(max_load, .least = 0), 23, check_patience, 24, user, 25,
+                OneMore(umask, .most = 0777), 26,
+                Bound(put_patterns, .count = kLimits.file_options), 27,
+                Bound(get_patterns, .count = kLimits.file_options), 28,
+                Columns(puts, .sorted = true, .count = kLimits.put_files, .of = "files"),  // to 31
+                32, replace, 33, shell, 34, Bound(forward_patterns, .count = kLimits.file_options),
+                35, Bound(forward_file_patterns, .count = kLimits.file_options), 36, leftovers, 37,
+                leftovers_wait, 38, warn_signal, 39, warn_before, 40, append_output, 41, bash, 42,
+                comment);
 };
 
 // The final state of a task; before that it is queued or leased.

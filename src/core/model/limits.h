@@ -43,6 +43,9 @@ struct Limits {
   uint32_t pilots = 10'000;             // of a pool, at once
   uint32_t pool_records = 10'000;       // in a hub's journal, until an image stands for them
   uint32_t words_bytes = 2000;          // of what a batch system or a pilot said, kept and shown
+  uint64_t text_bytes = 2u << 20;       // of one word, variable or path
+  uint64_t name_bytes = 1'024;          // of a node, a resource, a version
+  uint64_t size = uint64_t{1} << 62;    // any count of bytes or of memory
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };
 // The least Limits::share_half_life that is not zero.

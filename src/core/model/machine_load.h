@@ -15,7 +15,11 @@ struct MachineLoad {
   double cpu_pressure = 0;
   double memory_pressure = 0;
   double io_pressure = 0;
-  SPATE_FIELDS(1, load, 2, free_memory, 3, cpu_pressure, 4, memory_pressure, 5, io_pressure);
+  static constexpr uint64_t kMost = 999'999'999;
+  SPATE_FIELDS(1, Bound(load, .least = 0, .most = kMost), 2, free_memory,
+               3, Bound(cpu_pressure, .least = 0, .most = kMost),
+               4, Bound(memory_pressure, .least = 0, .most = kMost),
+               5, Bound(io_pressure, .least = 0, .most = kMost));
   friend bool operator==(const MachineLoad&, const MachineLoad&) = default;
 };
 

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "core/model/change.h"
 #include "core/model/fields.h"
+#include "core/model/limits.h"
 #include "core/model/why.h"
 
 namespace spate {
@@ -24,7 +25,7 @@ inline constexpr uint32_t kMilliCpu = 1000;
 struct NamedNeed {
   std::string name;  // "gpus" is one of these; upper and lower case differ
   uint32_t count = 0;
-  SPATE_FIELDS(1, name, 2, count);
+  SPATE_FIELDS(1, name, 2, Must(count));
   friend auto operator<=>(const NamedNeed&, const NamedNeed&) = default;
 };
 
@@ -39,9 +40,11 @@ struct Needs {
   std::vector<std::string> labels = {};
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
-  static constexpr bool kLeavesOutZeros = true;
-  SPATE_FIELDS(1, milli_cpus, 2, memory, 3, Columns(named),  // and 4
-               5, time, 6, labels, 7, on_node, 8, not_on);
+  static constexpr uint64_t kTextBytes = kLimits.name_bytes;
+  SPATE_MESSAGE(1, milli_cpus, 2, Bound(memory, .most = kLimits.size), 3,
+                Columns(named, .sorted = true, .count = kMostTexts),  // and 4
+                5, time, 6, Bound(labels, .sorted = true), 7, on_node, 8,
+                Bound(not_on, .sorted = true));
   // kInvalid: "needs.labels is not sorted, or has an empty one".
   Status CheckSound() const;
   friend auto operator<=>(const Needs&, const Needs&) = default;
@@ -60,7 +63,7 @@ struct GangShape {
   uint32_t nodes = 0;  // on so many nodes, each with as many of them; 0: on any, as there is room
   bool whole = false;  // its nodes run nothing else meanwhile
   Start start = Start::kEach;
-  SPATE_FIELDS(1, procs, 2, nodes, 3, whole, 4, start);
+  SPATE_FIELDS(1, Bound(procs, .most = kLimits.gang_procs), 2, nodes, 3, whole, 4, start);
   friend auto operator<=>(const GangShape&, const GangShape&) = default;
 
   bool empty() const { return procs == 0; }
@@ -84,8 +87,9 @@ struct TaskClass {
   GangShape gang;
   std::optional<Instant> deadline;  // it is of no use afterwards, and ended then
   BoundBy bound = BoundBy::kUnknown;
-  static constexpr bool kLeavesOutZeros = true;
-  SPATE_FIELDS(0, Embed(needs), 9, priority, 10, retries, 11, gang, 12, deadline, 13, bound);
+  static constexpr uint64_t kTextBytes = Needs::kTextBytes;
+  SPATE_MESSAGE(0, Embed(needs), 9, priority, 10, Bound(retries, .most = kLimits.retries), 11, gang,
+                12, deadline, 13, bound);
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 

@@ -22,7 +22,7 @@ struct RunWish {
   uint64_t err_from = 0;
   uint32_t most = 0;  // bytes of each stream, at most kLookPiece; 0: only how many there are
   bool use = false;
-  SPATE_FIELDS(2, out_from, 3, err_from, 4, most, 5, use);
+  SPATE_FIELDS(2, out_from, 3, err_from, 4, Bound(most, .most = kLookPiece), 5, use);
   friend bool operator==(const RunWish&, const RunWish&) = default;
 };
 
@@ -32,7 +32,8 @@ struct StreamSoFar {
   uint64_t total = 0;   // bytes that can be read so far
   std::string file;     // the stream goes to this file, as its task names it, and nothing is read
   std::string trouble;  // why a part of it is lost; empty: it is whole
-  SPATE_FIELDS(1, from, 2, bytes, 3, total, 4, file, 5, trouble);
+  static constexpr uint64_t kTextBytes = kLimits.text_bytes;
+  SPATE_FIELDS(1, from, 2, Bound(bytes, .most = kLookPiece), 3, total, 4, file, 5, trouble);
   friend bool operator==(const StreamSoFar&, const StreamSoFar&) = default;
 };
 
@@ -56,6 +57,7 @@ struct RunLook {
   StreamSoFar out, err;
   std::optional<RunUse> use;
   std::string why;
+  static constexpr uint64_t kTextBytes = kLimits.text_bytes;
   SPATE_FIELDS(1, standing, 2, out, 3, err, 4, use, 5, why);
   friend bool operator==(const RunLook&, const RunLook&) = default;
 };

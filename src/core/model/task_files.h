@@ -23,7 +23,8 @@ struct PutFile {
   uint32_t mode = 0;  // permissions, 0777 at most
   uint64_t size = 0;
   uint32_t first_piece = 0;  // files with the same content have the same pieces
-  SPATE_FIELDS(1, name, 2, mode, 3, size, 4, first_piece);
+  SPATE_FIELDS(1, name, 2, Bound(mode, .most = 0777), 3, Bound(size, .most = kLimits.file_bytes),
+               4, first_piece);
   friend bool operator==(const PutFile&, const PutFile&) = default;
 };
 

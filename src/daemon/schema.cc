@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -25,6 +26,8 @@
 #include "present/json/json_fields.h"
 #include "present/reasons.h"
 #include "shepherd/protocol.h"
+#include "wire/client_forms.h"
+#include "wire/greeting.h"
 #include "wire/questions.h"
 
 namespace spate::daemon {
@@ -52,10 +55,12 @@ std::map<std::string, std::string> MembersIn(std::string_view list) {
 
 class SchemaLines {
  public:
-  // Alternatives of a variant, which bytes know by their numbers, or places from `first` on.
+  // Alternatives of a variant, which bytes know by their numbers, or places from `first` on; as
+  // they stand in bytes.
   template <typename... T>
   void AddKinds(const std::string& name, const std::variant<T...>*, int64_t first = 0) {
-    ((types_[name] += ValueLine(name, NumberOf<T>(first++), KindOf(static_cast<T*>(nullptr)))),
+    ((types_[name] += ValueLine(name, NumberOf<T>(first++),
+                                KindOf(static_cast<typename wire::FormOf<T>::Type*>(nullptr)))),
      ...);
   }
   template <typename... Q>
@@ -81,14 +86,24 @@ class SchemaLines {
     uint32_t first_later = UINT32_MAX;
 
     template <typename T>
-    void operator()(uint32_t number, std::string_view name, T&& value) {
+    void operator()(uint32_t number, std::string_view name, T&& value, const Bounds& bounds = {}) {
       const bool named = name != kNotInJson && name != kInto;
       present::JsonLine line = present::TypedLine("field");
       present::AddFields(line, "of", of, "number", number, "name",
                          named ? std::string(name) : members[std::to_string(number)], "json",
                          name != kNotInJson, "kind", schema.KindOf(&value));
+      AddBounds(line, bounds);
       if (number >= first_later) present::AddFields(line, "later", true);
       lines += line.Finish();
+    }
+    // Those that there are.
+    static void AddBounds(present::JsonLine& line, const Bounds& bounds) {
+      const Bounds none;
+      if (bounds.must) present::AddFields(line, "must", true);
+      if (bounds.sorted) present::AddFields(line, "sorted", true);
+      if (bounds.least != none.least) present::AddFields(line, "least", bounds.least);
+      if (bounds.most != none.most) present::AddFields(line, "most", bounds.most);
+      if (bounds.count != none.count) present::AddFields(line, "count", bounds.count);
     }
   };
   template <typename T>
@@ -122,6 +137,14 @@ class SchemaLines {
   template <typename T>
   std::string KindOf(const std::vector<T>*) {
     return "list of " + KindOf(static_cast<T*>(nullptr));
+  }
+  template <typename T>
+  std::string KindOf(const std::shared_ptr<T>*) {
+    return "optional " + KindOf(static_cast<T*>(nullptr));
+  }
+  template <typename List>
+  std::string KindOf(const Packed<List>*) {
+    return "packed " + KindOf(static_cast<typename List::value_type*>(nullptr));
   }
   template <typename List>
   std::string KindOf(const Columns<List>*) {
@@ -168,6 +191,11 @@ class SchemaLines {
 
 std::string Schema() {
   SchemaLines schema;
+  schema.AddKinds("wire::ToNode", static_cast<wire::ToNode*>(nullptr));
+  schema.AddKinds("wire::ToHub", static_cast<wire::ToHub*>(nullptr));
+  schema.AddKinds("wire::Request", static_cast<wire::Request*>(nullptr));
+  schema.AddKinds("wire::Reply", static_cast<wire::Reply*>(nullptr));
+  schema.AddTypes<wire::Greeting, wire::Welcome, wire::Refusal, wire::OutputPiece>();
   schema.AddKinds("wire::Question", static_cast<wire::Question*>(nullptr));
   schema.AddAnswers(static_cast<wire::Question*>(nullptr));
   schema.AddKinds("engine::Record", static_cast<engine::Record*>(nullptr));

@@ -263,6 +263,7 @@ struct JobSettings {
                 35, Bound(forward_file_patterns, .count = kLimits.file_options), 36, leftovers, 37,
                 leftovers_wait, 38, warn_signal, 39, warn_before, 40, append_output, 41, bash, 42,
                 comment);
+  friend bool operator==(const JobSettings&, const JobSettings&) = default;
 };
 
 // The final state of a task; before that it is queued or leased.

@@ -18,9 +18,9 @@
 //   9, OrNever(idle_exit)        a time that may be Duration::Max(): never
 //   0, Embed(retry)              the member's fields, by their own numbers, are fields of this type
 //   2, Embed(counts)             likewise, with this number and those that follow
-//   4, Packed(tasks)             a list of rows of numbers: all of them, packed, row by row
+//   4, Packed(tasks)             a list of rows of numbers, one row behind the other, packed
 //   5, Must(job)                 neither left out nor zero nor empty
-//   7, Bound(slots, .least = 1)  with Bounds; after a comma in other marks, too
+//   7, Bound(slots, .most = 9)   with Bounds; in other marks after a comma
 //   0, NoField(cache)            no field
 //
 // A program that reads bytes of others checks bounds (wire/message_check.h); they are in the

@@ -29,8 +29,8 @@ struct Ask {
   std::string user;       // for whom; of a task's file its owner
   bool admin = false;     // who asks is an administrator of the hub
   std::string body;       // of the question's type, at most kAskBytes
-  SPATE_MESSAGE(1, id, 2, ref, 3, rank, 4, question, 5, Bound(user, .most = kLimits.name_bytes), 6,
-                admin, 7, Bound(body, .most = kAskBytes));
+  SPATE_MESSAGE(1, id, 2, ref, 3, rank, 4, question, 5, Bound(user, .most = kLimits.name_bytes),
+                6, admin, 7, Bound(body, .most = kAskBytes));
   friend bool operator==(const Ask&, const Ask&) = default;
 };
 

@@ -28,9 +28,9 @@ struct SubmitEndForm {
   std::vector<Run> runs;  // in the order of the tasks
   std::vector<TaskIndex> order;
   uint32_t known_tasks = 0;
-  SPATE_MESSAGE(1, Bound(count, .most = kLimits.tasks_per_job), 2,
-                Bound(requests, .count = kLimits.requests, .of = "kinds"), 3, Packed(runs), 4,
-                order, 5, Bound(known_tasks, .most = kLimits.tasks_per_job));
+  SPATE_MESSAGE(1, Bound(count, .most = kLimits.tasks_per_job),
+                2, Bound(requests, .count = kLimits.requests, .of = "kinds"), 3, Packed(runs),
+                4, order, 5, Bound(known_tasks, .most = kLimits.tasks_per_job));
 };
 template <>
 struct FormOf<SubmitEnd> {

@@ -62,9 +62,9 @@ struct Submit {
   static constexpr uint64_t kTextBytes = kLimits.text_bytes;
   SPATE_MESSAGE(1, Bound(submission, .must = true, .most = kLimits.name_bytes), 2, Must(settings),
                 3, policy, 4, argv, 5, files, 6, name, 7, Bound(keep_output, .most = kLimits.size),
-                8, Bound(priority, .least = -1'000'000, .most = 1'000'000), 9, max_running, 10,
-                open, 11, Packed(after, .count = kWireLimits.after, .of = "jobs"), 13, add_to, 14,
-                weight, 15, known_tasks, 16, Bound(host, .most = kLimits.name_bytes));
+                8, Bound(priority, .least = -1'000'000, .most = 1'000'000), 9, max_running,
+                10, open, 11, Packed(after, .count = kWireLimits.after, .of = "jobs"), 13, add_to,
+                14, weight, 15, known_tasks, 16, Bound(host, .most = kLimits.name_bytes));
 };
 // The next pieces of what the job brings along (core/model/task_files.h).
 struct PutPieces {
@@ -159,8 +159,8 @@ struct Failed {
   std::string text;    // or `why`
   Remedy remedy = {};  // behind either
   Why why = {};
-  SPATE_MESSAGE(1, kind, 2, Bound(text, .most = kWireLimits.note_bytes, .cut = true), 3, remedy, 4,
-                why);
+  SPATE_MESSAGE(1, kind, 2, Bound(text, .most = kWireLimits.note_bytes, .cut = true), 3, remedy,
+                4, why);
 };
 struct Accepted {
   static constexpr uint32_t kNumber = 2;
@@ -176,8 +176,8 @@ struct Printed {
   static constexpr uint32_t kNumber = 3;
   uint8_t stream = 1;
   std::string bytes;
-  SPATE_MESSAGE(1, Bound(stream, .least = 1, .most = 2), 2,
-                Bound(bytes, .most = kWireLimits.piece_bytes));
+  SPATE_MESSAGE(1, Bound(stream, .least = 1, .most = 2),
+                2, Bound(bytes, .most = kWireLimits.piece_bytes));
 };
 struct JobNews {
   static constexpr uint32_t kNumber = 5;

@@ -85,7 +85,7 @@ struct Shapes {
   Pair last;
   bool flag = true;
   SPATE_MESSAGE(1, numbers, 2, Packed(pairs), 3, Columns(columns),  // and 4
-                5, inner, 6, Embed(last),                           // and 7
+                5, inner, 6, Embed(last),  // and 7
                 8, flag);
 };
 

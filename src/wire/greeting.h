@@ -58,11 +58,11 @@ struct Greeting {
   std::vector<std::string> features = OwnFeatures();  // others' may be names that we do not know
   static constexpr uint64_t kTextBytes = kLimits.name_bytes;
   SPATE_MESSAGE(1, product, 2, Bound(protocol, .least = 1), 3, Bound(oldest_protocol, .least = 1),
-                4, Bound(role, .least = 1), 5, serial, 6,
-                Bound(nonce, .most = kWireLimits.secret_bytes), 7,
-                Bound(proof, .most = kWireLimits.secret_bytes), 8, node_name, 9,
-                Bound(instance, .most = kInstanceBytes), 10,
-                Bound(features, .count = kWireLimits.features));
+                4, Bound(role, .least = 1), 5, serial,
+                6, Bound(nonce, .most = kWireLimits.secret_bytes),
+                7, Bound(proof, .most = kWireLimits.secret_bytes), 8, node_name,
+                9, Bound(instance, .most = kInstanceBytes),
+                10, Bound(features, .count = kWireLimits.features));
   friend bool operator==(const Greeting&, const Greeting&) = default;
 };
 
@@ -80,10 +80,10 @@ struct Welcome {
   // After so long without a node the hub gives its tasks to others; 0: an older hub.
   uint64_t lost_after_ms = 0;
   static constexpr uint64_t kTextBytes = kLimits.name_bytes;
-  SPATE_MESSAGE(1, product, 2, Bound(protocol, .least = kOldestProtocol, .most = kProtocol), 3,
-                Must(epoch), 4, node, 5, silence_ms, 6,
-                Bound(features, .count = kWireLimits.features), 7, listens_at, 8,
-                Bound(lost_after_ms, .most = kWireLimits.longest.millis()));
+  SPATE_MESSAGE(1, product, 2, Bound(protocol, .least = kOldestProtocol, .most = kProtocol),
+                3, Must(epoch), 4, node, 5, silence_ms,
+                6, Bound(features, .count = kWireLimits.features), 7, listens_at,
+                8, Bound(lost_after_ms, .most = kWireLimits.longest.millis()));
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

@@ -37,11 +37,11 @@ struct OfferForm {
   uint64_t end_of_life = 0;  // ns since 1970; 0: none is known
   std::string temp_dir;
   static constexpr uint64_t kTextBytes = kLimits.name_bytes;
-  SPATE_MESSAGE(1, Must(node_name), 2, Bound(slots, .least = 1, .most = kLimits.slots), 3,
-                milli_cpus, 4, Bound(memory, .most = kLimits.size), 5, Bound(name, .sorted = true),
-                6, pieces, 7, index, 8, user, 9, Bound(label, .sorted = true), 10,
-                Bound(end_of_life, .most = INT64_MAX), 11,
-                Bound(temp_dir, .most = kLimits.text_bytes));
+  SPATE_MESSAGE(1, Must(node_name), 2, Bound(slots, .least = 1, .most = kLimits.slots),
+                3, milli_cpus, 4, Bound(memory, .most = kLimits.size),
+                5, Bound(name, .sorted = true), 6, pieces, 7, index, 8, user,
+                9, Bound(label, .sorted = true), 10, Bound(end_of_life, .most = INT64_MAX),
+                11, Bound(temp_dir, .most = kLimits.text_bytes));
 };
 struct HelloForm {
   NodeId node;
@@ -50,9 +50,9 @@ struct HelloForm {
   std::vector<TaskRange> tasks;
   std::string remote;
   Instant clock;
-  SPATE_MESSAGE(1, Must(node), 2, Must(offer), 3, holds, 4,
-                Packed(tasks, .most = kLimits.tasks_per_job), 5,
-                Bound(remote, .most = kLimits.name_bytes), 6, clock);
+  SPATE_MESSAGE(1, Must(node), 2, Must(offer), 3, holds,
+                4, Packed(tasks, .most = kLimits.tasks_per_job),
+                5, Bound(remote, .most = kLimits.name_bytes), 6, clock);
 };
 template <>
 struct FormOf<Hello> {
@@ -81,8 +81,8 @@ struct NodeStateForm {
   std::vector<Reason> lines_why;
   SPATE_MESSAGE(0, Embed(machine), 6, Packed(runs, .count = kLimits.slots, .of = "runs"), 7, since,
                 8, left, 9, Packed(waits), 10, Bound(waits_for, .count = kNodeWaits), 11, no_room,
-                12, clock, 13, Packed(lines), 14,
-                Bound(lines_why, .count = kNodeWaits, .of = "reasons"));
+                12, clock, 13, Packed(lines),
+                14, Bound(lines_why, .count = kNodeWaits, .of = "reasons"));
 };
 template <>
 struct FormOf<NodeState> {
@@ -128,13 +128,13 @@ struct EndsForm {
   std::vector<uint64_t> process_stdout;  // of a gang's part: bytes of each process; or none
   std::vector<uint64_t> process_stderr;
   std::vector<uint32_t> not_kept;
-  SPATE_MESSAGE(1, job, 2, index, 3, attempt, 4, cause, 5, status, 6, slot, 7, start, 8, wall, 9,
-                user, 10, system, 11, peak_memory, 12, memory_source, 13, left_behind, 14,
-                stdout_total, 15, stderr_total, 16, read_bytes, 17, written_bytes, 18, note, 19,
-                processes, 20, process_step, 21, process_command, 22, process_rank, 23,
-                process_status, 24, stdout_here, 25, stderr_here, 26, stdout_apart, 27,
-                stderr_apart, 28, output, 29, number, 30, files_here, 31, files_apart, 32,
-                process_stdout, 33, process_stderr, 34, not_kept);
+  SPATE_MESSAGE(1, job, 2, index, 3, attempt, 4, cause, 5, status, 6, slot, 7, start, 8, wall,
+                9, user, 10, system, 11, peak_memory, 12, memory_source, 13, left_behind,
+                14, stdout_total, 15, stderr_total, 16, read_bytes, 17, written_bytes, 18, note,
+                19, processes, 20, process_step, 21, process_command, 22, process_rank,
+                23, process_status, 24, stdout_here, 25, stderr_here, 26, stdout_apart,
+                27, stderr_apart, 28, output, 29, number, 30, files_here, 31, files_apart,
+                32, process_stdout, 33, process_stderr, 34, not_kept);
 };
 template <>
 struct FormOf<Ends> {

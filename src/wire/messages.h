@@ -43,10 +43,10 @@ struct Lease {
   std::vector<std::string> rows;  // one for each task, in the same order
   // For a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
   std::shared_ptr<const GangPart> part = nullptr;
-  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4, Must(needs), 5,
-                Packed(tasks, .must = true, .most = kWireLimits.lease_tasks), 6,
-                Bound(rows, .most = kWireLimits.row_bytes, .count = kWireLimits.lease_tasks), 7,
-                part);
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4, Must(needs),
+                5, Packed(tasks, .must = true, .most = kWireLimits.lease_tasks),
+                6, Bound(rows, .most = kWireLimits.row_bytes, .count = kWireLimits.lease_tasks),
+                7, part);
 };
 // The part may start. Said again where the hub does not know whether it was heard.
 struct Go {
@@ -77,8 +77,8 @@ struct Drop {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
-  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt), 4,
-                Packed(tasks, .must = true, .most = kLimits.tasks_per_job));
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Must(attempt),
+                4, Packed(tasks, .must = true, .most = kLimits.tasks_per_job));
 };
 // The node's reports up to this number are durable; it need not say them again.
 struct ReportsTaken {
@@ -128,8 +128,8 @@ struct Returned {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
-  SPATE_MESSAGE(1, Must(job), 2, Must(attempt), 3,
-                Packed(tasks, .must = true, .most = kLimits.tasks_per_job), 4, number);
+  SPATE_MESSAGE(1, Must(job), 2, Must(attempt),
+                3, Packed(tasks, .must = true, .most = kLimits.tasks_per_job), 4, number);
 };
 // One-way news for watchers; nothing depends on it.
 struct Running {
@@ -143,8 +143,8 @@ struct Live {
   AttemptRef ref;
   uint8_t stream = 1;
   std::string bytes;
-  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = 2), 3,
-                Bound(bytes, .most = kWireLimits.piece_bytes));
+  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = 2),
+                3, Bound(bytes, .most = kWireLimits.piece_bytes));
 };
 struct Slow {  // an attempt has passed the job's warn_time
   static constexpr uint32_t kNumber = 6;
@@ -212,9 +212,9 @@ struct OutputPiece {
   uint8_t stream = 1;  // to kStreams
   uint64_t offset = 0;
   std::string_view bytes;  // in what it was decoded from, or in the stream
-  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = kStreams), 3,
-                Bound(offset, .most = kWireLimits.size), 4,
-                Bound(bytes, .must = true, .most = kWireLimits.piece_bytes));
+  SPATE_MESSAGE(1, Must(ref), 2, Bound(stream, .least = 1, .most = kStreams),
+                3, Bound(offset, .most = kWireLimits.size),
+                4, Bound(bytes, .must = true, .most = kWireLimits.piece_bytes));
 };
 
 }  // namespace spate::wire

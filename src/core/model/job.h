@@ -101,8 +101,8 @@ struct JobPolicy {
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
   bool pause_despite_success = false;  // also when some succeeded before them
-  SPATE_MESSAGE(0, Embed(retry), 0, Embed(halt), 9, max_failures, 10, max_running, 11,
-                pause_after_failures, 12, weight, 13, pause_despite_success);
+  SPATE_MESSAGE(0, Embed(retry), 0, Embed(halt), 9, max_failures, 10, max_running,
+                11, pause_after_failures, 12, weight, 13, pause_despite_success);
 };
 
 // Why nothing more of a job is started until it is released.
@@ -249,20 +249,20 @@ struct JobSettings {
   std::string comment;         // of whoever submitted it, for people
 
   static constexpr uint64_t kTextBytes = kLimits.text_bytes;
-  SPATE_MESSAGE(1, name, 2, Must(cwd), 3, row_kind, 4, command, 5, value_names, 6, record_values, 7,
-                has_source, 8, repeat_context, 9, environment, 10, stdin_pattern, 11,
-                stdout_pattern, 12, stderr_pattern, 13, Bound(nice, .least = -20, .most = 19), 14,
-                measure_io, 15, live_output, 16, time_limit, 17, time_limit_percent, 18, warn_time,
-                19, kill_grace, 20, start_delay, 21, Bound(min_free_memory, .most = kLimits.size),
-                22, Bound(max_load, .least = 0), 23, check_patience, 24, user, 25,
-                OneMore(umask, .most = 0777), 26,
-                Bound(put_patterns, .count = kLimits.file_options), 27,
-                Bound(get_patterns, .count = kLimits.file_options), 28,
-                Columns(puts, .sorted = true, .count = kLimits.put_files, .of = "files"),  // to 31
+  SPATE_MESSAGE(1, name, 2, Must(cwd), 3, row_kind, 4, command, 5, value_names, 6, record_values,
+                7, has_source, 8, repeat_context, 9, environment, 10, stdin_pattern,
+                11, stdout_pattern, 12, stderr_pattern, 13, Bound(nice, .least = -20, .most = 19),
+                14, measure_io, 15, live_output, 16, time_limit, 17, time_limit_percent,
+                18, warn_time, 19, kill_grace, 20, start_delay,
+                21, Bound(min_free_memory, .most = kLimits.size), 22, Bound(max_load, .least = 0),
+                23, check_patience, 24, user, 25, OneMore(umask, .most = 0777),
+                26, Bound(put_patterns, .count = kLimits.file_options),
+                27, Bound(get_patterns, .count = kLimits.file_options),
+                28, Columns(puts, .sorted = true, .count = kLimits.put_files, .of = "files"),
                 32, replace, 33, shell, 34, Bound(forward_patterns, .count = kLimits.file_options),
-                35, Bound(forward_file_patterns, .count = kLimits.file_options), 36, leftovers, 37,
-                leftovers_wait, 38, warn_signal, 39, warn_before, 40, append_output, 41, bash, 42,
-                comment);
+                35, Bound(forward_file_patterns, .count = kLimits.file_options), 36, leftovers,
+                37, leftovers_wait, 38, warn_signal, 39, warn_before, 40, append_output, 41, bash,
+                42, comment);
   friend bool operator==(const JobSettings&, const JobSettings&) = default;
 };
 

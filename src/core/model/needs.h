@@ -41,10 +41,10 @@ struct Needs {
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
   static constexpr uint64_t kTextBytes = kLimits.name_bytes;
-  SPATE_MESSAGE(1, milli_cpus, 2, Bound(memory, .most = kLimits.size), 3,
-                Columns(named, .sorted = true, .count = kMostTexts),  // and 4
-                5, time, 6, Bound(labels, .sorted = true), 7, on_node, 8,
-                Bound(not_on, .sorted = true));
+  SPATE_MESSAGE(1, milli_cpus, 2, Bound(memory, .most = kLimits.size),
+                3, Columns(named, .sorted = true, .count = kMostTexts),  // and 4
+                5, time, 6, Bound(labels, .sorted = true), 7, on_node,
+                8, Bound(not_on, .sorted = true));
   // kInvalid: "needs.labels is not sorted, or has an empty one".
   Status CheckSound() const;
   friend auto operator<=>(const Needs&, const Needs&) = default;

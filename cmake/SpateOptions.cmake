@@ -45,8 +45,10 @@ target_compile_options(spate_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wvla -Wundef
   -Wno-missing-field-initializers  # designated initializers leave the rest at its default on purpose
   -fno-omit-frame-pointer
-  # What an assert names is a path below the sources, not the folder where somebody built a release.
-  "-fmacro-prefix-map=${CMAKE_BINARY_DIR}/=build/" "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  # What an assert or debug information names is a path below the sources, not the folder where somebody built a release.
+  "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/" "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
+  # The linker leaves out what a program does not use.
+  -ffunction-sections -fdata-sections)
 if(SPATE_WERROR)
   target_compile_options(spate_options INTERFACE -Werror)
 endif()

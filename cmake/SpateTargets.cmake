@@ -149,8 +149,7 @@ if(SPATE_STATIC)
 endif()
 
 function(_spate_link_static name)
-  # No build id: it is a sum over debug information, which tells folders apart, and release files must not.
-  target_link_options(${name} PRIVATE -static -Wl,--build-id=none -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
+  target_link_options(${name} PRIVATE -static -Wl,--build-id=sha1 -Wl,--gc-sections -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
   target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/no_dlopen.cc")
   target_link_libraries(${name} PRIVATE ${SPATE_QUIET_OBJECTS})
 endfunction()
@@ -174,8 +173,8 @@ function(spate_library name)
   _spate_note(${name} ${arg_DEPS})
 endfunction()
 
-# Debug information goes into a file of its own, .debug/NAME.debug beside the program, where gdb and perf look for it: it is four
-# fifths of what would be copied otherwise.
+# Symbols and debug information go into a file of their own, .debug/NAME.debug beside the program, where gdb and perf look for it:
+# they are four fifths of what would be copied otherwise.
 function(_spate_debug_file name)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR SPATE_SANITIZE OR SPATE_FUZZ)
     return()
@@ -184,7 +183,7 @@ function(_spate_debug_file name)
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} -E make_directory "$<TARGET_FILE_DIR:${name}>/.debug"
     COMMAND ${CMAKE_OBJCOPY} --only-keep-debug "$<TARGET_FILE:${name}>" "${file}"
-    COMMAND ${CMAKE_OBJCOPY} --strip-debug "--add-gnu-debuglink=${file}" "$<TARGET_FILE:${name}>")
+    COMMAND ${CMAKE_OBJCOPY} --strip-all "--add-gnu-debuglink=${file}" "$<TARGET_FILE:${name}>")
 endfunction()
 
 function(spate_app name)

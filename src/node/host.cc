@@ -43,7 +43,8 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
   }
   if (options.cpus) host->MakeBinder(std::move(*options.cpus));
   if (!options.puts.empty()) host->files_.emplace(loop, std::move(options.puts));
-  if (options.kept.name != nullptr) folders.push_back(options.kept.dir);
+  // It is made when there is something to keep.
+  if (options.kept.name != nullptr) folders.push_back(os::DirName(options.kept.dir));
   Node::Parts parts{.loop = loop,
                     .executor = *host->executor_,
                     .sample_load = nullptr,

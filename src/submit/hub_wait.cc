@@ -121,9 +121,12 @@ Result<int> WaitForEach(const cli::Words& words, os::RealLoop& loop, const Waits
 }
 
 int TellItContinues(JobId job, const std::string& reach) {
-  fmt::print(stderr, "spate: job {} continues; to wait again: {}; to end it: {}\n", job.value,
-             present::TextOf(Advice("job wait", job.value), reach),
-             present::TextOf(Advice("job cancel", job.value), reach));
+  // Its number may not have come yet.
+  const std::string name = job == JobId() ? "last" : fmt::format("{}", job.value);
+  fmt::print(stderr, "spate: {} continues; to wait again: {}; to end it: {}\n",
+             job == JobId() ? "the last job" : "job " + name,
+             present::TextOf(Advice("job wait", name), reach),
+             present::TextOf(Advice("job cancel", name), reach));
   return cli::kExitInterrupted;
 }
 

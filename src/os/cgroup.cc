@@ -262,7 +262,11 @@ bool Cgroup::IsHere() const {
 }
 
 void Cgroup::Enter() {
-  if (dir_.empty() || (!IsHere() && !WriteOnce(File("cgroup.procs"), "0"))) return;
+  if (dir_.empty()) return;
+  if (!IsHere() && !WriteOnce(File("cgroup.procs"), "0")) {
+    dir_.clear();  // our tasks are not there, and what froze or killed it would not meet them
+    return;
+  }
   entered_ = true;
   auto file = [this](const char* name, int how) {
     return Fd(open(File(name).c_str(), how | O_CLOEXEC));

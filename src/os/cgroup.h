@@ -66,7 +66,8 @@ class Cgroup {
   Status Remove(Duration patience);
 
   // This process is an owner from now on: it moves there, unless it is there, and opens the files
-  // that each attempt needs. Those that cannot be opened are left out.
+  // that each attempt needs. Those that cannot be opened are left out; where it cannot move there,
+  // the object has no cgroup any more.
   void Enter();
 
   // ---- An owner's attempts, one after another. Without a cgroup all say so.

@@ -276,6 +276,21 @@ TEST_F(RealCgroup, KillsAllButItsOwner) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+// A folder does for a cgroup that may be changed but not entered.
+TEST(Cgroup, NothingIsStoppedWhereItsOwnerCannotBe) {
+  TempDir dir;
+  const std::string freeze = dir.Write("slot/cgroup.freeze", "0");
+  const std::string kill = dir.Write("slot/cgroup.kill", "");
+  dir.Write("slot/cgroup.events", "populated 1\n");
+  Cgroup slot(dir.Path("slot"));
+  slot.Enter();
+  EXPECT_FALSE(slot.Freeze());
+  EXPECT_FALSE(slot.is_frozen());
+  EXPECT_TRUE(slot.KillAll({}));
+  EXPECT_EQ(ReadFile(freeze, 100).value_or(""), "0");
+  EXPECT_EQ(ReadFile(kill, 100).value_or("?"), "");
+}
+
 // Folders do for what is asked of a tree where nothing runs.
 TEST(SweepCgroups, TreesOfDeadNodesGoWhenNothingRunsThere) {
   TempDir dir;

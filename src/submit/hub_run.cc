@@ -103,7 +103,10 @@ class JobScreen {
 
 Status JobScreen::MakeView() {
   const JobSettings& settings = *submission_.head.settings;
-  TRY(rows_.Keep(submission_.rows, spools_.Path("rows")));
+  if (auto kept = rows_.Keep(submission_.rows, spools_.Path("rows")); !kept) {
+    TellItContinues(job_, reach_);  // it was accepted
+    return kept;
+  }
   submission_.rows = nullptr;
   submission_.edges = {};
   submission_.pieces = {};

@@ -166,6 +166,17 @@ TEST(FieldBytes, AMessageHasAnEndInMemory) {
   EXPECT_TRUE(FromBytes<All>("all", bytes));
 }
 
+// A list that comes in many parts is not copied for each.
+TEST(FieldBytes, AListInManyPartsGrowsByMoreThanOne) {
+  constexpr size_t kParts = 1'000;
+  std::string bytes;
+  for (size_t i = 0; i < kParts; ++i) bytes += "\x0a\x01\x02";
+  auto shapes = FromBytes<Shapes>("shapes", bytes);
+  ASSERT_TRUE(shapes) << shapes.error().message;
+  EXPECT_EQ(shapes->numbers, std::vector<int32_t>(kParts, 1));
+  EXPECT_GT(shapes->numbers.capacity(), kParts);
+}
+
 // Every type's numbers are its own, or one field would be read as another.
 struct Numbers {
   std::vector<uint32_t>& numbers;

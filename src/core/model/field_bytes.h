@@ -486,7 +486,7 @@ class FieldParser {
   // Numbers take at most eight times their bytes, so they do not count as elements.
   template <typename T>
   void TakePacked(std::string_view name, std::string_view bytes, std::vector<T>& to) {
-    to.reserve(to.size() + CountVarints(bytes));
+    if (to.empty()) to.reserve(CountVarints(bytes));  // each time, it would copy all each time
     for (RawField number; !bytes.empty() && ok();) {
       if (!DecodeVarint(bytes, number.value)) return Defect(name, "is cut off");
       Take(name, number, to.emplace_back());

@@ -37,7 +37,8 @@ struct RawLease {
   std::optional<std::string> needs = BytesOf(GoodNeeds());
   std::vector<uint32_t> tasks = {7, 2};
   std::vector<std::string> rows = {"a", "bc"};
-  SPATE_MESSAGE(1, epoch, 2, job, 3, attempt, 4, needs, 5, tasks, 6, rows);
+  std::optional<std::string> part;
+  SPATE_MESSAGE(1, epoch, 2, job, 3, attempt, 4, needs, 5, tasks, 6, rows, 7, part);
 };
 
 struct RawHello {
@@ -200,6 +201,10 @@ TEST(Damage, OfLease) {
           {"lease.rows is not one for each task", good, [](auto& m) { m.rows.clear(); }},
           {"lease.rows has a text that is too long", good,
            [](auto& m) { m.rows[0].resize(kWireLimits.row_bytes + 1); }},
+          {"lease.part.index names no host", good, [](auto& m) { m.part.emplace(); }},
+          {"lease.part.index names no host", good, [](auto& m) { m.part = "\x08\x01"; }},
+          {"lease.tasks is not the one of a gang", good,
+           [](auto& m) { m.part = BytesOf(GangPart{.hosts = {{"n1", 1, ""}}}); }},
       },
       DecodeToNode);
 }
@@ -396,6 +401,22 @@ TEST(Damage, OfFirstMessages) {
            [](auto& m) { m.listens_at.resize(kWireLimits.name_bytes + 1); }},
       },
       DecodeWelcome);
+}
+
+// An offer that is too large is refused unread, whatever stands around it.
+TEST(Damage, OfAnOfferThatIsTooLarge) {
+  RawHello hello;
+  hello.offer->label = {std::string(kWireLimits.offer_bytes, 'x')};
+  std::string bytes;
+  spate::internal::FieldWriter::WriteIn(bytes, Hello::kNumber, hello);
+  std::string twice = BytesOf(RawHello()) + BytesOf(hello);
+  std::string with_both;
+  spate::internal::FieldWriter::WriteIn(with_both, Hello::kNumber, twice);
+  const std::string number = "\x08\x07";  // of the same field
+  for (const std::string& each : {bytes, number + bytes, with_both}) {
+    const std::string error = DecodeToHub(each).error().message;
+    EXPECT_TRUE(error.starts_with("the labels, resources and names of the node take")) << error;
+  }
 }
 
 TEST(Damage, WhatIsNoMessageAtAll) {

@@ -37,13 +37,14 @@ Result<T> DecodeMessage(std::string_view name, std::string_view bytes) {
   return message;
 }
 
-// Bytes of the field; empty: there is none.
+// Bytes of the field, the most where it comes several times; empty: there is none.
 inline std::string_view FieldIn(std::string_view message, uint32_t number) {
+  std::string_view longest;
   spate::internal::RawField field;
   while (!message.empty() && spate::internal::DecodeField(message, field)) {
-    if (field.number == number) return field.bytes;
+    if (field.number == number && field.bytes.size() > longest.size()) longest = field.bytes;
   }
-  return {};
+  return longest;
 }
 
 // "open_job" of OpenJob.

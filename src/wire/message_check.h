@@ -138,14 +138,20 @@ struct MessageCheck::Walk {
       in.Value(name, value, bounds, !list.empty());
     }
   }
+  // A message that is there is checked, also when all of it is as without it.
+  template <typename V>
+  static Bounds There(Bounds bounds) {
+    bounds.must = bounds.must || HasFields<const V>;
+    return bounds;
+  }
   template <typename V>
   void Check(std::string_view name, const std::optional<V>& value, const Bounds& bounds) {
-    if (value) Check(name, *value, bounds);
+    if (value) Check(name, *value, There<V>(bounds));
   }
   template <typename V>
   void Check(std::string_view name, const std::shared_ptr<V>& value, const Bounds& bounds) {
     if (bounds.must && !value) in.Defect(name, "is missing");
-    if (value) Check(name, *value, bounds);
+    if (value) Check(name, *value, There<V>(bounds));
   }
   template <typename V>
   void Check(std::string_view name, const OneMore<V>& value, const Bounds& bounds) {
@@ -158,7 +164,7 @@ struct MessageCheck::Walk {
   void Check(std::string_view name, const std::vector<V>& values, const Bounds& bounds) {
     if (values.size() > bounds.count) in.Defect(name, "has too many ", bounds.of);
     if constexpr (HasFields<V>) {
-      for (const V& value : values) Check(name, value, bounds);
+      for (const V& value : values) Check(name, value, There<V>(bounds));
     }
   }
   template <typename List>

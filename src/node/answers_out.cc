@@ -5,11 +5,17 @@
 namespace spate::node {
 
 void AnswersOut::Add(wire::AnswerPiece part) {
-  Rest& rest = rests_[part.id];
+  const uint64_t id = part.id;
+  Rest& rest = rests_[id];
+  if (rest.unsent.kind != wire::AnswerKind::kMore) return;  // it is over already
   std::string bytes = std::move(rest.unsent.bytes) + part.bytes;
   rest.unsent = std::move(part);
   rest.unsent.bytes = std::move(bytes);
-  SendSome(rest.unsent.id, rest);
+  if (rest.unsent.bytes.size() > wire::kMostAnswer) {
+    rest.unsent = wire::AnswerPiece::Failed({ErrorKind::kUnavailable, "the answer is too long"});
+    rest.unsent.id = id;
+  }
+  SendSome(id);
 }
 
 void AnswersOut::Taken(const wire::AnswerTaken& taken) {
@@ -20,18 +26,19 @@ void AnswersOut::Taken(const wire::AnswerTaken& taken) {
     return;
   }
   at->second.ahead -= std::min<uint64_t>(at->second.ahead, taken.bytes);
-  SendSome(taken.id, at->second);
+  SendSome(taken.id);
 }
 
-void AnswersOut::SendSome(uint64_t id, Rest& rest) {
-  while (rest.ahead < wire::kAnswerWindow) {
+// `send_` may lose the hub, and with it all that is left.
+void AnswersOut::SendSome(uint64_t id) {
+  for (auto at = rests_.find(id); at != rests_.end(); at = rests_.find(id)) {
+    Rest& rest = at->second;
+    if (rest.ahead >= wire::kAnswerWindow) return;
     if (rest.unsent.kind == wire::AnswerKind::kMore && rest.unsent.bytes.empty()) return;
     wire::AnswerPiece piece = wire::CutPiece(rest.unsent);
     rest.ahead += piece.bytes.size();
-    const bool last = piece.kind != wire::AnswerKind::kMore;
-    if (last) rests_.erase(id);
+    if (piece.kind != wire::AnswerKind::kMore) rests_.erase(at);
     send_(std::move(piece));
-    if (last) return;
   }
 }
 

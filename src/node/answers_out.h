@@ -18,7 +18,7 @@ class AnswersOut {
  public:
   explicit AnswersOut(std::function<void(wire::AnswerPiece)> send) : send_(std::move(send)) {}
 
-  // The next part of an answer, of any length.
+  // The next part of an answer, of any length. One of which more than kMostAnswer waits has failed.
   void Add(wire::AnswerPiece part);
   void Taken(const wire::AnswerTaken& taken);
   // The hub that asked is gone.
@@ -29,7 +29,7 @@ class AnswersOut {
     wire::AnswerPiece unsent;
     size_t ahead = 0;  // bytes that were sent and not taken
   };
-  void SendSome(uint64_t id, Rest& rest);
+  void SendSome(uint64_t id);
 
   const std::function<void(wire::AnswerPiece)> send_;
   std::map<uint64_t, Rest> rests_;  // by id, until the last piece is sent

@@ -62,6 +62,7 @@ Node::~Node() {
 
 void Node::Connect(HubChannel& channel) {
   channel_ = &channel;
+  ++connections_;
   channel.OnMessage([this, alive = alive_](wire::ToNode message) {
     if (*alive) OnMessage(std::move(message));
   });
@@ -213,10 +214,10 @@ void Node::On(wire::PutPiece piece) {
 // Nothing waits for it, so it overtakes what waits for files or a user. The executor knows nothing
 // of what waits here.
 void Node::OnAsk(wire::Ask ask) {
-  const uint64_t id = ask.id;
-  auto add = [this, id](wire::AnswerPiece piece) {
+  // A hub that is started again gives the same ids anew, to questions of others.
+  auto add = [this, id = ask.id, asked_by = connections_](wire::AnswerPiece piece) {
     piece.id = id;
-    if (channel_ != nullptr) answers_.Add(std::move(piece));
+    if (channel_ != nullptr && asked_by == connections_) answers_.Add(std::move(piece));
   };
   const NodeQuestion* question = FindQuestion(ask.question);
   if (question != nullptr && question->for_admins && !ask.admin) {

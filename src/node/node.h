@@ -159,6 +159,7 @@ class Node final : public ExecutorEvents {
   Parts parts_;
   std::string remote_;
   HubChannel* channel_ = nullptr;  // null: not connected
+  uint64_t connections_ = 0;       // so far
   AnswersOut answers_{[this](wire::AnswerPiece piece) { Send(std::move(piece)); }};
   uint64_t reports_ = 0;
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers

@@ -77,6 +77,7 @@ struct NodeDialectTest : testing::Test {
     offer.milli_cpus = 4 * kMilliCpu;
     Node::Parts parts{loop, starts, nullptr};
     parts.doubt = doubt;
+    parts.ask_run = ask_run;
     parts.kept.dir = dir.path();
     parts.kept.name = [](JobId job, TaskIndex task) {
       return fmt::format("{}-{}", job.value, task);
@@ -145,6 +146,7 @@ struct NodeDialectTest : testing::Test {
   transport::InprocPair<wire::ToNode, wire::ToHub> link =
       transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
   std::vector<wire::ToHub> said;
+  AskRun ask_run;
   std::unique_ptr<Node> node;
 };
 
@@ -396,6 +398,47 @@ TEST_F(NodeDialectTest, SaysWhatItDoesNotKnow) {
             "what they write is in that program's own output");
   EXPECT_EQ(kind({.id = 3, .question = wire::ReadStderr::kNumber, .body = "x"}),
             "3 failed the question: the message is cut off");
+}
+
+// The shepherd of an attempt tells these.
+struct AskedRunTest : NodeDialectTest {
+  AskedRunTest() {
+    ask_run = [this](wire::Ask, auto told) { tell.push_back(std::move(told)); };
+    StartNode({});
+  }
+  void Ask(uint64_t id) {
+    link.first->Send(wire::Ask{.id = id, .ref = {kJob, 7, Attempt(1)}, .question = 9999});
+    loop.RunFor(Duration::Millis(1));
+  }
+  void Tell(size_t nth, wire::AnswerKind kind, std::string bytes) {
+    tell.at(nth)({.kind = kind, .bytes = std::move(bytes)});
+    loop.RunFor(Duration::Millis(1));
+  }
+  std::vector<std::function<void(wire::AnswerPiece)>> tell;
+};
+
+TEST_F(AskedRunTest, AHubIsToldNothingThatTheOneBeforeAsked) {
+  Ask(1);
+  node->Disconnect();
+  node->Connect(*link.second);
+  Ask(1);
+  Tell(0, wire::AnswerKind::kDone, "of another user");
+  EXPECT_EQ(Said<wire::AnswerPiece>(), nullptr);
+  Tell(1, wire::AnswerKind::kDone, "his own");
+  ASSERT_NE(Said<wire::AnswerPiece>(), nullptr);
+  EXPECT_EQ(Said<wire::AnswerPiece>()->bytes, "his own");
+}
+
+TEST_F(AskedRunTest, AnAnswerWithoutEndFails) {
+  Ask(1);
+  for (size_t sent = 0; sent <= 2 * wire::kMostAnswer; sent += wire::kAnswerPiece) {
+    Tell(0, wire::AnswerKind::kMore, std::string(wire::kAnswerPiece, 'x'));
+  }
+  EXPECT_EQ(Said<wire::AnswerPiece>()->kind, wire::AnswerKind::kMore);
+  link.first->Send(wire::AnswerTaken{1, wire::kAnswerWindow});
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_EQ(Said<wire::AnswerPiece>()->kind, wire::AnswerKind::kFailed);
+  EXPECT_EQ(Said<wire::AnswerPiece>()->bytes, "the answer is too long");
 }
 
 }  // namespace

@@ -136,6 +136,23 @@ TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
   EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 is not connected");
 }
 
+TEST_F(LookTest, ANodeThatSaysTooMuchIsNotPassedOn) {
+  Dialogue& ann = Come("ann", 1);
+  NodeEnd& node = Node("n1", 1);
+  const JobId job = Submit(ann, 1);
+  auto shown_after = [&](RunLook look) {
+    Look(ann, job, 1);
+    node.say(Answer(node.All<wire::Ask>().back(), look));
+    loop_.RunFor(Duration::Millis(50));
+    return AnswerTo(ann).look;
+  };
+  RunLook look{.standing = Standing::kRunning};
+  look.out.bytes = std::string(kLookPiece, 'x');
+  EXPECT_EQ(shown_after(look), look);
+  look.out.bytes += 'x';
+  EXPECT_EQ(shown_after(look), (RunLook{.why = "a damaged message: look.out.bytes is too long"}));
+}
+
 TEST_F(LookTest, ANodeThatIsSilentOrGoesIsToldOf) {
   Dialogue& ann = Come("ann", 1);
   NodeEnd& node = Node("n1", 1);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "hub/answers/answers.h"
 #include "hub/answers/pick.h"
+#include "wire/message_bytes.h"
 
 namespace spate::hub {
 namespace {
@@ -55,7 +56,7 @@ RunLook LookIn(const Result<wire::AnswerPiece>& answer) {
     return {.standing = RunLook::Standing::kNotStarted};
   }
   if (answer->kind == wire::AnswerKind::kEnded) return {.standing = RunLook::Standing::kEnded};
-  auto look = wire::FromBytes<RunLook>("the look", answer->bytes);
+  auto look = wire::DecodeMessage<RunLook>("look", answer->bytes);  // within its bounds
   return look ? std::move(*look) : RunLook{.why = look.error().message};
 }
 

@@ -242,7 +242,7 @@ TEST_F(ConnectionTest, WhoBreaksTheProtocolIsRefused) {
       {FrameOf(FrameType::kGreeting), "a frame of type 1 may not come here"},
       {FrameOf(FrameType::kToNode), "a frame of type 5 may not come here"},
       {FrameOf(FrameType::kRequest), "a frame of type 8 may not come here"},
-      {FrameOf(FrameType::kRefusal, "\xff"), "refusal cannot be parsed"},
+      {FrameOf(FrameType::kRefusal, "\xff"), "refusal is cut off"},
   };
   auto counts = std::make_shared<Counts>();
   for (const Case& each : cases) {

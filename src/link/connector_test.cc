@@ -112,7 +112,7 @@ TEST_F(CallerTest, WhoIsNoHub) {
   };
   const Case cases[] = {
       {"ssh", "SSH-2.0-OpenSSH_9.2\r\n", "broke the protocol"},
-      {"damaged", FrameOf(FrameType::kWelcome, "\xff"), "welcome cannot be parsed"},
+      {"damaged", FrameOf(FrameType::kWelcome, "\xff"), "welcome is cut off"},
       {"no-epoch", FrameOf(FrameType::kWelcome), "welcome.protocol"},
       {"eager", FrameOf(FrameType::kToNode), "type 5 may not come here"},
       {"giant", "\xff\xff\xff\0\2"s, "a frame of 16777215 bytes"},

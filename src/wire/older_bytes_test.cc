@@ -29,6 +29,8 @@ std::string Written(const Message& message) {
 
 JobSettings AllSettings() {
   JobSettings s;
+  s.leftovers = Leftovers::kEnd;  // as what did not have it yet is read
+  s.leftovers_wait = {};
   s.name = "n\xff";
   s.cwd = "/c";
   s.row_kind = RowKind::kValues;
@@ -65,6 +67,8 @@ JobSettings AllSettings() {
 // Zeros are left out, also where the member has another default.
 JobSettings NoSettings() {
   JobSettings s;
+  s.leftovers = Leftovers::kEnd;
+  s.leftovers_wait = {};
   s.cwd = "/";
   s.has_source = false;
   s.kill_grace = {};

@@ -168,7 +168,7 @@ def test_needs_are_counted_before_they_are_made(place: Place):
     empty = b"\x12\x00" * (4 << 20)  # SubmitEnd.requests
     end = frame(REQUEST, message({4: message({1: 1}) + empty}))
     reason = local(hub).send(submit(b"needy"), rows(b"true"), end).refusal()
-    want("requests are too many" in reason, reason)
+    want("requests has too many kinds" in reason, reason)
     hub.check()
     place.write("needy.lst", *[f"true {{use ram {n + 1}M}}" for n in range(10_001)])
     for how in ("run", "submit"):

@@ -422,9 +422,9 @@ def test_host_scripts(place: Place):
 
 def test_what_a_task_leaves_running_is_ended(place: Place):
     """A worker waits for the task's command alone, which has succeeded; the original also lets the rest run."""
-    place.write("l.dag", "TASK L /bin/sh leave")
-    place.write("leave", "sleep 1000 & echo $! > pid")
     for pmc in each(place):
+        place.write("l.dag", f"TASK L /bin/sh {place.dir}/leave")
+        place.write("leave", f"sleep 1000 & echo $! > {place.dir}/pid")
         done = pmc.run("l.dag", ranks=2)
         want(dict(done.records()) == {"L": 0}, done.out)
         want(not alive(int(place.read("pid"))), "what it left is ended")

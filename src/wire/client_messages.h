@@ -191,7 +191,7 @@ struct JobNews {
   std::vector<LeftRunningFacts> left = {};  // some of them, when there are many
   // So many news before this one were left out, since the client did not take those before them.
   uint32_t missed = 0;
-  std::vector<NotKeptFacts> not_kept = {};       // of a job that is held or has finished
+  std::vector<NotKeptFacts> not_kept = {};  // of a job that is held or has finished
   SPATE_MESSAGE(1, Must(job), 2, Embed(counts),  // to 8
                 9, finished, 10, held, 11, nodes, 13, left, 14, why, 15, missed, 16, not_kept);
 };

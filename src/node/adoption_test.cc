@@ -394,7 +394,7 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
       (std::vector<std::string>{
           fmt::format(
               "problem the shepherd with pid {} and its task are ended: it speaks version 4 of "
-              "the shepherds' protocol, and this program knows versions 6 to 6",
+              "the shepherds' protocol, and this program knows versions 5 to 5",
               old.pid),
           "ready"}));
   int status = 0;

@@ -51,7 +51,7 @@ TEST(PlanTest, HasTheTasksAndSettings) {
 }
 
 TEST(PlanTest, HasTheNumbersOfAnArray) {
-  for (For whom : {For::kOnNodes}) {
+  for (For whom : {For::kHere, For::kOnNodes}) {
     Typed typed({"--array", "1-5:2,9", "--", "echo", "{}"}, whom);
     EXPECT_EQ(typed.Refused(), "");
     Argv rows;

@@ -153,7 +153,7 @@ constexpr Option kSubmission[] = {
      .help = "one task per number, in {} and $SPATE_ARRAY_VALUE",
      .more = "%MOST limits how many of the tasks run at once. Nothing is appended to a command "
              "without {}.",
-     .job = {FillArray, kOfSubmit}},
+     .job = {FillArray, kOfLists}},
     {.names = "open",
      .heading = Heading::kSources,
      .help = "accept more tasks later (spate job add, job close)",
@@ -166,14 +166,14 @@ constexpr Option kSubmission[] = {
              "fail:JOB: JOB has ended with failed tasks. each:JOB: task N starts when task N of "
              "JOB has succeeded.",
      .repeat = true,
-     .job = {FillAfter, kOfSubmit}},
+     .job = {FillAfter, kOfSharedHub}},
     {.names = "like",
      .argument = "JOB",
      .heading = Heading::kNeeds,
      .help = "request what the tasks of JOB needed",
      .more = "Takes --cpus, --memory and --time from `spate report --suggest JOB`. Values on the "
              "command line override them.",
-     .job = {nullptr, kOfSubmit}},
+     .job = {nullptr, kOfSharedHub}},
     {.names = "notify",
      .argument = "COMMAND",
      .heading = Heading::kSlots,
@@ -188,20 +188,27 @@ constexpr Option kSubmission[] = {
      .argument = "N",
      .heading = Heading::kSlots,
      .help = "priority among your jobs, highest first (default: 0)",
-     .job = {Set<&SubmitOptions::priority, ParsePriority>, kOfSubmit}},
+     .job = {Set<&SubmitOptions::priority, ParsePriority>, kOfSharedHub}},
     {.names = "weight",
      .argument = "N",
      .heading = Heading::kSlots,
      .help = "share relative to your other jobs (default: 100)",
      .more = "1 to 10000. If all your jobs have a weight below 100, your share relative to other "
              "users shrinks as well.",
-     .job = {Set<&SubmitOptions::weight, ParseJobWeight>, kOfSubmit}},
+     .job = {Set<&SubmitOptions::weight, ParseJobWeight>, kOfSharedHub}},
     {.names = "max-running,jobs,max-procs",
      .letters = "jP",
      .argument = "N",
      .heading = Heading::kSlots,
      .help = "limit of tasks at once (of a user, 0: no limit)",
-     .job = {Set<&SubmitOptions::max_running, UpTo<kLimits.tasks_per_job>>, kOfSubmit}}};
+     .job = {Set<&SubmitOptions::max_running, UpTo<kLimits.tasks_per_job>>, kOfSubmit}},
+    // For `run`, whose -j bounds the tasks of a hub's job, too.
+    {.names = "max-running",
+     .argument = "N",
+     .heading = Heading::kSlots,
+     .help = "same as -j",
+     .short_for = "jobs",
+     .job = {nullptr, {{kYes, kNoUse, kNoUse, kNoUse, kYes, kYes}}}}};
 
 }  // namespace
 

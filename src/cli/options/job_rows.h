@@ -109,8 +109,11 @@ inline constexpr JobUse kOfGangs = {kOfFirst.by_way, kNewGang};
 inline constexpr JobUse kOfFollowed = {{kNo, kNoUse, kNoUse, kNoUse, kNo, kNo}, kReadOnce};
 inline constexpr JobUse kOfFiles = {{kNo, kNoUse, kNoUse, kYes, kYes, kYes}, kHasFiles};
 inline constexpr JobUse kOfSubmit = {{kNoUse, kNoUse, kNoUse, kYes}};
-inline constexpr JobUse kOfNodes = {{kNoUse, kNo, kYes, kYes},
+inline constexpr JobUse kOfNodes = {{kNo, kNo, kYes, kYes, kYes, kYes},
                                     "a run on this machine has only this machine's node"};
+inline constexpr JobUse kOfSharedHub = {
+    {kNo, kNoUse, kNoUse, kYes, kYes, kNo},
+    "a run without a hub, or with its own, has no other jobs; leave it out"};
 constexpr JobUse HereAlone(std::string_view why) {
   return {{kYes, kYes, kNo, kNoUse, kNo, kNo}, why};
 }

@@ -90,8 +90,8 @@ struct Option {
   bool repeat = false;    // every value counts, not only the last one
   Complete complete = Complete::kNothing;
   std::string_view words;  // for kWords: "human json quiet"
-  // The option of the same command that this switch stands for, with this value: -q is "output" and
-  // "quiet".
+  // The option of the same command that this one stands for; a switch, with this value: -q is
+  // "output" and "quiet".
   std::string_view short_for;
   std::string_view short_for_value;
   JobOption job;  // for options of jobs

@@ -59,6 +59,18 @@ Status CheckUses(Way way, const Words& typed) {
   return {};
 }
 
+Status CheckHubOnly(const Words& typed) {
+  for (const auto& [opt, value] : typed.options) {
+    const JobUse& use = opt->job.use;
+    const bool here = use[Way::kResume] != Use::kRefused || use[Way::kRetry] == Use::kObeyed;
+    if (here || use[Way::kHub] != Use::kObeyed) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{}: only jobs of a hub have {} (spate run --hub, spate submit)",
+                            DashedName(*opt), opt == &opt::kKey ? "keys" : "it"));
+  }
+  return {};
+}
+
 Status CheckKept(std::span<const std::string> first, std::span<const std::string> typed) {
   auto now = TRY(ParseWords(kRunWords, typed));
   TRY(CheckUses(Way::kResume, now));

@@ -20,6 +20,8 @@ Use UseOf(const Option& opt, Way way);
 
 // An option that was typed and is refused there: kInvalid, with the reason.
 Status CheckUses(Way way, const Words& typed);
+// For a `run` with neither --hub nor --pool: refuses options that only jobs of a hub have.
+Status CheckHubOnly(const Words& typed);
 // For `run --resume`: also what was typed now and is not what the first run was given. `first` is
 // what stands behind "run" in the first run, `typed` the same of now.
 Status CheckKept(std::span<const std::string> first, std::span<const std::string> typed);

@@ -14,6 +14,7 @@
 #include "cli/options/gang_options.h"
 #include "cli/options/job_rows.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/option_uses.h"
 #include "cli/options/retry_options.h"
 #include "cli/options/shared.h"
 #include "core/model/job_facts.h"
@@ -337,9 +338,8 @@ Result<SubmitOptions> FillOptions(const Words& words) {
   TRY(CheckWarnSignal(options.settings, on_nodes));
   TRY(CheckGang(options));
   TRY(CheckFiles(options, makes));
-  if (makes == Makes::kRun && !options.hub && !job.key.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                "--key: only jobs of a hub have keys (spate run --hub, spate submit)");
+  if (makes == Makes::kRun && !on_nodes) {
+    TRY(CheckHubOnly(words));
   }
   // A list beside a command is what the command is given, line by line.
   if (options.sources.resident) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "cli/options/needs_change.h"
 #include "cli/options/shared.h"
@@ -122,6 +123,10 @@ Cases LateCases() {
         [](auto& o) {
           return o.keep == HistoryBound{Duration::Seconds(7 * 86400), uint64_t{5} << 30};
         }}},
+      {"array",
+       {{"--array", "1-9%3", "--", "x"},
+        [](auto& o) { return o.sources.array && o.policy.max_running == 3; }}},
+      {"max-running", {{"--max-running", "3"}, [](auto& o) { return o.slots.value == 3; }}},
       {"profile", {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
   };
 }
@@ -231,10 +236,11 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {"access", {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
   };
   cases.merge(LateCases());
+  const std::set<std::string_view> kWhereAndWhich = {
+      "pool", "key", "after", "like", "priority", "weight", "label", "on", "not-on"};
   for (const Option* option : OptionsOf(kRunWords)) {
     const Option& def = *option;
-    if (def.heading == Heading::kGeneral) continue;
-    if (option == &opt::kRunPool || option == &opt::kKey) continue;  // where and which job, not how
+    if (def.heading == Heading::kGeneral || kWhereAndWhich.contains(def.name())) continue;
     auto found = cases.find(def.name());
     ASSERT_NE(found, cases.end()) << "no case for --" << def.name();
     EXPECT_TRUE(found->second.second(Good(found->second.first))) << "--" << def.name();
@@ -256,7 +262,6 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--put", "a"},
        "--put and --get are only for nodes of a hub (spate run --hub, spate submit); tasks on this "
        "machine have your files already"},
-      {{"--key", "k"}, "--key: only jobs of a hub have keys (spate run --hub, spate submit)"},
       {{"--hub", "--get", "../a"},
        "--get: '../a' leads out of the folder: files go to and from a task's own folder, so name "
        "them by a relative path without '..'"},
@@ -360,6 +365,31 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
        "its nodes can read"},
   };
   for (const auto& [argv, message] : kCases) EXPECT_EQ(Wrong(argv), message);
+}
+
+TEST(RunOptionsTest, OptionsOfAHubOrWithoutACommandNameTheFix) {
+  const std::pair<Argv, std::string> kCases[] = {
+      {{"--key", "k"}, "--key: only jobs of a hub have keys (spate run --hub, spate submit)"},
+      {{"--on", "n1"}, "--on: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--not-on", "n1"}, "--not-on: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--label", "l"}, "--label: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--after", "1"}, "--after: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--like", "1"}, "--like: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--weight", "3"}, "--weight: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--priority", "3"},
+       "--priority: only jobs of a hub have it (spate run --hub, spate submit)"},
+      {{"--array", "1-3"},
+       "--array provides values for a command; write the command after --, as in spate run --array "
+       "1-100 -- ./step {}"},
+  };
+  for (const auto& [argv, message] : kCases) {
+    auto options = ParseRun({}, argv);
+    ASSERT_FALSE(options) << argv.front();
+    EXPECT_EQ(options.error().message, message);
+    Argv on_hub = argv;
+    on_hub.insert(on_hub.begin(), "--hub");
+    EXPECT_EQ(ParseRun({}, on_hub).has_value(), argv.front() != "--array") << argv.front();
+  }
 }
 
 TEST(RunOptionsTest, WrongValuesOfInputNameTheFix) {

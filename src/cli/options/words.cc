@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/near.h"
 #include "base/units.h"
+#include "cli/options/job_words.h"
 #include "cli/options/shared.h"
 #include "cli/options/values.h"
 #include "format/shell_words.h"
@@ -93,12 +94,18 @@ std::string_view AsTyped(std::string_view left, std::span<const std::string> arg
   return left;
 }
 
-// True if the command has all options that the hint names before it names another command.
+// True if the command has all options that the hint names before it names another command, and
+// none of them has an argument (--pool NAME) that only `submit` gives it.
 bool TakesAll(const Command& command, std::string_view hint) {
-  auto words = format::SplitBlanks(hint.substr(0, hint.find("spate ")));
-  return std::ranges::all_of(words, [&](std::string_view word) {
+  hint = hint.substr(0, hint.find("spate "));
+  return std::ranges::all_of(format::SplitBlanks(hint), [&](std::string_view word) {
     word = word.substr(0, word.find_first_of(",;:)"));
-    return !word.starts_with("--") || word.size() == 2 || FindOption(command, word) != nullptr;
+    if (!word.starts_with("--") || word.size() == 2) return true;
+    const Option* meant = FindOption(kSubmitWords, word);
+    const Option* taken = FindOption(command, word);
+    if (taken == nullptr || meant == nullptr) return taken != nullptr;
+    return meant->argument == taken->argument ||
+           !hint.contains(fmt::format("{} {}", word, meant->argument));
   });
 }
 
@@ -158,14 +165,15 @@ void Declare(CLI::App& app, const Command& command,
 
 // A short form becomes what it is short for.
 Result<TypedOption> Typed(const Command& command, const Option& def, std::string value) {
-  if (!def.argument.empty()) return TypedOption{&def, std::move(value)};
+  const Option* meant =
+      def.short_for.empty() ? &def : FindOption(command, fmt::format("--{}", def.short_for));
+  if (!def.argument.empty()) return TypedOption{meant, std::move(value)};
   if (value != "true" && value != "false") {
     return Usage(command,
                  fmt::format("--{} takes no value (except =false, which undoes it)", def.name()));
   }
   if (def.short_for_value.empty() || value == "false") return TypedOption{&def, value};
-  return TypedOption{FindOption(command, fmt::format("--{}", def.short_for)),
-                     std::string(def.short_for_value)};
+  return TypedOption{meant, std::string(def.short_for_value)};
 }
 
 Status CheckCount(const Words& words) {

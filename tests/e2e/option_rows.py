@@ -404,7 +404,7 @@ ROWS = [
     Row("--time-limit", "--time-limit LIMIT", both(work("hang=@2"), bad(2, "time")), failed(2)),
     Row("--deadline", "--deadline +1h", None, job_has("deadline", lambda at: at is not None)),
     Row("--kill-grace", "--kill-grace 0.1s", both(work("deaf=@2"), bad(2, "time"), LIMIT), killed_soon),
-    Row("--signal", "--signal USR1@19.9s", both(work("usr1=@3"), wants("--time-limit", "20s"))),
+    Row("--signal", "--signal USR1@19.5s", both(work("usr1=@3"), wants("--time-limit", "20s"))),
     Row("--leftovers", "--leftovers fail", work("leave=@0", leftovers="fail"), left_fails),
     Row("--leftovers", "--leftovers end", work("leave=@0", leftovers="end")),
     Row("--warn-time", "--warn-time 0.1s", work("slow=@3"), slow_is_told, no=("hub", "submit")),

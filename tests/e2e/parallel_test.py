@@ -126,7 +126,7 @@ REFUSED = [
     (["--pipe", "--", "wc"], "nothing comes on standard input"),
     (["--pipepart", "-a", "/dev/null", "--", "wc"], "use --pipe"),
     (["--csv", "--colsep", "ab", "--", "echo"], "the separator must be one character"),
-    (["--array", "1-3", "--", "echo"], "--array: an option of spate submit"),
+    (["--after", "1", "--", "echo"], "--after: only jobs of a hub have it"),
     (["--semaphore", "--", "x"], "spate sem"),
     (["--profile", "none-such", "--", "x"], "--profile"),
 ]

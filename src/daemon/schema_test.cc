@@ -26,8 +26,8 @@ TEST(Schema, NamesWhatJsonLeavesOut) {
   for (const char* line : {
            R"("HubFacts","number":15,"name":"addresses","json":false,"kind":"list of text"})",
            R"("NodeFacts","number":11,"name":"machine","json":true,"kind":"optional MachineLoad"})",
-           R"("JobSettings","number":25,"name":"umask","json":true,"kind":"one more than sint32","most":511})",
-           R"("JobPolicy","number":1,"name":"retries","json":true,"kind":"uint32","most":10000})",
+           R"("JobSettings","number":25,"name":"umask","json":true,"kind":"one more than sint32",)",
+           R"("JobPolicy","number":1,"name":"retries","json":true,"kind":"uint32","most":10000)",
            R"("Leftovers","number":1,"name":"wait"})",
        }) {
     EXPECT_NE(schema.find(line), std::string::npos) << line;

@@ -58,8 +58,8 @@ std::string StoppingText(const std::string& hub_dir) {
 }
 
 bool AwaitEnd(const std::string& hub_dir, const std::function<void(Duration)>& pause) {
-  constexpr int kLooks = 1'500;
-  for (int look = 0; look < kLooks && IsHeld(hub_dir); ++look) pause(Duration::Millis(20));
+  constexpr int kMostLooks = 1'500;
+  for (int look = 0; look < kMostLooks && IsHeld(hub_dir); ++look) pause(Duration::Millis(20));
   return !IsHeld(hub_dir);
 }
 

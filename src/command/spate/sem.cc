@@ -183,7 +183,7 @@ Result<int> RunCommand(const SemOptions& options, const std::string& folder) {
   if (options.foreground) return os::ExitStatusOf(os::WaitForExit(TRY(os::SpawnChild(spawn))));
   auto null = TRY(os::OpenRead("/dev/null"));
   spawn.in = null.get();
-  TRY(os::SpawnChild(spawn));
+  (void)TRY(os::SpawnChild(spawn));
   return 0;
 }
 

@@ -110,7 +110,7 @@ class BareWriter {
   }
   template <HasFields T>
   void Put(const T& v) {
-    internal::InOrder(v, [this](uint32_t, const auto& field) { Put(field); });
+    internal::InOrder(v, [this](uint32_t, const auto& field) { this->Put(field); });
   }
 
   ByteWriter bytes_;
@@ -193,7 +193,7 @@ class BareReader {
   }
   template <HasFields T>
   void Take(T& v) {
-    internal::InOrder(v, [this](uint32_t, auto& field) { Take(field); });
+    internal::InOrder(v, [this](uint32_t, auto& field) { this->Take(field); });
   }
 
   ByteReader bytes_;

@@ -214,7 +214,7 @@ void Node::On(wire::PutPiece piece) {
 // Nothing waits for it, so it overtakes what waits for files or a user. The executor knows nothing
 // of what waits here.
 void Node::OnAsk(wire::Ask ask) {
-  // A hub that is started again gives the same ids anew, to questions of others.
+  // A restarted hub counts ids from 1 again, so an old id may now be another user's question.
   auto add = [this, id = ask.id, asked_by = connections_](wire::AnswerPiece piece) {
     piece.id = id;
     if (channel_ != nullptr && asked_by == connections_) answers_.Add(std::move(piece));

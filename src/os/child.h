@@ -60,7 +60,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Takes all bytes; `input_gone` tells how many are still kept.
+  // Queues all bytes; `input_gone` reports those that have left the queue.
   void Write(std::string_view bytes);
   // Its input ends behind what was written.
   void CloseInput();

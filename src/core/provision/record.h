@@ -67,7 +67,7 @@ struct PilotJoined {
   Instant end_of_life = Instant::Never();
   SPATE_FIELDS(1, pilot, 2, at, 3, end_of_life);
 };
-// The batch system has ended it, and will begin it anew (preemption): it waits as at first.
+// The batch system has preempted the pilot and requeued it: it waits in the queue again.
 struct PilotQueuedAgain {
   PilotId pilot;
   Instant at;

@@ -253,21 +253,15 @@ TEST_F(StrangersTest, TheTasksOfALargeJobAreToldInPieces) {
 // By the table of questions.
 TEST_F(StrangersTest, OnlyAdministratorsGetWhatIsForThem) {
   int tried = 0;
-  std::apply(
-      [&](const auto&... rules) {
-        auto ask = [&]<typename Q>(const QuestionRule<Q>& rule) {
-          if (rule.who != WhoMay::kAdmin) return;
-          Dialogue& bob = Come("bob", 2);
-          Q question;
-          if constexpr (std::is_same_v<Q, wire::SetUser>) question.user = "bob";
-          bob.Ask(wire::Query{question});
-          loop_.RunFor(Duration::Seconds(1));
-          EXPECT_EQ(FailureOf(bob), ErrorKind::kPermission) << rule.name;
-          ++tried;
-        };
-        (ask(rules), ...);
-      },
-      kQuestionRules);
+  for (const wire::Question& question : std::vector<wire::Question>{
+           wire::ListAccess(), wire::ChangeNodes(), wire::StopHub(), wire::AddAccess(),
+           wire::RevokeAccess(), wire::SetUser{.user = "bob"}, wire::SetHub()}) {
+    Dialogue& bob = Come("bob", 2);
+    bob.Ask(wire::Query{question});
+    loop_.RunFor(Duration::Seconds(1));
+    EXPECT_EQ(FailureOf(bob), ErrorKind::kPermission);
+    ++tried;
+  }
   EXPECT_EQ(tried, 7);
   EXPECT_EQ(stops_, 0);
 }

@@ -1,25 +1,39 @@
 #include "hub/answers/question_rules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
+#include <vector>
+
+#include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
 
-std::string TextOf(const LoopCost& cost) {
-  std::string text = fmt::format("{} µs", cost.once / 1000);
-  auto add = [&](uint32_t each, const char* what) {
-    if (each > 0) text += fmt::format(" + {} µs a {}", each / 1000.0, what);
-  };
-  add(cost.node, "node");
-  add(cost.run, "running task");
-  add(cost.job, "job");
-  add(cost.listed, "job (1,000 at most)");
-  add(cost.task, "task (a million at most)");
-  add(cost.user, "user");
-  add(cost.named, "job or task named");
-  return text;
+using wire::kAside;
+
+constexpr auto kJournal = std::to_array<wire::QuestionRow>({
+    wire::RowOf<wire::ListJobs>({kAnybody, kAside, "user, state and counts of jobs"}),
+    wire::RowOf<wire::DescribeJobs>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ListTasks>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::DescribeTasks>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ReadOutput>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::TailOutput>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::SumUse>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ReadRows>(
+        {kAnybody, kAside, "users and times; rows of Parasol's jobs, as its programs show them"}),
+    wire::RowOf<wire::ListEnds>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::SumJobs>({kAnybody, kAside, "user, state and counts of jobs"}),
+    wire::RowOf<wire::LookAtGraph>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::FindTasks>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ReadForwards>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ComparePairs>({kOwner, kAside, "kinds of what ran beside it"}),
+    wire::RowOf<wire::FindDependents>({kOwner, kAside, "nothing"}),
+    wire::RowOf<wire::ReadEvents>({kOwner, kAside, "nothing"}),
+});
+
+wire::LoopCost CostOf(uint32_t number) {
+  const HubQuestion* found = FindQuestion(number);
+  return found != nullptr ? found->row.cost : kAside;
 }
 
 uint64_t CountIn(const std::vector<NumberRange>& ranges) {
@@ -44,14 +58,6 @@ uint64_t TasksIn(const TasksOfJob& tasks) {
 
 }  // namespace
 
-Duration LoopCost::Worst(const AnswerSizes& sizes) const {
-  const uint64_t ns = once + node * sizes.nodes + run * sizes.runs + job * sizes.jobs +
-                      listed * std::min(sizes.jobs, kMostJobs) +
-                      task * std::min(sizes.tasks, kMostTasks) + user * sizes.users +
-                      named * sizes.named;
-  return Duration{static_cast<int64_t>(ns)};
-}
-
 Duration WorstCost(const wire::Question& question, AnswerSizes hub) {
   return std::visit(
       [&]<typename Q>(const Q& asked) {
@@ -63,18 +69,17 @@ Duration WorstCost(const wire::Question& question, AnswerSizes hub) {
         }
         if constexpr (requires { asked.task.ranges; }) hub.named += TasksIn(asked.task);
         if constexpr (requires { asked.tasks.ranges; }) hub.named += TasksIn(asked.tasks);
-        return RuleOf<Q>().cost.Worst(hub);
+        return CostOf(Q::kNumber).Worst(hub);
       },
       question);
 }
 
 std::string QuestionTable() {
+  std::vector<wire::QuestionRow> rows(kJournal.begin(), kJournal.end());
+  for (const HubQuestion* each : HubQuestions()) rows.push_back(each->row);
+  std::ranges::sort(rows, {}, &wire::QuestionRow::number);
   std::string table;
-  auto add = [&](const auto& rule) {
-    table += fmt::format("| {} | {} | {} | {} |\n", rule.name, WordOf(rule.who), rule.tells,
-                         TextOf(rule.cost));
-  };
-  std::apply([&](const auto&... rules) { (add(rules), ...); }, kQuestionRules);
+  for (const wire::QuestionRow& row : rows) table += LineOf(row);
   return table;
 }
 

@@ -1,13 +1,11 @@
-// Shows the work that is left of jobs, and changes that doors make to theirs.
+// Work that is left of jobs.
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "hub/answers/answers.h"
+#include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
@@ -16,10 +14,6 @@ namespace {
 constexpr size_t kJobsAtOnce = 1'000;
 constexpr uint32_t kLookedAtOnce = 1'000'000;
 constexpr size_t kRangesAtOnce = 100'000;
-// A node gives back what it has not started within a round trip.
-constexpr Duration kRecallPatience = Duration::Millis(250);
-
-// ---- What is left to do ------------------------------------------------------------------------
 
 using RunsOfJobs = std::map<JobId, std::vector<TaskRun>>;
 
@@ -161,26 +155,15 @@ std::vector<JobId> JobsAtWork(const KnownJobs& known, const wire::LookAtWork& as
   return jobs;
 }
 
-// ---- Changes -----------------------------------------------------------------------------------
-
-// Takes back what waits of a job now; how many that is.
-uint32_t WithdrawQueued(Hub& hub, JobId job) {
-  auto counts = hub.engine().Counts(job);
-  uint32_t queued = counts ? counts->queued : 0;
-  if (queued > 0) hub.Post(engine::WithdrawTasks{job, {{0, counts->total}}});
-  return queued;
-}
-
-}  // namespace
-
-Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAtWork& asked) {
+Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtWork& asked) {
+  const Jobs& jobs = hub.jobs;
   Result<std::vector<JobId>> picked = asked.submission.empty()
                                           ? JobsAtWork(jobs.known(), asked)
                                           : JobOfSubmission(asking, jobs, asked);
   if (!picked) return std::unexpected(picked.error());
   const bool behind = picked->size() > kJobsAtOnce;
   if (behind) picked->resize(kJobsAtOnce);
-  std::vector<JobWork> answers = WorkAnswers(asking, jobs, nodes, asked).Of(*picked, behind);
+  std::vector<JobWork> answers = WorkAnswers(asking, jobs, hub.nodes, asked).Of(*picked, behind);
   // Ends that it leaves out must be in the journal when it is heard.
   asking.client.WhenSettled([client = &asking.client, answers = std::move(answers)] {
     for (const JobWork& answer : answers) client->Give(answer);
@@ -189,58 +172,11 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAt
   return {};
 }
 
-Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked) {
-  TRY(jobs.CheckRight(asking.caller(), asked.job));
-  const KnownJobs::Job* job = jobs.known().Find(asked.job);
-  PassOn(asking, calls, asked.node, "",
-         {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)});
-  return {};
-}
+}  // namespace
 
-// Held meanwhile, so that nothing of it is started while nodes give back what they hold.
-Status Answer(Asking& asking, Jobs& jobs, const wire::Withdraw& asked) {
-  TRY(jobs.CheckUsable(asking.caller(), asked.job));
-  Hub& hub = jobs.hub();
-  JobId job = asked.job;
-  auto counts = hub.engine().Counts(job);
-  if (!counts || hub.engine().Finished(job)) {
-    asking.EndWhenSettled(wire::TaskCount{job, 0});
-    return {};
-  }
-  if (!TRY(asking.client.MayChange(1))) return {};
-  jobs.BeginWithdraw(job);
-  uint32_t first = WithdrawQueued(hub, job);
-  auto count = std::make_shared<uint32_t>(first);
-  auto tell = asking.client.Guarded([client = &asking.client, job, count] {
-    client->Give(wire::TaskCount{job, *count});
-    client->End();
-  });
-  jobs.loop().At(asking.now + kRecallPatience, [&jobs, job, count, tell] {
-    *count += WithdrawQueued(jobs.hub(), job);
-    jobs.EndWithdraw(job);
-    jobs.WhenSettled(tell);
-  });
-  return {};
-}
-
-Status Answer(Asking& asking, Jobs& jobs, const wire::TrustNodes& asked) {
-  TRY(jobs.CheckUsable(asking.caller(), asked.job));
-  if (!TRY(asking.client.MayChange(1))) return {};
-  jobs.hub().Post(engine::ClearSick{NodeId(), asked.job});
-  if (jobs.engine().Held(asked.job) == engine::HoldReason::kAllFail) {
-    jobs.hub().Post(engine::ReleaseJob{asked.job});
-    jobs.known().Held(asked.job, engine::HoldReason::kNone);
-  }
-  asking.EndWhenSettled(wire::Done());
-  return {};
-}
-
-Status Answer(Asking& asking, Jobs& jobs, const wire::ResetCounts& asked) {
-  TRY(jobs.CheckUsable(asking.caller(), asked.job));
-  jobs.known().ResetCounts(asked.job);
-  asking.Give(wire::Done());
-  asking.End();
-  return {};
-}
+extern const HubQuestion kLookAtWork = QuestionOf<wire::LookAtWork, Answer>(
+    {.who = kAnybody,
+     .cost = {.run = 50, .listed = 4'000, .task = 3},
+     .tells = "user, counts, policy and avoided nodes of jobs"});
 
 }  // namespace spate::hub

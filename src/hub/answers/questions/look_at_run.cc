@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "hub/answers/answers.h"
 #include "hub/answers/pick.h"
+#include "hub/answers/question.h"
 #include "wire/message_bytes.h"
 
 namespace spate::hub {
@@ -60,10 +60,9 @@ RunLook LookIn(const Result<wire::AnswerPiece>& answer) {
   return look ? std::move(*look) : RunLook{.why = look.error().message};
 }
 
-}  // namespace
-
-Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
-              const wire::LookAtRun& asked) {
+Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& asked) {
+  Jobs& jobs = hub.jobs;
+  const Nodes& nodes = hub.nodes;
   const engine::Engine& engine = jobs.engine();
   auto job = TRY(PickJob(jobs, asking.caller(), asked.task));
   Shown shown{.job = job, .task = asked.task.ranges.empty() ? 1 : asked.task.ranges.front().first};
@@ -91,16 +90,21 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     client->Give(*answer);
     client->End();
   });
-  calls.Ask(*node, asking.caller().user,
-            {.ref = *ref,
-             .rank = asked.rank,
-             .question = asked.kNumber,
-             .body = wire::BytesOf(asked.wish)},
-            NodeCalls::kLookPatience, [answer, tell](const Result<wire::AnswerPiece>& told) {
-              answer->look = LookIn(told);
-              tell();
-            });
+  hub.calls.Ask(*node, asking.caller().user,
+                {.ref = *ref,
+                 .rank = asked.rank,
+                 .question = asked.kNumber,
+                 .body = wire::BytesOf(asked.wish)},
+                NodeCalls::kLookPatience, [answer, tell](const Result<wire::AnswerPiece>& told) {
+                  answer->look = LookIn(told);
+                  tell();
+                });
   return {};
 }
+
+}  // namespace
+
+extern const HubQuestion kLookAtRun = QuestionOf<wire::LookAtRun, Answer>(
+    {.who = kOwner, .cost = {.once = 100'000, .node = 250, .named = 20'000}});
 
 }  // namespace spate::hub

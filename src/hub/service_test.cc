@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "hub/answers/question_rules.h"
+#include "hub/answers/answers.h"
 #include "hub/testing_service.h"
 #include "os/fake_loop.h"
 #include "store/testing_memory_store.h"
@@ -276,15 +276,6 @@ TEST(QuestionTableTest, JobsThatHaveEndedCostTheirUserTime) {
   EXPECT_LT(WorstCost({look}, {}), Duration::Millis(1));
   look.shell = true;
   EXPECT_GE(WorstCost({look}, {}), Duration::Millis(8));
-}
-
-TEST(QuestionTableTest, ThePageOnSecurityHasIt) {
-  const char* source = std::getenv("SPATE_SOURCE");
-  if (!source) GTEST_SKIP() << "needs SPATE_SOURCE";
-  std::ifstream file(std::string(source) + "/docs/SECURITY.md");
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_TRUE(text.str().contains(QuestionTable())) << QuestionTable();
 }
 
 TEST_F(StrangersTest, DearQuestionsOfOneWaitAndThoseOfOthersDoNot) {

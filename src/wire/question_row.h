@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "base/enum_list.h"
@@ -71,8 +70,5 @@ consteval QuestionRow RowOf(QuestionRow row) {
   row.name.remove_prefix(row.name.rfind(':') + 1);
   return row;
 }
-
-// Its line for people: "| question | who may | what it tells of others | cost |".
-std::string LineOf(const QuestionRow& row);
 
 }  // namespace spate::wire

@@ -49,7 +49,52 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, wire::WhoMay who
                           caller.user));
 }
 
+// ---- Costs -------------------------------------------------------------------------------------
+
+uint64_t CountIn(const std::vector<NumberRange>& ranges) {
+  uint64_t count = 0;
+  for (const NumberRange& range : ranges) {
+    count += range.last < range.first ? 0 : (range.last - range.first) / range.step + 1;
+  }
+  return count;
+}
+
+// `all`: the number of jobs that have not ended. A selector may name many more that have ended.
+uint64_t JobsIn(const JobSelector& jobs, uint64_t all) {
+  constexpr uint64_t kMostNamed = 10'000;
+  return std::min(kMostNamed, CountIn(jobs.ranges)) + jobs.ranges.size() + (jobs.all ? all : 0);
+}
+
+// A task costs a look; its job, and each piece of it, a hundred.
+uint64_t TasksIn(const TasksOfJob& tasks) {
+  const uint64_t all = tasks.all ? wire::LoopCost::kMostTasks : CountIn(tasks.ranges);
+  return 1 + tasks.ranges.size() + std::min(all, wire::LoopCost::kMostTasks) / 100;
+}
+
 }  // namespace
+
+const HubQuestion* FindQuestion(uint32_t number) {
+  const auto all = HubQuestions();
+  auto found = std::ranges::find(all, number, [](const auto* one) { return one->row.number; });
+  return found == all.end() ? nullptr : *found;
+}
+
+Duration WorstCost(const wire::Question& question, wire::AnswerSizes hub) {
+  return std::visit(
+      [&]<typename Q>(const Q& asked) {
+        if constexpr (requires { asked.jobs.ranges; }) hub.named += JobsIn(asked.jobs, hub.jobs);
+        // The names of up to 65,536 variables.
+        if constexpr (requires { asked.shell; }) hub.named += asked.shell ? 500 : 0;
+        if constexpr (requires { asked.tasks.front().ranges; }) {
+          for (const TasksOfJob& tasks : asked.tasks) hub.named += TasksIn(tasks);
+        }
+        if constexpr (requires { asked.task.ranges; }) hub.named += TasksIn(asked.task);
+        if constexpr (requires { asked.tasks.ranges; }) hub.named += TasksIn(asked.tasks);
+        const HubQuestion* found = FindQuestion(Q::kNumber);
+        return (found != nullptr ? found->row.cost : wire::kAside).Worst(hub);
+      },
+      question);
+}
 
 // For more jobs the journal's facts suffice.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,

@@ -21,6 +21,7 @@
 #include "hub/pools/pools.h"
 #include "hub/self.h"
 #include "wire/client_messages.h"
+#include "wire/question_row.h"
 
 namespace spate::hub {
 
@@ -46,6 +47,9 @@ void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query qu
 // Facts for the journal's reader, of the jobs that the question names and that have not ended.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
                             const wire::Question& question);
+
+// The loop's time for this question at worst, in a hub of this size (without `named`).
+Duration WorstCost(const wire::Question& question, wire::AnswerSizes hub);
 
 // A question on its way to its answer.
 struct Asking {

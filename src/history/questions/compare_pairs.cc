@@ -1,8 +1,8 @@
 // How long a job's tasks took, by what other jobs ran beside them.
 #include <utility>
 
-#include "history/call.h"
 #include "history/pick.h"
+#include "history/question.h"
 
 namespace spate::history {
 namespace {
@@ -18,8 +18,6 @@ PairFacts FactsOf(JobId job, std::string beside, const store::PairTimes& times,
   }
   return facts;
 }
-
-}  // namespace
 
 Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   auto numbers = TRY(PickJobs(call.source, asked.jobs));
@@ -41,5 +39,10 @@ Status Answer(const Asking& call, const wire::ComparePairs& asked) {
   }
   return {};
 }
+
+}  // namespace
+
+extern const JournalQuestion kComparePairs =
+    QuestionOf<wire::ComparePairs, Answer>({.who = kOwner, .tells = "kinds of what ran beside it"});
 
 }  // namespace spate::history

@@ -2,10 +2,10 @@
 #include <set>
 #include <utility>
 
-#include "history/call.h"
 #include "history/live_tasks.h"
 #include "history/log_facts.h"
 #include "history/pick.h"
+#include "history/question.h"
 #include "history/task_texts.h"
 
 namespace spate::history {
@@ -88,8 +88,6 @@ class GraphTeller {
   size_t names_bytes_ = 0;
 };
 
-}  // namespace
-
 Status Answer(const Asking& call, const wire::LookAtGraph& asked) {
   auto numbers = TRY(PickJobs(call.source, asked.jobs));
   if (numbers.size() != 1) {
@@ -99,5 +97,9 @@ Status Answer(const Asking& call, const wire::LookAtGraph& asked) {
   auto history = TRY(call.source.Open(numbers.front()));
   return GraphTeller(call, *history).Tell();
 }
+
+}  // namespace
+
+extern const JournalQuestion kLookAtGraph = QuestionOf<wire::LookAtGraph, Answer>({.who = kOwner});
 
 }  // namespace spate::history

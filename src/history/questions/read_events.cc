@@ -3,7 +3,8 @@
 #include <utility>
 #include <variant>
 
-#include "history/call.h"
+#include "history/question.h"
+#include "history/task_summary.h"
 #include "store/record_job.h"
 
 namespace spate::history {
@@ -136,11 +137,13 @@ Status EventLister::Tell(const wire::ReadEvents& asked) {
   return Flush(part.position < part.newest);
 }
 
-}  // namespace
-
 Status Answer(const Asking& call, const wire::ReadEvents& asked) {
   TRY(NeedHub(call.source));
   return EventLister(call).Tell(asked);
 }
+
+}  // namespace
+
+extern const JournalQuestion kReadEvents = QuestionOf<wire::ReadEvents, Answer>({.who = kOwner});
 
 }  // namespace spate::history

@@ -1,10 +1,9 @@
-// ForwardWhat the tasks of a job have forwarded, for whoever appends it to the files that they
-// share.
+// Forwarded output of the tasks of a job, for whoever appends it to the files that they share.
 #include <algorithm>
 #include <utility>
 
-#include "history/call.h"
 #include "history/pack_part.h"
+#include "history/question.h"
 #include "history/task_texts.h"
 
 namespace spate::history {
@@ -65,13 +64,16 @@ class ForwardTeller {
   Status status_;
 };
 
-}  // namespace
-
 Status Answer(const Asking& call, const wire::ReadForwards& asked) {
-  if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub can answer this");
+  TRY(NeedHub(call.source));
   auto history = TRY(call.source.Open(asked.job.value));
   auto tail = TRY(call.source.history->stream().Follow(asked.job.value));
   return ForwardTeller(call, *history, *tail).Tell(asked, history->summary().row.created);
 }
+
+}  // namespace
+
+extern const JournalQuestion kReadForwards =
+    QuestionOf<wire::ReadForwards, Answer>({.who = kOwner});
 
 }  // namespace spate::history

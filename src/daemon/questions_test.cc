@@ -48,8 +48,8 @@ TEST(Questions, HaveANumberEach) {
   EXPECT_EQ(std::ranges::adjacent_find(rows, {}, &QuestionRow::number), rows.end());
   for (const QuestionRow& row : rows) {
     EXPECT_NE(row.number, 0u) << row.name;
-    const bool reads = wire::kFirstOfJournal <= row.number && row.number <= wire::kLastOfJournal;
-    EXPECT_EQ(reads, history::FindQuestion(row.number) != nullptr) << row.name;
+    EXPECT_EQ(wire::IsOfJournal(row.number), history::FindQuestion(row.number) != nullptr)
+        << row.name;
   }
 }
 

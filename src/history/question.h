@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <span>
-#include <variant>
 
 #include "base/result.h"
 #include "history/reader.h"
@@ -36,10 +35,11 @@ struct JournalQuestion {
 };
 
 // `row` has who may ask, and what it tells.
-template <typename Q, AnswerTo<Q> kAnswer>
+template <wire::IsQuestion Q, AnswerTo<Q> kAnswer, wire::CheckOf<Q> kCheck = wire::NoCheck<Q>>
 consteval JournalQuestion QuestionOf(wire::QuestionRow row) {
-  return {wire::RowOf<Q>(row), [](const Asking& call, const wire::Question& question) {
-            return kAnswer(call, std::get<Q>(question));
+  return {wire::RowOf<Q, kCheck>(row),
+          [](const Asking& call, const wire::Question& question) -> Status {
+            return kAnswer(call, TRY(question.Read<Q>()));
           }};
 }
 

@@ -17,12 +17,21 @@ Status NeedHub(const Source& source) {
   return Fail(ErrorKind::kInvalid, "only a hub can answer this");
 }
 
+const wire::QuestionRow* FindRow(uint32_t number) {
+  const JournalQuestion* found = FindQuestion(number);
+  return found == nullptr ? nullptr : &found->row;
+}
+
 Status Answer(const Source& source, const wire::Question& question, const Give& give) {
-  const uint32_t number = std::visit([]<typename Q>(const Q&) { return Q::kNumber; }, question);
-  if (const JournalQuestion* found = FindQuestion(number)) {
-    return found->answer(Asking{source, give}, question);
+  const JournalQuestion* found = FindQuestion(question.number());
+  if (found == nullptr) {
+    return Fail(ErrorKind::kInvalid, "no journal contains this; only a hub can answer it");
   }
-  return Fail(ErrorKind::kInvalid, "no journal contains this; only a hub can answer it");
+  if (found->row.who == kAdmin && source.on_hub() && !source.viewer.is_admin) {
+    return Fail(ErrorKind::kPermission, "only the hub's administrators may ask that");
+  }
+  TRY(found->row.check(question));
+  return found->answer(Asking{source, give}, question);
 }
 
 }  // namespace spate::history

@@ -623,7 +623,12 @@ void ClientRequest::On(wire::Query query) {
 
 bool ClientRequest::WaitsToAsk(const wire::Query& query) {
   if (!std::exchange(may_ask_, true)) {
-    auto when = host_.WhenToAnswer(caller_, query);
+    auto told = host_.WhenToAnswer(caller_, query);
+    if (!told) {
+      jobs_.loop().Post(Guarded([this, why = told.error().message] { session_.Breach(why); }));
+      return true;
+    }
+    const std::optional<Instant> when = *told;
     if (!when) {
       Fail({ErrorKind::kBusy, fmt::format("user {} has asked the hub more than it answers in "
                                           "minutes; ask less often",

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "os/file.h"
 #include "os/signals.h"
@@ -55,17 +53,12 @@ RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std:
 RunAsker::~RunAsker() = default;
 
 Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
-  return std::visit(
-      [&]<typename Q>(Q& asked) -> Status {
-        if constexpr (wire::OfJournal<Q>) {
-          return journals_.Ask(std::move(asked), take);
-        } else if constexpr (requires { Answer(std::move(asked), take); }) {
-          return Answer(std::move(asked), take);
-        } else {
-          return Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
-        }
-      },
-      question);
+  if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
+  Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
+  question
+      .Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs, wire::LookAtRun>(
+          [&](auto asked) { status = Answer(std::move(asked), take); });
+  return status;
 }
 
 Result<uint32_t> RunAsker::Newest() const {

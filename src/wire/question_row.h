@@ -6,10 +6,14 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "base/enum_list.h"
 #include "base/time.h"
 #include "base/type_name.h"
+#include "wire/question.h"
+#include "wire/question_checks.h"
 
 namespace spate::wire {
 
@@ -57,18 +61,81 @@ struct QuestionRow {
   WhoMay who = WhoMay::kNobody;
   LoopCost cost = {};
   const char* tells = "nothing";  // of others
+  // Jobs of which the journal's reader has to know how they stand now. Null: those that it names.
+  std::vector<JobSelector> (*jobs)(const Question& asked) = nullptr;
   // Its type's.
   uint32_t number = 0;
   std::string_view name = {};
+  // kCorrupt: the bytes are none of its type, or no program of ours asks this.
+  Status (*check)(const Question& asked) = nullptr;
+  // Jobs and tasks that it names, AnswerSizes::named; `jobs`: as there.
+  uint64_t (*named)(const Question& asked, uint64_t jobs) = nullptr;
 };
 
-// The row of a question's type; `row` has who may ask, what it costs, and what it tells.
+// `all`: the number of jobs that have not ended. A selector may name many more that have ended.
+uint64_t CountOf(const JobSelector& jobs, uint64_t all);
+// A task costs a look; its job, and each piece of it, a hundred.
+uint64_t CountOf(const TasksOfJob& tasks);
+std::vector<JobSelector> JobsOf(const std::vector<TaskPick>& picks);
+
 template <typename Q>
+uint64_t NamedIn(const Q& asked, uint64_t jobs) {
+  uint64_t named = 0;
+  if constexpr (requires { asked.jobs.ranges; }) named += CountOf(asked.jobs, jobs);
+  // The names of up to 65,536 variables.
+  if constexpr (requires { asked.shell; }) named += asked.shell ? 500 : 0;
+  if constexpr (requires { asked.tasks.front().ranges; }) {
+    for (const TasksOfJob& tasks : asked.tasks) named += CountOf(tasks);
+  }
+  if constexpr (requires { asked.task.ranges; }) named += CountOf(asked.task);
+  if constexpr (requires { asked.tasks.ranges; }) named += CountOf(asked.tasks);
+  return named;
+}
+
+template <typename Q>
+std::vector<JobSelector> JobsIn(const Q& asked) {
+  if constexpr (requires { requires std::is_same_v<decltype(asked.jobs), JobSelector>; }) {
+    return {asked.jobs};
+  } else if constexpr (requires { asked.tasks.front().jobs; }) {
+    return JobsOf(asked.tasks);
+  } else {
+    return {};
+  }
+}
+
+template <typename Q>
+using CheckOf = Status (*)(const Q& asked);
+// A question of which the types and CheckFields say all.
+template <typename Q>
+Status NoCheck(const Q&) {
+  return {};
+}
+
+// The row of a question's type; `row` has who may ask, what it costs, and what it tells.
+template <IsQuestion Q, CheckOf<Q> kCheck = NoCheck<Q>>
 consteval QuestionRow RowOf(QuestionRow row) {
   row.number = Q::kNumber;
   row.name = TypeName<Q>();
   row.name.remove_prefix(row.name.rfind(':') + 1);
+  row.check = [](const Question& question) -> Status {
+    const Q asked = TRY(question.Read<Q>());
+    TRY(CheckFields(asked));
+    return kCheck(asked);
+  };
+  row.named = [](const Question& question, uint64_t jobs) {
+    auto asked = question.As<Q>();
+    return asked ? NamedIn(*asked, jobs) : 0;
+  };
+  if (row.jobs == nullptr) {
+    row.jobs = [](const Question& question) {
+      auto asked = question.As<Q>();
+      return asked ? JobsIn(*asked) : std::vector<JobSelector>();
+    };
+  }
   return row;
 }
+
+// The loop's time for this question at worst, in a hub of this size (without `named`).
+Duration WorstCost(const QuestionRow& row, const Question& question, AnswerSizes hub);
 
 }  // namespace spate::wire

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/enum_list.h"
@@ -219,12 +218,12 @@ struct LookAtRun {
 // They have these numbers.
 inline constexpr uint32_t kFirstOfJournal = 40;
 inline constexpr uint32_t kLastOfJournal = 79;
-template <typename Q>
-concept OfJournal = kFirstOfJournal <= Q::kNumber && Q::kNumber <= kLastOfJournal;
+constexpr bool IsOfJournal(uint32_t question) {
+  return kFirstOfJournal <= question && question <= kLastOfJournal;
+}
 
 // And changes these.
-template <typename Q>
-concept Changes = 20 <= Q::kNumber && Q::kNumber < kFirstOfJournal;
+constexpr bool IsChange(uint32_t question) { return 20 <= question && question < kFirstOfJournal; }
 
 // The meaning of one word of a command: jobs, with all of their tasks, or tasks.
 struct TaskPick {
@@ -461,22 +460,5 @@ struct ReadEvents {
   std::optional<uint64_t> after;  // nullopt: nothing of what was; the position of now
   SPATE_FIELDS(1, after);
 };
-
-// A newer client's question: the hub says that it does not know what was asked.
-struct UnknownQuestion {
-  static constexpr uint32_t kNumber = 0;
-  using Answer = Done;
-  SPATE_FIELDS();
-};
-
-using Question =
-    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
-                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
-                 SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
-                 ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
-                 StopNode, AskNode>;
 
 }  // namespace spate::wire

@@ -424,7 +424,7 @@ wire::QueryForm Maker::MakeQuery() {
   if (kind < 995) return QueryOf(wire::Withdraw());
   if (kind < 997) return QueryOf(wire::TrustNodes());
   if (kind < 999) return QueryOf(wire::ResetCounts());
-  return QueryOf(wire::UnknownQuestion());
+  return {0, ""};
 }
 
 // ------------------------------------------------------------------------------------ submissions

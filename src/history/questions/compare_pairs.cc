@@ -1,6 +1,4 @@
 // How long a job's tasks took, by what other jobs ran beside them.
-#include <utility>
-
 #include "history/pick.h"
 #include "history/question.h"
 

@@ -1,8 +1,5 @@
 // All about a job.
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <utility>
 
 #include "history/job_facts.h"
 #include "history/log_facts.h"

@@ -1,10 +1,12 @@
 // Jobs that were to start after another one and were cancelled.
-#include <utility>
-
 #include "history/question.h"
 
 namespace spate::history {
 namespace {
+
+Status Check(const wire::FindDependents& asked) {
+  return asked.most > 1000 ? wire::Defect("most", "is out of range") : Status();
+}
 
 Status Answer(const Asking& call, const wire::FindDependents& asked) {
   const Viewer& viewer = call.source.viewer;
@@ -16,6 +18,6 @@ Status Answer(const Asking& call, const wire::FindDependents& asked) {
 }  // namespace
 
 extern const JournalQuestion kFindDependents =
-    QuestionOf<wire::FindDependents, Answer>({.who = kOwner});
+    QuestionOf<wire::FindDependents, Answer, Check>({.who = kOwner});
 
 }  // namespace spate::history

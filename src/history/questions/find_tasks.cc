@@ -1,6 +1,4 @@
 // Tasks by their numbers, from their names.
-#include <utility>
-
 #include "history/pick.h"
 #include "history/question.h"
 

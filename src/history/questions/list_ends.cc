@@ -1,8 +1,5 @@
 // Ends of attempts in their order, for programs that show them in their own forms.
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <utility>
 
 #include "history/job_rows.h"
 #include "history/question.h"

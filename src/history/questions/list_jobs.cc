@@ -1,6 +1,5 @@
 // Jobs, the newest first.
 #include <algorithm>
-#include <utility>
 
 #include "history/job_facts.h"
 #include "history/pick.h"
@@ -25,6 +24,11 @@ bool IsOfKind(const JobFacts& facts, uint32_t kinds) {
   kind |= 1u << static_cast<uint32_t>(facts.outcome());
   if (facts.failed() > 0) kind |= wire::ListJobs::kFailedKind;
   return (kind & kinds) != 0;
+}
+
+std::vector<JobSelector> Shown(const wire::Question& question) {
+  const auto asked = question.As<wire::ListJobs>();
+  return {asked && asked->jobs ? *asked->jobs : JobSelector{.all = true}};
 }
 
 Status Answer(const Asking& call, const wire::ListJobs& asked) {
@@ -64,6 +68,6 @@ Status Answer(const Asking& call, const wire::ListJobs& asked) {
 }  // namespace
 
 extern const JournalQuestion kListJobs = QuestionOf<wire::ListJobs, Answer>(
-    {.who = kAnybody, .tells = "user, state and counts of jobs"});
+    {.who = kAnybody, .tells = "user, state and counts of jobs", .jobs = Shown});
 
 }  // namespace spate::history

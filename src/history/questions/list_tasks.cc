@@ -1,6 +1,5 @@
 // Lists of tasks.
 #include <set>
-#include <utility>
 
 #include "history/pick.h"
 #include "history/question.h"

@@ -1,6 +1,5 @@
 // A job's tasks, and who waits for whom among them.
 #include <set>
-#include <utility>
 
 #include "history/live_tasks.h"
 #include "history/log_facts.h"

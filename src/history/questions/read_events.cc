@@ -1,6 +1,4 @@
 // A hub's journal as a stream of events.
-#include <map>
-#include <utility>
 #include <variant>
 
 #include "history/question.h"

@@ -1,6 +1,5 @@
 // Forwarded output of the tasks of a job, for whoever appends it to the files that they share.
 #include <algorithm>
-#include <utility>
 
 #include "history/pack_part.h"
 #include "history/question.h"

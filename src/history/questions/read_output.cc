@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "history/output_pieces.h"
 #include "history/pack_part.h"

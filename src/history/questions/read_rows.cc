@@ -1,12 +1,21 @@
 // Rows of tasks, for programs that show them in their own forms.
-#include <map>
-#include <utility>
+#include <algorithm>
 
 #include "history/job_rows.h"
 #include "history/question.h"
 
 namespace spate::history {
 namespace {
+
+Status Check(const wire::ReadRows& asked) {
+  for (const wire::RangesOfJob& tasks : asked.tasks) {
+    bool sound = std::ranges::all_of(tasks.tasks, [](const TaskRange& range) {
+      return uint64_t{range.first} + range.count <= kLimits.tasks_per_job;
+    });
+    if (!sound) return wire::Defect("tasks", "are more than a job has");
+  }
+  return {};
+}
 
 // Tells rows, in as many answers as it takes.
 class RowTeller {
@@ -81,7 +90,7 @@ Status Answer(const Asking& call, const wire::ReadRows& asked) {
 
 }  // namespace
 
-extern const JournalQuestion kReadRows = QuestionOf<wire::ReadRows, Answer>(
+extern const JournalQuestion kReadRows = QuestionOf<wire::ReadRows, Answer, Check>(
     {.who = kAnybody,
      .tells = "users and times; rows of Parasol's jobs, as its programs show them"});
 

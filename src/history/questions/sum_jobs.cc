@@ -1,6 +1,4 @@
 // Totals of jobs.
-#include <utility>
-
 #include "history/job_rows.h"
 #include "history/question.h"
 

@@ -2,7 +2,6 @@
 // backwards it is found where these lines begin, and then they are told.
 #include <algorithm>
 #include <ranges>
-#include <utility>
 
 #include "history/output_pieces.h"
 #include "history/pick.h"

@@ -5,33 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <type_traits>
-#include <variant>
 
 #include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
-
-// The jobs that a question of the journal names.
-template <typename Q>
-std::vector<JobSelector> NamedIn(const Q& q) {
-  if constexpr (std::is_same_v<Q, wire::ListJobs>) return {q.jobs.value_or(JobSelector{true})};
-  if constexpr (requires { requires std::is_same_v<decltype(q.jobs), JobSelector>; }) {
-    return {q.jobs};
-  }
-  std::vector<JobSelector> named;
-  if constexpr (requires { q.tasks.front().jobs; }) {
-    for (const wire::TaskPick& pick : q.tasks) {
-      if (pick.tasks.empty()) named.push_back(pick.jobs);
-      for (const TasksOfJob& each : pick.tasks) {
-        named.push_back({.last = !each.job});
-        if (each.job) named.back().ranges = {{*each.job, *each.job}};
-      }
-    }
-  }
-  return named;
-}
 
 // Rights to what a question names are checked where that is looked up (pick.h, Pools).
 Status CheckMay(const AnswerParts& parts, const Caller& caller, wire::WhoMay who) {
@@ -49,28 +27,6 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, wire::WhoMay who
                           caller.user));
 }
 
-// ---- Costs -------------------------------------------------------------------------------------
-
-uint64_t CountIn(const std::vector<NumberRange>& ranges) {
-  uint64_t count = 0;
-  for (const NumberRange& range : ranges) {
-    count += range.last < range.first ? 0 : (range.last - range.first) / range.step + 1;
-  }
-  return count;
-}
-
-// `all`: the number of jobs that have not ended. A selector may name many more that have ended.
-uint64_t JobsIn(const JobSelector& jobs, uint64_t all) {
-  constexpr uint64_t kMostNamed = 10'000;
-  return std::min(kMostNamed, CountIn(jobs.ranges)) + jobs.ranges.size() + (jobs.all ? all : 0);
-}
-
-// A task costs a look; its job, and each piece of it, a hundred.
-uint64_t TasksIn(const TasksOfJob& tasks) {
-  const uint64_t all = tasks.all ? wire::LoopCost::kMostTasks : CountIn(tasks.ranges);
-  return 1 + tasks.ranges.size() + std::min(all, wire::LoopCost::kMostTasks) / 100;
-}
-
 }  // namespace
 
 const HubQuestion* FindQuestion(uint32_t number) {
@@ -79,26 +35,9 @@ const HubQuestion* FindQuestion(uint32_t number) {
   return found == all.end() ? nullptr : *found;
 }
 
-Duration WorstCost(const wire::Question& question, wire::AnswerSizes hub) {
-  return std::visit(
-      [&]<typename Q>(const Q& asked) {
-        if constexpr (requires { asked.jobs.ranges; }) hub.named += JobsIn(asked.jobs, hub.jobs);
-        // The names of up to 65,536 variables.
-        if constexpr (requires { asked.shell; }) hub.named += asked.shell ? 500 : 0;
-        if constexpr (requires { asked.tasks.front().ranges; }) {
-          for (const TasksOfJob& tasks : asked.tasks) hub.named += TasksIn(tasks);
-        }
-        if constexpr (requires { asked.task.ranges; }) hub.named += TasksIn(asked.task);
-        if constexpr (requires { asked.tasks.ranges; }) hub.named += TasksIn(asked.tasks);
-        const HubQuestion* found = FindQuestion(Q::kNumber);
-        return (found != nullptr ? found->row.cost : wire::kAside).Worst(hub);
-      },
-      question);
-}
-
 // For more jobs the journal's facts suffice.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
-                            const wire::Question& question) {
+                            const wire::QuestionRow& row, const wire::Question& question) {
   constexpr size_t kMostJobs = 1'000;
   const KnownJobs& known = parts.jobs.known();
   std::map<JobId, JobLive> jobs;
@@ -113,7 +52,7 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
       job->second = {
           .job = id, .started = known_job.started || counts.leased > 0, .counts = counts};
       job->second.held = known_job.held != engine::HoldReason::kNone;
-      if (std::holds_alternative<wire::ListJobs>(question)) continue;  // it shows no tasks
+      if (question.Is<wire::ListJobs>()) continue;  // it shows no tasks
       auto running = parts.nodes.RunningTasks(id);
       job->second.tells_runs = running && parts.jobs.engine().Held(id) == HoldReason::kNone;
       if (job->second.tells_runs) job->second.running = std::move(*running);
@@ -127,7 +66,7 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
     if (!newest) newest = known.NewestOf(caller.user).value_or(JobId());
     add({newest->value, newest->value});
   };
-  std::ranges::for_each(std::visit([](const auto& q) { return NamedIn(q); }, question), select);
+  std::ranges::for_each(row.jobs(question), select);
   std::vector<JobLive> live;
   for (auto& [id, job] : jobs) live.push_back(std::move(job));
   return live;
@@ -136,13 +75,11 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
 namespace {
 
 Status AnswerOne(const AnswerParts& parts, Asking& asking, wire::Query query) {
-  const uint32_t number =
-      std::visit([]<typename Q>(const Q&) { return Q::kNumber; }, query.question);
-  if (const HubQuestion* found = FindQuestion(number)) {
+  if (const HubQuestion* found = FindQuestion(query.question.number())) {
     TRY(CheckMay(parts, asking.caller(), found->row.who));
     return found->answer(parts, asking, query.question);
   }
-  if (wire::kFirstOfJournal <= number && number <= wire::kLastOfJournal) {
+  if (wire::IsOfJournal(query.question.number())) {
     asking.client.Read(query);
     return {};
   }

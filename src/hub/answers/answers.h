@@ -46,10 +46,7 @@ void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query qu
 
 // Facts for the journal's reader, of the jobs that the question names and that have not ended.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
-                            const wire::Question& question);
-
-// The loop's time for this question at worst, in a hub of this size (without `named`).
-Duration WorstCost(const wire::Question& question, wire::AnswerSizes hub);
+                            const wire::QuestionRow& row, const wire::Question& question);
 
 // A question on its way to its answer.
 struct Asking {
@@ -63,13 +60,20 @@ struct Asking {
     client.Give(answer);
   }
   void End() { client.End(); }
-  // The whole answer, when what was posted before is durable.
+  // The whole answer, now, or when what was posted before is durable.
   template <typename T>
-  void EndWhenSettled(T answer) {
+  Status EndWith(const T& answer) {
+    Give(answer);
+    End();
+    return {};
+  }
+  template <typename T>
+  Status EndWhenSettled(T answer) {
     client.WhenSettled([client = &client, answer = std::move(answer)] {
       client->Give(answer);
       client->End();
     });
+    return {};
   }
   template <typename T>
   Status GiveAll(const Result<std::vector<T>>& answers) {

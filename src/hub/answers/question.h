@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <span>
-#include <variant>
 
 #include "base/result.h"
 #include "hub/answers/answers.h"
@@ -32,11 +31,11 @@ struct HubQuestion {
 };
 
 // `row` has who may ask, what it costs, and what it tells.
-template <typename Q, AnswerTo<Q> kAnswer>
+template <wire::IsQuestion Q, AnswerTo<Q> kAnswer, wire::CheckOf<Q> kCheck = wire::NoCheck<Q>>
 consteval HubQuestion QuestionOf(wire::QuestionRow row) {
-  return {wire::RowOf<Q>(row),
-          [](const AnswerParts& hub, Asking& asking, const wire::Question& question) {
-            return kAnswer(hub, asking, std::get<Q>(question));
+  return {wire::RowOf<Q, kCheck>(row),
+          [](const AnswerParts& hub, Asking& asking, const wire::Question& question) -> Status {
+            return kAnswer(hub, asking, TRY(question.Read<Q>()));
           }};
 }
 

@@ -38,8 +38,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::AddAccess& ask
   auto made = TRY(AccessFor(hub, asking, asked));
   // It gets its serial before it is written down.
   hub.access.Add(made, [](Status) {});
-  asking.EndWhenSettled(wire::NewAccess{made.serial, access::FormatAccess(made)});
-  return {};
+  return asking.EndWhenSettled(wire::NewAccess{made.serial, access::FormatAccess(made)});
 }
 
 }  // namespace

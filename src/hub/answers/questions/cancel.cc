@@ -1,6 +1,5 @@
 // Cancels jobs, or tasks.
 #include <map>
-#include <vector>
 
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
@@ -24,8 +23,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Cancel& asked)
     if (chosen.count == 0) continue;
     jobs.hub().Post(engine::CancelTasks{job, std::move(chosen.tasks), ""});
   }
-  asking.EndWhenSettled(std::move(done));
-  return {};
+  return asking.EndWhenSettled(std::move(done));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // Holds, releases, closes jobs, or sets their terms.
-#include <string>
-#include <vector>
-
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
+
+Status Check(const wire::ChangeJobs& asked) { return wire::CheckValues(wire::SetBy(asked.set)); }
 
 bool SetsTimes(const wire::ChangeJobs& asked) {
   return asked.set.Sets(asked.set.values.time) || asked.set.Sets(asked.set.values.deadline);
@@ -70,8 +69,7 @@ Status ChangeAlsoEnded(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   ChangeOne(jobs, asked, job);
   jobs.UnloadSoon(job);
-  asking.EndWhenSettled(wire::JobsChanged{picked, {}});
-  return {};
+  return asking.EndWhenSettled(wire::JobsChanged{picked, {}});
 }
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangeJobs& asked) {
@@ -83,9 +81,8 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangeJobs& as
   if (!TRY(asking.client.MayChange(changes))) return {};
   if (asked.ended_too) return ChangeAlsoEnded(asking, jobs, asked, picked);
   if (asked.change != wire::ChangeJobs::Change::kRelease) {
-    asking.EndWhenSettled(
+    return asking.EndWhenSettled(
         ChangeEach(jobs, picked, [&](JobId job) { ChangeOne(jobs, asked, job); }));
-    return {};
   }
   wire::JobsChanged done;
   for (JobId job : picked) {
@@ -95,14 +92,13 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangeJobs& as
     // For an ended job this forgets why it was held.
     ChangeOne(jobs, asked, job);
   }
-  asking.EndWhenSettled(std::move(done));
+  return asking.EndWhenSettled(std::move(done));
   for (JobId job : picked) jobs.known().Held(job, engine::HoldReason::kNone);
-  return {};
 }
 
 }  // namespace
 
 extern const HubQuestion kChangeJobs =
-    QuestionOf<wire::ChangeJobs, Answer>({.who = kOwner, .cost = kNamed});
+    QuestionOf<wire::ChangeJobs, Answer, Check>({.who = kOwner, .cost = kNamed});
 
 }  // namespace spate::hub

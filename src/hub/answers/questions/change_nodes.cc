@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "base/units.h"
 #include "hub/answers/pick.h"
@@ -11,6 +9,11 @@
 
 namespace spate::hub {
 namespace {
+
+Status Check(const wire::ChangeNodes& asked) {
+  const bool is_long = asked.reason.size() > wire::kWireLimits.name_bytes;
+  return is_long ? wire::Defect("reason", "is too long") : Status();
+}
 
 Result<std::vector<NodeId>> PickNodes(const Nodes& nodes, const wire::ChangeNodes& asked) {
   std::vector<NodeId> picked;
@@ -69,13 +72,12 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangeNodes& a
     ChangeNode(hub.jobs.hub(), nodes, node, asked);
     if (!asked.reason.empty()) hub.log(ReasonLine(asking, nodes.all().at(node).row.name, asked));
   }
-  asking.EndWhenSettled(wire::Done());
-  return {};
+  return asking.EndWhenSettled(wire::Done());
 }
 
 }  // namespace
 
 extern const HubQuestion kChangeNodes =
-    QuestionOf<wire::ChangeNodes, Answer>({.who = kAdmin, .cost = {.node = 2'500}});
+    QuestionOf<wire::ChangeNodes, Answer, Check>({.who = kAdmin, .cost = {.node = 2'500}});
 
 }  // namespace spate::hub

@@ -4,6 +4,12 @@
 namespace spate::hub {
 namespace {
 
+Status Check(const wire::ChangePools& asked) {
+  const bool is_long = asked.reason.size() > wire::kWireLimits.name_bytes;
+  if (is_long) return wire::Defect("reason", "is too long");
+  return wire::CheckWish(asked.wish);
+}
+
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangePools& asked) {
   TRY(hub.pools.Change(asking.caller(), asked));
   hub.pools.WhenDurable(asking.client.Guarded([client = &asking.client] {
@@ -16,6 +22,6 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangePools& a
 }  // namespace
 
 extern const HubQuestion kChangePools =
-    QuestionOf<wire::ChangePools, Answer>({.who = kOwner, .cost = kOneJob});
+    QuestionOf<wire::ChangePools, Answer, Check>({.who = kOwner, .cost = kOneJob});
 
 }  // namespace spate::hub

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "base/units.h"
 #include "hub/answers/pick.h"
@@ -93,9 +91,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ExplainTasks& 
   if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
   std::ranges::sort(answers, {},
                     [](const TaskWhy& each) { return std::pair(each.job, each.task); });
-  for (const TaskWhy& answer : answers) asking.Give(answer);
-  asking.End();
-  return {};
+  for (const TaskWhy& answer : answers) return asking.EndWith(answer);
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <vector>
 
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
@@ -47,8 +44,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Forget& asked)
   }
   TRY(CheckForgettable(jobs, done.jobs));
   if (asked.dry_run || done.jobs.empty()) {
-    asking.EndWhenSettled(std::move(done));
-    return {};
+    return asking.EndWhenSettled(std::move(done));
   }
   auto left = std::make_shared<size_t>(done.jobs.size());
   std::function<void()> end = asking.client.Guarded([client = &asking.client, done] {

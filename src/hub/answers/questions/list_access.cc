@@ -6,9 +6,8 @@ namespace spate::hub {
 namespace {
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListAccess&) {
-  for (const AccessFacts& each : FactsOfAccess(hub.access, asking.wall)) asking.Give(each);
-  asking.End();
-  return {};
+  for (const AccessFacts& each : FactsOfAccess(hub.access, asking.wall))
+    return asking.EndWith(each);
 }
 
 }  // namespace

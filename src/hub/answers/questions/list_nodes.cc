@@ -1,7 +1,5 @@
 // The nodes, and what is used of each.
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "hub/answers/look.h"
 #include "hub/answers/pick.h"

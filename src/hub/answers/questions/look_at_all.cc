@@ -11,9 +11,7 @@ constexpr uint32_t kMostOfAll = 1'000;
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtAll& asked) {
   // All of it is one message.
-  asking.Give(FactsOfAll(hub, asking.caller(), std::min(asked.most, kMostOfAll)));
-  asking.End();
-  return {};
+  return asking.EndWith(FactsOfAll(hub, asking.caller(), std::min(asked.most, kMostOfAll)));
 }
 
 }  // namespace

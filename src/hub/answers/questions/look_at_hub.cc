@@ -6,9 +6,7 @@ namespace spate::hub {
 namespace {
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtHub&) {
-  asking.Give(FactsOfHub(hub));
-  asking.End();
-  return {};
+  return asking.EndWith(FactsOfHub(hub));
 }
 
 }  // namespace

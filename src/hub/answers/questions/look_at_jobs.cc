@@ -1,7 +1,6 @@
 // Obstacles of jobs that have not ended.
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/units.h"
 #include "hub/answers/pick.h"
@@ -15,6 +12,10 @@
 
 namespace spate::hub {
 namespace {
+
+Status Check(const wire::LookAtRun& asked) {
+  return asked.wish.most > kLookPiece ? wire::Defect("wish.most", "is out of range") : Status();
+}
 
 using Shown = wire::LookAtRun::Answer;
 
@@ -74,15 +75,13 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& ask
     if (shown.state == TaskState::kQueued) {
       shown.why = nodes.Complete(engine.Explain(job, shown.task - 1, asking.now));
     }
-    asking.EndWhenSettled(std::move(shown));  // its end is in the journal when it is heard
-    return {};
+    return asking.EndWhenSettled(std::move(shown));  // its end is in the journal when it is heard
   }
   shown.attempt = ref->attempt.value;
   auto node = TRY(NodeOfRank(engine, nodes, *ref, asked.rank, shown));
   if (!node || !nodes.all().contains(*node)) {
     shown.look.why = "its node is not known";
-    asking.EndWhenSettled(std::move(shown));
-    return {};
+    return asking.EndWhenSettled(std::move(shown));
   }
   shown.node = nodes.all().at(*node).row.name;
   auto answer = std::make_shared<Shown>(std::move(shown));
@@ -104,7 +103,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& ask
 
 }  // namespace
 
-extern const HubQuestion kLookAtRun = QuestionOf<wire::LookAtRun, Answer>(
+extern const HubQuestion kLookAtRun = QuestionOf<wire::LookAtRun, Answer, Check>(
     {.who = kOwner, .cost = {.once = 100'000, .node = 250, .named = 20'000}});
 
 }  // namespace spate::hub

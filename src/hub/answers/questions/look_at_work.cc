@@ -1,9 +1,6 @@
 // Work that is left of jobs.
 #include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "hub/answers/question.h"
 

@@ -1,7 +1,4 @@
 // The end of the output of a pilot's batch job.
-#include <string>
-#include <utility>
-
 #include "hub/answers/question.h"
 
 namespace spate::hub {

@@ -1,6 +1,4 @@
 // The stderr of a task, where that stays on its node.
-#include <utility>
-
 #include "hub/answers/question.h"
 
 namespace spate::hub {

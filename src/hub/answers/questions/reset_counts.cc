@@ -8,9 +8,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ResetCounts& a
   Jobs& jobs = hub.jobs;
   TRY(jobs.CheckUsable(asking.caller(), asked.job));
   jobs.known().ResetCounts(asked.job);
-  asking.Give(wire::Done());
-  asking.End();
-  return {};
+  return asking.EndWith(wire::Done());
 }
 
 }  // namespace

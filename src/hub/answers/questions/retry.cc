@@ -1,11 +1,15 @@
 // Runs tasks of a job again.
-#include <utility>
-
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
+
+Status Check(const wire::Retry& asked) {
+  const bool sound = asked.time_limit_percent <= 1'000'000;
+  if (!sound) return wire::Defect("time_limit_percent", "is out of range");
+  return wire::CheckNeeds(wire::SetBy(asked.needs));
+}
 
 // The answer to a retry: how many tasks run again, and which jobs this one waits for again.
 wire::Retry::Answer Retried(const Jobs& jobs, JobId job, uint32_t count, bool cancelled) {
@@ -66,12 +70,12 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Retry& asked) 
     if (!set) return set;
   }
   jobs.Reopen(job, std::move(tasks), asked.needs, asked.succeeded);
-  asking.EndWhenSettled(std::move(told));
-  return {};
+  return asking.EndWhenSettled(std::move(told));
 }
 
 }  // namespace
 
-extern const HubQuestion kRetry = QuestionOf<wire::Retry, Answer>({.who = kOwner, .cost = kNamed});
+extern const HubQuestion kRetry =
+    QuestionOf<wire::Retry, Answer, Check>({.who = kOwner, .cost = kNamed});
 
 }  // namespace spate::hub

@@ -12,8 +12,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::RevokeAccess& 
     return Fail(ErrorKind::kNotFound, fmt::format("no access {} to revoke", serial),
                 See("hub access list"));
   }
-  asking.EndWhenSettled(wire::Done());
-  return {};
+  return asking.EndWhenSettled(wire::Done());
 }
 
 }  // namespace

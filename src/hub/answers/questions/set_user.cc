@@ -1,13 +1,19 @@
 // Sets the share, limits and rights of a user, or a group.
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "core/model/name.h"
 #include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
+
+Status Check(const wire::SetUser& asked) {
+  if (asked.user.empty()) return wire::Defect("user", "is missing");
+  if (asked.user == "@") return wire::Defect("group", "has no name");
+  const UserRule rule = wire::SetBy(asked.change);
+  TRY(wire::CheckValues(rule));
+  return wire::CheckName("group", rule.group);
+}
 
 // A group is made by giving it limits, so that a mistyped name does not become one.
 Status CheckGroup(const Jobs& jobs, const wire::SetUser& asked) {
@@ -36,12 +42,11 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::SetUser& asked
   Jobs& jobs = hub.jobs;
   TRY(CheckGroup(jobs, asked));
   auto rule = TRY(jobs.ChangeUser(asked.user, asked.change));
-  asking.EndWhenSettled(wire::SetUser::Answer{std::move(rule)});
-  return {};
+  return asking.EndWhenSettled(wire::SetUser::Answer{std::move(rule)});
 }
 
 }  // namespace
 
-extern const HubQuestion kSetUser = QuestionOf<wire::SetUser, Answer>({.who = kAdmin});
+extern const HubQuestion kSetUser = QuestionOf<wire::SetUser, Answer, Check>({.who = kAdmin});
 
 }  // namespace spate::hub

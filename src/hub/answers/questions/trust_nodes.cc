@@ -13,8 +13,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::TrustNodes& as
     jobs.hub().Post(engine::ReleaseJob{asked.job});
     jobs.known().Held(asked.job, engine::HoldReason::kNone);
   }
-  asking.EndWhenSettled(wire::Done());
-  return {};
+  return asking.EndWhenSettled(wire::Done());
 }
 
 }  // namespace

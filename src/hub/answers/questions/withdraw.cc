@@ -1,6 +1,4 @@
 // Takes back the waiting tasks of a job.
-#include <memory>
-
 #include "hub/answers/question.h"
 
 namespace spate::hub {
@@ -25,8 +23,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::Withdraw& aske
   JobId job = asked.job;
   auto counts = engine.Counts(job);
   if (!counts || engine.Finished(job)) {
-    asking.EndWhenSettled(wire::TaskCount{job, 0});
-    return {};
+    return asking.EndWhenSettled(wire::TaskCount{job, 0});
   }
   if (!TRY(asking.client.MayChange(1))) return {};
   jobs.BeginWithdraw(job);

@@ -623,16 +623,10 @@ void ClientRequest::On(wire::Query query) {
 
 bool ClientRequest::WaitsToAsk(const wire::Query& query) {
   if (!std::exchange(may_ask_, true)) {
-    auto told = host_.WhenToAnswer(caller_, query);
-    if (!told) {
-      jobs_.loop().Post(Guarded([this, why = told.error().message] { session_.Breach(why); }));
-      return true;
-    }
-    const std::optional<Instant> when = *told;
+    auto when = host_.WhenToAnswer(caller_, query);
     if (!when) {
-      Fail({ErrorKind::kBusy, fmt::format("user {} has asked the hub more than it answers in "
-                                          "minutes; ask less often",
-                                          caller_.user)});
+      const Error& why = when.error();
+      why.kind == ErrorKind::kCorrupt ? session_.BreachSoon(why.message) : Fail(why);
       return true;
     }
     if (*when > jobs_.loop().Now()) {

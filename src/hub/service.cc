@@ -301,13 +301,18 @@ Duration Service::CostOf(const wire::Query& query) const {
 }
 
 // Administrators keep everything going, and wait for nobody.
-Result<std::optional<Instant>> Service::WhenToAnswer(const Caller& caller,
-                                                     const wire::Query& query) {
+Result<Instant> Service::WhenToAnswer(const Caller& caller, const wire::Query& query) {
   const wire::QuestionRow& row = RowOf(query.question);
   if (row.check != nullptr) TRY(row.check(query.question));
   const Instant now = loop().Now();
   const Duration cost = CostOf(query);
-  return caller.is_admin || cost < kDear ? now : pace_.Enter(caller.user, cost, now);
+  if (caller.is_admin || cost < kDear) return now;
+  auto when = pace_.Enter(caller.user, cost, now);
+  if (when) return *when;
+  return Fail(ErrorKind::kBusy,
+              fmt::format("user {} has asked the hub more than it answers in minutes; ask less "
+                          "often",
+                          caller.user));
 }
 
 void Service::OnQuery(ClientRequest& client, wire::Query query) {

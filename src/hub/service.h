@@ -153,8 +153,7 @@ class Service final : public Watcher, public ClientHost {
   // The question's; one that nobody answers has an empty one.
   const wire::QuestionRow& RowOf(const wire::Question& question) const;
   Duration CostOf(const wire::Query& query) const;
-  Result<std::optional<Instant>> WhenToAnswer(const Caller& caller,
-                                              const wire::Query& query) override;
+  Result<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;
 
   // Watcher

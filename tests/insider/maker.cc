@@ -516,7 +516,7 @@ bool StopsHub(const Message& message) {
   if (!numbered) return false;
   auto request = wire::DecodeRequest(numbered->message);
   const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
-  return query != nullptr && std::holds_alternative<wire::StopHub>(query->question);
+  return query != nullptr && query->question.Is<wire::StopHub>();
 }
 
 }  // namespace

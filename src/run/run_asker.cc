@@ -203,7 +203,8 @@ Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   return {};
 }
 
-Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+template <typename Q>
+Status RunAsker::AskOfTask(Q question, const AcceptAnswer& take) {
   const uint32_t number = question.task.job ? *question.task.job : TRY(Newest());
   TRY(Pick(Only(number)));
   question.task.job = number;

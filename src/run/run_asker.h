@@ -51,7 +51,14 @@ class RunAsker final : public client::Asker {
   Status Answer(const wire::Cancel& question, const AcceptAnswer& take);
   Status Answer(const wire::ExplainTasks& question, const AcceptAnswer& take);
   Status Answer(wire::LookAtJobs question, const AcceptAnswer& take);
-  Status Answer(wire::LookAtRun question, const AcceptAnswer& take);
+  Status Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+    return AskOfTask(std::move(question), take);
+  }
+  Status Answer(EnterTask question, const AcceptAnswer& take) {
+    return AskOfTask(std::move(question), take);
+  }
+  template <typename Q>
+  Status AskOfTask(Q question, const AcceptAnswer& take);
 
   const std::string state_dir_;
   const std::string whose_;

@@ -152,6 +152,7 @@ Status Check(const LookAtRun& asked) {
   if (asked.wish.most > kLookPiece) return Defect("wish.most", "is out of range");
   return CheckNumbered(asked.task);
 }
+Status Check(const EnterTask& asked) { return CheckNumbered(asked.task); }
 Status Check(const ReadRows& asked) {
   for (const RangesOfJob& tasks : asked.tasks) {
     bool sound = std::ranges::all_of(tasks.tasks, [](const TaskRange& range) {

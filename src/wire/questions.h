@@ -21,6 +21,7 @@
 #include "core/model/pool_facts.h"
 #include "core/model/run_look.h"
 #include "core/model/selection.h"
+#include "core/model/visit.h"
 #include "wire/changes.h"
 
 namespace spate::wire {
@@ -475,8 +476,8 @@ using Question =
                  ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
                  SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
                  ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
-                 StopNode, AskNode>;
+                 EnterTask, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
+                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools,
+                 SetHub, LookAtNode, StopNode, AskNode>;
 
 }  // namespace spate::wire

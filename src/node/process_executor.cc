@@ -312,6 +312,7 @@ void ProcessExecutor::SetUp(Slot& slot) {
   setup.node_folder = options_.node_folder;
   setup.adopt_patience = options_.adopt_patience;
   setup.node_id = options_.node_id;
+  setup.can_visit = options_.can_visit;
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);

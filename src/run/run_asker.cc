@@ -56,7 +56,7 @@ Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
   question
-      .Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs, wire::LookAtRun>(
+      .Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs, wire::LookAtRun, EnterTask>(
           [&](auto asked) { status = Answer(std::move(asked), take); });
   return status;
 }
@@ -196,7 +196,8 @@ Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   return {};
 }
 
-Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+template <typename Q>
+Status RunAsker::AskOfTask(Q question, const AcceptAnswer& take) {
   const uint32_t number = question.task.job ? *question.task.job : TRY(Newest());
   TRY(Pick(Only(number)));
   question.task.job = number;

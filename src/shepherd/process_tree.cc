@@ -123,6 +123,7 @@ void ProcessTree::ReadSnapshot() {
 const std::vector<pid_t>& ProcessTree::Children() {
   if (!has_children_file_) ReadSnapshot();
   ReadChildren(root_);
+  std::erase_if(children_, [this](pid_t child) { return spared_.contains(child); });
   return children_;
 }
 

@@ -41,13 +41,17 @@ class ProcessTree {
         continue;
       }
       for (pid_t child : children_) {
-        if (!found_.insert(child).second) continue;
+        if (spared_.contains(child) || !found_.insert(child).second) continue;
         next_.push_back(child);
         fn(child);
       }
     }
     return told;
   }
+
+  // This child of the root, with all that is below it, is left out from now on.
+  void Spare(pid_t child) { spared_.insert(child); }
+  void SpareNoMore(pid_t child) { spared_.erase(child); }
 
   // The children of the root alone.
   const std::vector<pid_t>& Children();
@@ -66,8 +70,9 @@ class ProcessTree {
   struct Link {
     pid_t parent, pid;
   };
-  std::vector<Link> snapshot_;       // only without children files
-  std::vector<pid_t> children_;      // of the last ReadChildren
+  std::vector<Link> snapshot_;   // only without children files
+  std::vector<pid_t> children_;  // of the last ReadChildren
+  std::unordered_set<pid_t> spared_;
   std::unordered_set<pid_t> found_;  // in this Each
   std::vector<pid_t> next_;          // whose children are to be read
 };

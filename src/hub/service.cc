@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "hub/answers/answers.h"
 #include "hub/answers/look.h"
-#include "hub/answers/question_rules.h"
 
 namespace spate::hub {
 namespace {

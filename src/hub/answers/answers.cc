@@ -1,5 +1,3 @@
-// Maps each question to its answer, and to the parts of the hub that it needs. A question that is
-// missing here does not compile.
 #include "hub/answers/answers.h"
 
 #include <fmt/format.h>
@@ -10,13 +8,10 @@
 #include <type_traits>
 #include <variant>
 
-#include "hub/answers/look.h"
-#include "hub/answers/question_rules.h"
+#include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
-
-constexpr uint32_t kMostOfAll = 1'000;
 
 // The jobs that a question of the journal names.
 template <typename Q>
@@ -38,114 +33,68 @@ std::vector<JobSelector> NamedIn(const Q& q) {
   return named;
 }
 
-class Answers {
- public:
-  Answers(const AnswerParts& parts, Asking& asking) : p_(parts), a_(asking) {}
-
-  Status operator()(const wire::UnknownQuestion&) {
-    return Fail(ErrorKind::kInvalid,
-                "this hub is older than your program, and does not know what was asked");
-  }
-  template <wire::OfJournal Q>
-  Status operator()(const Q& q) {
-    a_.client.Read(wire::Query{q});
-    return {};
-  }
-
-  // The hub
-  Status operator()(const wire::LookAtHub&) {
-    a_.Give(FactsOfHub(p_));
-    a_.End();
-    return {};
-  }
-  Status operator()(const wire::LookAtAll& q) {
-    // All of it is one message.
-    a_.Give(FactsOfAll(p_, a_.caller(), std::min(q.most, kMostOfAll)));
-    a_.End();
-    return {};
-  }
-  Status operator()(const wire::StopHub&) {
-    a_.End();
-    p_.jobs.loop().Post([stop = p_.stop_asked] { stop(); });
-    return {};
-  }
-  Status operator()(const wire::SetHub& q) {
-    Hub& hub = p_.jobs.hub();
-    const GangPolicy policy = q.policy.value_or(hub.engine().gang_policy());
-    const Duration half_life = q.half_life.value_or(hub.engine().half_life());
-    if (q.policy) hub.Post(engine::ChangeGangPolicy{policy});
-    if (q.half_life) hub.Post(engine::ChangeHalfLife{half_life});
-    a_.EndWhenSettled(wire::SetHub::Answer{policy, half_life});
-    return {};
-  }
-
-  // Jobs
-  Status operator()(const wire::ChangeJobs& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Cancel& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Forget& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Retry& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ExplainTasks& q) {
-    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
-  }
-  Status operator()(const wire::LookAtJobs& q) {
-    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
-  }
-  Status operator()(const wire::LookAtWork& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
-  Status operator()(const wire::ReadStderr& q) { return Answer(a_, p_.jobs, p_.calls, q); }
-  Status operator()(const wire::LookAtRun& q) { return Answer(a_, p_.jobs, p_.nodes, p_.calls, q); }
-  Status operator()(const wire::Withdraw& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::TrustNodes& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ResetCounts& q) { return Answer(a_, p_.jobs, q); }
-
-  // Pools
-  Status operator()(const wire::LookAtPools& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ReadPilotOutput& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ReadPoolLog& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::TryPool& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::AddPool& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ChangePools& q) { return Answer(a_, p_.pools, q); }
-
-  // Nodes, users, credentials
-  Status operator()(const wire::ListNodes& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
-  Status operator()(const wire::ChangeNodes& q) {
-    return Answer(a_, p_.jobs.hub(), p_.nodes, p_.log, q);
-  }
-  Status operator()(const wire::AskNode& q) { return Answer(a_, p_.nodes, p_.calls, q); }
-  Status operator()(const wire::LookAtNode&) { return NotOfHub(); }
-  Status operator()(const wire::StopNode&) { return NotOfHub(); }
-  Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::SetUser& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ListAccess& q) { return Answer(a_, p_.access, q); }
-  Status operator()(const wire::AddAccess& q) {
-    return Answer(a_, p_.access, p_.self, p_.make_secret, q);
-  }
-  Status operator()(const wire::RevokeAccess& q) { return Answer(a_, p_.access, q); }
-
- private:
-  static Status NotOfHub() {
-    return Fail(ErrorKind::kInvalid, "only a node's own port takes that");
-  }
-
-  const AnswerParts& p_;
-  Asking& a_;
-};
-
 // Rights to what a question names are checked where that is looked up (pick.h, Pools).
-Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
+Status CheckMay(const AnswerParts& parts, const Caller& caller, wire::WhoMay who) {
   if (caller.is_admin) return {};
-  if (who == WhoMay::kAdmin) {
+  if (who == wire::WhoMay::kAdmin) {
     return Fail(ErrorKind::kPermission,
                 "only the hub's administrators may do that: the user who runs it, root on its "
                 "machine, and users with an access file of role admin");
   }
-  if (who != WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools) return {};
+  if (who != wire::WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools)
+    return {};
   return Fail(ErrorKind::kPermission,
               fmt::format("user {0} may not add pools to this hub: their commands would run on its "
                           "machine\nAn administrator can allow it: spate hub user {0} --may pools",
                           caller.user));
 }
 
+// ---- Costs -------------------------------------------------------------------------------------
+
+uint64_t CountIn(const std::vector<NumberRange>& ranges) {
+  uint64_t count = 0;
+  for (const NumberRange& range : ranges) {
+    count += range.last < range.first ? 0 : (range.last - range.first) / range.step + 1;
+  }
+  return count;
+}
+
+// `all`: the number of jobs that have not ended. A selector may name many more that have ended.
+uint64_t JobsIn(const JobSelector& jobs, uint64_t all) {
+  constexpr uint64_t kMostNamed = 10'000;
+  return std::min(kMostNamed, CountIn(jobs.ranges)) + jobs.ranges.size() + (jobs.all ? all : 0);
+}
+
+// A task costs a look; its job, and each piece of it, a hundred.
+uint64_t TasksIn(const TasksOfJob& tasks) {
+  const uint64_t all = tasks.all ? wire::LoopCost::kMostTasks : CountIn(tasks.ranges);
+  return 1 + tasks.ranges.size() + std::min(all, wire::LoopCost::kMostTasks) / 100;
+}
+
 }  // namespace
+
+const HubQuestion* FindQuestion(uint32_t number) {
+  const auto all = HubQuestions();
+  auto found = std::ranges::find(all, number, [](const auto* one) { return one->row.number; });
+  return found == all.end() ? nullptr : *found;
+}
+
+Duration WorstCost(const wire::Question& question, wire::AnswerSizes hub) {
+  return std::visit(
+      [&]<typename Q>(const Q& asked) {
+        if constexpr (requires { asked.jobs.ranges; }) hub.named += JobsIn(asked.jobs, hub.jobs);
+        // The names of up to 65,536 variables.
+        if constexpr (requires { asked.shell; }) hub.named += asked.shell ? 500 : 0;
+        if constexpr (requires { asked.tasks.front().ranges; }) {
+          for (const TasksOfJob& tasks : asked.tasks) hub.named += TasksIn(tasks);
+        }
+        if constexpr (requires { asked.task.ranges; }) hub.named += TasksIn(asked.task);
+        if constexpr (requires { asked.tasks.ranges; }) hub.named += TasksIn(asked.tasks);
+        const HubQuestion* found = FindQuestion(Q::kNumber);
+        return (found != nullptr ? found->row.cost : wire::kAside).Worst(hub);
+      },
+      question);
+}
 
 // For more jobs the journal's facts suffice.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
@@ -184,16 +133,43 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
   return live;
 }
 
+namespace {
+
+Status AnswerOne(const AnswerParts& parts, Asking& asking, wire::Query query) {
+  const uint32_t number =
+      std::visit([]<typename Q>(const Q&) { return Q::kNumber; }, query.question);
+  if (const HubQuestion* found = FindQuestion(number)) {
+    TRY(CheckMay(parts, asking.caller(), found->row.who));
+    return found->answer(parts, asking, query.question);
+  }
+  if (wire::kFirstOfJournal <= number && number <= wire::kLastOfJournal) {
+    asking.client.Read(query);
+    return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              "this hub is older than your program, and does not know what was asked");
+}
+
+}  // namespace
+
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
   Asking asking{client, parts.jobs.loop().Now(), parts.jobs.loop().Wall()};
-  // Neither the client nor the hub outlive some answers.
-  auto answered = std::visit(
-      [&]<typename Q>(const Q& question) -> Status {
-        TRY(CheckMay(parts, asking.caller(), RuleOf<Q>().who));
-        return Answers(parts, asking)(question);
-      },
-      query.question);
+  auto answered = AnswerOne(parts, asking, std::move(query));
   if (!answered) client.Fail(answered.error());
+}
+
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
+            wire::Ask ask) {
+  auto told = std::make_shared<Result<wire::AnswerPiece>>();
+  auto tell = asking.client.Guarded([client = &asking.client, told] {
+    if (!*told) return client->Fail(told->error());
+    client->GiveBytes(std::move((*told)->bytes));
+    client->End();
+  });
+  calls.Ask(node, by, std::move(ask), [told, tell](Result<wire::AnswerPiece> answer) {
+    *told = std::move(answer);
+    tell();
+  });
 }
 
 }  // namespace spate::hub

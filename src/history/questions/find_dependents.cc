@@ -1,0 +1,21 @@
+// Jobs that were to start after another one and were cancelled.
+#include <utility>
+
+#include "history/question.h"
+
+namespace spate::history {
+namespace {
+
+Status Answer(const Asking& call, const wire::FindDependents& asked) {
+  const Viewer& viewer = call.source.viewer;
+  auto found = TRY(call.source.history->index().CancelledDependents(
+      asked.job, viewer.is_admin ? "" : viewer.user, asked.most));
+  return call.Put(wire::FindDependents::Answer{std::move(found.first), found.count});
+}
+
+}  // namespace
+
+extern const JournalQuestion kFindDependents =
+    QuestionOf<wire::FindDependents, Answer>({.who = kOwner});
+
+}  // namespace spate::history

@@ -210,4 +210,33 @@ Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
   return AskRun(number, std::move(question), take);
 }
 
+Status RunAsker::Answer(const wire::ListProcesses& question, const AcceptAnswer& take) {
+  std::map<uint32_t, std::vector<wire::TaskPick>> of_runs;
+  bool named = false;  // as one run each
+  auto add = [&](const JobSelector& jobs) -> Status {
+    auto picked = TRY(Pick(jobs));
+    named |= NamesOne(jobs, picked);
+    for (uint32_t number : picked) of_runs[number].push_back({.jobs = Only(number), .tasks = {}});
+    return {};
+  };
+  for (const wire::TaskPick& pick : question.tasks) {
+    for (TasksOfJob tasks : pick.tasks) {
+      const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+      TRY(Pick(Only(number)));
+      tasks.job = number;
+      named = true;
+      of_runs[number].push_back({.jobs = {}, .tasks = {std::move(tasks)}});
+    }
+    if (pick.tasks.empty()) TRY(add(pick.jobs));
+  }
+  if (question.tasks.empty()) TRY(add({.all = true}));
+  for (auto& [number, picks] : of_runs) {
+    auto asked =
+        AskRun(number, wire::ListProcesses{.tasks = std::move(picks), .pid = question.pid}, take);
+    const bool gone = !asked && asked.error().kind == ErrorKind::kUnavailable;
+    if (!asked && !(gone && !named)) return asked;
+  }
+  return {};
+}
+
 }  // namespace spate::run

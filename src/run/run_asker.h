@@ -52,6 +52,7 @@ class RunAsker final : public client::Asker {
   Status Answer(const wire::ExplainTasks& question, const AcceptAnswer& take);
   Status Answer(wire::LookAtJobs question, const AcceptAnswer& take);
   Status Answer(wire::LookAtRun question, const AcceptAnswer& take);
+  Status Answer(const wire::ListProcesses& question, const AcceptAnswer& take);
 
   const std::string state_dir_;
   const std::string whose_;

@@ -168,6 +168,7 @@ Status Check(const DescribeJobs& asked) { return CheckRanges("jobs.ranges", aske
 Status Check(const LookAtGraph& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const FindTasks& asked) { return Check(asked.tasks); }
 Status Check(const ListTasks& asked) { return Check(asked.tasks); }
+Status Check(const ListProcesses& asked) { return Check(asked.tasks); }
 Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
 Status Check(const TailOutput& asked) { return CheckRanges("job.ranges", asked.job.ranges); }

@@ -19,6 +19,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
+#include "core/model/processes.h"
 #include "core/model/run_look.h"
 #include "core/model/selection.h"
 #include "wire/changes.h"
@@ -26,6 +27,13 @@
 namespace spate::wire {
 
 // ---- Questions ---------------------------------------------------------------------------------
+
+// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
+struct TaskPick {
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  SPATE_FIELDS(1, jobs, 2, tasks);
+};
 
 struct LookAtHub {
   static constexpr uint32_t kNumber = 1;
@@ -123,6 +131,18 @@ struct ReadStderr {
   JobId job;
   TaskIndex task = 0;
   SPATE_FIELDS(1, node, 2, job, 3, task);
+};
+
+// Processes of running tasks that nodes list now: an answer for each node that has some, in the
+// order in which they come, also for one that does not answer (NodeProcesses::why). Tasks that do
+// not run have none.
+struct ListProcesses {
+  static constexpr uint32_t kNumber = ReadProcesses::kNumber;
+  using Answer = NodeProcesses;
+  std::vector<TaskPick> tasks;  // none: of all jobs of who asks
+  bool everybody = false;       // of all users; for administrators
+  uint32_t pid = 0;             // processes with this number alone; 0: all
+  SPATE_FIELDS(1, tasks, 2, everybody, 3, pid);
 };
 
 // A question that the node itself answers (node/questions.h), which the hub does not know: its
@@ -225,13 +245,6 @@ concept OfJournal = kFirstOfJournal <= Q::kNumber && Q::kNumber <= kLastOfJourna
 // And changes these.
 template <typename Q>
 concept Changes = 20 <= Q::kNumber && Q::kNumber < kFirstOfJournal;
-
-// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
-struct TaskPick {
-  JobSelector jobs;
-  std::vector<TasksOfJob> tasks;
-  SPATE_FIELDS(1, jobs, 2, tasks);
-};
 
 struct JobsListed {
   std::vector<JobFacts> jobs;
@@ -475,8 +488,8 @@ using Question =
                  ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
                  SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
                  ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
-                 StopNode, AskNode>;
+                 ListProcesses, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
+                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools,
+                 SetHub, LookAtNode, StopNode, AskNode>;
 
 }  // namespace spate::wire

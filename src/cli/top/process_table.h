@@ -36,7 +36,7 @@ SPATE_ENUM(ProcessOrder,
     kCpu, "cpu",    // most first, as by the others
     kMemory, "memory", kTime, "time", kElapsed, "elapsed", kThreads, "threads");
 
-// What successive looks have shown.
+// Results of successive looks.
 class ProcessRows {
  public:
   // The answers of all nodes, when the look began by the clock of who looks.

@@ -12,6 +12,8 @@
 namespace spate::cli {
 namespace {
 
+constexpr uint32_t kDeepest = 60;  // levels of a tree that are shown by blanks
+
 auto PlaceOf(const ProcessRow& row) {
   return std::tuple(row.job, row.task, row.facts.rank.value_or(0), std::string_view(row.node),
                     row.facts.pid);
@@ -53,10 +55,11 @@ present::Tone ToneOf(ProcessState state) {
 }
 
 // Processes in order, each followed by those below it. A parent that is missing, such as the
-// attempt's shepherd, has its children on top.
+// attempt's shepherd, has its children on top. Nodes may say anything of parents: of a loop some
+// process is on top, and each process comes once.
 class Tree {
  public:
-  explicit Tree(std::vector<ProcessRow> rows) : rows_(std::move(rows)) {
+  explicit Tree(std::vector<ProcessRow> rows) : rows_(std::move(rows)), taken_(rows_.size()) {
     for (size_t i = 0; i < rows_.size(); ++i) at_[KeyOf(rows_[i], rows_[i].facts.pid)] = i;
     for (size_t i = 0; i < rows_.size(); ++i) {
       auto parent = at_.find(KeyOf(rows_[i], rows_[i].facts.parent));
@@ -64,23 +67,26 @@ class Tree {
     }
   }
   std::vector<ProcessRow> Take() {
-    std::vector<ProcessRow> sorted;
-    std::vector<std::pair<size_t, uint32_t>> next;  // with their depths, the next one at the end
-    auto push = [&](const std::vector<size_t>& some, uint32_t depth) {
-      for (size_t i = some.size(); i-- > 0;) next.emplace_back(some[i], depth);
-    };
-    push(tops_, 0);
-    while (!next.empty()) {
-      auto [i, depth] = next.back();
-      next.pop_back();
-      rows_[i].depth = depth;
-      push(below_[i], depth + 1);
-      sorted.push_back(std::move(rows_[i]));
-    }
-    return sorted;
+    for (size_t i : tops_) Walk(i);
+    for (size_t i = 0; i < rows_.size(); ++i) Walk(i);
+    return std::move(sorted_);
   }
 
  private:
+  void Walk(size_t top) {
+    std::vector<std::pair<size_t, uint32_t>> next = {{top, 0}};  // with depths; the last is next
+    while (!next.empty()) {
+      auto [i, depth] = next.back();
+      next.pop_back();
+      if (taken_[i]) continue;
+      taken_[i] = true;
+      rows_[i].depth = depth;
+      sorted_.push_back(std::move(rows_[i]));
+      const std::vector<size_t>& below = below_[i];
+      for (size_t at = below.size(); at-- > 0;) next.emplace_back(below[at], depth + 1);
+    }
+  }
+
   using Key = std::tuple<JobId, uint32_t, std::string, uint32_t>;
   static Key KeyOf(const ProcessRow& row, uint32_t pid) {
     return {row.job, row.task, row.node, pid};
@@ -89,6 +95,8 @@ class Tree {
   std::map<Key, size_t> at_;
   std::vector<size_t> tops_;
   std::map<size_t, std::vector<size_t>> below_;
+  std::vector<bool> taken_;
+  std::vector<ProcessRow> sorted_;
 };
 
 }  // namespace
@@ -167,8 +175,8 @@ void WriteProcesses(std::span<const ProcessRow> rows, uint32_t width, bool colou
     cells.push_back({fmt::format("{}", facts.threads)});
     cells.push_back({present::BriefDuration(facts.elapsed)});
     if (gpus) cells.push_back({facts.gpu_memory ? FormatSize(*facts.gpu_memory) : "-"});
-    const std::string indent = tree && row.depth > 0 ? std::string(2 * row.depth, ' ') : "";
-    cells.push_back({indent + facts.command});
+    const uint32_t depth = tree ? std::min(row.depth, kDeepest) : 0;
+    cells.push_back({std::string(size_t{2} * depth, ' ') + facts.command});
     table.Add(std::move(cells));
   }
   table.Finish();

@@ -13,7 +13,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr Instant kNow{1'700'000'000'000'000'000};
+constexpr Instant kThen{1'700'000'000'000'000'000};
 
 ProcessFacts Process(uint32_t pid, uint32_t parent, std::string command) {
   return {.pid = pid,
@@ -27,7 +27,7 @@ ProcessFacts Process(uint32_t pid, uint32_t parent, std::string command) {
           .command = std::move(command)};
 }
 
-std::vector<NodeProcesses> Example() {
+std::vector<NodeProcesses> Nodes() {
   NodeProcesses n1{.node = "n1"};
   n1.attempts = {{.job = JobId(3), .task = 1, .attempt = 1, .user = "ada", .processes = {}}};
   n1.attempts[0].processes = {Process(10, 9, "sh"), Process(12, 10, "late child"),
@@ -60,7 +60,7 @@ std::string Page(const std::vector<ProcessRow>& rows, bool tree) {
 TEST(ProcessRows, AreInTheOrderThatIsWanted) {
   ProcessRows rows;
   EXPECT_TRUE(rows.empty());
-  rows.Set(Example(), kNow);
+  rows.Set(Nodes(), kThen);
   EXPECT_EQ(
       Ids(rows.In(ProcessOrder::kTask, false)),
       (std::vector<std::string>{"2.7@n2:10", "2.7.0@n2:13", "2.7.1@n2:11", "2.7.1@n2:12",
@@ -72,7 +72,7 @@ TEST(ProcessRows, AreInTheOrderThatIsWanted) {
 
 TEST(ProcessRows, TheTreeHasChildrenBelowTheirParents) {
   ProcessRows rows;
-  rows.Set({Example()[0]}, kNow);
+  rows.Set({Nodes()[0]}, kThen);
   const auto tree = rows.In(ProcessOrder::kTask, true);
   EXPECT_EQ(Page(tree, true),
             "PROCESS    USER  STATE     CPU  TIME  MEMORY  THREADS  ELAPSED  COMMAND\n"
@@ -88,29 +88,29 @@ TEST(ProcessRows, ALoopOfParentsEndsNothing) {
   node.attempts = {{.job = JobId(1), .task = 1, .attempt = 1, .user = "u", .processes = {}}};
   node.attempts[0].processes = {Process(1, 2, "one"), Process(2, 1, "two"), Process(3, 3, "own")};
   ProcessRows rows;
-  rows.Set({node}, kNow);
+  rows.Set({node}, kThen);
   EXPECT_EQ(rows.In(ProcessOrder::kTask, true).size(), 3u);
 }
 
 TEST(ProcessRows, LoadIsThatSinceTheLastLook) {
   ProcessRows rows;
-  auto answers = Example();
-  rows.Set(answers, kNow);
+  auto answers = Nodes();
+  rows.Set(answers, kThen);
   EXPECT_DOUBLE_EQ(rows.In(ProcessOrder::kTask, false)[4].load, 0.1);
   ProcessFacts& process = answers[0].attempts[0].processes[0];
   process.cpu = process.cpu + Duration::Seconds(3);
   process.elapsed = process.elapsed + Duration::Seconds(2);
-  rows.Set(answers, kNow + Duration::Seconds(2));
+  rows.Set(answers, kThen + Duration::Seconds(2));
   EXPECT_DOUBLE_EQ(rows.In(ProcessOrder::kTask, false)[4].load, 1.5);
   EXPECT_DOUBLE_EQ(rows.In(ProcessOrder::kTask, false)[5].load, 0);
   process.start = 999;  // another one with its number
-  rows.Set(answers, kNow + Duration::Seconds(4));
+  rows.Set(answers, kThen + Duration::Seconds(4));
   EXPECT_DOUBLE_EQ(rows.In(ProcessOrder::kTask, false)[4].load, 13.0 / 102);
 }
 
 TEST(ProcessRows, RanksAreTheirTopmostProcesses) {
   ProcessRows rows;
-  rows.Set(Example(), kNow);
+  rows.Set(Nodes(), kThen);
   std::string text;
   for (const ProcessRow& row : rows.Ranks()) text += RankLine(row);
   EXPECT_EQ(text, "2.7\t0\tn2\t13\n2.7\t1\tn2\t11\n");
@@ -118,7 +118,7 @@ TEST(ProcessRows, RanksAreTheirTopmostProcesses) {
 
 TEST(ProcessRows, JsonHasAllOfAProcess) {
   ProcessRows rows;
-  rows.Set({Example()[1]}, kNow);
+  rows.Set({Nodes()[1]}, kThen);
   EXPECT_EQ(JsonOfProcess(rows.In(ProcessOrder::kTask, false)[1]),
             "{\"type\":\"process\",\"v\":2,\"id\":\"2.7.0@n2:13\",\"job\":2,\"task\":7,"
             "\"attempt\":2,\"node\":\"n2\",\"user\":\"bob\",\"load\":0.13,\"pid\":13,\"parent\":10,"
@@ -137,21 +137,21 @@ TEST(ProcessRows, MissingOnesAreTold) {
 
 TEST(TopView, ShowsProcesses) {
   TopView view;
-  view.Set({}, kNow);
+  view.Set({}, kThen);
   EXPECT_FALSE(view.shows_processes());
   view.Press(TopKey::kProcesses);
   ASSERT_TRUE(view.shows_processes());
-  EXPECT_EQ(view.Draw({}, kNow).back(), "");
-  auto answers = Example();
+  EXPECT_EQ(view.Draw({}, kThen).back(), "");
+  auto answers = Nodes();
   answers.push_back({.node = "n3", .why = "away"});
-  view.SetProcesses(answers, kNow);
-  const auto screen = view.Draw({}, kNow);
+  view.SetProcesses(answers, kThen);
+  const auto screen = view.Draw({}, kThen);
   ASSERT_GT(screen.size(), 10u);
   EXPECT_TRUE(screen[3].starts_with("PROCESS "));
   EXPECT_TRUE(screen[4].starts_with("3.1@n1:14 ")) << screen[4];
   EXPECT_EQ(screen.back(), "processes on node n3 are missing: away");
   for (uint32_t rows = 1; rows < 20; ++rows) {
-    EXPECT_EQ(view.Draw({.columns = 80, .rows = rows}, kNow).size(), rows);
+    EXPECT_EQ(view.Draw({.columns = 80, .rows = rows}, kThen).size(), rows);
   }
   view.Press(TopKey::kProcesses);
   EXPECT_FALSE(view.shows_processes());

@@ -221,9 +221,12 @@ Result<int> Ps(HistoryCall& call) {
   if (wish.every) return Watch(call, wish, rows);
   auto answers = TRY(LookOnce(call, wish));
   rows.Set(answers, call.now());
-  if (call.human() && !wish.ranks) call.PutTitle();
+  if (call.human() && !wish.ranks && !rows.empty()) call.PutTitle();
   PutOnce(call, wish, rows, answers);
-  if (call.human() && rows.empty()) call.Say("no task that you named runs a process");
+  if (call.human() && rows.empty()) {
+    call.Say(call.words().words.empty() ? "no process of a task runs"
+                                        : "no process of these tasks runs");
+  }
   if (!call.on_hub()) SayMasters(call);
   return kExitSuccess;
 }

@@ -75,7 +75,7 @@ std::map<NodeId, ReadProcesses> AsksOf(const AnswerParts& hub, const WantedJobs&
 }
 
 // The answer of one node, without what is not its own to say.
-NodeProcesses AnswerOf(const Jobs& jobs, const Nodes& nodes, NodeId node,
+NodeProcesses AnswerOf(const Jobs& jobs, NodeId node, const std::string& name,
                        const ReadProcesses& asked, const Result<wire::AnswerPiece>& told) {
   NodeProcesses answer;
   if (!told) {
@@ -86,7 +86,7 @@ NodeProcesses AnswerOf(const Jobs& jobs, const Nodes& nodes, NodeId node,
   } else {
     answer.why = read.error().message;
   }
-  answer.node = nodes.all().at(node).row.name;
+  answer.node = name;
   std::erase_if(answer.attempts, [&](AttemptProcesses& each) {
     auto is_wanted = [&](const Wanted& wanted) {
       auto has_it = [&](const NumberRange& range) { return range.Contains(each.task); };
@@ -137,9 +137,9 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListProcesses&
     calls.Ask(id, user,
               {.question = ReadProcesses::kNumber, .admin = true, .body = std::move(body)},
               kPatience,
-              [jobs = &hub.jobs, nodes = &hub.nodes, node = id, ask = asks[id], newest,
-               give](const Result<wire::AnswerPiece>& told) {
-                *newest = AnswerOf(*jobs, *nodes, node, ask, told);
+              [jobs = &hub.jobs, node = id, name = hub.nodes.all().at(id).row.name, ask = asks[id],
+               newest, give](const Result<wire::AnswerPiece>& told) {
+                *newest = AnswerOf(*jobs, node, name, ask, told);
                 give();
               });
   }

@@ -234,7 +234,7 @@ Result<int> Ps(HistoryCall& call) {
 }  // namespace
 
 extern const Command kSpatePs = {
-    .order = 195,
+    .order = 197,
     .group = CommandGroup::kRunning,
     .name = "ps",
     .arguments = "[JOB|TASK...]",

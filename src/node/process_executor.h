@@ -116,6 +116,8 @@ class ProcessExecutor final : public Executor {
   bool BindTo(const AttemptRef& ref, const std::vector<int>& cpus) const;
 
   std::vector<pid_t> ShepherdPids() const;
+  // Attempts that shepherds have in hand.
+  std::vector<AttemptRoot> Roots() const;
   // Jobs that are open.
   size_t jobs() const { return jobs_.size(); }
 

@@ -55,9 +55,9 @@ RunAsker::~RunAsker() = default;
 Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
-  question
-      .Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs, wire::LookAtRun, EnterTask>(
-          [&](auto asked) { status = Answer(std::move(asked), take); });
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs,
+                 wire::LookAtRun, wire::ListProcesses, EnterTask>(
+      [&](auto asked) { status = Answer(std::move(asked), take); });
   return status;
 }
 
@@ -202,6 +202,35 @@ Status RunAsker::AskOfTask(Q question, const AcceptAnswer& take) {
   TRY(Pick(Only(number)));
   question.task.job = number;
   return AskRun(number, std::move(question), take);
+}
+
+Status RunAsker::Answer(const wire::ListProcesses& question, const AcceptAnswer& take) {
+  std::map<uint32_t, std::vector<wire::TaskPick>> of_runs;
+  bool named = false;  // as one run each
+  auto add = [&](const JobSelector& jobs) -> Status {
+    auto picked = TRY(Pick(jobs));
+    named |= NamesOne(jobs, picked);
+    for (uint32_t number : picked) of_runs[number].push_back({.jobs = Only(number), .tasks = {}});
+    return {};
+  };
+  for (const wire::TaskPick& pick : question.tasks) {
+    for (TasksOfJob tasks : pick.tasks) {
+      const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+      TRY(Pick(Only(number)));
+      tasks.job = number;
+      named = true;
+      of_runs[number].push_back({.jobs = {}, .tasks = {std::move(tasks)}});
+    }
+    if (pick.tasks.empty()) TRY(add(pick.jobs));
+  }
+  if (question.tasks.empty()) TRY(add({.all = true}));
+  for (auto& [number, picks] : of_runs) {
+    auto asked =
+        AskRun(number, wire::ListProcesses{.tasks = std::move(picks), .pid = question.pid}, take);
+    const bool gone = !asked && asked.error().kind == ErrorKind::kUnavailable;
+    if (!asked && !(gone && !named)) return asked;
+  }
+  return {};
 }
 
 }  // namespace spate::run

@@ -60,6 +60,7 @@ class RunAsker final : public client::Asker {
   }
   template <typename Q>
   Status AskOfTask(Q question, const AcceptAnswer& take);
+  Status Answer(const wire::ListProcesses& question, const AcceptAnswer& take);
 
   const std::string state_dir_;
   const std::string whose_;

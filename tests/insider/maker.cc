@@ -420,6 +420,7 @@ wire::QueryForm Maker::MakeQuery() {
   if (kind < 985) return QueryOf(wire::RevokeAccess());
   if (kind < 988) return QueryOf(wire::ReadStderr());
   if (kind < 990) return QueryOf(wire::LookAtRun());
+  if (kind < 991) return QueryOf(wire::ListProcesses());
   if (kind < 993) return QueryOf(wire::LookAtWork());
   if (kind < 995) return QueryOf(wire::Withdraw());
   if (kind < 997) return QueryOf(wire::TrustNodes());

@@ -81,16 +81,15 @@ Status Replayer::TakeAttempt() {
   auto& ended = std::get<engine::AttemptEnded>(attempt_);
   const auto seq = static_cast<uint64_t>(attempts_.Int(0));
   const int64_t index = attempts_.Int(1);
-  const int64_t cause = attempts_.Int(4);
-  const int64_t verdict = attempts_.Int(5);
-  bool known = index >= 0 && index <= UINT32_MAX && cause >= 0 && cause < kCauseCount &&
-               verdict >= 0 && verdict <= static_cast<int64_t>(kLastOf<Verdict>);
-  if (!known) return std::unexpected(DoesNotFollow("attempt", seq));
+  const auto cause = FromNumber<Cause>(attempts_.Int(4));
+  const auto verdict = FromNumber<Verdict>(attempts_.Int(5));
+  if (index < 0 || index > UINT32_MAX || !cause || !verdict)
+    return std::unexpected(DoesNotFollow("attempt", seq));
   ended.end.ref = {part_.job, static_cast<TaskIndex>(index),
                    Attempt(static_cast<uint16_t>(attempts_.Int(2)))};
   ended.node = NodeId(static_cast<uint32_t>(attempts_.Int(3)));
-  ended.end.cause = static_cast<Cause>(cause);
-  ended.verdict = static_cast<engine::Verdict>(verdict);
+  ended.end.cause = *cause;
+  ended.verdict = *verdict;
   ended.counts = (attempts_.Int(6) & 1) != 0;
   ended.end.status = static_cast<int32_t>(attempts_.Int(7));
   ended.end.wall = Duration{attempts_.Nanos(8)};

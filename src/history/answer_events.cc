@@ -3,8 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/engine/record_job.h"
 #include "history/call.h"
-#include "store/record_job.h"
 
 namespace spate::history {
 namespace {
@@ -98,7 +98,7 @@ void EventLister::Add(const store::JournalEntry& entry) {
     const auto& record = std::get<engine::Record>(entry.what);
     std::visit(Told{event}, record);
     if (event.what.empty()) return;
-    event.job = store::JobOf(record);
+    event.job = engine::JobOf(record);
   }
   if (!event.clock) {
     const Job& job = JobOf(event.job);

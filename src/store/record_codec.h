@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,6 +36,9 @@ EncodedRecord EncodeRecord(const engine::Record& record);
 // Takes any bytes. kCorrupt when they are no record of this kind; the message says whether they
 // are damaged or of a newer version.
 Result<engine::Record> DecodeRecord(int kind, std::string_view data);
+
+// The plan of a job that was accepted. nullopt: it is a record of another kind.
+Result<std::optional<JobPlan>> DecodePlan(int kind, std::string_view data);
 
 // The bytes of a blob after its first one. kCorrupt when that is not `format`; `name` is for the
 // error: "a record".

@@ -226,7 +226,7 @@ struct HalfLifeChanged {
   static constexpr const char* kName = "half-life changed";  // in place of its type's words
   SPATE_FIELDS(1, half_life);
 };
-// Use of users, as it counts at that time; others have none.
+// Use of users, as it counts at that time; others have none. Stands for all such records before it.
 struct UseCounted {
   Instant at;
   struct Each {
@@ -236,7 +236,7 @@ struct UseCounted {
     friend bool operator==(const Each&, const Each&) = default;
   };
   std::vector<Each> users;
-  static constexpr bool kReplacesEarlier = true;  // it stands for all such records before it
+  static constexpr bool kReplacesEarlier = true;
   SPATE_FIELDS(1, at, 2, users);
 };
 // A drained node is given nothing until it is undrained.

@@ -56,12 +56,6 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
               fmt::format("the bytes of a '{}' record are damaged", RecordKindName(kind)));
 }
 
-Result<std::optional<JobPlan>> DecodePlan(int kind, std::string_view data) {
-  if (kind != kKindOf<engine::JobAccepted>) return std::nullopt;
-  auto record = TRY(DecodeRecord(kind, data));
-  return std::move(std::get<engine::JobAccepted>(record).plan);
-}
-
 uint32_t RecordChecksum(uint64_t seq, int kind, std::string_view data) {
   std::string head;
   ByteWriter(head).Fixed64(seq);

@@ -26,10 +26,11 @@ std::vector<Record> Whole() {
   plan.open = true;
   plan.user = "ann";
   plan.requests.resize(1);
+  plan.runs = {{.first = 0, .count = 5, .request = 0}};
   return {JobAccepted{kJob, plan},
           Leased{kNode, kJob, Attempt(1), {{0, 3}}},
           Ended(0, 1, Verdict::kSucceeded),
-          JobGrown{kJob, 2, {}, {}},
+          JobGrown{kJob, 2, {}, {{.first = 5, .count = 2, .request = 0}}},
           TasksLinked{kJob, {{.parent = 0, .child = 6}}},
           Ended(1, 1, Verdict::kFailed),
           Returned{kNode, kJob, Attempt(1), {{2, 1}}},

@@ -167,7 +167,7 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
 
 void JobScreen::DecodeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
-    auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
+    auto verdict = read.verdicts[i];
     if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
     if (verdict == engine::Verdict::kFailed) {
       task_code_ = cli::ExitCodeOfTask(read.ends.ends[i]);

@@ -90,7 +90,8 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
         AnyText(),         kProtocol,           testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
         testing::AnyU32(), testing::AnyNames(), testing::SomeText()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
-    Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
+    Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange<int>(0, kCountOf<RefusalCode>)),
+                    AnyText()};
     if (*rc::gen::arbitrary<bool>()) refusal.remedy = See("node list", AnyText());
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);
   }));

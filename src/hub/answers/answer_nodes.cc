@@ -98,7 +98,7 @@ Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
 Status Answer(Asking& asking, const Nodes& nodes, NodeCalls& calls, const wire::AskNode& asked) {
   if (nodes.FindByName(asked.node) == nullptr) return std::unexpected(UnknownNode(asked.node));
   const Caller& caller = asking.caller();
-  PassOn(asking, calls, asked.node, caller.user,
+  PassOn(asking, calls, asked.node,
          {.question = asked.question,
           .user = caller.user,
           .admin = caller.is_admin,
@@ -106,18 +106,18 @@ Status Answer(Asking& asking, const Nodes& nodes, NodeCalls& calls, const wire::
   return {};
 }
 
-void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
-            wire::Ask ask) {
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, wire::Ask ask) {
   auto told = std::make_shared<Result<wire::AnswerPiece>>();
   auto tell = asking.client.Guarded([client = &asking.client, told] {
     if (!*told) return client->Fail(told->error());
     client->GiveBytes(std::move((*told)->bytes));
     client->End();
   });
-  calls.Ask(node, by, std::move(ask), [told, tell](Result<wire::AnswerPiece> answer) {
-    *told = std::move(answer);
-    tell();
-  });
+  calls.Ask(node, asking.caller().user, std::move(ask),
+            [told, tell](Result<wire::AnswerPiece> answer) {
+              *told = std::move(answer);
+              tell();
+            });
 }
 
 }  // namespace spate::hub

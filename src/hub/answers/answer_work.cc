@@ -192,7 +192,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const wire::LookAt
 Status Answer(Asking& asking, Jobs& jobs, NodeCalls& calls, const wire::ReadStderr& asked) {
   TRY(jobs.CheckRight(asking.caller(), asked.job));
   const KnownJobs::Job* job = jobs.known().Find(asked.job);
-  PassOn(asking, calls, asked.node, "",
+  PassOn(asking, calls, asked.node,
          {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)});
   return {};
 }

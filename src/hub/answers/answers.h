@@ -101,8 +101,7 @@ Status Answer(Asking& asking, Hub& hub, Nodes& nodes, const WriteLog& log,
               const wire::ChangeNodes& asked);
 Status Answer(Asking& asking, const Nodes& nodes, NodeCalls& calls, const wire::AskNode& asked);
 // Asks the node, and passes its answer on unread.
-void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
-            wire::Ask ask);
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, wire::Ask ask);
 // ---- Of users and credentials (answer_users.cc)
 Status Answer(Asking& asking, const Jobs& jobs, const wire::ListUsers& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::SetUser& asked);

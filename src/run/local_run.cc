@@ -24,22 +24,19 @@
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
-#include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
 #include "run/earlier_runs.h"
-#include "run/history.h"
 #include "run/job_text.h"
 #include "run/missing_outputs.h"
 #include "run/plan.h"
 #include "run/prepared_job.h"
-#include "run/run_to_end.h"
+#include "run/run_asker.h"
 #include "run/shared_needs.h"
 #include "run/slots_file.h"
 #include "run/this_machine.h"
-#include "store/sqlite/sqlite_history.h"
 
 namespace spate::run {
 namespace {
@@ -499,15 +496,6 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
              old == 1 ? "it was" : "they were", job.id().value, cli::ResumeCommand(hints));
 }
 
-// Number of the tasks' job: the newest, when none is named.
-Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir) {
-  if (tasks.job) return *tasks.job;
-  auto numbers = TRY(store::RunNumbers(state_dir));
-  auto last = TRY(store::OpenHistory(state_dir)->NewestAccepted(numbers));
-  if (!last) return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir);
-  return *last;
-}
-
 // Selected tasks that a retry runs again, sorted; `succeeded`: all of them, and the tasks that
 // waited for them.
 Result<std::vector<TaskRange>> ToRetry(const PreparedJob& job, const TasksOfJob& selected,
@@ -543,10 +531,11 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   TRY(cli::CheckUses(cli::Way::kRetry, invocation.words));
   auto typed = TRY(cli::ParseRun({}, invocation.argv, cli::kRetryWords));
   std::string state_dir = client::StateDirOf(typed.state_dir, here);
-  history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
+  RunAsker runs(here, state_dir, "");
   TRY(cli::LookUpNames(runs, selected));
   const TasksOfJob& tasks = selected.front();
-  auto number = TRY(NumberOf(tasks, state_dir));
+  const uint32_t number =
+      tasks.job ? *tasks.job : TRY(runs.Pick({.all = false, .last = true, .ranges = {}})).front();
   auto opened = TRY(PreparedJob::Open(here, state_dir, number, [&](const auto& stored) {
     return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRetryWords);
   }));

@@ -137,4 +137,9 @@ class PreparedJob {
   std::vector<PipeInput::Taken> taken_;
 };
 
+// The prepared job runs to its end, and is shown meanwhile. `resumed`: results that its last run
+// did not bring are delivered first. Returns the exit code.
+Result<int> RunToEnd(PreparedJob& job, bool resumed);
+
 }  // namespace spate::run
+

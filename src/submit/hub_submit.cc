@@ -15,7 +15,6 @@
 #include "cli/history/suggestion.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
-#include "cli/options/submit_options.h"
 #include "cli/pool/pool_options.h"
 #include "cli/report.h"
 #include "cli/run/file_check.h"
@@ -38,7 +37,6 @@
 #include "run/job_text.h"
 #include "run/plan.h"
 #include "submit/hub_files.h"
-#include "submit/hub_run.h"
 #include "submit/hub_wait.h"
 
 namespace spate::submit {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/main.h"
+#include "cli/options/submit_options.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
 #include "client/submission.h"
@@ -28,6 +29,10 @@ int SubmitToHub(const cli::Invocation& invocation);
 Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume);
 // `spate run --pool`
 int RunWithPool(const cli::Invocation& invocation);
+// The rest of `spate run --hub`: `submission` has gone to the hub as `job`, through `call`; its
+// rows are dropped.
+Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
+                      const cli::SubmitOptions& options, Submission& submission, JobId job);
 // `spate job wait` and `spate job progress`, which has a `bar`: about jobs of a hub, and about runs
 // of this machine, from any terminal of their user.
 int WaitForJobs(const cli::Invocation& invocation, bool bar);

@@ -17,7 +17,6 @@
 #include "cli/options/shared.h"
 #include "cli/report.h"
 #include "cli/run/list_places.h"
-#include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "cli/view/joblog.h"
 #include "cli/view/summary.h"
@@ -42,16 +41,6 @@ namespace spate::run {
 namespace {
 
 using cli::RunOptions;
-
-// The order of starting; empty: as given.
-std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
-                               const cli::TaskList& tasks) {
-  if (options.order == cli::TaskOrder::kLongest) {
-    return LongestFirst(client::StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
-  }
-  if (options.order != cli::TaskOrder::kShuffle) return {};
-  return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
-}
 
 // Reports that a new job starts where the user may expect a resumed one: --resume found no earlier
 // run, or the newest run was cut off.
@@ -110,13 +99,12 @@ Result<int> RunNew(const cli::Invocation& invocation, const Surroundings& here,
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
   }
-  auto job =
-      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
+  auto job = TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options));
   if (!job->is_pipe()) TellNew(*job);
   TellShell(options, plan.settings, tasks.needs_shell);
   TellOfArray(options);
-  TRY(job->SetTasks(tasks, std::move(plan.settings), OrderOf(options, here, tasks)));
-  tasks = {};  // the text is in the store now
+  auto submission = TRY(SubmissionOf(std::move(plan), std::move(argv)));
+  TRY(job->SetTasks(std::move(submission)));
   auto code = RunToEnd(*job, /*resumed=*/false);
   if (!code && !comes_later) job->Discard();  // nothing was started
   return code;
@@ -477,13 +465,11 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
   if (options.show.form == cli::OutputForm::kQuiet || options.sources.files.empty()) return;
   auto changes = ReadChanges(job, here, typed);
   if (!changes || changes->withdrawn.empty()) return;  // a list that cannot be read is not needed
+  const std::vector<TaskRange> withdrawn = Normalized(changes->withdrawn);
   size_t old = 0;
   for (TaskRange range : retried) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      auto names = [i](TaskRange other) {
-        return i >= other.first && i - other.first < other.count;
-      };
-      old += std::ranges::any_of(changes->withdrawn, names) ? 1 : 0;
+      old += SortedContains(withdrawn, i) ? 1 : 0;
     }
   }
   if (old == 0) return;

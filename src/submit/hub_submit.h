@@ -17,10 +17,7 @@ using client::HubSetting;
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
 Result<client::HubSetting> FindSetting(const cli::Words& words);
 
-// A job as it goes to the hub.
-struct Submission : client::Submission {
-  bool forwards = false;  // some of its tasks do
-};
+using client::Submission;
 
 // `spate submit`, `spate run --hub` and `spate job add`. As the others that return an int: reports
 // its own errors, and returns the exit code.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,5 +68,10 @@ class RunAsker final : public client::Asker {
   history::JournalAsker journals_;
   std::unique_ptr<os::RealLoop> loop_;  // once a run is asked
 };
+
+// The reader of a run's journal (history/reader_end.h): `spate __run-reader STATE USER admin|user`,
+// or `STATE JOB keep` (hub/replay_keeper.h). The process's exit code; nullopt when argv is
+// something else.
+std::optional<int> RunReaderEntry(int argc, char** argv);
 
 }  // namespace spate::run

@@ -9,7 +9,6 @@
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
 #include "cli/report.h"
-#include "doors/simulate/simulate.h"
 #include "doors/simulate/simulate_options.h"
 
 namespace spate::cli::command {

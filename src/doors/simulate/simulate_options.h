@@ -1,4 +1,4 @@
-// The options of `spate simulate`.
+// `spate simulate`, with its options: what a policy would do to the jobs of a trace.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,9 @@ struct SimulateOptions {
 
   bool is_history() const { return !history.empty(); }
 };
+
+// Reports its own errors; returns the exit code.
+int Simulate(SimulateOptions options);
 
 // Names in the form that people type.
 std::string_view EstimatesName(bool perfect);

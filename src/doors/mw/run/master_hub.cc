@@ -18,7 +18,6 @@
 #include "doors/mw/ledger/ledger.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
-#include "doors/mw/run/resource_in_use.h"
 #include "doors/mw/run/slave_access.h"
 #include "doors/mw/run/slave_channel.h"
 #include "doors/mw/run/state_store.h"

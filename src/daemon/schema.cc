@@ -209,7 +209,7 @@ std::string Schema() {
   schema.AddKinds("shepherd::Order", static_cast<shepherd::Order*>(nullptr));
   schema.AddKinds("shepherd::Report", static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
-                  TaskClass, GangPart, Remedy, NodeMeasures, parasol::ParasolSite>();
+                  TaskClass, GangPart, Remedy, NodeMeasures, ReadProcesses, parasol::ParasolSite>();
   std::string text = schema.Text();
   for (const present::ReasonRow& row : present::Reasons()) {
     text += present::JsonOf("reason", "number", static_cast<int>(row.kind), "name", row.word,

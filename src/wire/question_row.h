@@ -20,6 +20,7 @@ namespace spate::wire {
 SPATE_ENUM(WhoMay,
     kAnybody, "anybody",       // whom the hub lets in; the answer shows of others what `tells` says
     kOwner, "owner",           // of the job or pool that it names; and administrators
+    kOwnerAlone, "owner alone",  // of the job; the answer checks it
     kPools, "right to pools",  // who may add pools (UserRule::may_pools); and administrators
     kAdmin, "administrators",
     kNobody, "nobody");  // it is not for a hub

@@ -18,6 +18,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
+#include "core/model/processes.h"
 #include "core/model/run_look.h"
 #include "core/model/selection.h"
 #include "wire/changes.h"
@@ -25,6 +26,13 @@
 namespace spate::wire {
 
 // ---- Questions ---------------------------------------------------------------------------------
+
+// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
+struct TaskPick {
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  SPATE_FIELDS(1, jobs, 2, tasks);
+};
 
 struct LookAtHub {
   static constexpr uint32_t kNumber = 1;
@@ -122,6 +130,18 @@ struct ReadStderr {
   JobId job;
   TaskIndex task = 0;
   SPATE_FIELDS(1, node, 2, job, 3, task);
+};
+
+// Processes of running tasks that nodes list now: an answer for each node that has some, in the
+// order in which they come, also for one that does not answer (NodeProcesses::why). Tasks that do
+// not run have none.
+struct ListProcesses {
+  static constexpr uint32_t kNumber = ReadProcesses::kNumber;
+  using Answer = NodeProcesses;
+  std::vector<TaskPick> tasks;  // none: of all jobs of who asks
+  bool everybody = false;       // of all users; for administrators
+  uint32_t pid = 0;             // processes with this number alone; 0: all
+  SPATE_FIELDS(1, tasks, 2, everybody, 3, pid);
 };
 
 // A question that the node itself answers (node/questions.h), which the hub does not know: its
@@ -224,13 +244,6 @@ constexpr bool IsOfJournal(uint32_t question) {
 
 // And changes these.
 constexpr bool IsChange(uint32_t question) { return 20 <= question && question < kFirstOfJournal; }
-
-// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
-struct TaskPick {
-  JobSelector jobs;
-  std::vector<TasksOfJob> tasks;
-  SPATE_FIELDS(1, jobs, 2, tasks);
-};
 
 struct JobsListed {
   std::vector<JobFacts> jobs;

@@ -1,13 +1,10 @@
 // A look at a task that runs: where it is, and what its node sees of it. The hub finds the node,
 // asks it, and passes the answer on; it keeps nothing of it.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <optional>
 
-#include "base/units.h"
 #include "hub/answers/pick.h"
 #include "hub/answers/question.h"
+#include "hub/answers/run_place.h"
 #include "wire/message_bytes.h"
 
 namespace spate::hub {
@@ -18,38 +15,6 @@ Status Check(const wire::LookAtRun& asked) {
 }
 
 using Shown = wire::LookAtRun::Answer;
-
-// The node that has this attempt; nodes that have told of the job's tasks first. Cost: the nodes.
-std::optional<NodeId> NodeOf(const engine::Engine& engine, const Nodes& nodes,
-                             const AttemptRef& ref) {
-  for (NodeId id : nodes.WithRunsOf(ref.job)) {
-    if (engine.Holds(id, ref)) return id;
-  }
-  for (const auto& [id, node] : nodes.all()) {
-    if (engine.Holds(id, ref)) return id;
-  }
-  return std::nullopt;
-}
-
-// The same of the part that has the rank. kInvalid: there is no such rank, and `shown` tells how
-// many there are.
-Result<std::optional<NodeId>> NodeOfRank(const engine::Engine& engine, const Nodes& nodes,
-                                         const AttemptRef& ref, uint32_t rank, Shown& shown) {
-  const std::vector<engine::GangLeased::Part> parts = engine.PartsOf(ref.job, ref.index);
-  std::optional<NodeId> found;
-  for (const engine::GangLeased::Part& part : parts) {
-    if (rank >= shown.ranks && rank < shown.ranks + part.procs) found = part.node;
-    shown.ranks += part.procs;
-  }
-  if (rank >= std::max(shown.ranks, 1u)) {
-    const std::string task = fmt::format("{}.{}", shown.job.value, shown.task);
-    return Fail(ErrorKind::kInvalid,
-                parts.empty() ? fmt::format("--rank {}: task {} is not a gang", rank, task)
-                              : fmt::format("--rank {}: task {} has ranks 0 to {}", rank, task,
-                                            shown.ranks - 1));
-  }
-  return parts.empty() ? NodeOf(engine, nodes, ref) : found;
-}
 
 RunLook LookIn(const Result<wire::AnswerPiece>& answer) {
   if (!answer) return {.why = answer.error().message};
@@ -78,7 +43,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& ask
     return asking.EndWhenSettled(std::move(shown));  // its end is in the journal when it is heard
   }
   shown.attempt = ref->attempt.value;
-  auto node = TRY(NodeOfRank(engine, nodes, *ref, asked.rank, shown));
+  auto node = TRY(NodeOfRank(engine, nodes, *ref, asked.rank, shown.ranks));
   if (!node || !nodes.all().contains(*node)) {
     shown.look.why = "its node is not known";
     return asking.EndWhenSettled(std::move(shown));

@@ -621,11 +621,11 @@ void ProcessExecutor::Pause(bool paused) {
   }
 }
 
-void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen) {
-  if (adopted_ && adopted_->Freeze(ref, frozen)) return;
+void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
+  if (adopted_ && adopted_->Freeze(ref, frozen, stop)) return;
   Slot* slot = SlotOf(ref);
   if (slot == nullptr) return;
-  shepherd::Append(slot->out, shepherd::Freeze{ref, frozen});
+  shepherd::Append(slot->out, shepherd::Freeze{ref, frozen, stop});
   MarkDirty(*slot);
 }
 
@@ -726,6 +726,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
+  } else if (auto* froze = std::get_if<shepherd::Froze>(&report)) {
+    events_->OnFrozen(froze->ref, froze->frozen, froze->stop);
   } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
     OnUnclaimed(*output);
   } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {

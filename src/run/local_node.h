@@ -60,6 +60,9 @@ class LocalNode final : public node::ExecutorEvents {
     host_->events().OnMemory(ref, bytes);
   }
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
+  void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override {
+    host_->events().OnFrozen(ref, frozen, stop);
+  }
 
  private:
   LocalNode(Parts parts, NodeId id);

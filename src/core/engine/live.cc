@@ -62,6 +62,14 @@ class Live::Follower {
   void operator()(const NeedsChanged& record) { AddDeadlines(record.job, record.new_requests); }
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
+  void operator()(const JobSteered& record) {
+    if (record.what == Steering::kStop) {
+      live_.stops.insert({record.since, record.job});
+      live_.last_stop = std::max(live_.last_stop, record.since);
+    }
+    Changed(record.job);
+    board_.look_at_gangs = true;
+  }
   void operator()(const Leased&) {}
   void operator()(const GangLeased& record) {
     const place::PartKey key{record.job, record.index};
@@ -93,6 +101,7 @@ class Live::Follower {
   }
   void operator()(const Returned&) {}
   void operator()(const AttemptEnded& record) {
+    if (!live_.frozen.empty()) live_.frozen.erase({record.end.ref, record.node});
     if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;
     auto at = live_.gangs_leased.find({record.end.ref.job, record.end.ref.index});
     if (at == live_.gangs_leased.end()) return;

@@ -79,7 +79,12 @@ struct Live {
   Deadlines deadlines;
   // When a job's gangs may have nodes again that failed one of them.
   std::set<std::pair<Instant, JobId>> trials;
-  std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
+  // Attempts, or parts of gangs, of which their nodes have said that all their processes stand
+  // still. Of a node that is away or has come again it is not known.
+  std::set<std::pair<AttemptRef, NodeId>> frozen;
+  Instant last_stop;                          // of all jobs
+  std::set<std::pair<Instant, JobId>> stops;  // when jobs, or tasks of them, were stopped
+  std::unique_ptr<DemandFeed> feed;           // once somebody watches demand
 
  private:
   class Follower;

@@ -267,6 +267,8 @@ Status Foreground::Allow(const wire::Query& query) {
       return AllowChange(asked);
     } else if constexpr (std::is_same_v<T, wire::Cancel>) {
       return AllowCancel(asked);
+    } else if constexpr (std::is_same_v<T, wire::Steer>) {
+      return AllowSteer(asked);
     } else {
       return {};
     }
@@ -308,6 +310,20 @@ Status Foreground::AllowCancel(const wire::Cancel& asked) {
     cancelled_from_ = counts().cancelled;
     Remark(fmt::format("tasks of job {} are cancelled from another terminal", job_.id.value), true);
   }
+  return {};
+}
+
+Status Foreground::AllowSteer(const wire::Steer& asked) {
+  if (asked.what == Steering::kKill) return AllowCancel({.jobs = asked.jobs, .tasks = asked.tasks});
+  if (engine().Finished(job_.id) || !show_ || asked.what == Steering::kSignal) return {};
+  const bool is_stop = asked.what == Steering::kStop;
+  const bool whole = Names(asked.jobs, job_.id);
+  if (whole && engine().StopOf(job_.id).has_value() == is_stop) return {};
+  Remark(
+      fmt::format(
+          "{} {} {} from another terminal", whole ? "job" : "tasks of job", job_.id.value,
+          whole ? (is_stop ? "is stopped" : "continues") : (is_stop ? "are stopped" : "continue")),
+      false);
   return {};
 }
 

@@ -204,6 +204,13 @@ Status Check(const Cancel& asked) {
   TRY(CheckNumbered(asked.tasks));
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
+Status Check(const Steer& asked) {
+  if (asked.signal < 0 || asked.signal > 64) return Defect("signal", "is out of range");
+  if (asked.pid < 0) return Defect("pid", "is out of range");
+  TRY(CheckName("node", asked.node));
+  TRY(CheckNumbered(asked.tasks));
+  return CheckRanges("jobs.ranges", asked.jobs.ranges);
+}
 Status Check(const Forget& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const Retry& asked) {
   if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");

@@ -475,8 +475,8 @@ using Question =
                  ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
                  SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
                  ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
-                 StopNode, AskNode>;
+                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Steer,
+                 Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub,
+                 LookAtNode, StopNode, AskNode>;
 
 }  // namespace spate::wire

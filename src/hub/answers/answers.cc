@@ -82,6 +82,7 @@ class Answers {
   // Jobs
   Status operator()(const wire::ChangeJobs& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::Cancel& q) { return Answer(a_, p_.jobs, q); }
+  Status operator()(const wire::Steer& q) { return Answer(a_, p_.jobs, p_.nodes, p_.calls, q); }
   Status operator()(const wire::Forget& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::Retry& q) { return Answer(a_, p_.jobs, q); }
   Status operator()(const wire::ExplainTasks& q) {

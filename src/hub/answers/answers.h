@@ -73,6 +73,9 @@ struct Asking {
 Status Answer(Asking& asking, Jobs& jobs, const wire::ChangeJobs& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::Cancel& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::Forget& asked);
+// (answer_steer.cc)
+Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
+              const wire::Steer& asked);
 Status Answer(Asking& asking, Jobs& jobs, const wire::Retry& asked);
 // Why tasks wait (answer_why.cc).
 Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, const Pools& pools,

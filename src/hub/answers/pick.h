@@ -21,4 +21,12 @@ Result<std::vector<JobId>> PickJobs(Jobs& jobs, const Caller& caller, const JobS
 // The job of these tasks; errors as of PickJobs.
 Result<JobId> PickJob(Jobs& jobs, const Caller& caller, const TasksOfJob& tasks);
 
+struct Chosen {
+  std::vector<TaskRange> tasks;
+  uint32_t count = 0;
+};
+// The tasks of a job that are named and in one of these states.
+Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
+              std::initializer_list<TaskState> states);
+
 }  // namespace spate::hub

@@ -180,6 +180,13 @@ constexpr Option kLostAfter = {.names = "lost-after",
                                .help = "silence before tasks run elsewhere (default: 60s)",
                                .more = "Later reports of the node about these tasks are ignored."};
 
+constexpr Option kMaxFrozen = {
+    .names = "max-frozen",
+    .argument = "T",
+    .heading = Heading::kHub,
+    .help = "end tasks that were stopped for T (default: 7d)",
+    .more = "Tasks that `spate job stop` has frozen keep their processors and memory."};
+
 constexpr Option kForgetNodes = {
     .names = "forget-nodes",
     .argument = "T",
@@ -197,9 +204,9 @@ constexpr Option kAllowRoot = {.names = "allow-root",
                                .heading = Heading::kHub,
                                .help = "let a node run root's tasks, or a hub run as root"};
 
-constexpr OptionRef kOfHubStartRefs[] = {kState,       kKeep,       kListen,       kDaemon,
-                                         kMetrics,     kGangPolicy, kSuspectAfter, kLostAfter,
-                                         kForgetNodes, kNewKey,     kAllowRoot};
+constexpr OptionRef kOfHubStartRefs[] = {kState,     kKeep,        kListen,       kDaemon,
+                                         kMetrics,   kGangPolicy,  kSuspectAfter, kLostAfter,
+                                         kMaxFrozen, kForgetNodes, kNewKey,       kAllowRoot};
 const OptionGroup kOfHubStart = {kOfHubStartRefs};
 
 constexpr OptionRef kOfNodeStartRefs[] = {
@@ -275,6 +282,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.allow_root = in.Has(opt::kAllowRoot);
   in.Read(opt::kSuspectAfter, options.suspect_after, ParseDuration);
   in.Read(opt::kLostAfter, options.lost_after, ParseDuration);
+  in.Read(opt::kMaxFrozen, options.max_frozen, ParseDuration);
   in.Read(opt::kForgetNodes, options.forget_nodes, ParseDuration);
   GangPolicy policy = GangPolicy::kFair;
   if (in.Read(opt::kGangPolicy, policy, ParseGangPolicy)) options.policy = policy;
@@ -289,6 +297,9 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   if (options.suspect_after < Duration::Seconds(1) ||
       options.suspect_after > Duration::Seconds(86'400)) {
     return Fail(ErrorKind::kInvalid, "--suspect-after: the value must be from 1s to 1d");
+  }
+  if (options.max_frozen < Duration::Seconds(1)) {
+    return Fail(ErrorKind::kInvalid, "--max-frozen: the value must be at least 1s");
   }
   if (options.lost_after < options.suspect_after) {
     return Fail(ErrorKind::kInvalid,

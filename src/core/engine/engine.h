@@ -512,7 +512,8 @@ class Engine {
   std::optional<StopFact> StopOf(JobId job, TaskIndex index) const;
   // The single tasks that are stopped. Cost: these.
   std::vector<TaskRange> StoppedTasks(JobId job) const;
-  // How far the stop of a leased task has come.
+  // How far the stop of a whole job has come, or that of a leased task.
+  Freezing FreezingOf(JobId job) const;
   Freezing FreezingOf(JobId job, TaskIndex index) const;
   // Leased tasks of the job that are stopped: how many, which of them stand still, and the nodes
   // that have not said so of all that they have. Cost: the job's leases.

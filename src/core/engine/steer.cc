@@ -257,6 +257,12 @@ Freezing Engine::FreezingOf(JobId id, TaskIndex index) const {
   return all ? Freezing::kFrozen : Freezing::kFreezing;
 }
 
+Freezing Engine::FreezingOf(JobId id) const {
+  if (!StopOf(id)) return Freezing::kNone;
+  const Stopped stopped = StoppedOf(id);
+  return stopped.frozen == stopped.tasks ? Freezing::kFrozen : Freezing::kFreezing;
+}
+
 Engine::Stopped Engine::StoppedOf(JobId id) const {
   Stopped stopped;
   const JobState* job = state_->durable().FindJob(id);

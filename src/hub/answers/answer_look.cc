@@ -96,8 +96,9 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
              .rank = asked.rank,
              .question = asked.kNumber,
              .body = wire::BytesOf(asked.wish)},
-            NodeCalls::kLookPatience, [answer, tell](const Result<wire::AnswerPiece>& told) {
+            NodeCalls::kLookPatience, [answer, tell, &jobs](const Result<wire::AnswerPiece>& told) {
               answer->look = LookIn(told);
+              if (told) answer->measured = jobs.loop().Wall();
               tell();
             });
   return {};

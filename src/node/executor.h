@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ struct StartOrder {
   bool tell_start = false;        // an OnStarted is wanted (time limits, long tasks)
   bool sample_memory = false;     // OnMemory about every 200 ms is wanted
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang
+  std::optional<Instant> freeze = {};  // it was stopped before something could start it
 };
 
 enum class EndHow : uint8_t {

@@ -546,6 +546,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   slot.opened.back().has_process |= order.body.resident;
   slot.had_resident |= order.body.resident;
   slot.orders.push_back({order.ref, start.sequence, order.slot, start.is_part});
+  if (order.freeze) shepherd::Append(slot.out, shepherd::Freeze{order.ref, true, *order.freeze});
   MarkDirty(slot);
   WatchShepherds();
 }
@@ -623,10 +624,15 @@ void ProcessExecutor::Pause(bool paused) {
 
 void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
   if (adopted_ && adopted_->Freeze(ref, frozen, stop)) return;
-  Slot* slot = SlotOf(ref);
-  if (slot == nullptr) return;
-  shepherd::Append(slot->out, shepherd::Freeze{ref, frozen, stop});
-  MarkDirty(*slot);
+  if (Slot* slot = SlotOf(ref)) {
+    shepherd::Append(slot->out, shepherd::Freeze{ref, frozen, stop});
+    return MarkDirty(*slot);
+  }
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    auto order = std::ranges::find(slot->waiting, ref, &StartOrder::ref);
+    if (order != slot->waiting.end()) order->freeze = frozen ? std::optional(stop) : std::nullopt;
+  }
 }
 
 // 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of

@@ -140,7 +140,7 @@ struct Steer {
   JobSelector jobs;
   std::vector<TasksOfJob> tasks;
   Steering what = Steering::kStop;
-  // Of kSignal:
+  // The rest is for kSignal.
   int32_t signal = 0;
   bool all = false;              // every process; else the first one of each command
   std::optional<uint32_t> rank;  // of a gang: only this one's

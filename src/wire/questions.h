@@ -448,7 +448,7 @@ struct EventFacts {
   JobCounts counts;                     // finished
   std::optional<AttemptFacts> attempt;  // end
   std::optional<ClockChange> clock;     // clock
-  // Of those of people who stopped, continued, killed or signalled it (tasks 0: the whole job).
+  // For the four that people bring about ("stopped" to "signalled"; tasks 0: the whole job).
   std::string by;
   std::optional<Instant> at;
   int32_t signal = 0;

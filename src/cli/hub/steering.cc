@@ -55,7 +55,7 @@ Status AwaitFrozen(const HubScreen& screen, const wire::Steer& question,
     screen.pause(kLook);
     auto now = client::AskOne(screen.hub, question);
     if (!now) {
-      // What has ended meanwhile cannot be stopped any more.
+      // A task that has ended meanwhile cannot be stopped any more.
       if (now.error().kind != ErrorKind::kInvalid) return std::unexpected(now.error());
       done.running = done.frozen = 0;
       done.unanswered.clear();

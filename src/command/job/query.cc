@@ -25,7 +25,7 @@ constexpr size_t kMost = 1'000;
 
 using Shown = wire::LookAtRun::Answer;
 
-// What is asked of one task; of a gang the part that begins with this rank.
+// One attempt; of a gang the part that begins with this rank.
 struct Wanted {
   uint32_t job = 0, task = 0, rank = 0;
 };

@@ -86,9 +86,9 @@ struct DropArrived {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-// What runs of these tasks is to stop where it is, and what has not started is given back, but for
-// parts of gangs, which stand still once they start; or what was stopped goes on. While an attempt
-// is frozen no limit of time counts; one that is to end is let go.
+// The processes of these tasks are to stop where they are, and tasks that have not started are
+// given back, but for parts of gangs, which stand still once they start; or they go on. While an
+// attempt is frozen no limit of time counts; one that is to end is let go.
 struct FreezeArrived {
   JobId job;
   std::vector<TaskRange> tasks;

@@ -241,7 +241,7 @@ class JobState {
   // The single tasks that are.
   const std::map<TaskIndex, StopFact>& stopped_tasks() const { return steers_->stopped; }
   bool StoppedAlone(TaskIndex index) const { return steers_->stopped.contains(index); }
-  // What runs of it is to end without delay.
+  // Its processes are to end without delay.
   bool Killed(TaskIndex index) const { return killed() || steers_->killed_tasks.contains(index); }
   bool killed() const { return steers_->killed; }
   // Tasks that the request's queue can give out at `now`, and the time when the next task is due.

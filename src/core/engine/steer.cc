@@ -160,7 +160,7 @@ void FreezeAgain(StepContext& step, NodeId id, const std::vector<HeldTasks>& fro
     }
     for (auto& [stop, here] : of_stops) sends.push_back({id, key.job, std::move(here), true, stop});
   }
-  // What it froze for a stop that is over goes on.
+  // Attempts that it froze for a stop that is over go on.
   for (const HeldTasks& held : frozen) {
     const JobState* job = step.durable.FindJob(held.job);
     if (job == nullptr) continue;

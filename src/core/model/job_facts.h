@@ -39,7 +39,7 @@ inline constexpr JobStanding kLastOf<JobStanding> = JobStanding::kFreezing;
 inline bool IsStopped(JobStanding standing) {
   return standing == JobStanding::kFrozen || standing == JobStanding::kFreezing;
 }
-// Of a job that is stopped as a whole.
+// The state of a job that is stopped as a whole.
 inline JobStanding StandingOf(Freezing stopped) {
   return stopped == Freezing::kFrozen ? JobStanding::kFrozen : JobStanding::kFreezing;
 }

@@ -27,7 +27,7 @@ struct StopFact {
   friend bool operator==(const StopFact&, const StopFact&) = default;
 };
 
-// What became of the processes of tasks that are stopped.
+// The state of the processes of tasks that are stopped.
 SPATE_ENUM(Freezing, kNone, "", kFreezing, "freezing", kFrozen, "frozen");
 
 // A question to the node that has an attempt: sends a signal to processes of it. The answer is the

@@ -25,7 +25,7 @@ using Answered = wire::Steer::Answer;
 constexpr size_t kMostSignalled = 10'000;
 constexpr size_t kMostProblems = 10;
 
-// What is meant of one job.
+// The part of one job that is meant.
 struct Meant {
   JobId job;
   bool whole = false;
@@ -276,7 +276,7 @@ Status Answer(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
   uint64_t changes = 0;
   for (const Meant& meant : all) {
     const bool is_free = std::ranges::count(done.jobs.free, meant.job) > 0;
-    // Whoever waits for a stop asks again and again.
+    // A client that waits for a stop asks again and again.
     const bool is_so = asked.what == Steering::kStop && jobs.engine().StopOf(meant.job);
     changes += is_free || is_so ? 0 : 1;
     if (meant.whole && !is_free) done.jobs.changed.push_back(meant.job);

@@ -53,6 +53,8 @@ struct Live {
   void SetOver(const JobState& job, NodeId node, TaskIndex index, uint32_t request);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
+  // Nobody knows when gangs of the job end that are stopped; those that continue have their time.
+  void SetStopped(const JobState& job);
   // By then its nodes have said that they have room.
   void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 

@@ -127,7 +127,7 @@ inline constexpr auto kQuestionRules = std::tuple{
     QuestionRule<wire::ChangeJobs>{"ChangeJobs", kOwner, kNamed, "nothing"},
     QuestionRule<wire::Cancel>{"Cancel", kOwner, kNamed, "nothing"},
     QuestionRule<wire::Steer>{
-        "Steer", kOwner, {.node = 2'500, .task = 3, .named = 20'000}, "nothing"},
+        "Steer", kOwner, {.node = 2'500, .run = 2'000, .task = 3, .named = 20'000}, "nothing"},
     QuestionRule<wire::Forget>{"Forget", kOwner, kNamed, "nothing"},
     QuestionRule<wire::Retry>{"Retry", kOwner, kNamed, "nothing"},
     QuestionRule<wire::Withdraw>{"Withdraw", kOwner, kNamed, "nothing"},

@@ -8,7 +8,6 @@
 #include "cli/main.h"
 #include "cli/options/hub_options.h"
 #include "command/all_commands.h"
-#include "command/program_world.h"
 #include "daemon/hub_daemon.h"
 #include "daemon/hub_program.h"
 #include "daemon/node_daemon.h"
@@ -30,8 +29,8 @@
 #include "os/process.h"
 #include "present/table/time_text.h"
 #include "remote/entry.h"
-#include "run/history.h"
-#include "run/input_part.h"
+#include "run/pipe_input.h"
+#include "run/run_asker.h"
 #include "shepherd/output_check.h"
 #include "shepherd/shepherd_main.h"
 
@@ -139,10 +138,10 @@ int main(int argc, char** argv) {
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
   if (auto status = spate::mw::KeeperEntry(argc, argv)) return *status;
   if (auto status = spate::remote::RemoteEntry(argc, argv)) return *status;
-  spate::cli::command::ProgramWorld world;
+  const auto world = spate::cli::command::MakeProgramWorld();
   const spate::cli::Wiring wiring{.commands = spate::cli::command::AllCommands(),
                                   .programs = {spate::parasol::ParasolPrograms()},
-                                  .world = &world};
+                                  .world = world.get()};
   if (auto status =
           spate::cli::ProgramEntry(argc, argv, wiring.programs, spate::apps::ParasolRunOf)) {
     return *status;

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "os/own_accept.h"
+#include "os/socket.h"
 #include "remote/pmix/server/pmix_server.h"
 
 // Replaces the C library's accept: libpmix reads the first bytes of one connection after another,

@@ -1,4 +1,4 @@
-// The side that commands ask, and where their answers go: command/program_world.h; tests
+// The side that commands ask, and where their answers go: command/program_world.cc; tests
 // have their own.
 #pragma once
 

@@ -1,5 +1,3 @@
-#include "command/program_world.h"
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,7 +8,9 @@
 #include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/shared.h"
+#include "cli/world.h"
 #include "client/hub_call.h"
+#include "command/all_commands.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -99,11 +99,15 @@ Result<HubScreen> ScreenFor(const Invocation& invocation, client::Asker& asker,
   return screen;
 }
 
-}  // namespace
-
-bool ProgramWorld::MeansHub(const Words& words) { return run::SpeaksOfHub(words); }
-
-bool ProgramWorld::OrdersGoToHub(const Words& words) { return run::OrdersGoToHub(words); }
+class ProgramWorld final : public World {
+ public:
+  bool MeansHub(const Words& words) override { return run::SpeaksOfHub(words); }
+  bool OrdersGoToHub(const Words& words) override { return run::OrdersGoToHub(words); }
+  int LookHere(const Invocation& invocation, HistoryBody body) override;
+  int LookIntoHub(const Invocation& invocation, HistoryBody body) override;
+  int AskHub(const Invocation& invocation, HubBody body) override;
+  int AskRuns(const Invocation& invocation, HubBody body) override;
+};
 
 int ProgramWorld::LookHere(const Invocation& invocation, HistoryBody body) {
   auto environment = EnvironmentHere(invocation);
@@ -157,5 +161,9 @@ int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
   };
   return Conclude(invocation, ask());
 }
+
+}  // namespace
+
+std::unique_ptr<World> MakeProgramWorld() { return std::make_unique<ProgramWorld>(); }
 
 }  // namespace spate::cli::command

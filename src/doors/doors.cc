@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "doors/parasol/hub/parasol_habits.h"
 #include "wire/field_bytes.h"
 
 namespace spate::doors {
@@ -17,7 +16,14 @@ format::Dialects DialectsOfNode(parasol::NodeTasks tasks, const std::string& bas
 
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site) {
   hub::HabitsByKind habits;
-  parasol::AddHabits(habits, site == nullptr ? 0 : site->default_ram);
+  habits[RowKind::kParasol] = {
+      .grows_by_name = true,
+      .when_all_fail =
+          "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
+          "-results=FILE clear sick",
+      .default_memory = site == nullptr ? 0 : site->default_ram,
+      .pause_despite_success = true,
+      .public_tasks = true};
   return habits;
 }
 

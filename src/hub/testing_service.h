@@ -75,7 +75,7 @@ class EndsJournal final : public JournalReader {
       next.ends.ends.push_back(
           {.ref = {read->job, static_cast<TaskIndex>(read->after - 1), Attempt(1)}});
       next.ends.outputs.push_back(std::move(output));
-      next.verdicts.push_back(0);
+      next.verdicts.push_back(Verdict::kSucceeded);
       Wait();
       Send(next);
     }
@@ -167,7 +167,7 @@ class ServiceTest : public testing::Test, public Watcher {
     options.one_job = one_job;
     if (one_job) {
       options.allows = [](const wire::Query& query) -> Status {
-        if (!std::holds_alternative<wire::SetUser>(query.question)) return {};
+        if (!query.question.Is<wire::SetUser>()) return {};
         return Fail(ErrorKind::kInvalid, "not here");
       };
     }

@@ -17,6 +17,7 @@
 #include "node/cpu_binder.h"
 #include "node/node.h"
 #include "node/process_executor.h"
+#include "node/process_list.h"
 #include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/real_loop.h"
@@ -48,6 +49,7 @@ struct HostOptions {
   format::Dialects dialects = {};
   Doubt doubt = {};
   std::function<bool(wire::ToNode&)> first = nullptr;
+  std::function<void(const AttemptRef&, const std::string& processes)> left_running = nullptr;
 };
 
 class Host {
@@ -102,6 +104,7 @@ class Host {
   Host(os::RealLoop& loop, HostOptions& options);
   Status MakeShepherds(ProcessExecutorOptions with, const Offer& offer);
   void MakeBinder(HostOptions::Cpus cpus);
+  std::vector<AttemptRoot> Roots() const;
 
   os::RealLoop& loop_;
   const os::Machine* const machine_;
@@ -112,6 +115,7 @@ class Host {
   Executor* executor_ = nullptr;
   std::unique_ptr<CpuBinder> binder_;  // null: tasks run where they like
   std::optional<PutFiles> files_;
+  std::optional<ProcessList> processes_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
 };

@@ -1,5 +1,3 @@
-#include "os/own_accept.h"
-
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -11,6 +9,7 @@
 #include <optional>
 
 #include "os/fd.h"
+#include "os/socket.h"
 
 namespace spate::os {
 namespace {

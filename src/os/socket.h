@@ -31,6 +31,10 @@ struct Accepted {
 // no descriptor but the last eighth: those who are in need some to be served (for files, processes,
 // look-ups), and would wait for one another for ever. It goes on waiting.
 Result<std::optional<Accepted>> Accept(int listener);
+// accept(2) for a listener on this machine's own address whose peers are processes of one user:
+// with a sockaddr and a socklen_t. A peer on this machine that is neither root's nor this process'
+// user's is closed unread, and the call fails with ECONNABORTED.
+int AcceptOwn(int fd, void* address, void* size);
 
 // Begins. The socket is writable as soon as it is decided; then FinishConnect tells.
 Result<Fd> StartConnect(const SocketAddress& to);

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <map>
-#include <type_traits>
+#include <string_view>
 #include <utility>
-#include <variant>
 
+#include "cli/options/run_options.h"
+#include "cli/report.h"
+#include "history/reader_end.h"
+#include "history/source.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "present/advice.h"
-#include "run/history.h"
+#include "run/job_text.h"
+#include "store/history.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/sqlite_history.h"
@@ -31,13 +36,41 @@ Status Give(const client::Asker::AcceptAnswer& take, const T& answer) {
   return take(wire::BytesOf(answer));
 }
 
+// Settings as PreparedJob::Open makes them, without what is given now.
+Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
+  auto options = TRY(cli::ParseRun(row.argv, {}));
+  JobSettings settings = cli::SettingsOf(options, row.cwd, cores);
+  TRY(DecodeRowSettings(row.settings, settings));
+  return settings;
+}
+
 std::vector<JobId> IdsOf(const std::vector<uint32_t>& numbers) {
   std::vector<JobId> jobs;
   for (uint32_t number : numbers) jobs.emplace_back(number);
   return jobs;
 }
 
+// The source of answers about this machine's runs.
+history::Source RunsIn(const store::JobPlace& place, uint32_t cores) {
+  history::Source source(store::OpenHistory(place));
+  source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
+  source.now = os::WallNow;
+  return source;
+}
+
 }  // namespace
+
+std::optional<int> RunReaderEntry(int argc, char** argv) {
+  if (argc != 5 || std::string_view(argv[1]) != "__run-reader") return std::nullopt;
+  auto here = client::Surroundings::Find();
+  if (!here) return cli::ReportError(here.error());
+  const uint32_t cores = here->machine.facts().cores;
+  store::JobPlace place(argv[2]);
+  place.keep_replay_after = 1;
+  if (history::KeepIfAsked(RunsIn(place, cores), argv[3], argv[4])) return 0;
+  history::AnswerOnce(RunsIn(store::JobPlace(argv[2]), cores));
+  return 0;
+}
 
 Result<RunTarget> TargetOf(const std::string& job_folder) {
   auto folder = TRY(os::OpenDir(job_folder));
@@ -55,17 +88,12 @@ RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std:
 RunAsker::~RunAsker() = default;
 
 Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
-  return std::visit(
-      [&]<typename Q>(Q& asked) -> Status {
-        if constexpr (wire::OfJournal<Q>) {
-          return journals_.Ask(std::move(asked), take);
-        } else if constexpr (requires { Answer(std::move(asked), take); }) {
-          return Answer(std::move(asked), take);
-        } else {
-          return Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
-        }
-      },
-      question);
+  if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
+  Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::Steer, wire::ExplainTasks, wire::LookAtJobs,
+                 wire::LookAtRun, wire::ListProcesses, EnterTask>(
+      [&](auto asked) { status = Answer(std::move(asked), take); });
+  return status;
 }
 
 Result<uint32_t> RunAsker::Newest() const {
@@ -243,11 +271,41 @@ Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   return {};
 }
 
-Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+template <typename Q>
+Status RunAsker::AskOfTask(Q question, const AcceptAnswer& take) {
   const uint32_t number = question.task.job ? *question.task.job : TRY(Newest());
   TRY(Pick(Only(number)));
   question.task.job = number;
   return AskRun(number, std::move(question), take);
+}
+
+Status RunAsker::Answer(const wire::ListProcesses& question, const AcceptAnswer& take) {
+  std::map<uint32_t, std::vector<wire::TaskPick>> of_runs;
+  bool named = false;  // as one run each
+  auto add = [&](const JobSelector& jobs) -> Status {
+    auto picked = TRY(Pick(jobs));
+    named |= NamesOne(jobs, picked);
+    for (uint32_t number : picked) of_runs[number].push_back({.jobs = Only(number), .tasks = {}});
+    return {};
+  };
+  for (const wire::TaskPick& pick : question.tasks) {
+    for (TasksOfJob tasks : pick.tasks) {
+      const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+      TRY(Pick(Only(number)));
+      tasks.job = number;
+      named = true;
+      of_runs[number].push_back({.jobs = {}, .tasks = {std::move(tasks)}});
+    }
+    if (pick.tasks.empty()) TRY(add(pick.jobs));
+  }
+  if (question.tasks.empty()) TRY(add({.all = true}));
+  for (auto& [number, picks] : of_runs) {
+    auto asked =
+        AskRun(number, wire::ListProcesses{.tasks = std::move(picks), .pid = question.pid}, take);
+    const bool gone = !asked && asked.error().kind == ErrorKind::kUnavailable;
+    if (!asked && !(gone && !named)) return asked;
+  }
+  return {};
 }
 
 }  // namespace spate::run

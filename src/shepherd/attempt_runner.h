@@ -41,6 +41,7 @@
 #include "shepherd/task_folder.h"
 #include "shepherd/tree_killer.h"
 #include "shepherd/user_files.h"
+#include "shepherd/visits.h"
 
 namespace spate::shepherd {
 
@@ -241,6 +242,7 @@ class AttemptRunner {
   Result<int> SignalProcess(pid_t pid, int signal);
   RunLook LookAt(const RunWish& wish, uint32_t rank, int64_t now);
   RunUse UseSoFar(int64_t now);
+  Status Enter(const OpenVisit& visit, uint32_t rank);
   pid_t LiveGroup() const { return commands_.alive() > 0 ? commands_.group() : 0; }
 
   // For the life of the shepherd.
@@ -284,6 +286,7 @@ class AttemptRunner {
   int64_t look_frozen_at_ = kNever;  // whether all processes stand still
   TreeKiller killer_{tree_, cgroup_};
   LeftoverWatch leftovers_{tree_};
+  Visits visits_{tree_};
   Retry retry_;
   Finishing finishing_;
   AttemptEnd end_;

@@ -15,13 +15,13 @@
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "wire/messages.h"
+#include "wire/question.h"
 #include "wire/questions.h"
 
 namespace spate {
 
 // Newer programs may know more.
-template <>
-inline constexpr ErrorKind kLastOf<ErrorKind> = ErrorKind::kIo;
+constexpr ErrorKind LastInBytes(ErrorKind) { return ErrorKind::kIo; }
 constexpr ErrorKind UnknownOf(ErrorKind) { return ErrorKind::kIo; }
 
 }  // namespace spate
@@ -197,10 +197,10 @@ struct JobNews {
 };
 struct EndsRead {
   static constexpr uint32_t kNumber = 6;
-  Ends ends;                       // without a number
-  std::vector<uint32_t> verdicts;  // engine::Verdict, one for each end
-  uint64_t position = 0;           // of the last one
-  bool finished = false;           // the job has, and nothing is behind this position
+  Ends ends;                      // without a number
+  std::vector<Verdict> verdicts;  // one for each end
+  uint64_t position = 0;          // of the last one
+  bool finished = false;          // the job has, and nothing is behind this position
 };
 // An answer of the type that the question names.
 struct QueryAnswer {

@@ -12,10 +12,6 @@
 namespace spate::cli {
 namespace {
 
-constexpr uint64_t kShown = 10;
-constexpr size_t kErrorLines = 5;
-constexpr size_t kErrorColumns = 200;
-
 std::string ErrorText(const TaskFacts& task) {
   OutputStream err{.bytes = task.stderr_end, .spool = "", .total = task.stderr_end.size()};
   std::string text;
@@ -33,7 +29,7 @@ Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
       .tasks = {{.jobs = {.ranges = {{job.value, job.value, 1}}}, .tasks = {}}},
       .states =
           1u << static_cast<int>(TaskState::kFailed) | 1u << static_cast<int>(TaskState::kUnknown),
-      .most = kShown,
+      .most = kFailuresShown,
       .stderr_ends = !quiet};
   const std::string_view begin = quiet ? "spate: " : "  ";
   std::string text;

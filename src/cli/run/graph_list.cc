@@ -1,5 +1,3 @@
-#include "cli/run/graph_list.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/units.h"
 #include "cli/run/problems.h"
 #include "cli/run/slow_list.h"
+#include "cli/run/task_list.h"
 #include "core/model/limits.h"
 #include "format/argv.h"
 #include "format/byte_order_mark.h"

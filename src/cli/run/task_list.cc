@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "cli/options/values.h"
 #include "cli/run/batch_script.h"
-#include "cli/run/graph_list.h"
 #include "cli/run/list_graph.h"
 #include "cli/run/placeholder_check.h"
 #include "cli/run/problems.h"

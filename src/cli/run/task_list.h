@@ -55,6 +55,9 @@ Status CheckNoScript(const RunOptions& options, const std::string& file,
 // kLimits.list_errors, and count the rest.
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings);
+// The same of a graph of tasks: one DAG file (docs/formats/dag.md).
+Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context,
+                           JobSettings& settings);
 
 // Runs the input checks of the rows that `wanted` names by their position; errors as
 // LoadTaskList's, with "task N" as the place. For rows that were found right before.

@@ -13,10 +13,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kFailuresShown = 10;
 constexpr size_t kLeftBehindShown = 5;
-constexpr size_t kErrorLines = 5;
-constexpr size_t kErrorColumns = 200;
 constexpr Duration kTickStep = Duration::Millis(100);   // between two bars
 constexpr Duration kRedrawStep = Duration::Millis(20);  // while it is away; between two texts
 // A run that is over at once needs no bar.

@@ -15,6 +15,11 @@
 
 namespace spate::cli {
 
+// So many failures are told of a job, and of each so much of what it wrote to standard error.
+inline constexpr size_t kFailuresShown = 10;
+inline constexpr size_t kErrorLines = 5;
+inline constexpr size_t kErrorColumns = 200;
+
 // Calls `take` with the bytes from `offset` on, piece by piece; an inline stream is one piece.
 Status ForEachPiece(const OutputStream& stream, uint64_t offset,
                     const std::function<void(std::string_view)>& take);

@@ -34,8 +34,6 @@ SPATE_ENUM(JobStanding,
     kSucceeded, "succeeded",      // all its tasks did
     kFailed, "failed",            // a task failed, or nobody knows how it ended
     kCancelled, "cancelled");  // a task was cancelled, and none failed
-template <>
-inline constexpr JobStanding kLastOf<JobStanding> = JobStanding::kFreezing;
 inline bool IsStopped(JobStanding standing) {
   return standing == JobStanding::kFrozen || standing == JobStanding::kFreezing;
 }
@@ -43,6 +41,7 @@ inline bool IsStopped(JobStanding standing) {
 inline JobStanding StandingOf(Freezing stopped) {
   return stopped == Freezing::kFrozen ? JobStanding::kFrozen : JobStanding::kFreezing;
 }
+constexpr JobStanding LastInBytes(JobStanding) { return JobStanding::kFreezing; }
 inline bool IsReadable(JobStanding standing) {
   return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
 }

@@ -1,5 +1,3 @@
-#include "doors/simulate/simulate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "cli/report.h"
 #include "doors/simulate/job_history.h"
 #include "doors/simulate/plot.h"
+#include "doors/simulate/simulate_options.h"
 #include "doors/simulate/simulation_text.h"
 #include "format/gzip/gunzip.h"
 #include "os/environment.h"

@@ -1,4 +1,4 @@
-// The options of `spate simulate`.
+// `spate simulate`, with its options: what a policy would do to the jobs of a trace.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace spate::cli {
 
 // Events of the same instant: one after the other, each with a pass, or all of them and
 // then one pass.
-enum class ReplayOrder : uint8_t { kSequence, kBatch };
+SPATE_ENUM(ReplayOrder, kSequence, "seq", kBatch, "batch");
 
 struct SimulateOptions {
   std::string trace;      // a file, or "-"; or
@@ -33,11 +33,11 @@ struct SimulateOptions {
   bool is_history() const { return !history.empty(); }
 };
 
+// Reports its own errors; returns the exit code.
+int Simulate(SimulateOptions options);
+
 // Names in the form that people type.
-std::string_view PolicyName(engine::place::BackfillPolicy policy);
-std::string_view OrderName(ReplayOrder order);
 std::string_view EstimatesName(bool perfect);
 std::string_view PlacementName(bool on_nodes);
-std::string_view FilterName(format::SwfFilter filter);
 
 }  // namespace spate::cli

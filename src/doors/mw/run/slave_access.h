@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,5 +47,9 @@ struct HostAndPort {
 // The command of a slave, for people.
 std::string HowToStartSlaves(const Options& options, const std::string& executable,
                              const HostAndPort& place);
+
+// The resource file, by which slaves find their master, is another one's: kBusy, with where that
+// master is as the file says.
+std::unexpected<Error> InUse(const std::string& path);
 
 }  // namespace spate::mw

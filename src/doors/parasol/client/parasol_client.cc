@@ -21,7 +21,6 @@
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/client/site_look.h"
 #include "doors/parasol/client/site_setting.h"
-#include "doors/parasol/client/site_texts.h"
 #include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/formats/job_list.h"
 #include "doors/parasol/formats/results.h"

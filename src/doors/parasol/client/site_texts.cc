@@ -1,5 +1,3 @@
-#include "doors/parasol/client/site_texts.h"
-
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -7,6 +5,7 @@
 
 #include "core/model/attempt.h"
 #include "doors/parasol/client/para_client.h"
+#include "doors/parasol/client/parasol_client.h"
 #include "doors/parasol/client/site_look.h"
 #include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/programs/para_talk.h"

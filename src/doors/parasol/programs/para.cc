@@ -15,7 +15,6 @@
 #include "doors/parasol/programs/para_cycle.h"
 #include "doors/parasol/programs/para_folder.h"
 #include "doors/parasol/programs/para_options.h"
-#include "doors/parasol/programs/para_shove.h"
 #include "doors/parasol/programs/para_talk.h"
 #include "doors/parasol/programs/parasol_input.h"
 #include "os/error.h"

@@ -112,5 +112,9 @@ Status WaitForTurn(const ParaOptions& options, ParaFolder& folder, BatchHub& hub
 
 // One push, and all that it tells. A sick batch gets nothing.
 Status PushOnce(ParaCycle& cycle);
+// para shove: pushes a loaded batch until it is done. 0 when all jobs are done, 130 after Ctrl-C;
+// an error when a job has failed in all its tries, or the batch is sick for the third time. The hub
+// may go away and come back after the first push.
+Result<int> Shove(ParaCycle& cycle);
 
 }  // namespace spate::parasol

@@ -1,7 +1,7 @@
 // The batch stays in memory between two looks, and is saved after the first push and at the end:
 // whatever happens in between can be found out again from the hub and para.results.
 
-#include "doors/parasol/programs/para_shove.h"
+#include "doors/parasol/programs/para_cycle.h"
 
 #include <fmt/format.h>
 

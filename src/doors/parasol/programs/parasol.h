@@ -1,5 +1,5 @@
 // parasol: jobs, machines and users of a hub. Here its command line; the hub carries most of it
-// out (doors/parasol/hub), the rest does doors/parasol/client.
+// out (doors/doors.h), the rest does doors/parasol/client.
 #pragma once
 
 #include <cstdint>

@@ -300,7 +300,8 @@ Status Foreground::AllowCancel(const wire::Cancel& asked) {
 
 Status Foreground::AllowSteer(const wire::Steer& asked) {
   if (asked.what == Steering::kKill) return AllowCancel({.jobs = asked.jobs, .tasks = asked.tasks});
-  if (engine().Finished(job_.id) || asked.what == Steering::kSignal) return {};
+  const bool shown = view_ != nullptr && asked.what != Steering::kSignal;
+  if (engine().Finished(job_.id) || !shown) return {};
   const bool is_stop = asked.what == Steering::kStop;
   const bool whole = Names(asked.jobs, job_.id);
   if (whole && engine().StopOf(job_.id).has_value() == is_stop) return {};

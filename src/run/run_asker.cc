@@ -91,7 +91,7 @@ Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
   question.Visit<wire::ChangeJobs, wire::Cancel, wire::Steer, wire::ExplainTasks, wire::LookAtJobs,
-                 wire::LookAtRun, wire::ListProcesses, EnterTask>(
+                 wire::LookAtRun, wire::ListProcesses, wire::EnterTask>(
       [&](auto asked) { status = Answer(std::move(asked), take); });
   return status;
 }

@@ -16,7 +16,6 @@
 #include "client/hub_call.h"
 #include "client/surroundings.h"
 #include "core/model/selection.h"
-#include "core/model/visit.h"
 #include "history/journal_asker.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
@@ -57,7 +56,7 @@ class RunAsker final : public client::Asker {
   Status Answer(wire::LookAtRun question, const AcceptAnswer& take) {
     return AskOfTask(std::move(question), take);
   }
-  Status Answer(EnterTask question, const AcceptAnswer& take) {
+  Status Answer(wire::EnterTask question, const AcceptAnswer& take) {
     return AskOfTask(std::move(question), take);
   }
   template <typename Q>

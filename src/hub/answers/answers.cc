@@ -84,8 +84,7 @@ Status AnswerOne(const AnswerParts& parts, Asking& asking, wire::Query query) {
     asking.client.Read(query);
     return {};
   }
-  return Fail(ErrorKind::kInvalid,
-              "this hub is older than your program, and does not know what was asked");
+  return Fail(ErrorKind::kInvalid, wire::kUnknownQuestion);
 }
 
 }  // namespace

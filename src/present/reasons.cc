@@ -36,12 +36,6 @@ constexpr ReasonRow kReasons[] = {
      "it waits for {*after|job {job} to succeed|job {job} to end|job {job} to end with a failed "
      "task"
      "|task {task} of job {job} to succeed|job {job} to end}"},
-    {kStopped, "stopped", "job task freezing; since; user...",
-     "{*task|job {job}|task {job}.{task}} was stopped {since} ago{*user|| by {user}}"
-     "{*freezing||; its node has not confirmed that it is frozen|, and is frozen}; to continue: "
-     "{!job cont job}{*task||.{task}}"},
-    {kRoomFrozen, "room-frozen", "job; since; user node",
-     "node {node} is kept by tasks of job {job} of user {user}, which was stopped {since} ago"},
     {kAfterHeld, "after-held", "job", "it waits for job {job}, and "},
     {kParents, "parents", "unfinished parents more tasks...;; names...",
      "it waits for {unfinished} of {parents:a parent}: {=unfinished|task|tasks} {%parents}"
@@ -125,6 +119,12 @@ constexpr ReasonRow kReasons[] = {
     {kNodesMissing, "nodes-missing", "troubles...; away...; nodes...",
      "; not available: {%troubles}"},
 
+    {kStopped, "stopped", "job task freezing; since; user...",
+     "{*task|job {job}|task {job}.{task}} was stopped {since} ago{*user|| by {user}}"
+     "{*freezing||; its node has not confirmed that it is frozen|, and is frozen}; to continue: "
+     "{!job cont job}{*task||.{task}}"},
+    {kRoomFrozen, "room-frozen", "job; since; user node",
+     "node {node} is kept by tasks of job {job} of user {user}, which was stopped {since} ago"},
     // ---- Misfits
     {kOnOtherNode, "on-other-node", ";; wanted node",
      "must run on node {wanted}, which is not connected"},

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/steer.h"
 #include "os/affinity.h"
 #include "os/cgroup.h"
 #include "os/file.h"

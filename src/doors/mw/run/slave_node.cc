@@ -13,6 +13,7 @@
 #include "base/product.h"
 #include "base/units.h"
 #include "base/utc.h"
+#include "core/model/steer.h"
 #include "doors/mw/formats/resource_file.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"

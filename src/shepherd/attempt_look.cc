@@ -18,7 +18,8 @@ namespace spate::shepherd {
 wire::AnswerPiece AttemptRunner::AnswerTo(const wire::Ask& ask, int64_t now) {
   const bool signals = ask.question == SignalRun::kNumber;
   const bool visits = ask.question == OpenVisit::kNumber && setup_.can_visit;
-  if (ask.question != RunWish::kNumber && !visits && !signals) return {.kind = wire::AnswerKind::kUnknown};
+  if (ask.question != RunWish::kNumber && !visits && !signals)
+    return {.kind = wire::AnswerKind::kUnknown};
   if (waits_to_start()) return {.kind = wire::AnswerKind::kNotStarted};
   if (signals) return Signalled(ask);
   if (visits) {

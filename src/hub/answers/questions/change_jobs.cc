@@ -92,8 +92,9 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ChangeJobs& as
     // For an ended job this forgets why it was held.
     ChangeOne(jobs, asked, job);
   }
-  return asking.EndWhenSettled(std::move(done));
+  Status told = asking.EndWhenSettled(std::move(done));
   for (JobId job : picked) jobs.known().Held(job, engine::HoldReason::kNone);
+  return told;
 }
 
 }  // namespace

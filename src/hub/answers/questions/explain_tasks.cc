@@ -91,7 +91,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ExplainTasks& 
   if (answers.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of these tasks");
   std::ranges::sort(answers, {},
                     [](const TaskWhy& each) { return std::pair(each.job, each.task); });
-  for (const TaskWhy& answer : answers) return asking.EndWith(answer);
+  return asking.GiveAll<TaskWhy>(std::move(answers));
 }
 
 }  // namespace

@@ -6,8 +6,7 @@ namespace spate::hub {
 namespace {
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListAccess&) {
-  for (const AccessFacts& each : FactsOfAccess(hub.access, asking.wall))
-    return asking.EndWith(each);
+  return asking.GiveAll<AccessFacts>(FactsOfAccess(hub.access, asking.wall));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace spate::hub {
 namespace {
 
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListUsers& asked) {
-  for (const UserFacts& user : FactsOfUsers(hub.jobs, asked.user)) return asking.EndWith(user);
+  return asking.GiveAll<UserFacts>(FactsOfUsers(hub.jobs, asked.user));
 }
 
 }  // namespace

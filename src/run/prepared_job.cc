@@ -14,7 +14,6 @@
 #include "os/process.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
-#include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/slots_file.h"
 #include "run/this_machine.h"

@@ -33,7 +33,6 @@
 #include "present/advice.h"
 #include "present/json/json_fields.h"
 #include "present/text/pool_words.h"
-#include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/plan.h"
 #include "submit/hub_files.h"

@@ -173,6 +173,39 @@ function(spate_library name)
   _spate_note(${name} ${arg_DEPS})
 endfunction()
 
+# SomeName of a path that ends in some_name.cc behind what the regular expression DROP matches.
+function(_spate_name out path drop)
+  string(REGEX REPLACE "\\.cc$" "" words "/${path}")
+  string(REGEX REPLACE "^/(${drop})?" "" words "${words}")
+  string(REGEX REPLACE "[/_]" ";" words "${words}")
+  set(name "")
+  foreach(word IN LISTS words)
+    string(SUBSTRING "${word}" 0 1 first)
+    string(SUBSTRING "${word}" 1 -1 rest)
+    string(TOUPPER "${first}" first)
+    string(APPEND name "${first}${rest}")
+  endforeach()
+  set(${out} "${name}" PARENT_SCOPE)
+endfunction()
+
+# Each of the files PATTERN defines one `extern const TYPE kSomeName`, named as its path behind DROP. Sets OUT to the files,
+# OUT_declared to their declarations and OUT_listed to their addresses, so that what all of them are is written nowhere else.
+function(spate_rows out type pattern drop)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${pattern}")
+  list(FILTER files EXCLUDE REGEX "_test\\.cc$")
+  list(SORT files)
+  set(declared "")
+  set(listed "")
+  foreach(file IN LISTS files)
+    _spate_name(name "${file}" "${drop}")
+    string(APPEND declared "extern const ${type} k${name};  // ${file}\n")
+    string(APPEND listed "    &k${name},\n")
+  endforeach()
+  set(${out} "${files}" PARENT_SCOPE)
+  set(${out}_declared "${declared}" PARENT_SCOPE)
+  set(${out}_listed "${listed}" PARENT_SCOPE)
+endfunction()
+
 # Symbols and debug information go into a file of their own, .debug/NAME.debug beside the program, where gdb and perf look for it:
 # they are four fifths of what would be copied otherwise.
 function(_spate_debug_file name)

@@ -1,5 +1,5 @@
 // What each question that a hub answers from memory costs its loop, beside the worst cost that the
-// table of questions states (hub/answers/question_rules.h). A hub of the size that is asked for,
+// row of the question states (hub/answers/question.h). A hub of the size that is asked for,
 // over a store in memory; the answers' bytes are written as for a client.
 //
 //   question_cost [NODES [JOBS [TASKS-OF-A-JOB]]]
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "hub/answers/question_rules.h"
+#include "hub/answers/question.h"
 #include "hub/service.h"
 #include "os/fake_loop.h"
 #include "store/testing_memory_store.h"
@@ -147,7 +147,9 @@ class Bench final : public Watcher {
       bytes = client.bytes;
     }
     std::ranges::nth_element(took, took.begin() + kRounds / 2);
-    const double stated = static_cast<double>(WorstCost(query.question, sizes_).ns) / 1e3;
+    const double stated =
+        static_cast<double>(WorstCost(FindQuestion(Q::kNumber)->row, query.question, sizes_).ns) /
+        1e3;
     const double median = took[kRounds / 2];
     fmt::print("{:28} {:12.0f} {:12.0f} {:12}{}\n", name, median, stated, bytes,
                median > stated ? "  more than stated" : "");
@@ -210,7 +212,7 @@ class Bench final : public Watcher {
   std::unique_ptr<Service> service_;
   std::vector<BenchNode*> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
-  AnswerSizes sizes_;
+  wire::AnswerSizes sizes_;
   bool worse_ = false;
 };
 

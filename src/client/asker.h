@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "wire/field_bytes.h"
-#include "wire/questions.h"
+#include "wire/question.h"
 
 namespace spate::client {
 

@@ -23,7 +23,7 @@ class FollowerTest : public testing::HubTest {
     hub_.on_request = [this](const FakeHub::Came& each) {
       const auto* query = std::get_if<wire::Query>(&each.request);
       if (query == nullptr) return;
-      const auto& asked = std::get<wire::ListEnds>(query->question);
+      const auto asked = *query->question.As<wire::ListEnds>();
       uint64_t position = asked.created.ns == kCreated ? asked.after : 0;
       asked_.push_back(asked.after);
       do {

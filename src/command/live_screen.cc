@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/time.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -11,7 +10,6 @@
 namespace spate::cli::command {
 namespace {
 
-constexpr Duration kDrawEvery = Duration::Seconds(1);
 constexpr uint64_t kFewestLines = 4;
 // The alternate screen, no cursor, long lines cut; and back.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -43,12 +41,12 @@ uint64_t LiveScreen::Lines() {
   return std::max<uint64_t>(os::TerminalHeight(os::kStdout), kFewestLines + 1) - 1;
 }
 
-Result<bool> LiveScreen::Draw(std::string_view text, bool more) {
+Result<bool> LiveScreen::Draw(std::string_view text, bool more, Duration every) {
   call_.Put(kHome);
   call_.Put(text);
   TRY(call_.Flush());
   if (!more) return false;
-  os::TimerId timer = loop_->At(loop_->Now() + kDrawEvery, [this] { loop_->Stop(); });
+  os::TimerId timer = loop_->At(loop_->Now() + every, [this] { loop_->Stop(); });
   if (!interrupted_) loop_->Run();
   loop_->Cancel(timer);
   return !interrupted_;

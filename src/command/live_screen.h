@@ -1,4 +1,4 @@
-// A text on the terminal's alternate screen, redrawn every second.
+// A text on the terminal's alternate screen, redrawn again and again.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "cli/history/call.h"
 #include "os/real_loop.h"
 
 namespace spate::cli::command {
+
+inline constexpr Duration kDrawEvery = Duration::Seconds(1);
 
 class LiveScreen {
  public:
@@ -22,7 +25,7 @@ class LiveScreen {
   // Lines that fit now, one kept free.
   static uint64_t Lines();
   // Draws, then waits for the next turn if there are to be `more`. False: that was the last one.
-  Result<bool> Draw(std::string_view text, bool more);
+  Result<bool> Draw(std::string_view text, bool more, Duration every = kDrawEvery);
   bool interrupted() const { return interrupted_; }
 
  private:

@@ -72,21 +72,21 @@ class FakeHub final : public client::Asker {
   }
   template <typename Q>
   void AnswersBytes(std::vector<std::string> answers) {
-    answers_[wire::Question(Q()).index()] = std::move(answers);
+    answers_[Q::kNumber] = std::move(answers);
   }
   // The questions of this type that it was asked.
   template <typename Q>
   std::vector<Q> Asked() const {
     std::vector<Q> all;
     for (const wire::Question& question : asked_) {
-      if (const auto* one = std::get_if<Q>(&question)) all.push_back(*one);
+      if (const auto one = question.As<Q>()) all.push_back(*one);
     }
     return all;
   }
 
   Status Ask(wire::Question question, const AcceptAnswer& take) override {
     asked_.push_back(question);
-    auto found = answers_.find(question.index());
+    auto found = answers_.find(question.number());
     if (found == answers_.end()) return Fail(ErrorKind::kNotFound, "the hub knows nothing of it");
     for (const std::string& bytes : found->second) {
       if (auto taken = take(bytes); !taken) return taken;
@@ -96,7 +96,7 @@ class FakeHub final : public client::Asker {
 
  private:
   std::vector<wire::Question> asked_;
-  std::map<size_t, std::vector<std::string>> answers_;
+  std::map<uint32_t, std::vector<std::string>> answers_;
 };
 
 // A command that asks a hub.

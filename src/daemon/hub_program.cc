@@ -15,6 +15,7 @@
 #include "daemon/batch_commands.h"
 #include "daemon/metrics_text.h"
 #include "doors/doors.h"
+#include "history/reader.h"
 #include "history/reader_end.h"
 #include "os/account.h"
 #include "os/clock.h"
@@ -190,7 +191,8 @@ Status HubProgram::OpenService() {
   auto program = TRY(os::OwnProgram());
   const uint32_t owner = os::EffectiveUser();
   reader_ = std::make_unique<hub::ReaderProcesses>(
-      loop_, std::vector<std::string>{std::move(file), "__hub-reader", dir_.path()});
+      loop_, std::vector<std::string>{std::move(file), "__hub-reader", dir_.path()},
+      history::FindRow);
   commands_ = std::make_unique<BatchCommands>(
       loop_, BatchCommands::Options{.user = options_.user,
                                     .is_root = owner == 0,

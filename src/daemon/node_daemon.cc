@@ -292,6 +292,7 @@ node::ProcessExecutorOptions NodeDaemon::TaskOptions() {
     with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
   with.drops_foreign = true;
+  with.can_visit = true;
   if (options_.pilot) {
     with.variables = pool::ChangedVariables(here_.environment);
     // No later node has its name, and its tasks run again as soon as the batch system knows of its

@@ -1,5 +1,6 @@
 #include "daemon/schema.h"
 
+#include <all_questions.h>
 #include <fmt/format.h>
 
 #include <concepts>
@@ -7,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -64,7 +66,12 @@ class SchemaLines {
      ...);
   }
   template <typename... Q>
-  void AddAnswers(const std::variant<Q...>*) {
+  void AddQuestions(const std::tuple<Q...>*) {
+    std::map<uint32_t, std::string> lines;
+    ((lines[Q::kNumber] =
+          ValueLine("wire::Question", Q::kNumber, KindOf(static_cast<Q*>(nullptr)))),
+     ...);
+    for (const auto& [number, line] : lines) types_["wire::Question"] += line;
     (KindOf(static_cast<typename Q::Answer*>(nullptr)), ...);
   }
   template <typename... T>
@@ -196,14 +203,13 @@ std::string Schema() {
   schema.AddKinds("wire::Request", static_cast<wire::Request*>(nullptr));
   schema.AddKinds("wire::Reply", static_cast<wire::Reply*>(nullptr));
   schema.AddTypes<wire::Greeting, wire::Welcome, wire::Refusal, wire::OutputPiece>();
-  schema.AddKinds("wire::Question", static_cast<wire::Question*>(nullptr));
-  schema.AddAnswers(static_cast<wire::Question*>(nullptr));
+  schema.AddQuestions(static_cast<AllQuestions*>(nullptr));
   schema.AddKinds("engine::Record", static_cast<engine::Record*>(nullptr));
   schema.AddKinds("provision::Record", static_cast<provision::Record*>(nullptr), 1);
   schema.AddKinds("shepherd::Order", static_cast<shepherd::Order*>(nullptr));
   schema.AddKinds("shepherd::Report", static_cast<shepherd::Report*>(nullptr));
   schema.AddTypes<shepherd::Start, shepherd::StartView::Surroundings, JobSettings, JobPolicy,
-                  TaskClass, GangPart, Remedy, NodeMeasures, parasol::ParasolSite>();
+                  TaskClass, GangPart, Remedy, NodeMeasures, ReadProcesses, parasol::ParasolSite>();
   std::string text = schema.Text();
   for (const present::ReasonRow& row : present::Reasons()) {
     text += present::JsonOf("reason", "number", static_cast<int>(row.kind), "name", row.word,

@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string>
 
 namespace spate::daemon {
 namespace {
@@ -19,6 +21,17 @@ TEST(Schema, IsTheCommittedOne) {
   committed << file.rdbuf();
   EXPECT_TRUE(Schema() == committed.str())
       << "when only lines were added: spate __schema --json > docs/formats/schema.jsonl";
+}
+
+// One field, value or question would be read as another.
+TEST(Schema, HasEachNumberOnceInAType) {
+  std::istringstream lines(Schema());
+  std::set<std::string> seen;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string number = line.substr(0, line.find(R"(,"name":)"));
+    if (line.find(R"("number":)") < number.size()) EXPECT_TRUE(seen.insert(number).second) << line;
+  }
+  EXPECT_GT(seen.size(), 1'000u);
 }
 
 TEST(Schema, NamesWhatJsonLeavesOut) {

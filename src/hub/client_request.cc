@@ -625,9 +625,8 @@ bool ClientRequest::WaitsToAsk(const wire::Query& query) {
   if (!std::exchange(may_ask_, true)) {
     auto when = host_.WhenToAnswer(caller_, query);
     if (!when) {
-      Fail({ErrorKind::kBusy, fmt::format("user {} has asked the hub more than it answers in "
-                                          "minutes; ask less often",
-                                          caller_.user)});
+      const Error& why = when.error();
+      why.kind == ErrorKind::kCorrupt ? session_.BreachSoon(why.message) : Fail(why);
       return true;
     }
     if (*when > jobs_.loop().Now()) {

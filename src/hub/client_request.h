@@ -47,10 +47,8 @@ class ClientHost {
   };
   virtual Readers readers() = 0;
   // When a question may be answered that costs the hub's loop much: now, or soon, since its user
-  // asks many. nullopt: the user asks too many.
-  virtual std::optional<Instant> WhenToAnswer(const Caller&, const wire::Query&) {
-    return Instant();
-  }
+  // asks many. kBusy: the user asks too many. kCorrupt: no program of ours asks this.
+  virtual Result<Instant> WhenToAnswer(const Caller&, const wire::Query&) { return Instant(); }
   // Answers by the request, now or later.
   virtual void OnQuery(ClientRequest& client, wire::Query query) = 0;
 };

@@ -62,6 +62,12 @@ void ClientSession::Breach(std::string reason) {
   port_->Refuse({wire::RefusalCode::kBreach, std::move(reason)});
 }
 
+void ClientSession::BreachSoon(std::string reason) {
+  jobs_.loop().Post([this, alive = alive_, reason = std::move(reason)] {
+    if (*alive) Breach(reason);
+  });
+}
+
 void ClientSession::Send(uint32_t id, std::string_view reply) {
   if (!port_->Send(id, reply)) full_ = true;
 }

@@ -49,6 +49,8 @@ class ClientSession {
   // So much is queued that senders should pause; they hear of it by RoomAgain.
   bool full() const { return full_; }
   void Breach(std::string reason);
+  // The same for requests, which go with the session.
+  void BreachSoon(std::string reason);
   // The request is over; it is destroyed in a later turn of the loop.
   void Over(uint32_t id);
   // `bytes` more or fewer of requests wait here for their turn.

@@ -30,6 +30,11 @@ void GangMembers::Left(NodeId node) {
   if (auto name = names_.extract(node)) remotes_.erase(name.mapped());
 }
 
+std::string GangMembers::RemoteOf(const std::string& node) const {
+  auto at = remotes_.find(node);
+  return at == remotes_.end() ? std::string() : at->second;
+}
+
 std::shared_ptr<const GangPart> GangMembers::Introduce(const AttemptRef& ref,
                                                        std::shared_ptr<const GangPart> part) const {
   if (part == nullptr) return part;

@@ -22,6 +22,8 @@ class GangMembers {
   // A node says where it is reached; empty: nowhere.
   void Joined(NodeId node, const std::string& name, std::string remote);
   void Left(NodeId node);
+  // The addresses of a node's lobby; empty: none that is known.
+  std::string RemoteOf(const std::string& node) const;
   // The part with all of that. Null stays null.
   std::shared_ptr<const GangPart> Introduce(const AttemptRef& ref,
                                             std::shared_ptr<const GangPart> part) const;

@@ -109,6 +109,9 @@ class Hub {
   // For a hub whose nodes start commands for each other. Without it gangs have no secret, so that
   // nobody can.
   void SetGangKey(std::string_view key) { gangs_.SetKey(key); }
+  // The addresses at which a connected node is reached by others than its hub, as it says; empty:
+  // none.
+  std::string RemoteOf(const std::string& node) const { return gangs_.RemoteOf(node); }
 
   const engine::Engine& engine() const { return engine_; }
   PeerMemory& peer_memory() { return peer_memory_; }

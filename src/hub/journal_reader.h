@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "hub/caller.h"
 #include "wire/client_messages.h"
+#include "wire/question_row.h"
 
 namespace spate::hub {
 
@@ -38,7 +39,9 @@ class JournalReader {
     std::function<void(std::optional<End>)> ended;
   };
   virtual ~JournalReader() = default;
-  // `request` is a wire::ReadEnds, or a wire::Query of the journal (wire::OfJournal). Events are
+  // The row of a question that it answers. nullptr: it knows none, and says so in its answer.
+  virtual const wire::QuestionRow* RowOf(uint32_t) const { return nullptr; }
+  // `request` is a wire::ReadEnds, or a wire::Query of the journal (wire::IsOfJournal). Events are
   // called later, by the loop. kInvalid: the request is too long. kExhausted: no process or
   // descriptor is left.
   virtual Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller,

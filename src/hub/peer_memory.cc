@@ -38,8 +38,7 @@ Status PeerMemory::Check(const std::string& user) const {
 
 size_t MemoryOf(const wire::Request& request) {
   if (const auto* query = std::get_if<wire::Query>(&request)) {
-    return std::visit([](const auto& each) { return kMemoryOfRequest + spate::MemoryOf(each); },
-                      query->question);
+    return kMemoryOfRequest + query->question.body().capacity();
   }
   const auto* submit = std::get_if<wire::Submit>(&request);
   if (submit == nullptr) return kMemoryOfRequest;

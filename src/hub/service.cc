@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "hub/answers/look.h"
-#include "hub/answers/question_rules.h"
+#include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
@@ -284,19 +284,35 @@ AnswerParts Service::PartsOfAnswers() const {
           .about = about_};
 }
 
+const wire::QuestionRow& Service::RowOf(const wire::Question& question) const {
+  static constexpr wire::QuestionRow kUnknown;
+  if (const HubQuestion* found = FindQuestion(question.number())) return found->row;
+  const wire::QuestionRow* read = parts_.reader.RowOf(question.number());
+  return read == nullptr ? kUnknown : *read;
+}
+
 Duration Service::CostOf(const wire::Query& query) const {
-  return WorstCost(query.question, {.nodes = nodes_->all().size(),
-                                    .runs = nodes_->runs(),
-                                    .jobs = known().unfinished(),
-                                    .tasks = engine().unended(),
-                                    .users = engine().user_count()});
+  return WorstCost(RowOf(query.question), query.question,
+                   {.nodes = nodes_->all().size(),
+                    .runs = nodes_->runs(),
+                    .jobs = known().unfinished(),
+                    .tasks = engine().unended(),
+                    .users = engine().user_count()});
 }
 
 // Administrators keep everything going, and wait for nobody.
-std::optional<Instant> Service::WhenToAnswer(const Caller& caller, const wire::Query& query) {
+Result<Instant> Service::WhenToAnswer(const Caller& caller, const wire::Query& query) {
+  const wire::QuestionRow& row = RowOf(query.question);
+  if (row.check != nullptr) TRY(row.check(query.question));
   const Instant now = loop().Now();
   const Duration cost = CostOf(query);
-  return caller.is_admin || cost < kDear ? now : pace_.Enter(caller.user, cost, now);
+  if (caller.is_admin || cost < kDear) return now;
+  auto when = pace_.Enter(caller.user, cost, now);
+  if (when) return *when;
+  return Fail(ErrorKind::kBusy,
+              fmt::format("user {} has asked the hub more than it answers in minutes; ask less "
+                          "often",
+                          caller.user));
 }
 
 void Service::OnQuery(ClientRequest& client, wire::Query query) {
@@ -318,7 +334,10 @@ Result<std::unique_ptr<JournalAnswer>> Service::QuestionReader::Start(const Call
   const auto* query = std::get_if<wire::Query>(&request);
   if (query == nullptr) return service_.parts_.reader.Start(caller, request, std::move(events));
   wire::Query asked = *query;
-  asked.live = LiveOf(service_.PartsOfAnswers(), caller, asked.question);
+  const wire::QuestionRow& row = service_.RowOf(asked.question);
+  if (row.jobs != nullptr) {
+    asked.live = LiveOf(service_.PartsOfAnswers(), caller, row, asked.question);
+  }
   return service_.parts_.reader.Start(caller, asked, std::move(events));
 }
 

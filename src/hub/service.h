@@ -150,8 +150,10 @@ class Service final : public Watcher, public ClientHost {
   }
   const JobHabits& HabitsOf(RowKind kind) const override;
   Readers readers() override { return {reader_turns_, question_reader_, changes_}; }
+  // The question's; one that nobody answers has an empty one.
+  const wire::QuestionRow& RowOf(const wire::Question& question) const;
   Duration CostOf(const wire::Query& query) const;
-  std::optional<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
+  Result<Instant> WhenToAnswer(const Caller& caller, const wire::Query& query) override;
   void OnQuery(ClientRequest& client, wire::Query query) override;
 
   // Watcher

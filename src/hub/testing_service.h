@@ -167,7 +167,7 @@ class ServiceTest : public testing::Test, public Watcher {
     options.one_job = one_job;
     if (one_job) {
       options.allows = [](const wire::Query& query) -> Status {
-        if (!std::holds_alternative<wire::SetUser>(query.question)) return {};
+        if (!query.question.Is<wire::SetUser>()) return {};
         return Fail(ErrorKind::kInvalid, "not here");
       };
     }

@@ -87,6 +87,7 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     shepherd::Start& start = told->running->start;
     one.running = start.ref;
     one.slot = start.slot;
+    one.is_part = start.is_part;
     adopted.running.push_back(
         {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
          std::move(start.needs), std::move(start.given),
@@ -231,6 +232,14 @@ std::vector<pid_t> AdoptedShepherds::Pids() const {
 pid_t AdoptedShepherds::PidOf(const AttemptRef& ref) const {
   auto one = std::ranges::find(shepherds_, ref, &Shepherd::running);
   return one == shepherds_.end() ? 0 : one->name.pid;
+}
+
+std::vector<AttemptRoot> AdoptedShepherds::Roots() const {
+  std::vector<AttemptRoot> roots;
+  for (const Shepherd& one : shepherds_) {
+    if (one.running) roots.push_back({*one.running, one.name.pid, false, one.is_part});
+  }
+  return roots;
 }
 
 // Takes what is there now; false when the shepherd is gone and all was taken.

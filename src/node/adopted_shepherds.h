@@ -60,6 +60,7 @@ class AdoptedShepherds {
   std::vector<pid_t> Pids() const;
   // The shepherd that runs it; 0: none of these.
   pid_t PidOf(const AttemptRef& ref) const;
+  std::vector<AttemptRoot> Roots() const;
 
  private:
   struct Shepherd {
@@ -70,6 +71,7 @@ class AdoptedShepherds {
     bool watches_write = false;
     std::optional<AttemptRef> running;
     uint16_t slot = 0;
+    bool is_part = false;       // of a gang
     bool answers = false;       // shepherd::Adopted
     std::optional<Cause> hung;  // it was ended for that; why its attempt was to end
     std::set<AttemptRef> untaken;

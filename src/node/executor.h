@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "core/model/body.h"
 #include "core/model/gang.h"
 #include "core/model/job.h"
+#include "core/model/processes.h"
 #include "wire/ask.h"
 
 namespace spate::node {
@@ -57,6 +59,20 @@ class ExecutorEvents {
 // Asks what runs the attempt. `told` is called with each piece of the answer, whose `id` says
 // nothing, now or later: never where what runs the attempt hangs, or the executor goes.
 using AskRun = std::function<void(wire::Ask ask, std::function<void(wire::AnswerPiece)> told)>;
+
+// An attempt in hand. Its processes are those below `root`, or `root` alone where the attempt runs
+// inside that.
+struct AttemptRoot {
+  AttemptRef ref;
+  int32_t root = 0;
+  bool is_inside = false;
+  bool is_part = false;  // of a gang
+  friend bool operator==(const AttemptRoot&, const AttemptRoot&) = default;
+};
+// The processes of all attempts in hand; `told` is called with them now or later
+// (process_list.h).
+using ListedProcesses = std::map<AttemptRef, std::vector<ProcessFacts>>;
+using ListProcesses = std::function<void(std::function<void(const ListedProcesses&)> told)>;
 
 // Remains of an earlier process of this node: attempts that run on, whose ends will come as those
 // of others do, and ends that the hub may not have.

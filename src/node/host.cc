@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace spate::node {
 namespace {
@@ -64,6 +66,9 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
       shepherds->Ask(std::move(ask), std::move(told));
     };
   }
+  const bool has_gpus = std::ranges::count(options.offer.named, "gpus", &NamedOffer::name) > 0;
+  host->processes_.emplace(loop, has_gpus, [of = host.get()] { return of->Roots(); });
+  parts.list_processes = [list = &*host->processes_](auto told) { list->Read(std::move(told)); };
   if (options.machine != nullptr) {
     parts.gpu_variable = options.machine->facts().gpu_variable;
     parts.sample_load = [machine = options.machine] {
@@ -74,6 +79,16 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
   host->node_ = std::make_unique<Node>(options.id, std::move(options.offer), std::move(parts));
   if (host->shepherds_) host->SetEvents(*host->node_);
   return host;
+}
+
+// Attempts without a shepherd run inside this process.
+std::vector<AttemptRoot> Host::Roots() const {
+  if (shepherds_) return shepherds_->Roots();
+  std::vector<AttemptRoot> roots;
+  for (const agent::Run& run : node_->agent().Runs()) {
+    roots.push_back({.ref = run.ref, .root = os::OwnPid(), .is_inside = true});
+  }
+  return roots;
 }
 
 Host::Host(os::RealLoop& loop, HostOptions& options) : loop_(loop), machine_(options.machine) {

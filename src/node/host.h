@@ -17,6 +17,7 @@
 #include "node/cpu_binder.h"
 #include "node/node.h"
 #include "node/process_executor.h"
+#include "node/process_list.h"
 #include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/real_loop.h"
@@ -98,6 +99,7 @@ class Host {
   Host(os::RealLoop& loop, HostOptions& options);
   Status MakeShepherds(ProcessExecutorOptions with, const Offer& offer);
   void MakeBinder(HostOptions::Cpus cpus);
+  std::vector<AttemptRoot> Roots() const;
 
   os::RealLoop& loop_;
   const os::Machine* const machine_;
@@ -108,6 +110,7 @@ class Host {
   Executor* executor_ = nullptr;
   std::unique_ptr<CpuBinder> binder_;  // null: tasks run where they like
   std::optional<PutFiles> files_;
+  std::optional<ProcessList> processes_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
 };

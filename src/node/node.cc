@@ -225,9 +225,14 @@ void Node::OnAsk(wire::Ask ask) {
         {ErrorKind::kPermission, "only the hub's administrators may ask the node that"}));
   }
   if (question != nullptr) {
-    auto answer = question->answer({offer_, parts_, ask});
-    if (!answer) return add(wire::AnswerPiece::Failed(answer.error()));
-    return add({.kind = wire::AnswerKind::kDone, .bytes = std::move(*answer)});
+    auto give = [add, alive = alive_](Result<std::string> answer) {
+      if (!*alive) return;
+      if (!answer) return add(wire::AnswerPiece::Failed(answer.error()));
+      add({.kind = wire::AnswerKind::kDone, .bytes = std::move(*answer)});
+    };
+    const AskedNode asked{offer_, parts_, ask, agent_};
+    if (question->answer_later != nullptr) return question->answer_later(asked, give);
+    return give(question->answer(asked));
   }
   if (ask.ref.job.value == 0) return add({.kind = wire::AnswerKind::kUnknown});
   if (parts_.ask_run == nullptr) {

@@ -48,6 +48,7 @@ class Node final : public ExecutorEvents {
     std::string gpu_variable = "CUDA_VISIBLE_DEVICES";
     // Null: attempts run in a program of their own, and nobody can be asked about them.
     AskRun ask_run = nullptr;
+    ListProcesses list_processes = nullptr;  // null: nobody can
     // Sees each message of the hub before the node does. True: it has taken the message. Null:
     // nobody does.
     std::function<bool(wire::ToNode&)> first = nullptr;

@@ -210,11 +210,11 @@ void Port::OnRequest(uint64_t id, std::string_view bytes) {
   auto request = wire::DecodeRequest(numbered->message);
   if (request && std::holds_alternative<wire::DropRequest>(*request)) return;  // it was answered
   const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
-  if (query != nullptr && std::holds_alternative<wire::LookAtNode>(query->question)) {
+  if (query != nullptr && query->question.Is<wire::LookAtNode>()) {
     Send(connection, number, wire::QueryAnswer{wire::BytesOf(events_.report())});
     return Send(connection, number, wire::QueryDone());
   }
-  if (query == nullptr || !std::holds_alternative<wire::StopNode>(query->question)) {
+  if (query == nullptr || !query->question.Is<wire::StopNode>()) {
     return connection.Breach("a node's port takes questions to the node alone");
   }
   // The answer must be out before the process ends, and a peer that does not take it must not

@@ -312,6 +312,7 @@ void ProcessExecutor::SetUp(Slot& slot) {
   setup.node_folder = options_.node_folder;
   setup.adopt_patience = options_.adopt_patience;
   setup.node_id = options_.node_id;
+  setup.can_visit = options_.can_visit;
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
@@ -631,6 +632,19 @@ void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen) {
 
 // 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of
 // the same kind, unless it was lent here.
+std::vector<AttemptRoot> ProcessExecutor::Roots() const {
+  std::vector<AttemptRoot> roots;
+  if (adopted_) roots = adopted_->Roots();
+  for (const auto& slot : slots_) {
+    if (!slot || !slot->alive) continue;
+    const uint64_t begun = slot->shepherd.started_sequence();
+    auto order = std::ranges::find(slot->orders, begun, &Order::sequence);
+    if (order == slot->orders.end()) continue;
+    roots.push_back({order->ref, slot->shepherd.pid(), false, order->is_part});
+  }
+  return roots;
+}
+
 pid_t ProcessExecutor::ShepherdRunning(const AttemptRef& ref) const {
   if (pid_t adopted = adopted_ ? adopted_->PidOf(ref) : 0; adopted != 0) return adopted;
   const Slot* slot = SlotOf(ref);

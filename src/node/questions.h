@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -17,12 +18,16 @@ struct AskedNode {
   const Offer& offer;
   const Node::Parts& parts;
   const wire::Ask& ask;
+  const agent::Agent& agent;
 };
 
 struct NodeQuestion {
   uint32_t number = 0;  // also with its hub (wire/questions.h)
   bool for_admins = false;
   Result<std::string> (*answer)(const AskedNode& node) = nullptr;  // the bytes of the answer
+  // In its place: `tell` is called with them now or later. `node` is there only until this returns.
+  void (*answer_later)(const AskedNode& node,
+                       std::function<void(Result<std::string>)> tell) = nullptr;
 };
 
 // The function that gives these bytes, from one that takes a Q and gives a Result<Q::Answer>.

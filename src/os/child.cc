@@ -1,5 +1,6 @@
 #include "os/child.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include "os/error.h"
 
 namespace spate::os {
 namespace {
@@ -19,9 +22,12 @@ constexpr size_t kInput = 0;
 }  // namespace
 
 Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, Options options, Events events) {
+  if (options.pipes == Pipes::kTerminal) options.spawn.session = true;
   std::unique_ptr<Child> child(new Child(loop, options, std::move(events)));
   std::array<Fd, 3> theirs;
-  const size_t pipes = options.pipes == Pipes::kNone ? 0 : options.pipes == Pipes::kAll ? 3 : 2;
+  const size_t pipes = child->joined_ || child->terminal_ ? 0
+                       : options.pipes == Pipes::kAll     ? 3
+                                                          : 2;
   for (size_t i = 0; i < pipes; ++i) {
     auto pipe = TRY(MakePipe());
     child->fds_[i] = std::move(i == kInput ? pipe.write : pipe.read);
@@ -33,6 +39,14 @@ Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, Options options, Eve
   if (theirs[1]) spawn.out = theirs[1].get();
   if (options.pipes == Pipes::kOneText) spawn.err = spawn.out;
   if (theirs[2]) spawn.err = theirs[2].get();
+  if (child->terminal_) {
+    auto pair = TRY(MakeTerminal(options.window));
+    theirs[0] = std::move(pair.terminal);  // open until the child has it
+    child->fds_[kInput].Reset(fcntl(pair.master.get(), F_DUPFD_CLOEXEC, 0));
+    if (!child->fds_[kInput]) return FailErrno("duplicate a descriptor");
+    child->fds_[1] = std::move(pair.master);
+    spawn.terminal = pair.path;
+  }
   child->pid_ = TRY(SpawnChild(spawn));
   child->Begin(std::move(options.input));
   return child;
@@ -44,6 +58,7 @@ Child::Child(RealLoop& loop, const Options& options, Events events)
       outlives_us_(options.outlives_us || options.pipes == Pipes::kNone),
       ends_at_exit_(options.ends_at_exit),
       joined_(options.pipes == Pipes::kNone),
+      terminal_(options.pipes == Pipes::kTerminal),
       pidfd_wanted_(options.pidfd),
       events_(std::make_shared<Events>(std::move(events))) {}
 
@@ -89,7 +104,10 @@ void Child::Write(std::string_view bytes) {
   OnWritable();
 }
 
+// A terminal has no end but the key for it.
 void Child::CloseInput() {
+  constexpr char kEndOfInput = 4;
+  if (terminal_) return Write({&kEndOfInput, 1});
   input_ends_ = true;
   if (fds_[kInput]) OnWritable();
 }
@@ -166,6 +184,10 @@ void Child::ReadWhatIsThere() {
 }
 
 // -------------------------------------------------------------------------------------------- end
+
+void Child::Resize(WindowSize window) {
+  if (terminal_ && fds_[1]) SetWindow(fds_[1].get(), window);
+}
 
 void Child::Signal(int signo) {
   if (pid_ != 0) kill(group_ ? -pid_ : pid_, signo);

@@ -18,6 +18,7 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/spawn_child.h"
+#include "os/terminal.h"
 
 namespace spate::os {
 
@@ -28,15 +29,17 @@ class Child {
     // None: it works as if it were a part of this process, gets USR1 and USR2 in place of it (the
     // child that was started last does), and outlives this object.
     kNone,
-    kOut,      // input and output
-    kOneText,  // input and output, which the errors are a part of
-    kAll,      // input, output, errors
+    kOut,       // input and output
+    kOneText,   // input and output, which the errors are a part of
+    kAll,       // input, output, errors
+    kTerminal,  // none: a terminal of its own (Options::window) is all three; output is one text
   };
   struct Options {
     Spawn spawn;  // with `session` the group is signalled and killed in place of the process alone
     Pipes pipes = Pipes::kOut;
     // All of the input; nullopt: by Write and CloseInput.
     std::optional<std::string> input = std::string();
+    WindowSize window = {};    // of kTerminal
     bool outlives_us = false;  // is not killed by the destructor
     // Ends when its process does, though what that has left running holds the pipes open.
     bool ends_at_exit = false;
@@ -68,6 +71,8 @@ class Child {
   void Pause(bool paused);
   // Reads what is in its pipes now, and awaits nothing further.
   void ReadWhatIsThere();
+  // Nothing without a terminal of its own.
+  void Resize(WindowSize window);
   // Nothing when it has ended.
   void Signal(int signo);
   // Nobody uses it any more: its pipes are closed, and it is told to end (SIGTERM). What is left of
@@ -88,7 +93,7 @@ class Child {
 
   RealLoop& loop_;
   Pid pid_ = 0;  // 0: not started, waited for, or left to Reap
-  const bool group_, outlives_us_, ends_at_exit_, joined_, pidfd_wanted_;
+  const bool group_, outlives_us_, ends_at_exit_, joined_, terminal_, pidfd_wanted_;
   Fd pidfd_;
   TimerId timer_ = 0;  // without a pidfd
   TimerId grace_ = 0;

@@ -51,6 +51,34 @@ class ChildTest : public ::testing::Test {
   std::function<void()> on_output_;
 };
 
+TEST_F(ChildTest, ATerminalOfItsOwn) {
+  auto child =
+      Child::Start(*loop_,
+                   {.spawn = {.argv = {"/bin/sh", "-c",
+                                       "tty >/dev/null && stty size; read x; stty size; exit 3"}},
+                    .pipes = Child::Pipes::kTerminal,
+                    .input = std::nullopt,
+                    .window = {33, 101},
+                    .ends_at_exit = true},
+                   {.output =
+                        [this](int, std::string_view bytes) {
+                          output_ += bytes;
+                          if (!output_.ends_with("33 101\r\n")) return;
+                          child_->Resize({40, 120});
+                          child_->Write("x\r");
+                        },
+                    .ended =
+                        [this](int status) {
+                          EXPECT_EQ(WEXITSTATUS(status), 3);
+                          loop_->Stop();
+                        }});
+  ASSERT_TRUE(child) << child.error().message;
+  child_ = std::move(*child);
+  loop_->Run();
+  EXPECT_TRUE(output_.starts_with("33 101\r\n")) << output_;
+  EXPECT_TRUE(output_.ends_with("40 120\r\n")) << output_;
+}
+
 TEST_F(ChildTest, InputGoesThroughWhole) {
   std::string input;
   for (int i = 0; i < 300'000; ++i) input += std::to_string(i);

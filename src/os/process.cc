@@ -212,6 +212,9 @@ Result<ProcessInfo> ParseProcessStat(std::string_view line) {
   info.session = static_cast<Pid>(fields[6]);
   info.user = Duration{(fields[14] + fields[16]) * tick_ns};
   info.system = Duration{(fields[15] + fields[17]) * tick_ns};
+  info.own = Duration{(fields[14] + fields[15]) * tick_ns};
+  info.threads = static_cast<uint32_t>(fields[20]);
+  info.stack = static_cast<uint64_t>(fields[28]);
   info.start_time = static_cast<uint64_t>(fields[22]);
   info.ending = (fields[9] & kOnItsWayOut) != 0 || (fields[31] & kKillPending) != 0;
   info.resident = static_cast<uint64_t>(fields[24]) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -232,6 +235,12 @@ Result<ProcessInfo> InfoOf(Pid pid, const std::string& proc) {
 uint64_t StartTimeOf(Pid pid, const std::string& proc) {
   auto info = InfoOf(pid, proc);
   return info ? info->start_time : 0;
+}
+
+Duration AgeOf(uint64_t start_time) {
+  const auto per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  const auto since = static_cast<int64_t>(start_time * (1'000'000'000 / per_second));
+  return std::max(Duration{NanosSinceBoot() - since}, Duration());
 }
 
 std::string BootId(const std::string& proc) {

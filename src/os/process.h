@@ -27,8 +27,12 @@ struct ProcessInfo {
   uint64_t start_time = 0;  // clock ticks since boot; with the pid it names a process
   uint64_t resident = 0;    // bytes
   Duration user, system;    // its own and those of children that it waited for
-  std::string command;      // the first 15 bytes of the program's name
-  bool ending = false;      // killed by a signal, or about to exit; it may take a moment
+  Duration own;             // user and system time, its own alone
+  uint32_t threads = 0;
+  uint64_t stack = 0;   // address of its stack: another one for each program that it executes; 0:
+                        // not told
+  std::string command;  // the first 15 bytes of the program's name
+  bool ending = false;  // killed by a signal, or about to exit; it may take a moment
 };
 
 Pid OwnPid();
@@ -69,6 +73,9 @@ bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc = "/proc");
 
 // Another one after each start of the machine; empty when unknown.
 std::string BootId(const std::string& proc = "/proc");
+
+// So long ago a process with this start time was started.
+Duration AgeOf(uint64_t start_time);
 
 // Children, zombies included. Those that start or end meanwhile may be missing.
 std::vector<Pid> ChildrenOf(Pid pid, const std::string& proc = "/proc");

@@ -1,5 +1,6 @@
 #include "os/spawn_child.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -46,6 +47,13 @@ int Start(pid_t& pid, const Spawn& spawn, const char* program, const std::vector
   for (auto [from, to] :
        {std::pair(spawn.in, 0), {spawn.out, 1}, {spawn.err, 2}, {spawn.kept, spawn.kept}}) {
     if (from >= 0) posix_spawn_file_actions_adddup2(&actions, from, to);
+  }
+  if (!spawn.terminal.empty()) {
+    // A leader without a terminal gets the first that it opens.
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, spawn.terminal.c_str(), O_RDWR, 0);
+    for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, fd);
+    }
   }
   if (spawn.close_others) posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   if (!spawn.folder.empty()) {

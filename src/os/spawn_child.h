@@ -20,8 +20,10 @@ struct Spawn {
   std::vector<std::string> environment = {};  // all of it, "NAME=value"; empty: ours
   int in = -1, out = -1, err = -1;            // what become 0, 1 and 2; -1: as this process has it
   int kept = -1;                              // stays open, under its number; -1: none
-  std::string program = {};   // if it is not found in our PATH, by argv's first word
-  std::string folder = {};    // empty: ours
+  std::string program = {};  // if it is not found in our PATH, by argv's first word
+  std::string folder = {};   // empty: ours
+  // Path of a terminal that becomes 0, 1 and 2, and the one of the session that it leads.
+  std::string terminal = {};
   bool session = false;       // leads a session and so a process group of its own
   bool group = false;         // leads a process group of its own, in our session
   bool close_others = false;  // of our descriptors, too, that are not close-on-exec

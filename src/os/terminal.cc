@@ -1,5 +1,7 @@
 #include "os/terminal.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -66,6 +68,33 @@ uint32_t TerminalHeight(int fd) {
   return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
+WindowSize WindowOf(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
+void SetWindow(int master, WindowSize size) {
+  const winsize raw{.ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  ioctl(master, TIOCSWINSZ, &raw);
+}
+
+Result<TerminalPair> MakeTerminal(WindowSize size) {
+  TerminalPair pair;
+  pair.master.Reset(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char path[64];
+  if (!pair.master || unlockpt(pair.master.get()) != 0 ||
+      ptsname_r(pair.master.get(), path, sizeof path) != 0) {
+    return FailErrno("make a terminal");
+  }
+  pair.path = path;
+  SetWindow(pair.master.get(), size);
+  pair.terminal.Reset(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!pair.terminal) return FailErrno("open", pair.path);
+  TRY(SetNonBlocking(pair.master.get(), true));
+  return pair;
+}
+
 struct KeyTerminal::Before {
   termios modes{};
 };
@@ -74,12 +103,16 @@ KeyTerminal::KeyTerminal(int fd, std::unique_ptr<Before> before)
     : fd_(fd), before_(std::move(before)) {}
 KeyTerminal::KeyTerminal(KeyTerminal&& other) noexcept = default;
 
-Result<KeyTerminal> KeyTerminal::Enter(int fd) {
+Result<KeyTerminal> KeyTerminal::Enter(int fd, Output output) {
   auto before = std::make_unique<Before>();
   if (tcgetattr(fd, &before->modes) != 0) return FailErrno("read the terminal's modes");
   termios modes = before->modes;
   modes.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG | IEXTEN);
   modes.c_iflag &= ~static_cast<tcflag_t>(IXON);
+  if (output == Output::kRaw) {
+    modes.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | ISTRIP | INPCK | BRKINT);
+    modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+  }
   modes.c_cc[VMIN] = 1;
   modes.c_cc[VTIME] = 0;
   if (tcsetattr(fd, TCSADRAIN, &modes) != 0) return FailErrno("set the terminal's modes");

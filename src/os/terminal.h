@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "os/environment.h"
+#include "os/fd.h"
 #include "os/loop.h"
 
 namespace spate::os {
@@ -34,11 +35,31 @@ std::optional<uint32_t> PrintWidth(int fd, const Environment& environment);
 // Rows of the terminal now, else 24.
 uint32_t TerminalHeight(int fd);
 
+struct WindowSize {
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+  friend bool operator==(const WindowSize&, const WindowSize&) = default;
+};
+// Size of the terminal now; 24 by 80 where it does not tell.
+WindowSize WindowOf(int fd);
+
+// A terminal of our own making: what is written to the master is typed at the terminal.
+struct TerminalPair {
+  Fd master;         // does not block
+  Fd terminal;       // to be kept open until somebody else has it open
+  std::string path;  // of the terminal
+};
+Result<TerminalPair> MakeTerminal(WindowSize size);
+// The processes at the terminal get SIGWINCH.
+void SetWindow(int master, WindowSize size);
+
 // A terminal that hands on each key at once, shows none, and makes no signals of them; it is as it
 // was before when this goes.
 class KeyTerminal {
  public:
-  static Result<KeyTerminal> Enter(int fd);
+  // kRaw: nothing that is written to it is changed either, for bytes of another terminal.
+  enum class Output : uint8_t { kCooked, kRaw };
+  static Result<KeyTerminal> Enter(int fd, Output output = Output::kCooked);
   ~KeyTerminal();
   KeyTerminal(KeyTerminal&& other) noexcept;
   KeyTerminal& operator=(KeyTerminal&&) = delete;

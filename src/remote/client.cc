@@ -74,6 +74,7 @@ Client::Client(os::RealLoop& loop, const Ticket& ticket, Options options, Done d
 Client::~Client() {
   *alive_ = false;
   loop_.Cancel(timer_);
+  loop_.Cancel(beat_);
   if (reads_) loop_.Unwatch(options_.in);
 }
 
@@ -137,8 +138,8 @@ void Client::TryLater(std::string why) {
   if (tries_ % Places() == 0) wrong_ = 0;
   if (loop_.Now() >= until_) {
     return Finish(Fail(ErrorKind::kUnavailable,
-                       fmt::format("node {} of this gang cannot be reached: {}\n",
-                                   EscapeForScreen(host_.node), why),
+                       fmt::format("node {} {} cannot be reached: {}\n",
+                                   EscapeForScreen(host_.node), options_.place, why),
                        WhatToDo(host_, is_self_)));
   }
   const size_t round = tries_ / Places();
@@ -157,13 +158,24 @@ void Client::Closed(const transport::Closed& closed) {
   // addresses, as they are the same on many machines, but not at all of them.
   const bool is_wrong = closed.why == Why::kBroken || closed.why == Why::kWrongPin;
   if (!is_wrong || ++wrong_ < Places()) return TryLater(closed.text);
-  Finish(Fail(ErrorKind::kPermission,
-              fmt::format("what listens at node {} is not of this gang: {}", node, closed.text)));
+  Finish(Fail(ErrorKind::kPermission, fmt::format("what listens at node {} is not {}: {}", node,
+                                                  options_.place, closed.text)));
 }
 
 void Client::Opened() {
   opened_ = true;
-  Send(FrameType::kStart, options_.command);
+  if (!options_.words) {
+    Send(FrameType::kStart, options_.command);
+  } else {
+    if (options_.words->window) {
+      auto raw = os::KeyTerminal::Enter(options_.in, os::KeyTerminal::Output::kRaw);
+      if (!raw) return Finish(std::unexpected(std::move(raw.error())));
+      raw_.emplace(std::move(*raw));
+    }
+    Send(FrameType::kStartWords, BodyOf(*options_.words));
+  }
+  heard_ = loop_.Now();
+  if (options_.silence.ns > 0) Beat();
   if (input_over_) Send(FrameType::kInputEnd, {});
   WatchInput();
 }
@@ -175,6 +187,25 @@ void Client::Send(FrameType type, std::string_view body) {
   std::string bytes;
   AppendFrame(bytes, type, body);
   writable_ = stream_->Send(bytes);
+}
+
+void Client::Beat() {
+  constexpr int kBeats = 6;
+  beat_ = loop_.At(loop_.Now() + options_.silence / kBeats, [this] {
+    const Duration silent = loop_.Now() - heard_;
+    if (silent > options_.silence) {
+      return Finish(Fail(ErrorKind::kIo,
+                         fmt::format("the command on node {} was lost: nothing was heard of it for "
+                                     "{:.0f} s",
+                                     EscapeForScreen(host_.node), silent.seconds())));
+    }
+    Send(FrameType::kAlive, {});
+    Beat();
+  });
+}
+
+void Client::Resize() {
+  if (raw_) Send(FrameType::kWindow, BodyOf(os::WindowOf(options_.in)));
 }
 
 bool Client::Signal(int signo) {
@@ -202,13 +233,23 @@ void Client::OnInput() {
     input_over_ = true;
     Send(FrameType::kInputEnd, {});
   } else {
-    under_way_ += *got;
-    Send(FrameType::kInput, {buffer.data(), *got});
+    std::string_view bytes(buffer.data(), *got);
+    std::string typed;
+    if (raw_) {
+      typed = keys_typed_.Pass(bytes);
+      bytes = typed;
+    }
+    under_way_ += bytes.size();
+    if (!bytes.empty()) Send(FrameType::kInput, bytes);
+    if (keys_typed_.leaves()) {
+      return Finish(Fail(ErrorKind::kIo, "left the task by the keys Enter ~ ."));
+    }
   }
   WatchInput();
 }
 
 void Client::OnBytes(std::string_view bytes) {
+  heard_ = loop_.Now();
   reader_.Take(bytes);
   while (stream_) {
     auto frame = reader_.Next();
@@ -251,7 +292,11 @@ bool Client::OnFrame(const Frame& frame) {
       Finish(Fail(ErrorKind::kUnavailable,
                   fmt::format("on node {}: {}", host_.node, EscapeForScreen(frame.body))));
       return true;
+    case FrameType::kAlive:
+      return true;
     case FrameType::kStart:
+    case FrameType::kStartWords:
+    case FrameType::kWindow:
     case FrameType::kInput:
     case FrameType::kInputEnd:
     case FrameType::kSignal:
@@ -283,10 +328,12 @@ void Client::Leave() {
   stream_.reset();
   input_over_ = true;
   WatchInput();
+  loop_.Cancel(beat_);
 }
 
 void Client::Finish(Result<int> result) {
   Leave();
+  raw_.reset();
   dialer_.reset();
   loop_.Cancel(timer_);
   if (!done_) return;

@@ -1,4 +1,4 @@
-// Client: one command on another node of the gang, with this process' standard streams.
+// Client: one command in a part of a gang, or in a task, with this process' standard streams.
 //
 // It reaches the part's server by the lobby of its node, or directly where the part is on this
 // machine, and goes on trying for a while: parts of a gang do not start at the same moment.
@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/terminal.h"
+#include "remote/escape_keys.h"
 #include "remote/frames.h"
 #include "remote/ticket.h"
 #include "transport/tcp/dialer.h"
@@ -30,7 +32,12 @@ class Client {
   struct Options {
     std::string node;     // one of the ticket's hosts
     std::string command;  // for its shell
-    int in = 0;           // -1: no input
+    // In place of it. With a window `in` is a terminal, which is raw until the end; the keys
+    // Enter ~ . leave.
+    std::optional<StartWords> words = std::nullopt;
+    std::string place = "of this gang";  // for messages, after the node's name
+    Duration silence = {};  // the server says so often, at least, that it is there; 0: it need not
+    int in = 0;             // -1: no input
     int out = 1, err = 2;
     Duration patience = Duration::Seconds(30);   // until the part's server is there
     Duration handshake = Duration::Seconds(10);  // of one connection
@@ -46,6 +53,8 @@ class Client {
 
   // To the command. False: it does not run yet.
   bool Signal(int signo);
+  // The terminal has another size now.
+  void Resize();
 
  private:
   void Try();
@@ -64,6 +73,7 @@ class Client {
   void OnInput();
   void Send(FrameType type, std::string_view body);
   void Exited(int code);
+  void Beat();
   void Leave();
   void Finish(Result<int> result);
 
@@ -84,6 +94,10 @@ class Client {
   os::OutputThread out_, err_;
   std::set<const os::OutputThread*> full_;  // of these two
   FrameReader reader_;
+  std::optional<os::KeyTerminal> raw_;
+  EscapeKeys keys_typed_;
+  os::TimerId beat_ = 0;
+  Instant heard_;
   bool opened_ = false;
   bool reads_ = false;  // the input is watched
   bool input_over_ = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "core/model/visit.h"
 #include "os/environment.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -25,6 +26,7 @@
 #include "remote/pmix_meeting.h"
 #include "remote/server.h"
 #include "remote/ticket.h"
+#include "remote/visit.h"
 
 namespace spate::remote {
 namespace {
@@ -187,6 +189,8 @@ std::optional<int> RemoteEntry(int argc, char** argv) {
     const bool by_pmix = words[1] == kMeetByPmixArgument;
     words.erase(words.begin(), words.begin() + 3);
     code = MeetOthers(by_pmix, words);
+  } else if (words.size() == 2 && words[1] == kVisitArgument) {
+    return ServeVisit();
   } else if (words.size() == 3 && words[1] == kComeArgument) {
     auto ticket = FindTicket(os::Environment::OfProcess());
     code = ticket ? Come(*ticket, words[2]) : std::unexpected(ticket.error());

@@ -2,7 +2,8 @@
 // All fields little endian.
 //
 //   frame := length:u32 type:u8 body      length counts type and body
-//   body of kStart: the shell text; of kSignal: its number, u8; of kInputGone: u32;
+//   body of kStart: the shell text; of kStartWords: StartWords; of kWindow: rows:u16 columns:u16;
+//           of kSignal: its number, u8; of kInputGone: u32; of kAlive: nothing;
 //           of kExited: exit code:u8 signal:u8, one of them 0; of kFailed: text for people
 #pragma once
 
@@ -11,17 +12,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "os/terminal.h"
 
 namespace spate::remote {
 
 enum class FrameType : uint8_t {
-  // To the server: kStart once and first.
+  // To the server: kStart or kStartWords once and first.
   kStart = 1,
   kInput = 2,
   kInputEnd = 3,
   kSignal = 4,
+  kStartWords = 5,
+  kWindow = 6,
+  // Both ways: nothing but that who sends it is there.
+  kAlive = 7,
   // To the client: kExited or kFailed once and last.
   kOutput = 16,
   kErrors = 17,
@@ -36,6 +43,19 @@ inline constexpr size_t kCommandMost = 4 << 20;
 inline constexpr size_t kBodyMost = 64 << 10;
 // So much input may be under way: no more than what kInputGone has given back.
 inline constexpr size_t kInputWindow = 256 << 10;
+
+// A command whose words are as they were typed, maybe at a terminal.
+struct StartWords {
+  std::vector<std::string> words;        // at least one; none has a NUL
+  std::optional<os::WindowSize> window;  // of its terminal; none: its streams are pipes
+  std::string term;                      // what that terminal is, TERM
+  friend bool operator==(const StartWords&, const StartWords&) = default;
+};
+// has terminal:u8 rows:u16 columns:u16, then TERM and the words, each with a NUL behind it.
+std::string BodyOf(const StartWords& start);
+std::optional<StartWords> StartWordsOf(std::string_view body);  // nullopt: none
+std::string BodyOf(os::WindowSize window);
+std::optional<os::WindowSize> WindowOf(std::string_view body);  // nullopt: none
 
 void AppendFrame(std::string& out, FrameType type, std::string_view body);
 std::string NumberBody(uint32_t number);

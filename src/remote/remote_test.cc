@@ -39,6 +39,69 @@ TEST_F(RemoteTest, StreamsAndExitCode) {
   RunUntil([&] { return server->sessions() == 0; });
 }
 
+TEST_F(RemoteTest, WordsAreNoText) {
+  auto server = Serve(TicketOf("n2"));
+  auto caller = CallWords({.words = {"printf", "%s|", "a b", "$HOME", "", "*"}});
+  Await(*caller);
+  EXPECT_EQ(caller->output, "a b|$HOME||*|");
+  EXPECT_EQ(**caller->result, 0);
+}
+
+TEST_F(RemoteTest, OnceMeansOnce) {
+  bool over = false;
+  auto server = Serve(TicketOf("n2"), {.once = true});
+  server->WhenOver([&] { over = true; });
+  auto caller = CallWords({.words = {"cat"}});
+  ASSERT_TRUE(os::WriteAll(caller->in.write.get(), "first\n", "a pipe"));
+  AwaitOutput(*caller, "first\n");
+  EXPECT_TRUE(server->is_used());
+  auto second = CallWords({.words = {"echo", "second"}});
+  Await(*second);
+  EXPECT_FALSE(*second->result);
+  EXPECT_EQ(second->output, "");
+  caller->in.write.Reset();
+  Await(*caller);
+  EXPECT_EQ(**caller->result, 0);
+  RunUntil([&] { return over; });
+}
+
+TEST_F(RemoteTest, AClientThatIsSilentIsGone) {
+  auto server = Serve(TicketOf("n2"), {.session = {.silence = Duration::Millis(200)}});
+  auto caller = CallWords({.words = {"sleep", "600"}});  // says nothing
+  RunUntil([&] { return server->sessions() == 1; });
+  RunUntil([&] { return server->sessions() == 0; });
+  Await(*caller);
+  EXPECT_FALSE(*caller->result);
+}
+
+TEST_F(RemoteTest, AServerThatIsSilentIsGone) {
+  auto server = Serve(TicketOf("n2"));  // says nothing
+  auto caller = CallWords({.words = {"sleep", "600"}}, Duration::Millis(200));
+  Await(*caller);
+  ASSERT_FALSE(*caller->result);
+  EXPECT_NE(caller->result->error().message.find("nothing was heard"), std::string::npos);
+}
+
+TEST_F(RemoteTest, BothSayThatTheyAreThere) {
+  auto server = Serve(TicketOf("n2"), {.session = {.silence = Duration::Millis(200)}});
+  auto caller = CallWords({.words = {"sleep", "1"}}, Duration::Millis(200));
+  Await(*caller);
+  ASSERT_TRUE(*caller->result) << caller->result->error().message;
+  EXPECT_EQ(**caller->result, 0);
+}
+
+TEST_F(RemoteTest, AnEndIsTold) {
+  auto server = Serve(TicketOf("n2"));
+  auto caller = CallWords({.words = {"sh", "-c", "echo up; sleep 600"}});
+  AwaitOutput(*caller, "up\n");
+  bool done = false;
+  server->Dismiss("the task has ended", [&] { done = true; });
+  Await(*caller);
+  ASSERT_FALSE(*caller->result);
+  EXPECT_NE(caller->result->error().message.find("the task has ended"), std::string::npos);
+  RunUntil([&] { return done; });
+}
+
 TEST_F(RemoteTest, ThroughALobby) {
   OpenLobby();
   auto server = Serve(TicketOf("n2"));

@@ -26,6 +26,7 @@ Server::Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::Hand
       inbox_(std::move(inbox)),
       setting_(std::move(setting)),
       limits_(limits) {
+  if (limits_.once) setting_.admit = [this] { return !std::exchange(used_, true); };
   loop_.WatchRead(inbox_.fd(), [this] { AcceptSome(); });
 }
 
@@ -46,8 +47,10 @@ void Server::Take(os::Fd fd) {
   *at = std::make_unique<Session>(
       loop_, std::move(fd), *tls_, setting_,
       [this, at] {
+        const bool was_it = limits_.once && (*at)->is_proven();
         sessions_.erase(at);
         EndIfDone();
+        if (was_it && over_) std::exchange(over_, nullptr)();
       },
       limits_.session);
 }
@@ -64,6 +67,14 @@ void Server::End(std::function<void()> done) {
   done_ = std::move(done);
   ending_ = true;
   for (const auto& session : sessions_) session->Abandon();
+  EndIfDone();
+}
+
+void Server::Dismiss(std::string_view why, std::function<void()> done) {
+  loop_.Unwatch(inbox_.fd());
+  done_ = std::move(done);
+  ending_ = true;
+  for (const auto& session : sessions_) session->Dismiss(why);
   EndIfDone();
 }
 

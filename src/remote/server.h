@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <string_view>
 
 #include "base/result.h"
 #include "os/handover.h"
@@ -20,6 +21,7 @@ namespace spate::remote {
 
 struct ServerLimits {
   size_t sessions = 4096;  // at once; those who come then are cut off
+  bool once = false;       // it is for one session, and over with that
   // Peers that have not proved that they are of the gang. The oldest makes room for the next.
   size_t strangers = 256;
   SessionLimits session;
@@ -37,7 +39,13 @@ class Server {
 
   // Takes nobody any more and abandons all that runs. `done` comes when nothing is left.
   void End(std::function<void()> done);
+  // The same, and tells the other ends why.
+  void Dismiss(std::string_view why, std::function<void()> done);
+  // Called once, under ServerLimits::once, when the one session is over.
+  void WhenOver(std::function<void()> fn) { over_ = std::move(fn); }
   size_t sessions() const { return sessions_.size(); }
+  // Under ServerLimits::once: its session has begun.
+  bool is_used() const { return used_; }
 
  private:
   Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::HandoverInbox inbox,
@@ -50,11 +58,13 @@ class Server {
   os::RealLoop& loop_;
   const std::unique_ptr<transport::Tls> tls_;
   os::HandoverInbox inbox_;
-  const Session::Setting setting_;
+  Session::Setting setting_;
   const ServerLimits limits_;
   std::list<std::unique_ptr<Session>> sessions_;  // the oldest first
   std::function<void()> done_;
+  std::function<void()> over_;
   bool ending_ = false;
+  bool used_ = false;  // under ServerLimits::once
 };
 
 }  // namespace spate::remote

@@ -15,6 +15,7 @@ namespace spate::remote {
 namespace {
 
 constexpr int kSignalMost = 64;
+constexpr int kBeats = 6;  // of which one may arrive for the other end to count as there
 
 }  // namespace
 
@@ -23,7 +24,11 @@ Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setti
     : loop_(loop), setting_(setting), limits_(limits), over_(std::move(over)) {
   os::LetReaderWait(fd.get());
   stream_ = std::make_unique<transport::Stream>(loop, std::move(fd), tls);
-  stream_->Start({.opened = [this] { proven_ = true; },
+  stream_->Start({.opened =
+                      [this] {
+                        proven_ = !setting_.admit || setting_.admit();
+                        if (!proven_) Abandon();
+                      },
                   .bytes = [this](std::string_view bytes) { OnBytes(bytes); },
                   .writable =
                       [this] {
@@ -37,17 +42,34 @@ Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setti
   timer_ = loop_.At(loop_.Now() + limits_.start, [this] {
     if (!started_) Abandon();
   });
+  heard_ = loop_.Now();
+  if (limits_.silence.ns > 0) Beat();
 }
 
 Session::~Session() {
   *alive_ = false;
   loop_.Cancel(timer_);
+  loop_.Cancel(beat_);
+}
+
+// A suspended peer, or a pulled cable, looks like one who has nothing to say.
+void Session::Beat() {
+  beat_ = loop_.At(loop_.Now() + limits_.silence / kBeats, [this] {
+    if (loop_.Now() - heard_ > limits_.silence) return Abandon();
+    if (proven_) Send(FrameType::kAlive, {});
+    Beat();
+  });
 }
 
 void Session::Abandon() {
   stream_.reset();
   if (process_) process_->Abandon(limits_.grace);
   EndIfDone();
+}
+
+void Session::Dismiss(std::string_view why) {
+  Send(FrameType::kFailed, why.substr(0, kBodyMost));
+  if (process_) process_->Abandon(limits_.grace);
 }
 
 void Session::EndIfDone() {
@@ -60,6 +82,7 @@ void Session::EndIfDone() {
 }
 
 void Session::OnBytes(std::string_view bytes) {
+  heard_ = loop_.Now();
   reader_.Take(bytes);
   while (stream_) {
     auto frame = reader_.Next();
@@ -69,11 +92,19 @@ void Session::OnBytes(std::string_view bytes) {
 }
 
 bool Session::OnFrame(const Frame& frame) {
-  if (started_ == (frame.type == FrameType::kStart)) return false;
+  if (frame.type == FrameType::kAlive) return true;
+  const bool starts = frame.type == FrameType::kStart || frame.type == FrameType::kStartWords;
+  if (started_ == starts) return false;
   switch (frame.type) {
     case FrameType::kStart:
-      StartCommand(frame.body);
-      return true;
+      return StartText(frame.body);
+    case FrameType::kStartWords:
+      return StartWordsAt(frame.body);
+    case FrameType::kWindow: {
+      auto window = WindowOf(frame.body);
+      if (window && process_) process_->Resize(*window);
+      return window.has_value();
+    }
     case FrameType::kInput:
       input_ += frame.body.size();
       if (input_ended_ || input_ > kInputWindow) return false;
@@ -89,6 +120,7 @@ bool Session::OnFrame(const Frame& frame) {
       if (process_) process_->Signal(signo);
       return true;
     }
+    case FrameType::kAlive:
     case FrameType::kOutput:
     case FrameType::kErrors:
     case FrameType::kInputGone:
@@ -99,15 +131,40 @@ bool Session::OnFrame(const Frame& frame) {
   return false;
 }
 
-void Session::StartCommand(std::string_view text) {
-  started_ = true;
+bool Session::StartText(std::string_view text) {
+  if (setting_.shell.empty()) return false;
   std::vector<std::string> argv = setting_.shell;
   argv.emplace_back(text);
-  auto process = os::Child::Start(
-      loop_,
-      {.spawn = {.argv = argv, .environment = setting_.environment, .session = true},
+  StartCommand(
+      {.spawn = {.argv = std::move(argv), .environment = setting_.environment, .session = true},
        .pipes = os::Child::Pipes::kAll,
-       .input = std::nullopt},
+       .input = std::nullopt});
+  return true;
+}
+
+bool Session::StartWordsAt(std::string_view body) {
+  auto start = StartWordsOf(body);
+  if (!start) return false;
+  std::vector<std::string> environment = setting_.environment;
+  if (start->window && !start->term.empty()) {
+    std::erase_if(environment, [](const auto& each) { return each.starts_with("TERM="); });
+    environment.push_back("TERM=" + start->term);
+  }
+  using Pipes = os::Child::Pipes;
+  StartCommand({.spawn = {.argv = std::move(start->words),
+                          .environment = std::move(environment),
+                          .session = true},
+                .pipes = start->window ? Pipes::kTerminal : Pipes::kAll,
+                .input = std::nullopt,
+                .window = start->window.value_or(os::WindowSize()),
+                .ends_at_exit = start->window.has_value()});
+  return true;
+}
+
+void Session::StartCommand(os::Child::Options options) {
+  started_ = true;
+  auto process = os::Child::Start(
+      loop_, std::move(options),
       {.output = [this](int stream, std::string_view bytes) { OnOutput(stream, bytes); },
        .input_gone =
            [this](size_t bytes) {

@@ -22,13 +22,17 @@ namespace spate::remote {
 struct SessionLimits {
   Duration start = Duration::Seconds(20);  // from the connection to the command
   Duration grace = Duration::Seconds(2);   // from SIGTERM to SIGKILL, when nobody uses it any more
+  Duration silence;  // the other end says so often, at least, that it is there; 0: it need not
 };
 
 class Session {
  public:
   struct Setting {
-    std::vector<std::string> shell;        // what takes the command as one more word
+    // Takes the text of kStart as one more word; empty: there is only kStartWords.
+    std::vector<std::string> shell;
     std::vector<std::string> environment;  // all of it
+    // Called when the other end has proved who it is; false: it may not go on. May be null.
+    std::function<bool()> admit = nullptr;
   };
   // `fd` is connected and does not block. `over` is called once, by the loop, when neither the
   // connection nor the command is there any more; it may destroy this. All outlive it.
@@ -42,11 +46,16 @@ class Session {
   bool is_proven() const { return proven_; }
   // Ends the session as if the connection had broken.
   void Abandon();
+  // Ends it, and tells the other end why.
+  void Dismiss(std::string_view why);
 
  private:
   void OnBytes(std::string_view bytes);
   bool OnFrame(const Frame& frame);  // false: not a frame that may come now
-  void StartCommand(std::string_view text);
+  bool StartText(std::string_view text);
+  bool StartWordsAt(std::string_view body);
+  void StartCommand(os::Child::Options options);
+  void Beat();
   void Send(FrameType type, std::string_view body);
   void OnOutput(int stream, std::string_view bytes);
   void OnEnded(int wait_status);
@@ -64,6 +73,8 @@ class Session {
   bool started_ = false;
   bool input_ended_ = false;
   os::TimerId timer_ = 0;
+  os::TimerId beat_ = 0;
+  Instant heard_;  // the last word of the other end
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

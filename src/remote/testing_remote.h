@@ -75,6 +75,22 @@ class RemoteTest : public transport::LoopTest {
                                               [at](Result<int> ended) { at->result = ended; });
     return caller;
   }
+  std::unique_ptr<Member> CallWords(StartWords words, Duration silence = {}) {
+    auto caller = std::make_unique<Member>();
+    caller->in = os::MakePipe().value();
+    caller->out = os::MakePipe().value();
+    caller->err = os::MakePipe().value();
+    Client::Options options{.node = "n2", .command = {}, .words = std::move(words)};
+    options.silence = silence;
+    options.in = caller->in.read.get();
+    options.out = caller->out.write.get();
+    options.err = caller->err.write.get();
+    options.patience = Duration::Millis(100);
+    Member* at = caller.get();
+    caller->client = std::make_unique<Client>(*loop_, ticket_, std::move(options),
+                                              [at](Result<int> ended) { at->result = ended; });
+    return caller;
+  }
   static void Drain(os::Fd& fd, std::string& to) {
     char buffer[1 << 16];
     while (os::WaitReadable(fd.get(), {})) {

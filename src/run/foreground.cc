@@ -21,16 +21,10 @@ namespace {
 constexpr Duration kTickEvery = Duration::Millis(100);
 
 // Changes of a hub that a run has not: it has one job, one node and one user.
-template <typename T>
-constexpr bool kOfHubAlone =
-    std::is_same_v<T, wire::SetHub> || std::is_same_v<T, wire::AddPool> ||
-    std::is_same_v<T, wire::ChangePools> || std::is_same_v<T, wire::TryPool> ||
-    std::is_same_v<T, wire::ChangeNodes> || std::is_same_v<T, wire::SetUser> ||
-    std::is_same_v<T, wire::AddAccess> || std::is_same_v<T, wire::RevokeAccess>;
-// Those of a job that come after its end, or from its own list.
-template <typename T>
-constexpr bool kAfterTheEnd = std::is_same_v<T, wire::Forget> || std::is_same_v<T, wire::Retry> ||
-                              std::is_same_v<T, wire::Withdraw>;
+bool IsOfHubAlone(const wire::Question& question) {
+  return question.Is<wire::SetHub, wire::AddPool, wire::ChangePools, wire::TryPool,
+                     wire::ChangeNodes, wire::SetUser, wire::AddAccess, wire::RevokeAccess>();
+}
 
 bool Names(const JobSelector& jobs, JobId job) { return jobs.Contains(job.value, job.value); }
 
@@ -254,24 +248,22 @@ void Foreground::Remark(std::string text, bool is_trouble) {
 }
 
 Status Foreground::Allow(const wire::Query& query) {
-  auto judge = [this]<typename T>(const T& asked) -> Status {
-    if constexpr (kOfHubAlone<T>) {
-      return Fail(ErrorKind::kInvalid, "only a hub has that; this is a run, of one job");
-    } else if constexpr (kAfterTheEnd<T>) {
-      return Fail(ErrorKind::kBusy, fmt::format("job {} is running; that can be done once its run "
-                                                "has ended",
-                                                job_.id.value));
-    } else if constexpr (std::is_same_v<T, wire::StopHub>) {
-      return Fail(ErrorKind::kInvalid, "a run ends with its job; cancel that");
-    } else if constexpr (std::is_same_v<T, wire::ChangeJobs>) {
-      return AllowChange(asked);
-    } else if constexpr (std::is_same_v<T, wire::Cancel>) {
-      return AllowCancel(asked);
-    } else {
-      return {};
-    }
-  };
-  return std::visit(judge, query.question);
+  const wire::Question& question = query.question;
+  if (IsOfHubAlone(question)) {
+    return Fail(ErrorKind::kInvalid, "only a hub has that; this is a run, of one job");
+  }
+  // Those of a job that come after its end, or from its own list.
+  if (question.Is<wire::Forget, wire::Retry, wire::Withdraw>()) {
+    return Fail(ErrorKind::kBusy, fmt::format("job {} is running; that can be done once its run "
+                                              "has ended",
+                                              job_.id.value));
+  }
+  if (question.Is<wire::StopHub>()) {
+    return Fail(ErrorKind::kInvalid, "a run ends with its job; cancel that");
+  }
+  if (const auto change = question.As<wire::ChangeJobs>()) return AllowChange(*change);
+  if (const auto cancel = question.As<wire::Cancel>()) return AllowCancel(*cancel);
+  return {};
 }
 
 Status Foreground::AllowChange(const wire::ChangeJobs& asked) {

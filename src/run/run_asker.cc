@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "os/file.h"
 #include "os/signals.h"
@@ -55,17 +53,12 @@ RunAsker::RunAsker(const client::Surroundings& here, std::string state_dir, std:
 RunAsker::~RunAsker() = default;
 
 Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
-  return std::visit(
-      [&]<typename Q>(Q& asked) -> Status {
-        if constexpr (wire::OfJournal<Q>) {
-          return journals_.Ask(std::move(asked), take);
-        } else if constexpr (requires { Answer(std::move(asked), take); }) {
-          return Answer(std::move(asked), take);
-        } else {
-          return Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
-        }
-      },
-      question);
+  if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
+  Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs,
+                 wire::LookAtRun, wire::ListProcesses, EnterTask>(
+      [&](auto asked) { status = Answer(std::move(asked), take); });
+  return status;
 }
 
 Result<uint32_t> RunAsker::Newest() const {
@@ -203,11 +196,41 @@ Status RunAsker::Answer(wire::LookAtJobs question, const AcceptAnswer& take) {
   return {};
 }
 
-Status RunAsker::Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+template <typename Q>
+Status RunAsker::AskOfTask(Q question, const AcceptAnswer& take) {
   const uint32_t number = question.task.job ? *question.task.job : TRY(Newest());
   TRY(Pick(Only(number)));
   question.task.job = number;
   return AskRun(number, std::move(question), take);
+}
+
+Status RunAsker::Answer(const wire::ListProcesses& question, const AcceptAnswer& take) {
+  std::map<uint32_t, std::vector<wire::TaskPick>> of_runs;
+  bool named = false;  // as one run each
+  auto add = [&](const JobSelector& jobs) -> Status {
+    auto picked = TRY(Pick(jobs));
+    named |= NamesOne(jobs, picked);
+    for (uint32_t number : picked) of_runs[number].push_back({.jobs = Only(number), .tasks = {}});
+    return {};
+  };
+  for (const wire::TaskPick& pick : question.tasks) {
+    for (TasksOfJob tasks : pick.tasks) {
+      const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+      TRY(Pick(Only(number)));
+      tasks.job = number;
+      named = true;
+      of_runs[number].push_back({.jobs = {}, .tasks = {std::move(tasks)}});
+    }
+    if (pick.tasks.empty()) TRY(add(pick.jobs));
+  }
+  if (question.tasks.empty()) TRY(add({.all = true}));
+  for (auto& [number, picks] : of_runs) {
+    auto asked =
+        AskRun(number, wire::ListProcesses{.tasks = std::move(picks), .pid = question.pid}, take);
+    const bool gone = !asked && asked.error().kind == ErrorKind::kUnavailable;
+    if (!asked && !(gone && !named)) return asked;
+  }
+  return {};
 }
 
 }  // namespace spate::run

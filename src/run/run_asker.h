@@ -15,6 +15,7 @@
 #include "client/hub_call.h"
 #include "client/surroundings.h"
 #include "core/model/selection.h"
+#include "core/model/visit.h"
 #include "history/journal_asker.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
@@ -51,7 +52,15 @@ class RunAsker final : public client::Asker {
   Status Answer(const wire::Cancel& question, const AcceptAnswer& take);
   Status Answer(const wire::ExplainTasks& question, const AcceptAnswer& take);
   Status Answer(wire::LookAtJobs question, const AcceptAnswer& take);
-  Status Answer(wire::LookAtRun question, const AcceptAnswer& take);
+  Status Answer(wire::LookAtRun question, const AcceptAnswer& take) {
+    return AskOfTask(std::move(question), take);
+  }
+  Status Answer(EnterTask question, const AcceptAnswer& take) {
+    return AskOfTask(std::move(question), take);
+  }
+  template <typename Q>
+  Status AskOfTask(Q question, const AcceptAnswer& take);
+  Status Answer(const wire::ListProcesses& question, const AcceptAnswer& take);
 
   const std::string state_dir_;
   const std::string whose_;

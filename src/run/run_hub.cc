@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/product.h"
+#include "history/reader.h"
 #include "os/account.h"
 #include "os/file.h"
 
@@ -22,7 +23,7 @@ void Unheard(const Line&) {}
 RunHub::RunHub(const Parts& parts)
     : parts_(parts),
       aside_(parts_.loop),
-      reader_(parts_.loop, {"/proc/self/exe", "__run-reader", parts_.state_dir}),
+      reader_(parts_.loop, {"/proc/self/exe", "__run-reader", parts_.state_dir}, history::FindRow),
       commands_(parts_.loop) {}
 
 Result<std::unique_ptr<RunHub>> RunHub::Read(Parts parts) {

@@ -261,6 +261,7 @@ node::ProcessExecutorOptions JobRun::ExecutorOptions(cli::RunView& view) const {
   with.spool_folder = job_.dir().SpoolPath();
   with.job_folder = job_.dir().path();
   with.task_open_files = job_.here().open_files;
+  with.can_visit = true;
   with.on_trouble = [this, &view](std::string text) {
     view.OnNews(cli::Remark{std::move(text), true}, job_.loop().Now());
   };

@@ -53,6 +53,7 @@ void AddLine(std::string& text, const std::string& line) {
 }  // namespace
 
 void AttemptRunner::OnChildren(int64_t now) {
+  visits_.Reap();
   if (IsResidentApart()) {
     if (!ReapApart(now)) Dismissed(now);
     return;
@@ -87,7 +88,11 @@ bool AttemptRunner::Reap(int64_t now) {
       return false;
     }
     pid_t pid = next.si_pid;
-    if (pid == 0) return true;
+    if (pid == 0) return !visits_.any() || !tree_.Children().empty();
+    if (visits_.Ended(pid)) {
+      waitpid(pid, nullptr, 0);
+      continue;
+    }
     if (pid == files_.pid()) {
       waitpid(pid, nullptr, 0);
       files_.Ended(pid);
@@ -210,6 +215,7 @@ void AttemptRunner::Warn(int64_t now) {
 
 void AttemptRunner::OnTime(int64_t now) {
   if (now >= memory_.next_sample()) Sample(now);
+  if (now >= visits_.until()) visits_.KillLate();
   if (now >= resident_.until()) OnResidentTime(now);
   if (now >= kill_ranks_at_ && phase_ == Phase::kRunning) return BeginKilling(now);
   if (phase_ == Phase::kRunning) Warn(now);
@@ -236,8 +242,9 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 }
 
 int64_t AttemptRunner::Deadline(int64_t now) const {
-  if (phase_ == Phase::kIdle) return resident_.until();
-  int64_t deadline = std::min({memory_.next_sample(), retry_.at, resident_.until()});
+  if (phase_ == Phase::kIdle) return std::min(resident_.until(), visits_.until());
+  int64_t deadline =
+      std::min({memory_.next_sample(), retry_.at, resident_.until(), visits_.until()});
   if (phase_ == Phase::kRunning) {
     deadline = std::min(deadline, kill_ranks_at_);
     if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
@@ -254,6 +261,7 @@ int AttemptRunner::PipeToPoll(int stream, int64_t now) const {
 
 void AttemptRunner::BeginKilling(int64_t now) {
   retry_.at = kNever;
+  visits_.End(now);
   killer_.Start(now);
   phase_ = Phase::kKilling;
   KillRound(now);
@@ -277,6 +285,7 @@ void AttemptRunner::GiveUp(int64_t now) {
 }
 
 void AttemptRunner::TreeEnded(int64_t now) {
+  visits_.End(now);
   if (is_resident()) resident_.Read(now, [this](auto bytes) { streams_.AddResult(bytes); });
   TellUnclaimed();
   resident_.Clear();
@@ -559,6 +568,7 @@ void AttemptRunner::SetFrozen(bool frozen, int64_t now) {
 
 bool AttemptRunner::EndAll(int64_t patience) {
   if (idle() && resident_.is_there()) AwaitLeaving();
+  visits_.KillLate();
   bool ended = killer_.KillAll(patience, LiveGroup());
   cgroup_.Thaw();  // the next shepherd of this slot is born there
   if (!ended) return false;

@@ -41,6 +41,7 @@
 #include "shepherd/task_folder.h"
 #include "shepherd/tree_killer.h"
 #include "shepherd/user_files.h"
+#include "shepherd/visits.h"
 
 namespace spate::shepherd {
 
@@ -236,6 +237,7 @@ class AttemptRunner {
   uint64_t Sample(int64_t now);
   RunLook LookAt(const RunWish& wish, uint32_t rank, int64_t now);
   RunUse UseSoFar(int64_t now);
+  Status Enter(const OpenVisit& visit, uint32_t rank);
   pid_t LiveGroup() const { return commands_.alive() > 0 ? commands_.group() : 0; }
 
   // For the life of the shepherd.
@@ -276,6 +278,7 @@ class AttemptRunner {
   Halt halt_{tree_, cgroup_, commands_};
   TreeKiller killer_{tree_, cgroup_};
   LeftoverWatch leftovers_{tree_};
+  Visits visits_{tree_};
   Retry retry_;
   Finishing finishing_;
   AttemptEnd end_;

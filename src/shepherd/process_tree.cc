@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "os/fd.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -38,6 +39,19 @@ bool EachNumber(const char* path, Fn fn) {
   }
   closedir(folder);
   return true;
+}
+
+// Calls fn("NAME=value") for each variable that the process was started with.
+template <typename Fn>
+void EachVariable(pid_t pid, Fn fn) {
+  auto text = os::ReadFile(fmt::format("/proc/{}/environ", pid), kMostEnvironment);
+  if (!text) return;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    std::string_view one = rest.substr(0, rest.find('\0'));
+    fn(one);
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
 }
 
 // The pids of a children file of any length, appended. False when there is no such file.
@@ -72,15 +86,34 @@ std::vector<pid_t> AllProcesses() {
 }
 
 bool HasVariable(pid_t pid, const std::string& variable) {
-  auto text = os::ReadFile(fmt::format("/proc/{}/environ", pid), kMostEnvironment);
-  if (!text) return false;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    std::string_view one = rest.substr(0, rest.find('\0'));
-    if (one == variable) return true;
-    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-  }
-  return false;
+  bool found = false;
+  EachVariable(pid, [&](std::string_view one) { found = found || one == variable; });
+  return found;
+}
+
+std::optional<std::string> FirstVariable(pid_t pid, std::span<const std::string_view> names) {
+  size_t best = names.size();
+  std::string value;
+  EachVariable(pid, [&](std::string_view one) {
+    const auto at = std::ranges::find(names, one.substr(0, one.find('=')));
+    const auto place = static_cast<size_t>(at - names.begin());
+    if (place >= best || one.size() == at->size()) return;
+    best = place;
+    value = one.substr(at->size() + 1);
+  });
+  return best < names.size() ? std::optional(std::move(value)) : std::nullopt;
+}
+
+std::string CommandLineOf(pid_t pid, size_t most) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+  os::Fd file(open(path, O_RDONLY | O_CLOEXEC));
+  std::string text(most, '\0');
+  const ssize_t got = file ? read(file.get(), text.data(), most) : -1;
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  text.resize(text.find_last_not_of('\0') + 1);
+  std::ranges::replace(text, '\0', ' ');
+  return text;
 }
 
 ProcessTree::ProcessTree(pid_t root) : root_(root) {
@@ -123,6 +156,7 @@ void ProcessTree::ReadSnapshot() {
 const std::vector<pid_t>& ProcessTree::Children() {
   if (!has_children_file_) ReadSnapshot();
   ReadChildren(root_);
+  std::erase_if(children_, [this](pid_t child) { return spared_.contains(child); });
   return children_;
 }
 

@@ -8,7 +8,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -19,6 +23,11 @@ std::vector<pid_t> AllProcesses();
 // True if the environment that a process was started with has this "NAME=value". False also when it
 // may not be read.
 bool HasVariable(pid_t pid, const std::string& variable);
+// The value that the first of these names has there; nullopt also when it may not be read.
+std::optional<std::string> FirstVariable(pid_t pid, std::span<const std::string_view> names);
+// The words that it was started with, or has written in their place, with blanks between them, cut
+// to `most` bytes; empty: it has none, or it ended.
+std::string CommandLineOf(pid_t pid, size_t most);
 
 class ProcessTree {
  public:
@@ -30,24 +39,34 @@ class ProcessTree {
   // False when /proc cannot tell.
   template <typename Fn>
   bool Each(Fn fn) {
+    return EachBelow({&root_, 1}, [&](pid_t pid, pid_t) { fn(pid); });
+  }
+  // Likewise fn(pid, parent) for those below any of `roots`, in one walk. False when /proc cannot
+  // tell of one of these.
+  template <typename Fn>
+  bool EachBelow(std::span<const pid_t> roots, Fn fn) {
     found_.clear();
-    found_.insert(root_);
-    next_.assign(1, root_);
+    found_.insert(roots.begin(), roots.end());
+    next_.assign(roots.begin(), roots.end());
     if (!has_children_file_) ReadSnapshot();
     bool told = true;
     for (size_t i = 0; i < next_.size(); ++i) {
       if (!ReadChildren(next_[i])) {
-        told = told && i != 0;
+        told = told && i >= roots.size();
         continue;
       }
       for (pid_t child : children_) {
-        if (!found_.insert(child).second) continue;
+        if (spared_.contains(child) || !found_.insert(child).second) continue;
         next_.push_back(child);
-        fn(child);
+        fn(child, next_[i]);
       }
     }
     return told;
   }
+
+  // This child of the root, with all that is below it, is left out from now on.
+  void Spare(pid_t child) { spared_.insert(child); }
+  void SpareNoMore(pid_t child) { spared_.erase(child); }
 
   // The children of the root alone.
   const std::vector<pid_t>& Children();
@@ -66,8 +85,9 @@ class ProcessTree {
   struct Link {
     pid_t parent, pid;
   };
-  std::vector<Link> snapshot_;       // only without children files
-  std::vector<pid_t> children_;      // of the last ReadChildren
+  std::vector<Link> snapshot_;   // only without children files
+  std::vector<pid_t> children_;  // of the last ReadChildren
+  std::unordered_set<pid_t> spared_;
   std::unordered_set<pid_t> found_;  // in this Each
   std::vector<pid_t> next_;          // whose children are to be read
 };

@@ -73,8 +73,9 @@ struct Setup {
                              // with the parent
   Duration adopt_patience;   // without a parent; then the attempt is ended
   std::string node_id;       // of a node: becomes SPATE_NODE_ID of every task
+  bool can_visit = false;    // this program is one that serves visits (remote/visit.h)
   SPATE_FIELDS(1, slot, 2, spool_folder, 3, cgroup, 4, job_folder, 5, open_files, 6, home_cpu,
-               7, node_folder, 8, adopt_patience, 9, node_id);
+               7, node_folder, 8, adopt_patience, 9, node_id, 10, can_visit);
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 

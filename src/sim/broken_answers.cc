@@ -85,11 +85,6 @@ wire::Question Broken(Sabotage sabotage, const wire::AddPool& asked) {
   return broken;
 }
 
-template <typename Other>
-wire::Question Broken(Sabotage, const Other& asked) {
-  return asked;
-}
-
 template <typename Answer, typename Change>
 void ChangeEach(Replies& replies, const Change& change) {
   for (wire::Reply& reply : replies) {
@@ -105,23 +100,27 @@ void ChangeEach(Replies& replies, const Change& change) {
 }  // namespace
 
 wire::Question BrokenQuestion(Sabotage sabotage, const wire::Question& asked) {
-  return std::visit([&](const auto& each) { return Broken(sabotage, each); }, asked);
+  wire::Question broken = asked;
+  asked.Visit<wire::ChangeJobs, wire::Cancel, wire::Retry, wire::Forget, wire::SetUser,
+              wire::ChangeNodes, wire::AddPool>(
+      [&](const auto& each) { broken = Broken(sabotage, each); });
+  return broken;
 }
 
 void BreakAnswers(Sabotage sabotage, const wire::Question& asked, Replies& replies) {
-  if (sabotage == Sabotage::kTellLess && std::holds_alternative<wire::LookAtWork>(asked)) {
+  if (sabotage == Sabotage::kTellLess && asked.Is<wire::LookAtWork>()) {
     ChangeEach<JobWork>(replies, [](JobWork& work) {
       if (!work.unended.empty()) work.unended.erase(work.unended.begin());
     });
   }
-  if (sabotage == Sabotage::kHideHolds && std::holds_alternative<wire::LookAtJobs>(asked)) {
+  if (sabotage == Sabotage::kHideHolds && asked.Is<wire::LookAtJobs>()) {
     ChangeEach<wire::JobNow>(replies, [](wire::JobNow& now) { now.held = HoldReason::kNone; });
   }
 }
 
 std::optional<Replies> EarlyAnswer(Sabotage sabotage, const wire::Question& asked) {
-  const auto* cancel = std::get_if<wire::Cancel>(&asked);
-  if (sabotage != Sabotage::kAckEarly || cancel == nullptr || !cancel->tasks.empty()) return {};
+  const auto cancel = asked.As<wire::Cancel>();
+  if (sabotage != Sabotage::kAckEarly || !cancel || !cancel->tasks.empty()) return {};
   wire::Cancel::Answer answer;
   for (const NumberRange& range : cancel->jobs.ranges) {
     answer.jobs.changed.push_back(JobId(range.first));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 namespace spate::sim {
 
 std::string NameOf(const AttemptRef& ref) {
@@ -10,8 +12,7 @@ std::string NameOf(const AttemptRef& ref) {
 
 namespace {
 
-class QuestionName {
- public:
+struct QuestionName {
   std::string text;
 
   void operator()(const wire::ChangeJobs& q) {
@@ -47,10 +48,6 @@ class QuestionName {
     for (const std::string& name : q.names) text += " " + name;
     if (q.all) text += " all nodes";
   }
-  template <typename Q>
-  void operator()(const Q&) {
-    text = fmt::format("question {}", Q::kNumber);
-  }
 
  private:
   void Add(const NumberRange& range) {
@@ -69,8 +66,9 @@ class QuestionName {
 }  // namespace
 
 std::string NameOf(const wire::Question& question) {
-  QuestionName name;
-  std::visit(name, question);
+  QuestionName name{fmt::format("question {}", question.number())};
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::Forget, wire::Retry, wire::Withdraw,
+                 wire::TrustNodes, wire::SetUser, wire::ChangeNodes>(std::ref(name));
   return std::move(name.text);
 }
 

@@ -42,17 +42,17 @@ std::vector<JobId> JobsOf(const wire::Question& question) {
   auto add = [&](const std::optional<uint32_t>& job) {
     if (job) jobs.push_back(JobId(*job));
   };
-  if (const auto* change = std::get_if<wire::ChangeJobs>(&question)) return JobsOf(change->jobs);
-  if (const auto* forget = std::get_if<wire::Forget>(&question)) return JobsOf(forget->jobs);
-  if (const auto* retry = std::get_if<wire::Retry>(&question)) add(retry->tasks.job);
-  if (const auto* withdraw = std::get_if<wire::Withdraw>(&question)) add(withdraw->job.value);
-  if (const auto* trust = std::get_if<wire::TrustNodes>(&question)) add(trust->job.value);
-  if (const auto* look = std::get_if<wire::LookAtJobs>(&question)) return JobsOf(look->jobs);
-  if (const auto* work = std::get_if<wire::LookAtWork>(&question)) {
+  if (const auto change = question.As<wire::ChangeJobs>()) return JobsOf(change->jobs);
+  if (const auto forget = question.As<wire::Forget>()) return JobsOf(forget->jobs);
+  if (const auto retry = question.As<wire::Retry>()) add(retry->tasks.job);
+  if (const auto withdraw = question.As<wire::Withdraw>()) add(withdraw->job.value);
+  if (const auto trust = question.As<wire::TrustNodes>()) add(trust->job.value);
+  if (const auto look = question.As<wire::LookAtJobs>()) return JobsOf(look->jobs);
+  if (const auto work = question.As<wire::LookAtWork>()) {
     if (!work->submission.empty())
       add(static_cast<uint32_t>(std::stoul(work->submission.substr(4))));
   }
-  if (const auto* cancel = std::get_if<wire::Cancel>(&question)) {
+  if (const auto cancel = question.As<wire::Cancel>()) {
     jobs = JobsOf(cancel->jobs);
     for (const TasksOfJob& tasks : cancel->tasks) add(tasks.job);
   }
@@ -61,10 +61,9 @@ std::vector<JobId> JobsOf(const wire::Question& question) {
 
 // True if the question may release a held job.
 bool MayRelease(const wire::Question& question) {
-  const auto* change = std::get_if<wire::ChangeJobs>(&question);
-  return (change != nullptr && change->change == Change::kRelease) ||
-         std::holds_alternative<wire::Retry>(question) ||
-         std::holds_alternative<wire::TrustNodes>(question);
+  const auto change = question.As<wire::ChangeJobs>();
+  return (change && change->change == Change::kRelease) || question.Is<wire::Retry>() ||
+         question.Is<wire::TrustNodes>();
 }
 
 class AnswersCheck final : public Checker {
@@ -128,13 +127,13 @@ class AnswersCheck final : public Checker {
 
   // Notes the last one who has begun to set a value; earlier ones may have lost it since.
   void NoteSettings(uint64_t id, Question& open) {
-    if (const auto* change = std::get_if<wire::ChangeJobs>(&open.question)) {
+    if (const auto change = open.question.As<wire::ChangeJobs>()) {
       for (JobId job : JobsOf(change->jobs)) {
         const JobTerms& terms = change->set.values;
         if (change->set.Sets(terms.weight)) setting_[{job.value, "", kWeight}] = id;
         if (change->set.Sets(terms.max_running)) setting_[{job.value, "", kMaxRunning}] = id;
       }
-    } else if (const auto* user = std::get_if<wire::SetUser>(&open.question)) {
+    } else if (const auto user = open.question.As<wire::SetUser>()) {
       open.rule = rules_[user->user];
       for (int field : {kWeight, kMaxRunning, kMaxQueued}) {
         if (!setting_.contains({0, user->user, field})) open.calm.insert(field);
@@ -143,9 +142,9 @@ class AnswersCheck final : public Checker {
       if (set.Sets(set.values.weight)) setting_[{0, user->user, kWeight}] = id;
       if (set.Sets(set.values.max_running)) setting_[{0, user->user, kMaxRunning}] = id;
       if (set.Sets(set.values.max_queued)) setting_[{0, user->user, kMaxQueued}] = id;
-    } else if (const auto* hub = std::get_if<wire::SetHub>(&open.question)) {
+    } else if (const auto hub = open.question.As<wire::SetHub>()) {
       if (hub->policy) setting_[{0, "", kPolicy}] = id;
-    } else if (const auto* nodes = std::get_if<wire::ChangeNodes>(&open.question)) {
+    } else if (const auto nodes = open.question.As<wire::ChangeNodes>()) {
       for (const auto& [node, number] : nodes_) {
         bool named = std::ranges::find(nodes->names, node) != nodes->names.end();
         if (nodes->all || named) setting_[{0, node, kStanding}] = id;
@@ -179,8 +178,10 @@ class AnswersCheck final : public Checker {
       findings_->Add("rights", "somebody without any rights is answered: " + NameOf(open.question));
       return;
     }
-    std::visit([&](const auto& asked) { Judge(scene, open, asked, *answered.answers); },
-               open.question);
+    open.question.Visit<wire::ChangeJobs, wire::Cancel, wire::Retry, wire::Forget, wire::SetUser,
+                        wire::SetHub, wire::ChangeNodes, wire::LookAtWork, wire::LookAtJobs,
+                        wire::ExplainTasks>(
+        [&](const auto& asked) { Judge(scene, open, asked, *answered.answers); });
   }
 
   template <typename Q>
@@ -196,9 +197,6 @@ class AnswersCheck final : public Checker {
     }
     return decoded;
   }
-
-  template <typename Q>
-  void Judge(const Scene&, const Question&, const Q&, const std::vector<std::string>&) {}
 
   void Judge(const Scene& scene, const Question& open, const wire::ChangeJobs& asked,
              const std::vector<std::string>& answers) {
@@ -476,12 +474,13 @@ class AnswersCheck final : public Checker {
     const BookedJob* job = scene.book.FindJob(id);
     if (job == nullptr) return;
     if (!job->finished) Find(fmt::format("job {} is forgotten, and has not ended", id.value));
-    const bool asked = std::ranges::any_of(open_, [&](const auto& each) {
-      const auto* forget = std::get_if<wire::Forget>(&each.second.question);
-      const std::vector<JobId> jobs = JobsOf(each.second.question);
-      return forget != nullptr && each.second.user != "greedy" && !forget->dry_run &&
-             std::ranges::find(jobs, id) != jobs.end();
-    });
+    const bool asked =
+        std::ranges::any_of(open_, [&](const std::pair<const uint64_t, Question>& each) {
+          const auto forget = each.second.question.As<wire::Forget>();
+          const std::vector<JobId> jobs = JobsOf(each.second.question);
+          return forget && each.second.user != "greedy" && !forget->dry_run &&
+                 std::ranges::find(jobs, id) != jobs.end();
+        });
     if (!asked) Find(fmt::format("job {} is forgotten, and nobody wanted that", id.value));
   }
 

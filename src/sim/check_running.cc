@@ -28,7 +28,7 @@ class RunningCheck final : public Checker {
     const bool tells = world.full_disk && !world.cheat;
     if (!tells || world.suspend || world.liars || world.silent_node) return;
     if (const auto* asked = std::get_if<Asked>(&fact)) {
-      if (std::holds_alternative<wire::LookAtAll>(*asked->question)) looks_.insert(asked->id);
+      if (asked->question->Is<wire::LookAtAll>()) looks_.insert(asked->id);
     } else if (const auto* answered = std::get_if<Answered>(&fact)) {
       if (looks_.erase(answered->id) > 0 && answered->error == nullptr) {
         Judge(scene, *answered->answers, findings);

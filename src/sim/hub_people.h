@@ -46,7 +46,7 @@ class HubPeople final : public HubEvents {
   // A person's wish to ask, now, later or never again.
   struct Wish {
     enum class When : uint8_t { kNow, kLater, kNever } when = When::kNever;
-    wire::Question question = wire::UnknownQuestion();
+    wire::Question question = {};
 
     static Wish Never() { return {}; }
     static Wish Later() { return {When::kLater}; }

@@ -9,28 +9,12 @@
 #include "core/model/limits.h"
 #include "wire/client_forms.h"
 #include "wire/message_bytes.h"
-#include "wire/question_checks.h"
 
 namespace spate::wire {
 namespace {
 
 // Bytes of one Edges, which takes four times as much when it is read; our clients send a tenth.
 constexpr size_t kEdgesBytes = 1 << 20;
-
-// The question whose number this is, of those from the kAt-th on.
-template <size_t kAt = 0>
-Result<Question> QuestionOf(uint32_t number, std::string_view body) {
-  if constexpr (kAt == std::variant_size_v<Question>) {
-    return Question(UnknownQuestion());
-  } else {
-    using T = std::variant_alternative_t<kAt, Question>;
-    if (T::kNumber != number) return QuestionOf<kAt + 1>(number, body);
-    auto question = TRY(FromBytes<T>(fmt::format("query {}", number), body));
-    Question asked(std::move(question));
-    TRY(CheckSound(asked));
-    return asked;
-  }
-}
 
 }  // namespace
 
@@ -85,16 +69,11 @@ SubmitEnd FormOf<SubmitEnd>::Take(MessageCheck& in, SubmitEndForm&& from) {
 }
 
 QueryForm FormOf<Query>::Put(const Query& message) {
-  return std::visit(
-      []<typename T>(const T& question) { return QueryForm{T::kNumber, BytesOf(question)}; },
-      message.question);
+  return {message.question.number(), message.question.body()};
 }
 
-Query FormOf<Query>::Take(MessageCheck& in, QueryForm&& from) {
-  auto question = QuestionOf(from.question, from.body);
-  if (question) return Query{std::move(*question)};
-  in.Defect("body", question.error().message);
-  return Query();
+Query FormOf<Query>::Take(MessageCheck&, QueryForm&& from) {
+  return Query{Question(from.question, std::move(from.body))};
 }
 
 // ---- Hub to client -----------------------------------------------------------------------------

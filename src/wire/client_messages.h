@@ -15,6 +15,7 @@
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "wire/messages.h"
+#include "wire/question.h"
 #include "wire/questions.h"
 
 namespace spate {

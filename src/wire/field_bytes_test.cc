@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "base/enum_list.h"
-#include "wire/questions.h"
 
 namespace spate::wire {
 namespace {
@@ -176,32 +175,6 @@ TEST(FieldBytes, AListInManyPartsGrowsByMoreThanOne) {
   EXPECT_EQ(shapes->numbers, std::vector<int32_t>(kParts, 1));
   EXPECT_GT(shapes->numbers.capacity(), kParts);
 }
-
-// Every type's numbers are its own, or one field would be read as another.
-struct Numbers {
-  std::vector<uint32_t>& numbers;
-  template <typename T>
-  void operator()(uint32_t number, std::string_view, T&&) {
-    numbers.push_back(number);
-  }
-};
-void ExpectDistinct(std::vector<uint32_t> numbers, uint32_t of) {
-  std::sort(numbers.begin(), numbers.end());
-  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end()) << of;
-}
-template <typename T>
-void ExpectDistinctFields() {
-  std::vector<uint32_t> numbers;
-  T question;
-  T::Fields(question, Numbers{numbers});
-  ExpectDistinct(numbers, T::kNumber);
-}
-template <typename... T>
-void ExpectDistinctIn(std::variant<T...>*) {
-  (ExpectDistinctFields<T>(), ...);
-  ExpectDistinct({T::kNumber...}, 0);
-}
-TEST(FieldBytes, NumbersAreOfOneFieldEach) { ExpectDistinctIn(static_cast<Question*>(nullptr)); }
 
 }  // namespace
 }  // namespace spate::wire

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/enum_list.h"
@@ -19,6 +18,7 @@
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
+#include "core/model/processes.h"
 #include "core/model/run_look.h"
 #include "core/model/selection.h"
 #include "wire/changes.h"
@@ -26,6 +26,13 @@
 namespace spate::wire {
 
 // ---- Questions ---------------------------------------------------------------------------------
+
+// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
+struct TaskPick {
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  SPATE_FIELDS(1, jobs, 2, tasks);
+};
 
 struct LookAtHub {
   static constexpr uint32_t kNumber = 1;
@@ -125,6 +132,18 @@ struct ReadStderr {
   SPATE_FIELDS(1, node, 2, job, 3, task);
 };
 
+// Processes of running tasks that nodes list now: an answer for each node that has some, in the
+// order in which they come, also for one that does not answer (NodeProcesses::why). Tasks that do
+// not run have none.
+struct ListProcesses {
+  static constexpr uint32_t kNumber = ReadProcesses::kNumber;
+  using Answer = NodeProcesses;
+  std::vector<TaskPick> tasks;  // none: of all jobs of who asks
+  bool everybody = false;       // of all users; for administrators
+  uint32_t pid = 0;             // processes with this number alone; 0: all
+  SPATE_FIELDS(1, tasks, 2, everybody, 3, pid);
+};
+
 // A question that the node itself answers (node/questions.h), which the hub does not know: its
 // number, and the bytes of its fields. The answer is one of that question's own type.
 // kUnavailable: the node is away, or does not know it either.
@@ -219,19 +238,12 @@ struct LookAtRun {
 // They have these numbers.
 inline constexpr uint32_t kFirstOfJournal = 40;
 inline constexpr uint32_t kLastOfJournal = 79;
-template <typename Q>
-concept OfJournal = kFirstOfJournal <= Q::kNumber && Q::kNumber <= kLastOfJournal;
+constexpr bool IsOfJournal(uint32_t question) {
+  return kFirstOfJournal <= question && question <= kLastOfJournal;
+}
 
 // And changes these.
-template <typename Q>
-concept Changes = 20 <= Q::kNumber && Q::kNumber < kFirstOfJournal;
-
-// The meaning of one word of a command: jobs, with all of their tasks, or tasks.
-struct TaskPick {
-  JobSelector jobs;
-  std::vector<TasksOfJob> tasks;
-  SPATE_FIELDS(1, jobs, 2, tasks);
-};
+constexpr bool IsChange(uint32_t question) { return 20 <= question && question < kFirstOfJournal; }
 
 struct JobsListed {
   std::vector<JobFacts> jobs;
@@ -461,22 +473,5 @@ struct ReadEvents {
   std::optional<uint64_t> after;  // nullopt: nothing of what was; the position of now
   SPATE_FIELDS(1, after);
 };
-
-// A newer client's question: the hub says that it does not know what was asked.
-struct UnknownQuestion {
-  static constexpr uint32_t kNumber = 0;
-  using Answer = Done;
-  SPATE_FIELDS();
-};
-
-using Question =
-    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
-                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, ReadStderr, ReadRows, ListEnds,
-                 SumJobs, LookAtGraph, FindTasks, ReadForwards, ComparePairs, FindDependents,
-                 ReadEvents, LookAtPools, ReadPoolLog, ReadPilotOutput, TryPool, LookAtRun,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub, LookAtNode,
-                 StopNode, AskNode>;
 
 }  // namespace spate::wire

@@ -420,11 +420,12 @@ wire::QueryForm Maker::MakeQuery() {
   if (kind < 985) return QueryOf(wire::RevokeAccess());
   if (kind < 988) return QueryOf(wire::ReadStderr());
   if (kind < 990) return QueryOf(wire::LookAtRun());
+  if (kind < 991) return QueryOf(wire::ListProcesses());
   if (kind < 993) return QueryOf(wire::LookAtWork());
   if (kind < 995) return QueryOf(wire::Withdraw());
   if (kind < 997) return QueryOf(wire::TrustNodes());
   if (kind < 999) return QueryOf(wire::ResetCounts());
-  return QueryOf(wire::UnknownQuestion());
+  return {0, ""};
 }
 
 // ------------------------------------------------------------------------------------ submissions

@@ -19,6 +19,8 @@ std::optional<TopKey> OfByte(char byte) {
       return TopKey::kNodes;
     case 'j':
       return TopKey::kJobs;
+    case 'p':
+      return TopKey::kProcesses;
     default:
       return std::nullopt;
   }

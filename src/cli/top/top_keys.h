@@ -7,7 +7,7 @@
 
 namespace spate::cli {
 
-enum class TopKey : uint8_t { kQuit, kUp, kDown, kPageUp, kPageDown, kNodes, kJobs };
+enum class TopKey : uint8_t { kQuit, kUp, kDown, kPageUp, kPageDown, kNodes, kJobs, kProcesses };
 
 class TopKeys {
  public:

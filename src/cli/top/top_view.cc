@@ -16,7 +16,8 @@
 namespace spate::cli {
 namespace {
 
-constexpr const char* kKeysLine = "q quit   n nodes   j jobs   arrows, PgUp, PgDn scroll";
+constexpr const char* kKeysLine =
+    "q quit   n nodes   j jobs   p processes   arrows, PgUp, PgDn scroll";
 constexpr uint32_t kBarColumns = 10;
 // Pools on a screen; `spate pool list` has all.
 constexpr size_t kPoolsShown = 6;
@@ -37,6 +38,16 @@ std::string EtaOf(const JobGlance& job, double rate) {
       Duration::SecondsF(std::min(static_cast<double>(left) / rate, 1e8)));
 }
 
+std::vector<std::string> LinesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 // A table as lines, the first of them its titles.
 class TableLines {
  public:
@@ -46,13 +57,7 @@ class TableLines {
   void Add(std::vector<present::Cell> cells) { table_.Add(std::move(cells)); }
   std::vector<std::string> Take() {
     table_.Finish();
-    std::vector<std::string> lines;
-    for (size_t at = 0; at < text_.size();) {
-      size_t end = std::min(text_.find('\n', at), text_.size());
-      lines.push_back(text_.substr(at, end - at));
-      at = end + 1;
-    }
-    return lines;
+    return LinesOf(text_);
   }
 
  private:
@@ -112,7 +117,27 @@ void TopView::Press(TopKey key) {
       return toggle(Show::kNodes);
     case TopKey::kJobs:
       return toggle(Show::kJobs);
+    case TopKey::kProcesses:
+      return toggle(Show::kProcesses);
   }
+}
+
+void TopView::SetProcesses(const std::vector<NodeProcesses>& answers, Instant now) {
+  processes_.Set(answers, now);
+  missing_ = MissingText(answers);
+}
+
+// The busiest first.
+TopView::Lines TopView::Processes(const Size& size) const {
+  std::string text;
+  WriteProcesses(processes_.In(ProcessOrder::kCpu, /*tree=*/false), size.columns, size.colour,
+                 /*users=*/false, /*tree=*/false, [&](std::string_view line) { text += line; });
+  Lines lines = LinesOf(text);
+  if (lines.empty()) lines = {"no task of yours runs a process", ""};
+  for (const std::string& missing : missing_) {
+    lines.push_back(present::CutToWidth(missing, size.columns));
+  }
+  return lines;
 }
 
 TopView::Lines TopView::Head(const Size& size, Instant now) const {
@@ -236,9 +261,10 @@ void TopView::AddList(Lines& screen, Lines list, size_t room, bool scrolled) {
 
 std::vector<std::string> TopView::Draw(const Size& size, Instant now) {
   Lines screen = Head(size, now);
+  const bool only_processes = shows_processes();
   Lines pools = show_ == Show::kBoth ? Pools(size) : Lines();
-  Lines nodes = show_ == Show::kJobs ? Lines() : Nodes(size);
-  Lines jobs = show_ == Show::kNodes ? Lines() : Jobs(size, now);
+  Lines nodes = show_ == Show::kJobs || only_processes ? Lines() : Nodes(size);
+  Lines jobs = only_processes ? Processes(size) : show_ == Show::kNodes ? Lines() : Jobs(size, now);
   bool bounded = size.rows > 0;
   size_t room = nodes.size() + jobs.size(), for_pools = pools.size();
   if (bounded) {

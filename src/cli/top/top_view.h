@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/top/process_table.h"
 #include "cli/top/top_keys.h"
 #include "cli/view/bar.h"
 #include "core/model/facts.h"
@@ -16,6 +17,9 @@ namespace spate::cli {
 class TopView {
  public:
   void Set(TopFacts snapshot, Instant now);
+  // Processes are on the screen, and SetProcesses is wanted.
+  bool shows_processes() const { return show_ == Show::kProcesses; }
+  void SetProcesses(const std::vector<NodeProcesses>& answers, Instant now);
   // The hub is away; empty: it is there.
   void SetTrouble(std::string why) { trouble_ = std::move(why); }
   void Press(TopKey key);
@@ -30,17 +34,20 @@ class TopView {
   std::vector<std::string> Draw(const Size& size, Instant now);
 
  private:
-  enum class Show : uint8_t { kBoth, kNodes, kJobs };
+  enum class Show : uint8_t { kBoth, kNodes, kJobs, kProcesses };
   using Lines = std::vector<std::string>;
   Lines Head(const Size& size, Instant now) const;
   Lines Pools(const Size& size) const;
   Lines Nodes(const Size& size) const;
   Lines Jobs(const Size& size, Instant now) const;
+  Lines Processes(const Size& size) const;
   void AddList(Lines& screen, Lines list, size_t room, bool scrolled);
 
   TopFacts snapshot_;
   bool has_snapshot_ = false;
   std::string trouble_;
+  ProcessRows processes_;
+  std::vector<std::string> missing_;  // of processes
   Show show_ = Show::kBoth;
   size_t offset_ = 0;  // rows of the scrolled list above the screen
   size_t page_ = 1;    // rows of it on the screen

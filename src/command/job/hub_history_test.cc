@@ -20,10 +20,10 @@ class JournalHub final : public client::Asker {
  public:
   explicit JournalHub(history::Source source) : journal_(std::move(source)) {}
   Status Ask(wire::Question question, const AcceptAnswer& take) override {
-    if (std::holds_alternative<wire::ExplainTasks>(question)) {
+    if (question.Is<wire::ExplainTasks>()) {
       return Fail(ErrorKind::kNotFound, "no such task here");
     }
-    if (std::holds_alternative<wire::LookAtRun>(question)) {
+    if (question.Is<wire::LookAtRun>()) {
       if (looks.empty()) return Fail(ErrorKind::kNotFound, "no such task here");
       auto look = std::move(looks.front());
       looks.pop_front();

@@ -23,8 +23,8 @@ class LiveHub final : public client::Asker {
  public:
   explicit LiveHub(history::Source source) : journal_(std::move(source)) {}
   Status Ask(wire::Question question, const AcceptAnswer& take) override {
-    const auto* look = std::get_if<wire::LookAtRun>(&question);
-    if (look == nullptr) return journal_.Ask(std::move(question), take);
+    const auto look = question.As<wire::LookAtRun>();
+    if (!look) return journal_.Ask(std::move(question), take);
     ++looks;
     auto shown = look_at(*look);
     if (!shown) return std::unexpected(shown.error());

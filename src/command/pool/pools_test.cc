@@ -26,7 +26,11 @@ class PoolHub final : public client::Asker {
  public:
   Status Ask(wire::Question question, const AcceptAnswer& take) override {
     asked.push_back(question);
-    return std::visit([&](const auto& one) { return Answer(one, take); }, question);
+    Status status = Fail(ErrorKind::kUnavailable, "not asked here");
+    question.Visit<wire::LookAtPools, wire::ReadPoolLog, wire::TryPool, wire::AddPool,
+                   wire::ChangePools, wire::LookAtHub>(
+        [&](const auto& one) { status = Answer(one, take); });
+    return status;
   }
 
   std::vector<wire::Question> asked;
@@ -44,7 +48,7 @@ class PoolHub final : public client::Asker {
   std::vector<Q> All() const {
     std::vector<Q> all;
     for (const wire::Question& question : asked) {
-      if (const auto* one = std::get_if<Q>(&question)) all.push_back(*one);
+      if (const auto one = question.As<Q>()) all.push_back(*one);
     }
     return all;
   }
@@ -80,10 +84,6 @@ class PoolHub final : public client::Asker {
   }
   Status Answer(const wire::LookAtHub&, const AcceptAnswer& take) {
     return there ? Give(facts, take) : there;
-  }
-  template <typename Other>
-  Status Answer(const Other&, const AcceptAnswer&) {
-    return Fail(ErrorKind::kUnavailable, "not asked here");
   }
 };
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
@@ -47,6 +49,7 @@ class TopScreen {
  private:
   void Watch();
   void Read();
+  void LookAtProcesses();
   void Draw();
   void Quit(int code);
 
@@ -91,6 +94,15 @@ void TopScreen::Draw() {
   if (!os::WriteAll(os::kStdout, bytes, "the terminal")) Quit(kExitOutputClosed);
 }
 
+// A program of an older release does not know the question, and shows none.
+void TopScreen::LookAtProcesses() {
+  std::vector<NodeProcesses> answers;
+  auto asked = client::Ask(call_, wire::ListProcesses(),
+                           [&](NodeProcesses answer) { answers.push_back(std::move(answer)); });
+  if (!asked) view_.SetTrouble(present::TextOf(asked.error()));
+  view_.SetProcesses(answers, loop_.Now());
+}
+
 void TopScreen::Watch() {
   loop_.WatchRead(os::kStdin, [this] { Read(); });
   loop_.OnSignal(os::kSignalWindow, [this] { Draw(); });
@@ -109,6 +121,7 @@ Result<int> TopScreen::Run() {
     if (call_.interrupted()) break;
     if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
     view_.SetTrouble(snapshot ? "" : present::TextOf(snapshot.error()));
+    if (snapshot && view_.shows_processes()) LookAtProcesses();
     Draw();
     call_.Pause(kTopEvery);
   }
@@ -167,7 +180,8 @@ extern const Command kSpateTop = {
     .summary = "watch a hub, its nodes and its jobs",
     .details =
         "On a terminal, the display is updated every second. q quits; n and j show only the nodes "
-        "or only the jobs (press again for both); arrows, PgUp and PgDn scroll. If the hub "
+        "or only the jobs (press again for both), p the processes of your tasks; arrows, PgUp and "
+        "PgDn scroll. If the hub "
         "disconnects, spate top waits for it. Elsewhere, it prints the current state once. "
         "--output json prints one object per line. Only administrators see the names of other "
         "users' jobs.",

@@ -190,7 +190,8 @@ std::vector<Run> Agent::State::Runs() const {
     if (slots_[i].given.empty()) continue;
     const Given& first = slots_[i].given.front();
     if (first.awaits_go) continue;
-    runs.push_back({first.ref, first.since, static_cast<uint16_t>(i + 1)});
+    runs.push_back({first.ref, first.since, static_cast<uint16_t>(i + 1),
+                    first.frozen_at != Instant::Never()});
   }
   return runs;
 }

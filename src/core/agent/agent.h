@@ -181,6 +181,7 @@ struct Run {
   AttemptRef ref;
   Instant since;
   uint16_t slot = 0;
+  bool frozen = false;
 };
 
 // Leased tasks of a job that have not started, and the reason why the first one has not. It leaves

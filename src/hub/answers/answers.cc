@@ -1,5 +1,3 @@
-// Maps each question to its answer, and to the parts of the hub that it needs. A question that is
-// missing here does not compile.
 #include "hub/answers/answers.h"
 
 #include <fmt/format.h>
@@ -7,138 +5,22 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <type_traits>
-#include <variant>
 
-#include "hub/answers/look.h"
-#include "hub/answers/question_rules.h"
+#include "hub/answers/question.h"
 
 namespace spate::hub {
 namespace {
 
-constexpr uint32_t kMostOfAll = 1'000;
-
-// The jobs that a question of the journal names.
-template <typename Q>
-std::vector<JobSelector> NamedIn(const Q& q) {
-  if constexpr (std::is_same_v<Q, wire::ListJobs>) return {q.jobs.value_or(JobSelector{true})};
-  if constexpr (requires { requires std::is_same_v<decltype(q.jobs), JobSelector>; }) {
-    return {q.jobs};
-  }
-  std::vector<JobSelector> named;
-  if constexpr (requires { q.tasks.front().jobs; }) {
-    for (const wire::TaskPick& pick : q.tasks) {
-      if (pick.tasks.empty()) named.push_back(pick.jobs);
-      for (const TasksOfJob& each : pick.tasks) {
-        named.push_back({.last = !each.job});
-        if (each.job) named.back().ranges = {{*each.job, *each.job}};
-      }
-    }
-  }
-  return named;
-}
-
-class Answers {
- public:
-  Answers(const AnswerParts& parts, Asking& asking) : p_(parts), a_(asking) {}
-
-  Status operator()(const wire::UnknownQuestion&) {
-    return Fail(ErrorKind::kInvalid,
-                "this hub is older than your program, and does not know what was asked");
-  }
-  template <wire::OfJournal Q>
-  Status operator()(const Q& q) {
-    a_.client.Read(wire::Query{q});
-    return {};
-  }
-
-  // The hub
-  Status operator()(const wire::LookAtHub&) {
-    a_.Give(FactsOfHub(p_));
-    a_.End();
-    return {};
-  }
-  Status operator()(const wire::LookAtAll& q) {
-    // All of it is one message.
-    a_.Give(FactsOfAll(p_, a_.caller(), std::min(q.most, kMostOfAll)));
-    a_.End();
-    return {};
-  }
-  Status operator()(const wire::StopHub&) {
-    a_.End();
-    p_.jobs.loop().Post([stop = p_.stop_asked] { stop(); });
-    return {};
-  }
-  Status operator()(const wire::SetHub& q) {
-    Hub& hub = p_.jobs.hub();
-    const GangPolicy policy = q.policy.value_or(hub.engine().gang_policy());
-    const Duration half_life = q.half_life.value_or(hub.engine().half_life());
-    if (q.policy) hub.Post(engine::ChangeGangPolicy{policy});
-    if (q.half_life) hub.Post(engine::ChangeHalfLife{half_life});
-    a_.EndWhenSettled(wire::SetHub::Answer{policy, half_life});
-    return {};
-  }
-
-  // Jobs
-  Status operator()(const wire::ChangeJobs& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Cancel& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Forget& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::Retry& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ExplainTasks& q) {
-    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
-  }
-  Status operator()(const wire::LookAtJobs& q) {
-    return Answer(a_, p_.jobs, p_.nodes, p_.pools, q);
-  }
-  Status operator()(const wire::LookAtWork& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
-  Status operator()(const wire::ReadStderr& q) { return Answer(a_, p_.jobs, p_.calls, q); }
-  Status operator()(const wire::LookAtRun& q) { return Answer(a_, p_.jobs, p_.nodes, p_.calls, q); }
-  Status operator()(const wire::Withdraw& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::TrustNodes& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ResetCounts& q) { return Answer(a_, p_.jobs, q); }
-
-  // Pools
-  Status operator()(const wire::LookAtPools& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ReadPilotOutput& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ReadPoolLog& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::TryPool& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::AddPool& q) { return Answer(a_, p_.pools, q); }
-  Status operator()(const wire::ChangePools& q) { return Answer(a_, p_.pools, q); }
-
-  // Nodes, users, credentials
-  Status operator()(const wire::ListNodes& q) { return Answer(a_, p_.jobs, p_.nodes, q); }
-  Status operator()(const wire::ChangeNodes& q) {
-    return Answer(a_, p_.jobs.hub(), p_.nodes, p_.log, q);
-  }
-  Status operator()(const wire::AskNode& q) { return Answer(a_, p_.nodes, p_.calls, q); }
-  Status operator()(const wire::LookAtNode&) { return NotOfHub(); }
-  Status operator()(const wire::StopNode&) { return NotOfHub(); }
-  Status operator()(const wire::ListUsers& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::SetUser& q) { return Answer(a_, p_.jobs, q); }
-  Status operator()(const wire::ListAccess& q) { return Answer(a_, p_.access, q); }
-  Status operator()(const wire::AddAccess& q) {
-    return Answer(a_, p_.access, p_.self, p_.make_secret, q);
-  }
-  Status operator()(const wire::RevokeAccess& q) { return Answer(a_, p_.access, q); }
-
- private:
-  static Status NotOfHub() {
-    return Fail(ErrorKind::kInvalid, "only a node's own port takes that");
-  }
-
-  const AnswerParts& p_;
-  Asking& a_;
-};
-
 // Rights to what a question names are checked where that is looked up (pick.h, Pools).
-Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
+Status CheckMay(const AnswerParts& parts, const Caller& caller, wire::WhoMay who) {
   if (caller.is_admin) return {};
-  if (who == WhoMay::kAdmin) {
+  if (who == wire::WhoMay::kAdmin) {
     return Fail(ErrorKind::kPermission,
                 "only the hub's administrators may do that: the user who runs it, root on its "
                 "machine, and users with an access file of role admin");
   }
-  if (who != WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools) return {};
+  if (who != wire::WhoMay::kPools || parts.jobs.engine().RuleOf(caller.user).may_add_pools)
+    return {};
   return Fail(ErrorKind::kPermission,
               fmt::format("user {0} may not add pools to this hub: their commands would run on its "
                           "machine\nAn administrator can allow it: spate hub user {0} --may pools",
@@ -147,9 +29,15 @@ Status CheckMay(const AnswerParts& parts, const Caller& caller, WhoMay who) {
 
 }  // namespace
 
+const HubQuestion* FindQuestion(uint32_t number) {
+  const auto all = HubQuestions();
+  auto found = std::ranges::find(all, number, [](const auto* one) { return one->row.number; });
+  return found == all.end() ? nullptr : *found;
+}
+
 // For more jobs the journal's facts suffice.
 std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
-                            const wire::Question& question) {
+                            const wire::QuestionRow& row, const wire::Question& question) {
   constexpr size_t kMostJobs = 1'000;
   const KnownJobs& known = parts.jobs.known();
   std::map<JobId, JobLive> jobs;
@@ -164,7 +52,7 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
       job->second = {
           .job = id, .started = known_job.started || counts.leased > 0, .counts = counts};
       job->second.held = known_job.held != engine::HoldReason::kNone;
-      if (std::holds_alternative<wire::ListJobs>(question)) continue;  // it shows no tasks
+      if (question.Is<wire::ListJobs>()) continue;  // it shows no tasks
       auto running = parts.nodes.RunningTasks(id);
       job->second.tells_runs = running && parts.jobs.engine().Held(id) == HoldReason::kNone;
       if (job->second.tells_runs) job->second.running = std::move(*running);
@@ -178,22 +66,47 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
     if (!newest) newest = known.NewestOf(caller.user).value_or(JobId());
     add({newest->value, newest->value});
   };
-  std::ranges::for_each(std::visit([](const auto& q) { return NamedIn(q); }, question), select);
+  std::ranges::for_each(row.jobs(question), select);
   std::vector<JobLive> live;
   for (auto& [id, job] : jobs) live.push_back(std::move(job));
   return live;
 }
 
+namespace {
+
+Status AnswerOne(const AnswerParts& parts, Asking& asking, wire::Query query) {
+  if (const HubQuestion* found = FindQuestion(query.question.number())) {
+    TRY(CheckMay(parts, asking.caller(), found->row.who));
+    return found->answer(parts, asking, query.question);
+  }
+  if (wire::IsOfJournal(query.question.number())) {
+    asking.client.Read(query);
+    return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              "this hub is older than your program, and does not know what was asked");
+}
+
+}  // namespace
+
 void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query query) {
   Asking asking{client, parts.jobs.loop().Now(), parts.jobs.loop().Wall()};
-  // Neither the client nor the hub outlive some answers.
-  auto answered = std::visit(
-      [&]<typename Q>(const Q& question) -> Status {
-        TRY(CheckMay(parts, asking.caller(), RuleOf<Q>().who));
-        return Answers(parts, asking)(question);
-      },
-      query.question);
+  auto answered = AnswerOne(parts, asking, std::move(query));
   if (!answered) client.Fail(answered.error());
+}
+
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
+            wire::Ask ask) {
+  auto told = std::make_shared<Result<wire::AnswerPiece>>();
+  auto tell = asking.client.Guarded([client = &asking.client, told] {
+    if (!*told) return client->Fail(told->error());
+    client->GiveBytes(std::move((*told)->bytes));
+    client->End();
+  });
+  calls.Ask(node, by, std::move(ask), [told, tell](Result<wire::AnswerPiece> answer) {
+    *told = std::move(answer);
+    tell();
+  });
 }
 
 }  // namespace spate::hub

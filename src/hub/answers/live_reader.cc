@@ -159,17 +159,26 @@ void ShowNext(const std::vector<JobLive>& live, JobId job, TaskFacts& facts) {
 
 }  // namespace
 
+const wire::QuestionRow* LiveReader::RowOf(uint32_t number) const {
+  static constexpr auto kRows = std::to_array<wire::QuestionRow>(
+      {wire::RowOf<wire::ListJobs>({}), wire::RowOf<wire::DescribeJobs>({}),
+       wire::RowOf<wire::FindTasks>({}), wire::RowOf<wire::ListTasks>({}),
+       wire::RowOf<wire::DescribeTasks>({})});
+  auto found = std::ranges::find(kRows, number, &wire::QuestionRow::number);
+  return found == kRows.end() ? nullptr : &*found;
+}
+
 LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& query) const {
-  if (const auto* list = std::get_if<wire::ListJobs>(&query.question)) {
+  if (const auto list = query.question.As<wire::ListJobs>()) {
     return Each(Tell(caller, *list));
   }
-  if (const auto* describe = std::get_if<wire::DescribeJobs>(&query.question)) {
+  if (const auto describe = query.question.As<wire::DescribeJobs>()) {
     return Each(Tell(caller, *describe));
   }
-  if (const auto* find = std::get_if<wire::FindTasks>(&query.question)) {
+  if (const auto find = query.question.As<wire::FindTasks>()) {
     return Each(Tell(caller, *find));
   }
-  if (const auto* list = std::get_if<wire::ListTasks>(&query.question)) {
+  if (const auto list = query.question.As<wire::ListTasks>()) {
     auto picked = Pick(caller, list->tasks);
     if (!picked) return Each(std::vector{ReplyOf(picked.error())});
     return EachOf(std::move(*picked),
@@ -187,7 +196,7 @@ LiveReader::Next LiveReader::AnswerOf(const Caller& caller, const wire::Query& q
                     return std::vector{ReplyOf(listed)};
                   });
   }
-  if (const auto* describe = std::get_if<wire::DescribeTasks>(&query.question)) {
+  if (const auto describe = query.question.As<wire::DescribeTasks>()) {
     auto picked = Pick(caller, describe->tasks);
     if (!picked) return Each(std::vector{ReplyOf(picked.error())});
     return EachOf(std::move(*picked),

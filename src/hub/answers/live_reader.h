@@ -37,6 +37,8 @@ class LiveReader final : public JournalReader {
   void OnEnded(const engine::NoticeEnded& notice);
   void Forget(JobId job) { sums_.erase(job); }
 
+  // Rows of what it answers at all; who may ask is looked up with the jobs.
+  const wire::QuestionRow* RowOf(uint32_t number) const override;
   Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
                                                Events events) override;
 

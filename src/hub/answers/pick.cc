@@ -121,6 +121,33 @@ Result<std::vector<JobId>> JobRanges::Pick() {
 
 Error NoJobYet() { return {ErrorKind::kNotFound, "you have no job on this hub yet"}; }
 
+// Visits those of a job's `total` tasks that are named, each once; gaps cost a bit.
+void VisitNamed(const std::vector<TasksOfJob>& parts, uint32_t total,
+                const std::function<void(TaskIndex)>& visit) {
+  std::vector<NumberRange> ranges;
+  for (const TasksOfJob& part : parts) {
+    ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+    if (part.all && total > 0) ranges.push_back({1, total, 1});
+  }
+  std::erase_if(ranges, [&](const NumberRange& range) { return range.first > total; });
+  if (ranges.empty()) return;
+  uint32_t least = total, most = 1;
+  for (NumberRange& range : ranges) {
+    range.last = std::min(range.last, total);
+    least = std::min(least, range.first);
+    most = std::max(most, range.last);
+  }
+  std::vector<bool> named(most - least + 1);
+  for (const NumberRange& range : Merged(std::move(ranges))) {
+    for (uint64_t number = range.first; number <= range.last; number += range.step) {
+      named[number - least] = true;
+    }
+  }
+  for (uint32_t i = 0; i < named.size(); ++i) {
+    if (named[i]) visit(least - 1 + i);
+  }
+}
+
 }  // namespace
 
 Result<std::vector<JobId>> NamedJobs(Jobs& jobs, const Caller& caller, const JobSelector& named) {
@@ -162,6 +189,38 @@ Result<JobId> PickJob(Jobs& jobs, const Caller& caller, const TasksOfJob& tasks)
   if (!job) return std::unexpected(NoJobYet());
   TRY(jobs.CheckUsable(caller, *job));
   return *job;
+}
+
+Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
+              std::initializer_list<TaskState> states) {
+  const engine::Engine& engine = jobs.engine();
+  auto counts = engine.Counts(job);
+  Chosen chosen;
+  VisitNamed(parts, counts ? counts->total : 0, [&](TaskIndex index) {
+    if (std::find(states.begin(), states.end(), engine.StateOf(job, index)) == states.end()) return;
+    AppendIndex(chosen.tasks, index);
+    ++chosen.count;
+  });
+  return chosen;
+}
+
+wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
+                             const std::function<void(JobId)>& change) {
+  wire::JobsChanged done;
+  for (JobId job : picked) {
+    if (jobs.known().Find(job)->finished) {
+      done.ended.push_back(job);
+    } else {
+      change(job);
+      done.changed.push_back(job);
+    }
+  }
+  return done;
+}
+
+Error UnknownNode(const std::string& name) {
+  return {ErrorKind::kNotFound, fmt::format("the hub knows no node '{}'", EscapeForScreen(name)),
+          See("node list")};
 }
 
 }  // namespace spate::hub

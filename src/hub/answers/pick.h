@@ -1,14 +1,19 @@
-// Jobs that a question of a caller names. An error says what there is instead.
+// Jobs, tasks and nodes that a question of a caller names. An error says what there is instead.
 //
 // Thread: the loop's.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "core/model/selection.h"
 #include "hub/caller.h"
 #include "hub/jobs.h"
+#include "wire/changes.h"
 
 namespace spate::hub {
 
@@ -20,5 +25,19 @@ Result<std::vector<JobId>> PickJobs(Jobs& jobs, const Caller& caller, const JobS
                                     bool damaged_too = false);
 // The job of these tasks; errors as of PickJobs.
 Result<JobId> PickJob(Jobs& jobs, const Caller& caller, const TasksOfJob& tasks);
+
+struct Chosen {
+  std::vector<TaskRange> tasks;
+  uint32_t count = 0;
+};
+// The tasks of a job that are named and in one of these states.
+Chosen Choose(const Jobs& jobs, JobId job, const std::vector<TasksOfJob>& parts,
+              std::initializer_list<TaskState> states);
+
+// Changes each of the jobs that has not ended.
+wire::JobsChanged ChangeEach(Jobs& jobs, const std::vector<JobId>& picked,
+                             const std::function<void(JobId)>& change);
+
+Error UnknownNode(const std::string& name);
 
 }  // namespace spate::hub

@@ -17,10 +17,13 @@ namespace spate::hub {
 
 class ReaderProcesses final : public JournalReader {
  public:
-  // `command` starts a reader; the user who asks, and "admin" or "user", are its last arguments, or
-  // a job's number and "keep". The loop outlives this and all answers.
-  ReaderProcesses(os::RealLoop& loop, std::vector<std::string> command)
-      : loop_(loop), command_(std::move(command)) {}
+  using Rows = const wire::QuestionRow* (*)(uint32_t number);
+  // `rows` finds what readers answer. `command` starts one; the user who asks, and "admin" or
+  // "user", are its last arguments, or a job's number and "keep". The loop outlives this and all
+  // answers.
+  ReaderProcesses(os::RealLoop& loop, std::vector<std::string> command, Rows rows)
+      : loop_(loop), command_(std::move(command)), rows_(rows) {}
+  const wire::QuestionRow* RowOf(uint32_t number) const override { return rows_(number); }
   Result<std::unique_ptr<JournalAnswer>> Start(const Caller& caller, const wire::Request& request,
                                                Events events) override;
   // Implements ReplayKeeper::Keep by a process that gives way to all others.
@@ -29,6 +32,7 @@ class ReaderProcesses final : public JournalReader {
  private:
   os::RealLoop& loop_;
   const std::vector<std::string> command_;
+  const Rows rows_;
 };
 
 }  // namespace spate::hub

@@ -17,7 +17,7 @@ constexpr Duration kPatience = Duration::Seconds(60);
 std::string BatchSubmission(const std::string& results) { return "para/" + results; }
 
 Status BatchLink::Ask(wire::Question question, const AcceptAnswer& take) {
-  bool reads = std::visit([]<typename Q>(const Q&) { return wire::OfJournal<Q>; }, question);
+  const bool reads = wire::IsOfJournal(question.number());
   Instant last = loop_.Now() + kPatience;
   for (Duration pause = kFirstLinkPause;; pause = std::min(pause + pause, kLongestLinkPause)) {
     bool taken = false;

@@ -49,13 +49,10 @@ Problem ReadSerial(std::string_view value, Access& access) {
 }
 
 Problem ReadRole(std::string_view value, Access& access) {
-  for (Role role : {Role::kNode, Role::kClient, Role::kAdmin}) {
-    if (value == NameOf(role)) {
-      access.role = role;
-      return {};
-    }
-  }
-  return "the role is node, client or admin";
+  auto role = FromWord<Role>(value);
+  if (!role || role == Role::kNone) return "the role is node, client or admin";
+  access.role = *role;
+  return {};
 }
 
 Problem ReadUser(std::string_view value, Access& access) {
@@ -151,18 +148,6 @@ std::unexpected<Error> Invalid(std::string_view where, const std::string& proble
 
 }  // namespace
 
-std::string_view NameOf(Role role) {
-  switch (role) {
-    case Role::kNode:
-      return "node";
-    case Role::kClient:
-      return "client";
-    case Role::kAdmin:
-      return "admin";
-  }
-  return "?";
-}
-
 Result<Access> ParseAccess(std::string_view text, std::string_view name) {
   Parser parser;
   std::string file = EscapeForScreen(name);
@@ -186,7 +171,7 @@ std::string FormatAccess(const Access& access) {
     text += fmt::format("hub = {}\n", os::FormatAddress(hub));
   }
   text += fmt::format("pin = {}{}\n", kPinPrefix, ToHex(access.pin));
-  text += fmt::format("serial = {}\nrole = {}\nuser = {}\n", access.serial, NameOf(access.role),
+  text += fmt::format("serial = {}\nrole = {}\nuser = {}\n", access.serial, WordOf(access.role),
                       access.user);
   text += fmt::format("expires = {}\n",
                       access.expires == Instant::Never() ? "never" : FormatUtc(access.expires));

@@ -9,14 +9,14 @@
 
 #include "base/bytes32.h"
 #include "base/result.h"
+#include "base/role.h"
 #include "base/time.h"
 #include "os/address.h"
 #include "os/environment.h"
 
 namespace spate::access {
 
-enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };  // numbers enter the proof
-std::string_view NameOf(Role role);                                // "node", "client", "admin"
+using spate::Role;
 
 // The user of a node that takes every user's tasks.
 inline constexpr std::string_view kEveryUser = "*";

@@ -29,8 +29,8 @@
 #include "os/process.h"
 #include "present/table/time_text.h"
 #include "remote/entry.h"
-#include "run/history.h"
-#include "run/input_part.h"
+#include "run/pipe_input.h"
+#include "run/run_asker.h"
 #include "shepherd/output_check.h"
 #include "shepherd/shepherd_main.h"
 

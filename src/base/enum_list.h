@@ -8,11 +8,13 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/each.h"
 
@@ -35,9 +37,19 @@ template <HasWords E>
 inline constexpr auto kWordsOf = WordsOf(E());
 template <HasWords E>
 inline constexpr size_t kCountOf = kWordsOf<E>.size();
-// The last value, against which bytes of others are checked.
-template <typename E>
-inline constexpr E kLastOf = static_cast<E>(kCountOf<E> - 1);
+// The last value that others may write. An enum has its own function where it has no list, or where
+// some values are in no bytes.
+template <HasWords E>
+constexpr E LastInBytes(E) {
+  return static_cast<E>(kCountOf<E> - 1);
+}
+// The value of a number that others wrote; nullopt: there is none.
+template <typename E, std::integral N>
+constexpr std::optional<E> FromNumber(N number) {
+  if (std::cmp_less(number, 0)) return std::nullopt;
+  if (std::cmp_greater(number, std::to_underlying(LastInBytes(E())))) return std::nullopt;
+  return static_cast<E>(number);
+}
 
 // "?" beyond the last value.
 template <HasWords E>

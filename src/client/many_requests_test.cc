@@ -74,7 +74,7 @@ class LongJournal final : public hub::JournalReader {
       wire::EndsRead next{.position = ++read->after};
       next.ends.ends.push_back({.ref = {read->job, 0, Attempt(1)}});
       next.ends.outputs.push_back(nullptr);
-      next.verdicts.push_back(0);
+      next.verdicts.push_back(Verdict::kSucceeded);
       Wait();
       Send(next);
     }

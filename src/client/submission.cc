@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/request_table.h"
 #include "wire/limits.h"
 #include "wire/pieces.h"
 
@@ -116,6 +117,35 @@ std::unexpected<Error> Unknown(const wire::Submit& head, const Error& error) {
 }
 
 }  // namespace
+
+Submission Submission::Of(JobSettings settings, std::vector<std::string> argv) {
+  Submission made;
+  made.head.settings = std::make_shared<const JobSettings>(std::move(settings));
+  made.head.argv = std::move(argv);
+  made.head.keep_output = kKeepOutput;
+  return made;
+}
+
+void Submission::SetTasks(uint32_t count, const std::function<Needs(size_t)>& needs,
+                          std::function<std::string(size_t)> row) {
+  RequestTable table;
+  for (TaskIndex i = 0; i < count; ++i) table.Add(i, needs(i), [] { return std::string(); });
+  if (count == 0) table.requests().emplace_back();
+  end.count = count;
+  end.requests = std::move(table.requests());
+  end.runs = std::move(table.runs());
+  rows = [count, row = std::move(row)](const RowVisitor& visit) {
+    for (uint32_t i = 0; i < count; ++i) visit(row(i));
+  };
+}
+
+void Submission::NeedFeature(std::string_view feature) {
+  const std::string label = kFeatureMark + std::string(feature);
+  for (TaskClass& request : end.requests) {
+    std::vector<std::string>& labels = request.needs.labels;
+    labels.insert(std::ranges::lower_bound(labels, label), label);
+  }
+}
 
 Result<wire::Accepted> Submit(HubCall& call, const Submission& submission) {
   const Instant last = call.loop().Now() + kSubmitPatience;

@@ -1,5 +1,5 @@
-// Submission: a job, or more tasks for one, on its way to a hub: made once, sent as often as it
-// takes until the hub has it.
+// Submission: a job, or more tasks for one, on its way to a hub: made once (Of, then SetTasks or
+// what a list has), sent as often as it takes until the hub has it.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,16 @@ struct Submission {
   };
   using RowVisitor = std::function<void(std::string_view row)>;
 
+  // All but its tasks, its name on the hub and what makes it differ from most: its output is kept
+  // up to kKeepOutput. `argv`: what was typed.
+  static Submission Of(JobSettings settings, std::vector<std::string> argv);
+  // Its tasks by their index: what they need, asked now, and their rows, made as often as they are
+  // sent. Equal needs are one request.
+  void SetTasks(uint32_t count, const std::function<Needs(size_t)>& needs,
+                std::function<std::string(size_t)> row);
+  // Nodes that do not know it are passed over.
+  void NeedFeature(std::string_view feature);
+
   wire::Submit head;
   std::vector<std::string> pieces;  // of the files that it brings along
   // Calls `visit` with the row of each task in order, the same ones each time.
@@ -31,6 +41,7 @@ struct Submission {
   std::vector<Edge> edges;
   wire::SubmitEnd end;
   Again again = Again::kNever;
+  bool forwards = false;  // some of its tasks do
 };
 
 // Sends it until the hub has it, for at most a minute, and runs the loop meanwhile. Uses the

@@ -21,18 +21,12 @@ class SubmissionTest : public testing::HubTest {
   SubmissionTest() : call_(*loop_, hub_.target()) {}
 
   static Submission Of(std::vector<std::string> rows) {
-    Submission made;
-    auto settings = std::make_shared<JobSettings>();
-    settings->cwd = "/";
-    made.head.settings = std::move(settings);
+    JobSettings settings;
+    settings.cwd = "/";
+    Submission made = Submission::Of(std::move(settings), {"--", "true"});
     made.head.submission = "host/1-2";
     const auto count = static_cast<uint32_t>(rows.size());
-    made.end.count = count;
-    made.end.requests = {Needs()};
-    made.end.runs = {{0, count, 0}};
-    made.rows = [rows = std::move(rows)](const Submission::RowVisitor& visit) {
-      for (const std::string& row : rows) visit(row);
-    };
+    made.SetTasks(count, [](size_t) { return Needs(); }, [rows](size_t i) { return rows[i]; });
     return made;
   }
   // At each end of an upload, what `reply` says.
@@ -44,6 +38,59 @@ class SubmissionTest : public testing::HubTest {
 
   HubCall call_;
 };
+
+TEST(SubmissionOf, KeepsOutputAndNamesWhatWasTyped) {
+  const Submission job = Submission::Of({}, {"--", "true"});
+  EXPECT_EQ(job.head.keep_output, kKeepOutput);
+  EXPECT_EQ(job.head.argv, (std::vector<std::string>{"--", "true"}));
+  EXPECT_EQ(job.again, Submission::Again::kNever);
+  EXPECT_EQ(job.head.add_to, JobId());
+}
+
+TEST(SubmissionOf, EqualNeedsAreOneRequest) {
+  Submission job = Submission::Of({}, {});
+  auto needs = [](size_t i) {
+    Needs each;
+    each.milli_cpus = i == 1 ? 2000 : 1000;
+    return each;
+  };
+  job.SetTasks(4, needs, [](size_t i) { return "row " + std::to_string(i); });
+  EXPECT_EQ(job.end.count, 4u);
+  ASSERT_EQ(job.end.requests.size(), 2u);
+  EXPECT_EQ(job.end.requests[1].needs.milli_cpus, 2000u);
+  ASSERT_EQ(job.end.runs.size(), 3u);  // 1, 1, 2
+  EXPECT_EQ(job.end.runs[2].first, 2u);
+  EXPECT_EQ(job.end.runs[2].count, 2u);
+  EXPECT_EQ(job.end.runs[2].request, 0u);
+  for (int walk = 0; walk < 2; ++walk) {
+    std::vector<std::string> rows;
+    job.rows([&](std::string_view row) { rows.emplace_back(row); });
+    EXPECT_EQ(rows, (std::vector<std::string>{"row 0", "row 1", "row 2", "row 3"}));
+  }
+}
+
+// Tasks that are added later may find it.
+TEST(SubmissionOf, OfNoTasksIsOneRequest) {
+  Submission job = Submission::Of({}, {});
+  job.SetTasks(0, nullptr, nullptr);
+  EXPECT_EQ(job.end.requests.size(), 1u);
+  EXPECT_TRUE(job.end.runs.empty());
+}
+
+TEST(SubmissionOf, EachRequestNeedsTheFeature) {
+  Submission job = Submission::Of({}, {});
+  auto needs = [](size_t i) {
+    Needs each;
+    each.labels = {i == 0 ? "big" : "a"};
+    return each;
+  };
+  job.SetTasks(2, needs, [](size_t) { return std::string(); });
+  job.NeedFeature("bash");
+  EXPECT_EQ(job.end.requests[0].needs.labels, (std::vector<std::string>{"@bash", "big"}));
+  EXPECT_EQ(job.end.requests[1].needs.labels, (std::vector<std::string>{"@bash", "a"}));
+  job.NeedFeature("pmix");
+  EXPECT_EQ(job.end.requests[1].needs.labels, (std::vector<std::string>{"@bash", "@pmix", "a"}));
+}
 
 TEST_F(SubmissionTest, AllOfItIsOneRequest) {
   AtTheEnd([this](uint32_t id) { hub_.Reply(id, wire::Accepted{JobId(5), false, 2}); });

@@ -29,7 +29,7 @@ const Needs* LogFacts::NeedsOf(TaskIndex index) const {
 Result<LogFacts> ReadLog(store::JobJournal& history) {
   auto replay = TRY(history.Replayed());
   const engine::JobState& job = replay->job();
-  const store::JobWords& words = replay->words();
+  const engine::JobWords& words = replay->words();
   LogFacts facts{.policy = job.policy(), .held = job.held(), .held_at = words.held_at};
   for (const auto& [node, trouble] : job.troubles()) {
     auto why = words.why_aside.find(node);

@@ -125,7 +125,7 @@ Status EndsSender::Add(const store::Tail::End& end) {
     damaged |= !read;
   }
   bool empty = output.out.total + output.err.total == 0;
-  message_.verdicts.push_back(static_cast<uint32_t>(end.attempt.record.verdict));
+  message_.verdicts.push_back(end.attempt.record.verdict);
   message_.ends.ends.push_back(end.attempt.record.end);
   if (damaged) message_.ends.ends.back().not_kept = NotKept::kDamaged;
   message_.ends.outputs.push_back(empty ? nullptr

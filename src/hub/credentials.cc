@@ -76,22 +76,21 @@ std::expected<Caller, wire::Refusal> Credentials::Who(const Guest& guest) const 
                   Advice("hub access add"));
   }
   bool node = guest.greeting.role == wire::Role::kNode;
-  if (node != (row.role == access::NameOf(access::Role::kNode))) {
+  if (node != (row.role == WordOf(Role::kNode))) {
     const char* role = node ? "node" : "client";
     return Refuse(wire::RefusalCode::kRole,
                   fmt::format("this access is for a {}; a {} needs one of its own", row.role, role),
                   Advice("hub access add", "--role", role));
   }
-  return Caller{.user = row.user,
-                .is_admin = row.role == access::NameOf(access::Role::kAdmin),
-                .serial = row.serial};
+  return Caller{
+      .user = row.user, .is_admin = row.role == WordOf(Role::kAdmin), .serial = row.serial};
 }
 
 void Credentials::Add(access::Access& access, std::function<void(Status)> done) {
   store::CredentialRow row;
   if (access.serial == 0) access.serial = rows_.empty() ? 1 : rows_.rbegin()->first + 1;
   row.serial = access.serial;
-  row.role = access::NameOf(access.role);
+  row.role = WordOf(access.role);
   row.user = access.user;
   row.secret.assign(access.secret.begin(), access.secret.end());
   row.created = loop_.Wall();

@@ -129,8 +129,8 @@ TEST_F(LookTest, ANodeThatCannotAnswerIsNamed) {
   loop_.RunFor(Duration::Millis(1));
   EXPECT_EQ(
       AnswerTo(ann).look.why,
-      "node n1 (9.9) cannot show what runs there: it is of an older release, or no node of Spate; "
-      "update it");
+      "node n1 (9.9) cannot show what runs there: it runs another release than the hub, or is not "
+      "a node of Spate; update the older one");
   service_->NodeGone(ids_[0], "a cut", {});
   Look(ann, job, 1);
   EXPECT_EQ(AnswerTo(ann).look.why, "the node n1 is not connected");
@@ -252,12 +252,54 @@ TEST_F(LookTest, ANodesOwnQuestionsArePassedOnUnread) {
   loop_.RunFor(Duration::Millis(1));
   EXPECT_EQ(Refusal(ann), "not you");
   EXPECT_EQ(std::get<wire::Failed>(ann.replies.back()).kind, ErrorKind::kPermission);
-  ask("n1");
-  node.say(wire::AnswerPiece{node.All<wire::Ask>().back().id, wire::AnswerKind::kUnknown});
+  using enum wire::AnswerKind;
+  for (const wire::AnswerKind kind : {kUnknown, kEnded, kNotStarted}) {
+    ask("n1");
+    node.say(wire::AnswerPiece{node.All<wire::Ask>().back().id, kind});
+    loop_.RunFor(Duration::Millis(1));
+    EXPECT_EQ(Refusal(ann),
+              "node n1 (9.9) cannot tell that: it runs another release than the hub, or is not a "
+              "node of Spate; update the older one")
+        << static_cast<int>(kind);
+  }
+}
+
+TEST_F(LookTest, AUsersLongAnswersLeaveRoomForOthers) {
+  std::vector<NodeEnd*> nodes = {&Node("n1", 1), &Node("n2", 1)};
+  auto ask = [&](Dialogue& who, NodeEnd& node, const std::string& name, size_t bytes) {
+    who.Ask(wire::Query{wire::AskNode{name, 9999, "body"}});
+    loop_.RunFor(Duration::Millis(1));
+    const uint64_t id = node.All<wire::Ask>().back().id;
+    const std::string piece(wire::kAnswerPiece, 'x');
+    for (size_t sent = 0; sent < bytes; sent += piece.size()) {
+      node.say(wire::AnswerPiece{id, wire::AnswerKind::kMore, 0, piece});
+    }
+    return id;
+  };
+  constexpr size_t kFull = NodeCalls::kMostOfUser / wire::kMostAnswer;
+  std::vector<uint64_t> ids;
+  Dialogue& first = Come("ann", 1);
+  ids.push_back(ask(first, *nodes[0], "n1", wire::kMostAnswer));
+  for (size_t n = 1; n < kFull; ++n) {
+    ids.push_back(ask(Come("ann", 1), *nodes[n % 2], n % 2 == 0 ? "n1" : "n2", wire::kMostAnswer));
+  }
+  Dialogue& over = Come("ann", 1);
+  const uint64_t refused = ask(over, *nodes[1], "n2", 1);
+  EXPECT_EQ(Refusal(over), "the hub waits for too many long answers of nodes at once; try again");
+  EXPECT_EQ(std::get<wire::Failed>(over.replies.back()).kind, ErrorKind::kBusy);
+  EXPECT_EQ(nodes[1]->All<wire::AnswerTaken>().back(), (wire::AnswerTaken{refused, 0}));
+  Dialogue& bob = Come("bob", 2);
+  const uint64_t bobs = ask(bob, *nodes[1], "n2", 1);
+  nodes[1]->say(wire::AnswerPiece{bobs, wire::AnswerKind::kDone, 0, ""});
   loop_.RunFor(Duration::Millis(1));
-  EXPECT_EQ(Refusal(ann),
-            "node n1 (9.9) cannot tell that: it is of an older release, or no node of Spate; "
-            "update it");
+  EXPECT_EQ(Refusal(bob), "");
+  // A whole answer gives its share back.
+  nodes[0]->say(wire::AnswerPiece{ids.front(), wire::AnswerKind::kDone, 0, ""});
+  loop_.RunFor(Duration::Millis(1));
+  EXPECT_EQ(Refusal(first), "");
+  Dialogue& again = Come("ann", 1);
+  ask(again, *nodes[0], "n1", 1);
+  EXPECT_FALSE(again.Done());
 }
 
 TEST_F(LookTest, TheNodeOfARankIsAsked) {

@@ -23,8 +23,13 @@ std::unexpected<Error> NotConnected(const std::string& node) {
 void NodeCalls::Tell(uint64_t id, Result<wire::AnswerPiece> answer) {
   auto done = asked_.extract(id);
   if (done.empty()) return;
-  kept_ -= done.mapped().bytes.size();
-  done.mapped().fn(std::move(answer));
+  const Asked& asked = done.mapped();
+  kept_ -= asked.bytes.size();
+  auto of_user = kept_of_.find(asked.by);
+  if (of_user != kept_of_.end() && (of_user->second -= asked.bytes.size()) == 0) {
+    kept_of_.erase(of_user);
+  }
+  asked.fn(std::move(answer));
 }
 
 void NodeCalls::Send(NodeId node, wire::ToNode message) {
@@ -42,24 +47,22 @@ void NodeCalls::Ask(NodeId id, const std::string& by, wire::Ask ask, Duration pa
   const std::string name = nodes_.all().at(id).row.name;
   if (!nodes_.all().at(id).channel) return fn(NotConnected(name));
   const bool of_run = ask.ref.job.value != 0;
-  if (!by.empty()) {
-    const std::pair whose{id, by};
-    if (asks_of_[whose] >= kMostAsks) {
-      return fn(Fail(ErrorKind::kBusy,
-                     fmt::format("user {} {} {} {} of node {} at once, the limit for one user; try "
-                                 "again",
-                                 by, of_run ? "looks at" : "asks", kMostAsks,
-                                 of_run ? "tasks" : "questions", EscapeForScreen(name))));
-    }
-    ++asks_of_[whose];
-    fn = [this, whose, fn = std::move(fn)](Result<wire::AnswerPiece> answer) {
-      auto of_user = asks_of_.find(whose);
-      if (--of_user->second == 0) asks_of_.erase(of_user);
-      fn(std::move(answer));
-    };
+  const std::pair whose{id, by};
+  if (asks_of_[whose] >= kMostAsks) {
+    return fn(Fail(ErrorKind::kBusy,
+                   fmt::format("user {} {} {} {} of node {} at once, the limit for one user; try "
+                               "again",
+                               by, of_run ? "looks at" : "asks", kMostAsks,
+                               of_run ? "tasks" : "questions", EscapeForScreen(name))));
   }
+  ++asks_of_[whose];
+  fn = [this, whose, fn = std::move(fn)](Result<wire::AnswerPiece> answer) {
+    auto of_user = asks_of_.find(whose);
+    if (--of_user->second == 0) asks_of_.erase(of_user);
+    fn(std::move(answer));
+  };
   const uint64_t call = ask.id = ++last_;
-  asked_[call] = {.node = id, .of_run = of_run, .fn = std::move(fn)};
+  asked_[call] = {.node = id, .of_run = of_run, .by = by, .fn = std::move(fn)};
   Send(id, std::move(ask));
   loop_.At(loop_.Now() + patience, [this, alive = alive_, call, name] {
     if (*alive) Tell(call, Unavailable(name, "does not answer"));
@@ -73,12 +76,15 @@ Result<wire::AnswerPiece> NodeCalls::AnswerOf(const Asked& asked,
     const auto kind = std::min(last.error, static_cast<uint32_t>(ErrorKind::kIo));
     return Fail(static_cast<ErrorKind>(kind), asked.bytes);
   }
-  if (last.kind != wire::AnswerKind::kUnknown)
+  const bool of_attempt =
+      last.kind == wire::AnswerKind::kNotStarted || last.kind == wire::AnswerKind::kEnded;
+  if (last.kind == wire::AnswerKind::kDone || (of_attempt && asked.of_run)) {
     return wire::AnswerPiece{0, last.kind, 0, asked.bytes};
+  }
   const Nodes::Node& node = nodes_.all().at(asked.node);
   return Fail(ErrorKind::kUnavailable,
-              fmt::format("node {} ({}) {}: it is of an older release, or no node of Spate; "
-                          "update it",
+              fmt::format("node {} ({}) {}: it runs another release than the hub, or is not a "
+                          "node of Spate; update the older one",
                           EscapeForScreen(node.row.name), EscapeForScreen(node.product),
                           asked.of_run ? "cannot show what runs there" : "cannot tell that"));
 }
@@ -93,9 +99,16 @@ void NodeCalls::OnAnswer(NodeId node, const wire::AnswerPiece& piece) {
   Asked& asked = at->second;
   asked.bytes += piece.bytes;
   kept_ += piece.bytes.size();
-  if (asked.bytes.size() > wire::kMostAnswer || kept_ > kMostKept) {
+  const size_t of_user = kept_of_[asked.by] += piece.bytes.size();
+  const bool too_long = asked.bytes.size() > wire::kMostAnswer;
+  if (too_long || kept_ > kMostKept || of_user > kMostOfUser) {
     Send(node, wire::AnswerTaken{piece.id, 0});
-    return Tell(piece.id, Unavailable(nodes_.all().at(node).row.name, "answers too much"));
+    if (too_long) {
+      return Tell(piece.id, Unavailable(nodes_.all().at(node).row.name, "answers too much"));
+    }
+    return Tell(piece.id, Fail(ErrorKind::kBusy,
+                               "the hub waits for too many long answers of "
+                               "nodes at once; try again"));
   }
   if (more) return Send(node, wire::AnswerTaken{piece.id, piece.bytes.size()});
   auto answer = AnswerOf(asked, piece);

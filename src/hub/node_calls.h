@@ -25,11 +25,11 @@ class NodeCalls {
   NodeCalls(const NodeCalls&) = delete;
   NodeCalls& operator=(const NodeCalls&) = delete;
 
-  // The whole answer as one piece: kDone, kNotStarted or kEnded. Else an error.
+  // The whole answer as one piece: kDone, or kNotStarted or kEnded of an attempt. Else an error.
   using Told = std::function<void(Result<wire::AnswerPiece>)>;
   // `id` is set here. kUnavailable: the node is away, or goes, or is silent for `patience`, or does
-  // not know the question. kBusy: kMostAsks questions of the user `by` to the node are under way;
-  // with an empty `by`, any number may be.
+  // not know the question, or its answer does not fit it. kBusy: kMostAsks questions of the user
+  // `by` to the node are under way, or the user's answers are longer than kMostOfUser together.
   void Ask(NodeId node, const std::string& by, wire::Ask ask, Duration patience, Told fn);
   // The same of the node with this name.
   void Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn);
@@ -40,12 +40,15 @@ class NodeCalls {
   static constexpr Duration kPatience = Duration::Seconds(10);
   static constexpr Duration kLookPatience = Duration::Seconds(3);
   static constexpr size_t kMostAsks = 16;
-  static constexpr size_t kMostKept = 64 << 20;  // bytes of all answers that are not whole yet
+  // Bytes of answers that are not whole yet: all, and those of one user.
+  static constexpr size_t kMostKept = 64 << 20;
+  static constexpr size_t kMostOfUser = kMostKept / 4;
 
  private:
   struct Asked {
     NodeId node;  // nobody else may answer
     bool of_run;  // it is about an attempt
+    std::string by;
     std::string bytes = {};
     Told fn;
   };
@@ -57,6 +60,7 @@ class NodeCalls {
   Nodes& nodes_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::pair<NodeId, std::string>, size_t> asks_of_;  // under way, by user
+  std::map<std::string, size_t> kept_of_;                     // bytes, by user
   size_t kept_ = 0;
   uint64_t last_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

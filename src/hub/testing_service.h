@@ -75,7 +75,7 @@ class EndsJournal final : public JournalReader {
       next.ends.ends.push_back(
           {.ref = {read->job, static_cast<TaskIndex>(read->after - 1), Attempt(1)}});
       next.ends.outputs.push_back(std::move(output));
-      next.verdicts.push_back(0);
+      next.verdicts.push_back(Verdict::kSucceeded);
       Wait();
       Send(next);
     }

@@ -81,10 +81,10 @@ void Connector::Begin() {
       valid = Fail(ErrorKind::kInvalid,
                    fmt::format("the access file is for a {}, and this is a {}; ask who runs the "
                                "hub for one of the right role",
-                               access::NameOf(access.role), is_node ? "node" : "client"));
+                               WordOf(access.role), is_node ? "node" : "client"));
     }
     if (!valid) return Finish(std::unexpected(Failure{valid.error(), true}));
-    self_.role = static_cast<wire::Role>(access.role);
+    self_.role = access.role;
   }
   Next();
 }

@@ -39,7 +39,7 @@ bool Guest::Proves(const Bytes32& secret) const {
                             {.connection_key = *connection_key,
                              .nonce = nonce,
                              .serial = greeting.serial,
-                             .role = static_cast<access::Role>(greeting.role)},
+                             .role = greeting.role},
                             proof);
 }
 

@@ -58,6 +58,7 @@ Result<std::unique_ptr<Host>> Host::Open(os::RealLoop& loop, HostOptions options
                     .dialects = std::move(options.dialects),
                     .doubt = options.doubt,
                     .first = std::move(options.first),
+                    .left_running = std::move(options.left_running),
                     .no_room = std::move(no_room),
                     .watches_room = is_node,
                     .folders = std::move(folders)};

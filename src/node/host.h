@@ -49,6 +49,7 @@ struct HostOptions {
   format::Dialects dialects = {};
   Doubt doubt = {};
   std::function<bool(wire::ToNode&)> first = nullptr;
+  std::function<void(const AttemptRef&, const std::string& processes)> left_running = nullptr;
 };
 
 class Host {

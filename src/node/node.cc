@@ -420,6 +420,7 @@ void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {
 
 void Node::OnLeftRunning(const AttemptRef& ref, const std::string& processes) {
   left_running_[ref] = processes;
+  if (parts_.left_running) parts_.left_running(ref, processes);
 }
 
 void Node::Post(agent::Event event) {

@@ -52,6 +52,9 @@ class Node final : public ExecutorEvents {
     // Sees each message of the hub before the node does. True: it has taken the message. Null:
     // nobody does.
     std::function<bool(wire::ToNode&)> first = nullptr;
+    // The commands of an attempt have ended, and what they left running is waited for
+    // (ExecutorEvents::OnLeftRunning). Null: the hub alone is told.
+    std::function<void(const AttemptRef&, const std::string& processes)> left_running = nullptr;
     // Why the disk has no room for what tasks write; empty: it has. Null: it always has.
     std::function<std::string()> no_room = nullptr;
     // Looks at that all the time, and tells the hub; else only once an attempt has met a full disk.

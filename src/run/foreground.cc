@@ -18,8 +18,6 @@
 namespace spate::run {
 namespace {
 
-constexpr Duration kTickEvery = Duration::Millis(100);
-
 // Changes of a hub that a run has not: it has one job, one node and one user.
 bool IsOfHubAlone(const wire::Question& question) {
   return question.Is<wire::SetHub, wire::AddPool, wire::ChangePools, wire::TryPool,
@@ -32,8 +30,6 @@ bool Names(const JobSelector& jobs, JobId job) { return jobs.Contains(job.value,
 
 Foreground::Foreground(os::RealLoop& loop, Job job)
     : loop_(loop), job_(std::move(job)), deliverer_(loop, job_.forward) {}
-
-Foreground::~Foreground() { loop_.Cancel(tick_); }
 
 Result<std::unique_ptr<Foreground>> Foreground::Read(os::RealLoop& loop, store::SqliteStore& store,
                                                      Job job) {
@@ -73,11 +69,10 @@ Status Foreground::OpenNode(const os::Machine& machine, node::ProcessExecutorOpt
   return {};
 }
 
-cli::RunEnd Foreground::Run(Show show) {
-  show_.emplace(std::move(show));
+cli::RunEnd Foreground::Run(cli::RunView& view) {
+  view_ = &view;
   node_->Join();
   WatchSignals();
-  Tick();
   if (Status opened = hub_->OpenDoor(); !opened) {
     fmt::print(stderr, "spate: other terminals cannot speak to this run: {}\n",
                opened.error().message);
@@ -85,7 +80,6 @@ cli::RunEnd Foreground::Run(Show show) {
   // Resuming may have been all that was left to do.
   if (!engine().Finished(job_.id)) loop_.Run();
   hub_->CloseDoor();
-  loop_.Cancel(tick_);
   for (int signal : {os::kSignalInt, os::kSignalTerm, os::kSignalHup, os::kSignalTerminalStop,
                      os::kSignalContinue})
     loop_.OnSignal(signal, nullptr);
@@ -97,7 +91,7 @@ cli::RunEnd Foreground::Run(Show show) {
   }
   // Ends that come later, while the terminal is waited for, are nobody's.
   node_.reset();
-  show_.reset();
+  view_ = nullptr;
   return how_;
 }
 
@@ -126,58 +120,58 @@ bool Foreground::Succeeded() const {
 // ---- What the hub tells ------------------------------------------------------------------------
 
 void Foreground::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
-  if (!show_) return;  // leases of the last life
-  show_->view.OnEnded({notice.end, notice.verdict, output, loop_.Now()});
+  if (view_ == nullptr) return;  // leases of the last life
+  view_->OnEnded({notice.end, notice.verdict, output, loop_.Now()});
   if (notice.verdict == engine::Verdict::kFailed) task_code_ = cli::ExitCodeOfTask(notice.end);
   StopWhenIdle();
 }
 
 void Foreground::OnHeld(const engine::NoticeHeld& notice) {
-  if (!show_) return;
+  if (view_ == nullptr) return;
   if (how_ != cli::RunEnd::kOutputClosed) {
-    show_->view.OnNews(cli::HoldNews{notice.reason, running(), ending_, parked()}, loop_.Now());
+    view_->OnNews(cli::HoldNews{notice.reason, running(), ending_, parked()}, loop_.Now());
   }
   StopWhenIdle();
 }
 
 void Foreground::OnFinished(const engine::NoticeFinished&) {
   // While Settle runs, Resume may finish what a longer list or a retry goes on with right after.
-  if (show_ && engine().Finished(job_.id)) loop_.Stop();
+  if (view_ != nullptr && engine().Finished(job_.id)) loop_.Stop();
 }
 
 // A refusal despite the check before sending: the deadline has passed since.
 void Foreground::OnHubNotice(const engine::Notice& notice) {
   const auto* refused = std::get_if<engine::NoticeRefused>(&notice);
-  if (refused == nullptr || !show_) return;
-  show_->view.OnNews(cli::Remark{present::TextOf(refused->why), true}, loop_.Now());
+  if (refused == nullptr || view_ == nullptr) return;
+  view_->OnNews(cli::Remark{present::TextOf(refused->why), true}, loop_.Now());
   how_ = cli::RunEnd::kBroken;
   exit_code_ = cli::kExitUsage;
   loop_.Stop();
 }
 
 void Foreground::OnNews(const wire::ToHub& news) {
-  if (!show_) return;
+  if (view_ == nullptr) return;
   Instant now = loop_.Now();
   if (const auto* running = std::get_if<wire::Running>(&news)) {
-    show_->view.OnNews(cli::TaskStarted{running->ref, running->slot}, now);
+    view_->OnNews(cli::TaskStarted{running->ref, running->slot}, now);
   } else if (const auto* live = std::get_if<wire::Live>(&news)) {
-    show_->view.OnLive(live->ref, live->stream, live->bytes);
+    view_->OnLive(live->ref, live->stream, live->bytes);
   } else if (const auto* slow = std::get_if<wire::Slow>(&news)) {
-    show_->view.OnNews(cli::TaskSlow{slow->ref}, now);
+    view_->OnNews(cli::TaskSlow{slow->ref}, now);
   } else if (const auto* paused = std::get_if<wire::Paused>(&news)) {
-    show_->view.OnNews(cli::StartsPaused{paused->reason}, now);
+    view_->OnNews(cli::StartsPaused{paused->reason}, now);
   }
 }
 
 // For the view alone: the attempt has not ended, as far as node and hub know.
 void Foreground::OnLeftRunning(const AttemptRef& ref, const std::string& processes) {
-  if (show_) show_->view.OnNews(cli::TaskLeftRunning{ref, processes}, loop_.Now());
+  if (view_ != nullptr) view_->OnNews(cli::TaskLeftRunning{ref, processes}, loop_.Now());
 }
 
 void Foreground::OnStoreFailed(const Error& error) {
   failure_ = std::unexpected(error);
-  if (!show_) return;
-  show_->view.OnNews(
+  if (view_ == nullptr) return;
+  view_->OnNews(
       cli::Remark{fmt::format("cannot write the journal, so no more tasks start: {}\n"
                               "reported ends are safe; free some space and continue with {}",
                               error.message, present::TextOf(Advice("run", "--resume"))),
@@ -244,7 +238,7 @@ void Foreground::OnTerminalStop() {
 // ---- Clients -----------------------------------------------------------------------------------
 
 void Foreground::Remark(std::string text, bool is_trouble) {
-  show_->view.OnNews(cli::Remark{std::move(text), is_trouble}, loop_.Now());
+  view_->OnNews(cli::Remark{std::move(text), is_trouble}, loop_.Now());
 }
 
 Status Foreground::Allow(const wire::Query& query) {
@@ -268,7 +262,7 @@ Status Foreground::Allow(const wire::Query& query) {
 
 Status Foreground::AllowChange(const wire::ChangeJobs& asked) {
   using Change = wire::ChangeJobs::Change;
-  if (!Names(asked.jobs, job_.id) || engine().Finished(job_.id) || !show_) return {};
+  if (!Names(asked.jobs, job_.id) || engine().Finished(job_.id) || view_ == nullptr) return {};
   const bool held = engine().Held(job_.id) != engine::HoldReason::kNone;
   if (asked.change == Change::kClose) {
     return Fail(ErrorKind::kInvalid,
@@ -282,14 +276,14 @@ Status Foreground::AllowChange(const wire::ChangeJobs& asked) {
                     job_.id.value));
   }
   if (asked.change == Change::kRelease && held) {
-    show_->view.OnNews(cli::StartsPaused{}, loop_.Now());
+    view_->OnNews(cli::StartsPaused{}, loop_.Now());
     Remark(fmt::format("job {} continues", job_.id.value), false);
   }
   return {};
 }
 
 Status Foreground::AllowCancel(const wire::Cancel& asked) {
-  if (engine().Finished(job_.id) || !show_) return {};
+  if (engine().Finished(job_.id) || view_ == nullptr) return {};
   if (Names(asked.jobs, job_.id) && !std::exchange(cancelled_job_, true)) {
     Remark(fmt::format("job {} is cancelled from another terminal", job_.id.value), true);
   }
@@ -314,20 +308,16 @@ void Foreground::TellDelay(Instant now) {
   if (std::exchange(delayed_, delayed) == delayed) return;
   std::string until = delayed ? present::DateAndTime(loop_.Wall() + why.front().times.front()) : "";
   if (delayed) until = "the next try of a task waits for --retry-delay until " + until;
-  show_->view.OnNews(cli::StartsPaused{std::move(until)}, now);
+  view_->OnNews(cli::StartsPaused{std::move(until)}, now);
 }
 
-void Foreground::Tick() {
-  Instant now = loop_.Now();
-  show_->view.Tick(now, running());
-  bool blocked = show_->backlog() > kLimits.output_backlog;
-  if (blocked != output_blocked_) {
-    output_blocked_ = blocked;
-    node_->SetOutputBlocked(blocked);
-  }
+uint32_t Foreground::Tick(uint64_t backlog) {
+  if (view_ == nullptr) return 0;
+  const bool blocked = backlog > kLimits.output_backlog;
+  if (std::exchange(output_blocked_, blocked) != blocked) node_->SetOutputBlocked(blocked);
   StopWhenIdle();  // tasks that were given back make no notice
-  TellDelay(now);
-  tick_ = loop_.At(now + kTickEvery, [this] { Tick(); });
+  TellDelay(loop_.Now());
+  return running();
 }
 
 }  // namespace spate::run

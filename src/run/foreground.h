@@ -42,7 +42,6 @@ class Foreground final : public hub::Watcher {
   // Reads an earlier life of the job back, and writes nothing. `loop` and `store` outlive this.
   static Result<std::unique_ptr<Foreground>> Read(os::RealLoop& loop, store::SqliteStore& store,
                                                   Job job);
-  ~Foreground() override;
   const engine::Engine& engine() const { return hub_->engine(); }
   // Takes the job up, a new one or what that life left; what it left leased is ended. Its row is
   // on its way to the store.
@@ -51,16 +50,14 @@ class Foreground final : public hub::Watcher {
   // Runs the loop until all that was posted is decided and durable. Before Run.
   Status Settle();
 
-  struct Show {
-    cli::RunView& view;
-    std::function<uint64_t()> backlog;  // bytes that wait for the terminal
-  };
   // Makes the job's node, which starts nothing before Run. `machine` outlives this.
   Status OpenNode(const os::Machine& machine, node::ProcessExecutorOptions tasks);
   const LocalNode& node() const { return *node_; }
   // Runs until the job has ended, is held and idle, or was stopped; what still runs then is ended.
   // Returns how it ended; the exit code is exit_code().
-  cli::RunEnd Run(Show show);
+  cli::RunEnd Run(cli::RunView& view);
+  // JobFeed::Tick; tasks write nothing while much waits for the terminal.
+  uint32_t Tick(uint64_t backlog);
   int exit_code() const { return exit_code_; }
   // Zeros before the job is accepted.
   JobCounts counts() const { return engine().Counts(job_.id).value_or(JobCounts{}); }
@@ -97,7 +94,6 @@ class Foreground final : public hub::Watcher {
   void OnInterrupt();
   void OnTerminalStop();
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes);
-  void Tick();
   void TellDelay(Instant now);
   void StopWhenIdle();
   bool Succeeded() const;
@@ -111,8 +107,8 @@ class Foreground final : public hub::Watcher {
   forward::Deliverer deliverer_;
   std::unique_ptr<RunHub> hub_;
   std::unique_ptr<LocalNode> node_;
-  std::optional<Show> show_;
-  Status failure_;  // of the store
+  cli::RunView* view_ = nullptr;  // while it runs
+  Status failure_;                // of the store
   cli::RunEnd how_ = cli::RunEnd::kFinished;
   int exit_code_ = 0;
   int task_code_ = 0;  // of the last task that failed
@@ -123,7 +119,6 @@ class Foreground final : public hub::Watcher {
   std::optional<uint32_t> cancelled_from_;  // a client cancelled tasks: how many were before
   bool output_blocked_ = false;
   bool delayed_ = false;
-  os::TimerId tick_ = 0;
 };
 
 }  // namespace spate::run

@@ -61,8 +61,8 @@ Result<std::unique_ptr<LocalNode>> LocalNode::Open(Parts parts) {
                                                .machine = &of.machine,
                                                .tell_every = kTellEvery,
                                                .dialects = format::Dialects(os::FindBash()),
-                                               .doubt = of.doubt}));
-  node->host_->SetEvents(*node);
+                                               .doubt = of.doubt,
+                                               .left_running = of.left_running}));
   return node;
 }
 
@@ -74,11 +74,6 @@ void LocalNode::Join() {
 
 uint32_t LocalNode::running() const {
   return std::min<uint32_t>(host_->node().agent().busy(), parts_.offer.slots);
-}
-
-void LocalNode::OnLeftRunning(const AttemptRef& ref, const std::string& processes) {
-  host_->events().OnLeftRunning(ref, processes);
-  parts_.left_running(ref, processes);
 }
 
 }  // namespace spate::run

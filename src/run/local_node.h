@@ -18,7 +18,7 @@
 
 namespace spate::run {
 
-class LocalNode final : public node::ExecutorEvents {
+class LocalNode {
  public:
   // All that is referred to outlives it.
   struct Parts {
@@ -44,22 +44,6 @@ class LocalNode final : public node::ExecutorEvents {
   void SetOutputBlocked(bool blocked) { host_->node().SetOutputBlocked(blocked); }
   void CutOffHeld(const std::string& why) { host_->node().CutOffHeld(why); }
   void Pause(bool paused) { host_->Pause(paused); }
-
-  // node::ExecutorEvents
-  void OnStarted(const AttemptRef& ref, Instant when) override {
-    host_->events().OnStarted(ref, when);
-  }
-  void OnEnded(AttemptEnd end, TaskOutputPtr output) override {
-    host_->events().OnEnded(std::move(end), std::move(output));
-  }
-  void OnTakenBack(const AttemptRef& ref) override { host_->events().OnTakenBack(ref); }
-  void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) override {
-    host_->events().OnOutput(ref, stream, bytes);
-  }
-  void OnMemory(const AttemptRef& ref, uint64_t bytes) override {
-    host_->events().OnMemory(ref, bytes);
-  }
-  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
 
  private:
   LocalNode(Parts parts, NodeId id);

@@ -17,44 +17,30 @@
 #include "cli/options/shared.h"
 #include "cli/report.h"
 #include "cli/run/list_places.h"
-#include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "cli/view/joblog.h"
 #include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
-#include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
 #include "run/earlier_runs.h"
-#include "run/history.h"
 #include "run/job_text.h"
 #include "run/missing_outputs.h"
 #include "run/plan.h"
 #include "run/prepared_job.h"
-#include "run/run_to_end.h"
+#include "run/run_asker.h"
 #include "run/shared_needs.h"
 #include "run/slots_file.h"
 #include "run/this_machine.h"
-#include "store/sqlite/sqlite_history.h"
 
 namespace spate::run {
 namespace {
 
 using cli::RunOptions;
-
-// The order of starting; empty: as given.
-std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
-                               const cli::TaskList& tasks) {
-  if (options.order == cli::TaskOrder::kLongest) {
-    return LongestFirst(client::StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
-  }
-  if (options.order != cli::TaskOrder::kShuffle) return {};
-  return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
-}
 
 // Reports that a new job starts where the user may expect a resumed one: --resume found no earlier
 // run, or the newest run was cut off.
@@ -113,13 +99,12 @@ Result<int> RunNew(const cli::Invocation& invocation, const Surroundings& here,
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
   }
-  auto job =
-      TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options, argv));
+  auto job = TRY(PreparedJob::Create(here, client::StateDirOf(options.state_dir, here), options));
   if (!job->is_pipe()) TellNew(*job);
   TellShell(options, plan.settings, tasks.needs_shell);
   TellOfArray(options);
-  TRY(job->SetTasks(tasks, std::move(plan.settings), OrderOf(options, here, tasks)));
-  tasks = {};  // the text is in the store now
+  auto submission = TRY(SubmissionOf(std::move(plan), std::move(argv)));
+  TRY(job->SetTasks(std::move(submission)));
   auto code = RunToEnd(*job, /*resumed=*/false);
   if (!code && !comes_later) job->Discard();  // nothing was started
   return code;
@@ -480,13 +465,11 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
   if (options.show.form == cli::OutputForm::kQuiet || options.sources.files.empty()) return;
   auto changes = ReadChanges(job, here, typed);
   if (!changes || changes->withdrawn.empty()) return;  // a list that cannot be read is not needed
+  const std::vector<TaskRange> withdrawn = Normalized(changes->withdrawn);
   size_t old = 0;
   for (TaskRange range : retried) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      auto names = [i](TaskRange other) {
-        return i >= other.first && i - other.first < other.count;
-      };
-      old += std::ranges::any_of(changes->withdrawn, names) ? 1 : 0;
+      old += SortedContains(withdrawn, i) ? 1 : 0;
     }
   }
   if (old == 0) return;
@@ -497,15 +480,6 @@ void TellOldText(PreparedJob& job, const Surroundings& here, const RunOptions& t
              "they were\nto run the list as it is now:  {}\n",
              old == 1 ? "1 task is" : fmt::format("{} tasks are", FormatCount(old)),
              old == 1 ? "it was" : "they were", job.id().value, cli::ResumeCommand(hints));
-}
-
-// Number of the tasks' job: the newest, when none is named.
-Result<uint32_t> NumberOf(const TasksOfJob& tasks, const std::string& state_dir) {
-  if (tasks.job) return *tasks.job;
-  auto numbers = TRY(store::RunNumbers(state_dir));
-  auto last = TRY(store::OpenHistory(state_dir)->NewestAccepted(numbers));
-  if (!last) return Fail(ErrorKind::kNotFound, "no jobs yet in " + state_dir);
-  return *last;
 }
 
 // Selected tasks that a retry runs again, sorted; `succeeded`: all of them, and the tasks that
@@ -543,10 +517,11 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   TRY(cli::CheckUses(cli::Way::kRetry, invocation.words));
   auto typed = TRY(cli::ParseRun({}, invocation.argv, cli::kRetryWords));
   std::string state_dir = client::StateDirOf(typed.state_dir, here);
-  history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
+  RunAsker runs(here, state_dir, "");
   TRY(cli::LookUpNames(runs, selected));
   const TasksOfJob& tasks = selected.front();
-  auto number = TRY(NumberOf(tasks, state_dir));
+  const uint32_t number =
+      tasks.job ? *tasks.job : TRY(runs.Pick({.all = false, .last = true, .ranges = {}})).front();
   auto opened = TRY(PreparedJob::Open(here, state_dir, number, [&](const auto& stored) {
     return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::kRetryWords);
   }));

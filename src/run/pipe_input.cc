@@ -10,12 +10,18 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/report.h"
+#include "os/copy_part.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/signals.h"
 
 namespace spate::run {
 namespace {
@@ -57,6 +63,18 @@ std::optional<WholeInput> ReadEnd(const std::string& folder) {
     return std::nullopt;
   }
   return whole;
+}
+
+constexpr int kOut = 1;
+
+// A task that has read enough is none that failed.
+Status WritePart(uint64_t header, uint64_t offset, uint64_t length, const char* name) {
+  auto file = TRY(os::OpenRead(name));
+  auto copied = os::CopyPart(file.get(), 0, header, kOut, name);
+  if (copied && *copied == os::Copied::kAll) {
+    copied = os::CopyPart(file.get(), offset, length, kOut, name);
+  }
+  return copied ? Status() : std::unexpected(copied.error());
 }
 
 }  // namespace
@@ -296,6 +314,17 @@ void BlockView::OnEnded(const cli::TaskEnded& ended) {
     (void)os::RemoveFile(BlockFile(folder_, uint64_t{index} + 1));  // a leftover costs only space
   }
   on_ended_(index);
+}
+
+std::optional<int> PartEntry(int argc, char** argv) {
+  if (argc != 6 || std::strcmp(argv[1], format::kPartArgument) != 0) return std::nullopt;
+  os::IgnoreSignal(os::kSignalPipe);
+  auto header = ReadNumber<uint64_t>(argv[2]);
+  auto offset = ReadNumber<uint64_t>(argv[3]);
+  auto length = ReadNumber<uint64_t>(argv[4]);
+  if (!header || !offset || !length) return cli::kExitUsage;
+  auto written = WritePart(*header, *offset, *length, argv[5]);
+  return written ? cli::kExitSuccess : cli::ReportError(written.error());
 }
 
 }  // namespace spate::run

@@ -27,6 +27,11 @@ bool InputIsWhole(const std::string& folder, uint64_t tasks);
 // is longer. kInvalid: it is another input.
 Status CheckSameInput(int fd, const std::string& folder);
 
+// `spate __part HEADER OFFSET LENGTH FILE`: the first command of a task of --pipepart, which gives
+// the task its part of the file (format/input_row.h). The exit code when this process was started
+// as one, else nothing.
+std::optional<int> PartEntry(int argc, char** argv);
+
 class InputSum;
 
 class PipeInput {

@@ -16,6 +16,7 @@
 #include "cli/run/file_check.h"
 #include "cli/run/mpi_check.h"
 #include "cli/run/placeholder_check.h"
+#include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "format/expand.h"
 #include "os/clock.h"
@@ -25,6 +26,7 @@
 #include "os/process.h"
 #include "os/terminal.h"
 #include "present/advice.h"
+#include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/shared_needs.h"
 #include "run/this_machine.h"
@@ -218,6 +220,51 @@ Status MakePlan(Plan& plan) {
     TRY(step.take(plan));
   }
   return {};
+}
+
+// The order of starting; empty: as given. To another hub it goes in one message.
+Result<std::vector<TaskIndex>> OrderOf(const Plan& plan) {
+  constexpr uint32_t kMostSent = 3'000'000;
+  const cli::RunOptions& options = plan.options;
+  const cli::TaskList& tasks = plan.tasks;
+  if (options.order == cli::TaskOrder::kLongest) {
+    return LongestFirst(client::StateDirOf(options.state_dir, plan.here), plan.here.cwd, options,
+                        tasks.rows);
+  }
+  if (options.order != cli::TaskOrder::kShuffle) return std::vector<TaskIndex>();
+  if (plan.whom == Plan::For::kHere || tasks.count <= kMostSent) {
+    return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--order shuffle: a hub accepts at most {} tasks in an order other than "
+                          "that of the list; shuffle the list itself (shuf)",
+                          FormatCount(kMostSent)));
+}
+
+Result<client::Submission> SubmissionOf(Plan plan, std::vector<std::string> argv) {
+  const cli::RunOptions& options = plan.options;
+  cli::TaskList& tasks = plan.tasks;
+  auto order = TRY(OrderOf(plan));
+  const bool forwards = cli::HasForwards(tasks, plan.settings);
+  auto made = client::Submission::Of(std::move(plan.settings), std::move(argv));
+  made.forwards = forwards;
+  wire::Submit& head = made.head;
+  head.host = plan.here.machine.facts().host_name;
+  head.policy = options.policy;
+  for (const std::string& file : options.sources.files) {
+    head.files.push_back(ListName(plan.here.cwd, file));
+  }
+  head.name = cli::NameOf(options);
+  head.keep_output = options.keep_output;
+  head.open = options.sources.follow || IsPiped(plan);
+  made.rows = std::move(tasks.rows);
+  made.edges = std::move(tasks.edges);
+  made.end = {.count = tasks.count,
+              .requests = std::move(tasks.requests),
+              .runs = std::move(tasks.runs),
+              .order = std::move(order),
+              .known_tasks = tasks.known_tasks};
+  return made;
 }
 
 int PrintCommands(const cli::RowSource& rows, const JobSettings& settings, JobId job,

@@ -13,6 +13,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/output_clash.h"
 #include "cli/run/task_list.h"
+#include "client/submission.h"
 #include "client/surroundings.h"
 #include "core/model/job.h"
 
@@ -53,6 +54,11 @@ struct Plan {
 // Reads and checks all of a plan. Errors, mostly kInvalid, name the place and the fix; nothing was
 // started or sent then.
 Status MakePlan(Plan& plan);
+
+// The new job of a plan, or the tasks that it adds, to be submitted to the hub of this process or
+// to another one, where the caller names it. `argv`: what was typed. kInvalid: no hub takes so many
+// tasks in the order that is asked for.
+Result<client::Submission> SubmissionOf(Plan plan, std::vector<std::string> argv);
 
 // Prints the commands of the rows whose index `wanted` takes (--dry-run). Returns the exit code.
 int PrintCommands(const cli::RowSource& rows, const JobSettings& settings, JobId job,

@@ -131,5 +131,69 @@ TEST(PlanTest, ARunThatGoesOnHasItsOwnSettings) {
   }
 }
 
+std::vector<std::string> RowsOf(const client::Submission& job) {
+  std::vector<std::string> rows;
+  job.rows([&](std::string_view row) { rows.emplace_back(row); });
+  return rows;
+}
+
+TEST(SubmissionOfTest, IsTheSameForThisMachineAndForNodes) {
+  for (For whom : {For::kHere, For::kOnNodes}) {
+    Typed typed({"--name", "some", "--cpus", "2", "--keep-output", "500", "--retries", "3", "--",
+                 "echo", "{}", ":::", "a", "b", "c"},
+                whom);
+    ASSERT_EQ(typed.Refused(), "");
+    auto job = SubmissionOf(std::move(typed.plan), typed.argv).value();
+    EXPECT_EQ(job.head.name, "some");
+    EXPECT_EQ(job.head.argv, typed.argv);
+    EXPECT_EQ(job.head.keep_output, 500u);
+    EXPECT_EQ(job.head.policy.retry.retries, 3u);
+    EXPECT_EQ(job.head.host, typed.here.machine.facts().host_name);
+    EXPECT_FALSE(job.head.open);
+    EXPECT_EQ(job.head.settings->command, (Argv{"echo", "{}"}));
+    EXPECT_EQ(job.end.count, 3u);
+    EXPECT_EQ(RowsOf(job), (Argv{"a", "b", "c"}));
+    ASSERT_EQ(job.end.requests.size(), 1u);
+    EXPECT_EQ(job.end.requests[0].needs.milli_cpus, 2000u);
+    EXPECT_TRUE(job.end.order.empty());
+    EXPECT_FALSE(job.forwards);
+  }
+}
+
+TEST(SubmissionOfTest, NamesListsByTheirWholePaths) {
+  Typed typed({"--follow", "--stdout", "out.{#}", "/dev/../dev/null"});
+  ASSERT_EQ(typed.Refused(), "");
+  auto job = SubmissionOf(std::move(typed.plan), typed.argv).value();
+  EXPECT_EQ(job.head.files, Argv{"/dev/null"});
+  EXPECT_TRUE(job.head.open);  // tasks come while it runs
+}
+
+TEST(SubmissionOfTest, ShufflesEachTaskIntoTheOrder) {
+  Typed typed({"--order", "shuffle", "--", "echo", "{}", ":::", "a", "b", "c", "d"}, For::kOnNodes);
+  ASSERT_EQ(typed.Refused(), "");
+  auto job = SubmissionOf(std::move(typed.plan), typed.argv).value();
+  std::vector<TaskIndex> order = job.end.order;
+  std::ranges::sort(order);
+  EXPECT_EQ(order, (std::vector<TaskIndex>{0, 1, 2, 3}));
+}
+
+TEST(SubmissionOfTest, AHubDoesNotTakeAnyOrder) {
+  for (For whom : {For::kHere, For::kOnNodes}) {
+    Typed typed({"--order", "shuffle", "--", "true"}, whom);
+    ASSERT_EQ(typed.Refused(), "");
+    typed.plan.tasks.count = 3'000'001;
+    auto job = SubmissionOf(std::move(typed.plan), typed.argv);
+    EXPECT_EQ(job.has_value(), whom == For::kHere);
+    const std::string why = job ? "" : job.error().message.substr(0, 16);
+    EXPECT_EQ(why, whom == For::kHere ? "" : "--order shuffle:");
+  }
+}
+
+TEST(SubmissionOfTest, KnowsWhatItsTasksForward) {
+  Typed typed({"--forward", "VAR=all", "--", "true", ":::", "a"}, For::kOnNodes);
+  ASSERT_EQ(typed.Refused(), "");
+  EXPECT_TRUE(SubmissionOf(std::move(typed.plan), typed.argv).value().forwards);
+}
+
 }  // namespace
 }  // namespace spate::run

@@ -66,12 +66,10 @@ Status PreparedJob::OpenStore() {
 
 Result<std::unique_ptr<PreparedJob>> PreparedJob::Create(const Surroundings& here,
                                                          const std::string& state_dir,
-                                                         const cli::RunOptions& options,
-                                                         std::vector<std::string> argv) {
+                                                         const cli::RunOptions& options) {
   auto dir = TRY(store::JobDir::Create(state_dir));
   std::unique_ptr<PreparedJob> job(new PreparedJob(here, std::move(dir), state_dir));
   job->options_ = options;
-  job->open_ = options.sources.follow;
   if (auto status = job->OpenStore(); !status) {
     job->Discard();
     return std::unexpected(status.error());
@@ -79,12 +77,7 @@ Result<std::unique_ptr<PreparedJob>> PreparedJob::Create(const Surroundings& her
   const os::MachineFacts& facts = here.machine.facts();
   store::JobRow& row = job->row_;
   row.job = job->id();
-  row.name = cli::NameOf(options);
-  row.argv = std::move(argv);
   row.cwd = here.cwd;
-  for (const std::string& file : options.sources.files) {
-    row.files.push_back(ListName(here.cwd, file));
-  }
   row.user = facts.user_name;
   row.created = job->loop_->Wall();
   row.runs = 0;
@@ -164,35 +157,40 @@ void PreparedJob::PutRow() {
   store_->PutJob(row_);
 }
 
-Status PreparedJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
-                             std::vector<TaskIndex> order) {
-  *settings_ = std::move(settings);
-  if (is_pipe()) {
-    settings_->stdin_pattern = InputFolder();
-    open_ = reads_ = true;
-  }
+Status PreparedJob::SetTasks(client::Submission job) {
+  row_.name = std::move(job.head.name);
+  row_.argv = std::move(job.head.argv);
+  row_.files = std::move(job.head.files);
+  *settings_ = *job.head.settings;
+  open_ = job.head.open;
+  reads_ = is_pipe();
+  if (reads_) settings_->stdin_pattern = InputFolder();
   TRY(ReadJournal());
   TRY(run_->Begin(row_));
   PutRow();
+  AppendAll(job.rows);
+  JobPlan plan;
+  plan.task_count = job.end.count;
+  plan.open = open_;
+  plan.requests = requests_ = std::move(job.end.requests);
+  plan.runs = std::move(job.end.runs);
+  plan.order = std::move(job.end.order);
+  plan.policy = job.head.policy;
+  plan.user = row_.user;
+  run_->Post(
+      engine::SubmitJob{.job = id(), .plan = std::move(plan), .edges = std::move(job.edges)});
+  return {};
+}
+
+void PreparedJob::AppendAll(const cli::RowSource& source) {
   std::vector<std::string> rows;
-  tasks.rows([&](std::string_view row) {
+  source([&](std::string_view row) {
     rows.emplace_back(row);
     if (rows.size() < kRowsPerChunk) return;
     AppendRows(std::exchange(rows, {}));
     WaitForStore();
   });
   if (!rows.empty()) AppendRows(std::move(rows));
-  JobPlan plan;
-  plan.task_count = tasks.count;
-  plan.open = open_;
-  plan.requests = tasks.requests;
-  plan.runs = tasks.runs;
-  plan.order = std::move(order);
-  plan.policy = options_.policy;
-  plan.user = row_.user;
-  requests_ = tasks.requests;
-  run_->Post(engine::SubmitJob{.job = id(), .plan = std::move(plan), .edges = tasks.edges});
-  return {};
 }
 
 void PreparedJob::AppendRows(std::vector<std::string> rows) {
@@ -233,18 +231,15 @@ void PreparedJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_
   if (added.empty()) return;
   next_task_ = task_count();
   cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, next_task_);
-  std::vector<std::string> rows;
-  uint32_t position = 0;
-  size_t next = 0;
-  tasks.rows([&](std::string_view row) {
-    if (next == added.size() || added[next] != position++) return;
-    ++next;
-    rows.emplace_back(row);
-    if (rows.size() < kRowsPerChunk) return;
-    AppendRows(std::exchange(rows, {}));
-    WaitForStore();
+  AppendAll([&](const cli::RowVisitor& visit) {
+    uint32_t position = 0;
+    size_t next = 0;
+    tasks.rows([&](std::string_view row) {
+      if (next == added.size() || added[next] != position++) return;
+      ++next;
+      visit(row);
+    });
   });
-  if (!rows.empty()) AppendRows(std::move(rows));
   const auto known_requests = static_cast<uint32_t>(requests_.size());
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   run_->Post(engine::GrowJob{.job = id(),

@@ -12,6 +12,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/task_list.h"
 #include "cli/view/summary.h"
+#include "client/submission.h"
 #include "client/surroundings.h"
 #include "os/real_loop.h"
 #include "run/foreground.h"
@@ -26,11 +27,10 @@ using client::Surroundings;
 
 class PreparedJob {
  public:
-  // A new folder for a new job. `argv` is what was typed after "run".
+  // A new folder for a new job.
   static Result<std::unique_ptr<PreparedJob>> Create(const Surroundings& here,
                                                      const std::string& state_dir,
-                                                     const cli::RunOptions& options,
-                                                     std::vector<std::string> argv);
+                                                     const cli::RunOptions& options);
   // The folder of an earlier job: its leftovers are ended, its journal is read back. kNotFound
   // when the job was never accepted. `options`: those of its first run with those of now on top,
   // made by `parse` from its first argv.
@@ -65,9 +65,9 @@ class PreparedJob {
   const std::vector<TaskClass>& requests() const { return requests_; }
   os::RealLoop& loop() const { return *loop_; }
 
-  // New job: its tasks, and how they run; of --pipe none, for they come with the input. Durable
+  // New job: as it is submitted; of --pipe without tasks, for they come with the input. Durable
   // when Run begins to report.
-  Status SetTasks(const cli::TaskList& tasks, JobSettings settings, std::vector<TaskIndex> order);
+  Status SetTasks(client::Submission job);
   // Earlier job: rows of its tasks, in order. A walk ends early when they cannot be read, and
   // rows_status() tells why.
   cli::RowSource StoredRows();
@@ -109,8 +109,9 @@ class PreparedJob {
   void Discard();
 
  private:
-  // Stores rows of the next tasks.
+  // Stores rows of the next tasks; AppendAll waits meanwhile, and is not called inside the loop.
   void AppendRows(std::vector<std::string> rows);
+  void AppendAll(const cli::RowSource& source);
   // Waits while too much is queued; not from inside the loop.
   void WaitForStore();
   PreparedJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
@@ -136,5 +137,9 @@ class PreparedJob {
   bool reads_ = false;       // from --pipe
   std::vector<PipeInput::Taken> taken_;
 };
+
+// The prepared job runs to its end, and is shown meanwhile. `resumed`: results that its last run
+// did not bring are delivered first. Returns the exit code.
+Result<int> RunToEnd(PreparedJob& job, bool resumed);
 
 }  // namespace spate::run

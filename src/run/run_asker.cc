@@ -4,12 +4,19 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
+#include "cli/options/run_options.h"
+#include "cli/report.h"
+#include "history/reader_end.h"
+#include "history/source.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "present/advice.h"
-#include "run/history.h"
+#include "run/job_text.h"
+#include "store/history.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/sqlite_history.h"
@@ -29,13 +36,41 @@ Status Give(const client::Asker::AcceptAnswer& take, const T& answer) {
   return take(wire::BytesOf(answer));
 }
 
+// Settings as PreparedJob::Open makes them, without what is given now.
+Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
+  auto options = TRY(cli::ParseRun(row.argv, {}));
+  JobSettings settings = cli::SettingsOf(options, row.cwd, cores);
+  TRY(DecodeRowSettings(row.settings, settings));
+  return settings;
+}
+
 std::vector<JobId> IdsOf(const std::vector<uint32_t>& numbers) {
   std::vector<JobId> jobs;
   for (uint32_t number : numbers) jobs.emplace_back(number);
   return jobs;
 }
 
+// The source of answers about this machine's runs.
+history::Source RunsIn(const store::JobPlace& place, uint32_t cores) {
+  history::Source source(store::OpenHistory(place));
+  source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
+  source.now = os::WallNow;
+  return source;
+}
+
 }  // namespace
+
+std::optional<int> RunReaderEntry(int argc, char** argv) {
+  if (argc != 5 || std::string_view(argv[1]) != "__run-reader") return std::nullopt;
+  auto here = client::Surroundings::Find();
+  if (!here) return cli::ReportError(here.error());
+  const uint32_t cores = here->machine.facts().cores;
+  store::JobPlace place(argv[2]);
+  place.keep_replay_after = 1;
+  if (history::KeepIfAsked(RunsIn(place, cores), argv[3], argv[4])) return 0;
+  history::AnswerOnce(RunsIn(store::JobPlace(argv[2]), cores));
+  return 0;
+}
 
 Result<RunTarget> TargetOf(const std::string& job_folder) {
   auto folder = TRY(os::OpenDir(job_folder));
@@ -56,7 +91,7 @@ Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
   question.Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs,
-                 wire::LookAtRun, wire::ListProcesses, EnterTask>(
+                 wire::LookAtRun, wire::ListProcesses, wire::EnterTask>(
       [&](auto asked) { status = Answer(std::move(asked), take); });
   return status;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "client/hub_call.h"
 #include "client/surroundings.h"
 #include "core/model/selection.h"
-#include "core/model/visit.h"
 #include "history/journal_asker.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
@@ -55,7 +55,7 @@ class RunAsker final : public client::Asker {
   Status Answer(wire::LookAtRun question, const AcceptAnswer& take) {
     return AskOfTask(std::move(question), take);
   }
-  Status Answer(EnterTask question, const AcceptAnswer& take) {
+  Status Answer(wire::EnterTask question, const AcceptAnswer& take) {
     return AskOfTask(std::move(question), take);
   }
   template <typename Q>
@@ -67,5 +67,10 @@ class RunAsker final : public client::Asker {
   history::JournalAsker journals_;
   std::unique_ptr<os::RealLoop> loop_;  // once a run is asked
 };
+
+// The reader of a run's journal (history/reader_end.h): `spate __run-reader STATE USER admin|user`,
+// or `STATE JOB keep` (hub/replay_keeper.h). The process's exit code; nullopt when argv is
+// something else.
+std::optional<int> RunReaderEntry(int argc, char** argv);
 
 }  // namespace spate::run

@@ -1,6 +1,4 @@
-// Runs a prepared job: see run_to_end.h.
-#include "run/run_to_end.h"
-
+// Runs a prepared job: a JobFeed of the hub in this process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,14 +18,15 @@
 #include "cli/view/results_table.h"
 #include "cli/view/results_tree.h"
 #include "cli/view/run_view.h"
-#include "cli/view/terminal_screen.h"
 #include "core/model/ranges.h"
 #include "forward/shared_files.h"
 #include "node/process_executor.h"
 #include "os/file.h"
 #include "present/text/end_text.h"
+#include "run/job_feed.h"
 #include "run/job_input.h"
 #include "run/job_text.h"
+#include "run/prepared_job.h"
 #include "run/this_machine.h"
 #include "run/whose_jobs.h"
 #include "store/sqlite/job_journal.h"
@@ -104,10 +103,18 @@ std::string NumbersIn(const std::string& seq) {
 
 // ---- The run ----
 
-class JobRun {
+class JobRun final : public JobFeed {
  public:
-  explicit JobRun(PreparedJob& job) : job_(job) {}
-  Result<int> Run(bool resumed);
+  JobRun(PreparedJob& job, bool resumed) : job_(job), resumed_(resumed) {}
+
+  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen) override;
+  cli::RunStart Start() override;
+  Result<Followed> Follow(cli::RunView& view) override;
+  uint32_t Tick(uint64_t backlog) override {
+    return job_.foreground().Tick(backlog + job_.store().Backlog());
+  }
+  void OnUnwritable(const Error& error, bool reader_gone) override;
+  Result<int> Leave() override;
 
  private:
   std::string RowOf(TaskIndex index);
@@ -115,16 +122,15 @@ class JobRun {
   std::vector<TaskRange> MissingInResults(const std::string& dir) const;
   Status DeliverLate() const;
   Status TakeBackForwards(cli::RunView& view);
-  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void OnBroken(const Error& error);
   // Says where this machine gives less than was asked for.
   void TellBounds(cli::RunView& view, const Offer& offer);
   node::ProcessExecutorOptions ExecutorOptions(cli::RunView& view) const;
   void Prune();
   JobCounts DurableCounts() const;
-  void ShowRest(cli::TerminalScreen& screen);
 
   PreparedJob& job_;
+  const bool resumed_;
   cli::ViewTexts texts_;
   std::optional<Error> broken_;  // where the run's results go, what cannot be written
   std::optional<JobInput> input_;
@@ -210,7 +216,16 @@ Status JobRun::TakeBackForwards(cli::RunView& view) {
   });
 }
 
-Result<std::unique_ptr<cli::RunView>> JobRun::MakeView(cli::Screen& screen, bool resumed) {
+Result<std::unique_ptr<cli::RunView>> JobRun::MakeView(cli::Screen& screen) {
+  texts_ = TRY(MakeTexts({.settings = job_.settings(),
+                          .options = job_.options(),
+                          .job = job_.id(),
+                          .cwd = job_.row().cwd,
+                          .row = [this](TaskIndex index) { return RowOf(index); }}));
+  if (resumed_) {
+    TRY(DeliverLate());
+    RemoveLateBlocks(job_);
+  }
   cli::ViewParts parts{screen,
                        texts_,
                        job_.options().show,
@@ -218,17 +233,32 @@ Result<std::unique_ptr<cli::RunView>> JobRun::MakeView(cli::Screen& screen, bool
                        job_.options().sources.files,
                        job_.settings().value_names,
                        job_.settings().record_values,
-                       resumed,
+                       resumed_,
                        job_.row().cwd,
                        job_.dir().SpoolPath(),
                        HubIsConfigured(job_.here())};
-  auto view = cli::MakeRunView(std::move(parts), [this](const Error& error) {
+  auto view = TRY(cli::MakeRunView(std::move(parts), [this](const Error& error) {
     job_.loop().Post([this, error] { OnBroken(error); });
-  });
-  if (!view || !job_.is_pipe()) return view;
-  return std::make_unique<BlockView>(std::move(*view), job_.InputFolder(), [this](TaskIndex index) {
-    if (input_) input_->OnEnded(index);
-  });
+  }));
+  if (job_.is_pipe()) {
+    view =
+        std::make_unique<BlockView>(std::move(view), job_.InputFolder(), [this](TaskIndex index) {
+          if (input_) input_->OnEnded(index);
+        });
+  }
+  TRY(TakeBackForwards(*view));
+  return view;
+}
+
+cli::RunStart JobRun::Start() {
+  return {job_.id(),    job_.row().name,  OfferOf(job_.options(), job_.here()).slots,
+          job_.open(),  resumed_,         job_.counts(),
+          EndedTasks(), job_.loop().Now()};
+}
+
+void JobRun::OnUnwritable(const Error& error, bool reader_gone) {
+  if (!reader_gone) return OnBroken(error);
+  job_.foreground().EndRunning(cli::RunEnd::kOutputClosed, cli::kExitOutputClosed);
 }
 
 void JobRun::OnBroken(const Error& error) {
@@ -287,62 +317,32 @@ JobCounts JobRun::DurableCounts() const {
   return journal ? journal->Counts().value_or(job_.counts()) : job_.counts();
 }
 
-Result<int> JobRun::Run(bool resumed) {
-  TRY(job_.foreground().Settle());
-  cli::TerminalScreen screen(
-      job_.loop(), job_.here().environment, {}, [this](const Error& error, bool reader_gone) {
-        if (reader_gone) {
-          job_.foreground().EndRunning(cli::RunEnd::kOutputClosed, cli::kExitOutputClosed);
-        } else {
-          OnBroken(error);
-        }
-      });
-  texts_ = TRY(MakeTexts({.settings = job_.settings(),
-                          .options = job_.options(),
-                          .job = job_.id(),
-                          .cwd = job_.row().cwd,
-                          .row = [this](TaskIndex index) { return RowOf(index); }}));
-  if (resumed) {
-    TRY(DeliverLate());
-    RemoveLateBlocks(job_);
-  }
-  auto view = TRY(MakeView(screen, resumed));
-  TRY(TakeBackForwards(*view));
-
-  const Offer offer = OfferOf(job_.options(), job_.here());
-  view->OnStart({job_.id(), job_.row().name, offer.slots, job_.open(), resumed, job_.counts(),
-                 EndedTasks(), job_.loop().Now()});
-  TRY(job_.foreground().OpenNode(job_.here().machine, ExecutorOptions(*view)));
-  TellBounds(*view, offer);
-  input_.emplace(job_, *view);
+Result<JobFeed::Followed> JobRun::Follow(cli::RunView& view) {
+  TRY(job_.foreground().OpenNode(job_.here().machine, ExecutorOptions(view)));
+  TellBounds(view, OfferOf(job_.options(), job_.here()));
+  input_.emplace(job_, view);
   input_->StopWithoutInput();
-  cli::RunEnd how =
-      job_.foreground().Run({*view, [&] { return screen.Backlog() + job_.store().Backlog(); }});
+  const cli::RunEnd how = job_.foreground().Run(view);
   input_.reset();
   job_.PutEnd();
   // All that was appended is of tasks that are done.
   if (job_.engine().Finished(job_.id())) (void)os::RemoveFile(job_.ForwardsLog());
-  view->OnFinish({how, DurableCounts(), job_.loop().Now()});
-  ShowRest(screen);
+  return Followed{{how, DurableCounts(), job_.loop().Now()}};
+}
+
+Result<int> JobRun::Leave() {
   if (broken_) (void)cli::ReportError(*broken_);
   job_.TellRestOfInput();
   Prune();
   return job_.foreground().exit_code();
 }
 
-// Writes what the terminal has not accepted yet; signals are handled in between.
-void JobRun::ShowRest(cli::TerminalScreen& screen) {
-  do {
-    job_.loop().Post([this] { job_.loop().Stop(); });
-    job_.loop().Run();
-  } while (!screen.Drain(Duration::Millis(100)));
-  // An error of the last writes is told by the loop.
-  job_.loop().Post([this] { job_.loop().Stop(); });
-  job_.loop().Run();
-}
-
 }  // namespace
 
-Result<int> RunToEnd(PreparedJob& job, bool resumed) { return JobRun(job).Run(resumed); }
+Result<int> RunToEnd(PreparedJob& job, bool resumed) {
+  TRY(job.foreground().Settle());
+  JobRun run(job, resumed);
+  return ShowJob(job.loop(), job.here().environment, run);
+}
 
 }  // namespace spate::run

@@ -94,7 +94,7 @@ TaskBody AnyBody() {
     body.links.push_back({LinkKind::kFile, {{0, 0, 63}}, {}, "f" + AnyText()});
   }
   for (uint64_t most : *rc::gen::arbitrary<std::vector<uint64_t>>()) {
-    auto last = static_cast<int>(kLastOf<LimitKind>);
+    auto last = static_cast<int>(kCountOf<LimitKind> - 1);
     body.limits.push_back({static_cast<LimitKind>(*rc::gen::inRange(0, last + 1)), most});
     body.forwards.push_back({.descriptor = 3, .file = {}, .to = "t" + AnyText()});
     body.forwards.push_back({.file = "f" + AnyText(), .to = "t" + AnyText(), .most = most});

@@ -10,6 +10,8 @@ namespace {
 
 using Change = wire::ChangeJobs::Change;
 
+constexpr Duration kHour = Duration::Seconds(3600);
+
 // Changes no job, and is answered as other changes are.
 wire::Question NoChange(const wire::ChangeJobs& asked) {
   return wire::ChangeJobs{.jobs = asked.jobs, .change = Change::kSet};
@@ -111,6 +113,16 @@ void BreakAnswers(Sabotage sabotage, const wire::Question& asked, Replies& repli
   if (sabotage == Sabotage::kTellLess && asked.Is<wire::LookAtWork>()) {
     ChangeEach<JobWork>(replies, [](JobWork& work) {
       if (!work.unended.empty()) work.unended.erase(work.unended.begin());
+    });
+  }
+  if (sabotage == Sabotage::kRunLonger && asked.Is<wire::ListNodes>()) {
+    ChangeEach<NodeFacts>(replies, [](NodeFacts& node) {
+      for (RunFacts& run : node.runs) run.since = run.since - kHour;
+    });
+  }
+  if (sabotage == Sabotage::kWaitLonger && asked.Is<wire::LookAtHub>()) {
+    ChangeEach<HubFacts>(replies, [](HubFacts& hub) {
+      if (hub.oldest_queued > Duration()) hub.oldest_queued = hub.oldest_queued + kHour;
     });
   }
   if (sabotage == Sabotage::kHideHolds && asked.Is<wire::LookAtJobs>()) {

@@ -85,11 +85,11 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;
-  for (auto make :
-       {MakeLossesCheck, MakeSilentCheck, MakeStraysCheck, MakeAcksCheck, MakeAnswersCheck,
-        MakeOrderCheck, MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck,
-        MakeDeadlinesCheck, MakeReservationsCheck, MakeStarvingCheck, MakeDemandCheck,
-        MakePassedCheck, MakeLivesCheck, MakeGrowthCheck, MakeClockCheck, MakeRunningCheck}) {
+  for (auto make : {MakeLossesCheck,   MakeSilentCheck, MakeStraysCheck,    MakeAcksCheck,
+                    MakeAnswersCheck,  MakeOrderCheck,  MakeBoundsCheck,    MakeFairCheck,
+                    MakeBlameCheck,    MakePoolsCheck,  MakeDeadlinesCheck, MakeReservationsCheck,
+                    MakeStarvingCheck, MakeDemandCheck, MakePassedCheck,    MakeLivesCheck,
+                    MakeGrowthCheck,   MakeClockCheck,  MakeDisplaysCheck,  MakeRunningCheck}) {
     checkers_.push_back(make());
   }
 }

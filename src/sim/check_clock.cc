@@ -1,7 +1,6 @@
 // The times that a hub reports are right, even if its wall clock or a node's is wrong or is set: an
 // attempt's start, by the hub's present wall clock, is the true one, and the attempt took no longer
-// than the time since then. Hubs that were suspended are not checked, because their nodes' clocks
-// look wrong to them until the next reports.
+// than the time since then. Around a suspend of the hub only the latter is judged (ClockBlind).
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,6 +8,7 @@
 
 #include "base/units.h"
 #include "sim/check.h"
+#include "sim/clock_blind.h"
 
 namespace spate::sim {
 namespace {
@@ -18,6 +18,7 @@ class ClockCheck final : public Checker {
   const char* name() const override { return "clock"; }
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    blind_.See(scene, fact);
     if (const auto* began = std::get_if<LifeBegan>(&fact)) wall_ahead_ = began->clock_ahead;
     if (const auto* moved = std::get_if<ClockMoved>(&fact)) wall_ahead_ = moved->wall;
     const auto* executed = std::get_if<Executed>(&fact);
@@ -25,7 +26,7 @@ class ClockCheck final : public Checker {
       began_[{executed->order->ref, executed->node}] = scene.now;
     }
     const auto* decided = std::get_if<Decided>(&fact);
-    if (decided == nullptr || scene.hub->suspend || scene.hub->liars) return;
+    if (decided == nullptr || scene.hub->liars) return;
     const auto* ended = std::get_if<engine::AttemptEnded>(decided->record);
     if (ended != nullptr) Check(scene, *ended, findings);
   }
@@ -38,7 +39,7 @@ class ClockCheck final : public Checker {
     // Clocks that differ by less than a second count as equal.
     const Duration most = Duration::Seconds(1) + scene.slack + scene.hub->link_latency * 4;
     const Duration off = end.start - (began->second + wall_ahead_);
-    if (std::abs(off.ns) > most.ns) {
+    if (std::abs(off.ns) > most.ns && !blind_.Is(scene, began->second)) {
       findings.Add(name(), fmt::format("{} is told to have begun {} {} than it did",
                                        NameOf(end.ref), FormatDuration({std::abs(off.ns)}),
                                        off.ns > 0 ? "later" : "earlier"));
@@ -49,6 +50,7 @@ class ClockCheck final : public Checker {
     }
   }
 
+  ClockBlind blind_;
   std::map<PartRef, Instant> began_;
   Duration wall_ahead_;
 };

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/engine/record_job.h"
 #include "sim/check.h"
 #include "store/attempt_entry.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 
 namespace spate::sim {
 namespace {
@@ -34,7 +34,7 @@ class DurableCheck final : public Checker {
       // Use that was counted stands for all such records before it.
       const bool is_use = std::holds_alternative<engine::UseCounted>(*committed->record);
       if (is_use) std::erase_if(durable_, [](const Durable& each) { return each.is_use; });
-      durable_.push_back({store::JobOf(*committed->record), HashOf(*committed->record), is_use});
+      durable_.push_back({engine::JobOf(*committed->record), HashOf(*committed->record), is_use});
       if (scene.hub != nullptr) SeeLease(*committed->record);
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended != nullptr && ended->verdict == engine::Verdict::kPart) {

@@ -31,6 +31,11 @@ struct LifeBegan {
 struct ClockMoved {
   Duration steady, wall;
 };
+// The hub's process stands still for so long, alone or with its machine.
+struct HubSuspended {
+  Duration time;
+  bool machine = false;
+};
 // A record came back from the disk; all of them come, in order, after LifeBegan.
 struct Replayed {
   const engine::Record* record = nullptr;
@@ -192,7 +197,7 @@ using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded,
                           Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
                           PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
                           PoolReplayDone, PoolsCut, PoolsDue, HubHolds, RoomHeard, Asked, Answered,
-                          Forgotten, EndsTold, JournalChecked, ClockMoved>;
+                          Forgotten, EndsTold, JournalChecked, ClockMoved, HubSuspended>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

@@ -106,8 +106,8 @@ void HubPeople::Begin() {
       return true;
     });
   }
-  constexpr int kLooks = 30;  // of somebody who watches what runs (check_running.cc)
-  for (int i = 0; parts_.options.full_disk && i < kLooks; ++i) {
+  constexpr int kLooks = 30;  // of somebody who watches (check_running.cc, check_displays.cc)
+  for (int i = 0; parts_.options.watched() && i < kLooks; ++i) {
     Want("root", Duration::Seconds(2) * i,
          [](HubProcess&) { return Wish::Now(wire::LookAtAll()); });
   }

@@ -272,7 +272,7 @@ void HubWorld::PlanHubTroubles() {
     plan(Duration::Seconds(20), [this] {
       const auto time = Duration::Micros(Random(options_.patience * 2).micros());
       if (prng_.Chance(50)) return Sleep(time);
-      See(Remark{"the hub is suspended"});
+      See(HubSuspended{time});
       hub_->loop().Suspend(time);
     });
   }
@@ -292,7 +292,7 @@ void HubWorld::PlanHubTroubles() {
 
 // The clocks move before anything else happens at that time.
 void HubWorld::Sleep(Duration time) {
-  See(Remark{"the hub's machine is suspended"});
+  See(HubSuspended{time, /*machine=*/true});
   After(time, [this, time, life = report_.lives] {
     if (!hub_ || report_.lives != life) return;
     clock_ahead_ = clock_ahead_ - time;
@@ -337,7 +337,7 @@ void HubWorld::AddMachine(Offer offer, Duration wait) {
   NodeId id(static_cast<uint32_t>(index + 1));
   Machine::Parts parts{loop_,     options_,
                        workload_, [this](const Fact& fact) { See(fact); },
-                       sabotage_, Duration::Seconds(options_.full_disk ? 3 : 0)};
+                       sabotage_, Duration::Seconds(options_.watched() ? 3 : 0)};
   // Its name has its number, whenever it comes first.
   Know({.id = id, .name = offer.node_name, .created = loop_.Now()});
   NodeHost& place = places_.emplace_back();

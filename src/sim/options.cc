@@ -158,8 +158,7 @@ void DrawPools(Prng prng, Options& o) {
 void DrawGangs(Prng prng, Options& o) {
   if (o.fair) return;
   o.gangs = prng.Chance(45);
-  o.gang_policy =
-      static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
+  o.gang_policy = static_cast<GangPolicy>(prng.Below(kCountOf<GangPolicy>));
   if (prng.Chance(40)) o.gang_policy = GangPolicy::kFair;
   if (prng.Chance(o.gangs ? 75 : 20)) o.estimates = static_cast<Estimates>(1 + prng.Below(3));
   o.deadlines = o.hub && prng.Chance(25);

@@ -148,6 +148,8 @@ struct Options {
   Duration longest() const {
     return std::max(short_task, long_percent > 0 ? long_task : Duration{});
   }
+  // Nodes report what runs, and somebody looks at it.
+  bool watched() const { return full_disk || node_clocks || suspend; }
   // Commits stand in line behind each other, so what was decided comes about at any time later.
   bool slow_disk() const { return commit_max > Duration::Millis(500); }
   Limits limits() const;

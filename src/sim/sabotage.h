@@ -48,6 +48,8 @@ enum class Sabotage : uint8_t {
   kForgetDrain,    // nodes are not drained                                        -> answers
   kTellLess,       // of what is left to do of a job some is left out              -> answers
   kHideHolds,      // a held job is shown as if it were not                        -> answers
+  kRunLonger,      // tasks are shown to run for an hour longer than they do        -> displays
+  kWaitLonger,     // so long is shown that jobs wait                              -> displays
   kEverybodyMay,   // everybody is an administrator                                -> rights
   // Faults of its pools.
   kSubmitEarly,   // a pool's records count as durable before they are            -> early

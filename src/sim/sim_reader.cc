@@ -25,7 +25,7 @@ wire::EndsRead EndsOf(SimDisk& disk, const wire::ReadEnds& asked) {
     more = read.ends.ends.size() == kEndsOfOneMessage;
     if (more) return;
     auto output = disk.outputs.find(ended->end.ref);
-    read.verdicts.push_back(static_cast<uint32_t>(ended->verdict));
+    read.verdicts.push_back(ended->verdict);
     read.ends.ends.push_back(ended->end);
     read.ends.outputs.push_back(output == disk.outputs.end() ? nullptr : output->second);
   });

@@ -20,6 +20,9 @@ class Writer {
   void operator()(const ClockMoved& f) {
     fmt::format_to(to_, "clock ahead by {} s, steady {} s", f.wall.seconds(), f.steady.seconds());
   }
+  void operator()(const HubSuspended& f) {
+    fmt::format_to(to_, "-- the hub{} is suspended", f.machine ? "'s machine" : "");
+  }
   void operator()(const Replayed&) { text_ += "replayed a record"; }
   void operator()(const Decided&) {}
   void operator()(const ReplayDone&) { text_ += "replay done"; }

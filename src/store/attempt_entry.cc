@@ -21,6 +21,15 @@ int64_t WholeMicros(int64_t ns) {
 
 }  // namespace
 
+engine::Record MakeEnd() { return engine::AttemptEnded(); }
+
+const engine::Record& JournalEntry::RecordBy(engine::Record& end) const {
+  const AttemptEntry* entry = attempt();
+  if (entry == nullptr) return std::get<engine::Record>(what);
+  std::get<engine::AttemptEnded>(end) = entry->record;
+  return end;
+}
+
 void RoundToStored(AttemptEnd& end) {
   end.start.ns = WholeMicros(end.start.ns);
   end.wall.ns = WholeMicros(end.wall.ns);
@@ -35,7 +44,7 @@ void RoundToStored(engine::AttemptEnded& record) {
 }
 
 uint32_t AttemptChecksum(uint64_t seq, const AttemptEntry& entry) {
-  const engine::AttemptEnded& r = entry.record;
+  const auto& r = entry.record;
   const AttemptEnd& e = r.end;
   auto u = [](auto v) { return static_cast<uint64_t>(v); };
   const std::array<uint64_t, 26> words = {seq,

@@ -41,7 +41,11 @@ struct AttemptEntry {
 struct JournalEntry {
   uint64_t seq = 0;
   std::variant<AttemptEntry, engine::Record> what;
+  const AttemptEntry* attempt() const { return std::get_if<AttemptEntry>(&what); }
+  // An end is copied to `end`, which is to be one, and used again.
+  const engine::Record& RecordBy(engine::Record& end) const;
 };
+engine::Record MakeEnd();  // for RecordBy
 
 // Gives an end, or a record, the precision that a row has. A record's `ended` is kept exactly for
 // a retry, whose delay counts from it, and is start + wall for all others. Idempotent.

@@ -130,10 +130,6 @@ class BareReader {
   }
 
  private:
-  // The last value that a journal has.
-  template <typename E>
-  static constexpr E kLast = std::is_same_v<E, HoldReason> ? E(HoldReason::kDamaged) : kLastOf<E>;
-
   // False, and all further reads give 0.
   bool Must(bool holds) {
     if (!holds) bytes_.Fail();
@@ -157,8 +153,11 @@ class BareReader {
   template <typename E>
     requires std::is_enum_v<E>
   void Take(E& v) {
-    uint8_t read = bytes_.Byte();
-    if (Must(read <= static_cast<uint8_t>(kLast<E>))) v = static_cast<E>(read);
+    auto read = FromNumber<E>(bytes_.Byte());
+    if constexpr (std::is_same_v<E, HoldReason>) {
+      if (read == HoldReason::kResults) read.reset();  // in no journal
+    }
+    if (Must(read.has_value())) v = *read;
   }
   template <typename Tag, typename Rep>
   void Take(Id<Tag, Rep>& v) {

@@ -2,44 +2,10 @@
 
 #include <utility>
 
+#include "core/engine/record_job.h"
 #include "store/bytes.h"
-#include "store/record_job.h"
 
 namespace spate::store {
-namespace {
-
-void TakeWords(const engine::Record& record, JobId job, JobWords& words) {
-  if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
-    words.held_at = held->at;
-  } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
-    if (sick->job == job) words.why_aside[sick->node] = sick->text;
-  } else if (const auto* all = std::get_if<engine::JobCancelled>(&record)) {
-    words.cancelled.push_back({{}, all->reason});
-  } else if (const auto* some = std::get_if<engine::TasksCancelled>(&record)) {
-    words.cancelled.push_back({some->tasks, some->reason});
-  } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
-    if (gone->reason.empty() && !gone->parent) return;
-    words.cancelled.push_back({gone->tasks, gone->reason, gone->parent});
-  } else if (const auto* gang = std::get_if<engine::GangReserved>(&record)) {
-    GangStory& story = words.stories[gang->index];
-    if (words.story_ended.erase(gang->index) > 0) story = {};
-    if (story.news.size() == GangStory::kMost) {
-      story.news.erase(story.news.begin() + 1);
-      ++story.left_out;
-    }
-    auto told = [&](Instant at) { return at == Instant::Never() ? at : at + gang->clock_ahead; };
-    story.news.push_back({told(gang->at), told(gang->told()), gang->reason});
-    words.newest_story = gang->index;
-  } else if (const auto* leased = std::get_if<engine::GangLeased>(&record)) {
-    if (!words.stories.contains(leased->index)) return;
-    if (words.story_ended.insert(leased->index).second) return;
-    words.stories.erase(leased->index);  // of a try before
-    if (words.newest_story == leased->index) words.newest_story.reset();
-  }
-}
-
-}  // namespace
-
 const engine::JobState& JobReplay::job() const {
   static const engine::JobState kNone;
   const engine::JobState* job = state_.FindJob(job_);
@@ -47,7 +13,7 @@ const engine::JobState& JobReplay::job() const {
 }
 
 bool JobReplay::IsOfJob(const engine::Record& record) const {
-  JobId of = JobOf(record);
+  JobId of = engine::JobOf(record);
   return of == job_ || of == JobId();
 }
 
@@ -56,7 +22,7 @@ bool JobReplay::Apply(uint64_t seq, const engine::Record& record) {
   changes_.Clear();
   state_.Apply(record, changes_);
   position_ = seq;
-  if (!std::holds_alternative<engine::UseCounted>(record)) {
+  if (!engine::ReplacesEarlier(record)) {
     if (recent_.size() == kRecent) recent_.erase(recent_.begin());
     recent_.push_back(seq);
   }
@@ -64,7 +30,7 @@ bool JobReplay::Apply(uint64_t seq, const engine::Record& record) {
   if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) return AddEnd(seq, *ended);
   const auto* reopened = std::get_if<engine::TasksReopened>(&record);
   if (reopened != nullptr && !ForgetTries(reopened->tasks)) return false;
-  TakeWords(record, job_, words_);
+  words_.Add(record, job_);
   ends_.Grow(job().task_count());
   return true;
 }

@@ -6,10 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,31 +15,12 @@
 
 #include "base/result.h"
 #include "core/engine/durable.h"
-#include "core/engine/record.h"
+#include "core/engine/job_words.h"
 #include "core/model/image.h"
-#include "core/model/job_facts.h"
 #include "store/attempt_sums.h"
 #include "store/block_table.h"
 
 namespace spate::store {
-
-// Words and times from the rare records.
-struct JobWords {
-  Instant held_at;                          // of the newest hold; 0: not known
-  std::map<NodeId, std::string> why_aside;  // why a node was set aside for the job, the last time
-  // Tasks cancelled by somebody, or by a job that they waited for; the newest last. Tasks that only
-  // left their list are not included.
-  struct Cancelled {
-    std::vector<TaskRange> tasks;          // empty: the job
-    std::string reason;                    // in words; empty: a person wished it
-    std::optional<TaskIndex> parent = {};  // it was that task's end
-  };
-  std::vector<Cancelled> cancelled;
-  // Stories, by task, of gangs that were the first of those that wait.
-  std::map<TaskIndex, GangStory> stories;
-  std::optional<TaskIndex> newest_story;
-  std::set<TaskIndex> story_ended;  // gangs that were leased since: another try begins another one
-};
 
 // The attempts of a task that have ended.
 struct TaskEnds {
@@ -76,7 +55,7 @@ class JobReplay {
 
   // One without tasks, before it is accepted.
   const engine::JobState& job() const;
-  const JobWords& words() const { return words_; }
+  const engine::JobWords& words() const { return words_; }
   // nullptr: the file is damaged.
   const TaskEnds* EndsOf(TaskIndex index) const { return ends_.Find(index); }
   // The end of the same task that was before this one; 0: there was none. nullopt: the file is
@@ -117,7 +96,7 @@ class JobReplay {
   const JobId job_;
   engine::Durable state_;
   engine::Changes changes_;
-  JobWords words_;
+  engine::JobWords words_;
   BlockTable<TaskEnds> ends_;
   BlockTable<EarlierEnd> earlier_;  // ascending
   AttemptSums sums_;

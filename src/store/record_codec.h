@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,6 +36,14 @@ EncodedRecord EncodeRecord(const engine::Record& record);
 // Takes any bytes. kCorrupt when they are no record of this kind; the message says whether they
 // are damaged or of a newer version.
 Result<engine::Record> DecodeRecord(int kind, std::string_view data);
+
+// The plan of a job that was accepted. nullopt: it is a record of another kind. Not beside the
+// encoder, for which g++ then makes slower code (44 ns for a lease, not 40).
+inline Result<std::optional<JobPlan>> DecodePlan(int kind, std::string_view data) {
+  if (kind != kKindOf<engine::JobAccepted>) return std::nullopt;
+  auto record = TRY(DecodeRecord(kind, data));
+  return std::move(std::get<engine::JobAccepted>(record).plan);
+}
 
 // The bytes of a blob after its first one. kCorrupt when that is not `format`; `name` is for the
 // error: "a record".

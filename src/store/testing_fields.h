@@ -50,7 +50,7 @@ class AnyFields {
   template <typename E>
     requires std::is_enum_v<E>
   void Set(E& value) {
-    value = static_cast<E>(prng_.Below(static_cast<uint64_t>(kLastOf<E>) + 1));
+    value = static_cast<E>(prng_.Below(kCountOf<E>));
   }
   template <typename Tag, typename Rep>
   void Set(Id<Tag, Rep>& value) {

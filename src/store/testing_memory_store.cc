@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
 
 namespace spate::store {
 
@@ -115,7 +115,7 @@ void MemoryStore::Note(const engine::Record& record, Instant now) {
     row.state = JobState::kFinished;
     row.ended = now;
     row.counts = finished->counts;
-  } else if (Reopens(record)) {
+  } else if (engine::StepOf(record) == engine::JobStep::kReopen) {
     row.last_seq = 0;
     row.ended.reset();
     if (row.state == JobState::kFinished) row.state = JobState::kRunning;
@@ -130,7 +130,7 @@ Status MemoryStore::Replay(const std::function<void(const engine::Record&)>& vis
   std::set<JobId> finished;
   auto looked = disk_->Visit([&](const engine::Record& record) {
     if (std::holds_alternative<engine::JobFinished>(record)) finished.insert(JobOf(record));
-    if (Reopens(record)) finished.erase(JobOf(record));
+    if (engine::StepOf(record) == engine::JobStep::kReopen) finished.erase(JobOf(record));
   });
   if (!looked) return looked;
   return disk_->Visit([&](const engine::Record& record) {

@@ -1,5 +1,10 @@
-#include "submit/hub_run.h"
-
+// `spate run --hub`: a submit, with the job's output and its bar on this screen until it has ended.
+//
+//   INT once     goes away, and tells how to come back; the job goes on      exit 130
+//   INT twice    cancels the job                                             exit 130
+//
+// A job that has stopped (--halt, --max-failures, all tasks fail) ends it, as it ends `spate run`.
+// A connection that is lost is made again, and the output goes on where it was.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,21 +19,21 @@
 #include "cli/report.h"
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
-#include "cli/view/terminal_screen.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/terminal.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
+#include "run/job_feed.h"
 #include "run/job_text.h"
+#include "submit/hub_submit.h"
 #include "submit/hub_wait.h"
 #include "submit/row_file.h"
 
 namespace spate::submit {
 namespace {
 
-constexpr Duration kTickEvery = Duration::Millis(100);
 // How long the first Ctrl-C waits for a second one.
 constexpr Duration kSecondThoughts = Duration::Seconds(2);
 
@@ -39,28 +44,37 @@ struct SpoolFile {
   std::string path;
 };
 
-class JobScreen {
+// A job of a hub, by a subscription to its ends.
+class HubFeed final : public run::JobFeed {
  public:
-  JobScreen(client::HubCall& call, const client::HubSetting& setting,
-            const cli::SubmitOptions& options, Submission& submission, JobId job)
+  HubFeed(client::HubCall& call, const client::HubSetting& setting,
+          const cli::SubmitOptions& options, Submission& submission, JobId job)
       : call_(call),
-        loop_(*setting.loop),
+        loop_(call.loop()),
         here_(setting.here),
         reach_(setting.reach),
         resume_(setting.resume),
         options_(options),
         submission_(submission),
-        job_(job),
-        screen_(loop_, here_.environment, {}, [this](const Error&, bool) {
-          output_closed_ = true;
-          call_.Interrupt();
-        }) {}
-  Result<int> Run();
+        job_(job) {
+    counts_.total = counts_.queued = submission.end.count;
+  }
+
+  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen) override;
+  cli::RunStart Start() override {
+    return {job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()};
+  }
+  Result<Followed> Follow(cli::RunView& view) override;
+  uint32_t Tick(uint64_t) override { return counts_.leased; }
+  void OnUnwritable(const Error&, bool) override {
+    output_closed_ = true;
+    call_.Interrupt();
+  }
+  Result<int> Leave() override { return goes_on_ ? GoAway() : code_; }
 
  private:
-  Status MakeView();
-  // Until the connection ends (an error), or the job has (the exit code).
-  Result<int> Stream();
+  // Until the connection ends (an error), or the job has.
+  Result<cli::RunFinish> Stream();
   Status KeepPiece(const wire::Printed& piece);
   void DecodeEnds(wire::EndsRead& read);
   void DrainNews(const wire::JobNews& news);
@@ -68,8 +82,7 @@ class JobScreen {
   // The journal has told of every end that the hub has counted.
   bool AllRead() const;
   TaskOutputPtr Whole(const TaskOutputPtr& output);
-  void Tick();
-  int Finish(const wire::JobNews& news);
+  cli::RunFinish Finish(const wire::JobNews& news);
   int GoAway();
   Status Cancel();
 
@@ -81,10 +94,9 @@ class JobScreen {
   const cli::SubmitOptions& options_;
   Submission& submission_;
   const JobId job_;
-  cli::TerminalScreen screen_;
   os::TempDir spools_;
   RowFile rows_;
-  std::unique_ptr<cli::RunView> view_;
+  cli::RunView* view_ = nullptr;
   JobCounts counts_;
   uint64_t position_ = 0;
   uint64_t ends_ = 0;                       // of tasks, not of attempts that were tried again
@@ -96,16 +108,17 @@ class JobScreen {
   std::map<AttemptRef, std::string> left_;  // left running, as was told
   uint64_t spooled_ = 0;
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
-  os::TimerId tick_ = 0;
   bool output_closed_ = false;
+  bool goes_on_ = false;  // without us
+  int code_ = 0;
   uint64_t damaged_ = 0;  // tasks whose output cannot be read
 };
 
-Status JobScreen::MakeView() {
+Result<std::unique_ptr<cli::RunView>> HubFeed::MakeView(cli::Screen& screen) {
   const JobSettings& settings = *submission_.head.settings;
   if (auto kept = rows_.Keep(submission_.rows, spools_.Path("rows")); !kept) {
     TellItContinues(job_, reach_);  // it was accepted
-    return kept;
+    return std::unexpected(kept.error());
   }
   submission_.rows = nullptr;
   submission_.edges = {};
@@ -115,7 +128,7 @@ Status JobScreen::MakeView() {
                                    .job = job_,
                                    .cwd = here_.cwd,
                                    .row = [this](TaskIndex index) { return rows_.Row(index); }}));
-  cli::ViewParts parts{screen_,
+  cli::ViewParts parts{screen,
                        std::move(texts),
                        options_.run.show,
                        options_.run.state_dir,
@@ -128,21 +141,13 @@ Status JobScreen::MakeView() {
                        /*beside_hub=*/false,
                        /*on_hub=*/true,
                        reach_};
-  auto view = TRY(cli::MakeRunView(std::move(parts), [this](const Error& error) {
+  return cli::MakeRunView(std::move(parts), [this](const Error& error) {
     cli::Say(error.message);
-    output_closed_ = true;
-    call_.Interrupt();
-  }));
-  view_ = std::move(view);
-  return {};
+    OnUnwritable(error, false);
+  });
 }
 
-void JobScreen::Tick() {
-  view_->Tick(loop_.Now(), counts_.leased);
-  tick_ = loop_.At(loop_.Now() + kTickEvery, [this] { Tick(); });
-}
-
-Status JobScreen::KeepPiece(const wire::Printed& piece) {
+Status HubFeed::KeepPiece(const wire::Printed& piece) {
   auto& file = pieces_[piece.stream == 2];
   if (!file) file = std::make_shared<SpoolFile>(spools_.Path(fmt::format("{}", ++spooled_)));
   auto fd = TRY(os::OpenWrite(file->path, os::OpenHow::kAppend, 0600));
@@ -150,7 +155,7 @@ Status JobScreen::KeepPiece(const wire::Printed& piece) {
 }
 
 // With the pieces that came before it.
-TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
+TaskOutputPtr HubFeed::Whole(const TaskOutputPtr& output) {
   auto first = std::exchange(pieces_[0], nullptr);
   auto second = std::exchange(pieces_[1], nullptr);
   if (!output || (!first && !second)) return output;
@@ -165,9 +170,9 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
           [first, second](const TaskOutput* each) { delete each; }};
 }
 
-void JobScreen::DecodeEnds(wire::EndsRead& read) {
+void HubFeed::DecodeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
-    auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
+    auto verdict = read.verdicts[i];
     if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
     if (verdict == engine::Verdict::kFailed) {
       task_code_ = cli::ExitCodeOfTask(read.ends.ends[i]);
@@ -184,7 +189,7 @@ void JobScreen::DecodeEnds(wire::EndsRead& read) {
 }
 
 // A hold by the job's own rule is told as `run` tells it; all else in words that name the job.
-void JobScreen::DrainNews(const wire::JobNews& news) {
+void HubFeed::DrainNews(const wire::JobNews& news) {
   counts_ = news.counts;
   if (!old_ends_) old_ends_ = uint64_t{counts_.succeeded} + counts_.failed + counts_.unknown;
   Instant now = loop_.Now();
@@ -209,7 +214,7 @@ void JobScreen::DrainNews(const wire::JobNews& news) {
 }
 
 // To the view these are news of tasks, which it forgets when it hears of their ends.
-void JobScreen::TakeLeftRunning(const wire::JobNews& news) {
+void HubFeed::TakeLeftRunning(const wire::JobNews& news) {
   std::map<AttemptRef, std::string> now;
   for (const LeftRunningFacts& left : news.left) {
     if (left.task == 0) continue;
@@ -227,11 +232,11 @@ void JobScreen::TakeLeftRunning(const wire::JobNews& news) {
   left_ = std::move(now);
 }
 
-bool JobScreen::AllRead() const {
+bool HubFeed::AllRead() const {
   return ends_ >= uint64_t{counts_.succeeded} + counts_.failed + counts_.unknown;
 }
 
-Result<int> JobScreen::Stream() {
+Result<cli::RunFinish> HubFeed::Stream() {
   auto ends = TRY(call_.Begin(wire::ReadEnds{job_, position_}));
   bool all_read = false;
   wire::JobNews last;
@@ -261,8 +266,7 @@ Result<int> JobScreen::Stream() {
   return Finish(last);
 }
 
-int JobScreen::Finish(const wire::JobNews& news) {
-  loop_.Cancel(tick_);
+cli::RunFinish HubFeed::Finish(const wire::JobNews& news) {
   auto how = news.finished ? cli::RunEnd::kFinished : cli::RunEnd::kHalted;
   cli::RunFinish finish{how, counts_, loop_.Now()};
   if (counts_.failed + counts_.cancelled > 0) {
@@ -277,20 +281,13 @@ int JobScreen::Finish(const wire::JobNews& news) {
   const int lost = cli::TellNotKept(job_, not_kept, [&](std::string text) {
     view_->OnNews(cli::Remark{std::move(text), true}, loop_.Now());
   });
-  view_->OnFinish(finish);
-  while (!screen_.Drain(kTickEvery)) {
-    loop_.Post([this] { loop_.Stop(); });
-    loop_.Run();
-  }
-  const int code = std::max(WaitedCode(options_.run.policy.halt, news), lost);
+  code_ = std::max(WaitedCode(options_.run.policy.halt, news), lost);
   const bool is_task = counts_.total == 1 && counts_.failed == 1 && task_code_ > 0;
-  return code == cli::kExitTasksFailed && is_task ? task_code_ : code;
+  if (code_ == cli::kExitTasksFailed && is_task) code_ = task_code_;
+  return finish;
 }
 
-int JobScreen::GoAway() {
-  loop_.Cancel(tick_);
-  view_->OnFinish({cli::RunEnd::kInterrupted, counts_, loop_.Now()});
-  (void)screen_.Drain(kTickEvery);
+int HubFeed::GoAway() {
   if (output_closed_) return cli::kExitOutputClosed;
   if (!resume_.empty()) {
     fmt::print(stderr, "spate: stopped, {} of {} ended; to continue: {}\n",
@@ -317,31 +314,28 @@ int JobScreen::GoAway() {
   return cli::kExitInterrupted;
 }
 
-Status JobScreen::Cancel() {
+Status HubFeed::Cancel() {
   wire::Cancel question;
   question.jobs.ranges = {{job_.value, job_.value, 1}};
   auto cancelled = client::AskOne(call_, std::move(question));
   return cancelled ? Status() : std::unexpected(cancelled.error());
 }
 
-Result<int> JobScreen::Run() {
-  TRY(MakeView());
-  counts_.total = submission_.end.count;
-  counts_.queued = counts_.total;
-  view_->OnStart({job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()});
-  Tick();
+Result<run::JobFeed::Followed> HubFeed::Follow(cli::RunView& view) {
+  view_ = &view;
   Patience patience(call_);
   for (;;) {
     uint64_t before = position_;
-    auto code = Stream();
-    if (code) return code;
+    auto finish = Stream();
+    if (finish) return Followed{std::move(*finish)};
     if (position_ != before) patience.Heard();
     pieces_[0] = pieces_[1] = nullptr;
-    const bool again = patience.Again(code.error(), [this](std::string text) {
+    const bool again = patience.Again(finish.error(), [this](std::string text) {
       view_->OnNews(cli::Remark{std::move(text), false}, loop_.Now());
     });
-    if (call_.interrupted()) return GoAway();
-    if (!again) return code;
+    goes_on_ = call_.interrupted();
+    if (goes_on_) return Followed{{cli::RunEnd::kInterrupted, counts_, loop_.Now()}, true};
+    if (!again) return std::unexpected(std::move(finish.error()));
   }
 }
 
@@ -349,7 +343,8 @@ Result<int> JobScreen::Run() {
 
 Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
                       const cli::SubmitOptions& options, Submission& submission, JobId job) {
-  return JobScreen(call, setting, options, submission, job).Run();
+  HubFeed feed(call, setting, options, submission, job);
+  return run::ShowJob(call.loop(), setting.here.environment, feed);
 }
 
 }  // namespace spate::submit

@@ -15,11 +15,8 @@
 #include "cli/history/suggestion.h"
 #include "cli/options/option_uses.h"
 #include "cli/options/shared.h"
-#include "cli/options/submit_options.h"
 #include "cli/pool/pool_options.h"
 #include "cli/report.h"
-#include "cli/run/file_check.h"
-#include "cli/run/start_order.h"
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
@@ -36,7 +33,6 @@
 #include "run/job_text.h"
 #include "run/plan.h"
 #include "submit/hub_files.h"
-#include "submit/hub_run.h"
 #include "submit/hub_wait.h"
 
 namespace spate::submit {
@@ -55,25 +51,6 @@ std::string NewSubmission(const client::Surroundings& here, Instant now) {
   return fmt::format("{}/{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
 }
 
-// Nodes that do not know it are passed over.
-void NeedFeature(std::vector<TaskClass>& requests, std::string_view feature) {
-  const std::string label = kFeatureMark + std::string(feature);
-  for (TaskClass& request : requests) {
-    std::vector<std::string>& labels = request.needs.labels;
-    labels.insert(std::ranges::lower_bound(labels, label), label);
-  }
-}
-
-// It goes to the hub in one message.
-Result<std::vector<TaskIndex>> OrderOf(uint32_t tasks, Instant now) {
-  constexpr uint32_t kMost = 3'000'000;
-  if (tasks <= kMost) return cli::Shuffled(tasks, static_cast<uint64_t>(now.ns));
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("--order shuffle: a hub accepts at most {} tasks in an order other than "
-                          "that of the list; shuffle the list itself (shuf)",
-                          FormatCount(kMost)));
-}
-
 // Whatever was typed is obeyed on a hub, or refused before anything is sent. The words of a run
 // with a pool of its own (`resume`) were checked before its hub was started.
 Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) {
@@ -87,51 +64,33 @@ Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) 
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, run::Plan plan) {
-  JobSettings& settings = plan.settings;
-  cli::TaskList& tasks = plan.tasks;
-  Submission made;
+  auto pieces = TRY(ReadFiles(plan.tasks, plan.settings));
+  const bool needs_bash = plan.settings.bash && plan.tasks.needs_shell;
+  auto made = TRY(run::SubmissionOf(std::move(plan), argv));
   made.again = Submission::Again::kLost;
-  made.pieces = TRY(ReadFiles(tasks, settings));
-  made.forwards = cli::HasForwards(tasks, settings);
+  made.pieces = std::move(pieces);
   wire::Submit& head = made.head;
   head.submission =
       setting.resume.empty() ? NewSubmission(setting.here, setting.loop->Now()) : kOnlyJob;
   if (!options.key.empty()) head.submission = options.key;
-  head.host = setting.here.machine.facts().host_name;
-  head.settings = std::make_shared<const JobSettings>(std::move(settings));
-  head.policy = options.run.policy;
-  head.argv = argv;
   std::erase(head.argv, "--hub");
-  for (const std::string& file : options.run.sources.files) {
-    head.files.push_back(run::ListName(setting.here.cwd, file));
-  }
-  head.name = cli::NameOf(options.run);
-  head.keep_output = options.run.keep_output;
   head.priority = options.priority;
   head.policy.max_running = options.max_running;
   head.policy.weight = options.weight;
   head.open = options.open;
-  made.end.count = tasks.count;
-  made.end.requests = std::move(tasks.requests);
-  if (made.forwards) NeedFeature(made.end.requests, "forwards");
-  if (head.settings->bash && tasks.needs_shell) NeedFeature(made.end.requests, kBashFeature);
-  if (head.settings->shell.find_first_of(" \t") != std::string::npos) {
-    NeedFeature(made.end.requests, "shell-words");
+  const GangPart::Meets meets = options.run.meets;
+  for (const auto& [needed, feature] :
+       {std::pair{made.forwards, "forwards"},
+        {needs_bash, kBashFeature},
+        {head.settings->shell.find_first_of(" \t") != std::string::npos, "shell-words"},
+        {options.run.sources.array.has_value(), "array-value"},
+        {head.settings->append_output, "append"},
+        {options.run.sources.resident, "resident"},
+        {!options.run.gang.empty(), "gangs"},
+        {meets == GangPart::Meets::kPmi, "pmi"},
+        {meets == GangPart::Meets::kPmix, kPmixFeature}}) {
+    if (needed) made.NeedFeature(feature);
   }
-  if (options.run.sources.array) NeedFeature(made.end.requests, "array-value");
-  if (head.settings->append_output) NeedFeature(made.end.requests, "append");
-  if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
-  if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
-  if (options.run.meets == GangPart::Meets::kPmi) NeedFeature(made.end.requests, "pmi");
-  if (options.run.meets == GangPart::Meets::kPmix) NeedFeature(made.end.requests, kPmixFeature);
-  made.end.runs = std::move(tasks.runs);
-  if (options.run.order == cli::TaskOrder::kShuffle) {
-    auto order = TRY(OrderOf(made.end.count, setting.loop->Now()));
-    made.end.order = std::move(order);
-  }
-  made.end.known_tasks = tasks.known_tasks;
-  made.rows = std::move(tasks.rows);
-  made.edges = std::move(tasks.edges);
   return made;
 }
 
@@ -165,27 +124,24 @@ Status CheckPool(HubCall& call, const std::string& name, std::string_view reach)
 // The job of --notify: one task of one command, when `job` has ended. It has the name of the first
 // submission, so that it is one job however often it is sent.
 Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId job) {
-  auto settings = std::make_shared<JobSettings>();
-  settings->cwd = of.settings->cwd;
-  settings->umask = of.settings->umask;
-  settings->environment = of.settings->environment;
-  settings->environment.push_back(fmt::format("SPATE_NOTIFY_JOB={}", job.value));
-  settings->row_kind = RowKind::kValues;
-  settings->command = {command};
-  settings->bash = true;
-  settings->has_source = false;
-  Submission made;
+  JobSettings settings;
+  settings.cwd = of.settings->cwd;
+  settings.umask = of.settings->umask;
+  settings.environment = of.settings->environment;
+  settings.environment.push_back(fmt::format("SPATE_NOTIFY_JOB={}", job.value));
+  settings.row_kind = RowKind::kValues;
+  settings.command = {command};
+  settings.bash = true;
+  settings.has_source = false;
+  const bool needs_bash = format::MayNeedShell(settings);
+  auto made = Submission::Of(std::move(settings),
+                             {fmt::format("--after=any:{}", job.value), "--", command});
   made.again = Submission::Again::kLost;
-  wire::Submit& head = made.head;
-  head.submission = of.submission + "+notify";
-  head.settings = settings;
-  head.argv = {fmt::format("--after=any:{}", job.value), "--", command};
-  head.name = fmt::format("notify of job {}", job.value);
-  head.keep_output = kKeepOutput;
-  head.after.push_back({job, static_cast<uint32_t>(AfterKind::kAny)});
-  made.rows = [](const cli::RowVisitor& visit) { visit(""); };
-  made.end = {1, {Needs()}, {{0, 1, 0}}, {}};
-  if (format::MayNeedShell(*settings)) NeedFeature(made.end.requests, kBashFeature);
+  made.head.submission = of.submission + "+notify";
+  made.head.name = fmt::format("notify of job {}", job.value);
+  made.head.after.push_back({job, static_cast<uint32_t>(AfterKind::kAny)});
+  made.SetTasks(1, [](size_t) { return Needs(); }, [](size_t) { return std::string(); });
+  if (needs_bash) made.NeedFeature(kBashFeature);
   return made;
 }
 

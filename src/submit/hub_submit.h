@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/main.h"
+#include "cli/options/submit_options.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
 #include "client/submission.h"
@@ -16,10 +17,7 @@ using client::HubSetting;
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
 Result<client::HubSetting> FindSetting(const cli::Words& words);
 
-// A job as it goes to the hub.
-struct Submission : client::Submission {
-  bool forwards = false;  // some of its tasks do
-};
+using client::Submission;
 
 // `spate submit`, `spate run --hub` and `spate job add`. As the others that return an int: reports
 // its own errors, and returns the exit code.
@@ -28,6 +26,10 @@ int SubmitToHub(const cli::Invocation& invocation);
 Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume);
 // `spate run --pool`
 int RunWithPool(const cli::Invocation& invocation);
+// The rest of `spate run --hub`: `submission` has gone to the hub as `job`, through `call`; its
+// rows are dropped.
+Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
+                      const cli::SubmitOptions& options, Submission& submission, JobId job);
 // `spate job wait` and `spate job progress`, which has a `bar`: about jobs of a hub, and about runs
 // of this machine, from any terminal of their user.
 int WaitForJobs(const cli::Invocation& invocation, bool bar);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
+#include "cli/job/failures.h"
 #include "cli/options/shared.h"
 #include "cli/view/summary.h"
 #include "client/hub_call.h"
@@ -21,7 +22,6 @@
 #include "present/why.h"
 #include "run/run_asker.h"
 #include "run/whose_jobs.h"
-#include "store/sqlite/job_journal.h"
 #include "store/sqlite/job_list.h"
 #include "submit/hub_submit.h"
 #include "submit/hub_wait.h"
@@ -41,6 +41,7 @@ struct RunSetting {
   std::string state_dir;
   std::unique_ptr<os::RealLoop> loop;
   std::string whose;  // what makes commands mean these: " --local"
+  run::RunAsker runs{here, state_dir, whose};
   bool interrupted = false;
   std::unique_ptr<client::HubCall> call = nullptr;  // of the run that is waited for
 
@@ -54,20 +55,6 @@ struct RunSetting {
     loop->Cancel(timer);
   }
 };
-
-// Why a job's tasks were cancelled (empty: somebody did that); nullopt: they have left their list.
-std::optional<std::string> WhyCancelled(const std::string& state_dir, uint32_t number) {
-  auto history = store::SqliteJobJournal::Open(state_dir, number);
-  std::optional<std::string> why;
-  if (!history) return "";
-  auto read = history->Log([&](const engine::Record& record) {
-    if (const auto* job = std::get_if<engine::JobCancelled>(&record)) why = job->reason;
-    if (const auto* tasks = std::get_if<engine::TasksCancelled>(&record)) why = tasks->reason;
-    const auto* withdrawn = std::get_if<engine::TasksWithdrawn>(&record);
-    if (withdrawn != nullptr && !withdrawn->reason.empty()) why = withdrawn->reason;
-  });
-  return read ? why : "";
-}
 
 class RunWaiter {
  public:
@@ -120,13 +107,17 @@ int RunWaiter::Finish(const store::JobSummary& job) {
   const JobCounts& counts = job.row.counts;
   uint32_t failed = counts.failed + counts.unknown;
   bool ended = job.standing == JobStanding::kFinished;
-  std::optional<std::string> why;
-  if (counts.cancelled > 0) why = WhyCancelled(place_.state_dir, job.number);
-  const bool good = ended && failed == 0 && !why;
+  JobFacts facts;
+  if (counts.cancelled > 0) facts = cli::AskDetails(place_.runs, JobId(job.number)).job;
+  // Others have left their list.
+  const bool is_cancelled = facts.job == JobId() || facts.counts.cancelled > 0;
+  const bool good = ended && failed == 0 && (counts.cancelled == 0 || !is_cancelled);
   if (good && !tells_) return cli::kExitSuccess;
   const char* cancelled = good ? "no longer in the list" : "cancelled";
   fmt::print(stderr, "{}", cli::EndedText(JobId(job.number), counts, cancelled));
-  if (why && !why->empty()) fmt::print(stderr, "spate: cancelled: {}\n", EscapeForScreen(*why));
+  if (auto why = facts.why_cancelled) {
+    fmt::print(stderr, "spate: cancelled: {}\n", EscapeForScreen(*why));
+  }
   if (!ended) {
     fmt::print(stderr, "spate: it {}; for the next step: {}\n",
                job.standing == JobStanding::kStopped ? "has stopped" : "was interrupted",
@@ -186,12 +177,11 @@ Result<int> WaitFor(const cli::Words& words, bool bar) {
   std::string state =
       client::StateDirOf(std::string(words.Last(cli::opt::kState).value_or("")), here);
   std::string whose = run::RunsOption(words, here);
-  const run::RunAsker runs(here, state, whose);
   RunSetting place{std::move(here), std::move(state), TRY(os::RealLoop::Create()),
                    std::move(whose)};
   os::IgnoreSignal(os::kSignalPipe);
   return WaitForEach(words, *place.loop,
-                     {.pick = [&](const JobSelector& jobs) { return runs.Pick(jobs); },
+                     {.pick = [&](const JobSelector& jobs) { return place.runs.Pick(jobs); },
                       .wait = [&](uint32_t job) { return RunWaiter(place, bar).Wait(job); },
                       .interrupt = [&] { place.Interrupt(); },
                       .interrupted = [&] { return place.interrupted; },

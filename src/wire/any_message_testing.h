@@ -94,7 +94,7 @@ inline JobSettings AnySettings() {
   JobSettings s;
   s.name = AnyText();
   s.cwd = "/" + AnyText();
-  s.row_kind = static_cast<RowKind>(AnyNumber(static_cast<int>(kLastOf<RowKind>)));
+  s.row_kind = static_cast<RowKind>(AnyNumber(kCountOf<RowKind> - 1));
   s.command = AnyTexts();
   s.value_names = AnyTexts();
   s.record_values = AnyU32();
@@ -124,7 +124,7 @@ inline JobSettings AnySettings() {
   s.forward_patterns = AnyTexts();
   s.forward_file_patterns = AnyTexts();
   s.get_patterns = AnyTexts();
-  s.leftovers = static_cast<Leftovers>(AnyNumber(static_cast<int>(kLastOf<Leftovers>)));
+  s.leftovers = static_cast<Leftovers>(AnyNumber(kCountOf<Leftovers> - 1));
   s.leftovers_wait = AnyTime();
   s.warn_signal = AnyU32();
   s.warn_before = AnyTime();

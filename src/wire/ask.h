@@ -38,9 +38,10 @@ SPATE_ENUM(AnswerKind,
     kMore, "more",      // further pieces follow
     kDone, "done",      // the answer is whole
     kFailed, "failed",  // there is none: `bytes` is a text for people, of `error`
-    kUnknown, "unknown",         // who was asked does not know the question: it is older
+    kUnknown, "unknown",  // who was asked does not know the question, or answers in a newer way
     kNotStarted, "not-started",  // the attempt waits on the node
     kEnded, "ended");  // or is ending: its end is on its way, or it was never there
+constexpr AnswerKind UnknownOf(AnswerKind) { return AnswerKind::kUnknown; }
 
 // The next part of an answer.
 struct AnswerPiece {

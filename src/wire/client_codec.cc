@@ -96,9 +96,6 @@ EndsRead FormOf<EndsRead>::Take(MessageCheck& in, EndsReadForm&& from) {
   if (read.verdicts.size() != read.ends.ends.size()) {
     in.Defect("verdict", "is not one for each end");
   }
-  for (uint32_t verdict : read.verdicts) {
-    in.Number<uint32_t>("verdict", verdict, 0, static_cast<uint32_t>(kLastOf<Verdict>));
-  }
   return read;
 }
 

@@ -60,7 +60,7 @@ EndsRead SomeEnds() {
   end.cause = Cause::kExit;
   read.ends.ends = {end};
   read.ends.outputs = {nullptr};
-  read.verdicts = {4};
+  read.verdicts = {Verdict::kCancelled};
   read.position = 99;
   read.finished = true;
   return read;
@@ -156,7 +156,7 @@ TEST(ClientCodec, EveryReplyComesBack) {
   EXPECT_EQ(news.left, (std::vector<LeftRunningFacts>{{7, 2, "n1", "sort (pid 12)"}}));
   EXPECT_EQ(news.counts, (JobCounts{10, 1, 2, 3, 4, 0, 0}));
   auto read = std::get<EndsRead>(RoundTrip(Reply(SomeEnds()), DecodeReply));
-  EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{4}));
+  EXPECT_EQ(read.verdicts, (std::vector<Verdict>{Verdict::kCancelled}));
   EXPECT_EQ(read.position, 99u);
   RoundTrip(Reply(EndsRead{{}, {}, 7, true}), DecodeReply);
 }

@@ -53,7 +53,7 @@ struct FormOf<Query> {
 
 struct EndsReadForm {
   std::optional<EndsForm> ends;
-  std::vector<uint32_t> verdict;  // one for each end
+  std::vector<Verdict> verdict;  // one for each end
   uint64_t position = 0;
   bool finished = false;
   SPATE_MESSAGE(1, ends, 2, verdict, 3, position, 4, finished);

@@ -21,8 +21,7 @@
 namespace spate {
 
 // Newer programs may know more.
-template <>
-inline constexpr ErrorKind kLastOf<ErrorKind> = ErrorKind::kIo;
+constexpr ErrorKind LastInBytes(ErrorKind) { return ErrorKind::kIo; }
 constexpr ErrorKind UnknownOf(ErrorKind) { return ErrorKind::kIo; }
 
 }  // namespace spate
@@ -198,10 +197,10 @@ struct JobNews {
 };
 struct EndsRead {
   static constexpr uint32_t kNumber = 6;
-  Ends ends;                       // without a number
-  std::vector<uint32_t> verdicts;  // engine::Verdict, one for each end
-  uint64_t position = 0;           // of the last one
-  bool finished = false;           // the job has, and nothing is behind this position
+  Ends ends;                      // without a number
+  std::vector<Verdict> verdicts;  // one for each end
+  uint64_t position = 0;          // of the last one
+  bool finished = false;          // the job has, and nothing is behind this position
 };
 // An answer of the type that the question names.
 struct QueryAnswer {

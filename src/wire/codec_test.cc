@@ -90,7 +90,8 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
         AnyText(),         kProtocol,           testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
         testing::AnyU32(), testing::AnyNames(), testing::SomeText()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
-    Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
+    Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange<int>(0, kCountOf<RefusalCode>)),
+                    AnyText()};
     if (*rc::gen::arbitrary<bool>()) refusal.remedy = See("node list", AnyText());
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);
   }));
@@ -217,6 +218,10 @@ TEST(Codec, FieldsOfANewerVersionAreIgnored) {
   EXPECT_TRUE(Same(DecodeToNode(unknown + Bytes(stop) + unknown).value(), stop));
   // A code that came later is still a refusal.
   EXPECT_EQ(DecodeRefusal("\x08\x63\x12\x02no").value(), (Refusal{RefusalCode::kOther, "no"}));
+  // A kind of answer that came later is one that nobody understands, and not damage.
+  const AnswerPiece later{7, static_cast<AnswerKind>(99), 0, "bytes"};
+  EXPECT_TRUE(Same(DecodeToHub(Bytes(ToHub(later))).value(),
+                   ToHub(AnswerPiece{7, AnswerKind::kUnknown, 0, "bytes"})));
 }
 
 // A node of a version without features has none, whatever we can do.

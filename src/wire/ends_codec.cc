@@ -18,32 +18,40 @@
 namespace spate::wire {
 namespace {
 
-template <typename V>
+template <typename T>
+constexpr T MostOf() {
+  return std::numeric_limits<T>::max();
+}
+template <HasWords E>
+constexpr std::underlying_type_t<E> MostOf() {
+  return kCountOf<E> - 1;
+}
+template <typename Field>
 struct ColumnBounds {
-  V least = 0;
-  V most = std::numeric_limits<V>::max();
-  V fallback = 0;
+  using Number = decltype(MostOf<Field>());
+  Number least = 0;
+  Number most = MostOf<Field>();
+  Number fallback = 0;
 };
 
-// The type of the field that `get` names, as a plain number.
-template <typename Get, typename V = std::decay_t<std::invoke_result_t<Get, AttemptEnd&>>>
-using FieldOf = typename std::conditional_t<std::is_enum_v<V>, std::underlying_type<V>,
-                                            std::type_identity<V>>::type;
+// Bounds of the field that `get` names.
+template <typename Get>
+using BoundsOf = ColumnBounds<std::decay_t<std::invoke_result_t<Get, AttemptEnd&>>>;
 
 class ColumnWriter {
  public:
   explicit ColumnWriter(const std::vector<AttemptEnd>& rows) : rows_(rows) {}
 
   template <typename T, typename Get>
-  void Column(const char*, std::vector<T>& column, ColumnBounds<FieldOf<Get>> bounds, Get get) {
-    using V = FieldOf<Get>;
+  void Column(const char*, std::vector<T>& column, BoundsOf<Get> bounds, Get get) {
+    using V = typename BoundsOf<Get>::Number;
     Put(column, static_cast<T>(bounds.fallback), [&](const AttemptEnd& end) {
       return static_cast<T>(std::clamp(static_cast<V>(get(end)), bounds.least, bounds.most));
     });
   }
   // Each value less the one before.
   template <typename T, typename Get>
-  void Steps(const char*, std::vector<T>& column, ColumnBounds<FieldOf<Get>> bounds, Get get) {
+  void Steps(const char*, std::vector<T>& column, BoundsOf<Get> bounds, Get get) {
     using U = std::make_unsigned_t<T>;
     U last = 0;
     Put(column, T{0}, [&](const AttemptEnd& end) {
@@ -72,9 +80,8 @@ class ColumnReader {
   ColumnReader(MessageCheck& in, std::vector<AttemptEnd>& rows) : in_(in), rows_(rows) {}
 
   template <typename T, typename Get>
-  void Column(const char* name, const std::vector<T>& column, ColumnBounds<FieldOf<Get>> bounds,
-              Get get) {
-    using V = FieldOf<Get>;
+  void Column(const char* name, const std::vector<T>& column, BoundsOf<Get> bounds, Get get) {
+    using V = typename BoundsOf<Get>::Number;
     if (!Has(name, column)) {
       if (bounds.fallback == V{}) return;  // rows are made so
       for (AttemptEnd& end : rows_) Set(get(end), bounds.fallback);
@@ -87,9 +94,8 @@ class ColumnReader {
     }
   }
   template <typename T, typename Get>
-  void Steps(const char* name, const std::vector<T>& column, ColumnBounds<FieldOf<Get>> bounds,
-             Get get) {
-    using V = FieldOf<Get>;
+  void Steps(const char* name, const std::vector<T>& column, BoundsOf<Get> bounds, Get get) {
+    using V = typename BoundsOf<Get>::Number;
     using U = std::make_unsigned_t<T>;
     if (!Has(name, column)) return;
     U last = 0;
@@ -127,7 +133,7 @@ void AllColumns(auto& a, auto& m) {
           [](auto& e) -> auto& { return e.ref.index; });
   a.Column("attempt", m.attempt, {.least = 1, .fallback = 1},
            [](auto& e) -> auto& { return e.ref.attempt.value; });
-  a.Column("cause", m.cause, {.most = kCauseCount - 1}, [](auto& e) -> auto& { return e.cause; });
+  a.Column("cause", m.cause, {}, [](auto& e) -> auto& { return e.cause; });
   a.Column("status", m.status, {.least = kLeastStatus}, [](auto& e) -> auto& { return e.status; });
   a.Column("slot", m.slot, {.most = kLimits.slots}, [](auto& e) -> auto& { return e.slot; });
   a.Steps("start", m.start, {.most = kWireLimits.latest.ns},
@@ -136,16 +142,14 @@ void AllColumns(auto& a, auto& m) {
   a.Column("user", m.user, kTime, [](auto& e) -> auto& { return e.user.ns; });
   a.Column("system", m.system, kTime, [](auto& e) -> auto& { return e.system.ns; });
   a.Column("peak_memory", m.peak_memory, kSize, [](auto& e) -> auto& { return e.peak_memory; });
-  a.Column("memory_source", m.memory_source, {.most = static_cast<uint8_t>(MemorySource::kRusage)},
-           [](auto& e) -> auto& { return e.memory_source; });
+  a.Column("memory_source", m.memory_source, {}, [](auto& e) -> auto& { return e.memory_source; });
   a.Column("left_behind", m.left_behind, {}, [](auto& e) -> auto& { return e.left_behind; });
   a.Column("stdout_total", m.stdout_total, kSize, [](auto& e) -> auto& { return e.stdout_total; });
   a.Column("stderr_total", m.stderr_total, kSize, [](auto& e) -> auto& { return e.stderr_total; });
   a.Column("read_bytes", m.read_bytes, kAsked, [](auto& e) -> auto& { return e.read_bytes; });
   a.Column("written_bytes", m.written_bytes, kAsked,
            [](auto& e) -> auto& { return e.written_bytes; });
-  a.Column("not_kept", m.not_kept, {.most = static_cast<uint8_t>(kLastOf<NotKept>)},
-           [](auto& e) -> auto& { return e.not_kept; });
+  a.Column("not_kept", m.not_kept, {}, [](auto& e) -> auto& { return e.not_kept; });
 }
 
 // ---- Writing -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 
 #include "base/advice.h"
 #include "base/ids.h"
+#include "base/role.h"
 #include "base/time.h"
 #include "core/model/fields.h"
 #include "wire/limits.h"
@@ -32,14 +33,7 @@ inline std::vector<std::string> OwnFeatures() {
   return {std::begin(kFeatures), std::end(kFeatures)};
 }
 
-enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
-
-}  // namespace spate::wire
-namespace spate {
-template <>
-inline constexpr wire::Role kLastOf<wire::Role> = wire::Role::kAdmin;
-}
-namespace spate::wire {
+using spate::Role;
 
 inline constexpr size_t kInstanceBytes = 16;
 
@@ -88,26 +82,16 @@ struct Welcome {
 };
 
 // The reaction that a program may choose; the reason is for people.
-enum class RefusalCode : uint8_t {
-  kOther = 0,       // also what a newer hub says and we do not know
-  kVersion = 1,     // no protocol in common
-  kCredential = 2,  // unknown, revoked or expired, or a wrong proof
-  kRole = 3,        // the credential is for something else
-  kName = 4,        // another node has this name
-  kBusy = 5,        // too many connections; try again later
-  kBreach = 6,      // not a message that may come here
-  kRemoved = 7,     // the node was removed from the hub: it is to end
-};
-inline constexpr int kRefusalCodeCount = 8;
+SPATE_ENUM(RefusalCode,
+    kOther, "other",            // also what a newer hub says and we do not know
+    kVersion, "version",        // no protocol in common
+    kCredential, "credential",  // unknown, revoked or expired, or a wrong proof
+    kRole, "role",              // the credential is for something else
+    kName, "name",              // another node has this name
+    kBusy, "busy",              // too many connections; try again later
+    kBreach, "breach",          // not a message that may come here
+    kRemoved, "removed");  // the node was removed from the hub: it is to end
 constexpr RefusalCode UnknownOf(RefusalCode) { return RefusalCode::kOther; }
-
-}  // namespace spate::wire
-namespace spate {
-template <>
-inline constexpr wire::RefusalCode kLastOf<wire::RefusalCode> =
-    wire::RefusalCode{wire::kRefusalCodeCount - 1};
-}
-namespace spate::wire {
 
 struct Refusal {
   RefusalCode code = RefusalCode::kOther;

@@ -21,6 +21,7 @@
 #include "core/model/processes.h"
 #include "core/model/run_look.h"
 #include "core/model/selection.h"
+#include "core/model/visit.h"
 #include "wire/changes.h"
 
 namespace spate::wire {
@@ -232,6 +233,8 @@ struct LookAtRun {
   uint32_t rank = 0;  // of a gang: whose output, and the use of the part with this rank
   SPATE_FIELDS(1, task, 2, wish, 3, rank);
 };
+
+using spate::EnterTask;  // the way into a running task
 
 // ---- Questions that the journal answers --------------------------------------------------------
 

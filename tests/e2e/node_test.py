@@ -269,8 +269,8 @@ def test_a_node_measures_when_it_is_asked(place: Place):
     # Anybody may ask; what is no node is named, and one that is away does not answer.
     bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
     cluster.spate("node query", "n1", "--access", bob)
-    _, err = cluster.spate("node query", "n2", code=None)
-    want("the hub knows no node 'n2'" in err, err)
+    out, err = cluster.spate("node query", "n1", "n2", code=None)
+    want("the hub knows no node 'n2'" in err and out.startswith("Node n1, measured 20"), out + err)
     node.kill()
     node.wait()
     wait(lambda: "the node n1 is not connected" in cluster.spate("node query", "n1", code=None)[1], "it is away")

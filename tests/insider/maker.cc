@@ -282,7 +282,7 @@ class Maker::Filler {
   template <typename E>
     requires std::is_enum_v<E>
   void Fill(std::string_view, E& value) {
-    value = static_cast<E>(maker_.Small(static_cast<uint64_t>(kLastOf<E>) + 1));
+    value = static_cast<E>(maker_.Small(kCountOf<E>));
   }
   void Fill(std::string_view, Duration& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
   void Fill(std::string_view, Instant& value) { value.ns = static_cast<int64_t>(maker_.Number()); }

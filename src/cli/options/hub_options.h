@@ -39,7 +39,7 @@ Result<HubOptions> MakeHubOptions(const Words& words);
 Result<GangPolicy> ParseGangPolicy(std::string_view word);
 
 // The target that a task of several cpus is bound to: none, its own units, or their NUMA nodes.
-enum class BindTo : uint8_t { kNone, kCore, kNuma };
+SPATE_ENUM(BindTo, kNone, "none", kCore, "core", kNuma, "numa");
 struct NodeOptions {
   std::string access;  // --access as typed
   std::string state_dir;

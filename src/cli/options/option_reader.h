@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,6 +123,32 @@ class OptionReader {
   const Words& words_;
   Error error_;
 };
+
+// An option of a command whose values go to an Out, and the way there.
+template <typename Out>
+struct RowOf {
+  Option option;
+  void (*fill)(OptionReader& in, const Option& option, Out& out);
+};
+template <typename Out>
+void ReadRows(std::span<const RowOf<Out>> rows, OptionReader& in, Out& out) {
+  for (const RowOf<Out>& row : rows) row.fill(in, row.option, out);
+}
+// For the command's list.
+template <typename Out, size_t count>
+constexpr std::array<OptionRef, count> RefsOf(const RowOf<Out> (&rows)[count]) {
+  std::array<OptionRef, count> refs;
+  std::ranges::transform(rows, refs.begin(), [](const auto& row) { return OptionRef(row.option); });
+  return refs;
+}
+// The row of this name, for code outside of the rows.
+template <typename Out, size_t count>
+consteval const Option& Named(const RowOf<Out> (&rows)[count], std::string_view name) {
+  for (const RowOf<Out>& row : rows) {
+    if (row.option.name() == name) return row.option;
+  }
+  throw "there is no such row";
+}
 
 inline auto CountUpTo(uint32_t max) {
   return [max](std::string_view value) { return ParseCountUpTo(value, max); };

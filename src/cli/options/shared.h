@@ -12,9 +12,9 @@ extern const OptionRows kTaskRows, kNodeRows, kSourceRows, kScreenRows, kKeptRow
 // Some of these; options of many kinds of commands, too.
 extern const Option &kJobs, &kCpus, &kMemory, &kGpus, &kResource, &kTimeLimit, &kDeadline, &kEnv,
     &kPlanTime, &kWithLabel, &kOnNode, &kNotOnNode, &kInPool, &kFollowUntil, &kNoBar, &kProfile,
-    &kKey, &kArray, &kLike, &kPriority, &kJobWeight, &kMaxRunning, kTarget, kResume, kSucceeded,
-    kRunPool, kDryRun, kOutput, kQuiet, kJson, kState, kKeep, kLimit, kFilter, kStream, kStderrOnly,
-    kFollowOutput, kGangPolicy, kNewKey, kTimeout, kJobsOfUser, kReason, kHub, kLocal, kAccess, kAt,
+    &kGangPolicy, &kNewKey, &kKey, &kArray, &kLike, &kPriority, &kJobWeight, &kMaxRunning, kTarget,
+    kResume, kSucceeded, kRunPool, kDryRun, kOutput, kQuiet, kJson, kState, kKeep, kLimit, kFilter,
+    kStream, kStderrOnly, kFollowOutput, kTimeout, kJobsOfUser, kReason, kHub, kLocal, kAccess, kAt,
     kHelp, kHelpAll;
 
 // Options of the commands that describe tasks, and of those that start hubs and nodes; forms of

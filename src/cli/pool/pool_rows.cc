@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/number.h"
 #include "base/units.h"
@@ -119,11 +118,7 @@ void ReadSuspended(OptionReader& in, const Option& opt, PoolChange& change) {
 
 // ---- Rows --------------------------------------------------------------------------------------
 
-struct Row {
-  Option option;
-  void (*read)(OptionReader& in, const Option& opt, PoolChange& change);
-};
-constexpr Row kRows[] = {
+constexpr RowOf<PoolChange> kRows[] = {
     {{.names = "max-pilots",
       .argument = "N",
       .heading = Heading::kPilots,
@@ -339,11 +334,7 @@ constexpr Row kRows[] = {
      ReadOne<ReadNoSwitch, &PoolPolicy::settings, &PoolSettings::shared_files>},
 };
 
-constexpr auto kRefs = [] {
-  std::array<OptionRef, std::size(kRows)> refs;
-  std::ranges::transform(kRows, refs.begin(), [](const Row& row) { return OptionRef(row.option); });
-  return refs;
-}();
+constexpr auto kRefs = RefsOf(kRows);
 
 }  // namespace
 
@@ -379,7 +370,7 @@ Result<TimeSpan> ParseTimeSpan(std::string_view text) {
 Result<PoolChange> ReadPoolChange(const Words& words) {
   PoolChange change;
   OptionReader in(words);
-  for (const Row& row : kRows) row.read(in, row.option, change);
+  ReadRows<PoolChange>(kRows, in, change);
   TRY(in.status());
   return change;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/role.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/hub/hub_screen.h"
@@ -53,10 +54,9 @@ constexpr Option kFile = {.names = "file",
                           .help = "new file for add, with mode 0600 (default: print)",
                           .complete = Complete::kFile};
 
-enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 struct AccessOptions {
   enum class Verb : uint8_t { kAdd, kList, kRevoke } verb = Verb::kList;
-  AccessRole role = AccessRole::kClient;
+  Role role = Role::kClient;
   std::string user;                  // empty: who asks
   std::optional<Duration> lifetime;  // not given: for ever
   std::string file;                  // for add; empty: standard output
@@ -85,10 +85,7 @@ Result<AccessOptions> MakeAccessOptions(const Words& words) {
                 fmt::format("'{}': spate hub access needs one of: add, list, revoke",
                             EscapeForScreen(verb)));
   }
-  in.Choice<AccessRole>(kRole, options.role,
-                        {{"client", AccessRole::kClient},
-                         {"node", AccessRole::kNode},
-                         {"admin", AccessRole::kAdmin}});
+  in.Value(kRole, options.role);
   in.Text(kUser, options.user);
   in.Text(kFile, options.file);
   Duration lifetime;
@@ -166,12 +163,10 @@ Result<int> ListAccess(const HubScreen& screen) {
 
 // Serials of a user's that can be revoked; kNotFound: there are none.
 Result<std::vector<uint64_t>> SerialsOf(const HubScreen& screen, const AccessOptions& options) {
-  constexpr std::array<std::string_view, 4> kRoles = {"", "node", "client", "admin"};
   std::vector<uint64_t> serials;
   TRY(client::Ask(screen.hub, wire::ListAccess(), [&](const AccessFacts& access) {
-    const bool meant =
-        access.user == options.user && access.state == "good" &&
-        (!options.of_role || access.role == kRoles[static_cast<size_t>(options.role)]);
+    const bool meant = access.user == options.user && access.state == "good" &&
+                       (!options.of_role || access.role == WordOf(options.role));
     if (meant) serials.push_back(access.serial);
   }));
   if (!serials.empty()) return serials;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "cli/exit_code.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
@@ -40,12 +41,11 @@ std::string PageOf(const NodeMeasures& now) {
 }
 
 Result<int> Query(const HubScreen& screen) {
-  std::string text;
   for (const std::string& node : screen.words.words) {
     const NodeMeasures now = TRY(client::AskNode(screen.hub, node, MeasureNode()));
-    text += screen.human() ? PageOf(now) : present::JsonOf("node_measures", now);
+    TRY(screen.Write(screen.human() ? PageOf(now) : present::JsonOf("node_measures", now)));
   }
-  return screen.Write(text);
+  return kExitSuccess;
 }
 
 }  // namespace

@@ -153,26 +153,16 @@ Status CheckSource(const Words& words, const SimulateOptions& options) {
               "--job-history needs a machine: --nodes N --cpus C, for N nodes with C cpus each");
 }
 
-using engine::place::BackfillPolicy;
-using format::SwfFilter;
-
 Result<SimulateOptions> SimulateOptionsOf(const Words& words) {
   auto form = TRY(OutputFormOf(words));
   SimulateOptions options;
   options.form = form;
   if (!words.words.empty()) options.trace = words.words.front();
   OptionReader reader(words);
-  reader.Choice(kPolicy, options.policy,
-                {{"fcfs", BackfillPolicy::kFcfs},
-                 {"easy", BackfillPolicy::kEasy},
-                 {"easy-sjbf", BackfillPolicy::kEasySjbf},
-                 {"conservative", BackfillPolicy::kConservative},
-                 {"fair", BackfillPolicy::kFair}});
-  reader.Choice(kReplayOrder, options.order,
-                {{"seq", ReplayOrder::kSequence}, {"batch", ReplayOrder::kBatch}});
+  reader.Value(kPolicy, options.policy);
+  reader.Value(kReplayOrder, options.order);
   reader.Choice(kEstimates, options.perfect, {{"user", false}, {"perfect", true}});
-  reader.Choice(kTraceFilter, options.filter,
-                {{"study", SwfFilter::kStudy}, {"loose", SwfFilter::kLoose}});
+  reader.Value(kTraceFilter, options.filter);
   reader.Read(kFirst, options.first, [](std::string_view value) -> Result<size_t> {
     auto count = ParseCount(value);
     if (count && *count == 0) return Fail(ErrorKind::kInvalid, "0 jobs cannot be simulated");

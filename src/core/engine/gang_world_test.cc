@@ -69,7 +69,7 @@ class GangWorld {
 
  private:
   void SetPolicy() {
-    policy_ = static_cast<GangPolicy>(prng_.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
+    policy_ = static_cast<GangPolicy>(prng_.Below(kCountOf<GangPolicy>));
     Post(ChangeGangPolicy{policy_});
   }
 

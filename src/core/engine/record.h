@@ -21,10 +21,20 @@
 
 namespace spate::engine {
 
+// The place of a record among those of its job; a record's kStep, or kOther.
+enum class JobStep : uint8_t {
+  kOther,
+  kBegin,   // the first
+  kUsual,   // one of many, and never of a job that has finished
+  kReopen,  // tasks may have yet to end after it, though they all had
+  kEnd,     // the last, until it is reopened
+};
+
 // A job is there. Its text is durable in the same commit.
 struct JobAccepted {
   JobId job;
   JobPlan plan;
+  static constexpr JobStep kStep = JobStep::kBegin;
   SPATE_FIELDS(1, job, 2, plan);
 };
 // Tasks were added at its end (`--follow`, or `--resume` with a longer list).
@@ -35,6 +45,7 @@ struct JobGrown {
   std::vector<RequestRun> runs;         // of the new tasks
   std::string key = {};  // who adds has no other addition of this name; empty: no name
   static constexpr uint32_t kFirstLater = 5;
+  static constexpr JobStep kStep = JobStep::kReopen;
   SPATE_FIELDS(1, job, 2, count, 3, new_requests, 4, runs, 5, key);
 };
 // Tasks wait for others of their job: part of what came with them, in the same commit. The children
@@ -92,6 +103,7 @@ struct TasksReopened {
   // for one of them is leased.
   bool succeeded = false;
   static constexpr uint32_t kFirstLater = 3;
+  static constexpr JobStep kStep = JobStep::kReopen;
   SPATE_FIELDS(1, job, 2, tasks, 3, after, 4, succeeded);
 };
 // Tasks that are about to be reopened, or whose attempts are about to end and be repeated, make
@@ -133,6 +145,7 @@ struct Leased {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;  // in the order of starting
+  static constexpr JobStep kStep = JobStep::kUsual;
   SPATE_FIELDS(1, node, 2, job, 3, attempt, 4, tasks);
 };
 // The lease of a gang: one record for all of its parts, so that it is given out whole or not at
@@ -178,6 +191,7 @@ struct Returned {
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;
+  static constexpr JobStep kStep = JobStep::kUsual;
   SPATE_FIELDS(1, node, 2, job, 3, attempt, 4, tasks);
 };
 using spate::Verdict;
@@ -194,6 +208,7 @@ struct AttemptEnded {
 struct JobFinished {
   JobId job;
   JobCounts counts;
+  static constexpr JobStep kStep = JobStep::kEnd;
   SPATE_FIELDS(1, job, 2, counts);
 };
 
@@ -221,6 +236,7 @@ struct UseCounted {
     friend bool operator==(const Each&, const Each&) = default;
   };
   std::vector<Each> users;
+  static constexpr bool kReplacesEarlier = true;
   SPATE_FIELDS(1, at, 2, users);
 };
 // A drained node is given nothing until it is undrained.

@@ -406,8 +406,8 @@ class FieldParser {
     requires std::is_enum_v<E>
   void Take(std::string_view name, const RawField& field, E& to) {
     if (!Is(name, field, Bits::kVarint)) return;
-    if (field.value <= static_cast<uint64_t>(kLastOf<E>)) {
-      to = static_cast<E>(field.value);
+    if (auto known = FromNumber<E>(field.value)) {
+      to = *known;
     } else if constexpr (HasUnknown<E>) {
       to = UnknownOf(E());
     } else {

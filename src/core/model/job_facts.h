@@ -31,8 +31,7 @@ SPATE_ENUM(JobStanding,
     kSucceeded, "succeeded",      // all its tasks did
     kFailed, "failed",            // a task failed, or nobody knows how it ended
     kCancelled, "cancelled");  // a task was cancelled, and none failed
-template <>
-inline constexpr JobStanding kLastOf<JobStanding> = JobStanding::kNewer;
+constexpr JobStanding LastInBytes(JobStanding) { return JobStanding::kNewer; }
 inline bool IsReadable(JobStanding standing) {
   return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
 }

@@ -116,8 +116,7 @@ enum class ReasonKind : uint8_t {
   kStartDelay = 114,    // ; --delay; node
   kLineOfNode = 115,    // others go first; ; node
 };
-template <>
-inline constexpr ReasonKind kLastOf<ReasonKind> = ReasonKind{255};
+constexpr ReasonKind LastInBytes(ReasonKind) { return ReasonKind{255}; }
 
 enum class NodeTrouble : uint8_t { kAway, kDrained, kFull, kRefused, kMore };
 // The fate of tasks whose nodes are silent for too long, or of refused ones.

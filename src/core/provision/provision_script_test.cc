@@ -265,7 +265,7 @@ class ProvisionSubject : public script::Subject {
       parts.resize(5);
       BatchJob job{PilotId(ReadNumber<uint32_t>(parts[0]).value_or(0)), parts[1], JobStatus::kOther,
                    parts[3], parts[4]};
-      for (uint8_t i = 0; i <= static_cast<uint8_t>(kLastOf<JobStatus>); ++i) {
+      for (uint8_t i = 0; i < kCountOf<JobStatus>; ++i) {
         if (parts[2] == WordOf(JobStatus{i})) job.status = JobStatus{i};
       }
       answer.jobs.push_back(std::move(job));

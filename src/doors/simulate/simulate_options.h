@@ -12,7 +12,7 @@ namespace spate::cli {
 
 // Events of the same instant: one after the other, each with a pass, or all of them and
 // then one pass.
-enum class ReplayOrder : uint8_t { kSequence, kBatch };
+SPATE_ENUM(ReplayOrder, kSequence, "seq", kBatch, "batch");
 
 struct SimulateOptions {
   std::string trace;      // a file, or "-"; or
@@ -37,10 +37,7 @@ struct SimulateOptions {
 int Simulate(SimulateOptions options);
 
 // Names in the form that people type.
-std::string_view PolicyName(engine::place::BackfillPolicy policy);
-std::string_view OrderName(ReplayOrder order);
 std::string_view EstimatesName(bool perfect);
 std::string_view PlacementName(bool on_nodes);
-std::string_view FilterName(format::SwfFilter filter);
 
 }  // namespace spate::cli

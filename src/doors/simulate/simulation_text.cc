@@ -84,8 +84,8 @@ const std::string& SourceOf(const SimulateOptions& options) {
 
 std::string TitleText(const SimulateOptions& options) {
   std::string_view users = options.is_history() ? "--time or median as" : "users'";
-  return fmt::format("{}, {} estimates, order {}{}", PolicyName(options.policy),
-                     options.perfect ? "perfect" : users, OrderName(options.order),
+  return fmt::format("{}, {} estimates, order {}{}", WordOf(options.policy),
+                     options.perfect ? "perfect" : users, WordOf(options.order),
                      options.on_nodes ? ", placed on nodes" : "");
 }
 
@@ -131,9 +131,9 @@ std::string JsonText(const Simulation& simulation) {
   return present::JsonOf(
       "simulation", "trace", SourceOf(options), "computer", simulation.header.computer,
       "installation", simulation.header.installation, "acknowledge", simulation.header.acknowledge,
-      "policy", PolicyName(options.policy), "order", OrderName(options.order), "estimates",
+      "policy", WordOf(options.policy), "order", WordOf(options.order), "estimates",
       EstimatesName(options.perfect), "filter",
-      options.is_history() ? "history" : FilterName(options.filter), "processors",
+      options.is_history() ? "history" : WordOf(options.filter), "processors",
       simulation.workload.processors, "jobs", figures.jobs, "dropped",
       DroppedOf(simulation.workload), "broken_lines", simulation.broken_lines, "mean_wait",
       mean(figures.mean_wait), "median_wait", time(figures.median_wait), "max_wait",

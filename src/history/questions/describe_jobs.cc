@@ -105,7 +105,7 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   if (const TaskClass* of_tasks = count == 0 ? nullptr : log.ClassOf(count - 1)) {
     details.newest = *of_tasks;
   }
-  const store::JobWords& words = log.replay->words();
+  const engine::JobWords& words = log.replay->words();
   if (words.newest_story) {
     details.story = words.stories.at(*words.newest_story);
     details.story_task = *words.newest_story + 1;

@@ -1,9 +1,9 @@
 // A hub's journal as a stream of events.
 #include <variant>
 
+#include "core/engine/record_job.h"
 #include "history/question.h"
 #include "history/task_summary.h"
-#include "store/record_job.h"
 
 namespace spate::history {
 namespace {
@@ -97,7 +97,7 @@ void EventLister::Add(const store::JournalEntry& entry) {
     const auto& record = std::get<engine::Record>(entry.what);
     std::visit(Told{event}, record);
     if (event.what.empty()) return;
-    event.job = store::JobOf(record);
+    event.job = engine::JobOf(record);
   }
   if (!event.clock) {
     const Job& job = JobOf(event.job);

@@ -95,18 +95,18 @@ void AnswerQuery(const AnswerParts& parts, ClientRequest& client, wire::Query qu
   if (!answered) client.Fail(answered.error());
 }
 
-void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
-            wire::Ask ask) {
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, wire::Ask ask) {
   auto told = std::make_shared<Result<wire::AnswerPiece>>();
   auto tell = asking.client.Guarded([client = &asking.client, told] {
     if (!*told) return client->Fail(told->error());
     client->GiveBytes(std::move((*told)->bytes));
     client->End();
   });
-  calls.Ask(node, by, std::move(ask), [told, tell](Result<wire::AnswerPiece> answer) {
-    *told = std::move(answer);
-    tell();
-  });
+  calls.Ask(node, asking.caller().user, std::move(ask),
+            [told, tell](Result<wire::AnswerPiece> answer) {
+              *told = std::move(answer);
+              tell();
+            });
 }
 
 }  // namespace spate::hub

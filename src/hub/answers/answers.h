@@ -99,7 +99,6 @@ struct Asking {
 };
 
 // Asks the node, and passes its answer on unread.
-void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, const std::string& by,
-            wire::Ask ask);
+void PassOn(Asking& asking, NodeCalls& calls, const std::string& node, wire::Ask ask);
 
 }  // namespace spate::hub

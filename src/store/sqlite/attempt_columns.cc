@@ -3,22 +3,19 @@
 namespace spate::store {
 std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
                                            AttemptEntry& entry) {
-  engine::AttemptEnded& r = entry.record;
+  auto& r = entry.record;
   AttemptEnd& e = r.end;
   auto flags = static_cast<uint16_t>(s.Int(9));
-  int64_t not_kept = (s.Int(9) + (1 << 15)) >> 16;
-  int64_t cause = s.Int(6);
-  int64_t verdict = s.Int(8);
-  if (cause < 0 || cause >= kCauseCount || verdict < 0 ||
-      verdict > static_cast<int64_t>(kLastOf<Verdict>) || not_kept < 0 ||
-      not_kept > static_cast<int64_t>(kLastOf<NotKept>))
-    return std::nullopt;
+  const auto not_kept = FromNumber<NotKept>((s.Int(9) + (1 << 15)) >> 16);
+  const auto cause = FromNumber<Cause>(s.Int(6));
+  const auto verdict = FromNumber<Verdict>(s.Int(8));
+  if (!cause || !verdict || !not_kept) return std::nullopt;
   r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
-  r.verdict = static_cast<engine::Verdict>(verdict);
+  r.verdict = *verdict;
   r.counts = (flags & 1) != 0;
   e.ref = {JobId(static_cast<uint32_t>(s.Int(1))), static_cast<TaskIndex>(s.Int(2)),
            Attempt(static_cast<uint16_t>(s.Int(3)))};
-  e.cause = static_cast<Cause>(cause);
+  e.cause = *cause;
   e.memory_source = static_cast<MemorySource>((flags >> 1) & 3);
   e.slot = static_cast<uint16_t>(s.Int(5));
   e.status = static_cast<int32_t>(s.Int(7));
@@ -40,7 +37,7 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   e.stderr_total = entry.kept.stderr_bytes;
   e.note.clear();
   e.processes.clear();
-  e.not_kept = static_cast<NotKept>(not_kept);
+  e.not_kept = *not_kept;
   return flags >> 3;
 }
 

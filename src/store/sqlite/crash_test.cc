@@ -12,9 +12,9 @@
 
 #include "base/prng.h"
 #include "core/engine/engine.h"
+#include "core/engine/record_job.h"
 #include "core/provision/durable.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_journal.h"

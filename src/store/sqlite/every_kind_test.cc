@@ -9,8 +9,8 @@
 #include <set>
 #include <type_traits>
 
+#include "core/engine/record_job.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/testing_hub.h"
 

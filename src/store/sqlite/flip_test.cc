@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/prng.h"
+#include "core/engine/record_job.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/testing_pools.h"
 

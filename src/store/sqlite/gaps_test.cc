@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/testing_hub.h"

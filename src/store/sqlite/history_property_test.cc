@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
+#include "core/engine/record_job.h"
 #include "core/engine/testing_world.h"
 #include "os/file.h"
-#include "store/record_job.h"
 #include "store/sqlite/job_journal.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/testing_hub.h"

@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "core/model/task_files.h"
-#include "store/record_job.h"
 #include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/schema.h"
 
@@ -24,7 +24,7 @@ class Replayer {
     auto reader =
         JournalReader::Begin(db_, {.of = JournalPart::Of::kFrom, .job = {}, .first = first});
     if (!reader) return std::unexpected(std::move(reader.error()));
-    engine::Record attempt = engine::AttemptEnded();
+    engine::Record end = MakeEnd();
     for (;;) {
       auto entry = reader->Next();
       if (!entry) {
@@ -33,19 +33,15 @@ class Replayer {
         continue;
       }
       if (*entry == nullptr) return again_;
-      if (const auto* ended = std::get_if<AttemptEntry>(&(*entry)->what)) {
-        std::get<engine::AttemptEnded>(attempt) = ended->record;
-        if (Visit((*entry)->seq, attempt)) NoteOutput(*ended);
-      } else {
-        Visit((*entry)->seq, std::get<engine::Record>((*entry)->what));
-      }
+      const bool needed = Visit((*entry)->seq, (*entry)->RecordBy(end));
+      if (const auto* ended = (*entry)->attempt(); ended != nullptr && needed) NoteOutput(*ended);
     }
   }
 
  private:
   // True if the record belongs to what a hub needs.
   bool Visit(uint64_t seq, const engine::Record& record) {
-    JobId job = JobOf(record);
+    JobId job = engine::JobOf(record);
     if (job != JobId()) {
       auto at = scan_.unfinished.find(job);
       if (at == scan_.unfinished.end() || seq < at->second) return false;

@@ -8,7 +8,7 @@
 #include <map>
 #include <ranges>
 
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
 #include "store/sqlite/job_journal.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/salvage.h"

@@ -167,19 +167,16 @@ Result<BoundBy> PairReader::KindOf(uint32_t job) {
   if (!is_new) return known->second;
   kind_.Reset();
   kind_.Bind(0, job);
-  kind_.Bind(1, kKindOf<engine::JobAccepted>);
   auto found = TRY(kind_.Step());
   if (!found) return BoundBy::kUnknown;
-  auto record = TRY(DecodeRecord(kKindOf<engine::JobAccepted>, kind_.Bytes(0)));
-  const auto& classes = std::get<engine::JobAccepted>(record).plan.requests;
-  if (!classes.empty()) known->second = classes.front().bound;
+  auto plan = TRY(DecodePlan(static_cast<int>(kind_.Int(0)), kind_.Bytes(1)));
+  if (plan && !plan->requests.empty()) known->second = plan->requests.front().bound;
   return known->second;
 }
 
 Status PairReader::Read() {
   auto kind = TRY(db_.Prepare(
-      "SELECT log.data FROM job JOIN log ON log.seq = job.first_seq WHERE job.id = ? AND "
-      "log.kind = ?"));
+      "SELECT log.kind, log.data FROM job JOIN log ON log.seq = job.first_seq WHERE job.id = ?"));
   kind_ = std::move(kind);
   if (auto read = ReadOwn(); !read || own_.empty()) return read;
   TRY(ReadOthers());

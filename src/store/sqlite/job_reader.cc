@@ -12,18 +12,15 @@ namespace spate::store {
 Status ReplayPart(Database& db, const JournalPart& part, const RecordVisit& visit,
                   uint64_t* output) {
   auto reader = TRY(JournalReader::Begin(db, part));
-  engine::Record attempt = engine::AttemptEnded();
+  engine::Record end = MakeEnd();
   for (;;) {
     auto entry = TRY(reader.Next());
     if (entry == nullptr) return {};
-    if (const auto* ended = std::get_if<AttemptEntry>(&entry->what)) {
-      std::get<engine::AttemptEnded>(attempt) = ended->record;
-      const KeptOutput& kept = ended->kept;
-      if (output != nullptr && kept.bytes() > 0) *output = kept.position + kept.bytes();
-      visit(attempt);
-    } else {
-      visit(std::get<engine::Record>(entry->what));
+    const AttemptEntry* ended = entry->attempt();
+    if (output != nullptr && ended != nullptr && ended->kept.bytes() > 0) {
+      *output = ended->kept.position + ended->kept.bytes();
     }
+    visit(entry->RecordBy(end));
   }
 }
 

@@ -106,9 +106,9 @@ std::vector<NotKeptFacts> NotKeptFrom(std::string_view text) {
   std::vector<NotKeptFacts> facts;
   for (size_t size = 0; !text.empty(); text.remove_prefix(std::min(size + 1, text.size()))) {
     size = std::min(text.find(','), text.size());
-    const auto why = static_cast<NotKept>(text.front() - '0');
+    const auto why = FromNumber<NotKept>(text.front() - '0');
     auto tasks = ReadNumber<uint64_t>(text.substr(0, size).substr(std::min<size_t>(size, 2)));
-    if (why <= kLastOf<NotKept> && tasks) facts.push_back({why, *tasks});
+    if (why && tasks) facts.push_back({*why, *tasks});
   }
   return facts;
 }

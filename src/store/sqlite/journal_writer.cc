@@ -11,13 +11,15 @@
 // an attempt's output lies below OutputFile's end.
 #include "store/sqlite/journal_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/engine/record_job.h"
 #include "store/attempt_entry.h"
 #include "store/bytes.h"
 #include "store/record_codec.h"
-#include "store/record_job.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/owner_file.h"
 #include "store/sqlite/schema.h"
@@ -262,15 +264,15 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
   size_t ends = 0;
   AttemptEntry entry;
   for (const engine::Record& record : item.records) {
-    if (const auto* use = std::get_if<engine::UseCounted>(&record)) {
-      TRY(WriteUse(*use));
+    if (engine::ReplacesEarlier(record)) {
+      TRY(WriteUse(record));
       continue;
     }
     uint64_t seq = next_seq_++;
     if (place_.is_hub) TRY(NoteSpan(record, seq));
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) {
-      bool is_end = std::holds_alternative<engine::JobFinished>(record);
+      const bool is_end = engine::StepOf(record) == engine::JobStep::kEnd;
       Instant now = is_end && ends < item.ends.size() ? item.ends[ends++] : item.now;
       TRY(WriteLog(record, seq, now));
       continue;
@@ -295,9 +297,9 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
 }
 
 Status JournalWriter::NoteSpan(const engine::Record& record, uint64_t seq) {
-  const JobId job = JobOf(record);
+  const JobId job = engine::JobOf(record);
   if (job == JobId()) return {};
-  if (!std::holds_alternative<engine::JobAccepted>(record)) return spans_.Add(job, seq);
+  if (engine::StepOf(record) != engine::JobStep::kBegin) return spans_.Add(job, seq);
   spans_.Begin(job, seq);
   return {};
 }
@@ -324,7 +326,7 @@ Status JournalWriter::WriteRows(const RowChunk& chunk) {
 
 Status JournalWriter::WriteAttempt(AttemptEntry& entry, uint64_t seq) {
   RoundToStored(entry.record);
-  const engine::AttemptEnded& r = entry.record;
+  const auto& r = entry.record;
   const AttemptEnd& e = r.end;
   uint32_t flags = (r.counts ? 1u : 0u) | static_cast<uint32_t>(e.memory_source) << 1 |
                    AttemptChecksum(seq, entry) << 3;
@@ -381,7 +383,7 @@ Status JournalWriter::WriteRare(const AttemptEntry& entry, uint64_t seq) {
 
 Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Instant now) {
   EncodedRecord encoded = EncodeRecord(record);
-  JobId job = JobOf(record);
+  JobId job = engine::JobOf(record);
   log_.Bind(0, static_cast<int64_t>(seq));
   log_.Bind(1, job.value);
   log_.Bind(2, encoded.kind);
@@ -394,7 +396,7 @@ Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Insta
 // The newest use replaces the one before it, because one is counted each minute. It takes no number
 // of the sequence, which would get a gap for each replaced one: its row has the number that it
 // follows.
-Status JournalWriter::WriteUse(const engine::UseCounted& record) {
+Status JournalWriter::WriteUse(const engine::Record& record) {
   std::string value;
   ByteWriter(value).Varint(next_seq_ - 1);
   value += EncodeRecord(record).data;
@@ -404,31 +406,35 @@ Status JournalWriter::WriteUse(const engine::UseCounted& record) {
 
 Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq,
                                 Instant now) {
-  using std::holds_alternative;
-  // The usual ones, and never of a finished job.
-  if (holds_alternative<engine::Leased>(record)) return {};
-  if (holds_alternative<engine::Returned>(record)) return {};
-  if (holds_alternative<engine::JobAccepted>(record)) {
-    auto written = jobs_.Accepted(job, seq);
-    // Else the next life of the hub would not know the job.
-    CHECK(!written || !place_.is_hub || db_->Changes() == 1);
-    return written;
+  switch (engine::StepOf(record)) {
+    case engine::JobStep::kUsual:
+      return {};
+    case engine::JobStep::kBegin: {
+      auto written = jobs_.Accepted(job, seq);
+      // Else the next life of the hub would not know the job.
+      CHECK(!written || !place_.is_hub || db_->Changes() == 1);
+      return written;
+    }
+    case engine::JobStep::kEnd: {
+      finished_.push_back(job);
+      if (!place_.is_hub) return jobs_.Finished(job, seq);
+      TRY(spans_.Finished(job));
+      // A hub forgets what has finished: nobody would write it down after a kill.
+      JobProgress end{.job = job,
+                      .state = JobState::kFinished,
+                      .started = {},
+                      .ended = now,
+                      .counts = std::get<engine::JobFinished>(record).counts};
+      return jobs_.Ended(end, seq);
+    }
+    case engine::JobStep::kReopen:
+      if (const auto* again = std::get_if<engine::TasksReopened>(&record)) {
+        TRY(jobs_.Again(job, again->tasks));
+      }
+      return jobs_.Reopened(job);
+    case engine::JobStep::kOther:
+      break;
   }
-  if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
-    finished_.push_back(job);
-    if (!place_.is_hub) return jobs_.Finished(job, seq);
-    TRY(spans_.Finished(job));
-    // A hub forgets what has finished: nobody would write it down after a kill.
-    JobProgress end{.job = job,
-                    .state = JobState::kFinished,
-                    .started = {},
-                    .ended = now,
-                    .counts = finished->counts};
-    return jobs_.Ended(end, seq);
-  }
-  const auto* again = std::get_if<engine::TasksReopened>(&record);
-  if (again != nullptr) TRY(jobs_.Again(job, again->tasks));
-  if (Reopens(record)) return jobs_.Reopened(job);
   TRY(jobs_.Followed(job, seq));
   return place_.is_hub && db_->Changes() > 0 ? spans_.Finished(job) : Status();
 }

@@ -102,7 +102,7 @@ class JournalWriter {
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
   Status WriteLog(const engine::Record& record, uint64_t seq, Instant now);
   void MarkEnd(Instant now);
-  Status WriteUse(const engine::UseCounted& record);
+  Status WriteUse(const engine::Record& record);
   Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq, Instant now);
   Status WriteChange(const RowChange& change);
 

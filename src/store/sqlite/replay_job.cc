@@ -33,9 +33,9 @@ class Replayer {
  private:
   Status Prepare();
   Status TakeAttempt();
-  void SumUp(const engine::AttemptEnded& ended);
+  void SumUp(TaskIndex index, Verdict verdict);
   Status TakeLog();
-  Status ReadEnded(uint64_t seq, engine::AttemptEnded& ended);
+  Result<Instant> ReadEnded(uint64_t seq);
   Error DoesNotFollow(std::string_view table, uint64_t seq) const;
 
   Database& db_;
@@ -43,7 +43,7 @@ class Replayer {
   JobReplay& replay_;
   Statement attempts_, ended_, log_;
   int64_t base_us_ = 0;
-  Record attempt_ = engine::AttemptEnded();
+  Record attempt_ = MakeEnd();
 };
 
 Status Replayer::Prepare() {
@@ -81,28 +81,28 @@ Status Replayer::TakeAttempt() {
   auto& ended = std::get<engine::AttemptEnded>(attempt_);
   const auto seq = static_cast<uint64_t>(attempts_.Int(0));
   const int64_t index = attempts_.Int(1);
-  const int64_t cause = attempts_.Int(4);
-  const int64_t verdict = attempts_.Int(5);
-  bool known = index >= 0 && index <= UINT32_MAX && cause >= 0 && cause < kCauseCount &&
-               verdict >= 0 && verdict <= static_cast<int64_t>(kLastOf<Verdict>);
-  if (!known) return std::unexpected(DoesNotFollow("attempt", seq));
+  const auto cause = FromNumber<Cause>(attempts_.Int(4));
+  const auto verdict = FromNumber<Verdict>(attempts_.Int(5));
+  if (index < 0 || index > UINT32_MAX || !cause || !verdict)
+    return std::unexpected(DoesNotFollow("attempt", seq));
   ended.end.ref = {part_.job, static_cast<TaskIndex>(index),
                    Attempt(static_cast<uint16_t>(attempts_.Int(2)))};
   ended.node = NodeId(static_cast<uint32_t>(attempts_.Int(3)));
-  ended.end.cause = static_cast<Cause>(cause);
-  ended.verdict = static_cast<engine::Verdict>(verdict);
+  ended.end.cause = *cause;
+  ended.verdict = *verdict;
   ended.counts = (attempts_.Int(6) & 1) != 0;
   ended.end.status = static_cast<int32_t>(attempts_.Int(7));
   ended.end.wall = Duration{attempts_.Nanos(8)};
-  TRY(ReadEnded(seq, ended));
+  // A retry counts its delay from the end, which is kept exactly; of others it does not matter.
+  ended.ended = *verdict == Verdict::kRetry ? TRY(ReadEnded(seq)) : Instant();
   if (!replay_.Apply(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
-  SumUp(ended);
+  SumUp(ended.end.ref.index, *verdict);
   return {};
 }
 
-void Replayer::SumUp(const engine::AttemptEnded& ended) {
-  AttemptNumbers numbers{.index = ended.end.ref.index,
-                         .verdict = ended.verdict,
+void Replayer::SumUp(TaskIndex index, Verdict verdict) {
+  AttemptNumbers numbers{.index = index,
+                         .verdict = verdict,
                          .wall_us = attempts_.Int(8),
                          .user_us = attempts_.Int(9),
                          .system_us = attempts_.Int(10),
@@ -113,16 +113,13 @@ void Replayer::SumUp(const engine::AttemptEnded& ended) {
   replay_.Add(numbers);
 }
 
-// A retry counts its delay from the end, which is kept exactly; of others it does not matter.
-Status Replayer::ReadEnded(uint64_t seq, engine::AttemptEnded& ended) {
-  ended.ended = Instant();
-  if (ended.verdict != engine::Verdict::kRetry) return {};
+Result<Instant> Replayer::ReadEnded(uint64_t seq) {
   ended_.Bind(0, static_cast<int64_t>(seq));
   auto found = ended_.Step();
-  if (found && *found) ended.ended = Instant{ended_.Int(0)};
+  const Instant ended = found && *found ? Instant{ended_.Int(0)} : Instant();
   ended_.Reset();
   if (!found) return std::unexpected(std::move(found.error()));
-  return {};
+  return ended;
 }
 
 Status Replayer::TakeLog() {

@@ -12,9 +12,8 @@
 #include <utility>
 
 #include "base/units.h"
-#include "core/model/limits.h"
-#include "core/model/ranges.h"
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
+#include "core/engine/remains.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/hub_rows.h"
 #include "store/sqlite/journal_reader.h"
@@ -29,97 +28,13 @@ namespace {
 
 constexpr size_t kRecordsAtOnce = 10'000;
 
-// The sound part of a damaged job.
-struct Remains {
-  struct Task {
-    bool leased = false;
-    bool withdrawn = false;
-    bool no_text = false;
-    uint16_t attempt = 0;  // the newest that it may have had
-    std::optional<AttemptEntry> end;
-  };
+// A damaged job.
+struct Damaged {
   JobRow row;
   bool records = true;   // all of them are there
   bool settings = true;  // they are sound
-  bool open = false;
-  std::optional<JobPlan> plan;
-  std::vector<Task> tasks;
-  std::vector<Edge> edges;
-
-  void Apply(const engine::Record& record) {
-    std::visit([this](const auto& r) { On(r); }, record);
-  }
-  void Apply(const AttemptEntry& entry) {
-    const AttemptEnd& e = entry.record.end;
-    if (e.ref.index >= tasks.size()) return;
-    Task& task = tasks[e.ref.index];
-    task.leased = false;
-    task.attempt = std::max(task.attempt, e.ref.attempt.value);
-    if (EndsTask(entry.record.verdict)) task.end = entry;
-  }
-
- private:
-  void On(const engine::JobAccepted& r) {
-    plan = r.plan;
-    open = r.plan.open;
-    tasks.resize(std::min(r.plan.task_count, kLimits.tasks_per_job));
-  }
-  void On(const engine::JobGrown& r) {
-    if (!plan || r.count > kLimits.tasks_per_job - tasks.size()) return;
-    plan->requests.insert(plan->requests.end(), r.new_requests.begin(), r.new_requests.end());
-    plan->runs.insert(plan->runs.end(), r.runs.begin(), r.runs.end());
-    tasks.resize(tasks.size() + r.count);
-  }
-  void On(const engine::TasksLinked& r) {
-    for (const Edge& edge : r.edges) {
-      bool known = edge.parent < tasks.size() && edge.child < tasks.size();
-      if (known && edges.size() < kLimits.edges_per_job) edges.push_back(edge);
-    }
-  }
-  void On(const engine::JobSealed&) { open = false; }
-  void On(const engine::PolicyChanged& r) {
-    if (plan) plan->policy = r.policy;
-  }
-  void On(const engine::DependencyMet& r) {
-    if (plan) std::erase_if(plan->after, [&](const After& after) { return after.job == r.on; });
-  }
-  void On(const engine::Leased& r) {
-    ForEach(r.tasks, [&](Task& task) {
-      task.leased = true;
-      task.attempt = std::max(task.attempt, r.attempt.value);
-    });
-  }
-  void On(const engine::Returned& r) {
-    ForEach(r.tasks, [](Task& task) { task.leased = false; });
-  }
-  void On(const engine::TasksWithdrawn& r) {
-    ForEach(r.tasks, [](Task& task) { task.withdrawn = !task.end && !task.leased; });
-  }
-  void On(const engine::TasksCancelled& r) {
-    ForEach(r.tasks, [](Task& task) { task.withdrawn = !task.end; });
-  }
-  void On(const engine::JobCancelled&) {
-    open = false;
-    for (Task& task : tasks) task.withdrawn = !task.end;
-  }
-  void On(const engine::TasksReopened& r) {
-    ForEach(r.tasks, [&](Task& task) {
-      if (!r.succeeded && task.end && task.end->record.verdict == engine::Verdict::kSucceeded)
-        return;
-      task.end.reset();
-      task.withdrawn = false;
-    });
-  }
-  template <typename Other>
-  void On(const Other&) {}
-
-  template <typename Change>
-  void ForEach(const std::vector<TaskRange>& ranges, Change change) {
-    for (const TaskRange& range : ranges) {
-      uint64_t end = std::min<uint64_t>(uint64_t{range.first} + range.count, tasks.size());
-      for (uint64_t i = range.first; i < end; ++i) change(tasks[i]);
-    }
-  }
+  engine::Remains remains;
+  std::map<TaskIndex, KeptOutput> kept;  // of the newest end of each task
 };
 
 class Salvager {
@@ -147,24 +62,16 @@ class Salvager {
   Status CopyJobs();
   Status CopyRecords();
   Status WriteRemains();
-  struct Left {
-    JobCounts counts;
-    std::vector<TaskRange> cancelled, unsure, no_text;
-    bool begun = false;
-  };
-  void WriteTask(JobId job, TaskIndex i, Remains::Task& task, Left& left);
-  Status WriteJob(Remains& remains, SalvageReport::Job& told);
+  Status WriteJob(Damaged& damaged, SalvageReport::Job& told);
   Status CopyText();
   void MarkText(JobId job, const std::map<uint64_t, uint64_t>& ranges);
 
-  void Add(engine::Record record) {
-    const auto* finished = std::get_if<engine::JobFinished>(&record);
-    if (finished != nullptr) item_.ends.push_back(ended_[finished->job]);
-    item_.records.push_back(std::move(record));
-  }
-  void Add(const AttemptEntry& entry) {
-    item_.records.push_back(entry.record);
-    item_.kept.push_back(entry.kept);
+  void Add(const engine::Record& record, const AttemptEntry* attempt) {
+    if (attempt != nullptr) item_.kept.push_back(attempt->kept);
+    if (engine::StepOf(record) == engine::JobStep::kEnd) {
+      item_.ends.push_back(ended_[engine::JobOf(record)]);
+    }
+    item_.records.push_back(record);
   }
   Status Flush(size_t at_least = 0) {
     if (item_.records.size() + item_.changes.size() + item_.rows.size() < at_least) return {};
@@ -179,7 +86,7 @@ class Salvager {
   WriteItem item_;
   std::map<JobId, uint64_t> first_;  // of each job that was accepted
   std::map<JobId, Instant> ended_;   // as their rows say
-  std::map<JobId, Remains> damaged_;
+  std::map<JobId, Damaged> damaged_;
   std::map<JobId, std::map<uint64_t, uint64_t>> text_;  // sound chunks: first task, count
 };
 
@@ -298,6 +205,7 @@ Status Salvager::CopyJobs() {
 
 Status Salvager::CopyRecords() {
   auto reader = TRY(JournalReader::Begin(from_, {.of = JournalPart::Of::kFrom}));
+  engine::Record end = MakeEnd();
   for (;;) {
     auto entry = reader.Next();
     if (!entry) {
@@ -305,128 +213,78 @@ Status Salvager::CopyRecords() {
       continue;
     }
     if (*entry == nullptr) return Flush();
-    const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what);
-    const auto* record = std::get_if<engine::Record>(&(*entry)->what);
-    JobId job = attempt != nullptr ? attempt->record.end.ref.job : JobOf(*record);
+    const AttemptEntry* attempt = (*entry)->attempt();
+    const engine::Record& record = (*entry)->RecordBy(end);
+    JobId job = engine::JobOf(record);
     if (job != JobId() && !first_.contains(job)) continue;
     if (auto at = damaged_.find(job); at != damaged_.end()) {
-      if (attempt != nullptr) {
-        at->second.Apply(*attempt);
-      } else {
-        at->second.Apply(*record);
-      }
+      at->second.remains.Apply(record);
+      const bool ends = attempt != nullptr && EndsTask(attempt->record.verdict);
+      if (ends) at->second.kept[attempt->record.end.ref.index] = attempt->kept;
       continue;
     }
-    if (attempt != nullptr) {
-      Add(*attempt);
-    } else {
-      Add(*record);
-    }
+    Add(record, attempt);
     TRY(Flush(kRecordsAtOnce));
   }
 }
 
 // Tasks without text cannot run, nor can any without settings.
 void Salvager::MarkText(JobId job, const std::map<uint64_t, uint64_t>& ranges) {
-  Remains& remains = damaged_.at(job);
-  for (auto& task : remains.tasks) task.no_text = true;
-  if (!remains.settings) return;
+  Damaged& damaged = damaged_.at(job);
+  auto& tasks = damaged.remains.tasks;
+  for (auto& task : tasks) task.no_text = true;
+  if (!damaged.settings) return;
   for (const auto& [first, count] : ranges) {
-    for (uint64_t i = first; i < std::min<uint64_t>(first + count, remains.tasks.size()); ++i) {
-      remains.tasks[i].no_text = false;
+    for (uint64_t i = first; i < std::min<uint64_t>(first + count, tasks.size()); ++i) {
+      tasks[i].no_text = false;
     }
   }
 }
 
 Status Salvager::WriteRemains() {
-  for (auto& [job, remains] : damaged_) {
+  for (auto& [job, damaged] : damaged_) {
     SalvageReport::Job& told = report_.jobs.emplace_back();
     told.number = job.value;
-    told.lost = !remains.plan;
+    told.lost = !damaged.remains.plan;
     if (told.lost) continue;
     // Tasks that ran when the hub died run again, as after any death of one.
-    if (remains.records) {
-      for (auto& task : remains.tasks) task.leased = false;
+    if (damaged.records) {
+      for (auto& task : damaged.remains.tasks) task.leased = false;
     }
     MarkText(job, text_[job]);
-    TRY(WriteJob(remains, told));
+    TRY(WriteJob(damaged, told));
   }
   return {};
 }
 
-// An end is kept with its lease; numbers of attempts are used up, also of those that nothing is
-// known of.
-void Salvager::WriteTask(JobId job, TaskIndex i, Remains::Task& task, Left& left) {
-  NodeId node = task.end ? task.end->record.node : NodeId(1);
-  if (task.attempt > 0) Add(engine::Leased{node, job, Attempt(task.attempt), {{i, 1}}});
-  left.begun |= task.attempt > 0;
-  if (task.end) {
-    using engine::Verdict;
-    Verdict verdict = task.end->record.verdict;
-    task.end->record.end.ref.attempt = Attempt(task.attempt);
-    Add(*task.end);
-    ++(verdict == Verdict::kSucceeded ? left.counts.succeeded
-       : verdict == Verdict::kFailed  ? left.counts.failed
-       : verdict == Verdict::kUnknown ? left.counts.unknown
-                                      : left.counts.cancelled);
-    return;
-  }
-  if (task.attempt > 0) Add(engine::Returned{node, job, Attempt(task.attempt), {{i, 1}}});
-  if (!task.withdrawn && !task.leased && !task.no_text) {
-    ++left.counts.queued;
-    return;
-  }
-  ++left.counts.cancelled;
-  AppendIndex(task.withdrawn ? left.cancelled : task.leased ? left.unsure : left.no_text, i);
-}
-
-Status Salvager::WriteJob(Remains& remains, SalvageReport::Job& told) {
-  JobId job(told.number);
-  auto total = static_cast<uint32_t>(remains.tasks.size());
-  Left left;
-  left.counts.total = total;
-  for (TaskIndex i = 0; i < total; ++i) WriteTask(job, i, remains.tasks[i], left);
-  auto withdraw = [&](std::vector<TaskRange>& tasks, const char* why) {
-    if (!tasks.empty()) Add(engine::TasksWithdrawn{job, std::move(tasks), why});
-  };
-  withdraw(left.cancelled, "");
-  withdraw(left.unsure, "the journal was damaged, and what became of it is not known");
-  withdraw(left.no_text, "the journal was damaged, and the task's text with it");
-  const JobCounts& counts = left.counts;
-  bool goes_on = counts.queued > 0 || remains.open;
-  if (goes_on) {
-    Add(engine::JobHeld{job, engine::HoldReason::kDamaged, remains.row.started});
-  } else {
-    Add(engine::JobFinished{job, counts});
-  }
-  JobPlan plan = *remains.plan;
-  plan.task_count = total;
-  plan.open = remains.open;
-  plan.order.clear();
-  if (left.begun) plan.after.clear();
-  std::vector<engine::Record> begin = {engine::JobAccepted{job, std::move(plan)}};
-  if (!remains.edges.empty()) begin.push_back(engine::TasksLinked{job, std::move(remains.edges)});
-  item_.records.insert(item_.records.begin(), begin.begin(), begin.end());
-  JobRow& row = remains.row;
+Status Salvager::WriteJob(Damaged& damaged, SalvageReport::Job& told) {
+  const JobId job(told.number);
+  const engine::Remains& remains = damaged.remains;
+  JobRow& row = damaged.row;
+  auto history = remains.Rewrite(job, row.started);
+  const JobCounts& counts = history.counts;
   row.damage.clear();
   row.user = remains.plan->user;
   row.priority = remains.plan->priority;
   row.counts = counts;
-  row.state = goes_on ? JobState::kHeld : JobState::kFinished;
-  if (goes_on) {
+  row.state = history.goes_on ? JobState::kHeld : JobState::kFinished;
+  if (history.goes_on) {
     row.ended.reset();
   } else if (!row.ended) {
     row.ended = row.started;
   }
-  told.tasks = total;
+  told.tasks = counts.total;
   told.cancelled = counts.cancelled;
   told.waiting = counts.queued;
   told.ended = counts.succeeded + counts.failed + counts.unknown;
   // The row comes before the records.
-  WriteItem history = std::exchange(item_, {});
   item_.changes.emplace_back(row);
   TRY(Flush());
-  item_ = std::move(history);
+  item_.records = std::move(history.records);
+  for (TaskIndex i = 0; i < counts.total; ++i) {
+    if (remains.tasks[i].end) item_.kept.push_back(damaged.kept[i]);
+  }
+  if (!history.goes_on) item_.ends.push_back(ended_[job]);
   return Flush();
 }
 
@@ -434,7 +292,7 @@ Status Salvager::CopyText() {
   Status status;
   VisitRows(from_, [&](JobId job, Result<DecodedChunk> chunk) {
     auto at = damaged_.find(job);
-    bool lost = at != damaged_.end() && !at->second.plan;
+    bool lost = at != damaged_.end() && !at->second.remains.plan;
     if (!status || !chunk || !first_.contains(job) || lost) return;
     auto rows = std::make_shared<RowChunk>();
     rows->job = job;

@@ -29,13 +29,10 @@ namespace {
 using engine::Verdict;
 
 bool StartsAfter(int kind, std::string_view data, JobId on) {
-  if (kind != kKindOf<engine::JobAccepted>) return false;
-  auto record = DecodeRecord(kind, data);
   // A damaged record is for `spate state check` to name.
-  const auto* accepted = record ? std::get_if<engine::JobAccepted>(&*record) : nullptr;
-  return accepted != nullptr && std::ranges::any_of(accepted->plan.after, [on](const After& each) {
-           return each.job == on;
-         });
+  auto plan = DecodePlan(kind, data);
+  return plan && *plan &&
+         std::ranges::any_of((*plan)->after, [on](const After& each) { return each.job == on; });
 }
 
 // The jobs of a hub that were submitted to start after `on` and have ended, with cancelled tasks:

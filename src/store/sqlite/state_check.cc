@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "store/record_job.h"
+#include "core/engine/record_job.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/log_check.h"
@@ -68,6 +68,7 @@ class Checker {
     output_size_ = output ? output->size : 0;
     auto reader = JournalReader::Begin(db_);
     if (!reader) return Problem(reader.error().message);
+    engine::Record end = MakeEnd();
     for (;;) {
       auto entry = reader->Next();
       if (!entry) {
@@ -75,28 +76,25 @@ class Checker {
         continue;
       }
       if (*entry == nullptr) return;
-      if (const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what)) {
+      const engine::Record& record = (*entry)->RecordBy(end);
+      if (const AttemptEntry* attempt = (*entry)->attempt()) {
         if (attempt->record.verdict != engine::Verdict::kPart) ++report_.attempts;
         CheckAttempt((*entry)->seq, *attempt);
-        if (visit_) visit_(attempt->record);
       } else {
         ++report_.log_records;
-        const auto& record = std::get<engine::Record>((*entry)->what);
         NoteSequence((*entry)->seq, record);
-        if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
-          tasks_ = r->plan.task_count;
-        }
-        if (const auto* r = std::get_if<engine::JobGrown>(&record)) tasks_ += r->count;
-        if (visit_) visit_(record);
+        tasks_ += engine::AddedTasks(record);
       }
+      if (visit_) visit_(record);
     }
   }
 
   // The writer's rule.
   void NoteSequence(uint64_t seq, const engine::Record& record) {
-    if (std::holds_alternative<engine::JobAccepted>(record)) first_seq_ = seq;
-    if (std::holds_alternative<engine::JobFinished>(record) || last_seq_ != 0) last_seq_ = seq;
-    if (Reopens(record)) last_seq_ = 0;
+    const engine::JobStep step = engine::StepOf(record);
+    if (step == engine::JobStep::kBegin) first_seq_ = seq;
+    if (step == engine::JobStep::kEnd || last_seq_ != 0) last_seq_ = seq;
+    if (step == engine::JobStep::kReopen) last_seq_ = 0;
   }
 
   void CheckAttempt(uint64_t seq, const AttemptEntry& attempt) {

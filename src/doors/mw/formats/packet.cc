@@ -73,7 +73,9 @@ Result<std::vector<Answer>> ReadAnswers(std::string_view packet) {
     while (!from.empty()) {
       Answer& answer = answers.emplace_back();
       from(answer.task, answer.end, answer.time.ns);
-      if (answer.end > kLastOf<CallEnd>) throw error("an answer ends in a way that we do not know");
+      if (!FromNumber<CallEnd>(std::to_underlying(answer.end))) {
+        throw error("an answer ends in a way that we do not know");
+      }
       answer.bytes = Bytes(from);
     }
   } catch (const error& why) {

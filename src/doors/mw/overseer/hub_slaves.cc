@@ -139,23 +139,15 @@ Status HubSlaves::Start(uint64_t count) {
   JobSettings settings = shipment_.settings;
   if (!fresh) settings.puts.clear();  // the job has them
   const auto tasks = static_cast<uint32_t>(std::min<uint64_t>(count, kLimits.tasks_per_job));
-  client::Submission slaves;
+  auto slaves = client::Submission::Of(std::move(settings), {std::string(kWord), how_.path});
   wire::Submit& head = slaves.head;
-  head.settings = std::make_shared<const JobSettings>(std::move(settings));
   head.submission = Submission();
   if (!fresh) head.submission += fmt::format("+{}", hub_.loop().Now().ns);
-  head.argv = {std::string(kWord), how_.path};
   head.name = shipment_.settings.name;
-  head.keep_output = kKeepOutput;
   head.open = true;
   head.add_to = job_;
   if (fresh) slaves.pieces = shipment_.pieces;
-  slaves.rows = [tasks](const client::Submission::RowVisitor& visit) {
-    for (uint32_t i = 0; i < tasks; ++i) visit("");
-  };
-  slaves.end.count = tasks;
-  slaves.end.requests = {needs_};
-  if (tasks > 0) slaves.end.runs = {{0, tasks, 0}};
+  slaves.SetTasks(tasks, [this](size_t) { return needs_; }, [](size_t) { return std::string(); });
   auto accepted = TRY(client::Submit(hub_, slaves));
   job_ = accepted.job;
   if (accepted.known) return {};  // an earlier call's, whose answer was lost; the next look tells

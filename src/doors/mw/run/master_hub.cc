@@ -257,7 +257,7 @@ Status MasterHub::Inside::Listen() {
 Status MasterHub::Inside::OpenHub() {
   TRY(os::MakeDirs(spool_.Path("spool")));  // of the doors
   store_.AddCredential({.serial = kSlaveSerial,
-                        .role = std::string(access::NameOf(access_.role)),
+                        .role = std::string(WordOf(access_.role)),
                         .user = access_.user,
                         .secret = std::string(access_.secret.begin(), access_.secret.end())});
   auto here = client::Surroundings::Find();

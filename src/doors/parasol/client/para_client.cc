@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "client/submission.h"
 #include "core/model/limits.h"
-#include "core/model/ranges.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/client/unix_seconds.h"
 #include "doors/parasol/row/parasol_id.h"
@@ -47,35 +45,6 @@ JobSelector OnlyJob(JobId job) {
   return selector;
 }
 
-// Tasks that make the same request, one after the other, share it.
-void FillRequests(const NewTasks& tasks, client::Submission& submission) {
-  auto& end = submission.end;
-  std::map<Needs, uint32_t> numbers;
-  for (size_t i = 0; i < tasks.count; ++i) {
-    Needs needs = tasks.needs(i);
-    auto [at, fresh] = numbers.emplace(needs, static_cast<uint32_t>(end.requests.size()));
-    if (fresh) end.requests.push_back(std::move(needs));
-    AppendRequest(end.runs, static_cast<TaskIndex>(i), at->second);
-    ++end.count;
-  }
-  if (end.requests.empty()) end.requests.emplace_back();
-}
-
-wire::Submit HeadOf(const std::string& name, const std::string& folder) {
-  auto settings = std::make_shared<JobSettings>();
-  settings->name = name;
-  settings->cwd = folder;
-  settings->row_kind = RowKind::kParasol;
-  settings->leftovers = Leftovers::kEnd;
-  wire::Submit head;
-  head.submission = BatchSubmission(name);
-  head.settings = std::move(settings);
-  head.argv = {"para", name};
-  head.name = name;
-  head.keep_output = kKeepOutput;
-  return head;
-}
-
 }  // namespace
 
 uint32_t WeightOfPriority(int64_t priority) {
@@ -98,14 +67,18 @@ Needs NeedsOfJob(double cpus, uint64_t memory) {
 
 Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
                                    const NewTasks& tasks) {
-  client::Submission submission;
+  const std::string& name = link.state().name();
+  JobSettings settings;
+  settings.name = name;
+  settings.cwd = folder;
+  settings.row_kind = RowKind::kParasol;
+  settings.leftovers = Leftovers::kEnd;
+  auto submission = client::Submission::Of(std::move(settings), {"para", name});
   submission.again = client::Submission::Again::kBusy;
-  submission.head = HeadOf(link.state().name(), folder);
+  submission.head.submission = BatchSubmission(name);
+  submission.head.name = name;
   if (tasks.known) submission.head.known_tasks = static_cast<uint32_t>(*tasks.known);
-  submission.rows = [&](const client::Submission::RowVisitor& visit) {
-    for (size_t i = 0; i < tasks.count; ++i) visit(tasks.row(i));
-  };
-  FillRequests(tasks, submission);
+  submission.SetTasks(static_cast<uint32_t>(tasks.count), tasks.needs, tasks.row);
   return client::Submit(link.call(), submission);
 }
 

@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "doors/simulate/backfill/fair_line.h"
 #include "doors/simulate/backfill/free_profile.h"
 #include "doors/simulate/backfill/reservations.h"
@@ -41,7 +42,12 @@
 
 namespace spate::engine::place {
 
-enum class BackfillPolicy : uint8_t { kFcfs, kEasy, kEasySjbf, kConservative, kFair };
+SPATE_ENUM(BackfillPolicy,
+    kFcfs, "fcfs",
+    kEasy, "easy",
+    kEasySjbf, "easy-sjbf",
+    kConservative, "conservative",
+    kFair, "fair");
 
 struct BackfillRules {
   BackfillPolicy policy = BackfillPolicy::kEasy;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_list.h"
 #include "base/result.h"
 
 namespace spate::format {
@@ -77,7 +78,7 @@ class SwfReader {
 };
 
 // Filter for the jobs that a simulation accepts.
-enum class SwfFilter : uint8_t { kStudy, kLoose };
+SPATE_ENUM(SwfFilter, kStudy, "study", kLoose, "loose");
 enum class SwfDrop : uint8_t { kTooLarge, kNoProcessors, kNoRunTime, kNoSubmit, kNoEstimate };
 inline constexpr size_t kSwfDrops = 5;
 std::string_view SwfDropText(SwfDrop why);

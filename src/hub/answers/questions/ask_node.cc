@@ -13,7 +13,7 @@ Status Check(const wire::AskNode& asked) {
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::AskNode& asked) {
   if (hub.nodes.FindByName(asked.node) == nullptr) return std::unexpected(UnknownNode(asked.node));
   const Caller& caller = asking.caller();
-  PassOn(asking, hub.calls, asked.node, caller.user,
+  PassOn(asking, hub.calls, asked.node,
          {.question = asked.question,
           .user = caller.user,
           .admin = caller.is_admin,

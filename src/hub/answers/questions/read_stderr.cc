@@ -7,7 +7,7 @@ namespace {
 Status Answer(const AnswerParts& hub, Asking& asking, const wire::ReadStderr& asked) {
   TRY(hub.jobs.CheckRight(asking.caller(), asked.job));
   const KnownJobs::Job* job = hub.jobs.known().Find(asked.job);
-  PassOn(asking, hub.calls, asked.node, "",
+  PassOn(asking, hub.calls, asked.node,
          {.question = asked.kNumber, .user = job->user, .body = wire::BytesOf(asked)});
   return {};
 }

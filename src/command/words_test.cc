@@ -358,7 +358,6 @@ TEST(WordsTest, VerbsOfOtherPrograms) {
                               {"job show", "job info"},
                               {"job rm", "job forget"},
                               {"job log", "job cat"},
-                              {"job kill", "job cancel"},
                               {"job status", "job info"},
                               {"job watch", "job progress"},
                               {"job explain", "task explain"},

@@ -155,6 +155,7 @@ Result<int> ServeHub(const cli::Invocation& invocation) {
   with.door.suspect_after = options.suspect_after;
   with.door.lost_after = options.lost_after;
   with.hub.limits.node_patience = options.lost_after;
+  with.hub.limits.max_frozen = options.max_frozen;
   with.hub.forget_nodes = options.forget_nodes;
   if (!options.metrics.empty()) {
     auto metrics = os::ParseAddress(options.metrics);

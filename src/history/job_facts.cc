@@ -93,10 +93,12 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
     facts.counts = live->second.counts;
     const bool at_work = facts.state == JobStanding::kQueued ||
                          facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
+    const Freezing stopped = live->second.stopped;
     if (at_work && source.on_hub()) {
-      facts.state = live->second.held      ? JobStanding::kHeld
-                    : live->second.started ? JobStanding::kRunning
-                                           : JobStanding::kQueued;
+      facts.state = stopped != Freezing::kNone ? StandingOf(stopped)
+                    : live->second.held        ? JobStanding::kHeld
+                    : live->second.started     ? JobStanding::kRunning
+                                               : JobStanding::kQueued;
       if (!live->second.started) facts.started.reset();
     }
   }
@@ -108,7 +110,8 @@ Result<JobFacts> FactsOf(const Source& source, const store::JobSummary& summary,
   if (current && row.ended) facts.took = since_start(*row.ended);
   const bool is_read = whole || !source.on_hub() || row.counts.total <= kReplayedTasks;
   if (current && row.counts.cancelled > 0 && is_read) TRY(AddCancelled(source, facts));
-  bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld;
+  bool begun = facts.state == JobStanding::kRunning || facts.state == JobStanding::kHeld ||
+               IsStopped(facts.state);
   if (begun && facts.started) facts.took = since_start(source.now());
   const bool is_counted = is_live || source.on_hub() || row.counts.total > kCountedTasks;
   if (current || is_counted) return facts;

@@ -25,7 +25,9 @@ const wire::QuestionRow* FindRow(uint32_t number) {
 Status Answer(const Source& source, const wire::Question& question, const Give& give) {
   const JournalQuestion* found = FindQuestion(question.number());
   if (found == nullptr) {
-    return Fail(ErrorKind::kInvalid, "no journal contains this; only a hub can answer it");
+    return Fail(ErrorKind::kInvalid, source.on_hub()
+                                         ? wire::kUnknownQuestion
+                                         : "no journal contains this; only a hub can answer it");
   }
   if (found->row.who == kAdmin && source.on_hub() && !source.viewer.is_admin) {
     return Fail(ErrorKind::kPermission, "only the hub's administrators may ask that");

@@ -157,7 +157,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     CompareClock(node, hello->clock);
     hello->offer.end_of_life = EndOfLife(node, *hello);
     gangs_.Joined(node, hello->offer.node_name, std::move(hello->remote));
-    Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds)});
+    Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds),
+                            std::move(hello->frozen)});
   } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
     KeepOutputs(node, *ends);
     for (AttemptEnd& end : ends->ends) {
@@ -171,6 +172,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else if (const auto* room = std::get_if<wire::RoomTaken>(&message)) {
     Post(engine::RoomTaken{node, room->ref});
+  } else if (const auto* frozen = std::get_if<wire::Frozen>(&message)) {
+    Post(engine::FreezeTold{node, frozen->ref, frozen->frozen, frozen->stop});
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
@@ -378,10 +381,15 @@ void Hub::SendToNode(const engine::Send& send) {
     if (auto it = links_.find(go->node); it != links_.end()) {
       it->second.channel->Send(wire::Go{epoch_, go->ref});
     }
+  } else if (const auto* freeze = std::get_if<engine::SendFreeze>(&send)) {
+    if (auto it = links_.find(freeze->node); it != links_.end()) {
+      it->second.channel->Send(
+          wire::Freeze{epoch_, freeze->job, freeze->tasks, freeze->frozen, freeze->stop});
+    }
   } else {
     const auto& stop = std::get<engine::SendStop>(send);
     if (auto it = links_.find(stop.node); it != links_.end()) {
-      it->second.channel->Send(wire::Stop{epoch_, stop.job, stop.tasks});
+      it->second.channel->Send(wire::Stop{epoch_, stop.job, stop.tasks, stop.kill});
     }
   }
 }

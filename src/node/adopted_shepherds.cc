@@ -161,10 +161,10 @@ void AdoptedShepherds::EndLater(const AttemptRef& ref, Cause cause) {
   });
 }
 
-bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen) {
+bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
   for (Shepherd& one : shepherds_) {
     if (one.running != ref) continue;
-    shepherd::Append(one.out, shepherd::Freeze{ref, frozen});
+    shepherd::Append(one.out, shepherd::Freeze{ref, frozen, stop});
     Flush(one);
     return true;
   }
@@ -284,6 +284,8 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
+  } else if (auto* froze = std::get_if<shepherd::Froze>(&report)) {
+    events_->OnFrozen(froze->ref, froze->frozen, froze->stop);
   } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {
     parts_.answered(std::move(*answer));
   }

@@ -49,7 +49,7 @@ class AdoptedShepherds {
   // Each false when the attempt is none of these. A shepherd that does not obey an order to kill is
   // ended itself.
   bool End(const AttemptRef& ref, EndHow how, Cause cause);
-  bool Freeze(const AttemptRef& ref, bool frozen);
+  bool Freeze(const AttemptRef& ref, bool frozen, Instant stop);
   // kOlder: its shepherd is of a release that cannot be asked.
   enum class Asked : uint8_t { kNotHere, kOlder, kAsked };
   Asked Ask(const wire::Ask& ask);

@@ -129,7 +129,7 @@ class NodeProgram final : public ExecutorEvents {
       outputs_.erase(ref);
       executor_->Taken(ref);
     } else if (verb == "freeze" || verb == "thaw") {
-      executor_->Freeze(ref, verb == "freeze");
+      executor_->Freeze(ref, verb == "freeze", Instant{1});
     } else if (verb == "bind") {
       int cpu = 0;
       words >> cpu;

@@ -64,7 +64,9 @@ class CpuBinder final : public Executor, public ExecutorEvents {
     parts_.under.End(ref, how, cause);
   }
   void Pause(bool paused) override { parts_.under.Pause(paused); }
-  void Freeze(const AttemptRef& ref, bool frozen) override { parts_.under.Freeze(ref, frozen); }
+  void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override {
+    parts_.under.Freeze(ref, frozen, stop);
+  }
   void Taken(const AttemptRef& ref) override { parts_.under.Taken(ref); }
 
   void OnStarted(const AttemptRef& ref, Instant when) override { events_->OnStarted(ref, when); }
@@ -76,6 +78,9 @@ class CpuBinder final : public Executor, public ExecutorEvents {
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override { events_->OnMemory(ref, bytes); }
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override {
     events_->OnLeftRunning(ref, processes);
+  }
+  void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override {
+    events_->OnFrozen(ref, frozen, stop);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct StartOrder {
   bool tell_start = false;        // an OnStarted is wanted (time limits, long tasks)
   bool sample_memory = false;     // OnMemory about every 200 ms is wanted
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang
+  std::optional<Instant> freeze = {};  // it was stopped before something could start it
 };
 
 enum class EndHow : uint8_t {
@@ -54,6 +56,8 @@ class ExecutorEvents {
   virtual void OnMemory(const AttemptRef& ref, uint64_t bytes) = 0;
   // Its commands have ended well, and what they left running is waited for: "sort (pid 12)".
   virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
+  // All its processes stand still, as Freeze asked; or were let go.
+  virtual void OnFrozen(const AttemptRef&, bool /*frozen*/, Instant /*stop*/) {}
 };
 
 // Asks what runs the attempt. `told` is called with each piece of the answer, whose `id` says
@@ -108,8 +112,10 @@ class Executor : public OpenJobs {
   virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;
   // Stops (Ctrl-Z) or continues every process of every attempt.
   virtual void Pause(bool paused) = 0;
-  // Stops one running attempt where it is, or lets it go on. One that does not run is left alone.
-  virtual void Freeze(const AttemptRef&, bool /*frozen*/) {}
+  // Stops one attempt where it is, or lets it go on; OnFrozen follows when that is so, with `stop`.
+  // One that does not run (any more) is left alone. Never where the node has the feature
+  // kInProgram.
+  virtual void Freeze(const AttemptRef&, bool /*frozen*/, Instant /*stop*/) {}
   // The hub has the end of this attempt: nobody need keep it for the case that this process dies.
   virtual void Taken(const AttemptRef&) {}
 };

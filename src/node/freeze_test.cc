@@ -56,7 +56,7 @@ class FreezeTest : public ProcessExecutorTest, public testing::WithParamInterfac
     return processes > 1 && processes == stopped;
   }
   void Freeze(const AttemptRef& ref) {
-    executor_->Freeze(ref, true);
+    executor_->Freeze(ref, true, Instant{1});
     RunUntil([&] { return IsFrozen(); });
   }
   std::unique_ptr<os::CgroupTree> tree_;
@@ -67,10 +67,10 @@ TEST_P(FreezeTest, StandsStillAndGoesOn) {
   for (int i = 0; i < 2; ++i) {
     Freeze(ref);
     uint64_t a = Size("a");
-    executor_->Freeze(ref, true);  // once more changes nothing
-    executor_->Freeze({JobId(1), 999, Attempt(1)}, false);
+    executor_->Freeze(ref, true, Instant{1});  // once more changes nothing
+    executor_->Freeze({JobId(1), 999, Attempt(1)}, false, Instant{1});
     EXPECT_FALSE(Until(Duration::Millis(60), [&] { return Size("a") > a; }));
-    executor_->Freeze(ref, false);
+    executor_->Freeze(ref, false, Instant{1});
     AwaitTicks();
   }
   dir_.Write("go", "");
@@ -95,7 +95,7 @@ TEST_P(FreezeTest, APauseOfAllIsApart) {
   executor_->Pause(false);
   EXPECT_FALSE(Until(Duration::Millis(60), [&] { return !IsFrozen(); }));
   executor_->Pause(true);
-  executor_->Freeze(ref, false);
+  executor_->Freeze(ref, false, Instant{1});
   uint64_t a = Size("a");
   if (tree_) RunUntil([&] { return !IsFrozen(); });
   EXPECT_FALSE(Until(Duration::Millis(60), [&] { return Size("a") > a + 1; }));

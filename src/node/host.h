@@ -66,7 +66,11 @@ class Host {
   ExecutorEvents& events();
   void SetEvents(ExecutorEvents& first);
   // Stops all tasks, and lets them continue.
-  void Pause(bool paused) { executor_->Pause(paused); }
+  void Pause(bool paused) {
+    if (paused) node_->SetPaused(true);
+    executor_->Pause(paused);
+    if (!paused) node_->SetPaused(false);
+  }
   struct AdoptedNow {
     size_t tasks = 0;                   // attempts that run or have ended
     std::vector<std::string> problems;  // shepherds that were ended, and why: for the log

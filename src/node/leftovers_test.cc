@@ -207,13 +207,13 @@ TEST_F(LeftoversTest, TimeInWhichTheyAreFrozenDoesNotCount) {
   settings_.leftovers_wait = Duration::Millis(1500);
   AttemptRef ref = Start(Shell(WithMark("sleep 9999.MARK & exit 0", mark_)));
   AwaitNews(ref);
-  executor_->Freeze(ref, true);
+  executor_->Freeze(ref, true, Instant{1});
   EXPECT_FALSE(Until(Duration::Millis(1000), [&] {
     loop_->At(loop_->Now() + Duration::Millis(5), [this] { loop_->Stop(); });
     loop_->Run();
     return ended_.contains(ref.index);
   }));
-  executor_->Freeze(ref, false);
+  executor_->Freeze(ref, false, Instant{1});
   EXPECT_EQ(Await(ref).end.cause, Cause::kCheck);
 }
 

@@ -66,7 +66,7 @@ void Node::Connect(HubChannel& channel) {
   channel.OnMessage([this, alive = alive_](wire::ToNode message) {
     if (*alive) OnMessage(std::move(message));
   });
-  channel.Send(wire::Hello{id_, offer_, Holds(), remote_, parts_.loop.Now()});
+  channel.Send(wire::Hello{id_, offer_, Holds(), remote_, parts_.loop.Now(), agent_.Frozen()});
   for (const auto& [number, report] : untaken_) channel.Send(report);
   for (const AttemptRef& ref : agent_.PartsWithRoom()) channel.Send(wire::RoomTaken{ref});
   told_at_ = Instant();
@@ -356,10 +356,12 @@ void Node::Obey(wire::ToNode message) {
     DropReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
     Post(agent::JobClosed{close->job});
+  } else if (auto* freeze = std::get_if<wire::Freeze>(&message)) {
+    Post(agent::FreezeArrived{freeze->job, std::move(freeze->tasks), freeze->frozen, freeze->stop});
   } else {
     auto& stop = std::get<wire::Stop>(message);
     if (parts_.doubt.stop_is_signal && stop.tasks.empty()) CutOffHeld("it was told to stop");
-    Post(agent::StopArrived{stop.job, std::move(stop.tasks)});
+    Post(agent::StopArrived{stop.job, std::move(stop.tasks), stop.kill});
   }
 }
 
@@ -369,6 +371,15 @@ void Node::DropReports(uint64_t up_to) {
     if (ends == nullptr) continue;
     for (const AttemptEnd& end : ends->ends) parts_.executor.Taken(end.ref);
   }
+}
+
+void Node::SetPaused(bool paused) {
+  Post(agent::AllPaused{paused, parts_.loop.Now()});
+  StepNow();
+}
+
+void Node::OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) {
+  Send(wire::Frozen{ref, frozen, stop});
 }
 
 void Node::SetOutputBlocked(bool blocked) { Post(agent::OutputBlocked{blocked}); }
@@ -543,7 +554,7 @@ void Node::CarryOut(agent::Output& out) {
     } else if (auto* end = std::get_if<agent::EndAttempt>(&order)) {
       parts_.executor.End(end->ref, end->kill ? EndHow::kKill : EndHow::kTerm, end->cause);
     } else if (auto* freeze = std::get_if<agent::FreezeAttempt>(&order)) {
-      parts_.executor.Freeze(freeze->ref, freeze->frozen);
+      parts_.executor.Freeze(freeze->ref, freeze->frozen, freeze->stop);
     } else if (auto* report = std::get_if<agent::ReportEnd>(&order)) {
       TaskOutputPtr output;
       if (!outputs_.empty()) {

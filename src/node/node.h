@@ -90,6 +90,9 @@ class Node final : public ExecutorEvents {
 
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
+  // The executor was told to stop all that runs (Executor::Pause), or to let it go on: time limits
+  // stand still meanwhile, from now on. This process may be about to stop itself.
+  void SetPaused(bool paused);
   const agent::Agent& agent() const { return agent_; }
   // A held attempt, for people; nothing if its settings are unknown: an earlier process started it.
   struct Held {
@@ -105,6 +108,7 @@ class Node final : public ExecutorEvents {
   void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) override;
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override;
   void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
+  void OnFrozen(const AttemptRef& ref, bool frozen, Instant stop) override;
 
  private:
   struct OpenJob {

@@ -547,6 +547,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   slot.opened.back().has_process |= order.body.resident;
   slot.had_resident |= order.body.resident;
   slot.orders.push_back({order.ref, start.sequence, order.slot, start.is_part});
+  if (order.freeze) shepherd::Append(slot.out, shepherd::Freeze{order.ref, true, *order.freeze});
   MarkDirty(slot);
   WatchShepherds();
 }
@@ -622,12 +623,17 @@ void ProcessExecutor::Pause(bool paused) {
   }
 }
 
-void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen) {
-  if (adopted_ && adopted_->Freeze(ref, frozen)) return;
-  Slot* slot = SlotOf(ref);
-  if (slot == nullptr) return;
-  shepherd::Append(slot->out, shepherd::Freeze{ref, frozen});
-  MarkDirty(*slot);
+void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
+  if (adopted_ && adopted_->Freeze(ref, frozen, stop)) return;
+  if (Slot* slot = SlotOf(ref)) {
+    shepherd::Append(slot->out, shepherd::Freeze{ref, frozen, stop});
+    return MarkDirty(*slot);
+  }
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    auto order = std::ranges::find(slot->waiting, ref, &StartOrder::ref);
+    if (order != slot->waiting.end()) order->freeze = frozen ? std::optional(stop) : std::nullopt;
+  }
 }
 
 // 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of
@@ -740,6 +746,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnMemory(sample->ref, sample->bytes);
   } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
     events_->OnLeftRunning(left->ref, left->processes);
+  } else if (auto* froze = std::get_if<shepherd::Froze>(&report)) {
+    events_->OnFrozen(froze->ref, froze->frozen, froze->stop);
   } else if (auto* output = std::get_if<shepherd::UnclaimedOutput>(&report)) {
     OnUnclaimed(*output);
   } else if (auto* answer = std::get_if<shepherd::Answer>(&report)) {

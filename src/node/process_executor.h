@@ -104,7 +104,7 @@ class ProcessExecutor final : public Executor {
   void Withdraw(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
   void Pause(bool paused) override;
-  void Freeze(const AttemptRef& ref, bool frozen) override;
+  void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override;
   void Taken(const AttemptRef& ref) override;
 
   // See node::AskRun.

@@ -219,6 +219,10 @@ bool Cgroup::Freeze() {
   return frozen_;
 }
 
+bool Cgroup::StandsStill() const {
+  return frozen_ && NumberOf(ReadText(File("cgroup.events")), "frozen") == 1;
+}
+
 void Cgroup::Thaw() {
   if (!frozen_) return;
   WriteOnce(File("cgroup.freeze"), "0");

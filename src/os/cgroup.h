@@ -62,6 +62,8 @@ class Cgroup {
   bool Freeze();
   void Thaw();
   bool is_frozen() const { return frozen_; }
+  // All processes stand still, as Freeze has asked: the kernel says so.
+  bool StandsStill() const;
   // Kills what is in it and removes it with all cgroups below. Fine when it is not there.
   Status Remove(Duration patience);
 

@@ -119,6 +119,12 @@ constexpr ReasonRow kReasons[] = {
     {kNodesMissing, "nodes-missing", "troubles...; away...; nodes...",
      "; not available: {%troubles}"},
 
+    {kStopped, "stopped", "job task freezing; since; user...",
+     "{*task|job {job}|task {job}.{task}} was stopped {since} ago{*user|| by {user}}"
+     "{*freezing||; its node has not confirmed that it is frozen|, and is frozen}; to continue: "
+     "{!job cont job}{*task||.{task}}"},
+    {kRoomFrozen, "room-frozen", "job; since; user node",
+     "node {node} is kept by tasks of job {job} of user {user}, which was stopped {since} ago"},
     // ---- Misfits
     {kOnOtherNode, "on-other-node", ";; wanted node",
      "must run on node {wanted}, which is not connected"},

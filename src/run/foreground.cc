@@ -257,6 +257,7 @@ Status Foreground::Allow(const wire::Query& query) {
   }
   if (const auto change = question.As<wire::ChangeJobs>()) return AllowChange(*change);
   if (const auto cancel = question.As<wire::Cancel>()) return AllowCancel(*cancel);
+  if (const auto steer = question.As<wire::Steer>()) return AllowSteer(*steer);
   return {};
 }
 
@@ -294,6 +295,21 @@ Status Foreground::AllowCancel(const wire::Cancel& asked) {
     cancelled_from_ = counts().cancelled;
     Remark(fmt::format("tasks of job {} are cancelled from another terminal", job_.id.value), true);
   }
+  return {};
+}
+
+Status Foreground::AllowSteer(const wire::Steer& asked) {
+  if (asked.what == Steering::kKill) return AllowCancel({.jobs = asked.jobs, .tasks = asked.tasks});
+  const bool shown = view_ != nullptr && asked.what != Steering::kSignal;
+  if (engine().Finished(job_.id) || !shown) return {};
+  const bool is_stop = asked.what == Steering::kStop;
+  const bool whole = Names(asked.jobs, job_.id);
+  if (whole && engine().StopOf(job_.id).has_value() == is_stop) return {};
+  Remark(
+      fmt::format(
+          "{} {} {} from another terminal", whole ? "job" : "tasks of job", job_.id.value,
+          whole ? (is_stop ? "is stopped" : "continues") : (is_stop ? "are stopped" : "continue")),
+      false);
   return {};
 }
 

@@ -88,6 +88,7 @@ class Foreground final : public hub::Watcher {
   Status Allow(const wire::Query& query);
   Status AllowChange(const wire::ChangeJobs& asked);
   Status AllowCancel(const wire::Cancel& asked);
+  Status AllowSteer(const wire::Steer& asked);
   void Remark(std::string text, bool is_trouble);
 
   void WatchSignals();

@@ -90,7 +90,7 @@ RunAsker::~RunAsker() = default;
 Status RunAsker::Ask(wire::Question question, const AcceptAnswer& take) {
   if (wire::IsOfJournal(question.number())) return journals_.Ask(std::move(question), take);
   Status status = Fail(ErrorKind::kInvalid, "only a hub has that, not the runs of this machine");
-  question.Visit<wire::ChangeJobs, wire::Cancel, wire::ExplainTasks, wire::LookAtJobs,
+  question.Visit<wire::ChangeJobs, wire::Cancel, wire::Steer, wire::ExplainTasks, wire::LookAtJobs,
                  wire::LookAtRun, wire::ListProcesses, wire::EnterTask>(
       [&](auto asked) { status = Answer(std::move(asked), take); });
   return status;
@@ -202,6 +202,46 @@ Status RunAsker::Answer(const wire::Cancel& question, const AcceptAnswer& take) 
   }
   auto gone = TRY(AskEach(wire::Cancel{.jobs = question.jobs, .tasks = {}}, add));
   add({.jobs = {.changed = {}, .ended = IdsOf(gone)}, .tasks = {}});
+  return Give(take, all);
+}
+
+Status RunAsker::Answer(const wire::Steer& question, const AcceptAnswer& take) {
+  wire::Steer::Answer all;
+  auto append = [](auto& to, const auto& more) { to.insert(to.end(), more.begin(), more.end()); };
+  auto add = [&](const wire::Steer::Answer& one) {
+    append(all.jobs.changed, one.jobs.changed);
+    append(all.jobs.ended, one.jobs.ended);
+    append(all.jobs.free, one.jobs.free);
+    append(all.tasks, one.tasks);
+    append(all.unanswered, one.unanswered);
+    append(all.problems, one.problems);
+    all.running += one.running;
+    all.frozen += one.frozen;
+    all.processes += one.processes;
+  };
+  std::map<uint32_t, wire::Steer> of_tasks;
+  for (TasksOfJob tasks : question.tasks) {
+    const uint32_t number = tasks.job ? *tasks.job : TRY(Newest());
+    TRY(Pick(Only(number)));
+    tasks.job = number;
+    auto [at, is_new] = of_tasks.try_emplace(number, question);
+    if (is_new) {
+      at->second.jobs = {};
+      at->second.tasks.clear();
+    }
+    at->second.tasks.push_back(std::move(tasks));
+  }
+  for (auto& [number, one] : of_tasks) {
+    TRY(AskRun(number, std::move(one), [&](std::string_view bytes) -> Status {
+      add(TRY(
+          wire::FromBytes<wire::Steer::Answer>("the run's answer", bytes, client::kMostAnswered)));
+      return {};
+    }));
+  }
+  wire::Steer of_jobs = question;
+  of_jobs.tasks.clear();
+  auto gone = TRY(AskEach(std::move(of_jobs), add));
+  append(all.jobs.ended, IdsOf(gone));
   return Give(take, all);
 }
 

@@ -50,6 +50,7 @@ class RunAsker final : public client::Asker {
 
   Status Answer(wire::ChangeJobs question, const AcceptAnswer& take);
   Status Answer(const wire::Cancel& question, const AcceptAnswer& take);
+  Status Answer(const wire::Steer& question, const AcceptAnswer& take);
   Status Answer(const wire::ExplainTasks& question, const AcceptAnswer& take);
   Status Answer(wire::LookAtJobs question, const AcceptAnswer& take);
   Status Answer(wire::LookAtRun question, const AcceptAnswer& take) {

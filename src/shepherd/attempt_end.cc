@@ -31,6 +31,8 @@ namespace {
 
 // Processes that outlive the commands may end by themselves for so long.
 constexpr int64_t kLeftoverPatience = 50 * kMilli;
+// Between two looks whether all processes of a frozen attempt stand still.
+constexpr int64_t kFreezeLook = 20 * kMilli;
 // An opener that was killed is gone at once, unless its file server hangs.
 constexpr int64_t kOpenerPatience = 1000 * kMilli;
 constexpr int kMostLostOpeners = 3;
@@ -214,6 +216,7 @@ void AttemptRunner::Warn(int64_t now) {
 }
 
 void AttemptRunner::OnTime(int64_t now) {
+  if (now >= look_frozen_at_) TellFrozen(now);
   if (now >= memory_.next_sample()) Sample(now);
   if (now >= visits_.until()) visits_.KillLate();
   if (now >= resident_.until()) OnResidentTime(now);
@@ -244,7 +247,8 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return std::min(resident_.until(), visits_.until());
   int64_t deadline =
-      std::min({memory_.next_sample(), retry_.at, resident_.until(), visits_.until()});
+      std::min({memory_.next_sample(), retry_.at, resident_.until(), visits_.until(),
+                look_frozen_at_});
   if (phase_ == Phase::kRunning) {
     deadline = std::min(deadline, kill_ranks_at_);
     if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
@@ -562,8 +566,24 @@ AdoptedTask AttemptRunner::InHand(int64_t now) const {
           halt_.is_frozen()};
 }
 
-void AttemptRunner::SetFrozen(bool frozen, int64_t now) {
-  if (has_processes() && !ordered_cause_) halt_.SetFrozen(frozen, now);
+void AttemptRunner::SetFrozen(const Freeze& order, int64_t now) {
+  if (!has_processes() || ordered_cause_) return;
+  halt_.SetFrozen(order.frozen, now);
+  stop_ = order.stop;
+  look_frozen_at_ = kNever;
+  if (order.frozen) return TellFrozen(now);
+  Append(outbox_.Add(), Froze{end_.ref, false, stop_});
+}
+
+// A process may be where it cannot be stopped for a while, such as a wait for a disk.
+void AttemptRunner::TellFrozen(int64_t now) {
+  look_frozen_at_ = kNever;
+  if (!halt_.is_frozen()) return;
+  if (halt_.StandsStill()) {
+    Append(outbox_.Add(), Froze{end_.ref, true, stop_});
+  } else {
+    look_frozen_at_ = now + kFreezeLook;
+  }
 }
 
 bool AttemptRunner::EndAll(int64_t patience) {

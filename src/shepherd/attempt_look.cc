@@ -1,11 +1,14 @@
 // Questions about the attempt in hand: a look at it.
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/model/run_look.h"
+#include "core/model/steer.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
 #include "wire/field_bytes.h"
@@ -13,9 +16,12 @@
 namespace spate::shepherd {
 
 wire::AnswerPiece AttemptRunner::AnswerTo(const wire::Ask& ask, int64_t now) {
+  const bool signals = ask.question == SignalRun::kNumber;
   const bool visits = ask.question == OpenVisit::kNumber && setup_.can_visit;
-  if (ask.question != RunWish::kNumber && !visits) return {.kind = wire::AnswerKind::kUnknown};
+  if (ask.question != RunWish::kNumber && !visits && !signals)
+    return {.kind = wire::AnswerKind::kUnknown};
   if (waits_to_start()) return {.kind = wire::AnswerKind::kNotStarted};
+  if (signals) return Signalled(ask);
   if (visits) {
     auto visit = wire::FromBytes<OpenVisit>("the question", ask.body);
     Status entered = visit ? Enter(*visit, ask.rank) : std::unexpected(visit.error());
@@ -25,6 +31,53 @@ wire::AnswerPiece AttemptRunner::AnswerTo(const wire::Ask& ask, int64_t now) {
   auto wish = wire::FromBytes<RunWish>("the question", ask.body);
   if (!wish) return wire::AnswerPiece::Failed(wish.error());
   return {.kind = wire::AnswerKind::kDone, .bytes = wire::BytesOf(LookAt(*wish, ask.rank, now))};
+}
+
+wire::AnswerPiece AttemptRunner::Signalled(const wire::Ask& ask) {
+  auto asked = wire::FromBytes<SignalRun>("the question", ask.body);
+  if (!asked) return wire::AnswerPiece::Failed(asked.error());
+  auto sent = SendSignal(*asked, ask.rank);
+  if (!sent) return wire::AnswerPiece::Failed(sent.error());
+  return {.kind = wire::AnswerKind::kDone,
+          .bytes = wire::BytesOf(SignalRun::Answer{static_cast<uint32_t>(*sent)})};
+}
+
+// The number of processes that got it.
+Result<int> AttemptRunner::SendSignal(const SignalRun& asked, uint32_t rank) {
+  if (asked.signal < 1 || asked.signal > 64) return Fail(ErrorKind::kInvalid, "no such signal");
+  if (asked.pid != 0) return SignalProcess(asked.pid, asked.signal);
+  if (!asked.one_rank) {
+    if (!asked.all) return commands_.Signal(asked.signal);
+    const int sent = tree_.SignalAll(asked.signal);
+    if (sent < 0) return Fail(ErrorKind::kUnavailable, "this system does not list processes");
+    return sent;
+  }
+  const uint32_t first = asked_.view.around.first_rank.value_or(0);
+  if (rank < first || rank - first >= asked_.view.commands.size()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("rank {} was not started by Spate, but by another rank of the gang; "
+                            "name its process",
+                            rank));
+  }
+  const pid_t pid = commands_.PidOf(rank - first);
+  if (pid == 0) return Fail(ErrorKind::kInvalid, fmt::format("rank {} has ended", rank));
+  const int below = asked.all ? std::max(ProcessTree(pid).SignalAll(asked.signal), 0) : 0;
+  return kill(pid, asked.signal) == 0 ? below + 1 : below;
+}
+
+// The process is held by a descriptor before it is known to be one of the attempt's, so that it is
+// no other one by then.
+Result<int> AttemptRunner::SignalProcess(pid_t pid, int signal) {
+  auto none = [pid] {
+    return Fail(ErrorKind::kNotFound, fmt::format("process {} is not one of this task", pid));
+  };
+  const os::Fd held(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!held) return none();
+  bool is_ours = false;
+  tree_.Each([&](pid_t each) { is_ours |= each == pid && each != files_.pid(); });
+  if (!is_ours) return none();
+  if (syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) != 0) return none();
+  return 1;
 }
 
 RunLook AttemptRunner::LookAt(const RunWish& wish, uint32_t rank, int64_t now) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/steer.h"
 #include "os/affinity.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -107,9 +108,11 @@ class AttemptRunner {
 
   // `why`, unless empty, becomes a part of the end's note.
   void End(bool kill, Cause cause, int64_t now, std::string_view why = {});
-  void SetPaused(bool paused) { halt_.SetPaused(paused, has_processes() || resident_.exists()); }
-  // The attempt in hand; one whose commands have ended is left alone.
-  void SetFrozen(bool frozen, int64_t now);
+  void SetPaused(bool paused, int64_t now) {
+    halt_.SetPaused(paused, has_processes() || resident_.exists(), now);
+  }
+  // The attempt in hand; one whose commands have ended is left alone. Froze follows when it is so.
+  void SetFrozen(const Freeze& order, int64_t now);
   // Ends every process below this one; for the end of the shepherd. False when some would not
   // die within `patience` nanoseconds.
   bool EndAll(int64_t patience);
@@ -235,6 +238,9 @@ class AttemptRunner {
   void Lose(bool disk_full, Cause otherwise);
   void Finish();
   uint64_t Sample(int64_t now);
+  wire::AnswerPiece Signalled(const wire::Ask& ask);
+  Result<int> SendSignal(const SignalRun& asked, uint32_t rank);
+  Result<int> SignalProcess(pid_t pid, int signal);
   RunLook LookAt(const RunWish& wish, uint32_t rank, int64_t now);
   RunUse UseSoFar(int64_t now);
   Status Enter(const OpenVisit& visit, uint32_t rank);
@@ -276,6 +282,9 @@ class AttemptRunner {
   Commands commands_;
   MemoryWatch memory_{cgroup_};
   Halt halt_{tree_, cgroup_, commands_};
+  void TellFrozen(int64_t now);
+  Instant stop_;                     // Freeze::stop, of the last one
+  int64_t look_frozen_at_ = kNever;  // whether all processes stand still
   TreeKiller killer_{tree_, cgroup_};
   LeftoverWatch leftovers_{tree_};
   Visits visits_{tree_};

@@ -132,6 +132,7 @@ void AttemptRunner::Reset(int64_t now) {
   streams_.Begin(view, asked_.job->opening, files_, end_, now);
   commands_.Begin(view.commands, view.around.first_rank);
   halt_.Begin();
+  look_frozen_at_ = kNever;
   killer_.Begin();
   leftovers_.Begin(is_resident() ? spate::Leftovers::kEnd : asked_.job->opening.settings.leftovers,
                    asked_.job->opening.settings.leftovers_wait);

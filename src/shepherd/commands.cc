@@ -88,10 +88,9 @@ void Commands::Terminate() const {
   }
 }
 
-void Commands::Signal(int number) const {
-  for (const One& one : all_) {
-    if (one.pid != 0) kill(one.pid, number);
-  }
+int Commands::Signal(int number) const {
+  return static_cast<int>(std::ranges::count_if(
+      all_, [number](const One& one) { return one.pid != 0 && kill(one.pid, number) == 0; }));
 }
 
 std::string Commands::WhyRankFailed() const {

@@ -61,7 +61,10 @@ class Commands {
   // left it.
   void Terminate() const;
   // To each of the step's processes, but not to what they have started.
-  void Signal(int number) const;
+  // Returns the number of processes that got it.
+  int Signal(int number) const;
+  // The process of the command with this number; 0: it does not run.
+  pid_t PidOf(size_t number) const { return all_[number].pid; }
   // In a gang: a rank has failed, and the first that did.
   bool RankHasFailed() const { return first_rank_ && first_failed_; }
   std::string WhyRankFailed() const;  // "rank 3 exited with 7"

@@ -2,32 +2,51 @@
 
 #include <signal.h>
 
+#include "os/process.h"
+
 namespace spate::shepherd {
 
 void Halt::Begin() {
   frozen_ = false;
-  frozen_before_ = {};
+  still_before_ = {};
 }
 
 Duration Halt::FrozenFor(int64_t now) const {
-  return frozen_before_ + Duration{frozen_ ? now - frozen_since_ : 0};
+  return still_before_ + Duration{is_on() ? now - still_since_ : 0};
 }
 
-void Halt::SetPaused(bool paused, bool has_processes) {
+void Halt::Set(bool paused, bool frozen, int64_t now) {
+  still_before_ = FrozenFor(now);
+  still_since_ = now;
   paused_ = paused;
+  frozen_ = frozen;
+}
+
+void Halt::SetPaused(bool paused, bool has_processes, int64_t now) {
+  Set(paused, frozen_, now);
   if (has_processes) Signal();
 }
 
 void Halt::SetFrozen(bool frozen, int64_t now) {
   if (frozen == frozen_) return;
-  if (!frozen) frozen_before_ = FrozenFor(now);
-  frozen_since_ = now;
-  frozen_ = frozen;
+  Set(paused_, frozen, now);
   if (!frozen && cgroup_.is_frozen()) {
     cgroup_.Thaw();
   } else if (!frozen || !cgroup_.Freeze()) {
     Signal();
   }
+}
+
+bool Halt::StandsStill() {
+  if (cgroup_.is_frozen()) return cgroup_.StandsStill();
+  Signal();
+  bool still = true;
+  const bool told = tree_.Each([&](pid_t pid) {
+    auto info = os::InfoOf(pid);
+    constexpr std::string_view kStill = "TtZX";  // stopped, traced, dead
+    still &= !info || kStill.find(info->state) != kStill.npos;
+  });
+  return told && still;
 }
 
 void Halt::Signal() {

@@ -57,6 +57,7 @@ enum class FrameType : uint8_t {
   kLeftRunning = 72,
   kUnclaimed = 73,
   kAnswer = 75,
+  kFroze = 76,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -223,7 +224,8 @@ struct Freeze {
   static constexpr auto kType = FrameType::kFreeze;
   AttemptRef ref;
   bool frozen = false;
-  SPATE_FIELDS(1, ref, 2, frozen);
+  Instant stop;  // Froze has it again
+  SPATE_FIELDS(1, ref, 2, frozen, 3, stop);
   friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
@@ -279,6 +281,15 @@ struct LeftRunning {
   std::string processes;  // "sort (pid 12), cat (pid 13)"
   SPATE_FIELDS(1, ref, 2, processes);
   friend bool operator==(const LeftRunning&, const LeftRunning&) = default;
+};
+// All processes of the attempt stand still, as Freeze asked; or were let go.
+struct Froze {
+  static constexpr auto kType = FrameType::kFroze;
+  AttemptRef ref;
+  bool frozen = false;
+  Instant stop;
+  SPATE_FIELDS(1, ref, 2, frozen, 3, stop);
+  friend bool operator==(const Froze&, const Froze&) = default;
 };
 // A resident process has ended, and had written this much while it had no task. Never empty.
 struct UnclaimedOutput {
@@ -360,7 +371,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning,
-                            UnclaimedOutput, Answer, Ended, Adopted>;
+                            UnclaimedOutput, Answer, Ended, Adopted, Froze>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

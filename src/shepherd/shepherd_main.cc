@@ -129,6 +129,7 @@ class Shepherd {
   struct Held {
     Start start;
     std::string frame;
+    std::optional<Freeze> freeze = {};  // came before its turn
   };
 
   bool SetUpProcess();
@@ -139,6 +140,7 @@ class Shepherd {
   void Hold(std::string_view frame, const Start& start);
   void ObeyTakeBack(const AttemptRef& ref);
   void ObeyEnd(const EndOrder& order);
+  void ObeyFreeze(const Freeze& freeze);
   void ObeyAsk(const Ask& ask);
   void StartHeld(int64_t now);
   void Flush(int64_t now, bool all = false);
@@ -319,10 +321,9 @@ bool Shepherd::Obey(std::string_view frame) {
     ObeyEnd(*end);
   } else if (auto* pause = std::get_if<Pause>(&*order)) {
     paused_ = pause->paused;
-    runner_->SetPaused(paused_);
+    runner_->SetPaused(paused_, os::MonotonicNanos());
   } else if (auto* freeze = std::get_if<Freeze>(&*order)) {
-    bool in_hand = !runner_->idle() && runner_->ref() == freeze->ref;
-    if (in_hand) runner_->SetFrozen(freeze->frozen, os::MonotonicNanos());
+    ObeyFreeze(*freeze);
   } else if (auto* ask = std::get_if<Ask>(&*order)) {
     ObeyAsk(*ask);
   } else if (auto* taken = std::get_if<Taken>(&*order)) {
@@ -433,7 +434,17 @@ void Shepherd::StartHeld(int64_t now) {
   page_->started.store(next.start.sequence, std::memory_order_release);
   if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->DrainFrame());
   own_size_.Shrink(now);
-  if (!runner_->Begin(std::move(next.frame), now)) Leave(kDamaged);
+  if (!runner_->Begin(std::move(next.frame), now)) return Leave(kDamaged);
+  if (next.freeze) ObeyFreeze(*next.freeze);
+}
+
+void Shepherd::ObeyFreeze(const Freeze& freeze) {
+  if (!runner_->idle() && runner_->ref() == freeze.ref) {
+    return runner_->SetFrozen(freeze, os::MonotonicNanos());
+  }
+  for (Held& held : held_) {
+    if (held.start.ref == freeze.ref) held.freeze = freeze;
+  }
 }
 
 // Sends what is due: at once when little is left to do, else with what follows soon.
@@ -466,7 +477,7 @@ void Shepherd::ParentGone(int64_t now) {
   outbox_.Forget();
   reports_since_ = kNever;
   if (runner_->waits_to_start()) runner_->Withdraw();
-  if (std::exchange(paused_, false)) runner_->SetPaused(false);
+  if (std::exchange(paused_, false)) runner_->SetPaused(false, os::MonotonicNanos());
   was_orphan_ = true;
   orphan_.emplace(*runner_, outbox_, rendezvous_, setup_.adopt_patience, now);
 }

@@ -52,14 +52,14 @@ class DisplaysCheck final : public Checker {
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       began_.erase(KeyOf(over->ref, over->node));
     } else if (const auto* asked = std::get_if<Asked>(&fact)) {
-      asked_[asked->id] = asked->question->index();
+      asked_[asked->id] = asked->question->number();
     } else if (const auto* answered = std::get_if<Answered>(&fact)) {
       auto at = asked_.find(answered->id);
       if (at == asked_.end() || answered->answers == nullptr) return;
-      const size_t kind = at->second;
+      const uint32_t number = at->second;
       asked_.erase(at);
       JudgeAll<wire::LookAtHub, wire::LookAtAll, wire::ListNodes, wire::LookAtWork,
-               wire::ExplainTasks>(kind, *answered->answers);
+               wire::ExplainTasks>(number, *answered->answers);
     }
   }
 
@@ -68,9 +68,9 @@ class DisplaysCheck final : public Checker {
   static Key KeyOf(const AttemptRef& ref, NodeId node) { return {ref.job, ref.index, node}; }
 
   template <typename... Questions>
-  void JudgeAll(size_t kind, const std::vector<std::string>& answers) {
-    auto judge = [&]<typename Q>(const Q& question) {
-      if (wire::Question(question).index() != kind) return;
+  void JudgeAll(uint32_t number, const std::vector<std::string>& answers) {
+    auto judge = [&]<typename Q>(const Q&) {
+      if (Q::kNumber != number) return;
       for (const std::string& bytes : answers) {
         auto facts = wire::FromBytes<typename Q::Answer>("answer", bytes);
         if (facts) Judge(*facts);  // check_answers says what is wrong with others
@@ -152,7 +152,7 @@ class DisplaysCheck final : public Checker {
   std::optional<Duration> set_by_;  // the last time in this life
   std::map<std::string, NodeId> nodes_;
   std::map<Key, Instant> began_;      // that runs there
-  std::map<uint64_t, size_t> asked_;  // the kinds of questions that are open
+  std::map<uint64_t, uint32_t> asked_;  // numbers of the questions that are open
 };
 
 }  // namespace

@@ -58,8 +58,8 @@ node::Adopted MockExecutor::Adopt() const {
     if (slot.orders.empty()) continue;
     const node::StartOrder& order = slot.orders.front();
     adopted.running.push_back({order.ref, slot.number, slot.began, order.needs, order.given,
-                               settings_.at(order.ref.job), Duration{}, false,
-                               order.part != nullptr});
+                               settings_.at(order.ref.job), slot.frozen,
+                               slot.frozen_at != Instant::Never(), order.part != nullptr});
   }
   for (const auto& [ref, end] : kept_) adopted.ended.push_back(end);
   return adopted;
@@ -138,22 +138,61 @@ void MockExecutor::End(const AttemptRef& ref, node::EndHow how, Cause cause) {
     if (parts_.sabotage == Sabotage::kDeafToKill) return;
     auto dying = static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(kDying.ns)));
     Instant when = parts_.loop.Now() + Duration{dying};
+    const bool stood_still = slot.frozen_at != Instant::Never();
+    if (stood_still) Thaw(slot);
     // It may end by itself first.
-    if (slot.began + slot.behaviour.duration <= when) return;
+    if (!stood_still && slot.began + slot.behaviour.duration + slot.frozen <= when) return;
     EndAt(slot, when, cause, 0);
   });
 }
 
 void MockExecutor::EndAt(Slot& slot, Instant when, Cause cause, int32_t status) {
   parts_.loop.Cancel(slot.end_timer);
+  slot.ends_at = when;
+  slot.end_cause = cause;
+  slot.end_status = status;
   slot.end_timer = parts_.loop.At(when, [this, alive = alive_, &slot, cause, status] {
     if (*alive) Finish(slot, cause, status);
   });
 }
 
+void MockExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
+  auto place = places_.find(ref);
+  if (!faults_->Alive() || place == places_.end()) return;
+  Slot& slot = slots_[place->second - 1];
+  AfterLatency(slot.last_order, [this, &slot, ref, frozen, stop] {
+    if (slot.orders.empty()) return;
+    if (slot.orders.front().ref == ref) return SetFrozen(slot, frozen, stop);
+    if (frozen) to_freeze_[ref] = stop;
+    if (!frozen) to_freeze_.erase(ref);
+  });
+}
+
+void MockExecutor::SetFrozen(Slot& slot, bool frozen, Instant stop) {
+  const AttemptRef ref = slot.orders.front().ref;
+  const bool is_frozen = slot.frozen_at != Instant::Never();
+  if (frozen && !is_frozen) {
+    slot.frozen_at = parts_.loop.Now();
+    parts_.loop.Cancel(slot.end_timer);
+  } else if (!frozen && is_frozen) {
+    Thaw(slot);
+  }
+  Tell(slot,
+       [ref, frozen, stop](node::ExecutorEvents& events) { events.OnFrozen(ref, frozen, stop); });
+}
+
+void MockExecutor::Thaw(Slot& slot) {
+  const Duration still = parts_.loop.Now() - slot.frozen_at;
+  slot.frozen_at = Instant::Never();
+  slot.frozen = slot.frozen + still;
+  EndAt(slot, slot.ends_at + still, slot.end_cause, slot.end_status);
+}
+
 void MockExecutor::Begin(Slot& slot) {
   const node::StartOrder& order = slot.orders.front();
   slot.began = parts_.loop.Now();
+  slot.frozen_at = Instant::Never();
+  slot.frozen = {};
   Needs needs;
   needs.memory = order.needs.memory;
   slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs, parts_.node, order.part.get());
@@ -166,6 +205,8 @@ void MockExecutor::Begin(Slot& slot) {
   EndAt(slot, slot.began + slot.behaviour.duration,
         slot.behaviour.vanishes ? Cause::kNode : slot.behaviour.cause,
         slot.behaviour.vanishes ? 0 : slot.behaviour.status);
+  auto freeze = to_freeze_.extract(order.ref);
+  if (freeze) SetFrozen(slot, true, freeze.mapped());
 }
 
 // News of an attempt before its end.

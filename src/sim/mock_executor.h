@@ -56,6 +56,7 @@ class MockExecutor final : public node::Executor {
   void Withdraw(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   void Pause(bool) override {}
+  void Freeze(const AttemptRef& ref, bool frozen, Instant stop) override;
   void Taken(const AttemptRef& ref) override { kept_.erase(ref); }
   const KeptEnds& kept() const { return kept_; }
   // Nothing runs here.
@@ -68,6 +69,11 @@ class MockExecutor final : public node::Executor {
     Behaviour behaviour;
     Instant began;
     os::TimerId end_timer = 0;
+    Instant ends_at;  // of the timer
+    Cause end_cause = Cause::kSuccess;
+    int32_t end_status = 0;
+    Instant frozen_at = Instant::Never();
+    Duration frozen;     // before that
     Instant last_order;  // no order overtakes another, no event either
     Instant last_event;
   };
@@ -77,6 +83,8 @@ class MockExecutor final : public node::Executor {
   void Begin(Slot& slot);
   void TellOnTheWay(Slot& slot, const node::StartOrder& order);
   void EndAt(Slot& slot, Instant when, Cause cause, int32_t status);
+  void SetFrozen(Slot& slot, bool frozen, Instant stop);
+  void Thaw(Slot& slot);
   void Finish(Slot& slot, Cause cause, int32_t status);
   void DropHeld(Slot& slot);
   TaskOutputPtr OutputOf(const AttemptRef& ref, uint32_t bytes) const;
@@ -88,7 +96,8 @@ class MockExecutor final : public node::Executor {
   uint32_t attached_ = 0;  // how often; what an earlier process said or was told is lost
   KeptEnds kept_;
   std::vector<Slot> slots_;
-  std::map<AttemptRef, uint16_t> places_;  // the slot of each order that has not ended
+  std::map<AttemptRef, Instant> to_freeze_;  // held ahead
+  std::map<AttemptRef, uint16_t> places_;    // the slot of each order that has not ended
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
   bool orphan_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -23,8 +23,10 @@ class ProcessLoop final : public os::Loop {
   void Suspend(Duration time) { stands_until_ = std::max(stands_until_, world_.Now() + time); }
   void Sleep(Duration time) {
     Suspend(time);
+    sleeps_since_ = world_.Now();
     world_.At(stands_until_, [this, alive = alive_, time] {
       if (!*alive) return;
+      sleeps_since_ = Instant::Never();
       ahead_ = ahead_ - time;
       SetWall(set_, asleep_ = asleep_ + time);
     });
@@ -33,7 +35,7 @@ class ProcessLoop final : public os::Loop {
   void SetClock(Duration by) { SetWall(set_ = set_ + by, asleep_); }
   bool suspended() const { return stands_until_ > world_.Now(); }
 
-  Instant Now() const override { return world_.Now() + ahead_; }
+  Instant Now() const override { return std::min(world_.Now(), sleeps_since_) + ahead_; }
   os::TimerId At(Instant when, std::function<void()> fn) override {
     if (when == Instant::Never()) return 0;
     os::TimerId id = ++last_timer_;
@@ -69,6 +71,7 @@ class ProcessLoop final : public os::Loop {
   Duration ahead_;         // Now() is, of the world
   Duration set_, asleep_;  // of the wall clock
   Instant stands_until_;
+  Instant sleeps_since_ = Instant::Never();  // its machine does
   os::TimerId last_timer_ = 0;
   std::map<os::TimerId, os::TimerId> timers_;  // ours, and the world's
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "os/fake_loop.h"
+#include "sim/process_loop.h"
 #include "sim/simulate.h"
 
 namespace spate::sim {
@@ -123,6 +125,24 @@ TEST(Sim, PromisesOfPoolsAreKept) {
                         all.parts_on_pilots, all.cut_off}) {
     EXPECT_GE(each, kWorlds / 40);
   }
+}
+
+TEST(ProcessLoop, MessagesThatComeWhileItsMachineSleepsAreHeardWhenItWakes) {
+  constexpr Duration kSecond = Duration::Seconds(1);
+  os::FakeLoop world;
+  ProcessLoop loop(world, kSecond * 60);
+  const Instant began = world.Now();
+  Instant heard, rang;
+  loop.At(loop.Now() + kSecond * 3, [&] { rang = world.Now(); });
+  loop.Sleep(kSecond * 10);
+  world.At(began + kSecond * 4, [&] {
+    EXPECT_EQ(loop.Now(), began + kSecond * 60) << "its steady clock stands still";
+    loop.Post([&] { heard = world.Now(); });
+  });
+  world.RunFor(kSecond * 100);
+  EXPECT_EQ(heard, began + kSecond * 10);
+  EXPECT_EQ(rang, began + kSecond * 13);
+  EXPECT_EQ(loop.Wall() - loop.Now(), kSecond * 10);
 }
 
 std::string OutputOf(const std::vector<std::string>& args, int expected_status) {

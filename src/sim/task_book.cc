@@ -142,6 +142,7 @@ bool TaskBook::Apply(const engine::TasksReopened& record) {
       const bool done = task->state == TaskState::kSucceeded;
       if (!IsFinal(task->state) || (done && !record.succeeded)) continue;
       if (done) task->attempt = job->last_success;
+      job->stopped_tasks.erase(i);
       *task = {.attempt = task->attempt, .node = task->node, .reopened = task->reopened + 1};
       job->finished = job->cancelled = false;
     }
@@ -161,12 +162,32 @@ bool TaskBook::Apply(const engine::JobReleased& record) {
   return job != nullptr;
 }
 
+bool TaskBook::Apply(const engine::JobSteered& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  const bool stop = record.what == Steering::kStop;
+  if (!stop && record.what != Steering::kContinue) return true;
+  if (record.tasks.empty()) job->stopped = stop;
+  if (record.tasks.empty() && !stop) job->stopped_tasks.clear();
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      const BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr || (stop && IsFinal(task->state))) return false;
+      stop ? static_cast<void>(job->stopped_tasks.insert(i))
+           : static_cast<void>(job->stopped_tasks.erase(i));
+    }
+  }
+  return true;
+}
+
 bool TaskBook::Apply(const engine::Leased& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr || task->state != TaskState::kQueued) return false;
       if (record.attempt.value != task->attempt.value + 1) return false;
+      const BookedJob& job = *FindJob(record.job);
+      if (job.stopped || job.stopped_tasks.contains(i)) return false;
       task->state = TaskState::kLeased;
       task->attempt = record.attempt;
       task->node = record.node;
@@ -240,6 +261,8 @@ bool TaskBook::Apply(const engine::JobFinished& record) {
   if (counts.queued + counts.leased > 0) return false;
   job->finished = true;
   job->held = false;
+  job->stopped = false;
+  job->stopped_tasks.clear();
   return counts == record.counts;
 }
 
@@ -248,6 +271,7 @@ bool TaskBook::Apply(const engine::JobCancelled& record) {
   if (job == nullptr) return false;
   job->open = false;
   job->cancelled = true;
+  job->stopped = false;
   for (BookedTask& task : job->tasks) {
     if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
   }

@@ -50,7 +50,9 @@ struct BookedJob {
   bool finished = false;
   bool held = false;
   bool cancelled = false;
-  Attempt last_success = {};  // the highest number of an attempt that succeeded
+  bool stopped = false;                    // as a whole
+  std::set<TaskIndex> stopped_tasks = {};  // by themselves
+  Attempt last_success = {};               // the highest number of an attempt that succeeded
 
   const TaskClass& ClassOf(TaskIndex index) const;
   JobCounts Counts() const;
@@ -76,6 +78,7 @@ class TaskBook {
   bool Apply(const engine::TasksReopened& record);
   bool Apply(const engine::JobHeld& record);
   bool Apply(const engine::JobReleased& record);
+  bool Apply(const engine::JobSteered& record);
   bool Apply(const engine::NeedsChanged& record);
   bool Apply(const engine::Leased& record);
   bool Apply(const engine::GangLeased& record);

@@ -18,6 +18,7 @@
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
 #include "core/model/selection.h"
+#include "core/model/steer.h"
 
 namespace spate::wire {
 
@@ -119,6 +120,33 @@ struct Cancel {
   JobSelector jobs;
   std::vector<TasksOfJob> tasks;
   SPATE_FIELDS(1, jobs, 2, tasks);
+};
+
+// Stops, continues, kills or signals jobs, or tasks that have not ended. Nothing changes with an
+// error: kInvalid where a single job or none of the named tasks can be, kPermission, kNotFound.
+struct Steer {
+  static constexpr uint32_t kNumber = 35;
+  struct Answer {
+    JobsChanged jobs;                     // free: of kContinue, that were not stopped
+    std::vector<TaskCount> tasks;         // of jobs of which tasks were named
+    uint32_t running = 0;                 // of kStop: tasks whose processes are to stand still
+    uint32_t frozen = 0;                  // and of which the nodes say so
+    std::vector<std::string> unanswered;  // nodes that have not said so of all that they have
+    uint32_t processes = 0;               // of kSignal: that got it
+    std::vector<std::string> problems;    // why others did not
+    SPATE_FIELDS(1, jobs, 2, tasks, 3, running, 4, frozen, 5, unanswered, 6, processes,
+                 7, problems);
+  };
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  Steering what = Steering::kStop;
+  // The rest is for kSignal.
+  int32_t signal = 0;
+  bool all = false;              // every process; else the first one of each command
+  std::optional<uint32_t> rank;  // of a gang: only this one's
+  std::string node;              // only on this one; empty: wherever it runs
+  int32_t pid = 0;               // only this process, on that node
+  SPATE_FIELDS(1, jobs, 2, tasks, 3, what, 4, signal, 5, all, 6, rank, 7, node, 8, pid);
 };
 
 // Jobs that have ended, or are damaged.

@@ -15,6 +15,19 @@ namespace spate::wire {
 
 // ---- Hello -------------------------------------------------------------------------------------
 
+namespace {
+
+void PutHolds(const std::vector<HeldTasks>& holds, std::vector<uint32_t>& numbers,
+              std::vector<TaskRange>& tasks) {
+  for (const HeldTasks& held : holds) {
+    const auto count = static_cast<uint32_t>(held.tasks.size());
+    numbers.insert(numbers.end(), {held.job.value, held.attempt.value, count});
+    tasks.insert(tasks.end(), held.tasks.begin(), held.tasks.end());
+  }
+}
+
+}  // namespace
+
 HelloForm FormOf<Hello>::Put(const Hello& message) {
   const Offer& offer = message.offer;
   HelloForm to{.node = message.node,
@@ -35,11 +48,8 @@ HelloForm FormOf<Hello>::Put(const Hello& message) {
     to.offer.pieces.push_back(static_cast<uint32_t>(named.indices.size()));
     to.offer.index.insert(to.offer.index.end(), named.indices.begin(), named.indices.end());
   }
-  for (const HeldTasks& held : message.holds) {
-    const auto tasks = static_cast<uint32_t>(held.tasks.size());
-    to.holds.insert(to.holds.end(), {held.job.value, held.attempt.value, tasks});
-    to.tasks.insert(to.tasks.end(), held.tasks.begin(), held.tasks.end());
-  }
+  PutHolds(message.holds, to.holds, to.tasks);
+  PutHolds(message.frozen, to.frozen, to.frozen_tasks);
   return to;
 }
 
@@ -71,15 +81,15 @@ Offer TakeOffer(MessageCheck& in, OfferForm&& from) {
   return offer;
 }
 
-std::vector<HeldTasks> TakeHolds(MessageCheck& in, const HelloForm& from) {
+std::vector<HeldTasks> TakeHolds(MessageCheck& in, const std::vector<uint32_t>& numbers,
+                                 const std::vector<TaskRange>& tasks) {
   std::vector<HeldTasks> holds;
-  const std::vector<uint32_t>& numbers = from.holds;
   if (numbers.size() % 3 != 0) in.Defect("holds", "is not in threes");
   if (numbers.size() / 3 > kWireLimits.holds) in.Defect("holds", "has too many attempts");
   uint64_t ranges = 0;
   for (size_t i = 2; i < numbers.size(); i += 3) ranges += numbers[i];
-  if (ranges != from.tasks.size()) in.Defect("tasks", "is not as many pairs as held");
-  auto next = from.tasks.begin();
+  if (ranges != tasks.size()) in.Defect("tasks", "is not as many pairs as held");
+  auto next = tasks.begin();
   for (size_t i = 0; i < numbers.size() && in.ok(); i += 3) {
     HeldTasks held{in.Id<JobId>("holds", numbers[i]),
                    in.Id<Attempt>("holds", numbers[i + 1]),
@@ -99,7 +109,8 @@ Hello FormOf<Hello>::Take(MessageCheck& in, HelloForm&& from) {
               .holds = {},
               .remote = std::move(from.remote),
               .clock = from.clock};
-  hello.holds = TakeHolds(in, from);
+  hello.holds = TakeHolds(in, from.holds, from.tasks);
+  hello.frozen = TakeHolds(in, from.frozen, from.frozen_tasks);
   return hello;
 }
 

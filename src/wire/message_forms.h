@@ -50,9 +50,12 @@ struct HelloForm {
   std::vector<TaskRange> tasks;
   std::string remote;
   Instant clock;
+  std::vector<uint32_t> frozen;  // as `holds`, of `frozen_tasks`
+  std::vector<TaskRange> frozen_tasks;
   SPATE_MESSAGE(1, Must(node), 2, Must(offer), 3, holds,
                 4, Packed(tasks, .most = kLimits.tasks_per_job),
-                5, Bound(remote, .most = kLimits.name_bytes), 6, clock);
+                5, Bound(remote, .most = kLimits.name_bytes), 6, clock, 7, frozen,
+                8, Packed(frozen_tasks, .most = kLimits.tasks_per_job));
 };
 template <>
 struct FormOf<Hello> {

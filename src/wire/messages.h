@@ -68,7 +68,21 @@ struct Stop {
   Epoch epoch;
   JobId job;
   std::vector<TaskRange> tasks;  // of these; empty: of all
-  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Packed(tasks, .most = kLimits.tasks_per_job));
+  bool kill = false;             // KILL at once
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job), 3, Packed(tasks, .most = kLimits.tasks_per_job),
+                4, kill);
+};
+// Freeze what runs of these tasks, tell so (Frozen), and give back what has not started; or let
+// them go on.
+struct Freeze {
+  static constexpr uint32_t kNumber = 15;
+  Epoch epoch;
+  JobId job;
+  std::vector<TaskRange> tasks;
+  bool frozen = false;
+  Instant stop;  // names the stop; Frozen has it again
+  SPATE_MESSAGE(1, Must(epoch), 2, Must(job),
+                3, Packed(tasks, .must = true, .most = kLimits.tasks_per_job), 4, frozen, 5, stop);
 };
 // Tasks that are not this node's any more: end what runs of them.
 struct Drop {
@@ -102,7 +116,7 @@ struct PutPiece {
   SPATE_MESSAGE(1, Must(job), 2, piece, 3, Bound(bytes, .most = kPutPieceBytes));
 };
 using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece,
-                            Go, Ask, AnswerTaken>;
+                            Go, Ask, AnswerTaken, Freeze>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -114,6 +128,7 @@ struct Hello {
   std::vector<HeldTasks> holds;
   std::string remote = {};  // where members of gangs reach it (GangHost::remote)
   Instant clock = {};       // the node's time, by which it tells all others; 0: not known
+  std::vector<HeldTasks> frozen = {};  // of `holds`: those that were told to stand still
 };
 // Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {
@@ -159,6 +174,14 @@ struct RoomTaken {
   AttemptRef ref;
   SPATE_MESSAGE(1, Must(ref));
 };
+// All processes of an attempt stand still, as Freeze asked; or they were let go.
+struct Frozen {
+  static constexpr uint32_t kNumber = 15;
+  AttemptRef ref;
+  bool frozen = false;
+  Instant stop;
+  SPATE_MESSAGE(1, Must(ref), 2, frozen, 3, stop);
+};
 // The machine's free resources, and the attempts that run.
 struct NodeState {
   static constexpr uint32_t kNumber = 10;
@@ -202,7 +225,7 @@ struct WantPiece {
   SPATE_MESSAGE(1, Must(job), 2, piece);
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, RoomTaken, AnswerPiece>;
+                           NodeState, RoomTaken, AnswerPiece, Frozen>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

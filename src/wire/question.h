@@ -13,6 +13,10 @@
 
 namespace spate::wire {
 
+// The answer to a question of a newer program.
+inline constexpr const char* kUnknownQuestion =
+    "this hub is older than your program, and does not know what was asked";
+
 template <typename Q>
 concept IsQuestion = HasFields<Q> && requires {
   typename Q::Answer;

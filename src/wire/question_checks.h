@@ -94,4 +94,11 @@ Status CheckFields(const Q& asked) {
   return checks.status;
 }
 
+// All checks of a question about pools' wishes, for whoever sends it.
+template <IsQuestion Q>
+Status CheckBeforeSending(const Q& asked) {
+  TRY(CheckFields(asked));
+  return CheckWish(asked.wish);
+}
+
 }  // namespace spate::wire

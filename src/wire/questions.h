@@ -225,8 +225,10 @@ struct LookAtRun {
     std::string node;      // which one
     uint32_t ranks = 0;    // of the whole gang; 0: it is none
     RunLook look;
-    Why why;  // why it waits
-    SPATE_FIELDS(1, job, 2, task, 3, state, 4, attempt, 5, node, 6, ranks, 7, look, 8, why);
+    Why why;                          // why it waits
+    std::optional<Instant> measured;  // when its node's answer came, by the hub's clock
+    SPATE_FIELDS(1, job, 2, task, 3, state, 4, attempt, 5, node, 6, ranks, 7, look, 8, why,
+                 9, measured);
   };
   TasksOfJob task;
   RunWish wish;
@@ -452,7 +454,7 @@ struct FindDependents {
 struct EventFacts {
   uint64_t position = 0;  // to go on from
   // "accepted", "grown", "closed", "held", "released", "reopened", "cancelled", "finished", "end",
-  // and "clock", which is about no job
+  // "stopped", "continued", "killed", "signalled", and "clock", which is about no job
   std::string what;
   JobId job;
   std::string user, name;               // of the job
@@ -461,8 +463,12 @@ struct EventFacts {
   JobCounts counts;                     // finished
   std::optional<AttemptFacts> attempt;  // end
   std::optional<ClockChange> clock;     // clock
+  // For the four that people bring about ("stopped" to "signalled"; tasks 0: the whole job).
+  std::string by;
+  std::optional<Instant> at;
+  int32_t signal = 0;
   SPATE_FIELDS(1, position, 2, what, 3, job, 4, user, 5, name, 6, tasks, 7, reason, 8, counts,
-               9, attempt, 10, clock);
+               9, attempt, 10, clock, 11, by, 12, at, 13, signal);
 };
 // Those behind `after`, of jobs that who asks may see, as they became durable; at least one answer.
 struct ReadEvents {

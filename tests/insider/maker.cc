@@ -282,7 +282,9 @@ class Maker::Filler {
   template <typename E>
     requires std::is_enum_v<E>
   void Fill(std::string_view, E& value) {
-    value = static_cast<E>(maker_.Small(kCountOf<E>));
+    uint64_t kinds = 256;  // of an enum without words: known and unknown ones
+    if constexpr (HasWords<E>) kinds = kCountOf<E>;
+    value = static_cast<E>(maker_.Small(kinds));
   }
   void Fill(std::string_view, Duration& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
   void Fill(std::string_view, Instant& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
@@ -517,7 +519,7 @@ bool StopsHub(const Message& message) {
   if (!numbered) return false;
   auto request = wire::DecodeRequest(numbered->message);
   const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
-  return query != nullptr && std::holds_alternative<wire::StopHub>(query->question);
+  return query != nullptr && query->question.Is<wire::StopHub>();
 }
 
 }  // namespace

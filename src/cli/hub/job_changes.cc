@@ -16,7 +16,9 @@ namespace {
 Result<JobSelector> UnfinishedOf(const HubScreen& screen, std::string_view user) {
   constexpr uint32_t kUnfinished = 1u << static_cast<uint32_t>(JobStanding::kRunning) |
                                    1u << static_cast<uint32_t>(JobStanding::kQueued) |
-                                   1u << static_cast<uint32_t>(JobStanding::kHeld);
+                                   1u << static_cast<uint32_t>(JobStanding::kHeld) |
+                                   1u << static_cast<uint32_t>(JobStanding::kFrozen) |
+                                   1u << static_cast<uint32_t>(JobStanding::kFreezing);
   JobSelector selector;
   wire::ListJobs question;
   question.kinds = kUnfinished;

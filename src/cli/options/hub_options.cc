@@ -156,6 +156,12 @@ constexpr RowOf<HubOptions> kStartHubRows[] = {
       .help = "silence before tasks run elsewhere (default: 60s)",
       .more = "Later reports of the node about these tasks are ignored."},
      Into<&HubOptions::lost_after>},
+    {{.names = "max-frozen",
+      .argument = "T",
+      .heading = Heading::kHub,
+      .help = "end tasks that were stopped for T (default: 7d)",
+      .more = "Tasks that `spate job stop` has frozen keep their processors and memory."},
+     Into<&HubOptions::max_frozen>},
     {{.names = "forget-nodes",
       .argument = "T",
       .heading = Heading::kHub,
@@ -320,6 +326,9 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   if (options.suspect_after < Duration::Seconds(1) ||
       options.suspect_after > Duration::Seconds(86'400)) {
     return Fail(ErrorKind::kInvalid, "--suspect-after: the value must be from 1s to 1d");
+  }
+  if (options.max_frozen < Duration::Seconds(1)) {
+    return Fail(ErrorKind::kInvalid, "--max-frozen: the value must be at least 1s");
   }
   if (options.lost_after < options.suspect_after) {
     return Fail(ErrorKind::kInvalid,

@@ -29,6 +29,7 @@ struct HubOptions {
   bool allow_root = false;
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former
+  Duration max_frozen = kLimits.max_frozen;
   Duration forget_nodes = Duration::Seconds(86'400);
   HistoryBound keep{.bytes = UINT64_MAX};  // of any size, unless one is given
   std::optional<GangPolicy> policy;        // not given: as it was

@@ -23,7 +23,7 @@ void SayNoPool(const HubScreen& screen) {
 
 Status ChangePools(const HubScreen& screen, wire::ChangePools question) {
   question.names = screen.words.words;
-  if (auto sound = wire::CheckSound(question); !sound) {
+  if (auto sound = wire::CheckBeforeSending(question); !sound) {
     return Fail(ErrorKind::kInvalid, "no hub accepts this: " + sound.error().message);
   }
   auto changed = client::AskOne(screen.hub, std::move(question));

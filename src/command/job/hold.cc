@@ -30,7 +30,8 @@ extern const Command kJobHold = {
     .completes = Completes::kUnfinishedJobs,
     .summary = "hold jobs: start no more of their tasks for now",
     .details =
-        "Running tasks continue. `spate job release` releases the jobs. A local run waits until "
+        "Running tasks continue; `spate job stop` freezes them, too. `spate job release` releases "
+        "the jobs. A local run waits until "
         "then; Ctrl-C there ends it as usual.",
     .examples = {{{"spate job hold 12", "until spate job release 12"},
                   {"spate job hold all", "all unfinished jobs"},

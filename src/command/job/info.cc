@@ -98,6 +98,14 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
       return "queued: none of its tasks has been started yet";
     case JobStanding::kHeld:
       return HeldText(call, details);
+    case JobStanding::kFrozen:
+    case JobStanding::kFreezing:
+      return fmt::format("{}: stopped{}{}; to continue: spate job cont{} {}", WordOf(standing),
+                         details.stop ? " since " + call.FullTimeText(details.stop->at) : "",
+                         details.stop && !details.stop->by.empty()
+                             ? " by " + EscapeForScreen(details.stop->by)
+                             : "",
+                         call.StateOption(), details.job.job.value);
     case JobStanding::kStopped:
       break;
   }
@@ -112,7 +120,7 @@ const wire::JobNow& NowOf(const JobDetails& details, const JobsNow& now) {
 
 // Empty: none waits, or its state has told it.
 std::string WhyWaits(const HistoryCall& call, const JobDetails& details, const JobsNow& now) {
-  const bool told = details.job.state == JobStanding::kHeld;
+  const bool told = details.job.state == JobStanding::kHeld || IsStopped(details.job.state);
   return told ? "" : present::TextOf(NowOf(details, now).waits, call.StateOption());
 }
 
@@ -422,7 +430,8 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const JobsNow& now,
   present::JsonLine line = present::TypedLine("job");
   present::AddFields(line, WithOutcome(job));
   present::AddFields(
-      line, "held", details.held, "held_since", details.held_since, "release_command",
+      line, "held", details.held, "held_since", details.held_since, "stop", details.stop,
+      "stopped_tasks", details.stopped_tasks, "release_command",
       OrNull(ReleaseCommand(call, details)), "set_aside", SetAsideJson(details.set_aside), "waits",
       OrNull(WhyWaits(call, details, now)), "reasons", present::ReasonsJson(live.waits),
       "left_running", live.left, "start_news", present::StartNewsJson(details.story),

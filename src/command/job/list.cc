@@ -41,9 +41,9 @@ using std::string_view_literals::operator""sv;
 constexpr uint64_t kListedJobs = 20;
 
 // Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks, ended or not.
-constexpr std::array kKinds = {"running"sv,   "finished"sv, "stopped"sv,  "interrupted"sv,
-                               "damaged"sv,   "queued"sv,   "held"sv,     "newer"sv,
-                               "succeeded"sv, "failed"sv,   "cancelled"sv};
+constexpr std::array kKinds = {
+    "running"sv, "finished"sv, "stopped"sv,  "interrupted"sv, "damaged"sv, "queued"sv,   "held"sv,
+    "newer"sv,   "frozen"sv,   "freezing"sv, "succeeded"sv,   "failed"sv,  "cancelled"sv};
 static_assert(static_cast<size_t>(JobStanding::kCancelled) + 1 == kKinds.size());
 
 Result<uint32_t> KindsOf(const Words& words) {

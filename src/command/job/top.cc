@@ -44,7 +44,7 @@ struct JobLook {
 
   bool goes_on() const {
     return job.state == JobStanding::kRunning || job.state == JobStanding::kQueued ||
-           job.state == JobStanding::kHeld;
+           job.state == JobStanding::kHeld || IsStopped(job.state);
   }
 };
 

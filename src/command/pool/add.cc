@@ -29,7 +29,7 @@ namespace spate::cli::command {
 namespace {
 
 Result<PoolTrial> AddOne(const HubScreen& screen, const wire::AddPool& question) {
-  if (auto sound = wire::CheckSound(question); !sound) {
+  if (auto sound = wire::CheckBeforeSending(question); !sound) {
     return Fail(ErrorKind::kInvalid, "no hub accepts such a pool: " + sound.error().message);
   }
   return client::AskOne(screen.hub, question);

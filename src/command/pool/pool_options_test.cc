@@ -101,7 +101,8 @@ TEST(PoolOptions, SayWhatIsWished) {
   EXPECT_EQ(wish.watch.suspended_until, Duration::Seconds(7200));
   EXPECT_EQ(wish.watch.silent, Duration::Max());
   EXPECT_EQ(settings.options, (Argv{"-p", "short"}));
-  EXPECT_TRUE(wire::CheckSound(wire::AddPool{made->name, made->system, made->wish, true, false}));
+  EXPECT_TRUE(
+      wire::CheckBeforeSending(wire::AddPool{made->name, made->system, made->wish, true, false}));
 }
 
 TEST(PoolOptions, WhatIsNotTypedIsTheHubs) {

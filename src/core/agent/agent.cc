@@ -20,6 +20,7 @@ size_t Agent::jobs() const { return state_->jobs(); }
 std::vector<Run> Agent::Runs() const { return state_->Runs(); }
 std::vector<Line> Agent::Lines(Instant begun) const { return state_->Lines(begun); }
 std::vector<HeldTasks> Agent::Holds() const { return state_->Holds(); }
+std::vector<HeldTasks> Agent::Frozen() const { return state_->Holds(/*frozen_only=*/true); }
 std::vector<AttemptRef> Agent::PartsWithRoom() const { return state_->PartsWithRoom(); }
 void Agent::CheckInvariants() const { state_->CheckInvariants(); }
 
@@ -137,7 +138,7 @@ void Agent::State::On(GoArrived& event) {
     Given& given = slots_[place->first - 1].given[place->second];
     if (!std::exchange(given.awaits_go, false)) return;
     given.since = now_;
-    OrderStart(place->first, given);
+    Begin(place->first, given);
     return;
   }
   for (Waiting& waiting : waiting_) {
@@ -160,7 +161,7 @@ void Agent::State::On(StopArrived& event) {
   auto meant = [&](const AttemptRef& ref) {
     return ref.job == event.job && (tasks.empty() || SortedContains(tasks, ref.index));
   };
-  GiveUp(meant, /*kill=*/false);
+  GiveUp(meant, event.kill);
 }
 
 // Later reports about these tasks are old news for the hub, but free what the shell keeps for them.
@@ -196,14 +197,16 @@ std::vector<Run> Agent::State::Runs() const {
   return runs;
 }
 
-std::vector<HeldTasks> Agent::State::Holds() const {
+std::vector<HeldTasks> Agent::State::Holds(bool frozen_only) const {
   std::map<std::pair<JobId, Attempt>, std::vector<TaskIndex>> held;
   for (const Slot& slot : slots_) {
     for (const Given& given : slot.given) {
+      if (frozen_only && given.frozen_at == Instant::Never()) continue;
       held[{given.ref.job, given.ref.attempt}].push_back(given.ref.index);
     }
   }
   for (const Waiting& waiting : waiting_) {
+    if (frozen_only && waiting.frozen_at == Instant::Never()) continue;
     auto& indices = held[{waiting.job, waiting.attempt}];
     for (uint32_t k = 0; k < waiting.tasks.count; ++k) indices.push_back(waiting.tasks.first + k);
   }
@@ -226,14 +229,16 @@ std::vector<AttemptRef> Agent::State::PartsWithRoom() const {
   return parts;
 }
 
-void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant) {
+void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant,
+                                 bool but_parts) {
   std::vector<ReportReturned> reports;
   std::deque<Waiting> kept;
   for (const Waiting& waiting : waiting_) {
     std::vector<TaskRange> back;
     std::vector<TaskRange> stay;
     for (TaskIndex i = waiting.tasks.first; i < waiting.tasks.first + waiting.tasks.count; ++i) {
-      AppendIndex(meant({waiting.job, i, waiting.attempt}) ? back : stay, i);
+      const bool kept_part = but_parts && waiting.part != nullptr;
+      AppendIndex(!kept_part && meant({waiting.job, i, waiting.attempt}) ? back : stay, i);
     }
     for (TaskRange range : stay) {
       kept.push_back(waiting);

@@ -78,6 +78,7 @@ struct RecallArrived {
 struct StopArrived {
   JobId job;
   std::vector<TaskRange> tasks;  // of these; empty: of all
+  bool kill = false;             // at once
 };
 // These tasks are not this node's any more.
 struct DropArrived {
@@ -85,11 +86,19 @@ struct DropArrived {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-// A running attempt is to stop where it is, or to go on. While it is frozen no limit of time
-// counts; one that is to end is let go.
+// The processes of these tasks are to stop where they are, and tasks that have not started are
+// given back, but for parts of gangs, which stand still once they start; or they go on. While an
+// attempt is frozen no limit of time counts; one that is to end is let go.
 struct FreezeArrived {
-  AttemptRef ref;
+  JobId job;
+  std::vector<TaskRange> tasks;
   bool frozen = false;
+  Instant stop = {};  // FreezeAttempt has it again
+};
+// All attempts stand still (Ctrl-Z of a run), or go on; no limit of time counts meanwhile.
+struct AllPaused {
+  bool paused = false;
+  Instant when;
 };
 struct AttemptStarted {
   AttemptRef ref;
@@ -121,7 +130,7 @@ struct OutputBlocked {
 
 using Event =
     std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived, RecallArrived,
-                 StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptOver,
+                 StopArrived, DropArrived, FreezeArrived, AllPaused, AttemptStarted, AttemptOver,
                  OrderTakenBack, MemorySampled, LoadSampled, RoomLooked, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
@@ -152,6 +161,7 @@ struct EndAttempt {
 struct FreezeAttempt {
   AttemptRef ref;
   bool frozen = false;
+  Instant stop = {};  // of FreezeArrived
 };
 struct ReportEnd {
   AttemptEnd end;
@@ -224,6 +234,8 @@ class Agent {
   std::vector<Line> Lines(Instant begun) const;
   // The tasks of all leases that it has neither reported nor returned.
   std::vector<HeldTasks> Holds() const;
+  // Those that were told to stand still.
+  std::vector<HeldTasks> Frozen() const;
   // Parts of gangs that have room or run, by slot.
   std::vector<AttemptRef> PartsWithRoom() const;
 

@@ -91,6 +91,7 @@ class AgentSubject : public script::Subject {
         {"at", &AgentSubject::At},           {"state", &AgentSubject::State},
         {"adopt", &AgentSubject::Adopt},     {"freeze", &AgentSubject::Freeze},
         {"thaw", &AgentSubject::Freeze},     {"go", &AgentSubject::Go},
+        {"pause", &AgentSubject::Pause},     {"unpause", &AgentSubject::Pause},
         {"runs", &AgentSubject::Runs},       {"rooms", &AgentSubject::Rooms},
         {"disk", &AgentSubject::Disk},
     };
@@ -180,7 +181,11 @@ class AgentSubject : public script::Subject {
     Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
     events_.push_back(GoArrived{epoch, ref});
   }
-  void Freeze(Line& line) { events_.push_back(FreezeArrived{line.Ref(), line.verb() == "freeze"}); }
+  void Freeze(Line& line) {
+    auto [job, tasks] = line.JobOrTasks();
+    events_.push_back(FreezeArrived{job, std::move(tasks), line.verb() == "freeze"});
+  }
+  void Pause(Line& line) { events_.push_back(AllPaused{line.verb() == "pause", now_}); }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
   void Stop(Line& line) {
     auto [job, tasks] = line.JobOrTasks();

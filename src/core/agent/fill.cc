@@ -102,6 +102,14 @@ void Agent::State::OrderStart(uint16_t number, const Given& given) {
                                       given.ref != slot.given.front().ref});
 }
 
+// One that was stopped before it could start stands still from its first moment.
+void Agent::State::Begin(uint16_t number, Given& given) {
+  OrderStart(number, given);
+  if (given.frozen_at == Instant::Never()) return;
+  given.frozen_at = now_;
+  out_->orders.push_back(FreezeAttempt{given.ref, true, given.stop});
+}
+
 // A part that has its node for itself waits until all others have left, and nothing joins it. A hub
 // gives out neither, as far as it knows; what it has given up may still be ending here.
 bool Agent::State::MayJoin(const Waiting& waiting) const {
@@ -131,11 +139,13 @@ bool Agent::State::Start(size_t position, uint16_t number) {
   const bool is_part = waiting.part != nullptr;
   slot.given.push_back({.ref = ref,
                         .since = now_,
+                        .frozen_at = waiting.frozen_at,
+                        .stop = waiting.stop,
                         .is_part = is_part,
                         .part = waiting.part,
                         .awaits_go = is_part && !waiting.may_go});
   if (is_part) out_->orders.push_back(ReportRoom{ref});
-  if (!slot.given.back().awaits_go) OrderStart(number, slot.given.back());
+  if (!slot.given.back().awaits_go) Begin(number, slot.given.back());
   if (settings.start_delay.ns > 0) job.next_start = now_ + settings.start_delay;
   ++waiting.tasks.first;
   if (--waiting.tasks.count == 0) {
@@ -204,6 +214,7 @@ void Agent::State::HoldAhead() {
       if (slot.given.size() != depth || slot.needs != front.needs || slot.adopted) continue;
       const Given& first = slot.given.front();
       if (first.ref.job != front.job || first.ending || first.is_part) continue;
+      if (first.frozen_at != Instant::Never()) continue;
       Start(0, static_cast<uint16_t>(number));
     }
   }

@@ -35,7 +35,9 @@ struct Waiting {
   Attempt attempt;
   Needs needs;
   TaskRange tasks;
-  Instant since;                       // it came
+  Instant since;                         // it came
+  Instant frozen_at = Instant::Never();  // of a gang: it stands still once it starts
+  Instant stop = {};
   Instant no_room = Instant::Never();  // since when its first task is the first, and does not fit
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang; one task then
   bool may_go = false;                             // GoArrived came before there was room
@@ -53,6 +55,7 @@ struct Given {
   bool taking_back = false;  // a Withdraw is under way
   bool give_to_hub = false;  // when it comes back it is returned, not queued again
   Instant frozen_at = Instant::Never();
+  Instant stop = {};              // FreezeArrived::stop
   Duration frozen = {};           // before that; does not count against limits
   Cause cause = Cause::kStopped;  // why it is being ended
   Instant kill_at = Instant::Never();
@@ -85,7 +88,7 @@ class Agent::State {
   size_t jobs() const { return jobs_.size(); }
   std::vector<Run> Runs() const;
   std::vector<Line> Lines(Instant begun) const;
-  std::vector<HeldTasks> Holds() const;
+  std::vector<HeldTasks> Holds(bool frozen_only = false) const;
   std::vector<AttemptRef> PartsWithRoom() const;
   void CheckInvariants() const;
 
@@ -100,6 +103,7 @@ class Agent::State {
   void On(StopArrived& event);
   void On(DropArrived& event);
   void On(FreezeArrived& event);
+  void On(AllPaused& event);
   void On(AttemptStarted& event);
   void On(AttemptOver& event);
   void On(OrderTakenBack& event);
@@ -108,7 +112,8 @@ class Agent::State {
   void On(RoomLooked& event) { no_room_ = std::move(event.no_room); }
   void On(OutputBlocked& event);
   uint16_t SlotForAdopted(uint16_t wanted);
-  void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant);
+  // but_parts: parts of gangs stay.
+  void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant, bool but_parts = false);
   void WithdrawAhead(const std::function<bool(const AttemptRef&)>& meant);
   void ReturnRoom(const std::function<bool(const AttemptRef&)>& meant);
   // Returns what waits, takes back what has not started, ends the rest.
@@ -128,6 +133,7 @@ class Agent::State {
   bool Start(size_t position, uint16_t slot);
   bool MayJoin(const Waiting& waiting) const;
   void OrderStart(uint16_t slot, const Given& given);
+  void Begin(uint16_t slot, Given& given);
   bool StartBehind();
   bool MayPass(const Waiting& each, const Waiting& first) const;
   void HoldAhead();
@@ -142,6 +148,7 @@ class Agent::State {
   void CheckSlot(Slot& slot);
   std::optional<Duration> LimitOf(const Job& job) const;
   void Thaw(Given& given);
+  void SetFrozen(Given& given, const FreezeArrived& event);
   void OrderEnd(Given& given, Cause cause, bool kill);
   void WakeAt(Instant when);
 
@@ -161,7 +168,8 @@ class Agent::State {
   std::optional<LoadSampled> load_;  // none: not sampled yet
   std::string no_room_;              // on the disk: why; empty: there is some
   bool output_blocked_ = false;
-  std::string paused_;  // the reason last reported
+  Instant paused_at_ = Instant::Never();  // AllPaused
+  std::string paused_;                    // the reason last reported
 
   // Valid during a Step.
   Instant now_;

@@ -1,5 +1,6 @@
 // Time limits, warnings, and the escalation from TERM to KILL.
 #include <algorithm>
+#include <utility>
 
 #include "core/agent/state.h"
 
@@ -16,14 +17,57 @@ std::optional<Duration> Agent::State::LimitOf(const Job& job) const {
 }
 
 void Agent::State::On(FreezeArrived& event) {
-  auto found = Find(event.ref);
-  if (!found || found->second != 0) return;
-  Given& given = slots_[found->first - 1].given.front();
-  bool is_frozen = given.frozen_at != Instant::Never();
-  if (given.ending || given.awaits_go || is_frozen == event.frozen) return;
-  Thaw(given);
-  if (event.frozen) given.frozen_at = now_;
-  out_->orders.push_back(FreezeAttempt{event.ref, event.frozen});
+  const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
+  auto meant = [&](const AttemptRef& ref) {
+    return ref.job == event.job && SortedContains(tasks, ref.index);
+  };
+  if (event.frozen) {
+    ReturnWaiting(meant, /*but_parts=*/true);
+    WithdrawAhead(meant);
+  }
+  for (Waiting& waiting : waiting_) {
+    if (!meant({waiting.job, waiting.tasks.first, waiting.attempt})) continue;
+    waiting.frozen_at = event.frozen ? now_ : Instant::Never();
+    waiting.stop = event.stop;
+  }
+  // One that is being taken back may start before that is heard.
+  for (Slot& slot : slots_) {
+    for (Given& given : slot.given) {
+      if (meant(given.ref)) SetFrozen(given, event);
+    }
+  }
+  // Its slot starts nothing for long.
+  WithdrawAhead([this](const AttemptRef& ref) {
+    const Slot& slot = slots_[Find(ref)->first - 1];
+    return slot.given.size() > 1 && slot.given.front().ref != ref &&
+           slot.given.front().frozen_at != Instant::Never();
+  });
+}
+
+void Agent::State::SetFrozen(Given& given, const FreezeArrived& event) {
+  const bool is_frozen = given.frozen_at != Instant::Never();
+  if (given.ending || (!event.frozen && !is_frozen)) return;
+  given.stop = event.stop;
+  if (is_frozen != event.frozen) Thaw(given);
+  if (event.frozen && !is_frozen) given.frozen_at = now_;
+  // Said again, so that whoever asks hears again that it is so.
+  if (!given.awaits_go) out_->orders.push_back(FreezeAttempt{given.ref, event.frozen, event.stop});
+}
+
+void Agent::State::On(AllPaused& event) {
+  if (event.paused == (paused_at_ != Instant::Never())) return;
+  if (event.paused) {
+    paused_at_ = event.when;
+    return;
+  }
+  const Instant paused = std::exchange(paused_at_, Instant::Never());
+  for (Slot& slot : slots_) {
+    if (slot.given.empty()) continue;
+    Given& given = slot.given.front();
+    if (given.frozen_at != Instant::Never()) continue;  // it stood still anyway
+    const Instant from = std::max(paused, given.since);
+    if (from < event.when) given.frozen = given.frozen + (event.when - from);
+  }
 }
 
 void Agent::State::Thaw(Given& given) {
@@ -52,7 +96,8 @@ void Agent::State::CheckSlot(Slot& slot) {
     }
     return;
   }
-  if (!given.told_start || given.frozen_at != Instant::Never()) return;
+  const bool stands_still = given.frozen_at != Instant::Never() || paused_at_ != Instant::Never();
+  if (!given.told_start || stands_still) return;
   Instant since = given.since + given.frozen;
   const Job& job = JobOf(given.ref.job);
   if (Duration warn = job.settings->warn_time; warn.ns > 0 && !given.warned) {

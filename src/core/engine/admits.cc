@@ -144,6 +144,13 @@ class Admission {
     return All(
         r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kLeased; });
   }
+  bool operator()(const JobSteered& r) const {
+    const bool stops = r.what == Steering::kStop;
+    return All(r, [stops](const JobState& job, TaskIndex i) {
+      const TaskState state = job.StateOf(i);
+      return !stops || state == TaskState::kQueued || state == TaskState::kLeased;
+    });
+  }
   bool operator()(const TasksReopened& r) const {
     const JobState* reopened = durable_.FindJob(r.job);
     const bool waits = std::ranges::any_of(r.after, [&](const After& each) {

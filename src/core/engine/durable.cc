@@ -64,6 +64,21 @@ class Durable::Applier {
   }
   void operator()(const JobHeld& record) { Touched(record.job).Hold(record.reason); }
   void operator()(const JobReleased& record) { Touched(record.job).Release(); }
+  void operator()(const JobSteered& record) {
+    JobState& job = JobOf(record.job);
+    Stirred& stirred = Touch(record.job);
+    switch (record.what) {
+      case Steering::kStop:
+        return job.Stop(record, stirred);
+      case Steering::kContinue:
+        for (TaskIndex index : job.Continue(record)) Unblock(job, index, stirred);
+        return;
+      case Steering::kKill:
+        return job.Kill(record.tasks);
+      case Steering::kSignal:
+        return;
+    }
+  }
   void operator()(const GangLeased& record) {
     JobState& job = JobOf(record.job);
     const uint32_t request = job.RequestOf(record.index);

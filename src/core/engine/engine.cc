@@ -124,6 +124,7 @@ void Engine::Step(const Input& input, Output& out) {
   RemoveEmptied(step);
   GiveUpLateGangs(step);
   MeetDeadlines(step);
+  EndLongFrozen(step);
   SettleDependents(step);
   DropUndone(step);
   Place(step);

@@ -103,12 +103,32 @@ struct ReleaseJob {
 // Ends the job: what is queued is withdrawn, what runs is ended.
 struct CancelJob {
   JobId job;
+  bool kill = false;    // at once, without a word; also of what is being ended
+  std::string by = {};  // the user who kills it
 };
 // Ends some of its tasks likewise; those that have ended stay as they are.
 struct CancelTasks {
   JobId job;
   std::vector<TaskRange> tasks;
   std::string reason;  // in words; empty: a person wished it
+  bool kill = false;   // as above
+  std::string by = {};
+};
+// Stops or continues a job, or tasks of it that have not ended; or tells that it was signalled.
+// Single tasks of a job that is stopped as a whole are continued with it alone.
+struct SteerTasks {
+  JobId job;
+  Steering what = Steering::kStop;  // not kKill
+  std::vector<TaskRange> tasks;     // empty: the whole job
+  std::string by;
+  int32_t signal = 0;
+};
+// A node tells that all processes of an attempt, or of its part of a gang, stand still, or do not.
+struct FreezeTold {
+  NodeId node;
+  AttemptRef ref;
+  bool frozen = false;
+  Instant stop;  // SendFreeze::stop
 };
 // A user without limits gets those of kNewUsers (record.h) with the next job.
 struct SetUser {
@@ -145,6 +165,7 @@ struct NodeJoined {
   NodeId node;
   Offer offer;
   std::vector<HeldTasks> holds;
+  std::vector<HeldTasks> frozen = {};  // of these
 };
 // A node that is there offers something else from now on; what it holds goes on.
 struct OfferChanged {
@@ -236,12 +257,13 @@ struct ChangeTimes {
   std::optional<Instant> deadline;  // TaskClass::deadline; Never(): none
 };
 
-using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
-                           ChangeNeeds, HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser,
-                           DrainNode, UndrainNode, RemoveNode, ForgetNode, ClearSick, NodeJoined,
-                           OfferChanged, NodeFull, NodeSilent, NodeKnocked, NodeLost, AttemptsEnded,
-                           TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome,
-                           ChangeHalfLife, ChangePriority, ChangeTimes, ClockStepped, HubSlept>;
+using Event =
+    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
+                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
+                 RemoveNode, ForgetNode, ClearSick, NodeJoined, OfferChanged, NodeFull, NodeSilent,
+                 NodeKnocked, NodeLost, AttemptsEnded, TasksReturned, GangSent, RoomTaken,
+                 ChangeGangPolicy, NodesToCome, ChangeHalfLife, ChangePriority, ChangeTimes,
+                 ClockStepped, HubSlept, SteerTasks, FreezeTold>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -273,6 +295,16 @@ struct SendStop {
   NodeId node;
   JobId job;
   std::vector<TaskRange> tasks;  // only these; empty: all
+  bool kill = false;             // at once
+};
+// Tells a node to freeze the attempts of a job that run there, and to give back what has not
+// started; or to let them go on.
+struct SendFreeze {
+  NodeId node;
+  JobId job;
+  std::vector<TaskRange> tasks;
+  bool frozen = false;
+  Instant stop;  // StopFact::since, which names the stop
 };
 // Tells a node that tasks are not its own any more. Its reports of them are late news.
 struct SendDrop {
@@ -285,7 +317,7 @@ struct SendDrop {
 struct SendAsk {
   NodeId node;
 };
-using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo, SendAsk>;
+using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo, SendAsk, SendFreeze>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 
@@ -475,6 +507,30 @@ class Engine {
   std::optional<TaskIndex> AdditionOf(JobId job, const std::string& key) const;
   bool LeftList(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
+  // The stop of a job as a whole, or of a task, by itself or with its job; nullopt: there is none.
+  std::optional<StopFact> StopOf(JobId job) const;
+  std::optional<StopFact> StopOf(JobId job, TaskIndex index) const;
+  // The single tasks that are stopped. Cost: these.
+  std::vector<TaskRange> StoppedTasks(JobId job) const;
+  // How far the stop of a whole job has come, or that of a leased task.
+  Freezing FreezingOf(JobId job) const;
+  Freezing FreezingOf(JobId job, TaskIndex index) const;
+  // Leased tasks of the job that are stopped: how many, which of them stand still, and the nodes
+  // that have not said so of all that they have. Cost: the job's leases.
+  struct Stopped {
+    uint32_t tasks = 0;
+    uint32_t frozen = 0;
+    std::vector<NodeId> unanswered;
+  };
+  Stopped StoppedOf(JobId job) const;
+  // Leased tasks of the job, and each part of a gang, by the nodes that have them. Cost: these.
+  struct LeasedOn {
+    NodeId node;
+    AttemptRef ref;
+  };
+  std::vector<LeasedOn> LeasesOf(JobId job) const;
+  // Nodes that have some of them, and this feature (Offer::features).
+  std::vector<NodeId> WithFeature(JobId job, std::string_view feature) const;
   std::optional<JobPolicy> Policy(JobId job) const;
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<TaskClass> Requests(JobId job) const;

@@ -100,6 +100,8 @@ void On(StepContext& step, const ChangePriority& event);
 void On(StepContext& step, const ChangeTimes& event);
 void On(StepContext& step, const ClockStepped& event);
 void On(StepContext& step, const HubSlept& event);
+void On(StepContext& step, const SteerTasks& event);
+void On(StepContext& step, const FreezeTold& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes. Where they are cut off, `like.start` is when the node was heard last.
@@ -161,6 +163,14 @@ void RecallJob(StepContext& step, JobId job, bool end_running);
 // Tells a node to end what it has of a cancelled job, or of cancelled tasks of the job.
 void StopCancelled(StepContext& step, NodeId id, const JobState& job);
 
+// Tells a node that has come what is stopped and what is not (steer.cc); `frozen`: as it says.
+void FreezeAgain(StepContext& step, NodeId id, const std::vector<HeldTasks>& frozen);
+// Cancels what has been frozen for Limits::max_frozen, and wakes up for the next of it.
+void EndLongFrozen(StepContext& step);
+// A gang whose nodes all have room may start, unless it is stopped.
+void StartIfReady(StepContext& step, const JobState& job, TaskIndex index);
+// The same of one that was stopped.
+void ContinueGang(StepContext& step, const JobState& job, TaskIndex index);
 // Ends a job: see CancelJob. `reason` is empty when a person wished it.
 void Cancel(StepContext& step, const JobState& job, std::string reason);
 // Withdraws what waits for a task that has ended without success, and what waits for that. Cost:

@@ -82,6 +82,20 @@ uint64_t DigestOf(const TaskClass& of_tasks) {
   return Mix(hash, static_cast<uint64_t>(bound));
 }
 
+uint64_t DigestOf(const StopFact& stop) {
+  const auto& [since, at, by] = stop;
+  return Mix(static_cast<uint64_t>(since.ns) * 31 + static_cast<uint64_t>(at.ns),
+             std::hash<std::string>()(by));
+}
+
+uint64_t DigestOf(const Steers& steers) {
+  const auto& [all, stopped, killed, killed_tasks] = steers;
+  uint64_t hash = all ? DigestOf(*all) : 0;
+  for (const auto& [index, stop] : stopped) hash = Mix(Mix(hash, index), DigestOf(stop));
+  for (TaskIndex index : killed_tasks) hash = Mix(hash, index);
+  return hash * 2 + killed;
+}
+
 }  // namespace
 
 // The bindings name every member, so that one more does not compile before it is here.
@@ -89,7 +103,7 @@ uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
                last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-               additions, queues, waiting, gangs_waiting, requeued, readied] = *this;
+               additions, queues, waiting, gangs_waiting, requeued, readied, steers] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -139,6 +153,7 @@ uint64_t JobState::Digest() const {
   for (const auto& all : listed) {
     for (const auto& [place, index] : all) hash = Mix(hash, index);
   }
+  hash = Mix(hash, DigestOf(*steers));
   static_cast<void>(planned_after);  // as its acceptance has it
   static_cast<void>(requeued);
   static_cast<void>(readied);
@@ -148,7 +163,8 @@ uint64_t JobState::Digest() const {
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
                    runs_.capacity() * sizeof(Run) + traces_->size() * 80 + cut_offs_->size() * 48 +
-                   graph_.StateBytes() + additions_->keys.size() * 160;
+                   graph_.StateBytes() + additions_->keys.size() * 160 +
+                   steers_->stopped.size() * 96 + steers_->killed_tasks.size() * 40;
   for (const Queue& queue : queues_) {
     bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
     bytes += (queue.requeued->size() + queue.readied->size()) * 112;

@@ -66,7 +66,7 @@ JobState::JobState(JobId id, const JobPlan& plan, Stirred& stirred)
 }
 
 bool JobState::Runnable() const {
-  return held_ == HoldReason::kNone && !finished_ && !cancelled_ &&
+  return held_ == HoldReason::kNone && !finished_ && !cancelled_ && !steers_->all &&
          std::all_of(after_.begin(), after_.end(),
                      [](const After& after) { return after.kind == AfterKind::kEach; });
 }
@@ -273,6 +273,7 @@ void JobState::SetState(TaskIndex index, TaskState state) {
   CHECK(before > 0);
   --before;
   ++CountOf(state);
+  if (state != TaskState::kLeased) ForgetSteers(index, state);
   tasks_[index] = static_cast<uint8_t>((tasks_[index] & kLeasedBefore) | static_cast<int>(state));
 }
 
@@ -288,10 +289,12 @@ JobState::Queue& JobState::Enqueue(TaskIndex index, uint8_t part, Stirred& stirr
 }
 
 void JobState::Requeue(TaskIndex index, Stirred& stirred) {
+  if (StoppedAlone(index)) return SetBlocked(index);
   Enqueue(index, kAgain, stirred).requeued.Edit().Push(index, ++requeued_);
 }
 
 void JobState::Delay(TaskIndex index, Instant until, Stirred& stirred) {
+  if (StoppedAlone(index)) return SetBlocked(index);
   traces_.Edit()[index].due = until;
   Enqueue(index, kWaits, stirred).delayed.Edit().insert({until, index});
 }
@@ -320,12 +323,14 @@ void JobState::Finish() {
   after_.clear();  // what was withdrawn and is reopened waits for nothing
   troubles_.Clear();
   lossy_ = false;
+  steers_.Clear();
 }
 
 void JobState::Cancel(Stirred& stirred) {
   cancelled_ = true;
   open_ = false;
   held_ = HoldReason::kNone;
+  if (steers_->all) steers_.Edit().all.reset();
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     if (StateOf(i) == TaskState::kQueued) SetState(i, TaskState::kCancelled);
   }
@@ -356,10 +361,69 @@ void JobState::Block(TaskIndex index, Stirred& stirred) {
   uint32_t request = RequestOf(index);
   CountWaiting(request, -1);
   TakeOut(index, queues_[request]);
-  SetState(index, TaskState::kQueued);
-  tasks_[index] |= kBlocked;
+  SetBlocked(index);
   Seek(queues_[request]);
   stirred.Add(id_, request);
+}
+
+// It is queued, but in no queue.
+void JobState::SetBlocked(TaskIndex index) {
+  SetState(index, TaskState::kQueued);
+  tasks_[index] |= kBlocked;
+}
+
+// ---- Stopped and killed tasks
+
+const StopFact* JobState::StopOf(TaskIndex index) const {
+  const TaskState state = StateOf(index);
+  const bool may =
+      (state == TaskState::kQueued || state == TaskState::kLeased) && !Cancelled(index);
+  if (!may) return nullptr;
+  if (steers_->all) return &*steers_->all;
+  auto alone = steers_->stopped.find(index);
+  return alone == steers_->stopped.end() ? nullptr : &alone->second;
+}
+
+void JobState::ForgetSteers(TaskIndex index, TaskState state) {
+  if (!steers_->killed_tasks.empty()) steers_.Edit().killed_tasks.erase(index);
+  if (state != TaskState::kQueued && !steers_->stopped.empty()) steers_.Edit().stopped.erase(index);
+}
+
+void JobState::Stop(const JobSteered& steered, Stirred& stirred) {
+  const StopFact fact{steered.since, steered.at, steered.by};
+  if (steered.tasks.empty()) steers_.Edit().all = fact;
+  for (const TaskRange& range : steered.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      steers_.Edit().stopped[i] = fact;
+      if (StateOf(i) == TaskState::kQueued) Block(i, stirred);
+    }
+  }
+}
+
+std::vector<TaskIndex> JobState::Continue(const JobSteered& steered) {
+  std::vector<TaskIndex> freed;
+  Steers& steers = steers_.Edit();
+  std::erase_if(steers.stopped, [&](const auto& each) {
+    const TaskIndex index = each.first;
+    const bool meant = steered.tasks.empty() ||
+                       std::ranges::any_of(steered.tasks, [index](const TaskRange& range) {
+                         return index >= range.first && index - range.first < range.count;
+                       });
+    if (meant && Blocked(index)) freed.push_back(index);
+    return meant;
+  });
+  if (steered.tasks.empty()) steers.all.reset();
+  return freed;
+}
+
+void JobState::Kill(const std::vector<TaskRange>& tasks) {
+  Steers& steers = steers_.Edit();
+  if (tasks.empty()) steers.killed = true;
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (StateOf(i) == TaskState::kLeased) steers.killed_tasks.insert(i);
+    }
+  }
 }
 
 void JobState::WaitAgain(const std::vector<After>& after) {
@@ -367,7 +431,7 @@ void JobState::WaitAgain(const std::vector<After>& after) {
 }
 
 void JobState::Unblock(TaskIndex index, Stirred& stirred) {
-  if (!Blocked(index) || graph_.Left(index) > 0) return;
+  if (!Blocked(index) || graph_.Left(index) > 0 || StoppedAlone(index)) return;
   Enqueue(index, kReadied, stirred).readied.Edit().Push(index, ++readied_);
 }
 
@@ -564,8 +628,7 @@ void JobState::Reopen(const TasksReopened& reopened, Stirred& stirred) {
         traces_.Edit()[i] = {attempt, 0, 0};
       if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
       if (graph_.Left(i) > 0) {
-        SetState(i, TaskState::kQueued);
-        tasks_[i] |= kBlocked;
+        SetBlocked(i);
       } else {
         Requeue(i, stirred);
       }
@@ -573,6 +636,7 @@ void JobState::Reopen(const TasksReopened& reopened, Stirred& stirred) {
   }
   finished_ = false;
   cancelled_ = false;
+  if (steers_->killed) steers_.Edit().killed = false;
   EndRow();
   ForgetGone();
 }

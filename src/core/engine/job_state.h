@@ -166,6 +166,14 @@ class Stirred {
   std::vector<Each> risen_;
 };
 
+// Tasks that are stopped or were killed. An entry of a task goes when it has ended.
+struct Steers {
+  std::optional<StopFact> all;            // of the whole job
+  std::map<TaskIndex, StopFact> stopped;  // single tasks
+  bool killed = false;                    // the whole job
+  std::set<TaskIndex> killed_tasks;       // leased ones
+};
+
 // A failure of the task's own making, or its node's.
 inline bool IsFailure(Cause cause) {
   return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
@@ -225,6 +233,17 @@ class JobState {
   }
   // It was present at a loss: it may be what takes its nodes down.
   bool Lossy(TaskIndex index) const;
+  // The whole job is stopped: nothing of it is given out; null: it is not.
+  const StopFact* stopped() const { return steers_->all ? &*steers_->all : nullptr; }
+  // The task is stopped, by itself or with its job, and has not ended; null: it is not. One that is
+  // cancelled is not stopped.
+  const StopFact* StopOf(TaskIndex index) const;
+  // The single tasks that are.
+  const std::map<TaskIndex, StopFact>& stopped_tasks() const { return steers_->stopped; }
+  bool StoppedAlone(TaskIndex index) const { return steers_->stopped.contains(index); }
+  // Its processes are to end without delay.
+  bool Killed(TaskIndex index) const { return killed() || steers_->killed_tasks.contains(index); }
+  bool killed() const { return steers_->killed; }
   // Tasks that the request's queue can give out at `now`, and the time when the next task is due.
   place::Ready::Queued QueuedOf(uint32_t request, Instant now) const;
   // At most `max` equal tasks of the request that may be leased at `now`, and whose turn comes
@@ -305,6 +324,12 @@ class JobState {
   void Return(TaskRange tasks, Attempt attempt, Stirred& stirred);
   void End(const AttemptEnded& ended, Stirred& stirred);
 
+  // Tasks of `steered` that are queued are blocked by a stop of single ones.
+  void Stop(const JobSteered& steered, Stirred& stirred);
+  // Returns the queued tasks that were blocked by it.
+  std::vector<TaskIndex> Continue(const JobSteered& steered);
+  void Kill(const std::vector<TaskRange>& tasks);
+
   void CheckInvariants() const;
   uint64_t Digest() const;
   uint64_t StateBytes() const;
@@ -314,11 +339,11 @@ class JobState {
     auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
            planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
            last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-           additions, queues, waiting, gangs_waiting, requeued, readied] = self;
+           additions, queues, waiting, gangs_waiting, requeued, readied, steers] = self;
     archive(id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
             planned_after, after, troubles, good_nodes, in_row, row, starts_nowhere, lossy,
             last_success, requests, lowest, runs, order, graph, tasks, traces, cut_offs, gangs,
-            additions, queues, waiting, gangs_waiting, requeued, readied);
+            additions, queues, waiting, gangs_waiting, requeued, readied, steers);
   }
 
  private:
@@ -345,6 +370,8 @@ class JobState {
   bool Has(TaskIndex index, uint8_t bit) const { return (tasks_[index] & bit) != 0; }
   bool Fresh(TaskIndex index) const;
   void SetState(TaskIndex index, TaskState state);
+  void SetBlocked(TaskIndex index);
+  void ForgetSteers(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
   // The nodes that the end speaks for or against: all of a gang that succeeded, the one whose part
   // failed first.
@@ -442,6 +469,7 @@ class JobState {
   uint32_t gangs_waiting_ = 0;  // in those of gangs
   uint64_t requeued_ = 0;       // tasks that were queued again so far
   uint64_t readied_ = 0;        // and that waited for others before
+  Rare<Steers> steers_;
 };
 
 }  // namespace spate::engine

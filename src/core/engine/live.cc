@@ -62,6 +62,15 @@ class Live::Follower {
   void operator()(const NeedsChanged& record) { AddDeadlines(record.job, record.new_requests); }
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
+  void operator()(const JobSteered& record) {
+    if (record.what == Steering::kStop) {
+      live_.stops.insert({record.since, record.job});
+      live_.last_stop = std::max(live_.last_stop, record.since);
+    }
+    live_.SetStopped(*durable_.FindJob(record.job));
+    Changed(record.job);
+    board_.look_at_gangs = true;
+  }
   void operator()(const Leased&) {}
   void operator()(const GangLeased& record) {
     const place::PartKey key{record.job, record.index};
@@ -93,6 +102,7 @@ class Live::Follower {
   }
   void operator()(const Returned&) {}
   void operator()(const AttemptEnded& record) {
+    if (!live_.frozen.empty()) live_.frozen.erase({record.end.ref, record.node});
     if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;
     auto at = live_.gangs_leased.find({record.end.ref.job, record.end.ref.index});
     if (at == live_.gangs_leased.end()) return;
@@ -296,6 +306,31 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
       if (!known) node.jobs[key.job].given_at = step_at;
     }
     Touch(*durable.FindJob(key.job));
+    if (range.procs > 0) SetStopped(*durable.FindJob(key.job));
+  }
+}
+
+void Live::SetStopped(const JobState& job) {
+  for (auto at = gangs_leased.lower_bound({job.id(), 0}); at != gangs_leased.end(); ++at) {
+    const place::PartKey& key = at->first;
+    if (key.job != job.id()) break;
+    const GangRun* gang = job.GangOf(key.index);
+    if (gang == nullptr) continue;
+    const bool stopped = job.StopOf(key.index) != nullptr;
+    for (const GangLeased::Part& of_gang : gang->parts) {
+      auto& parts = board.nodes[of_gang.node].parts;
+      const auto part = parts.find(key);
+      if (part == parts.end()) continue;
+      Instant& until = part->second.until;
+      Duration& left = part->second.left;
+      if (stopped && until != Instant::Never()) {
+        left = std::max(until - step_at, Duration{1});
+        until = Instant::Never();
+      } else if (!stopped && left.ns > 0) {
+        until = step_at + left;
+        left = {};
+      }
+    }
   }
 }
 

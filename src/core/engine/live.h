@@ -53,6 +53,8 @@ struct Live {
   void SetOver(const JobState& job, NodeId node, TaskIndex index, uint32_t request);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
+  // Nobody knows when gangs of the job end that are stopped; those that continue have their time.
+  void SetStopped(const JobState& job);
   // By then its nodes have said that they have room.
   void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 
@@ -79,7 +81,12 @@ struct Live {
   Deadlines deadlines;
   // When a job's gangs may have nodes again that failed one of them.
   std::set<std::pair<Instant, JobId>> trials;
-  std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
+  // Attempts, or parts of gangs, of which their nodes have said that all their processes stand
+  // still. Of a node that is away or has come again it is not known.
+  std::set<std::pair<AttemptRef, NodeId>> frozen;
+  Instant last_stop;                          // of all jobs
+  std::set<std::pair<Instant, JobId>> stops;  // when jobs, or tasks of them, were stopped
+  std::unique_ptr<DemandFeed> feed;           // once somebody watches demand
 
  private:
   class Follower;

@@ -134,18 +134,40 @@ void On(StepContext& step, const RoomTaken& event) {
   if (gang == nullptr || watch == nullptr) return;
   if (watch->stopping || gang->outcome) return SendStopTo(step, event.node, ref.job, ref.index);
   watch->ready.insert(event.node);
+  if (watch->gone && job->StopOf(ref.index) == nullptr) {
+    step.out.sends.push_back(SendGo{event.node, ref});
+  } else if (!watch->gone) {
+    StartIfReady(step, *job, ref.index);
+  }
+}
+
+void StartIfReady(StepContext& step, const JobState& job, TaskIndex index) {
+  const GangRun* gang = job.GangOf(index);
+  const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
+  GangWatch* watch = FindWatch(step.live, ref);
+  if (gang == nullptr || watch == nullptr || job.StopOf(index) != nullptr) return;
   // Those that have ended had room in an earlier life.
   const bool all = std::ranges::all_of(gang->parts, [&](const GangLeased::Part& part) {
-    return watch->ready.contains(part.node) ||
-           !IsCurrent(step.durable.NodeOf(part.node), *job, ref);
+    return watch->ready.contains(part.node) || !IsCurrent(step.durable.NodeOf(part.node), job, ref);
   });
-  if (watch->gone) {
-    step.out.sends.push_back(SendGo{event.node, ref});
-  } else if (all) {
-    watch->gone = true;
-    step.live.SetRoomDeadline(*watch, {ref.job, ref.index}, Instant::Never());
-    for (NodeId node : watch->ready) step.out.sends.push_back(SendGo{node, ref});
+  if (!all) return;
+  watch->gone = true;
+  step.live.SetRoomDeadline(*watch, {ref.job, ref.index}, Instant::Never());
+  for (NodeId node : watch->ready) step.out.sends.push_back(SendGo{node, ref});
+}
+
+void ContinueGang(StepContext& step, const JobState& job, TaskIndex index) {
+  const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
+  GangWatch* watch = FindWatch(step.live, ref);
+  if (watch == nullptr || watch->stopping) return;
+  if (watch->gone) {  // parts that came again meanwhile may wait for it
+    for (NodeId node : watch->ready) {
+      if (step.board.nodes.at(node).present) step.out.sends.push_back(SendGo{node, ref});
+    }
+    return;
   }
+  if (watch->sent) Await(step, *watch, ref);
+  StartIfReady(step, job, index);
 }
 
 void On(StepContext& step, const ChangeGangPolicy& event) {
@@ -189,6 +211,7 @@ void GiveUpLateGangs(StepContext& step) {
     const GangRun* gang = job == nullptr ? nullptr : job->GangOf(key.index);
     // One that is away is given up with its node, or goes on when it is back.
     if (gang == nullptr || watch.gone || watch.stopping || !AllPresent(step, *gang)) continue;
+    if (job->StopOf(key.index) != nullptr) continue;
     constexpr int64_t kTimes = 30;
     const Instant until = step.now + step.board.limits.room_patience * kTimes;
     for (const GangLeased::Part& part : gang->parts) {

@@ -63,9 +63,31 @@ void On(StepContext& step, const SubmitJob& event) {
   CheckJob(step, job);
 }
 
+namespace {
+
+JobSteered Killed(const StepContext& step, JobId job, std::vector<TaskRange> tasks,
+                  const std::string& by) {
+  return {.job = job,
+          .what = Steering::kKill,
+          .tasks = std::move(tasks),
+          .by = by,
+          .since = step.now,
+          .at = step.wall()};
+}
+
+std::string KilledBy(const std::string& user) {
+  return user.empty() ? "a user killed it" : fmt::format("{} killed it", user);
+}
+
+}  // namespace
+
 void On(StepContext& step, const CancelJob& event) {
   const JobState* job = step.durable.FindJob(event.job);
-  if (job != nullptr && !job->finished() && !job->cancelled()) Cancel(step, *job, "");
+  if (job == nullptr || job->finished()) return;
+  if (event.kill) step.Record(Killed(step, event.job, {}, event.by));
+  if (job->cancelled())
+    return event.kill ? RecallJob(step, event.job, /*end_running=*/true) : void();
+  Cancel(step, *job, event.kill ? KilledBy(event.by) : "");
 }
 
 void Cancel(StepContext& step, const JobState& job, std::string reason) {
@@ -85,9 +107,18 @@ void On(StepContext& step, const CancelTasks& event) {
   };
   auto queued = those(TaskState::kQueued);
   auto leased = those(TaskState::kLeased);
-  if (!queued.empty()) step.Record(TasksWithdrawn{event.job, std::move(queued), event.reason});
-  if (!leased.empty()) {
-    step.Record(TasksCancelled{event.job, std::move(leased), event.reason});
+  std::string reason = event.reason;
+  if (event.kill) {
+    auto all = Select(*job, event.tasks, [&](TaskIndex i) {
+      return job->StateOf(i) == TaskState::kQueued || job->StateOf(i) == TaskState::kLeased;
+    });
+    if (all.empty()) return;
+    reason = KilledBy(event.by);
+    step.Record(Killed(step, event.job, std::move(all), event.by));
+  }
+  if (!queued.empty()) step.Record(TasksWithdrawn{event.job, std::move(queued), reason});
+  if (!leased.empty() || event.kill) {
+    if (!leased.empty()) step.Record(TasksCancelled{event.job, std::move(leased), reason});
     for (const auto& [id, node] : step.durable.nodes()) {
       if (step.board.nodes.at(id).present) StopCancelled(step, id, *job);
     }
@@ -97,15 +128,17 @@ void On(StepContext& step, const CancelTasks& event) {
 
 void StopCancelled(StepContext& step, NodeId id, const JobState& job) {
   const auto& leases = step.durable.NodeOf(id).leases;
-  SendStop stop{id, job.id(), {}};
+  SendStop stop{id, job.id(), {}, job.killed()};
+  SendStop kill{id, job.id(), {}, true};
   auto lease = leases.lower_bound({job.id(), Attempt(), 0});
   for (; lease != leases.end() && lease->first.job == job.id() && !job.cancelled(); ++lease) {
     TaskIndex first = lease->first.first;
     for (TaskIndex i = first; i < first + lease->second.count; ++i) {
       bool here = job.CurrentAttempt(i) == lease->first.attempt;
-      if (here && job.Cancelled(i)) AppendIndex(stop.tasks, i);
+      if (here && job.Cancelled(i)) AppendIndex(job.Killed(i) ? kill.tasks : stop.tasks, i);
     }
   }
+  if (!kill.tasks.empty()) step.out.sends.push_back(std::move(kill));
   if (job.cancelled() || !stop.tasks.empty()) step.out.sends.push_back(std::move(stop));
 }
 
@@ -428,7 +461,7 @@ void RecallJob(StepContext& step, JobId job, bool end_running) {
     if (!step.board.nodes.at(id).present || first == node.leases.end() || first->first.job != job)
       continue;
     if (end_running) {
-      step.out.sends.push_back(SendStop{id, job, {}});
+      step.out.sends.push_back(SendStop{id, job, {}, step.durable.FindJob(job)->killed()});
     } else {
       step.out.sends.push_back(SendRecall{id, job});
     }

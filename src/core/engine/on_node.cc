@@ -120,6 +120,7 @@ void On(StepContext& step, const NodeJoined& event) {
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
   ResumeParts(step, event.node);
+  FreezeAgain(step, event.node, event.frozen);
   if (step.live.removing.contains(event.node)) EndAllOn(step, event.node);
 }
 

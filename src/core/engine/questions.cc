@@ -188,6 +188,15 @@ Why WhyHeld(const JobState& job) {
   return job.held() == HoldReason::kNone ? Why() : One(HeldReason(job));
 }
 
+Why WhyStopped(const JobState& job, const StopFact& stop, Instant now, int64_t task = 0,
+               Freezing freezing = Freezing::kNone) {
+  Reason why{ReasonKind::kStopped,
+             {job.id().value, task, static_cast<int64_t>(freezing)},
+             {std::max(now - stop.since, Duration())}};
+  if (!stop.by.empty()) why.names.push_back(stop.by);
+  return One(std::move(why));
+}
+
 // Only so many jobs of a chain, or that one job waits for, are looked at: each costs a walk over
 // the nodes.
 constexpr int kMostFollowed = 16;
@@ -411,6 +420,28 @@ Why WhyTaskSilent(const EngineState& state, const JobState& job, TaskIndex index
   return {};
 }
 
+// A stopped job that keeps room on a node which could run tasks of the request. Cost: the stopped
+// jobs, and the nodes.
+Why WhoIsFrozen(const EngineState& state, const JobState& job, uint32_t request, Instant now) {
+  for (const auto& [since, id] : state.live.stops) {
+    const JobState* other = state.durable().FindJob(id);
+    if (other == nullptr || other->counts().leased == 0) continue;
+    if (other->stopped() == nullptr && other->stopped_tasks().empty()) continue;
+    for (const auto& [node_id, node] : state.durable().nodes()) {
+      auto lease = node.leases.lower_bound({id, Attempt(), 0});
+      if (lease == node.leases.end() || lease->first.job != id) continue;
+      const StopFact* stop = other->StopOf(lease->first.first);
+      const place::Node& place = state.live.board.nodes.at(node_id);
+      if (stop == nullptr || FitNow(place, job, request, now) == 0) continue;
+      return One({ReasonKind::kRoomFrozen,
+                  {id.value},
+                  {std::max(now - stop->since, Duration())},
+                  {other->user(), place.offer.node_name}});
+    }
+  }
+  return {};
+}
+
 // The jobs that go before it.
 Why WhoIsAhead(const EngineState& state, const JobState& job) {
   const place::User& user = state.live.board.users.at(job.user());
@@ -438,6 +469,7 @@ Why WhoIsAhead(const EngineState& state, const JobState& job) {
 Why WhyStalled(const EngineState& state, const JobState& job, Instant now, int& left) {
   constexpr uint32_t kRequests = 16;
   if (job.held() != HoldReason::kNone || job.cancelled() || job.finished()) return {};
+  if (job.stopped() != nullptr) return WhyStopped(job, *job.stopped(), now);
   for (const After& after : job.after()) {
     if (Why stuck = WhyAfterStuck(state, after, now, left); !stuck.empty()) return stuck;
   }
@@ -474,6 +506,10 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || index >= job->task_count()) return One({ReasonKind::kNoSuchTask});
   if (job->StateOf(index) == TaskState::kLeased) {
+    if (const StopFact* stop = job->StopOf(index)) {
+      const int64_t task = job->stopped() == nullptr ? int64_t{index} + 1 : 0;
+      return WhyStopped(*job, *stop, now, task, FreezingOf(id, index));
+    }
     Why waits = WhyNoRoom(*state_, *job, index);
     if (waits.empty()) waits = WhyTaskSilent(*state_, *job, index, now);
     if (waits.empty() && job->Cancelled(index)) {
@@ -483,6 +519,9 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   }
   if (job->StateOf(index) != TaskState::kQueued) return {};
   if (Why why = WhyHeld(*job); !why.empty()) return why;
+  if (const StopFact* stop = job->StopOf(index)) {
+    return WhyStopped(*job, *stop, now, job->stopped() == nullptr ? int64_t{index} + 1 : 0);
+  }
   if (Why why = WhyAfter(*state_, *job, index, now); !why.empty()) return why;
   if (Why why = WhyParents(*job, index); !why.empty()) return why;
   if (Why why = WhyElsewhere(*state_, *job, index, now); !why.empty()) return why;
@@ -501,6 +540,7 @@ Why Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   } else if (Why kept = WhoKeepsNodes(*state_, *job, request, now); !kept.empty()) {
     return kept;
   }
+  if (Why frozen = WhoIsFrozen(*state_, *job, request, now); !frozen.empty()) return frozen;
   return WhoIsAhead(*state_, *job);
 }
 

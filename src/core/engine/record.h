@@ -18,6 +18,7 @@
 #include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
+#include "core/model/steer.h"
 
 namespace spate::engine {
 
@@ -288,6 +289,19 @@ struct ClockStepped {
   SPATE_FIELDS(1, from, 2, to);
 };
 
+// Somebody stopped, continued, killed or signalled a job, or tasks of it. A stop lasts until the
+// tasks are continued or have ended; records of their own tell what a kill withdraws and cancels.
+struct JobSteered {
+  JobId job;
+  Steering what = Steering::kStop;
+  std::vector<TaskRange> tasks;  // empty: the whole job
+  int32_t signal = 0;            // of kSignal
+  std::string by;                // the user
+  Instant since;                 // by the engine's clock
+  Instant at;                    // by the wall clock, for people
+  SPATE_FIELDS(1, job, 2, what, 3, tasks, 4, signal, 5, by, 6, since, 7, at);
+};
+
 // The journal's numbers of kinds are the places here: append, never insert. Ends of attempts are
 // rows of their own.
 using Record =
@@ -296,6 +310,6 @@ using Record =
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
                  GangPolicyChanged, NodeBlamed, HalfLifeChanged, UseCounted, PriorityChanged,
-                 ClockStepped>;
+                 ClockStepped, JobSteered>;
 
 }  // namespace spate::engine

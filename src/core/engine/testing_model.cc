@@ -134,6 +134,10 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
   if (const auto* leased = std::get_if<Leased>(&record); leased && jobs_.contains(leased->job)) {
     const NaiveJob& job = jobs_.at(leased->job);
     if (job.held != HoldReason::kNone) return "leased from a held job";
+    if (job.stopped) return "leased from a stopped job";
+    bool stopped = false;
+    ForEach(leased->tasks, [&](TaskIndex i) { stopped |= job.tasks[i].stopped; });
+    if (stopped) return "leased a stopped task";
     auto offer = offers_.find(leased->node);
     if (offer == offers_.end()) return "leased to a node that is not there";
     std::string problem = WhyNotLeased(*leased, job, offer->second, now);
@@ -463,6 +467,17 @@ void NaiveModel::Do(const JobHeld& record) { jobs_[record.job].held = record.rea
 
 void NaiveModel::Do(const JobReleased& record) { jobs_[record.job].held = HoldReason::kNone; }
 
+void NaiveModel::Do(const JobSteered& record) {
+  NaiveJob& job = jobs_[record.job];
+  const bool stop = record.what == Steering::kStop;
+  if (!stop && record.what != Steering::kContinue) return;
+  if (record.tasks.empty()) job.stopped = stop;
+  if (record.tasks.empty() && !stop) {
+    for (NaiveTask& task : job.tasks) task.stopped = false;
+  }
+  ForEach(record.tasks, [&](TaskIndex i) { job.tasks[i].stopped = stop; });
+}
+
 void NaiveModel::Do(const Leased& record) {
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = jobs_[record.job].tasks[i];
@@ -492,6 +507,7 @@ void NaiveModel::Do(const AttemptEnded& record) {
   constexpr TaskState kStates[] = {TaskState::kSucceeded, TaskState::kQueued, TaskState::kFailed,
                                    TaskState::kUnknown, TaskState::kCancelled};
   task.state = kStates[static_cast<size_t>(record.verdict)];
+  if (task.state != TaskState::kQueued) task.stopped = false;
   if (record.counts) ++task.tries;
   if (IsCutOff(record.end) && record.end.wall.ns > 0) {
     ++task.cut_offs;
@@ -517,6 +533,7 @@ void NaiveModel::Do(const JobCancelled& record) {
   job.cancelled = true;
   job.open = false;
   job.held = HoldReason::kNone;
+  job.stopped = false;
   job.after.clear();
   for (NaiveTask& task : job.tasks) {
     if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
@@ -597,6 +614,7 @@ std::string NaiveModel::CheckBlames(const Record& record) const {
 
 void NaiveModel::Do(const JobFinished& record) {
   jobs_[record.job].finished = true;
+  jobs_[record.job].stopped = false;
   jobs_[record.job].after.clear();
   std::erase_if(sick_, [&](const auto& each) { return each.second == record.job; });
 }
@@ -636,7 +654,7 @@ uint32_t NaiveModel::RunningOf(const std::string& user) const {
 
 bool NaiveModel::IsReady(const NaiveJob& job, TaskIndex index, Instant now) const {
   const NaiveTask& task = job.tasks[index];
-  if (task.state != TaskState::kQueued) return false;
+  if (task.state != TaskState::kQueued || task.stopped) return false;
   if (job.policy.retry.delay > Duration::Seconds(60) && task.due > now) return false;
   for (TaskIndex parent : task.parents) {
     if (job.tasks[parent].state != TaskState::kSucceeded) return false;
@@ -655,7 +673,8 @@ std::map<ClassKey, ClassDemand> NaiveModel::Demand(Instant now) const {
   std::map<ClassKey, ClassDemand> demand;
   std::map<std::pair<std::string, Needs>, uint64_t> rooms;
   for (const auto& [id, job] : jobs_) {
-    bool runnable = job.held == HoldReason::kNone && !job.finished && !job.cancelled;
+    bool runnable =
+        job.held == HoldReason::kNone && !job.finished && !job.cancelled && !job.stopped;
     auto user = users_.find(job.user);
     uint32_t most = user == users_.end() ? 0 : user->second.max_running;
     for (uint32_t request = 0; request < job.requests.size(); ++request) {

@@ -26,6 +26,7 @@ struct NaiveTask {
   Instant due;             // may not be leased before
   bool cancelled = false;  // not to be queued again
   bool left_list = false;
+  bool stopped = false;  // by itself
   std::vector<TaskIndex> parents = {};
 };
 
@@ -39,6 +40,7 @@ struct NaiveJob {
   std::string user;
   std::vector<After> after;
   HoldReason held = HoldReason::kNone;
+  bool stopped = false;                                  // as a whole
   std::map<uint32_t, std::vector<Duration>> walls = {};  // of attempts that succeeded, by request
   uint32_t last_success = 0;                             // the highest number of such an attempt
 
@@ -95,6 +97,7 @@ class NaiveModel {
   void Do(const NeedsChanged& record);
   void Do(const JobHeld& record);
   void Do(const JobReleased& record);
+  void Do(const JobSteered& record);
   void Do(const Leased& record);
   void Do(const GangLeased&) {}
   void Do(const GangReserved&) {}

@@ -79,6 +79,11 @@ class ScriptWriter {
   void operator()(const JobReleased& record) {
     lines_.Add("record released " + script::Name(record.job));
   }
+  void operator()(const JobSteered& record) {
+    lines_.Add(fmt::format("record {} {}{}", WordOf(record.what),
+                           script::Name(record.job, record.tasks),
+                           record.by.empty() ? "" : " by=" + record.by));
+  }
   void operator()(const Leased& record) {
     lines_.Add(fmt::format("record leased {} {} attempt={}", script::Name(record.node),
                            script::Name(record.job, record.tasks), record.attempt.value));
@@ -192,9 +197,13 @@ class ScriptWriter {
   void operator()(const SendAsk& send) {
     lines_.Add(fmt::format("send {} ask", script::Name(send.node)));
   }
+  void operator()(const SendFreeze& send) {
+    lines_.Add(fmt::format("send {} {} {}", script::Name(send.node),
+                           send.frozen ? "freeze" : "thaw", script::Name(send.job, send.tasks)));
+  }
   void operator()(const SendStop& send) {
     bool all = send.tasks.empty();
-    lines_.Add(fmt::format("send {} stop {}", script::Name(send.node),
+    lines_.Add(fmt::format("send {} {} {}", script::Name(send.node), send.kill ? "kill" : "stop",
                            all ? script::Name(send.job) : script::Name(send.job, send.tasks)));
   }
   void operator()(const NoticeEnded& notice) {

@@ -113,7 +113,7 @@ class RandomWorld {
       case 10:
         return ReturnSome(prng);
       case 11:
-        return HoldOrRelease(prng);
+        return prng.Chance(50) ? StopOrContinue(prng) : HoldOrRelease(prng);
       case 12:
         return WithdrawOrReopen(prng);
       case 13:
@@ -486,6 +486,11 @@ class RandomWorld {
       events_.push_back(ReleaseJob{job});
     }
   }
+  void StopOrContinue(Prng& prng) {
+    const Steering what = prng.Chance(50) ? Steering::kStop : Steering::kContinue;
+    auto tasks = prng.Chance(60) ? std::vector<TaskRange>() : AnyTasks(prng);
+    events_.push_back(SteerTasks{AnyJob(prng), what, std::move(tasks), "ann"});
+  }
   void ChangeUser(Prng& prng) {
     UserRule rule{.weight = 1 + static_cast<uint32_t>(prng.Below(3))};
     if (prng.Chance(30)) rule.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
@@ -545,8 +550,9 @@ class RandomWorld {
   }
   void CancelSome(Prng& prng) {
     JobId job = AnyJob(prng);
-    if (prng.Chance(30)) return events_.push_back(CancelJob{job});
-    events_.push_back(CancelTasks{job, AnyTasks(prng), ""});
+    const bool kill = prng.Chance(30);
+    if (prng.Chance(30)) return events_.push_back(CancelJob{job, kill, kill ? "ann" : ""});
+    events_.push_back(CancelTasks{job, AnyTasks(prng), "", kill, kill ? "ann" : ""});
   }
   void WithdrawOrReopen(Prng& prng) {
     JobId job = AnyJob(prng);

@@ -15,6 +15,7 @@
 #include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/steer.h"
 
 namespace spate {
 
@@ -27,11 +28,20 @@ SPATE_ENUM(JobStanding,
     kQueued, "queued",            // of a hub: nothing of it has been started
     kHeld, "held",                // of a hub: nothing more of it is started until it is released
     kNewer, "newer",              // of a newer release, which alone can read it
+    kFrozen, "frozen",            // stopped by job stop: what runs stands still, nothing is started
+    kFreezing, "freezing",        // the same, and not all nodes have confirmed that it stands still
     // How a finished job came out (Outcome): only people are told, messages have kFinished.
     kSucceeded, "succeeded",      // all its tasks did
     kFailed, "failed",            // a task failed, or nobody knows how it ended
     kCancelled, "cancelled");  // a task was cancelled, and none failed
-constexpr JobStanding LastInBytes(JobStanding) { return JobStanding::kNewer; }
+inline bool IsStopped(JobStanding standing) {
+  return standing == JobStanding::kFrozen || standing == JobStanding::kFreezing;
+}
+// The state of a job that is stopped as a whole.
+inline JobStanding StandingOf(Freezing stopped) {
+  return stopped == Freezing::kFrozen ? JobStanding::kFrozen : JobStanding::kFreezing;
+}
+constexpr JobStanding LastInBytes(JobStanding) { return JobStanding::kFreezing; }
 inline bool IsReadable(JobStanding standing) {
   return standing != JobStanding::kDamaged && standing != JobStanding::kNewer;
 }
@@ -154,11 +164,13 @@ struct JobDetails {
   // Hub's jobs only: variables of the batch job in which it was submitted, which its tasks do not
   // get.
   std::vector<std::string> foreign;
-  std::string comment;  // JobSettings::comment
+  std::string comment;           // JobSettings::comment
+  std::optional<StopFact> stop;  // of the whole job
+  uint64_t stopped_tasks = 0;    // that are stopped by themselves
   SPATE_FIELDS(1, job, 2, owner, 3, policy, 4, held, 5, held_since, 6, set_aside, 7, has_cancelled,
                8, statistics, 9, failures, 10, bytes, 11, for_admin, 12, edges,
                16, blamed, 17, withdrawn, 18, priority, 20, story, 21, story_task, 22, foreign,
-               23, newest, 24, comment);
+               23, newest, 24, comment, 25, stop, 26, stopped_tasks);
 };
 
 // One attempt that has ended.
@@ -198,7 +210,8 @@ struct JobLive {
   bool tells_runs = false;
   std::vector<TaskRange> running;
   bool held = false;
-  SPATE_FIELDS(1, job, 2, started, 3, counts, 4, tells_runs, 5, running, 6, held);
+  Freezing stopped = Freezing::kNone;  // the whole job
+  SPATE_FIELDS(1, job, 2, started, 3, counts, 4, tells_runs, 5, running, 6, held, 7, stopped);
 };
 
 // Some tasks of a job, in columns, and some of the edges among all of them.

@@ -16,9 +16,10 @@ struct Limits {
   uint32_t slots = 4096;                           // attempts at once on one node
   uint32_t gang_procs = 1'000'000;                 // processes of a gang
   Duration room_patience = Duration::Seconds(10);  // in which nodes find room for a gang's parts
-  uint32_t retries = 10'000;                       // --retries
-  uint64_t shell_text_bytes = 131'071;             // one argument of execve (MAX_ARG_STRLEN - 1)
-  uint64_t argv_bytes = 1'500'000;                 // all arguments; execve takes 2 MB with the env
+  Duration max_frozen = Duration::Seconds(7 * 24 * 3600);  // then a stopped task is ended
+  uint32_t retries = 10'000;                               // --retries
+  uint64_t shell_text_bytes = 131'071;  // one argument of execve (MAX_ARG_STRLEN - 1)
+  uint64_t argv_bytes = 1'500'000;      // all arguments; execve takes 2 MB with the env
   // Half-life of users' past use; zero: only current use counts for their shares.
   Duration share_half_life = Duration::Seconds(4 * 3600);
   uint32_t lease_tasks = 256;  // tasks ahead of a node's slots

@@ -64,6 +64,10 @@ enum class ReasonKind : uint8_t {
   // Nodes: NodeTrouble of each...; how long they are away, or 0...; their names..., then a note of
   // each: why it is drained, or the release for which it is refused
 
+  // ---- Stopped tasks
+  kStopped = 46,     // job, task (0: the whole job), Freezing; time since; user
+  kRoomFrozen = 47,  // job that is stopped; time since; its user, node
+
   // ---- Misfits: why a task does not fit a node
   kOnOtherNode = 50,      // ; ; node wanted, this one
   kNotOnNode = 51,        // ; ; node

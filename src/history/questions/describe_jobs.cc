@@ -75,7 +75,9 @@ Result<std::vector<SetAsideFacts>> SetAsideOf(const Source& source, const LogFac
 
 // A hub writes a job's row about once a second; its journal knows at once whether it is held.
 void CorrectStanding(const LogFacts& log, JobStanding& standing) {
-  if (log.held != HoldReason::kNone) {
+  if (log.replay->job().stopped() != nullptr) {
+    if (!IsStopped(standing)) standing = JobStanding::kFreezing;
+  } else if (log.held != HoldReason::kNone) {
     standing = JobStanding::kHeld;
   } else if (standing == JobStanding::kHeld) {
     standing = JobStanding::kRunning;
@@ -101,6 +103,8 @@ Status AddLog(const Source& source, const LogFacts& log, JobDetails& details) {
   details.edges = EdgesOf(log.replay->job());
   details.withdrawn = log.replay->job().task_count() - log.replay->job().counts().total;
   details.priority = log.replay->job().priority();
+  if (const StopFact* stop = log.replay->job().stopped()) details.stop = *stop;
+  details.stopped_tasks = log.replay->job().stopped_tasks().size();
   const TaskIndex count = log.replay->job().task_count();
   if (const TaskClass* of_tasks = count == 0 ? nullptr : log.ClassOf(count - 1)) {
     details.newest = *of_tasks;

@@ -29,6 +29,13 @@ struct Told {
     event.reason = WordOf(record.reason);
   }
   void operator()(const engine::JobReleased&) const { event.what = "released"; }
+  void operator()(const engine::JobSteered& record) const {
+    event.what = WordOf(record.what);
+    for (const TaskRange& range : record.tasks) event.tasks += range.count;
+    event.by = record.by;
+    event.at = record.at;
+    event.signal = record.signal;
+  }
   void operator()(const engine::TasksReopened& record) const {
     event.what = "reopened";
     for (const TaskRange& range : record.tasks) event.tasks += range.count;

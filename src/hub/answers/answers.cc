@@ -52,6 +52,7 @@ std::vector<JobLive> LiveOf(const AnswerParts& parts, const Caller& caller,
       job->second = {
           .job = id, .started = known_job.started || counts.leased > 0, .counts = counts};
       job->second.held = known_job.held != engine::HoldReason::kNone;
+      job->second.stopped = parts.jobs.engine().FreezingOf(id);
       if (question.Is<wire::ListJobs>()) continue;  // it shows no tasks
       auto running = parts.nodes.RunningTasks(id);
       job->second.tells_runs = running && parts.jobs.engine().Held(id) == HoldReason::kNone;
@@ -83,8 +84,7 @@ Status AnswerOne(const AnswerParts& parts, Asking& asking, wire::Query query) {
     asking.client.Read(query);
     return {};
   }
-  return Fail(ErrorKind::kInvalid,
-              "this hub is older than your program, and does not know what was asked");
+  return Fail(ErrorKind::kInvalid, wire::kUnknownQuestion);
 }
 
 }  // namespace

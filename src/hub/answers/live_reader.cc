@@ -291,6 +291,8 @@ JobFacts LiveReader::FactsOf(JobId job) const {
   const bool started = known != nullptr && known->started;
   if (engine.Finished(job)) {
     facts.state = JobStanding::kFinished;
+  } else if (const Freezing stopped = engine.FreezingOf(job); stopped != Freezing::kNone) {
+    facts.state = StandingOf(stopped);
   } else if (engine.Held(job) != engine::HoldReason::kNone) {
     facts.state = JobStanding::kHeld;
   } else if (!started && facts.counts.leased + facts.counts.finished() == 0) {
@@ -315,6 +317,8 @@ JobDetails LiveReader::DetailsOf(const Caller& caller, JobId job) const {
   details.owner = details.job.pid;
   details.policy = engine.Policy(job).value_or(JobPolicy());
   details.held = engine.Held(job);
+  details.stop = engine.StopOf(job);
+  for (const TaskRange& range : engine.StoppedTasks(job)) details.stopped_tasks += range.count;
   details.for_admin = caller.is_admin;
   details.edges = engine.Edges(job).size();
   const TaskIndex count = engine.TaskCount(job);

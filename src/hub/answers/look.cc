@@ -99,9 +99,11 @@ JobGlance GlanceAt(const Jobs& jobs, const Nodes& nodes, const Caller& caller,
   const KnownJobs::Job* entry = jobs.known().Find(job.job);
   const JobCounts counts = jobs.known().Counts(job.job).value_or(job.counts);
   const bool started = entry != nullptr && entry->started;
-  const char* state = job.held != engine::HoldReason::kNone ? "held"
-                      : started || counts.leased > 0        ? "running"
-                                                            : "queued";
+  const Freezing stopped = jobs.engine().FreezingOf(job.job);
+  const char* state = stopped != Freezing::kNone              ? WordOf(StandingOf(stopped))
+                      : job.held != engine::HoldReason::kNone ? "held"
+                      : started || counts.leased > 0          ? "running"
+                                                              : "queued";
   JobGlance glance{job.job, job.user, std::nullopt, state, counts, {}};
   bool may_see = entry != nullptr && MaySee(caller, job.user);
   if (may_see) glance.name = entry->name;

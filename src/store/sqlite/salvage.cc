@@ -29,7 +29,7 @@ namespace {
 constexpr size_t kRecordsAtOnce = 10'000;
 
 // A damaged job.
-struct Damaged {
+struct DamagedJob {
   JobRow row;
   bool records = true;   // all of them are there
   bool settings = true;  // they are sound
@@ -62,7 +62,7 @@ class Salvager {
   Status CopyJobs();
   Status CopyRecords();
   Status WriteRemains();
-  Status WriteJob(Damaged& damaged, SalvageReport::Job& told);
+  Status WriteJob(DamagedJob& damaged, SalvageReport::Job& told);
   Status CopyText();
   void MarkText(JobId job, const std::map<uint64_t, uint64_t>& ranges);
 
@@ -86,7 +86,7 @@ class Salvager {
   WriteItem item_;
   std::map<JobId, uint64_t> first_;  // of each job that was accepted
   std::map<JobId, Instant> ended_;   // as their rows say
-  std::map<JobId, Damaged> damaged_;
+  std::map<JobId, DamagedJob> damaged_;
   std::map<JobId, std::map<uint64_t, uint64_t>> text_;  // sound chunks: first task, count
 };
 
@@ -230,7 +230,7 @@ Status Salvager::CopyRecords() {
 
 // Tasks without text cannot run, nor can any without settings.
 void Salvager::MarkText(JobId job, const std::map<uint64_t, uint64_t>& ranges) {
-  Damaged& damaged = damaged_.at(job);
+  DamagedJob& damaged = damaged_.at(job);
   auto& tasks = damaged.remains.tasks;
   for (auto& task : tasks) task.no_text = true;
   if (!damaged.settings) return;
@@ -257,7 +257,7 @@ Status Salvager::WriteRemains() {
   return {};
 }
 
-Status Salvager::WriteJob(Damaged& damaged, SalvageReport::Job& told) {
+Status Salvager::WriteJob(DamagedJob& damaged, SalvageReport::Job& told) {
   const JobId job(told.number);
   const engine::Remains& remains = damaged.remains;
   JobRow& row = damaged.row;

@@ -57,6 +57,7 @@ struct PartHere {
   BoundBy bound = BoundBy::kUnknown;
   uint64_t charge = 0;               // in User::used
   Instant until = Instant::Never();  // by its user's estimate; Never(): there is none
+  Duration left;                     // of that, while the gang is stopped and nobody knows its end
 };
 
 // Room that is kept on a node for gangs.

@@ -179,9 +179,10 @@ Status HubSlaves::Close() { return job_ == JobId() ? Status() : CloseJob(job_); 
 Status HubSlaves::CloseOthers() {
   if (others_closed_) return {};
   wire::ListJobs question;
-  question.kinds = 1u << static_cast<int>(JobStanding::kRunning) |
-                   1u << static_cast<int>(JobStanding::kQueued) |
-                   1u << static_cast<int>(JobStanding::kHeld);
+  question.kinds =
+      1u << static_cast<int>(JobStanding::kRunning) | 1u << static_cast<int>(JobStanding::kQueued) |
+      1u << static_cast<int>(JobStanding::kHeld) | 1u << static_cast<int>(JobStanding::kFrozen) |
+      1u << static_cast<int>(JobStanding::kFreezing);
   question.whole = true;
   std::vector<JobId> others;
   const std::vector<std::string> argv = {std::string(kWord), how_.path};

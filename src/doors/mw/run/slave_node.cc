@@ -13,6 +13,7 @@
 #include "base/product.h"
 #include "base/units.h"
 #include "base/utc.h"
+#include "core/model/steer.h"
 #include "doors/mw/formats/resource_file.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
@@ -265,6 +266,7 @@ void SlaveNode::Inside::Call(Master master) {
                   .node_name = master_.member,
                   .instance = std::string(wire::kInstanceBytes, '\0')};
   for (std::string& word : Algorithms::Get().Words()) self.features.push_back(std::move(word));
+  self.features.emplace_back(kInProgram);
   caller_ = std::make_unique<link::Connector>(
       loop_, std::move(target), std::move(self),
       [this](std::expected<link::Connector::Met, link::Connector::Failure> result) {

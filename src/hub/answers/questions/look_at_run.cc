@@ -59,8 +59,10 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::LookAtRun& ask
                  .rank = asked.rank,
                  .question = asked.kNumber,
                  .body = wire::BytesOf(asked.wish)},
-                NodeCalls::kLookPatience, [answer, tell](const Result<wire::AnswerPiece>& told) {
+                NodeCalls::kLookPatience,
+                [answer, tell, &jobs](const Result<wire::AnswerPiece>& told) {
                   answer->look = LookIn(told);
+                  if (told) answer->measured = jobs.loop().Wall();
                   tell();
                 });
   return {};

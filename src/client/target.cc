@@ -34,6 +34,13 @@ os::Address SystemSocket() { return SocketOf(kSystemHub); }
 
 std::string StartHubLine() { return present::TextOf(Advice("hub start", "--daemon")); }
 
+std::string StartLineOf(const std::string& hub_dir) {
+  constexpr size_t kMost = 64 << 10;
+  auto line = os::ReadFile(os::JoinPath(hub_dir, kStartedName), kMost);
+  if (!line || line->empty()) return StartHubLine();
+  return line->substr(0, line->find('\n'));
+}
+
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
   for (os::Address address : {SocketOf(hub_dir), SystemSocket()}) {
     if (os::Exists(address.path)) return address;

@@ -36,6 +36,9 @@ struct StartLine {
   bool restarts = true;  // it starts the user's own, which ran before, once more
 };
 std::string StartHubLine();  // of one with the usual options
+// The line that starts the hub of this folder as it was started last: it has put the line there.
+std::string StartLineOf(const std::string& hub_dir);
+inline constexpr const char* kStartedName = "started";  // the file of the line
 // For those who need one: the error says how to start it, by `start`. kUnavailable: there is none,
 // or the user's own does not run.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,

@@ -12,6 +12,7 @@
 #include "cli/options/shared.h"
 #include "cli/report.h"
 #include "client/hub_call.h"
+#include "client/target.h"
 #include "daemon/daemon_log.h"
 #include "link/hub_keys.h"
 #include "os/account.h"
@@ -38,9 +39,6 @@ uint64_t KeepBytes(uint64_t given, const std::string& hub_dir) {
 
 constexpr uint64_t kOtherFiles = 4096;
 
-constexpr const char* kStartedName = "started";
-constexpr size_t kLineBytes = 64 << 10;
-
 // Without --state: who asks for the line may have to name the folder in another way.
 void NoteStart(const std::string& hub_dir, const cli::Words& words) {
   std::string line = present::TextOf(Advice("hub start"));
@@ -50,7 +48,7 @@ void NoteStart(const std::string& hub_dir, const cli::Words& words) {
     if (!option.opt->argument.empty()) line += "=" + ShellQuote(option.value);
   }
   // Without it the line is a shorter one; the hub can do without.
-  (void)os::WriteFileAtomically(os::JoinPath(hub_dir, kStartedName), line + "\n", 0600);
+  (void)os::WriteFileAtomically(os::JoinPath(hub_dir, client::kStartedName), line + "\n", 0600);
 }
 
 // Nobody else may look into it; through it, to its socket, others may pass. What an earlier version
@@ -74,9 +72,10 @@ constexpr std::string_view kEverywhere = "--listen '*'";
 Status CheckReach(const cli::HubOptions& options, const std::string& hub_dir) {
   std::string access = os::JoinPath(hub_dir, link::kNodeAccess);
   if (options.says_where || !os::Exists(access)) return {};
-  const std::string before = StartLineOf(hub_dir);
+  const std::string before = client::StartLineOf(hub_dir);
   const bool listened = before.contains(" --listen=") && !before.contains(" --listen=none");
-  if (!listened && os::Exists(os::JoinPath(hub_dir, kStartedName))) return {};  // cut off already
+  if (!listened && os::Exists(os::JoinPath(hub_dir, client::kStartedName)))
+    return {};  // cut off already
   std::string state = options.state_dir;
   if (!state.empty()) state = " --state " + ShellQuote(state);
   return Fail(
@@ -228,12 +227,6 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
   manager.Ready();
   loop->Run();
   return code;
-}
-
-std::string StartLineOf(const std::string& hub_dir) {
-  auto line = os::ReadFile(os::JoinPath(hub_dir, kStartedName), kLineBytes);
-  if (!line || line->empty()) return client::StartHubLine();
-  return line->substr(0, line->find('\n'));
 }
 
 int StartHub(const cli::Invocation& invocation) {

@@ -21,7 +21,5 @@ int StartHub(const cli::Invocation& invocation);
 // The port at which the access files that this folder's hub gave out name it; nullopt: there are
 // none.
 std::optional<uint16_t> KnownPort(const std::string& hub_dir);
-// The line that starts the hub of this folder as it was started last.
-std::string StartLineOf(const std::string& hub_dir);
 
 }  // namespace spate::daemon

@@ -16,6 +16,7 @@
 #include "format/sources/sources.h"
 #include "os/file.h"
 #include "present/advice.h"
+#include "run/job_text.h"
 #include "store/sqlite/job_journal.h"
 
 namespace spate::run {
@@ -61,16 +62,6 @@ size_t Nearness(const store::JobRow& row, const Words& files, const cli::RunOpti
   if (stored->sources.command == options.sources.command) return kSameWork;
   return ValuesInCommon(stored->sources.command, options.sources.command).value_or(0);
 }
-
-}  // namespace
-
-std::string ListName(const std::string& cwd, const std::string& file) {
-  if (file == "-") return file;
-  std::string path = os::JoinPath(cwd, file);
-  return os::AbsolutePath(path).value_or(path);
-}
-
-namespace {
 
 // It may be the one to go on with: to start over would run again what has run.
 Error DamageOf(const store::JobSummary& job, const cli::RunOptions& options) {

@@ -12,9 +12,6 @@
 
 namespace spate::run {
 
-// How a job's row names a list: absolute, without "." and ".."; "-" as it is.
-std::string ListName(const std::string& cwd, const std::string& file);
-
 struct EarlierRun {
   std::optional<store::JobSummary> job;  // nullopt: there is none
   // The newest that would have been it, but was never accepted.

@@ -41,6 +41,12 @@ Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings) {
 
 }  // namespace
 
+std::string ListName(const std::string& cwd, const std::string& file) {
+  if (file == "-") return file;
+  std::string path = os::JoinPath(cwd, file);
+  return os::AbsolutePath(path).value_or(path);
+}
+
 Status DecodeRowSettings(std::string_view column, JobSettings& settings) {
   auto stored = wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
   if (!stored || stored->cwd.empty()) {

@@ -16,6 +16,9 @@
 
 namespace spate::run {
 
+// How a job's row names a list: absolute, without "." and ".."; "-" as it is.
+std::string ListName(const std::string& cwd, const std::string& file);
+
 // Fills in what rows need to become bodies again and their command line alone does not tell, from
 // the settings in the job's row. kCorrupt: they are none.
 Status DecodeRowSettings(std::string_view column, JobSettings& settings);

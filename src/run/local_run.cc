@@ -88,7 +88,11 @@ Result<int> RunNew(const cli::Invocation& invocation, const Surroundings& here,
             .words = invocation.words,
             .argv = invocation.argv,
             .options = options,
-            .dry_run = options.dry_run};
+            .dry_run = options.dry_run,
+            .longest_first = [&](const cli::RowSource& rows) {
+              return LongestFirst(client::StateDirOf(options.state_dir, here), here.cwd, options,
+                                  rows);
+            }};
   TRY(MakePlan(plan));
   cli::TaskList& tasks = plan.tasks;
   if (plan.dry_run) {

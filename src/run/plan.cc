@@ -26,7 +26,6 @@
 #include "os/process.h"
 #include "os/terminal.h"
 #include "present/advice.h"
-#include "run/earlier_runs.h"
 #include "run/job_text.h"
 #include "run/shared_needs.h"
 #include "run/this_machine.h"
@@ -227,9 +226,8 @@ Result<std::vector<TaskIndex>> OrderOf(const Plan& plan) {
   constexpr uint32_t kMostSent = 3'000'000;
   const cli::RunOptions& options = plan.options;
   const cli::TaskList& tasks = plan.tasks;
-  if (options.order == cli::TaskOrder::kLongest) {
-    return LongestFirst(client::StateDirOf(options.state_dir, plan.here), plan.here.cwd, options,
-                        tasks.rows);
+  if (options.order == cli::TaskOrder::kLongest && plan.longest_first) {
+    return plan.longest_first(tasks.rows);
   }
   if (options.order != cli::TaskOrder::kShuffle) return std::vector<TaskIndex>();
   if (plan.whom == Plan::For::kHere || tasks.count <= kMostSent) {

@@ -32,6 +32,8 @@ struct Plan {
   std::span<const std::string> argv;
   cli::RunOptions& options;
   bool dry_run = false;
+  // --order longest, by what earlier runs of this machine took.
+  std::function<std::vector<TaskIndex>(const cli::RowSource& rows)> longest_first = {};
   // The job's own: --max-failures of one that goes on, which counts what failed before.
   std::function<Status()> check_failures = {};
   // A job on nodes has these, too.

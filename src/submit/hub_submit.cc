@@ -20,7 +20,6 @@
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
-#include "daemon/hub_daemon.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
 #include "os/fd.h"
@@ -444,7 +443,7 @@ Result<client::HubSetting> FindSetting(const cli::Words& words) {
   }
   std::string access(words.Last(cli::opt::kAccess).value_or(""));
   std::string state(words.Last(cli::opt::kState).value_or(""));
-  std::string line = daemon::StartLineOf(client::HubDirOf(state, here));
+  std::string line = client::StartLineOf(client::HubDirOf(state, here));
   // A hub of pools has to be reached by their nodes.
   const bool adds_pools = cli::Takes(*words.command, cli::opt::kHosts);
   if (adds_pools && words.words.front() != "local" && !line.contains(" --listen")) {

@@ -21,7 +21,6 @@
 #include "cli/options/shared.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
-#include "daemon/pool_hub.h"
 #include "os/child.h"
 #include "os/file.h"
 #include "os/own_dir.h"

@@ -27,7 +27,7 @@ add_custom_target(spate_fuzzers COMMENT "Fuzzers in build/fuzz")
 # tools/check runs them under the sanitizers, with every script test that has the label `sanitize`. Where there are threads, or
 # what drives them, the label is `threads` besides: the short check runs only those under TSan.
 set(SPATE_CHECKED_FOLDERS base core wire os shepherd store transport access link format client doors hub node pool sim
-  remote history present run daemon command)
+  remote history present run daemon command plan view)
 set(SPATE_THREADS_FOLDERS os shepherd store transport hub node)
 add_custom_target(spate_checked COMMENT "Tests that run under sanitizers")
 add_custom_target(spate_checked_threads COMMENT "Tests of code with threads")
@@ -77,7 +77,7 @@ if(SPATE_PRECOMPILE)
 endif()
 # Less optimization compiles in three quarters of the time. It is for tests, which are compiled more often than they run, and for the
 # folders below src/ that work once for each command, hub or node: never for each task or message (docs/design/033-build-time.md).
-set(SPATE_COLD_FOLDERS access apps cli/graph cli/history cli/hub cli/job cli/manual cli/options cli/pool cli/state cli/task cli/top
+set(SPATE_COLD_FOLDERS access apps cli/manual cli/options
   command daemon doors/mw/overseer doors/parasol/client doors/parasol/programs doors/parasol/site pool remote)
 set(spate_cold_options "")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -190,18 +190,29 @@ endfunction()
 
 # Each of the files PATTERN defines one `extern const TYPE kSomeName`, named as its path behind DROP. Sets OUT to the files,
 # OUT_declared to their declarations and OUT_listed to their addresses, so that what all of them are is written nowhere else.
+# Files with a header of their own define none, and are in OUT_shared.
 function(spate_rows out type pattern drop)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${pattern}")
   list(FILTER files EXCLUDE REGEX "_test\\.cc$")
   list(SORT files)
+  set(shared "")
   set(declared "")
   set(listed "")
   foreach(file IN LISTS files)
+    string(REGEX REPLACE "cc$" "h" header "${file}")
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${header}")
+      list(APPEND shared "${file}")
+      continue()
+    endif()
     _spate_name(name "${file}" "${drop}")
     string(APPEND declared "extern const ${type} k${name};  // ${file}\n")
     string(APPEND listed "    &k${name},\n")
   endforeach()
+  if(shared)
+    list(REMOVE_ITEM files ${shared})
+  endif()
   set(${out} "${files}" PARENT_SCOPE)
+  set(${out}_shared "${shared}" PARENT_SCOPE)
   set(${out}_declared "${declared}" PARENT_SCOPE)
   set(${out}_listed "${listed}" PARENT_SCOPE)
 endfunction()

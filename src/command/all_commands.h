@@ -1,6 +1,6 @@
 // All commands of `spate`: the sum of what the files of this folder define. A file NOUN/VERB.cc
-// defines `extern const Command kNounVerb`; the build makes the list of them (CMakeLists.txt).
-// Commands of one word have the noun `spate`.
+// without a header defines `extern const Command kNounVerb`; the build makes the list of them
+// (CMakeLists.txt). Commands of one word have the noun `spate`.
 #pragma once
 
 #include <memory>

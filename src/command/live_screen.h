@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "cli/history/call.h"
+#include "command/history_call.h"
 #include "os/real_loop.h"
 
 namespace spate::cli::command {

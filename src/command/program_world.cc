@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "cli/conclude.h"
-#include "cli/history/call.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/shared.h"
 #include "cli/world.h"
 #include "client/hub_call.h"
 #include "command/all_commands.h"
+#include "command/history_call.h"
+#include "command/hub_screen.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/file.h"

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/history/environment.h"
 #include "cli/main.h"
+#include "command/history_environment.h"
 #include "command/testing_world.h"
 #include "history/journal_asker.h"
 #include "os/real_loop.h"

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "client/asker.h"
 #include "command/all_commands.h"
+#include "command/history_call.h"
+#include "command/hub_screen.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -23,8 +23,8 @@
 #include "os/service_manager.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "plan/this_machine.h"
 #include "present/advice.h"
-#include "run/this_machine.h"
 
 namespace spate::daemon {
 namespace {

@@ -39,11 +39,11 @@
 #include "os/temp_dir.h"
 #include "os/terminal.h"
 #include "os/topology.h"
+#include "plan/this_machine.h"
 #include "pool/prologue.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
 #include "remote/pmix_meeting.h"
-#include "run/this_machine.h"
 
 namespace spate::daemon {
 namespace {

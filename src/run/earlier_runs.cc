@@ -12,12 +12,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cli/view/summary.h"
 #include "format/sources/sources.h"
 #include "os/file.h"
+#include "plan/job_text.h"
 #include "present/advice.h"
-#include "run/job_text.h"
 #include "store/sqlite/job_journal.h"
+#include "view/summary.h"
 
 namespace spate::run {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/options/run_options.h"
-#include "cli/run/list_change.h"
+#include "plan/list_change.h"
 #include "store/sqlite/job_list.h"
 
 namespace spate::run {

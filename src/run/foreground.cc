@@ -8,12 +8,12 @@
 #include <variant>
 
 #include "cli/exit_code.h"
-#include "cli/view/summary.h"
 #include "core/model/limits.h"
 #include "os/signals.h"
 #include "present/advice.h"
 #include "present/table/time_text.h"
 #include "present/why.h"
+#include "view/summary.h"
 
 namespace spate::run {
 namespace {

@@ -16,13 +16,13 @@
 #include <optional>
 #include <string>
 
-#include "cli/view/run_view.h"
 #include "core/model/job.h"
 #include "forward/deliverer.h"
 #include "hub/hub.h"
 #include "os/real_loop.h"
 #include "run/local_node.h"
 #include "run/run_hub.h"
+#include "view/run_view.h"
 
 namespace spate::run {
 

@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "base/result.h"
-#include "cli/view/run_view.h"
-#include "cli/view/terminal_screen.h"
 #include "os/environment.h"
 #include "os/real_loop.h"
+#include "view/run_view.h"
+#include "view/terminal_screen.h"
 
 namespace spate::run {
 

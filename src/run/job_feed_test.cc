@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/view/testing_view.h"
 #include "os/fd.h"
 #include "os/signals.h"
+#include "view/testing_view.h"
 
 namespace spate::run {
 namespace {

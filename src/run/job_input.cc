@@ -6,12 +6,12 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/run/script_check.h"
-#include "cli/run/value_list.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "plan/script_check.h"
+#include "plan/this_machine.h"
+#include "plan/value_list.h"
 #include "present/text/end_text.h"
-#include "run/this_machine.h"
 
 namespace spate::run {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/view/run_view.h"
+#include "plan/slots_file.h"
 #include "run/list_follower.h"
 #include "run/pipe_input.h"
 #include "run/prepared_job.h"
-#include "run/slots_file.h"
+#include "view/run_view.h"
 
 namespace spate::run {
 

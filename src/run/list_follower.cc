@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cli/run/placeholder_check.h"
+#include "plan/placeholder_check.h"
 
 namespace spate::run {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/task_list.h"
 #include "format/joblist/reader.h"
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/real_loop.h"
+#include "plan/task_list.h"
 
 namespace spate::run {
 

@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/list_line.h"
 #include "os/file.h"
+#include "plan/shared_needs.h"
 #include "present/text/end_text.h"
-#include "run/shared_needs.h"
+#include "view/summary.h"
 
 namespace spate::run {
 namespace {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/view/run_view.h"
 #include "format/input_row.h"
 #include "format/records.h"
 #include "os/aside.h"
 #include "os/real_loop.h"
+#include "view/run_view.h"
 
 namespace spate::run {
 

@@ -10,16 +10,16 @@
 
 #include "base/result.h"
 #include "cli/options/run_options.h"
-#include "cli/run/task_list.h"
-#include "cli/view/summary.h"
 #include "client/submission.h"
 #include "client/surroundings.h"
 #include "os/real_loop.h"
+#include "plan/task_list.h"
 #include "run/foreground.h"
 #include "run/pipe_input.h"
 #include "run/whose_jobs.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/sqlite_store.h"
+#include "view/summary.h"
 
 namespace spate::run {
 

@@ -12,8 +12,8 @@
 #include "cli/options/job_words.h"
 #include "os/file.h"
 #include "os/temp_dir.h"
+#include "plan/plan.h"
 #include "run/earlier_runs.h"
-#include "run/plan.h"
 #include "run/run_asker.h"
 
 namespace spate::run {

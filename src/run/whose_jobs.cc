@@ -7,9 +7,9 @@
 
 #include "base/units.h"
 #include "cli/options/shared.h"
-#include "cli/view/summary.h"
 #include "client/target.h"
 #include "present/advice.h"
+#include "view/summary.h"
 
 namespace spate::run {
 namespace {

@@ -11,13 +11,13 @@
 
 #include "base/number.h"
 #include "base/units.h"
-#include "cli/history/task_text.h"
 #include "cli/report.h"
 #include "client/follower.h"
 #include "client/surroundings.h"
 #include "forward/shared_files.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "view/task_text.h"
 
 namespace spate::submit {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/view/testing_view.h"
 #include "client/testing_hub.h"
 #include "submit/hub_submit.h"
 #include "submit/hub_wait.h"
+#include "view/testing_view.h"
 
 namespace spate::submit {
 namespace {

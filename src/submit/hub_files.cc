@@ -13,18 +13,18 @@
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
-#include "cli/history/select.h"
-#include "cli/history/task_text.h"
-#include "cli/job/failures.h"
-#include "cli/run/file_check.h"
+#include "cli/options/select.h"
 #include "os/fd.h"
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/terminal.h"
+#include "plan/file_check.h"
 #include "present/advice.h"
 #include "submit/collector.h"
 #include "submit/hub_wait.h"
+#include "view/failures.h"
+#include "view/task_text.h"
 
 namespace spate::submit {
 namespace {

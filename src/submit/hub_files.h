@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "cli/main.h"
-#include "cli/run/task_list.h"
 #include "client/hub_call.h"
 #include "core/model/job.h"
+#include "plan/task_list.h"
 #include "submit/hub_submit.h"
 
 namespace spate::submit {

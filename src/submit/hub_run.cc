@@ -15,21 +15,21 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/job/failures.h"
 #include "cli/report.h"
-#include "cli/view/run_view.h"
-#include "cli/view/summary.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/terminal.h"
+#include "plan/job_text.h"
 #include "present/advice.h"
 #include "present/text/end_text.h"
 #include "run/job_feed.h"
-#include "run/job_text.h"
 #include "submit/hub_submit.h"
 #include "submit/hub_wait.h"
 #include "submit/row_file.h"
+#include "view/failures.h"
+#include "view/run_view.h"
+#include "view/summary.h"
 
 namespace spate::submit {
 namespace {

@@ -8,11 +8,8 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/select.h"
-#include "cli/history/why_not.h"
-#include "cli/job/failures.h"
+#include "cli/options/select.h"
 #include "cli/report.h"
-#include "cli/view/summary.h"
 #include "format/selector/selector.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -20,6 +17,9 @@
 #include "present/text/end_text.h"
 #include "present/text/left_text.h"
 #include "present/why.h"
+#include "view/failures.h"
+#include "view/summary.h"
+#include "view/why_not.h"
 
 namespace spate::submit {
 namespace {

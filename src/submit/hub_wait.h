@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "cli/options/words.h"
-#include "cli/view/bar.h"
 #include "client/hub_call.h"
 #include "client/surroundings.h"
 #include "core/engine/record.h"
 #include "core/model/job.h"
 #include "core/model/selection.h"
 #include "os/environment.h"
+#include "view/bar.h"
 #include "wire/client_messages.h"
 
 namespace spate::submit {

@@ -9,8 +9,8 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "cli/run/list_change.h"
 #include "os/fd.h"
+#include "plan/list_change.h"
 
 namespace spate::submit {
 

@@ -11,9 +11,7 @@
 #include "base/units.h"
 #include "cli/conclude.h"
 #include "cli/exit_code.h"
-#include "cli/job/failures.h"
 #include "cli/options/shared.h"
-#include "cli/view/summary.h"
 #include "client/hub_call.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -25,6 +23,8 @@
 #include "store/sqlite/job_list.h"
 #include "submit/hub_submit.h"
 #include "submit/hub_wait.h"
+#include "view/failures.h"
+#include "view/summary.h"
 
 namespace spate::submit {
 namespace {

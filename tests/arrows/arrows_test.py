@@ -47,7 +47,7 @@ class Arrows(unittest.TestCase):
     def test_includes(self):
         tree = {"src/base/b.h": HEADER, "src/os/os.h": HEADER, "src/core/model/m.h": HEADER, "src/core/engine/e.h": HEADER,
                 "src/store/store.h": HEADER, "src/store/sqlite/s.h": HEADER, "src/store/postgres/p.h": HEADER,
-                "src/format/joblist/j.h": HEADER, "src/format/dag/d.h": HEADER, "src/cli/job/c.h": HEADER, "src/cli/io.h": HEADER,
+                "src/format/joblist/j.h": HEADER, "src/format/dag/d.h": HEADER, "src/command/job/c.h": HEADER, "src/cli/io.h": HEADER,
                 "src/transport/t.h": HEADER, "src/transport/tcp/c.h": HEADER}
         table = [
             ("core/engine", "base/b.h", True), ("core/engine", "core/model/m.h", True), ("core/engine", "os/os.h", False),
@@ -55,7 +55,7 @@ class Arrows(unittest.TestCase):
             ("store/sqlite", "store/store.h", True), ("store/sqlite", "core/engine/e.h", True),
             ("store/sqlite", "store/postgres/p.h", False), ("store", "store/sqlite/s.h", False),
             ("format/joblist", "core/model/m.h", True), ("format/joblist", "format/dag/d.h", False),
-            ("cli", "format/joblist/j.h", True), ("cli/job", "cli/io.h", True), ("cli", "cli/job/c.h", False),
+            ("cli", "format/joblist/j.h", True), ("command/job", "cli/io.h", True), ("cli", "command/job/c.h", False),
             ("hub", "transport/t.h", True), ("hub", "transport/tcp/c.h", False), ("daemon", "transport/tcp/c.h", True), ("apps", "hub/h.h", False),
             ("unheard_of", "base/b.h", False),
         ]

@@ -5,11 +5,11 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/state/runs.h"
+#include "command/history_call.h"
+#include "command/state/runs.h"
 #include "os/file.h"
 #include "present/table/time_text.h"
 #include "store/sqlite/backup.h"

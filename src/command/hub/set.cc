@@ -6,13 +6,13 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/hub_options.h"
 #include "cli/options/option_reader.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
 #include "core/model/limits.h"
 #include "wire/questions.h"
 

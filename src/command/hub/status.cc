@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
 #include "present/json/json_fields.h"
 #include "present/table/time_text.h"
 #include "present/text/end_text.h"

@@ -1,11 +1,11 @@
 // `spate hub stop`
 #include "cli/exit_code.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
 #include "client/target.h"
+#include "command/hub_screen.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/history/select.h"
-#include "cli/hub/hub_screen.h"
-#include "cli/hub/job_changes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
+#include "command/job/job_changes.h"
 #include "format/selector/selector.h"
 #include "present/text/end_text.h"
 #include "wire/questions.h"

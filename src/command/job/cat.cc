@@ -8,14 +8,14 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/select.h"
-#include "cli/history/task_text.h"
-#include "cli/job/output.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/history_call.h"
+#include "command/job/output.h"
 #include "present/text/end_text.h"
+#include "view/task_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

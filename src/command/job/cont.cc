@@ -1,8 +1,8 @@
 // `spate job cont`
-#include "cli/hub/steering.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "command/steering.h"
 
 namespace spate::cli::command {
 namespace {

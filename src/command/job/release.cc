@@ -1,9 +1,9 @@
 // `spate job release`
-#include "cli/hub/hub_screen.h"
-#include "cli/hub/job_changes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "command/hub_screen.h"
+#include "command/job/job_changes.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

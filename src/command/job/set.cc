@@ -1,10 +1,10 @@
 // `spate job set`
-#include "cli/hub/hub_screen.h"
-#include "cli/hub/job_changes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/options/submit_options.h"
+#include "command/hub_screen.h"
+#include "command/job/job_changes.h"
 #include "os/clock.h"
 #include "wire/questions.h"
 

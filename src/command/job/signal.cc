@@ -5,10 +5,10 @@
 
 #include "base/number.h"
 #include "base/units.h"
-#include "cli/hub/steering.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "command/steering.h"
 #include "os/signals.h"
 
 namespace spate::cli::command {

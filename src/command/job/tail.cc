@@ -8,15 +8,15 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/select.h"
-#include "cli/job/failures.h"
-#include "cli/job/output.h"
-#include "cli/job/task_tail.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/history_call.h"
+#include "command/job/output.h"
+#include "command/job/task_tail.h"
 #include "present/text/end_text.h"
+#include "view/failures.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

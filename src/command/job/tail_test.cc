@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/job/last_lines.h"
+#include "command/job/last_lines.h"
 #include "command/testing_history.h"
 
 namespace spate::cli::command {

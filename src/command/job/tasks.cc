@@ -5,15 +5,15 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/select.h"
-#include "cli/history/task_text.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/history_call.h"
 #include "present/table/table.h"
 #include "present/table/text_width.h"
+#include "view/task_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -12,17 +12,17 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/job_text.h"
-#include "cli/history/select.h"
-#include "cli/history/task_text.h"
-#include "cli/job/output.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/job/job_text.h"
+#include "command/job/output.h"
 #include "command/live_screen.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
 #include "present/text/end_text.h"
+#include "view/task_text.h"
 
 namespace spate::cli::command {
 namespace {

@@ -1,11 +1,11 @@
 // `spate job wait`
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/job_text.h"
-#include "cli/history/select.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/history_call.h"
+#include "command/job/job_text.h"
 #include "present/json/json_fields.h"
 #include "submit/hub_submit.h"
 

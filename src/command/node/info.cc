@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/hub/hub_screen.h"
-#include "cli/hub/nodes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "command/hub_screen.h"
+#include "command/node/nodes.h"
 #include "present/json/json_fields.h"
 #include "present/table/time_text.h"
 #include "present/text/left_text.h"

@@ -5,11 +5,11 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
 #include "core/model/node_measures.h"
 #include "present/json/json_fields.h"
 #include "present/table/time_text.h"

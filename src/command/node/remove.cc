@@ -1,9 +1,9 @@
 // `spate node remove`
-#include "cli/hub/hub_screen.h"
-#include "cli/hub/nodes.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
+#include "command/hub_screen.h"
+#include "command/node/nodes.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -1,11 +1,11 @@
 // `spate pool dry-run`
 #include "cli/exit_code.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pool_text.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
+#include "command/pool/pool_text.h"
 #include "present/json/json_fields.h"
 #include "wire/questions.h"
 

@@ -1,12 +1,12 @@
 // `spate pool info`
 #include <string>
 
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pool_text.h"
-#include "cli/pool/pools.h"
+#include "command/hub_screen.h"
+#include "command/pool/pool_text.h"
+#include "command/pool/pools.h"
 #include "present/json/json_fields.h"
 
 namespace spate::cli::command {

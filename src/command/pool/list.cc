@@ -2,13 +2,13 @@
 #include <string>
 
 #include "base/units.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pool_text.h"
-#include "cli/pool/pools.h"
+#include "command/hub_screen.h"
+#include "command/pool/pool_text.h"
+#include "command/pool/pools.h"
 #include "present/json/json_fields.h"
 
 namespace spate::cli::command {

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pools.h"
+#include "command/hub_screen.h"
+#include "command/pool/pools.h"
 #include "present/advice.h"
 #include "wire/questions.h"
 

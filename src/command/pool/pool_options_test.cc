@@ -1,4 +1,4 @@
-#include "cli/pool/pool_options.h"
+#include "cli/options/pool_options.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "cli/exit_code.h"
-#include "cli/pool/pool_options.h"
-#include "cli/pool/pool_text.h"
+#include "cli/options/pool_options.h"
+#include "command/pool/pool_text.h"
 #include "command/testing_world.h"
 #include "core/model/facts.h"
 #include "present/json/json_fields.h"

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pool_text.h"
-#include "cli/pool/pools.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
+#include "command/pool/pool_text.h"
+#include "command/pool/pools.h"
 #include "present/text/end_text.h"
 #include "wire/questions.h"
 

@@ -1,9 +1,9 @@
 // `spate pool resume`
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pools.h"
+#include "command/hub_screen.h"
+#include "command/pool/pools.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -2,13 +2,13 @@
 #include <set>
 #include <string>
 
-#include "cli/hub/hub_screen.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
+#include "cli/options/pool_options.h"
 #include "cli/options/shared.h"
-#include "cli/pool/pool_options.h"
-#include "cli/pool/pools.h"
 #include "client/asker.h"
+#include "command/hub_screen.h"
+#include "command/pool/pools.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -6,14 +6,14 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/task_text.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/shared.h"
 #include "cli/world.h"
+#include "command/history_call.h"
 #include "present/json/json_fields.h"
 #include "present/text/end_text.h"
+#include "view/task_text.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -9,16 +9,16 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/call.h"
-#include "cli/history/select.h"
-#include "cli/history/suggestion.h"
 #include "cli/main.h"
 #include "cli/options/command.h"
 #include "cli/options/run_options.h"
+#include "cli/options/select.h"
 #include "cli/options/shared.h"
+#include "command/history_call.h"
 #include "command/live_screen.h"
 #include "present/json/json_fields.h"
 #include "present/table/table.h"
+#include "submit/suggestion.h"
 #include "wire/questions.h"
 
 namespace spate::cli::command {

@@ -27,8 +27,8 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/spawn_child.h"
+#include "plan/shared_needs.h"
 #include "present/text/end_text.h"
-#include "run/shared_needs.h"
 
 namespace spate::cli::command {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/task/explanation.h"
+#include "command/task/explanation.h"
 #include "command/testing_history.h"
 
 namespace spate::cli::command {

@@ -86,7 +86,7 @@ def test_stop_and_continue(place: Place):
 def test_what_waits_is_not_started(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")
-    job = cluster.submit("--retry", "1", "--", BUSY, ":::", "1", "2")
+    job = cluster.submit("--retry", "1", "--", ": {}; " + BUSY, ":::", "1", "2")
     some = pids(place)
     cluster.spate("job stop", job)
     want(stands_still(some), "it is frozen")
@@ -133,7 +133,7 @@ def test_a_lost_node(place: Place):
 def test_single_tasks(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "2")
-    job = cluster.submit("--cpus", "0.2", "--", BUSY, ":::", "1", "2")
+    job = cluster.submit("--cpus", "0.2", "--", ": {}; " + BUSY, ":::", "1", "2")
     first, second = pids(place, 1), pids(place, 2)
     cluster.spate("job stop", f"{job}.1")
     want(stands_still(first), "the one that was named")
@@ -173,7 +173,7 @@ def test_kill(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")
     deaf = "trap '' TERM; " + BUSY
-    job = cluster.submit("--retry", "3", "--kill-grace", "1h", "--", deaf, ":::", "1", "2")
+    job = cluster.submit("--retry", "3", "--kill-grace", "1h", "--", ": {}; " + deaf, ":::", "1", "2")
     some = pids(place)
     cluster.spate("job cancel", f"{job}.1")
     time.sleep(0.3)

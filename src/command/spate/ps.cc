@@ -250,7 +250,7 @@ extern const Command kSpatePs = {
                   {"spate ps 12 --tree", "of job 12, each below its parent"},
                   {"spate ps --sort memory --watch 2s", "the largest first, every 2 seconds"},
                   {"spate ps --pid 4711", "the task that owns process 4711 of this machine"}}},
-    .options = {{opt::kAboutJobs, opt::kAt, kTree, kSort, kWatch, kRanks, kPid, kOfAllUsers}},
+    .options = {{opt::kAboutJobs, kTree, kSort, kWatch, kRanks, kPid, kOfAllUsers}},
     .run = LookAtJobs<Ps>,
 };
 

@@ -76,7 +76,10 @@ constexpr std::tuple kNodeRows{
                          "4,096 tasks of a node; 112 MB of a user, 256 MB of all"},
     Row<wire::RoomTaken>{"RoomTaken", kNothing, "", "-"},
     Row<wire::AnswerPiece>{"AnswerPiece", "the answer until it is whole", "",
-                           "2 MB, 64 MB of all; 16 questions of a user to a node at once"},
+                           "2 MB, 16 MB of a user, 64 MB of all; 16 questions of a user to a node "
+                           "at once"},
+    Row<wire::Frozen>{"Frozen", "which tasks have stopped, until they continue", "",
+                      "tasks that the node holds"},
 };
 
 constexpr std::tuple kClientRows{

@@ -12,6 +12,7 @@
 #include "cli/options/job_words.h"
 #include "os/file.h"
 #include "os/temp_dir.h"
+#include "plan/job_text.h"
 #include "plan/plan.h"
 #include "run/earlier_runs.h"
 #include "run/run_asker.h"

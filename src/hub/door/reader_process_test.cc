@@ -9,12 +9,15 @@
 namespace spate::hub {
 namespace {
 
+const wire::QuestionRow* NoRows(uint32_t) { return nullptr; }
+
 TEST(ReaderProcesses, KeepingIsAReaderOfItsOwnThatSaysWhenItHasEnded) {
   os::IgnoreSignal(os::kSignalPipe);
   os::TempDir temp;
   auto loop = std::move(*os::RealLoop::Create());
   const std::string told = temp.Path("told");
-  ReaderProcesses readers(*loop, {"sh", "-c", "printf '%s ' \"$@\" > \"$0\"; exit 3", told, "DIR"});
+  ReaderProcesses readers(*loop, {"sh", "-c", "printf '%s ' \"$@\" > \"$0\"; exit 3", told, "DIR"},
+                          NoRows);
   std::unique_ptr<JournalAnswer> work;
   bool ended = false;
   work = readers.Keep(JobId(12), [&] {
@@ -32,11 +35,11 @@ TEST(ReaderProcesses, KeepingIsAReaderOfItsOwnThatSaysWhenItHasEnded) {
 TEST(ReaderProcesses, KeepingEndsWithItsOwner) {
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = std::move(*os::RealLoop::Create());
-  ReaderProcesses readers(*loop, {"sleep", "1000"});
+  ReaderProcesses readers(*loop, {"sleep", "1000"}, NoRows);
   auto work = readers.Keep(JobId(1), [] { FAIL(); });
   ASSERT_NE(work, nullptr);
   work = nullptr;
-  ReaderProcesses none(*loop, {"/nothing/here"});
+  ReaderProcesses none(*loop, {"/nothing/here"}, NoRows);
   bool failed = none.Keep(JobId(1), [&] { loop->Stop(); }) == nullptr;
   EXPECT_TRUE(failed);
 }

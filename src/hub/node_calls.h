@@ -29,7 +29,8 @@ class NodeCalls {
   using Told = std::function<void(Result<wire::AnswerPiece>)>;
   // `id` is set here. kUnavailable: the node is away, or goes, or is silent for `patience`, or does
   // not know the question, or its answer does not fit it. kBusy: kMostAsks questions of the user
-  // `by` to the node are under way, or the user's answers are longer than kMostOfUser together.
+  // `by` to the node are under way, or the user's answers are longer than kMostOfUser together;
+  // an empty `by` is the hub itself, which bounds its questions otherwise.
   void Ask(NodeId node, const std::string& by, wire::Ask ask, Duration patience, Told fn);
   // The same of the node with this name.
   void Ask(const std::string& node, const std::string& by, wire::Ask ask, Told fn);

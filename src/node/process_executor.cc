@@ -636,8 +636,6 @@ void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen, Instant stop) {
   }
 }
 
-// 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of
-// the same kind, unless it was lent here.
 std::vector<AttemptRoot> ProcessExecutor::Roots() const {
   std::vector<AttemptRoot> roots;
   if (adopted_) roots = adopted_->Roots();
@@ -651,6 +649,8 @@ std::vector<AttemptRoot> ProcessExecutor::Roots() const {
   return roots;
 }
 
+// 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of
+// the same kind, unless it was lent here.
 pid_t ProcessExecutor::ShepherdRunning(const AttemptRef& ref) const {
   if (pid_t adopted = adopted_ ? adopted_->PidOf(ref) : 0; adopted != 0) return adopted;
   const Slot* slot = SlotOf(ref);

@@ -246,9 +246,8 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return std::min(resident_.until(), visits_.until());
-  int64_t deadline =
-      std::min({memory_.next_sample(), retry_.at, resident_.until(), visits_.until(),
-                look_frozen_at_});
+  int64_t deadline = std::min(
+      {memory_.next_sample(), retry_.at, resident_.until(), visits_.until(), look_frozen_at_});
   if (phase_ == Phase::kRunning) {
     deadline = std::min(deadline, kill_ranks_at_);
     if (!halt_.is_frozen()) deadline = std::min(deadline, WarnDue(now));
@@ -289,7 +288,6 @@ void AttemptRunner::GiveUp(int64_t now) {
 }
 
 void AttemptRunner::TreeEnded(int64_t now) {
-  visits_.End(now);
   if (is_resident()) resident_.Read(now, [this](auto bytes) { streams_.AddResult(bytes); });
   TellUnclaimed();
   resident_.Clear();
@@ -302,6 +300,7 @@ void AttemptRunner::TreeEnded(int64_t now) {
 
 // All that the attempt will do is done.
 void AttemptRunner::Conclude(int64_t now) {
+  visits_.End(now);
   Outcome();
   if (end_.cause == Cause::kMemory) {
     if (commands_.started() > 0) memory_.Tell(end_);

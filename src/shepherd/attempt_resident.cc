@@ -154,7 +154,9 @@ bool AttemptRunner::ReapApart(int64_t now) {
   while (true) {
     pid_t pid = waitpid(-1, nullptr, WNOHANG);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) return pid == 0;
+    if (pid < 0) return false;
+    if (pid == 0) return !visits_.any() || !tree_.Children().empty();
+    if (visits_.Ended(pid)) continue;
     if (files_.Ended(pid) || pid != resident_.pid()) continue;
     resident_.Ended();
     Dismiss(now);

@@ -50,6 +50,7 @@ Status Visits::Open(const OpenVisit& visit, Program like, Starter& starter) {
 }
 
 bool Visits::Ended(pid_t pid) {
+  if (late_.erase(pid) > 0) return true;
   const size_t before = visits_.size();
   std::erase_if(visits_, [&](const Visit& each) { return each.pid == pid; });
   if (visits_.size() == before) return false;
@@ -63,6 +64,7 @@ void Visits::Reap() {
     const pid_t pid = visits_[i].pid;
     if (waitpid(pid, nullptr, WNOHANG) == pid) Ended(pid);
   }
+  std::erase_if(late_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) == pid; });
 }
 
 void Visits::End(int64_t now) {
@@ -75,7 +77,9 @@ void Visits::KillLate() {
   until_ = INT64_MAX;
   for (const Visit& each : visits_) {
     kill(each.pid, SIGSTOP);
-    ProcessTree(each.pid).SignalAll(SIGKILL);
+    ProcessTree below(each.pid);
+    below.SignalAll(SIGKILL);
+    below.Each([this](pid_t pid) { late_.insert(pid); });
     kill(each.pid, SIGKILL);
   }
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -44,6 +45,7 @@ class Visits {
   };
   ProcessTree& tree_;
   std::vector<Visit> visits_;
+  std::unordered_set<pid_t> late_;  // that were killed below servers, and come to this process
   int64_t until_ = INT64_MAX;
 };
 

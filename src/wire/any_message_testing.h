@@ -210,7 +210,7 @@ inline ToNode AnyToNode(size_t kind) {
       return Recall{AnyId<Epoch>(), AnyId<JobId>()};
     case 3:
       return Stop{AnyId<Epoch>(), AnyId<JobId>(),
-                  AnyFlag() ? AnyRanges() : std::vector<TaskRange>()};
+                  AnyFlag() ? AnyRanges() : std::vector<TaskRange>(), AnyFlag()};
     case 4:
       return Drop{AnyId<Epoch>(), AnyId<JobId>(), AnyId<Attempt>(), AnyRanges()};
     case 5:
@@ -224,6 +224,9 @@ inline ToNode AnyToNode(size_t kind) {
           AnyNumber(UINT64_MAX - 1), AnyRef(), AnyU32(), AnyU32(), AnyText(), AnyFlag(), AnyText()};
     case 7:
       return AnswerTaken{AnyNumber(UINT64_MAX - 1), AnyU32()};
+    case 10:
+      return Freeze{
+          AnyId<Epoch>(), AnyId<JobId>(), AnyRanges(), AnyFlag(), {AnyNumber(int64_t{1} << 60)}};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -233,7 +236,8 @@ inline ToHub AnyToHub(size_t kind) {
   switch (kind) {
     case 0:
       return Hello{
-          AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld), AnyText(), {AnyNumber(int64_t{1} << 60)}};
+          AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld), AnyText(), {AnyNumber(int64_t{1} << 60)},
+          AnyList(AnyHeld)};
     case 1: {
       Ends ends;
       ends.number = AnyNumber(UINT64_MAX - 1);
@@ -265,6 +269,8 @@ inline ToHub AnyToHub(size_t kind) {
       state.clock = {AnyNumber(int64_t{1} << 60)};
       return state;
     }
+    case 11:
+      return Frozen{AnyRef(), AnyFlag(), {AnyNumber(int64_t{1} << 60)}};
     case 10:
       return RoomTaken{AnyRef()};
     case 9:
@@ -358,8 +364,17 @@ inline bool Same(const Recall& x, const Recall& y) {
   return epoch == y.epoch && job == y.job;
 }
 inline bool Same(const Stop& x, const Stop& y) {
-  const auto& [epoch, job, tasks] = x;
-  return epoch == y.epoch && job == y.job && tasks == y.tasks;
+  const auto& [epoch, job, tasks, kill] = x;
+  return epoch == y.epoch && job == y.job && tasks == y.tasks && kill == y.kill;
+}
+inline bool Same(const Freeze& x, const Freeze& y) {
+  const auto& [epoch, job, tasks, frozen, stop] = x;
+  return epoch == y.epoch && job == y.job && tasks == y.tasks && frozen == y.frozen &&
+         stop == y.stop;
+}
+inline bool Same(const Frozen& x, const Frozen& y) {
+  const auto& [ref, frozen, stop] = x;
+  return ref == y.ref && frozen == y.frozen && stop == y.stop;
 }
 inline bool Same(const Drop& x, const Drop& y) {
   const auto& [epoch, job, attempt, tasks] = x;
@@ -386,9 +401,9 @@ inline bool Same(const WantPiece& x, const WantPiece& y) {
   return job == y.job && piece == y.piece;
 }
 inline bool Same(const Hello& x, const Hello& y) {
-  const auto& [node, offer, holds, remote, clock] = x;
+  const auto& [node, offer, holds, remote, clock, frozen] = x;
   return node == y.node && Same(offer, y.offer) && holds == y.holds && remote == y.remote &&
-         clock == y.clock;
+         clock == y.clock && frozen == y.frozen;
 }
 inline bool Same(const Ends& x, const Ends& y) {
   const auto& [number, ends, outputs] = x;

@@ -88,6 +88,12 @@ uint64_t NamedIn(const Q& asked, uint64_t jobs) {
   if constexpr (requires { asked.tasks.front().ranges; }) {
     for (const TasksOfJob& tasks : asked.tasks) named += CountOf(tasks);
   }
+  if constexpr (requires { asked.tasks.front().jobs; }) {
+    for (const TaskPick& pick : asked.tasks) {
+      if (pick.tasks.empty()) named += CountOf(pick.jobs, jobs);
+      for (const TasksOfJob& tasks : pick.tasks) named += CountOf(tasks);
+    }
+  }
   if constexpr (requires { asked.task.ranges; }) named += CountOf(asked.task);
   if constexpr (requires { asked.tasks.ranges; }) named += CountOf(asked.tasks);
   return named;

@@ -194,6 +194,7 @@ Result<int> PrintOwner(HistoryCall& call, const Wish& wish) {
   auto answers = TRY(LookOnce(call, wish));
   const uint64_t start = os::StartTimeOf(static_cast<os::Pid>(wish.question.pid));
   const std::string boot = os::BootId();
+  const auto missing = MissingText(answers);
   std::erase_if(answers, [&](const NodeProcesses& node) { return node.boot != boot; });
   for (NodeProcesses& node : answers) {
     for (AttemptProcesses& attempt : node.attempts) {
@@ -204,6 +205,7 @@ Result<int> PrintOwner(HistoryCall& call, const Wish& wish) {
   rows.Set(answers, call.now());
   const auto found = rows.In(ProcessOrder::kTask, false);
   if (found.empty()) {
+    for (const auto& each : missing) call.Say(each);
     return Fail(ErrorKind::kNotFound,
                 fmt::format("process {} belongs to no running task {}", wish.question.pid,
                             wish.question.everybody ? "here" : "of yours"));

@@ -313,7 +313,9 @@ void Agent::State::On(OrderTakenBack& event) {
   if (!place) return;
   Needs needs = slots_[place->first - 1].needs;
   Given given = Remove(place->first, place->second);
-  if (given.give_to_hub || given.ending) {
+  // What stands still begins nowhere: a single task is the hub's again, a part waits here.
+  const bool stopped = given.frozen_at != Instant::Never();
+  if (given.give_to_hub || given.ending || (stopped && !given.is_part)) {
     Release(event.ref.job, 1);
     out_->orders.push_back(
         ReportReturned{event.ref.job, event.ref.attempt, {{event.ref.index, 1}}});
@@ -323,6 +325,8 @@ void Agent::State::On(OrderTakenBack& event) {
                          .needs = std::move(needs),
                          .tasks = {event.ref.index, 1},
                          .since = given.since,
+                         .frozen_at = given.frozen_at,
+                         .stop = given.stop,
                          .part = std::move(given.part),
                          .may_go = given.is_part});
   }

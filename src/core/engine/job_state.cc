@@ -405,10 +405,7 @@ std::vector<TaskIndex> JobState::Continue(const JobSteered& steered) {
   Steers& steers = steers_.Edit();
   std::erase_if(steers.stopped, [&](const auto& each) {
     const TaskIndex index = each.first;
-    const bool meant = steered.tasks.empty() ||
-                       std::ranges::any_of(steered.tasks, [index](const TaskRange& range) {
-                         return index >= range.first && index - range.first < range.count;
-                       });
+    const bool meant = steered.tasks.empty() || SortedContains(steered.tasks, index);
     if (meant && Blocked(index)) freed.push_back(index);
     return meant;
   });

@@ -2,6 +2,7 @@
 #include "core/engine/live.h"
 
 #include <algorithm>
+#include <tuple>
 #include <type_traits>
 
 #include "base/check.h"
@@ -100,7 +101,14 @@ class Live::Follower {
     live_.head_news.Recorded(live_.head_told != head, record.reason);
     live_.head_told = head;
   }
-  void operator()(const Returned&) {}
+  void operator()(const Returned& record) {
+    if (live_.frozen.empty()) return;
+    for (const TaskRange& range : record.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        live_.frozen.erase({{record.job, i, record.attempt}, record.node});
+      }
+    }
+  }
   void operator()(const AttemptEnded& record) {
     if (!live_.frozen.empty()) live_.frozen.erase({record.end.ref, record.node});
     if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;
@@ -281,8 +289,8 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   const Leases& leases = durable.NodeOf(id).leases;
   // For a node that was there in this life, it is known since when it has its leases.
   const bool known = node.offer.slots > 0;
-  std::map<place::PartKey, Instant> until;
-  for (const auto& [key, part] : node.parts) until[key] = part.until;
+  std::map<place::PartKey, std::pair<Instant, Duration>> until;
+  for (const auto& [key, part] : node.parts) until[key] = {part.until, part.left};
   while (!node.over.empty()) board.DropOver(node, node.over.begin()->first);
   for (const auto& [key, range] : leases) {
     place::Job& job = *board.FindJob(key.job);
@@ -300,7 +308,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     if (range.procs > 0) {
       const place::PartKey part{key.job, key.first};
       board.AddPart(job, node, part, range.request, range.procs, step_at);
-      if (known) node.parts[part].until = until.at(part);
+      if (known) std::tie(node.parts[part].until, node.parts[part].left) = until.at(part);
     } else {
       board.AddUse(job, node, range.request, range.left);
       if (!known) node.jobs[key.job].given_at = step_at;

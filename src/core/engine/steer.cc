@@ -68,7 +68,11 @@ void Stop(StepContext& step, const JobState& job, std::vector<TaskRange> tasks,
                          .by = by,
                          .since = since,
                          .at = step.wall()});
-  auto meant = [&](TaskIndex i) { return SortedContains(fresh, i) && !job.Cancelled(i); };
+  // A stop of the whole job takes the place of those of its single tasks.
+  auto meant = [&](TaskIndex i) {
+    const StopFact* stop = job.StopOf(i);
+    return stop != nullptr && stop->since == since && !job.Cancelled(i);
+  };
   // Nothing of a gang has run before all of its nodes have room.
   EachGang(step, job, meant, [&](TaskIndex i) {
     if (!MayHaveStarted(step, {job.id(), i, job.CurrentAttempt(i)})) StopParts(step, job, i);
@@ -99,7 +103,8 @@ void Continue(StepContext& step, const JobState& job, std::vector<TaskRange> tas
                          .at = step.wall()});
   auto goes_on = [&](TaskIndex i) { return job.StopOf(i) == nullptr && SortedContains(leased, i); };
   std::erase_if(step.live.frozen, [&](const auto& each) {
-    return each.first.job == job.id() && meant(each.first.index);
+    return each.first.job == job.id() && meant(each.first.index) &&
+           job.StopOf(each.first.index) == nullptr;
   });
   Order(step, job, /*frozen=*/false, {}, goes_on);
   EachGang(step, job, goes_on, [&](TaskIndex i) { ContinueGang(step, job, i); });

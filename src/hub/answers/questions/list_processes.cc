@@ -22,6 +22,7 @@ constexpr uint64_t kMostBytes = 16 << 20;
 constexpr uint64_t kLeastBytes = 4 << 10;
 // So many jobs that no node has told of yet are looked for.
 constexpr size_t kMostUntold = 100;
+constexpr size_t kMostRanges = 3'000;  // of tasks, all jobs together
 
 using Wanted = ReadProcesses::Wanted;
 using WantedJobs = std::map<JobId, Wanted>;
@@ -36,15 +37,29 @@ Status AddPick(WantedJobs& jobs, const AnswerParts& hub, const Caller& caller,
     if (tasks.all) ranges.clear();
     if (!tasks.all) ranges.insert(ranges.end(), tasks.ranges.begin(), tasks.ranges.end());
   }
-  if (!pick.tasks.empty()) return {};
-  for (JobId job : TRY(PickJobs(hub.jobs, caller, pick.jobs))) jobs[job] = {job, {}};
   return {};
 }
 
 Result<WantedJobs> JobsOf(const AnswerParts& hub, const Caller& caller,
                           const wire::ListProcesses& asked) {
   WantedJobs jobs;
-  for (const wire::TaskPick& pick : asked.tasks) TRY(AddPick(jobs, hub, caller, pick));
+  JobSelector whole;
+  for (const wire::TaskPick& pick : asked.tasks) {
+    TRY(AddPick(jobs, hub, caller, pick));
+    if (!pick.tasks.empty()) continue;
+    whole.last |= pick.jobs.last;
+    whole.all |= pick.jobs.all;
+    whole.ranges.insert(whole.ranges.end(), pick.jobs.ranges.begin(), pick.jobs.ranges.end());
+  }
+  const bool named = whole.last || whole.all || !whole.ranges.empty();
+  if (named) {
+    for (JobId job : TRY(PickJobs(hub.jobs, caller, whole))) jobs[job] = {job, {}};
+  }
+  size_t ranges = 0;
+  for (const auto& [job, wanted] : jobs) ranges += wanted.tasks.size();
+  if (ranges > kMostRanges) {
+    return Fail(ErrorKind::kInvalid, "these are too many ranges of tasks; name fewer at once");
+  }
   if (!asked.tasks.empty()) return jobs;
   for (JobId job : hub.jobs.known().UnfinishedOf(caller.user, asked.everybody)) {
     jobs[job] = {job, {}};
@@ -93,10 +108,9 @@ NodeProcesses AnswerOf(const Jobs& jobs, NodeId node, const std::string& name,
       return wanted.job == each.job &&
              (wanted.tasks.empty() || std::ranges::any_of(wanted.tasks, has_it));
     };
-    if (each.task == 0 || std::ranges::none_of(asked.jobs, is_wanted)) return true;
-    if (!jobs.engine().Holds(node, {each.job, each.task - 1, Attempt(each.attempt)})) {
-      return true;
-    }
+    const bool holds = each.task != 0 &&
+                       jobs.engine().Holds(node, {each.job, each.task - 1, Attempt(each.attempt)});
+    if (!holds || std::ranges::none_of(asked.jobs, is_wanted)) return true;
     const KnownJobs::Job* job = jobs.known().Find(each.job);
     if (job != nullptr) each.user = job->user;
     return job == nullptr;
@@ -149,6 +163,7 @@ Status Answer(const AnswerParts& hub, Asking& asking, const wire::ListProcesses&
 }  // namespace
 
 extern const HubQuestion kListProcesses = QuestionOf<wire::ListProcesses, Answer>(
-    {.who = kOwner, .cost = {.once = 100'000, .node = 30'000, .run = 5'000, .named = 20'000}});
+    {.who = kOwner,
+     .cost = {.once = 100'000, .node = 30'000, .run = 5'000, .job = 1'000, .named = 20'000}});
 
 }  // namespace spate::hub

@@ -180,7 +180,8 @@ Result<Targets> TargetsOf(const Jobs& jobs, const Nodes& nodes, const wire::Stee
     for (const auto& each : engine.LeasesOf(meant.job)) {
       if (!meant.whole && !SortedContains(meant.tasks.tasks, each.ref.index)) continue;
       auto node = nodes.all().find(each.node);
-      const bool named = node != nodes.all().end() && node->second.row.name == asked.node;
+      if (node == nodes.all().end()) continue;
+      const bool named = node->second.row.name == asked.node;
       if (asked.node.empty() || named) targets.push_back(each);
     }
   }
@@ -250,8 +251,7 @@ Status Signal(Asking& asking, Jobs& jobs, const Nodes& nodes, NodeCalls& calls,
     client->End();
   });
   for (const auto& [id, ref] : targets) {
-    auto node = nodes.all().find(id);
-    const std::string name = node == nodes.all().end() ? "?" : node->second.row.name;
+    const std::string name = nodes.all().at(id).row.name;
     calls.Ask(id, /*by=*/"", AskFor(asked, ref), NodeCalls::kLookPatience,
               [answer, left, tell, name, ref](const Result<wire::AnswerPiece>& told) {
                 Add(*answer, name, ref, told);

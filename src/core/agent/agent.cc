@@ -313,7 +313,7 @@ void Agent::State::On(OrderTakenBack& event) {
   if (!place) return;
   Needs needs = slots_[place->first - 1].needs;
   Given given = Remove(place->first, place->second);
-  // What stands still begins nowhere: a single task is the hub's again, a part waits here.
+  // A frozen order begins nowhere: a single task is the hub's again, a part waits here.
   const bool stopped = given.frozen_at != Instant::Never();
   if (given.give_to_hub || given.ending || (stopped && !given.is_part)) {
     Release(event.ref.job, 1);

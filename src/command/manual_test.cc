@@ -44,7 +44,7 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
                     "spate-node", "spate-pool", "spate-top", "spate-overseer", "spate-report",
-                    "spate-sem", "spate-simulate", "spate-state"}) {
+                    "spate-sem", "spate-simulate", "spate-state", "spate-ps", "spate-exec"}) {
     auto page = ManPage(name, AllCommands(), kDoors);
     ASSERT_TRUE(page) << name;
     pages += *page;

@@ -37,10 +37,17 @@ struct ProcessListTest : ProcessExecutorTest {
     ListedProcesses all = Read();
     return all.contains(ref) ? all.at(ref) : std::vector<ProcessFacts>();
   }
+  // Until the next look: processes take a moment to start.
+  void Pause() {
+    bool over = false;
+    loop_->At(loop_->Now() + Duration::Millis(20), [&] { over = true; });
+    RunUntil([&] { return over; });
+  }
   // The processes with this text in their commands, once there are so many.
   std::vector<ProcessFacts> Having(const AttemptRef& ref, const std::string& text, size_t count) {
     std::vector<ProcessFacts> found;
-    for (int i = 0; i < 50 && found.size() != count; ++i) {
+    for (int i = 0; i < 1'000 && found.size() != count; ++i) {
+      if (i > 0) Pause();
       found = Of(ref);
       std::erase_if(found, [&](const auto& each) { return !each.command.contains(text); });
     }
@@ -65,7 +72,8 @@ TEST_F(ProcessListTest, HasAllThatATaskForksHoweverItRunsAway) {
     size_t expected = way == "a tree" ? 10 : 2;
     if (way == "ignoring signals") expected = 2;
     std::vector<ProcessFacts> found;
-    for (int i = 0; i < 50 && found.size() != expected; ++i) {
+    for (int i = 0; i < 1'000 && found.size() != expected; ++i) {
+      if (i > 0) Pause();
       found = Of(ref);
       std::erase_if(found, [&](const ProcessFacts& each) {
         return !each.command.starts_with("sleep 9999." + mark_);

@@ -231,7 +231,7 @@ Result<std::string> ManPage(std::string_view name, CommandList commands, DoorPro
       fmt::format(
           "no man page '{}'; the pages are spate, spate-run, spate-submit, spate-job, spate-task, "
           "spate-hub, spate-node, spate-pool, spate-top, spate-report, spate-overseer, spate-sem, "
-          "spate-simulate, spate-state, and those of Parasol's programs",
+          "spate-simulate, spate-state, spate-ps, spate-exec, and those of Parasol's programs",
           EscapeForScreen(name)));
 }
 

@@ -64,20 +64,20 @@ Result<std::optional<Duration>> TimeoutOf(const Words& words) {
 
 Result<uint32_t> TaskStatesOf(const Words& words) {
   using std::string_view_literals::operator""sv;
-  constexpr std::array kNames = {"queued"sv, "running"sv,   "succeeded"sv,
-                                 "failed"sv, "cancelled"sv, "unknown"sv};
+  constexpr std::array kStates = {"queued"sv, "running"sv,   "succeeded"sv,
+                                  "failed"sv, "cancelled"sv, "unknown"sv};
   uint32_t states = 0;
   auto values = words.All(opt::kFilter);
   for (const std::string& value : values) {
     for (std::string_view name : SplitCommas(value)) {
-      auto at = std::ranges::find(kNames, name);
-      if (at == kNames.end()) {
+      auto at = std::ranges::find(kStates, name);
+      if (at == kStates.end()) {
         return Fail(
             ErrorKind::kInvalid,
             fmt::format("--filter: '{}' is not a state of tasks{}; write one or more of: {}",
-                        EscapeForScreen(name), DidYouMean(name, kNames), fmt::join(kNames, " ")));
+                        EscapeForScreen(name), DidYouMean(name, kStates), fmt::join(kStates, " ")));
       }
-      states |= 1u << (at - kNames.begin());
+      states |= 1u << (at - kStates.begin());
     }
   }
   return values.empty() ? ~0u : states;

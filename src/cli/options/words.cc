@@ -335,7 +335,7 @@ namespace {
 
 constexpr CommandWord kCommandWords[] = {
     {"list ls jobs history", "spate job list"},
-    {"ps squeue qstat status queue condor_q", "spate job list, or spate top"},
+    {"squeue qstat status queue condor_q", "spate job list, or spate top"},
     {"cancel scancel qdel abort", "spate job cancel"},
     {"kill", "spate job kill, or spate job cancel"},
     {"stop freeze", "spate job stop"},

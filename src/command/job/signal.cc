@@ -14,9 +14,8 @@
 namespace spate::cli::command {
 namespace {
 
-constexpr Option kAllProcesses = {
-    .names = "all",
-    .help = "send the signal to every process, not only to the first of each command"};
+constexpr Option kAllProcesses = {.names = "all",
+                                  .help = "signal every process, not only commands' first ones"};
 constexpr Option kRank = {.names = "rank", .argument = "N", .help = "signal only rank N of a gang"};
 
 Result<int> SignalJobs(const HubScreen& screen) {

@@ -29,7 +29,7 @@ extern const Command kJobStop = {
         "7d).",
     .examples = {{{"spate job stop 12", "running and waiting tasks"},
                   {"spate job stop 12.3", "one task"},
-                  {"spate job cont 12", "they continue"}}},
+                  {"spate job stop 12.3-9", "some of its tasks"}}},
     .options = {{opt::kAboutJobs, opt::kJobsOfUser}},
     .run = Order<StopJobs>,
 };

@@ -48,7 +48,7 @@ constexpr Option kWatch = {.names = "watch",
 constexpr Option kRanks = {
     .names = "ranks",
     .heading = Heading::kOutput,
-    .help = "print task, rank, node and pid of each rank, separated by tabs",
+    .help = "print task, rank, node, pid of each rank, with tabs",
     .more = "For debuggers: the first process of each rank, by task and rank. The form is stable."};
 constexpr Option kPid = {.names = "pid",
                          .argument = "PID",
@@ -251,7 +251,7 @@ extern const Command kSpatePs = {
     .examples = {{{"spate ps", "all of your processes"},
                   {"spate ps 12 --tree", "of job 12, each below its parent"},
                   {"spate ps --sort memory --watch 2s", "the largest first, every 2 seconds"},
-                  {"spate ps --pid 4711", "the task that owns process 4711 of this machine"}}},
+                  {"spate ps --pid 4711", "the task that owns this process here"}}},
     .options = {{opt::kAboutJobs, kTree, kSort, kWatch, kRanks, kPid, kOfAllUsers}},
     .run = LookAtJobs<Ps>,
 };

@@ -62,6 +62,7 @@ class RandomWorld {
       events_.push_back(ChangePolicy{id, {}});
       events_.push_back(SealJob{id});
       events_.push_back(ReleaseJob{id});
+      events_.push_back(SteerTasks{.job = id, .what = Steering::kContinue});
     }
     Join(NodeId(9), 64, 64, 4);
     Step();

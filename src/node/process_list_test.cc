@@ -68,7 +68,7 @@ TEST_F(ProcessListTest, HasAllThatATaskForksHoweverItRunsAway) {
   settings_.leftovers = Leftovers::kWait;
   for (const auto& [way, text] : WaysToRunAway()) {
     if (slot > 4) break;
-    const AttemptRef ref = Start(Shell(WithMark(text, mark_) + "; sleep 9999." + mark_), slot++);
+    const AttemptRef ref = Start(Shell(WithMark(text, mark_) + "\nsleep 9999." + mark_), slot++);
     size_t expected = way == "a tree" ? 10 : 2;
     if (way == "ignoring signals") expected = 2;
     std::vector<ProcessFacts> found;

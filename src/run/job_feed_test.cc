@@ -156,43 +156,41 @@ TEST_F(ShowJobTest, AllIsWrittenBeforeTheLastWords) {
     });
     return FakeFeed::Ended();
   };
-  feed_.on_leave =
-      [&] {
-        EXPECT_GT(read.load(),
-                  kMoreThanAPipeHolds - (80 << 10));  // a pipe, and what is read just now };
-        EXPECT_EQ(Show().value(), 7);
-        pipe_.write.Reset();
-        reader.join();
-        EXPECT_EQ(read.load(), kMoreThanAPipeHolds + std::string("started\n").size());
-      }
+  // But for a pipe, and the piece that is read just now.
+  feed_.on_leave = [&] { EXPECT_GT(read.load(), kMoreThanAPipeHolds - (80 << 10)); };
+  EXPECT_EQ(Show().value(), 7);
+  pipe_.write.Reset();
+  reader.join();
+  EXPECT_EQ(read.load(), kMoreThanAPipeHolds + std::string("started\n").size());
+}
 
-  TEST_F(ShowJobTest, AReaderIsNotWaitedForByAJobThatGoesOn) {
-    feed_.at_end = kMoreThanAPipeHolds;
-    feed_.follow = [](cli::RunView&) { return FakeFeed::Ended(/*goes_on=*/true); };
-    EXPECT_EQ(Show().value(), 7);  // though nobody reads
-    EXPECT_EQ(feed_.log.back(), "leave");
-  }
+TEST_F(ShowJobTest, AReaderIsNotWaitedForByAJobThatGoesOn) {
+  feed_.at_end = kMoreThanAPipeHolds;
+  feed_.follow = [](cli::RunView&) { return FakeFeed::Ended(/*goes_on=*/true); };
+  EXPECT_EQ(Show().value(), 7);  // though nobody reads
+  EXPECT_EQ(feed_.log.back(), "leave");
+}
 
-  TEST_F(ShowJobTest, TheFeedHearsWhenNobodyReads) {
-    pipe_.read.Reset();
-    feed_.follow = [this](cli::RunView&) {
-      loop_->Run();
-      return FakeFeed::Ended();
-    };
-    EXPECT_EQ(Show().value(), 7);
-    EXPECT_EQ(std::ranges::count(feed_.log, "nobody reads"), 1);
-  }
+TEST_F(ShowJobTest, TheFeedHearsWhenNobodyReads) {
+  pipe_.read.Reset();
+  feed_.follow = [this](cli::RunView&) {
+    loop_->Run();
+    return FakeFeed::Ended();
+  };
+  EXPECT_EQ(Show().value(), 7);
+  EXPECT_EQ(std::ranges::count(feed_.log, "nobody reads"), 1);
+}
 
-  TEST_F(ShowJobTest, TheFeedKnowsHowMuchWaitsForTheTerminal) {
-    feed_.follow = [this](cli::RunView& view) {
-      view.OnFinish({});  // writes
-      loop_->Run();
-      return FakeFeed::Ended(/*goes_on=*/true);
-    };
-    feed_.at_end = kMoreThanAPipeHolds;
-    EXPECT_EQ(Show().value(), 7);
-    EXPECT_GT(feed_.most_backlog, 0u);
-  }
+TEST_F(ShowJobTest, TheFeedKnowsHowMuchWaitsForTheTerminal) {
+  feed_.follow = [this](cli::RunView& view) {
+    view.OnFinish({});  // writes
+    loop_->Run();
+    return FakeFeed::Ended(/*goes_on=*/true);
+  };
+  feed_.at_end = kMoreThanAPipeHolds;
+  EXPECT_EQ(Show().value(), 7);
+  EXPECT_GT(feed_.most_backlog, 0u);
+}
 
 }  // namespace
 }  // namespace spate::run

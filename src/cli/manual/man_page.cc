@@ -200,7 +200,9 @@ constexpr NounText kNouns[] = {{"run"},
                                {"overseer"},
                                {"sem"},
                                {"simulate"},
-                               {"report"}};
+                               {"report"},
+                               {"ps"},
+                               {"exec"}};
 
 // The usage of a program, below the line that names it.
 std::string ProgramPage(const Program& program, int error_code) {

@@ -355,7 +355,7 @@ constexpr CommandWord kCommandWords[] = {
     {"explain why", "spate task explain"},
     {"nodes sinfo", "spate node list"},
     {"pools alloc autoalloc", "spate pool list, or spate pool add"},
-    {"exec parallel xargs start", "spate run"},
+    {"parallel xargs start", "spate run"},
     {"env_parallel", "spate run --shell bash, after export -f of the shell's functions"},
     {"sbatch qsub", "spate submit"},
     {"server", "spate hub start"},

@@ -483,7 +483,8 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   std::string info = Out("job info", {"1", "--output", "json"});
   EXPECT_EQ(KeysOf(info),
             std::string(kJobKeys) +
-                " held held_since release_command set_aside waits reasons left_running "
+                " held held_since stop stopped_tasks release_command set_aside waits reasons "
+                "left_running "
                 "start_news start_news_task running_tasks withdrawn not_passed comment retries "
                 "retry_on retry_elsewhere retry_memory max_memory priority time_limit gang "
                 "deadline bound attempts failures blamed median_wall total_wall total_user "

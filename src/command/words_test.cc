@@ -422,7 +422,8 @@ TEST(FindCommandTest, FindsNounAndVerb) {
   EXPECT_EQ(find({"rn"}), "'rn' is not a spate command; did you mean run?");
   EXPECT_EQ(find({"list"}), "'list' is not a spate command; write: spate job list");
   EXPECT_EQ(find({"cancel", "3"}), "'cancel' is not a spate command; write: spate job cancel");
-  EXPECT_EQ(find({"ps"}), "'ps' is not a spate command; write: spate job list, or spate top");
+  EXPECT_EQ(find({"squeue"}),
+            "'squeue' is not a spate command; write: spate job list, or spate top");
   EXPECT_EQ(find({"queue"}), "'queue' is not a spate command; write: spate job list, or spate top");
   EXPECT_EQ(find({"-v"}), "'-v' is not a spate command; write: spate --version");
   EXPECT_EQ(find({"server", "start"}), "'server' is not a spate command; write: spate hub start");

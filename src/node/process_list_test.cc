@@ -104,8 +104,9 @@ TEST_F(ProcessListTest, AttemptsHaveTheirOwnAndEndAlone) {
 }
 
 TEST_F(ProcessListTest, AnotherProgramIsShownAndAnotherName) {
-  const AttemptRef ref = Start(
-      Shell("until test -e go; do sleep 0.01; done; exec -a 'renamed\033[2J' sleep 9999." + mark_));
+  const AttemptRef ref = Start(Plain(
+      {"/bin/bash", "-c",
+       "until test -e go; do sleep 0.01; done; exec -a 'renamed\033[2J' sleep 9999." + mark_}));
   const uint32_t pid = Having(ref, "until test -e go", 1).at(0).pid;
   dir_.Write("go", "");
   const ProcessFacts now = Having(ref, "renamed\033[2J 9999." + mark_, 1).at(0);

@@ -146,7 +146,7 @@ def test_words_that_people_type(place: Place):
     out, _ = place.run("--json", "--", "echo", ":::", "a")
     want(json.loads(out.splitlines()[0]), out)
     for word, command in {"list": "spate job list", "cancel": "spate job cancel",
-                          "ps": "spate job list, or spate top",
+                          "squeue": "spate job list, or spate top",
                           "nodes": "spate node list"}.items():
         _, err = place.run(command=word, code=2)
         want(f"write: {command}\n" in err, err)

@@ -152,7 +152,7 @@ def test_jobs_of_others_are_not_shown(place: Place):
         os.chmod(folder, 0o711)
     cluster.node("n1", "-j", "4", inside=inside)
     job = cluster.submit("--", "exec sleep 1000")
-    wait(lambda: processes(place, job) != [], "it runs")
+    wait(lambda: [each for each in processes(place, job) if each["command"] == "sleep 1000"], "it runs")
     (mine,) = (each for each in processes(place, job) if each["command"] == "sleep 1000")
     bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
     of_bob = cluster.submit("--access", bob, "--cwd", "/", "--", "exec sleep 1001")

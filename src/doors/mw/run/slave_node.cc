@@ -295,7 +295,7 @@ void SlaveNode::Inside::Reached(
   audit_->Say(audit::GotId(id.value));
   bench_.Met({id.value});
   ++life_;
-  executor_ = std::make_unique<BenchExecutor>(loop_, bench_, life_);
+  executor_ = std::make_unique<BenchExecutor>(loop_, bench_);
   bench_.Begin([this, life = life_] {
     loop_.Post([this, life] {
       if (life == life_ && executor_) Drain();

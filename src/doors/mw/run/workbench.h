@@ -152,8 +152,7 @@ class Workbench {
 // The executor of a slave's node. Thread: the loop's.
 class BenchExecutor final : public node::Executor {
  public:
-  BenchExecutor(os::Loop& loop, Workbench& bench, uint64_t life)
-      : loop_(loop), bench_(bench), life_(life) {}
+  BenchExecutor(os::Loop& loop, Workbench& bench) : loop_(loop), bench_(bench) {}
   // Before the first order.
   void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
   // Tells of what has been computed.
@@ -172,7 +171,6 @@ class BenchExecutor final : public node::Executor {
 
   os::Loop& loop_;
   Workbench& bench_;
-  const uint64_t life_;
   node::ExecutorEvents* events_ = nullptr;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

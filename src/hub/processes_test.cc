@@ -147,8 +147,8 @@ TEST_F(ProcessesTest, OthersAreForAdministratorsWhoWantThem) {
   EXPECT_NE(Refusal(bob).find("only the hub's administrators"), std::string::npos);
   // The node's question, past the hub's checks: it is passed on without the right to it.
   bob.replies.clear();
-  bob.Ask(wire::Query{wire::AskNode{
-      "n1", ReadProcesses::kNumber, wire::BytesOf(ReadProcesses{.jobs = {{of_ann, {}}}})}});
+  bob.Ask(wire::Query{wire::AskNode{"n1", ReadProcesses::kNumber,
+                                    wire::BytesOf(ReadProcesses{.jobs = {{of_ann, {}}}})}});
   loop_.RunFor(Duration::Millis(10));
   ASSERT_EQ(node.All<wire::Ask>().size(), 1u);
   EXPECT_FALSE(node.All<wire::Ask>().back().admin);

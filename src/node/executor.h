@@ -36,7 +36,7 @@ struct StartOrder {
   bool tell_start = false;        // an OnStarted is wanted (time limits, long tasks)
   bool sample_memory = false;     // OnMemory about every 200 ms is wanted
   std::shared_ptr<const GangPart> part = nullptr;  // of a gang
-  std::optional<Instant> freeze = {};  // it was stopped before something could start it
+  std::optional<Instant> freeze = {};              // it was stopped before something could start it
 };
 
 enum class EndHow : uint8_t {

@@ -62,7 +62,7 @@ struct ProcessExecutorOptions {
   std::string cgroup;
   // Live output ends where the spool file begins: who looks at it sees that file.
   bool live_until_spooled = false;
-  bool can_visit = false;   // this program's main() calls remote::RemoteEntry
+  bool can_visit = false;     // this program's main() calls remote::RemoteEntry
   bool limits_memory = true;  // what a task asks for is a limit; else it is only reserved
   Duration look_every = Duration::Seconds(1);  // at shepherds, whether they hang
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it

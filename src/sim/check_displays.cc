@@ -151,7 +151,7 @@ class DisplaysCheck final : public Checker {
   Instant world_began_, life_began_;
   std::optional<Duration> set_by_;  // the last time in this life
   std::map<std::string, NodeId> nodes_;
-  std::map<Key, Instant> began_;      // that runs there
+  std::map<Key, Instant> began_;        // that runs there
   std::map<uint64_t, uint32_t> asked_;  // numbers of the questions that are open
 };
 

@@ -1,5 +1,5 @@
 // Any bytes as a hub's question about processes, a node's answer, and a client's question for them.
-// What decodes must encode and decode again to the same bytes.
+// Bytes that decode must encode to the same bytes again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -15,8 +15,8 @@ namespace spate::cli {
 // all unfinished jobs of a user.
 Result<wire::Steer> SteerOf(const HubScreen& screen, Steering what,
                             std::span<const std::string> words);
-// Asks it, and tells what has become `done` ("stopped"). For a stop it waits until all processes
-// stand still, up to 5 s, and names the nodes that have not said so. The exit code.
+// Asks it, and reports the jobs and tasks as `done` ("stopped"). For a stop it waits until all
+// processes stand still, up to 5 s, and names the nodes that have not said so. The exit code.
 Result<int> Steer(const HubScreen& screen, wire::Steer question, std::string_view done);
 
 }  // namespace spate::cli

@@ -36,7 +36,7 @@ class Client {
     // Enter ~ . leave.
     std::optional<StartWords> words = std::nullopt;
     std::string place = "of this gang";  // for messages, after the node's name
-    Duration silence = {};  // the server says so often, at least, that it is there; 0: it need not
+    Duration silence = {};  // longest pause between signs of life of the server; 0: any
     int in = 0;             // -1: no input
     int out = 1, err = 2;
     Duration patience = Duration::Seconds(30);   // until the part's server is there

@@ -22,7 +22,7 @@ namespace spate::remote {
 struct SessionLimits {
   Duration start = Duration::Seconds(20);  // from the connection to the command
   Duration grace = Duration::Seconds(2);   // from SIGTERM to SIGKILL, when nobody uses it any more
-  Duration silence;  // the other end says so often, at least, that it is there; 0: it need not
+  Duration silence;  // longest pause between signs of life of the other end; 0: any
 };
 
 class Session {

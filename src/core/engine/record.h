@@ -290,7 +290,7 @@ struct ClockStepped {
 };
 
 // Somebody stopped, continued, killed or signalled a job, or tasks of it. A stop lasts until the
-// tasks are continued or have ended; records of their own tell what a kill withdraws and cancels.
+// tasks are continued or have ended; separate records say what a kill withdraws and cancels.
 struct JobSteered {
   JobId job;
   Steering what = Steering::kStop;

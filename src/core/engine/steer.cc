@@ -1,7 +1,7 @@
 // Jobs and tasks that are stopped, continued or signalled. A stop is a record of tasks, not of
 // attempts: nodes freeze what they run of them and give back what has not started, and nothing of
 // them is given out until they are continued. Whether processes stand still is news of their nodes,
-// which a node that comes again tells anew; the record decides what is to be.
+// which a returning node reports again; the record decides.
 #include <algorithm>
 #include <utility>
 

@@ -25,7 +25,7 @@ double SuggestedCpus(const store::Use& use) {
 
 // The longest and 20% more, in whole seconds.
 Duration SuggestedTime(const store::Use& use) {
-  constexpr Duration kMost = Duration::Seconds(10 * 365 * 86'400);  // nodes tell what they like
+  constexpr Duration kMost = Duration::Seconds(10 * 365 * 86'400);  // a node may claim anything
   Duration longest = std::min(use.longest, kMost);
   const int64_t most = (longest + longest / 5).ns;
   constexpr int64_t kSecond = Duration::Seconds(1).ns;

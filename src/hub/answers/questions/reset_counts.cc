@@ -1,4 +1,4 @@
-// From now on the counts of a job begin anew.
+// Resets the counts of a job.
 #include "hub/answers/question.h"
 
 namespace spate::hub {

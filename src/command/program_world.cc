@@ -30,6 +30,21 @@ namespace {
 // With standard error closed there is nobody to report to.
 void WriteErr(std::string_view bytes) { (void)os::WriteAll(os::kStderr, bytes, "standard error"); }
 
+// A pause for commands that are in no loop.
+std::function<void(Duration)> PauseByItself() {
+  auto pauses = std::make_shared<std::unique_ptr<os::RealLoop>>();
+  return [pauses](Duration time) {
+    if (!*pauses) {
+      auto made = os::RealLoop::Create();
+      if (!made) return;
+      *pauses = std::move(*made);
+    }
+    os::RealLoop& loop = **pauses;
+    loop.At(loop.Now() + time, [&loop] { loop.Stop(); });
+    loop.Run();
+  };
+}
+
 Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   auto found = TRY(client::Surroundings::Find());
   auto here = std::make_shared<const client::Surroundings>(std::move(found));
@@ -50,17 +65,7 @@ Result<HistoryEnvironment> EnvironmentHere(const Invocation& invocation) {
   environment.write_err = WriteErr;
   environment.now = os::WallNow;
   if (run::HubIsConfigured(*here)) environment.title = "this machine";
-  auto pauses = std::make_shared<std::unique_ptr<os::RealLoop>>();
-  environment.pause = [pauses](Duration time) {
-    if (!*pauses) {
-      auto made = os::RealLoop::Create();
-      if (!made) return;
-      *pauses = std::move(*made);
-    }
-    os::RealLoop& loop = **pauses;
-    loop.At(loop.Now() + time, [&loop] { loop.Stop(); });
-    loop.Run();
-  };
+  environment.pause = PauseByItself();
   environment.cwd = here->cwd;
   os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
   environment.terminal = terminal.is_terminal;
@@ -157,6 +162,7 @@ int ProgramWorld::AskRuns(const Invocation& invocation, HubBody body) {
     run::RunAsker runs(here, std::move(state), whose);
     auto screen = TRY(ScreenFor(invocation, runs, here.environment));
     screen.reach = whose;
+    screen.pause = PauseByItself();
     return body(screen);
   };
   return Conclude(invocation, ask());

@@ -86,11 +86,11 @@ TEST_F(ListFollowerTest, TakesEachLineWhenItIsWritten) {
   Write("echo a\n");
   Follow("END");
   RunUntil(Has(1));
-  Write("{cpus 2} echo b\n# no task\necho");
+  Write("{use cpu 2} echo b\n# no task\necho");
   RunUntil(Has(2));
   Write(" c\nEND\necho d\n");
   RunUntil([this] { return ended_; });
-  EXPECT_EQ(rows_, (Rows{"echo a", "{cpus 2} echo b", "echo c"}));
+  EXPECT_EQ(rows_, (Rows{"echo a", "{use cpu 2} echo b", "echo c"}));
   EXPECT_EQ(cpus_, (std::vector<uint32_t>{1000, 2000, 1000}));
 }
 
@@ -119,8 +119,8 @@ TEST_F(ListFollowerTest, TheFirstWrongLineEndsIt) {
   struct Case {
     std::string line, why;
   };
-  for (const Case& each : {Case{"{cpus 9} echo", "it needs too many cpus"},
-                           {"{cpu 2} echo", "{cpu"},
+  for (const Case& each : {Case{"{use cpu 9} echo", "it needs too many cpus"},
+                           {"{use cpu x} echo", "{use cpu"},
                            {"{after a} echo", "{after} in a list that is followed"}}) {
     wrong_.reset();
     rows_.clear();

@@ -89,7 +89,7 @@ TEST_F(PreparedJobTest, IsTakenUpAsItWasSubmitted) {
 }
 
 TEST_F(PreparedJobTest, HasTheNeedsAndEdgesOfItsList) {
-  Put("jobs.lst", "{name a} {cpus 0.5} echo a\n{after a} echo b\n");
+  Put("jobs.lst", "{name a} {use cpu 0.5} echo a\n{after a} echo b\n");
   auto job = Open(Leave({dir_.Path("jobs.lst")}));
   EXPECT_EQ(job->row().files, Argv{dir_.Path("jobs.lst")});
   ASSERT_EQ(job->requests().size(), 2u);
@@ -113,13 +113,13 @@ TEST_F(PreparedJobTest, StoresALongListInPieces) {
 TEST_F(PreparedJobTest, GoesOnWithALongerList) {
   Put("jobs.lst", "echo a\necho b\n");
   const uint32_t number = Leave({dir_.Path("jobs.lst")});
-  Put("jobs.lst", "echo a\n{cpus 0.5} echo c\necho b\n");
+  Put("jobs.lst", "echo a\n{use cpu 0.5} echo c\necho b\n");
   {
     auto job = Open(number);
     cli::TaskList now;
     now.count = 3;
     now.rows = [](const cli::RowVisitor& visit) {
-      for (const char* row : {"echo a", "{cpus 0.5} echo c", "echo b"}) visit(row);
+      for (const char* row : {"echo a", "{use cpu 0.5} echo c", "echo b"}) visit(row);
     };
     Needs half;
     half.milli_cpus = 500;
@@ -130,7 +130,7 @@ TEST_F(PreparedJobTest, GoesOnWithALongerList) {
     ASSERT_TRUE(job->foreground().Settle());
   }
   auto job = Open(number);
-  EXPECT_EQ(RowsOf(*job), (Argv{"echo a", "echo b", "{cpus 0.5} echo c"}));
+  EXPECT_EQ(RowsOf(*job), (Argv{"echo a", "echo b", "{use cpu 0.5} echo c"}));
   ASSERT_EQ(job->requests().size(), 2u);
   EXPECT_EQ(job->requests()[1].needs.milli_cpus, 500u);
   EXPECT_EQ(job->row().runs, 3u);

@@ -44,7 +44,8 @@ wire::EndsRead EndAt(uint64_t position, TaskIndex index, const std::string& out,
     end.status = code;
   }
   read.ends.ends.push_back(end);
-  read.ends.outputs.push_back(cli::Wrote(out));
+  // Not null: the streams may have come before it, as pieces.
+  read.ends.outputs.push_back(out.empty() ? std::make_shared<const TaskOutput>() : cli::Wrote(out));
   read.verdicts.push_back(code == 0 ? Verdict::kSucceeded : Verdict::kFailed);
   return read;
 }

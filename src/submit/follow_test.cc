@@ -44,9 +44,18 @@ wire::EndsRead EndAt(uint64_t position, TaskIndex index, const std::string& out,
     end.status = code;
   }
   read.ends.ends.push_back(end);
-  // Not null: the streams may have come before it, as pieces.
-  read.ends.outputs.push_back(out.empty() ? std::make_shared<const TaskOutput>() : cli::Wrote(out));
+  read.ends.outputs.push_back(cli::Wrote(out));
   read.verdicts.push_back(code == 0 ? Verdict::kSucceeded : Verdict::kFailed);
+  return read;
+}
+
+// The same of a task whose streams, with so many bytes, have come before it as pieces.
+wire::EndsRead EndBehindPieces(uint64_t position, TaskIndex index, uint64_t out, uint64_t err) {
+  wire::EndsRead read = EndAt(position, index, "");
+  TaskOutput output;
+  output.out.total = out;
+  output.err.total = err;
+  read.ends.outputs[0] = std::make_shared<const TaskOutput>(std::move(output));
   return read;
 }
 
@@ -144,7 +153,7 @@ TEST_F(FollowTest, AJobOfOneTaskHasItsCode) {
 TEST_F(FollowTest, LongOutputComesInPieces) {
   on_ends = [&](uint32_t id, const wire::ReadEnds&) {
     Tell(id, wire::Printed{1, "long "}, wire::Printed{2, "trouble\n"}, wire::Printed{1, "text\n"},
-         NewsOf(1, 0, 1, true), Last(EndAt(1, 0, "")));
+         NewsOf(1, 0, 1, true), Last(EndBehindPieces(1, 0, 10, 8)));
   };
   EXPECT_EQ(Follow(1).value(), cli::kExitSuccess);
   EXPECT_EQ(out_, "long text\n");
@@ -161,7 +170,7 @@ TEST_F(FollowTest, GoesOnWhereItWasWhenTheHubIsBack) {
       return;
     }
     EXPECT_EQ(from.after, 5u);
-    Tell(id, wire::Printed{1, "whole\n"}, NewsOf(2, 0, 2, true), Last(EndAt(6, 1, "")));
+    Tell(id, wire::Printed{1, "whole\n"}, NewsOf(2, 0, 2, true), Last(EndBehindPieces(6, 1, 6, 0)));
   };
   EXPECT_EQ(Follow(2).value(), cli::kExitSuccess);
   EXPECT_EQ(tries, 2);
